@@ -1,0 +1,1 @@
+"""dpviz: see what differential privacy costs and buys."""

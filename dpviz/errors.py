@@ -1,0 +1,107 @@
+"""One family of errors. Each names the value, the rule and the next step, and carries no data.
+
+A message is built from public things only (parameters, schema, declared sizes), so it may be shown, logged and
+kept. The parts are attributes, so that a widget can lay them out without parsing a sentence.
+"""
+
+from __future__ import annotations
+
+
+class DpvizError(Exception):
+    """Anything dpviz refuses. `value`, `rule` and `next_step` are plain text; nothing was changed."""
+
+    def __init__(self, message: str, *, value: str = "", rule: str = "", next_step: str = "") -> None:
+        super().__init__(message)
+        self.value = value
+        self.rule = rule
+        self.next_step = next_step
+
+    @classmethod
+    def of(cls, value: object, rule: str, next_step: str = "") -> DpvizError:
+        """`rule, got value; next_step`, the usual sentence."""
+        shown = short(value)
+        message = f"{rule}, got {shown}" + (f"; {next_step}" if next_step else "")
+        return cls(message, value=shown, rule=rule, next_step=next_step)
+
+
+class ParameterError(DpvizError, ValueError):
+    """A public parameter is outside its range."""
+
+
+class ExactnessError(ParameterError):
+    """A number could not be read exactly."""
+
+
+class DomainError(ParameterError):
+    """A declared domain is empty, reversed, overlapping, or taken from the data."""
+
+
+class UnitError(ParameterError):
+    """A privacy unit is incomplete, or two units cannot be combined."""
+
+
+class SchemaError(ParameterError):
+    """A column that the question needs is missing or is declared with another type."""
+
+
+class ConversionError(UnitError):
+    """A price cannot be converted between neighbouring relations."""
+
+
+class BudgetExceeded(DpvizError):
+    """The price does not fit into what is left. Nothing was charged."""
+
+
+class ReleaseCancelled(DpvizError):
+    """A release was cancelled after its charge: the charge stays, no answer was shown."""
+
+
+class ReleaseLost(DpvizError):
+    """The draw for this key was charged and then lost; draw again only with `retry=True`, paid."""
+
+
+class ReleaseFailed(DpvizError):
+    """The engine failed after the charge. The charge stays; the cause is withheld, for it may hold data."""
+
+
+class SessionBusy(DpvizError):
+    """Another release of this session is running."""
+
+
+class LedgerError(DpvizError):
+    """The ledger cannot be used as it is."""
+
+
+class LedgerCorrupt(LedgerError):
+    """The ledger's hash chain, or the file itself, is broken."""
+
+
+class LedgerReadOnly(LedgerError):
+    """The ledger cannot be written."""
+
+
+class LedgerFull(LedgerError):
+    """There is no room to write the charge."""
+
+
+class LedgerFormat(LedgerError):
+    """The ledger was written by a newer dpviz, or is no ledger."""
+
+
+class CharterMismatch(LedgerError):
+    """The ledger belongs to another dataset, schema, unit or budget."""
+
+
+class ReleaseFormat(DpvizError):
+    """A saved release is truncated, altered or of a newer format."""
+
+
+class Forbidden(DpvizError):
+    """A message from the page, or an input to a chart, is not one of the few that are allowed."""
+
+
+def short(value: object, limit: int = 80) -> str:
+    """`value` as one short line. For public values only."""
+    text = value if isinstance(value, str) else repr(value)
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
