@@ -11,6 +11,7 @@ import math
 import numbers
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -262,3 +263,46 @@ def odds_text(epsilon: Fraction) -> str:
         return f"{float(ceil_to(high, Fraction(1, 100))):.2f}"
     digits = len(str(int(high)))
     return f"{int(ceil_to(high, Fraction(10 ** (digits - 3)))):,}"
+
+
+@dataclass(frozen=True, slots=True)
+class Decay:
+    """A ratio strictly between 0 and 1 that is rational, or exp(-x) for a positive rational x.
+
+    Noise with Pr[Z = z] proportional to decay**|z| is a two-sided geometric (rational) or a discrete Laplace (exp).
+
+    >>> Decay.rational(Fraction(16, 17)), Decay.exp(Fraction(1, 10))
+    (Decay(16/17), Decay(exp(-1/10)))
+    """
+
+    ratio: Fraction | None
+    exponent: Fraction | None
+
+    @classmethod
+    def rational(cls, ratio: Fraction) -> Decay:
+        if not 0 < ratio < 1:
+            raise ParameterError.of(text(ratio), "a decay must lie strictly between 0 and 1")
+        return cls(ratio, None)
+
+    @classmethod
+    def exp(cls, exponent: Fraction) -> Decay:
+        if exponent <= 0:
+            raise ParameterError.of(text(exponent), "the exponent of a decay must be positive")
+        return cls(None, exponent)
+
+    def bounds(self, precision: int = 128) -> Enclosure:
+        """The ratio, enclosed (both ends equal where it is rational)."""
+        if self.ratio is not None:
+            return self.ratio, self.ratio
+        assert self.exponent is not None
+        return exp_bounds(-self.exponent, precision)
+
+    def power(self, times: int, precision: int = 128) -> Enclosure:
+        """ratio**times for times >= 0, enclosed; exact where the ratio is rational."""
+        if self.ratio is not None:
+            return self.ratio**times, self.ratio**times
+        assert self.exponent is not None
+        return exp_bounds(-self.exponent * times, precision)
+
+    def __repr__(self) -> str:
+        return f"Decay({self.ratio})" if self.ratio is not None else f"Decay(exp(-{self.exponent}))"
