@@ -1,0 +1,75 @@
+"""What can be said about an answer's error before it is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from dpviz.exact import text
+
+How = Literal["exact", "bound", "simulated"]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorValue:
+    """One error: its size in the unit's counts, how it is known, and by which rule.
+
+    `exact` is the least value that holds, `bound` one that is proved to hold, `simulated` comes with runs.
+    """
+
+    value: Fraction
+    how: How
+    rule: str
+    source: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {"value": text(self.value), "kind": self.how, "rule": self.rule}
+
+
+class ErrorModel:
+    """Everything that may be asked about an answer's error. A mechanism overrides what applies; the rest is None.
+
+    `beta` is the chance that the statement fails. What depends on private counts is answered for the worst case over
+    counts unless a hypothetical `count` is given, and the rule says so.
+    """
+
+    def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue | None:
+        """How far one bin, picked before looking, may be off."""
+        return None
+
+    def all_bins(self, beta: Fraction) -> ErrorValue | None:
+        """How far the worst of all bins may be off."""
+        return None
+
+    def look_ups(self, number: int, beta: Fraction) -> ErrorValue | None:
+        """How far the worst of `number` look-ups may be off."""
+        return None
+
+    def range(self, first: int, last: int, beta: Fraction) -> ErrorValue | None:
+        """How far the sum of bins first..last may be off."""
+        return None
+
+    def expected(self, count: int) -> ErrorValue | None:
+        """The mean absolute error of a bin whose true count is `count`."""
+        return None
+
+    def bias(self, count: int) -> ErrorValue | None:
+        """The mean error of a bin whose true count is `count`."""
+        return None
+
+    def chance_shown(self, count: int) -> float | None:
+        """The chance that a bin whose true count is `count` shows a value above 0. A float, for pictures."""
+        return None
+
+    def quantiles(self, levels: list[Fraction]) -> list[int] | None:
+        """Quantiles of the error of one bin, for a picture of equally likely errors."""
+        return None
+
+    def rank(self, position: int, beta: Fraction) -> ErrorValue | None:
+        """How far below the true count of that rank a returned item may lie."""
+        return None
+
+    def total_variation(self) -> ErrorValue | None:
+        """How far the law of a drawn record is from the data's."""
+        return None

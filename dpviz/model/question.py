@@ -1,0 +1,161 @@
+"""What is asked: public bins, a public filter, a dataset's name. Nothing in a question comes from the data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from hashlib import sha256
+from typing import Any, TypeAlias
+
+from dpviz.errors import ParameterError
+from dpviz.exact import Number, rational, text
+from dpviz.model.domain import Domain, category_text
+from dpviz.privacy.unit import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """A filter: values from `low` to `high`, both included; leave one out for no limit on that side."""
+
+    low: Fraction | None = None
+    high: Fraction | None = None
+
+    def __init__(self, low: Number | None = None, high: Number | None = None) -> None:
+        ends = [None if end is None else rational(end, "a limit") for end in (low, high)]
+        if ends == [None, None]:
+            raise ParameterError.of("no limits", "a range filter needs at least one limit")
+        if ends[0] is not None and ends[1] is not None and ends[0] > ends[1]:
+            raise ParameterError.of(f"{text(ends[0])}..{text(ends[1])}", "a range filter must not be reversed")
+        object.__setattr__(self, "low", ends[0])
+        object.__setattr__(self, "high", ends[1])
+
+
+Condition: TypeAlias = Between | tuple[str, ...]
+"""A range, or the values that pass (in the text that categories are matched by)."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """How many units fall into each bin of `domain`, among the rows that pass `where`."""
+
+    domain: Domain
+    where: Mapping[str, Condition] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, asked: object, where: Mapping[str, object] | None = None) -> Question:
+        """A question from a Domain or another question; `where` maps a column to a value, a list of values, or Between."""
+        if isinstance(asked, Question):
+            if where is not None:
+                raise ParameterError.of("where", "this question has its filter already", "give where= in one place")
+            return asked
+        if isinstance(asked, str):
+            raise ParameterError.of(
+                asked,
+                "a column alone does not say which bins to count",
+                f'declare them: dv.Domain.integers(0, 9, column="{asked}")',
+            )
+        if not isinstance(asked, Domain):
+            raise ParameterError.of(type(asked).__name__, "a question is a Domain", "make one with dv.Domain.integers(...)")
+        return cls(asked, {name: condition(value) for name, value in sorted((where or {}).items())})
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that is read."""
+        return tuple(dict.fromkeys([*self.domain.columns, *self.where]))
+
+    @property
+    def bins(self) -> int:
+        return self.domain.size
+
+    def to_json(self) -> dict[str, Any]:
+        filters: dict[str, Any] = {}
+        for name, value in self.where.items():
+            if isinstance(value, Between):
+                ends = {"low": value.low, "high": value.high}
+                filters[name] = {side: text(end) for side, end in ends.items() if end is not None}
+            else:
+                filters[name] = list(value)
+        return {"domain": self.domain.to_json(), "where": filters}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Question:
+        filters = {
+            name: Between(value.get("low"), value.get("high")) if isinstance(value, dict) else value
+            for name, value in data.get("where", {}).items()
+        }
+        return cls.of(Domain.from_json(data["domain"]), filters)
+
+    def canonical(self) -> bytes:
+        """The bytes that name this question; part of a release's idempotency key."""
+        return canonical(self.to_json())
+
+    @property
+    def id(self) -> str:
+        return sha256(self.canonical()).hexdigest()[:16]
+
+    @property
+    def where_text(self) -> str:
+        """`where chronic_index is from 1 to 5 and physical_limitation is 1`, or nothing."""
+        parts = []
+        for name, value in self.where.items():
+            if isinstance(value, Between):
+                if value.high is None:
+                    parts.append(f"{name} is at least {text(value.low or Fraction(0))}")
+                elif value.low is None:
+                    parts.append(f"{name} is at most {text(value.high)}")
+                else:
+                    parts.append(f"{name} is from {text(value.low)} to {text(value.high)}")
+            else:
+                parts.append(f"{name} is {' or '.join(value)}")
+        return "where " + " and ".join(parts) if parts else ""
+
+    @property
+    def text(self) -> str:
+        """For a table row: `visits, 42 bins`."""
+        return f"{' × '.join(self.domain.columns)}, {self.bins} bins" + (f", {self.where_text}" if self.where else "")
+
+    def sentence(self, unit: Unit) -> str:
+        column = " and ".join(self.domain.columns)
+        among = f" ({self.where_text})" if self.where else ""
+        return f"How many {unit.nouns}{among} had {column} in each of: {self.domain.text}?"
+
+    def title(self, unit: Unit) -> str:
+        column = " and ".join(self.domain.columns).replace("_", " ")
+        heading = f"{column[:1].upper()}{column[1:]}, {unit.nouns} in each bin"
+        return heading + (f", {self.where_text}" if self.where else "")
+
+    @property
+    def python(self) -> str:
+        return self.domain.python
+
+    @property
+    def python_where(self) -> str:
+        """The `where=` argument, or nothing."""
+        if not self.where:
+            return ""
+        parts = []
+        for name, value in self.where.items():
+            if isinstance(value, Between):
+                ends = {"low": value.low, "high": value.high}
+                shown = ", ".join(f'{side}="{text(end)}"' for side, end in ends.items() if end is not None)
+                parts.append(f"{json.dumps(name)}: dv.Between({shown})")
+            else:
+                parts.append(f"{json.dumps(name)}: {json.dumps(list(value), ensure_ascii=False)}")
+        return f"where={{{', '.join(parts)}}}"
+
+
+def condition(value: object) -> Condition:
+    """A filter's condition, in its canonical form: values sorted and without repetition."""
+    if isinstance(value, Between):
+        return value
+    values = value if isinstance(value, list | tuple) else [value]
+    if not values:
+        raise ParameterError.of("no values", "a filter needs at least one value")
+    return tuple(sorted({category_text(one) for one in values}))
+
+
+def canonical(data: object) -> bytes:
+    """JSON with sorted keys and no spaces: equal data, equal bytes."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()

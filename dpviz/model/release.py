@@ -1,0 +1,192 @@
+"""A release: what was paid for, and everything public that is needed to read it rightly."""
+
+from __future__ import annotations
+
+import json
+import pkgutil
+from dataclasses import dataclass, field
+from fractions import Fraction
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpviz.errors import ReleaseFormat
+from dpviz.exact import Number, probability, text
+from dpviz.model.answer import Answer, Table
+from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.mechanism import Bound, Mode
+from dpviz.model.question import Question, canonical
+from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.unit import Unit
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMAT = "dpviz.release"
+VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A public answer with its question, guarantee and error. Holds no private value.
+
+    number      the ledger entry that paid for it; None in teaching
+    teaching    the seed of a teaching draw, which is not private and must not be called a release
+    randomness  the kind of random bits ("operating system")
+    """
+
+    bound: Bound
+    answer: Answer
+    mode: Mode
+    randomness: str
+    dataset: str = ""
+    number: int | None = None
+    key: str = ""
+    teaching: int | None = None
+    extra: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def question(self) -> Question:
+        return self.bound.question
+
+    @property
+    def unit(self) -> Unit:
+        return self.bound.unit
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.bound.price
+
+    @property
+    def error(self) -> ErrorModel:
+        return self.bound.error
+
+    # ------------------------------------------------------------ reading
+
+    @property
+    def title(self) -> str:
+        """`Visits, person-years in each bin, released with ε = 0.1`."""
+        verb = "drawn" if self.teaching is not None else "released"
+        return f"{self.question.title(self.unit)}, {verb} with {self.price_text}"
+
+    @property
+    def price_text(self) -> str:
+        """`ε = 0.1`, as paid."""
+        return ", ".join(part.replace(" ", " = ", 1) for part in self.guarantee.loss.short.split(", "))
+
+    @property
+    def values(self) -> list[int]:
+        """The released values, in the order of the bins."""
+        if not isinstance(self.answer, Table):
+            raise ReleaseFormat.of(self.answer.kind, "this answer has no row per bin")
+        return [int(value) for value in self.answer.values]
+
+    def bars(self, beta: Number = "0.05") -> tuple[ErrorValue, ErrorValue]:
+        """Half-widths that fail at most `beta` of the time: of one bin, and of all bins at once."""
+        level = probability(beta, "beta", zero=False)
+        one, every = self.error.one_bin(level), self.error.all_bins(level)
+        if one is None or every is None:
+            raise ReleaseFormat.of(self.answer.kind, "this answer has no error bar per bin")
+        return one, every
+
+    def interval(self, value: int, bar: Fraction) -> tuple[int, int]:
+        """value ± bar as whole counts, cut at the public limits that the truth respects as well."""
+        low, high = value - int(bar // 1), value + int(bar // 1)
+        least, most = self.bound.clamp
+        return (low if least is None else max(low, least)), (high if most is None else min(high, most))
+
+    def to_frame(self, beta: Number = "0.05") -> pd.DataFrame:
+        """One row per bin: bin, value, low and high (this bin alone), low_all and high_all (all bins at once).
+
+        Each interval contains the true count with probability at least 1 - beta: `low..high` for one bin picked
+        before looking, `low_all..high_all` for all bins together.
+        """
+        import pandas as pd
+
+        one, every = self.bars(beta)
+        rows = []
+        for index, value in enumerate(self.values):
+            alone, among = self.interval(value, one.value), self.interval(value, every.value)
+            rows.append((self.question.domain.label(index), value, *alone, *among))
+        return pd.DataFrame(rows, columns=["bin", "value", "low", "high", "low_all", "high_all"])
+
+    def to_csv(self, path: str | Path | None = None, beta: Number = "0.05") -> str | None:
+        """The frame of `to_frame` as CSV, preceded by comment lines that state the guarantee."""
+        note = "not a release: seeded teaching draw" if self.teaching is not None else self.guarantee.sentence
+        content = f"# {note}\n# intervals fail at most {text(probability(beta, 'beta', zero=False))} of the time\n"
+        content += self.to_frame(beta).to_csv(index=False)
+        if path is None:
+            return content
+        Path(path).write_text(content, encoding="utf-8")
+        return None
+
+    def chart(self, **options: Any) -> Any:
+        """An Altair chart of this release; see `dpviz.charts.histogram`. Charts lie above: found by name, on use."""
+        return pkgutil.resolve_name("dpviz.charts:of_release")(self, **options)
+
+    # ------------------------------------------------------------ storing
+
+    def to_json(self) -> dict[str, Any]:
+        mechanism = self.bound.mechanism
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "dataset": self.dataset,
+            "number": self.number,
+            "key": self.key,
+            "question": self.question.to_json(),
+            "unit": self.unit.to_json(),
+            "mechanism": {"name": mechanism.name, "parameters": mechanism.parameters()},
+            "mode": self.mode,
+            "guarantee": {
+                "text": self.guarantee.sentence,
+                "loss": self.guarantee.loss.short,
+                "rule": self.guarantee.rule,
+                "exact": self.guarantee.exact,
+            },
+            "randomness": self.randomness,
+            "teaching": self.teaching,
+            "answer": self.answer.to_json(),
+        }
+
+    def to_bytes(self) -> bytes:
+        """The saved form: canonical JSON and its SHA-256, so that damage is noticed (it is no signature)."""
+        body = self.to_json()
+        return canonical({"release": body, "sha256": sha256(canonical(body)).hexdigest()})
+
+    def save(self, path: str | Path) -> Path:
+        """Write the release to a file that `dv.load` reads. It holds public things only."""
+        target = Path(path)
+        target.write_bytes(self.to_bytes())
+        return target
+
+    def __repr__(self) -> str:
+        head = f"Draw (not private · teaching, seed {self.teaching})" if self.teaching is not None else "Release"
+        paid = "" if self.number is None else f", number {self.number}"
+        return f"<{head}{paid}: {self.question.text}; {self.guarantee.sentence}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Release) and self.to_bytes() == other.to_bytes()
+
+    def __hash__(self) -> int:
+        return hash(self.to_bytes())
+
+
+def checked(content: bytes) -> dict[str, Any]:
+    """The JSON of a saved release, or ReleaseFormat where it is truncated, altered or of a newer format."""
+    try:
+        outer = json.loads(content)
+        body = outer["release"]
+        digest = outer["sha256"]
+        version = body["version"]
+        known = body["format"] == FORMAT and isinstance(version, int)
+    except (ValueError, KeyError, TypeError):
+        known = False
+    if not known:
+        raise ReleaseFormat("a saved release must be a dpviz.release file; this one is truncated or something else")
+    if version > VERSION:
+        raise ReleaseFormat.of(version, f"this dpviz reads release format {VERSION}", "update dpviz")
+    if sha256(canonical(body)).hexdigest() != digest:
+        raise ReleaseFormat("a saved release must match its checksum; this one was altered or damaged")
+    assert isinstance(body, dict)
+    return body

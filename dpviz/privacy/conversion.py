@@ -1,0 +1,111 @@
+"""From one loss, relation or group size to another, each by a cited rule, always rounding up."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dpviz.errors import ConversionError
+from dpviz.exact import ceil_to, exp_bounds, log_bounds, text
+from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.loss import ApproxDP, Loss, PureDP, RangeBounded, ZCDP
+from dpviz.privacy.unit import Unit
+
+STEP = Fraction(1, 10**6)
+"""Irrational prices are rounded up to this grid, so what is shown is what is paid."""
+
+DELTA_STEP = Fraction(1, 10**30)
+
+
+def group(loss: Loss, size: int) -> Loss:
+    """The loss against a change of `size` units, in the same relation.
+
+    Pure: m * epsilon. Approximate: (m * epsilon, delta * (e^(m epsilon) - 1) / (e^epsilon - 1)). zCDP: m^2 * rho.
+    Range-bounded: m * epsilon. Source: Dwork, Roth 2014, Theorem 2.2; Bun, Steinke 2016, Proposition 1.9.
+    """
+    if size < 1:
+        raise ConversionError.of(size, "a group has at least one member")
+    if isinstance(loss, PureDP):
+        return PureDP(size * loss.epsilon)
+    if isinstance(loss, ZCDP):
+        return ZCDP(size * size * loss.rho)
+    factor = sum((exp_bounds(step * loss.epsilon)[1] for step in range(size)), Fraction(0))
+    delta = _delta(loss.delta * factor)
+    if isinstance(loss, ApproxDP):
+        return ApproxDP(size * loss.epsilon, delta)
+    return RangeBounded(size * loss.epsilon, delta, loss.steps)
+
+
+def convert(guarantee: Guarantee, unit: Unit) -> Guarantee:
+    """The same release, priced for a session whose unit has another relation.
+
+    add-remove to replace-one: a replacement is a removal and an addition, so it is a group of two. The other
+    direction is refused: under replace-one the number of rows may be published, under add-remove it may not.
+    """
+    own = guarantee.unit
+    if own.relation == unit.relation:
+        if own != unit:
+            raise ConversionError.of(own.text, f"this price protects another unit than {unit.text}")
+        return guarantee
+    if own.relation == "replace-one":
+        raise ConversionError.of(
+            guarantee.loss.short,
+            "a replace-one price says nothing about adding or removing",
+            "use a mechanism with an add-or-remove price",
+        )
+    if (own.of, own.max_bins, own.max_per_bin) != (unit.of, unit.max_bins, unit.max_per_bin):
+        raise ConversionError.of(own.text, f"this price protects another unit than {unit.text}")
+    return Guarantee(
+        loss=group(guarantee.loss, 2),
+        unit=unit,
+        rule=f"{guarantee.rule}; one replacement is a removal and an addition (group privacy, size 2)",
+    )
+
+
+def to_zcdp(loss: Loss) -> ZCDP:
+    """Pure epsilon is epsilon^2/2-zCDP; a range-bounded step is epsilon^2/8-zCDP.
+
+    Source: Bun, Steinke 2016, Proposition 1.4; for range-bounded steps Cesar, Rogers 2021. Losses with a delta are
+    refused: they are not zCDP.
+    """
+    if isinstance(loss, ZCDP):
+        return loss
+    if loss.delta:
+        raise ConversionError.of(loss.short, "a loss with δ above zero is not zero-concentrated")
+    if isinstance(loss, RangeBounded):
+        return ZCDP(loss.steps * loss.epsilon**2 / 8)
+    return ZCDP(loss.epsilon**2 / 2)
+
+
+def to_approx(loss: Loss, delta: Fraction = Fraction(0)) -> ApproxDP:
+    """The loss as (epsilon, delta), rounded up to the price grid.
+
+    zCDP: rho + 2 sqrt(rho ln(1/delta)). Source: Bun, Steinke 2016, Proposition 1.3. Pure, approximate and
+    range-bounded losses keep their own delta and add up (basic composition of the steps).
+    """
+    if isinstance(loss, ZCDP):
+        if loss.rho == 0:
+            return ApproxDP(Fraction(0), delta)
+        if delta <= 0:
+            raise ConversionError.of(text(delta), "a zero-concentrated loss needs a δ above zero to become (ε, δ)")
+        under_root = 4 * loss.rho * log_bounds(1 / delta)[1]
+        return ApproxDP(ceil_to(loss.rho + _root_up(under_root), STEP), delta)
+    if isinstance(loss, RangeBounded):
+        return ApproxDP(loss.steps * loss.epsilon, loss.delta)
+    return ApproxDP(loss.epsilon, loss.delta)
+
+
+def _root_up(square: Fraction) -> Fraction:
+    """A rational at most 10^-18 above the square root, never below it."""
+    from math import isqrt
+
+    scale = 10**18
+    target = -((-square.numerator * scale * scale) // square.denominator)
+    root = isqrt(target)
+    return Fraction(root if root * root == target else root + 1, scale)
+
+
+def _delta(delta: Fraction) -> Fraction:
+    rounded = ceil_to(delta, DELTA_STEP)
+    if rounded >= 1:
+        raise ConversionError.of("δ of at least 1", "the group is so large that the guarantee is void")
+    return rounded

@@ -1,0 +1,60 @@
+"""A loss, the unit it is measured in, and the rule that proves it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpviz.exact import odds_text, text
+from dpviz.privacy.loss import ApproxDP, Loss, PureDP, RangeBounded
+from dpviz.privacy.unit import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """What one answer costs one unit. Prices without a unit do not exist here.
+
+    loss   what is charged: rational, rounded up where the true price is irrational
+    rule   who proved it, in one line
+    asked  the epsilon the analyst typed, where the mechanism pays less
+    exact  the true price as an expression ("2 ln(17/16)"), where the charge is a rounding of it
+    """
+
+    loss: Loss
+    unit: Unit
+    rule: str
+    asked: Fraction | None = None
+    exact: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """`0.2-differential privacy for adding or removing one person-year`."""
+        return f"{self.loss.sentence} for {self.unit.sentence}"
+
+    @property
+    def odds(self) -> str:
+        """By how much the odds of anything about one unit can move, rounded up; empty where a delta makes it untrue."""
+        if isinstance(self.loss, PureDP | ApproxDP | RangeBounded) and not self.loss.delta:
+            steps = self.loss.steps if isinstance(self.loss, RangeBounded) else 1
+            return odds_text(steps * self.loss.epsilon)
+        return ""
+
+    @property
+    def kind(self) -> str:
+        """For a table row: `pure, add or remove`."""
+        names = {"PureDP": "pure", "ApproxDP": "approximate", "ZCDP": "zero-concentrated", "RangeBounded": "range-bounded"}
+        change = "add or remove" if self.unit.relation == "add-remove" else "replace"
+        return f"{names[type(self.loss).__name__]}, {change}"
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The epsilon charged, for losses that have one."""
+        if isinstance(self.loss, PureDP | ApproxDP):
+            return self.loss.epsilon
+        raise AttributeError(f"a {type(self.loss).__name__} loss is not one epsilon; convert it with privacy.to_approx")
+
+    def __str__(self) -> str:
+        paid = f"{self.sentence} ({self.rule})"
+        if self.asked is not None and isinstance(self.loss, PureDP | ApproxDP) and self.asked != self.loss.epsilon:
+            paid = f"asked {text(self.asked)}, pays {text(self.loss.epsilon)}: {paid}"
+        return paid

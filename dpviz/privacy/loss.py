@@ -1,0 +1,107 @@
+"""Exact privacy losses. What they are measured against (unit, relation) is a Guarantee's business."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+from dpviz.errors import ParameterError
+from dpviz.exact import text
+
+
+def _check(name: str, value: Fraction, *, below_one: bool = False) -> None:
+    if not isinstance(value, Fraction):
+        raise ParameterError.of(value, f"{name} must be a Fraction", "read it with dpviz.exact.rational")
+    if value < 0 or (below_one and value >= 1):
+        raise ParameterError.of(text(value), f"{name} must lie in [0, 1)" if below_one else f"{name} must not be negative")
+
+
+@dataclass(frozen=True, slots=True)
+class PureDP:
+    """Every answer is at most exp(epsilon) times likelier on one neighbour than on the other."""
+
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        _check("epsilon", self.epsilon)
+
+    @property
+    def delta(self) -> Fraction:
+        return Fraction(0)
+
+    @property
+    def short(self) -> str:
+        return f"ε {text(self.epsilon)}"
+
+    @property
+    def sentence(self) -> str:
+        return f"{text(self.epsilon)}-differential privacy"
+
+
+@dataclass(frozen=True, slots=True)
+class ApproxDP:
+    """As PureDP, but for an excess probability of delta."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+    def __post_init__(self) -> None:
+        _check("epsilon", self.epsilon)
+        _check("delta", self.delta, below_one=True)
+
+    @property
+    def short(self) -> str:
+        return f"ε {text(self.epsilon)}, δ {text(self.delta)}"
+
+    @property
+    def sentence(self) -> str:
+        return f"({text(self.epsilon)}, {text(self.delta)})-differential privacy"
+
+
+@dataclass(frozen=True, slots=True)
+class ZCDP:
+    """Zero-concentrated: the Rényi divergence of order a is at most rho * a, for every a > 1."""
+
+    rho: Fraction
+
+    def __post_init__(self) -> None:
+        _check("rho", self.rho)
+
+    @property
+    def short(self) -> str:
+        return f"ρ {text(self.rho)}"
+
+    @property
+    def sentence(self) -> str:
+        return f"{text(self.rho)}-zero-concentrated differential privacy"
+
+
+@dataclass(frozen=True, slots=True)
+class RangeBounded:
+    """`steps` adaptive steps whose log ratios each lie in an interval of length epsilon, but for delta in all.
+
+    Source: Durfee, Rogers, Definition 4.2. A mechanism with a bottom symbol is range-bounded only once its domain is
+    agreed on, so it carries the delta of that agreement here.
+    """
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    steps: int = 1
+
+    def __post_init__(self) -> None:
+        _check("epsilon", self.epsilon)
+        _check("delta", self.delta, below_one=True)
+
+    @property
+    def short(self) -> str:
+        return f"{self.steps} × range ε {text(self.epsilon)}" + (f", δ {text(self.delta)}" if self.delta else "")
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.steps} range-bounded steps of {text(self.epsilon)}" + (
+            f" with δ = {text(self.delta)}" if self.delta else ""
+        )
+
+
+Loss: TypeAlias = PureDP | ApproxDP | ZCDP | RangeBounded

@@ -1,0 +1,105 @@
+"""Who is protected, and under which change of the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from dpviz.errors import UnitError
+from dpviz.exact import whole
+
+Relation = Literal["add-remove", "replace-one"]
+RELATIONS: tuple[Relation, ...] = ("add-remove", "replace-one")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """The privacy unit of a session: two datasets are neighbours when they differ in one of these.
+
+    of           "row", or the column that names the user
+    relation     "add-remove": the unit is there or not; "replace-one": its data is exchanged for other data
+    noun         what to call one unit in sentences ("person-year")
+    max_bins     how many bins one unit may touch (1 for a row)
+    max_per_bin  how much one unit may add to one bin (1 for a row)
+    n            the number of rows, public under replace-one of rows and unknown to every plan otherwise
+    """
+
+    of: str = "row"
+    relation: Relation = "add-remove"
+    noun: str = ""
+    max_bins: int = 1
+    max_per_bin: int = 1
+    n: int | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.of, str) or not self.of:
+            raise UnitError.of(self.of, 'a unit must be "row" or the name of the column that names the user')
+        if self.relation not in RELATIONS:
+            raise UnitError.of(self.relation, 'relation must be "add-remove" or "replace-one"')
+        if not isinstance(self.noun, str):
+            raise UnitError.of(self.noun, "noun must be text")
+        for name in ("max_bins", "max_per_bin"):
+            object.__setattr__(self, name, whole(getattr(self, name), name))
+        if self.is_row and (self.max_bins, self.max_per_bin) != (1, 1):
+            raise UnitError.of(
+                f"max_bins={self.max_bins}, max_per_bin={self.max_per_bin}",
+                "a row touches one bin and adds one to it",
+                "name the user column as the unit to bound contributions",
+            )
+        if self.n is not None:
+            if not (self.is_row and self.relation == "replace-one"):
+                raise UnitError.of(
+                    self.n, "n is public only under replace-one of rows", "leave n out; a public cap goes to the mechanism"
+                )
+            object.__setattr__(self, "n", whole(self.n, "n"))
+        elif self.is_row and self.relation == "replace-one":
+            raise UnitError.of(
+                None, "replace-one of rows makes the number of rows public, so n must be given", "write Unit(..., n=20190)"
+            )
+        if not self.noun:
+            object.__setattr__(self, "noun", "row" if self.is_row else self.of)
+
+    @property
+    def is_row(self) -> bool:
+        return self.of == "row"
+
+    @property
+    def nouns(self) -> str:
+        return plural(self.noun)
+
+    def l1(self, bins: int | None = None) -> int:
+        """How far one unit moves a vector of `bins` counts, in L1: the sensitivity of a histogram."""
+        touched = self.max_bins if bins is None else min(self.max_bins, bins)
+        return touched * self.max_per_bin * (1 if self.relation == "add-remove" else 2)
+
+    @property
+    def text(self) -> str:
+        """For a label: `one person-year, add or remove`."""
+        change = "add or remove" if self.relation == "add-remove" else "replace"
+        bounds = "" if self.is_row else f", at most {self.max_bins} bins, {self.max_per_bin} in each"
+        return f"one {self.noun}, {change}{bounds}"
+
+    @property
+    def sentence(self) -> str:
+        """For a guarantee: `adding or removing one person-year`."""
+        change = "adding or removing" if self.relation == "add-remove" else "replacing"
+        return f"{change} one {self.noun}"
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "of": self.of,
+            "relation": self.relation,
+            "noun": self.noun,
+            "max_bins": self.max_bins,
+            "max_per_bin": self.max_per_bin,
+            "n": self.n,
+        }
+
+
+def plural(noun: str) -> str:
+    """`person-years`, `aircraft`, `bodies`: enough for a label."""
+    if noun.endswith(("craft", "s")):
+        return noun
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return noun[:-1] + "ies"
+    return noun + "s"
