@@ -1,0 +1,74 @@
+# Everything starts here: `make lab` to use dpviz, `make test` to check it. Needs python3 (3.11 or newer) and make;
+# the rest is installed into .venv from hashed pins, so the second run has nothing to do.
+
+PYTHON ?= python3
+LAB ?=
+SUITES ?=
+
+BIN := .venv/bin
+UV := $(BIN)/uv
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+# Trust the certificates this machine trusts: behind a company's proxy the built-in lists of uv and Node are not enough.
+export UV_SYSTEM_CERTS := 1
+export NODE_USE_SYSTEM_CA := 1
+
+.PHONY: help lab test bench build front pins setup chromium
+
+help:
+	@echo 'make lab     install, then open notebooks/00_start.ipynb in JupyterLab (LAB="--no-browser --port 9999" to add options)'
+	@echo 'make test    install, then run every check that CI runs (SUITES="unit browser" for some)'
+	@echo 'make bench   time dpviz against its peers'
+	@echo 'make build   build the wheel and the sdist into dist/ and check them'
+	@echo 'make front   build widgets/ into dpviz/static/'
+	@echo 'make pins    compile the hashed pins anew, at the newest versions (UPGRADE= to keep what is pinned)'
+
+lab: .venv/.lab
+	$(BIN)/jupyter lab $(shell test `id -u` -ne 0 || echo --allow-root) $(LAB) notebooks/00_start.ipynb
+
+test: setup chromium
+	$(BIN)/python -m tools.suites $(SUITES)
+
+bench: .venv/.dev
+	$(BIN)/python -m benchmarks
+
+build: .venv/.dev
+	$(BIN)/python -m tools.check_package dist
+
+front: widgets/node_modules/.package-lock.json
+	cd widgets && npm run build
+
+setup: .venv/.dev widgets/node_modules/.package-lock.json
+
+chromium: .venv/.dev
+	@$(BIN)/python -m tools.chromium
+
+# What Binder installs is what `make lab` installs: one file of pins for both.
+.venv/.lab: binder/requirements.txt pyproject.toml .venv/.uv
+	$(UV) pip install --quiet --python $(BIN)/python --no-config --require-hashes -r binder/requirements.txt
+	$(UV) pip install --quiet --python $(BIN)/python --no-config --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/.dev: requirements/dev.txt .venv/.lab
+	$(UV) pip install --quiet --python $(BIN)/python --no-config --require-hashes -r requirements/dev.txt
+	@touch $@
+
+.venv/.uv: requirements/uv.txt
+	@$(PYTHON) -c 'import sys; sys.exit("dpviz needs Python 3.11 or newer: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
+	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv || { echo 'python3 has no venv module; on Debian or Ubuntu: apt-get install python3-venv'; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements/uv.txt
+	@touch $@
+
+widgets/node_modules/.package-lock.json: widgets/package.json widgets/package-lock.json .venv/.dev
+	cd widgets && npm ci
+	@touch $@
+
+# Pins name no index and no machine; --universal makes one file serve every platform and every Python from 3.11 on.
+UPGRADE ?= --upgrade
+COMPILE := $(UV) pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command 'make pins' $(UPGRADE)
+
+pins: .venv/.uv
+	$(COMPILE) requirements/uv.in --output-file requirements/uv.txt
+	$(COMPILE) pyproject.toml requirements/build.in --extra lab --extra export --output-file binder/requirements.txt
+	$(COMPILE) pyproject.toml requirements/build.in --extra lab --extra export --extra dev \
+		--constraint binder/requirements.txt --output-file requirements/dev.txt

@@ -1,0 +1,109 @@
+"""Every check that CI runs, two at a time: `python -m tools.suites [name ...]`.
+
+Each suite is a list of commands, run in order until one fails. What a suite prints appears when it has finished, and
+is kept in test-output/. The exit code is the number of suites that failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+ROOT = Path(__file__).resolve().parent.parent
+OUTPUT = ROOT / "test-output"
+AT_ONCE = 2
+LONGEST = 20 * 60
+"""Seconds after which a suite is stopped and counts as failed."""
+
+PYTEST = ("python", "-m", "pytest", "--quiet", "--no-header", "-p", "no:cacheprovider")
+
+# The longest first. The notebooks run on a copy, so that a ledger one of them writes stays out of the tree.
+SUITES: dict[str, list[Sequence[str]]] = {
+    "browser": [(*PYTEST, "tests/browser")],
+    "unit": [(*PYTEST, "--numprocesses=2", "--ignore=tests/browser", "dpviz", "tests")],
+    "notebooks": [
+        ("python", "-m", "tools.copy_notebooks", "test-output/notebooks"),
+        (*PYTEST, "--nbval-lax", "--nbval-current-env", "test-output/notebooks"),
+    ],
+    "binder": [("python", "-m", "tools.check_binder")],
+    "page": [
+        ("npm", "--prefix", "widgets", "run", "--silent", "check"),
+        ("npm", "--prefix", "widgets", "run", "--silent", "test"),
+        ("python", "-m", "tools.check_bundle"),
+    ],
+    "style": [("ruff", "check", "--quiet"), ("ruff", "format", "--check", "--quiet"), ("mypy",)],
+    "package": [("python", "-m", "tools.check_package")],
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    name: str
+    passed: bool
+    seconds: float
+    last_line: str
+
+
+def environment() -> dict[str, str]:
+    """The environment of every suite: the user's own Jupyter and IPython settings stay out of it."""
+    private = OUTPUT / "jupyter"
+    folders = {name: str(private / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR")}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER", "IPYTHON", "PYTHONPATH", "PYTEST_"))}
+    path = os.pathsep.join([str(ROOT / ".venv" / "bin"), kept.get("PATH", "")])
+    return kept | folders | {"PATH": path, "COLUMNS": "120", "NO_COLOR": "1"}
+
+
+def obey(command: Sequence[str], stream: TextIO, seconds: float) -> bool:
+    """Run one command; true when it succeeded in time. What it started ends with it."""
+    print(f"$ {' '.join(command)}", file=stream, flush=True)
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": stream, "stderr": subprocess.STDOUT}
+    with subprocess.Popen(command, cwd=ROOT, env=environment(), start_new_session=True, **quiet) as process:
+        try:
+            return process.wait(seconds) == 0
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            print(f"stopped: the suite may take {LONGEST} s", file=stream)
+            return False
+
+
+def run(name: str) -> Outcome:
+    """Run one suite to its end, or to its first failure."""
+    started = time.monotonic()
+    log = OUTPUT / f"{name}.log"
+    with log.open("w") as stream:
+        passed = all(obey(command, stream, started + LONGEST - time.monotonic()) for command in SUITES[name])
+    text = log.read_text()
+    print(f"\n{'=' * 30} {name} {'=' * 30}\n{text}", flush=True)
+    return Outcome(name, passed, time.monotonic() - started, text.strip().rpartition("\n")[2])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="suite", help=f"one or more of {', '.join(SUITES)}; all by default")
+    names = parser.parse_args(arguments).names or list(SUITES)
+    if unknown := set(names) - set(SUITES):
+        parser.error(f"no suite is named {', '.join(sorted(unknown))}; there are {', '.join(SUITES)}")
+    shutil.rmtree(OUTPUT, ignore_errors=True)
+    OUTPUT.mkdir()
+    print(f"running {', '.join(names)}; each is shown when it has finished", flush=True)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        outcomes = [done.result() for done in as_completed([pool.submit(run, name) for name in names])]
+    print()
+    for outcome in outcomes:
+        word = "passed" if outcome.passed else "FAILED"
+        print(f"{outcome.name:10} {word}  {outcome.seconds:5.0f} s   {outcome.last_line}")
+    return sum(not outcome.passed for outcome in outcomes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
