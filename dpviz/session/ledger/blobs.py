@@ -1,0 +1,45 @@
+"""Answers too large for a row: kept once, under the SHA-256 of their bytes. The hash is in the chain."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+from sqlalchemy import Connection, select
+
+from dpviz.session.ledger.chain import broken
+from dpviz.session.ledger.tables import blob
+
+INLINE = 64 * 1024
+"""Up to this many bytes of UTF-8 text ride in the outcome row itself."""
+
+
+def put(connection: Connection, answer: bytes) -> dict[str, object]:
+    """What the outcome row says of `answer`: its text, or the hash and size of the blob it became."""
+    if len(answer) <= INLINE:
+        try:
+            return {"text": answer.decode("utf-8")}
+        except UnicodeDecodeError:
+            pass
+    name = hashlib.sha256(answer).hexdigest()
+    if connection.execute(select(blob.c.hash).where(blob.c.hash == name)).first() is None:
+        connection.execute(blob.insert().values(hash=name, content=answer))
+    return {"blob": name, "size": len(answer)}
+
+
+def get(connection: Connection, said: Mapping[str, object]) -> bytes:
+    """The bytes an outcome row speaks of, refused unless they have the hash it names."""
+    if "text" in said:
+        return str(said["text"]).encode("utf-8")
+    content = connection.execute(select(blob.c.content).where(blob.c.hash == said["blob"])).scalar()
+    if not isinstance(content, bytes) or hashlib.sha256(content).hexdigest() != said["blob"]:
+        raise broken(f"the answer with hash {said['blob']} is missing or altered")
+    return content
+
+
+def check(connection: Connection, named: set[str]) -> None:
+    """Every blob is whole, each named one is there, and there is no other. One blob in memory at a time."""
+    for name in sorted(named):
+        get(connection, {"blob": name})
+    if set(connection.execute(select(blob.c.hash)).scalars()) != named:
+        raise broken("an answer is kept that no row names")

@@ -1,0 +1,126 @@
+"""One row of the chain: canonical JSON, and a hash over it and over the hash of the row before."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from dpviz.errors import LedgerCorrupt, ParameterError, short
+
+FORMAT = 1
+"""Written in the first row, under "format". A reader refuses a larger number before it looks at anything else."""
+
+KINDS = ("charter", "raise", "charge", "outcome")
+OUTCOMES = ("done", "cancelled", "failed", "lost")
+GENESIS = "0" * 64
+
+_LARGEST = 2**53  # beyond this other readers of JSON lose digits, so larger numbers travel as text
+
+
+def canonical(value: object, name: str = "body") -> str:
+    """The one way to write `value` as JSON: sorted keys, no spaces, ASCII, no floats.
+
+    >>> canonical({"b": [1, True, None], "a": "é"})
+    '{"a":"\\\\u00e9","b":[1,true,null]}'
+    """
+    return json.dumps(_plain(value, name), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def _plain(value: object, name: str) -> object:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, int) and abs(value) < _LARGEST:
+        return int(value)
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise ParameterError.of(key, f"the keys of {name} must be text")
+        return {str(key): _plain(item, f"{name}.{short(key, 40)}") for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item, f"{name}[{place}]") for place, item in enumerate(value)]
+    raise ParameterError.of(
+        type(value).__name__,
+        f"{name} must be text, a whole number below 2^53, true, false, null, a list or a mapping",
+        "write other numbers as text",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What every row carries, so that the last row alone says where the ledger stands.
+
+    account  the accountant's totals, opaque here
+    charges  how many charges there have been
+    terms    the row that set the budget in force
+    """
+
+    account: Mapping[str, str]
+    charges: int
+    terms: int
+
+    def to_json(self) -> dict[str, object]:
+        return {"account": dict(self.account), "charges": self.charges, "terms": self.terms}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A chained row. `body` is canonical JSON with "at" (UTC), "state", and what its kind adds."""
+
+    seq: int
+    kind: str
+    body: str
+    previous: str
+    hash: str
+
+    @classmethod
+    def after(cls, last: Row | None, kind: str, state: State, **parts: object) -> Row:
+        """The row that follows `last` (None: the first row)."""
+        seq = 1 if last is None else last.seq + 1
+        previous = GENESIS if last is None else last.hash
+        body = canonical({"at": now(), "state": state.to_json(), **parts}, kind)
+        return cls(seq, kind, body, previous, _digest(seq, kind, body, previous))
+
+    @classmethod
+    def read(cls, record: Any) -> Row:
+        """A row as stored, refused unless its hash fits. The message names the row and none of its text."""
+        seq, kind, body, previous, hash_ = record
+        texts = all(isinstance(item, str) for item in (kind, body, previous, hash_))
+        if not isinstance(seq, int) or not texts or kind not in KINDS or _digest(seq, kind, body, previous) != hash_:
+            raise broken(f"row {seq if isinstance(seq, int) else '?'} does not match its hash")
+        return cls(seq, kind, body, previous, hash_)
+
+    @property
+    def content(self) -> dict[str, Any]:
+        content = json.loads(self.body)
+        assert isinstance(content, dict)
+        return content
+
+    @property
+    def state(self) -> State:
+        return State(**self.content["state"])
+
+
+def _digest(seq: int, kind: str, body: str, previous: str) -> str:
+    # "replace": a body that is no valid text then differs in its hash instead of failing to be hashed
+    return hashlib.sha256(f"{seq}\n{kind}\n{previous}\n{body}".encode("utf-8", "replace")).hexdigest()
+
+
+def now() -> str:
+    """The present in UTC, to the second: finer times would record how long each draw took."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def broken(where: str) -> LedgerCorrupt:
+    return LedgerCorrupt(
+        f"the ledger is damaged: {where}; restore a backup that `dpviz ledger verify` accepts, and count what was "
+        "charged since as spent",
+        value=where,
+        rule="every row must match its hash and follow the one before",
+        next_step="restore a backup that `dpviz ledger verify` accepts",
+    )

@@ -1,0 +1,69 @@
+"""Which process holds a draw, and whether it is still there.
+
+On one machine a process is asked after: it is gone when no process has its number and its time of birth. Of another
+machine only the lease speaks. Either way a wrong guess is safe: a draw that was given up cannot be finished.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import secrets
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A process: a random token, the machine (and container) it runs on, its number and its time of birth."""
+
+    token: str
+    place: str
+    pid: int
+    born: str
+
+    @classmethod
+    def here(cls) -> Owner:
+        """This process. A fork gets a token of its own."""
+        global _here
+        if _here is None or _here.pid != os.getpid():
+            _here = cls(secrets.token_hex(16), _place(), os.getpid(), _birth(os.getpid()) or "")
+        return _here
+
+    def running(self) -> bool | None:
+        """Whether the process is still there, or None where that cannot be asked from here."""
+        if self.place != Owner.here().place:
+            return None
+        born = _birth(self.pid)
+        return None if born is None else born != "" and born == self.born
+
+
+_here: Owner | None = None
+
+
+def _place() -> str:
+    """This machine since its last start; in a container, this container."""
+    parts = [platform.node()]
+    for source in (_PROC / "sys/kernel/random/boot_id", _PROC / "self/ns/pid"):
+        try:
+            parts.append(os.readlink(source) if source.is_symlink() else source.read_text().strip())
+        except OSError:
+            continue
+    return " ".join(parts)
+
+
+def _birth(pid: int) -> str | None:
+    """When process `pid` was born; empty if there is none (or only its zombie), None where nobody can tell."""
+    if (_PROC / "self/stat").exists():
+        try:
+            fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return ""
+        return "" if fields[0] in "ZX" else fields[19]
+    if os.name == "posix":
+        asked = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
+        return asked.stdout.strip()
+    return None
