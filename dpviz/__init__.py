@@ -1,1 +1,97 @@
-"""dpviz: see what differential privacy costs and buys."""
+"""dpviz: see what differential privacy costs and buys.
+
+    import dpviz as dv
+    visits  = dv.datasets.doctor_visits()
+    session = dv.Session(visits, unit=dv.Unit("row", noun="person-year"), budget=dv.Budget(epsilon="2"),
+                         ledger="visits.ledger")
+    bins    = dv.Domain.integers(0, 40, column="visits", overflow=True)
+    session.plan(bins, dv.Dense(epsilon="1/2"))               # free
+    release = session.release(bins, dv.Dense(epsilon="1/2"))  # paid, once
+    dv.Workbench(session, bins)                               # the same, by hand
+
+Names load on first use, so that `import dpviz` costs little more than numpy and gmpy2.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpviz import charts, datasets
+    from dpviz.errors import DpvizError
+    from dpviz.mechanisms import Dense
+    from dpviz.model.domain import Domain
+    from dpviz.model.public import PublicTable
+    from dpviz.model.question import Between, Question
+    from dpviz.model.release import Release
+    from dpviz.privacy.unit import Unit
+    from dpviz.reports import report
+    from dpviz.session.accountant import Budget
+    from dpviz.session.saved import load
+    from dpviz.session.session import Session
+    from dpviz.session.teaching import teaching
+    from dpviz.widgets import BudgetMeter, MechanismPicker, PlanPane, ReleasePane, ResultChart, Workbench
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Between": "dpviz.model.question",
+    "Budget": "dpviz.session.accountant",
+    "BudgetMeter": "dpviz.widgets",
+    "Dense": "dpviz.mechanisms",
+    "Domain": "dpviz.model.domain",
+    "DpvizError": "dpviz.errors",
+    "MechanismPicker": "dpviz.widgets",
+    "PlanPane": "dpviz.widgets",
+    "PublicTable": "dpviz.model.public",
+    "Question": "dpviz.model.question",
+    "Release": "dpviz.model.release",
+    "ReleasePane": "dpviz.widgets",
+    "ResultChart": "dpviz.widgets",
+    "Session": "dpviz.session.session",
+    "Unit": "dpviz.privacy.unit",
+    "Workbench": "dpviz.widgets",
+    "load": "dpviz.session.saved",
+    "report": "dpviz.reports",
+    "teaching": "dpviz.session.teaching",
+}
+_MODULES = {"charts", "datasets"}
+
+__all__ = [
+    "Between",
+    "Budget",
+    "BudgetMeter",
+    "Dense",
+    "Domain",
+    "DpvizError",
+    "MechanismPicker",
+    "PlanPane",
+    "PublicTable",
+    "Question",
+    "Release",
+    "ReleasePane",
+    "ResultChart",
+    "Session",
+    "Unit",
+    "Workbench",
+    "charts",
+    "datasets",
+    "load",
+    "report",
+    "teaching",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"dpviz.{name}")
+    if name in _HOME:
+        found = getattr(importlib.import_module(_HOME[name]), name)
+        globals()[name] = found
+        return found
+    raise AttributeError(f"module 'dpviz' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME, *_MODULES])

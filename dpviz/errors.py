@@ -49,7 +49,9 @@ class ConversionError(UnitError):
 
 
 class BudgetExceeded(DpvizError):
-    """The price does not fit into what is left. Nothing was charged."""
+    """The price does not fit into what is left. Nothing was charged. `left` is what is left, as exact text."""
+
+    left: str = ""
 
 
 class ReleaseCancelled(DpvizError):

@@ -25,7 +25,9 @@ def compose(guarantees: Iterable[Guarantee]) -> Guarantee:
     for part in parts:
         if part.unit != unit:
             raise ConversionError.of(
-                part.unit.text, f"prices per {unit.text} do not add up with prices of another unit", "convert them first"
+                part.unit.text,
+                f"prices per {unit.text} do not add up with prices of another unit",
+                "convert them first",
             )
     return Guarantee(loss=basic(part.loss for part in parts), unit=unit, rule="basic composition")
 

@@ -42,7 +42,12 @@ class Guarantee:
     @property
     def kind(self) -> str:
         """For a table row: `pure, add or remove`."""
-        names = {"PureDP": "pure", "ApproxDP": "approximate", "ZCDP": "zero-concentrated", "RangeBounded": "range-bounded"}
+        names = {
+            "PureDP": "pure",
+            "ApproxDP": "approximate",
+            "ZCDP": "zero-concentrated",
+            "RangeBounded": "range-bounded",
+        }
         change = "add or remove" if self.unit.relation == "add-remove" else "replace"
         return f"{names[type(self.loss).__name__]}, {change}"
 

@@ -49,12 +49,16 @@ class Unit:
         if self.n is not None:
             if not (self.is_row and self.relation == "replace-one"):
                 raise UnitError.of(
-                    self.n, "n is public only under replace-one of rows", "leave n out; a public cap goes to the mechanism"
+                    self.n,
+                    "n is public only under replace-one of rows",
+                    "leave n out; a public cap goes to the mechanism",
                 )
             object.__setattr__(self, "n", whole(self.n, "n"))
         elif self.is_row and self.relation == "replace-one":
             raise UnitError.of(
-                None, "replace-one of rows makes the number of rows public, so n must be given", "write Unit(..., n=20190)"
+                None,
+                "replace-one of rows makes the number of rows public, so n must be given",
+                "write Unit(..., n=20190)",
             )
         if not self.noun:
             object.__setattr__(self, "noun", "row" if self.is_row else self.of)

@@ -1,0 +1,1 @@
+"""Pictures of releases, plan sheets and public tables. Pure: data in, altair.Chart out."""

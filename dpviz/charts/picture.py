@@ -1,0 +1,53 @@
+"""A release as a page may see it: plain texts, public through and through. Widgets and reports draw from this."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpviz.exact import text
+from dpviz.model.release import Release
+from dpviz.planning.sheet import BETAS
+from dpviz.privacy.conversion import to_approx
+from dpviz.privacy.grid import payable
+
+VERSION = 1
+
+
+def picture(release: Release) -> dict[str, Any]:
+    """The result of widgets/PROTOCOL.md."""
+    domain = release.question.domain
+    charged = payable(to_approx(release.guarantee.loss))
+    low, high = release.bound.clamp
+    bars = {}
+    for beta in BETAS:
+        one, every = release.bars(beta)
+        bars[text(beta)] = {"one": one.to_json(), "all": every.to_json()}
+    return {
+        "version": VERSION,
+        "kind": "histogram",
+        "number": None if release.number is None else str(release.number),
+        "key": release.key,
+        "question_id": release.question.id,
+        "title": release.title,
+        "plain_title": release.question.title(release.unit),
+        "guarantee": release.guarantee.sentence,
+        "odds": release.guarantee.odds,
+        "price": {"epsilon": text(charged.epsilon), "delta": text(charged.delta)},
+        "epsilon": release.bound.mechanism.parameters().get("epsilon", text(charged.epsilon)),
+        "axis": " and ".join(domain.columns),
+        "nouns": release.unit.nouns,
+        "scale": domain.kind,
+        "labels": [domain.label(index) for index in range(domain.size)],
+        "short_labels": [domain.short_label(index) for index in range(domain.size)],
+        "values": [str(value) for value in release.values],
+        "clamp": {"low": None if low is None else str(low), "high": None if high is None else str(high)},
+        "betas": [text(beta) for beta in BETAS],
+        "beta": text(BETAS[1]),
+        "bars": bars,
+        "mechanism": repr(release.bound.mechanism),
+        "mode": release.mode,
+        "randomness": release.randomness,
+        "teaching": None if release.teaching is None else {"seed": str(release.teaching)},
+        "python": f"session.releases[{release.number}]" if release.number is not None else "",
+        "csv": release.to_csv(),
+    }

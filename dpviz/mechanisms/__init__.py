@@ -1,0 +1,22 @@
+"""Mechanisms, one file each, and the registry that names them."""
+
+from __future__ import annotations
+
+from dpviz.errors import ParameterError
+from dpviz.mechanisms.dense import Dense
+from dpviz.model.mechanism import Mechanism
+
+REGISTRY: dict[str, type[Mechanism]] = {
+    "Dense": Dense,
+}
+"""Every mechanism a user can name, in the order in which widgets offer them."""
+
+
+def mechanism(name: str, parameters: dict[str, str]) -> Mechanism:
+    """The mechanism of that name with these exact texts as parameters."""
+    if name not in REGISTRY:
+        raise ParameterError.of(name, f"a mechanism is one of {', '.join(REGISTRY)}")
+    return REGISTRY[name].from_parameters(parameters)
+
+
+__all__ = ["REGISTRY", "Dense", "mechanism"]

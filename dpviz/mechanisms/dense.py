@@ -1,0 +1,446 @@
+"""Dense: noise on every bin of a public domain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.errors import ParameterError
+from dpviz.exact import Decay, Number, exp_bounds, log_at_most, log_up, positive, rational, text, whole
+from dpviz.laws import clamped, finite, geometric, tables
+from dpviz.model.answer import Table
+from dpviz.model.error import ErrorModel, ErrorValue, How
+from dpviz.model.mechanism import Choice, Cost, Mode, Space
+from dpviz.model.question import Question
+from dpviz.model.source import Tick
+from dpviz.model.statistic import DenseCounts, Kind, Statistic
+from dpviz.noise.bits import Bits
+from dpviz.noise.finite import FiniteSampler, paper_base, truncation
+from dpviz.noise.geometric import two_sided_geometric
+from dpviz.privacy.conversion import STEP
+from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.loss import PureDP
+from dpviz.privacy.unit import Unit
+
+Base = Literal["exp", "paper", "tight"]
+Sampler = Literal["auto", "geosample", "fastsample"]
+
+GAMMA = Fraction(1, 2**30)
+"""Default chance that FastSample gives one count a uniform value: public, stated, and small beside any useful beta."""
+
+STORED_BITS = 64
+"""What one count takes to store where no public cap bounds it."""
+
+MOST_BINS = 50_000_000
+"""Above this many bins a dense answer would not fit in memory; sparse mechanisms answer such domains."""
+
+
+@dataclass(frozen=True)
+class Dense:
+    """Add independent integer noise to every bin, then clamp to the public range.
+
+    epsilon  the price in the session's unit
+    base     "exp": ratio exp(-epsilon / l1), so the price is exactly epsilon; "paper" and "tight": the finite-computer
+             laws with a rational ratio q/p, which pay l1 ln(p/q) <= epsilon
+    sampler  for rational bases: "geosample", "fastsample", or "auto" (GeoSample unless FastSample needs fewer bits)
+    gamma    for FastSample: the chance that one count is replaced by a uniform one; 1/gamma is a whole number
+    cap      a public bound on every count; required by rational bases where the unit has no public n
+    clamp    False leaves the noise as it is: unbiased, negative values possible
+
+    Privacy: pure DP. One unit moves the counts by at most l1 (`Unit.l1`) in L1, and one step of one count changes
+             the law by a ratio of at most 1/decay. Clamping is post-processing.
+    Error:   exact, from the law of the noise; the same for every count but near the clamp, where it is smaller.
+    Source:  Balcer, Vadhan 2018, Algorithms 4.8 (GeoSample), 4.11 (FastSample), 5.1 (BasicHistogram), Theorem 5.2;
+             for base="exp" Ghosh, Roughgarden, Sundararajan 2009 (two-sided geometric).
+
+    >>> from dpviz.model.domain import Domain
+    >>> bins = Question.of(Domain.integers(0, 40, column="visits", overflow=True))
+    >>> Dense(epsilon="1/2").bind(bins, Unit(noun="person-year")).price.sentence
+    '0.5-differential privacy for adding or removing one person-year'
+    """
+
+    name: ClassVar[str] = "Dense"
+    about: ClassVar[str] = "Noise on every bin. Best below about 10,000 bins."
+    delta_text: ClassVar[str] = "Dense is pure: no δ."
+
+    epsilon: Fraction
+    base: Base = "exp"
+    sampler: Sampler = "auto"
+    gamma: Fraction | None = None
+    cap: int | None = None
+    clamp: bool = True
+
+    def __init__(
+        self,
+        epsilon: Number,
+        base: Base = "exp",
+        sampler: Sampler = "auto",
+        gamma: Number | None = None,
+        cap: int | None = None,
+        clamp: bool = True,
+    ) -> None:
+        if base not in ("exp", "paper", "tight"):
+            raise ParameterError.of(base, 'base must be "exp", "paper" or "tight"')
+        if sampler not in ("auto", "geosample", "fastsample"):
+            raise ParameterError.of(sampler, 'sampler must be "auto", "geosample" or "fastsample"')
+        if not isinstance(clamp, bool):
+            raise ParameterError.of(clamp, "clamp is True or False")
+        if base == "exp" and sampler != "auto":
+            raise ParameterError.of(sampler, "the finite samplers need a rational base", 'use base="tight"')
+        if base == "exp" and gamma is not None:
+            raise ParameterError.of(
+                gamma, "gamma belongs to FastSample, which needs a rational base", "leave gamma out"
+            )
+        if base != "exp" and not clamp:
+            raise ParameterError.of("clamp=False", "the finite samplers clamp by construction", 'use base="exp"')
+        put = object.__setattr__
+        put(self, "epsilon", positive(epsilon, "epsilon"))
+        put(self, "base", base)
+        put(self, "sampler", sampler)
+        put(self, "gamma", None if gamma is None else _gamma(gamma))
+        put(self, "cap", None if cap is None else whole(cap, "cap"))
+        put(self, "clamp", clamp)
+
+    def parameters(self) -> dict[str, str]:
+        return {
+            "epsilon": text(self.epsilon),
+            "base": self.base,
+            "sampler": self.sampler,
+            "gamma": "" if self.gamma is None else text(self.gamma),
+            "cap": "" if self.cap is None else str(self.cap),
+            "clamp": "true" if self.clamp else "false",
+        }
+
+    @classmethod
+    def from_parameters(cls, parameters: dict[str, str]) -> Dense:
+        known = {"epsilon", "base", "sampler", "gamma", "cap", "clamp"}
+        if unknown := set(parameters) - known:
+            raise ParameterError.of(sorted(unknown)[0], f"Dense takes {', '.join(sorted(known))}")
+        clamp = parameters.get("clamp", "true")
+        if clamp not in ("true", "false"):
+            raise ParameterError.of(clamp, "clamp is true or false")
+        cap = parameters.get("cap", "")
+        return cls(
+            epsilon=parameters.get("epsilon", ""),
+            base=cast(Base, parameters.get("base", "exp")),
+            sampler=cast(Sampler, parameters.get("sampler", "auto")),
+            gamma=parameters.get("gamma") or None,
+            cap=whole(cap, "cap") if cap else None,
+            clamp=clamp == "true",
+        )
+
+    @classmethod
+    def choices(cls) -> tuple[Choice, ...]:
+        return (
+            Choice(
+                "base",
+                "Noise law",
+                (
+                    ("exp", "exp: you pay what you ask"),
+                    ("tight", "tight: rational, for finite computers"),
+                    ("paper", "paper: rational, powers of two"),
+                ),
+            ),
+            Choice(
+                "sampler",
+                "Sampler",
+                (("auto", "auto"), ("geosample", "GeoSample"), ("fastsample", "FastSample")),
+            ),
+            Choice("gamma", "γ, chance of a uniform count"),
+            Choice("cap", "Cap on a count (public)"),
+            Choice("clamp", "Clamp to the range", (("true", "yes"), ("false", "no: unbiased"))),
+        )
+
+    @property
+    def python(self) -> str:
+        default = Dense(1)
+        parts = [f'epsilon="{text(self.epsilon)}"']
+        for name, value in self.parameters().items():
+            if name != "epsilon" and value != default.parameters()[name]:
+                shown = value.capitalize() if name == "clamp" else value if name == "cap" else f'"{value}"'
+                parts.append(f"{name}={shown}")
+        return f"dv.Dense({', '.join(parts)})"
+
+    def with_epsilon(self, epsilon: Fraction) -> Dense:
+        return replace(self, epsilon=epsilon)
+
+    def __repr__(self) -> str:
+        return self.python.removeprefix("dv.")
+
+    def bind(self, question: Question, unit: Unit) -> DenseBound:
+        """Fix sensitivity, noise law and clamp. Raises ParameterError on public facts only."""
+        if question.bins > MOST_BINS:
+            raise ParameterError.of(
+                f"{question.bins:,} bins", f"Dense answers at most {MOST_BINS:,} bins", "declare fewer, wider bins"
+            )
+        limit = unit.n if self.cap is None else self.cap
+        if self.base == "exp":
+            return DenseBound(self, question, unit, limit if self.clamp else None, None)
+        if limit is None:
+            raise ParameterError.of(
+                f'base="{self.base}"',
+                "the finite samplers need a public bound on every count, and this unit has no public n",
+                'give cap=, a bound chosen without looking at the data, or use base="exp"',
+            )
+        return DenseBound(self, question, unit, limit, _finite(self, limit, unit.l1(question.bins)))
+
+
+@dataclass(frozen=True)
+class Rational:
+    """The finite samplers' public parameters: ratio p/q, counts 0..n, and FastSample's g = 1/gamma and truncation t."""
+
+    kind: Literal["geosample", "fastsample"]
+    n: int
+    p: int
+    q: int
+    g: int
+    t: int
+    paper_epsilon: Fraction
+    """The paper's replace-one parameter, of the form 1/whole for base="paper"."""
+
+
+@dataclass(frozen=True)
+class DenseBound:
+    """Dense, bound to a question and a unit. `limit` is the public top of the clamp, if there is one."""
+
+    mechanism: Dense
+    question: Question
+    unit: Unit
+    limit: int | None
+    finite: Rational | None
+
+    needs: ClassVar[Kind] = Kind.DENSE
+    reuse: ClassVar[bool] = True
+    """Further reads of released counts are post-processing."""
+
+    @cached_property
+    def l1(self) -> int:
+        return self.unit.l1(self.question.bins)
+
+    @cached_property
+    def decay(self) -> Decay:
+        """The ratio of the noise: Pr[Z = z] is proportional to decay ** |z|."""
+        if self.finite is None:
+            return Decay.exp(self.mechanism.epsilon / self.l1)
+        return Decay.rational(Fraction(self.finite.q, self.finite.p))
+
+    @cached_property
+    def price(self) -> Guarantee:
+        asked = self.mechanism.epsilon
+        if self.finite is None:
+            rule = "two-sided geometric noise, Ghosh, Roughgarden, Sundararajan 2009"
+            return Guarantee(PureDP(asked), self.unit, rule, asked=asked)
+        ratio = Fraction(self.finite.p, self.finite.q)
+        paid = min(asked, log_up(ratio, STEP, self.l1))
+        times = "" if self.l1 == 1 else f"{self.l1} "
+        return Guarantee(
+            PureDP(paid),
+            self.unit,
+            "Balcer, Vadhan 2018, Theorem 5.2, at the ratio in force",
+            asked=asked,
+            exact=f"{times}ln({self.finite.p}/{self.finite.q})",
+        )
+
+    @cached_property
+    def clamp(self) -> tuple[int | None, int | None]:
+        return (0, self.limit) if self.mechanism.clamp else (None, None)
+
+    @cached_property
+    def space(self) -> Space:
+        each = STORED_BITS if self.limit is None else self.limit.bit_length()
+        return Space(bits=self.question.bins * each, text=f"{self.question.bins:,} × {each}")
+
+    @cached_property
+    def cost(self) -> Cost:
+        bins = self.question.bins
+        return Cost(steps=bins, text=f"{bins:,} draws", slow=bins > 10_000_000)
+
+    @cached_property
+    def error(self) -> ErrorModel:
+        return DenseError(self)
+
+    @property
+    def verb(self) -> str:
+        return f"Adds noise to {self.question.bins:,} counts and shows them."
+
+    @property
+    def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
+        """The paper's table bounds (Figure 3), which the exact quantiles undercut."""
+        epsilon = 2 * self.mechanism.epsilon / self.l1 if self.finite is None else self.finite.paper_epsilon
+        column = "geometric" if self.finite is None else self.finite.kind
+        shown = []
+        for label, bins in (("one bin", 1), (f"all {self.question.bins:,} bins", self.question.bins)):
+            for beta in BETAS:
+                value = tables.basic(epsilon, beta, bins=bins, column=column)
+                bound = ErrorValue(Fraction(value), "bound", "Balcer, Vadhan 2018, Figure 3")
+                shown.append((f"Table bound, {label}", {**bound.to_json(), "beta": text(beta)}))
+        return shown
+
+    def modes(self) -> tuple[Mode, ...]:
+        return ("exact",) if self.finite is None else ("exact", "strict")
+
+    def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Table:
+        """Add noise to every bin. Counts outside the public range are clamped first, in silence."""
+        assert isinstance(statistic, DenseCounts)
+        return Table(self._add(statistic.take(), bits, mode, tick))
+
+    def _add(self, counts: NDArray[np.int64], bits: Bits, mode: Mode, tick: Tick | None) -> NDArray[np.int64]:
+        if self.finite is None:
+            low, high = self.clamp
+            return two_sided_geometric(self.decay).add(counts, low, high, bits, tick)
+        part = self.finite
+        sampler = FiniteSampler(n=part.n, p=part.p, q=part.q, kind=part.kind, g=part.g, t=part.t)
+        return sampler.add(counts, bits, tick, mode=mode)
+
+
+BETAS = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))
+"""The levels that plans and pictures offer: 90, 95 and 99 in 100."""
+
+
+@dataclass(frozen=True)
+class DenseError(ErrorModel):
+    """The exact error of Dense: from the law of the noise, clamped where the release is."""
+
+    bound: DenseBound
+
+    @property
+    def _junk(self) -> bool:
+        return self.bound.finite is not None and self.bound.finite.kind == "fastsample"
+
+    @cached_property
+    def _law(self) -> Any:
+        """The law of one released count, as a function of its true count."""
+        part = self.bound.finite
+        if part is not None and part.kind == "fastsample":
+            return finite.FastSampleLaw(part.n, part.p, part.q, part.g, part.t)
+        return clamped.Clamped(geometric.TwoSidedGeometric(self.bound.decay), *self.bound.clamp)
+
+    def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
+        if count is not None:
+            value = self._law.error_quantile(count, beta)
+            return ErrorValue(Fraction(value), "exact", f"the law of a bin whose true count is {count:,}")
+        if self._junk:
+            return ErrorValue(Fraction(self._law.worst_quantile(beta)), "exact", "worst case over true counts")
+        if not self.bound.mechanism.clamp:
+            value = geometric.error_quantile(self.bound.decay, beta)
+            return ErrorValue(Fraction(value), "exact", "two-sided tail of the noise")
+        value = self._least(lambda two, one: geometric.simultaneous_quantile(self.bound.decay, beta, two, one), bins=1)
+        return ErrorValue(Fraction(value), "exact", "worst case over true counts; a bin near the clamp errs less")
+
+    def all_bins(self, beta: Fraction) -> ErrorValue:
+        bins = self.bound.question.bins
+        if self._junk:
+            value = self._law.worst_quantile_of(bins, beta)
+            return ErrorValue(
+                Fraction(value), "exact", f"product over {bins:,} independent bins, worst case over true counts"
+            )
+        if not self.bound.mechanism.clamp:
+            value = geometric.simultaneous_quantile(self.bound.decay, beta, bins, 0)
+            return ErrorValue(Fraction(value), "exact", f"product over {bins:,} independent bins")
+        value = self._least(
+            lambda two, one: geometric.simultaneous_quantile(self.bound.decay, beta, two, one), bins=bins
+        )
+        return ErrorValue(
+            Fraction(value), "exact", f"product over {bins:,} independent bins, worst case over true counts"
+        )
+
+    def _least(self, quantile: Callable[[int, int], int], bins: int) -> int:
+        """The least a that holds for every vector of counts.
+
+        At distance a, a count errs on both sides only where a < c < limit - a, and on one side only where a limit
+        leaves room; under replace-one the counts add up to at most n, so at most n // (a + 1) of them exceed a. Both
+        numbers shrink as a grows, so the least a that holds is found by bisection.
+        """
+        limit, n = self.bound.limit, self.bound.unit.n
+
+        def sides(a: int) -> tuple[int, int]:
+            two = bins if limit is None or limit >= 2 * a + 2 else 0
+            if n is not None:
+                two = min(two, n // (a + 1))
+            one = bins - two if limit is None or limit >= a + 1 else 0
+            return two, one
+
+        def holds(a: int) -> bool:
+            two, one = sides(a)
+            return two + one == 0 or quantile(two, one) <= a
+
+        low, high = 0, quantile(bins, 0)
+        while low < high:
+            middle = (low + high) // 2
+            if holds(middle):
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def edge(self, beta: Fraction) -> ErrorValue:
+        """How far an empty bin may be off: it errs on one side only where the release is clamped."""
+        return self.one_bin(beta, count=0)
+
+    def expected(self, count: int) -> ErrorValue:
+        return _drawn(self._law.expected_error(count), f"mean of the law at a true count of {count:,}")
+
+    def bias(self, count: int) -> ErrorValue:
+        return _drawn(self._law.bias(count), f"mean of the law at a true count of {count:,}")
+
+    def chance_shown(self, count: int) -> float:
+        return float(self._law.above(count, 0))
+
+    def quantiles(self, levels: list[Fraction]) -> list[int]:
+        return geometric.quantiles(self.bound.decay, levels)
+
+
+def _drawn(value: float, rule: str, how: How = "exact") -> ErrorValue:
+    """A mean, which is irrational in general: given to three significant digits, for reading."""
+    return ErrorValue(Fraction(f"{value:.3g}"), how, rule)
+
+
+def _gamma(value: Number) -> Fraction:
+    gamma = rational(value, "gamma")
+    if not (0 < gamma < 1) or gamma.numerator != 1:
+        raise ParameterError.of(
+            text(gamma), "gamma must be one over a whole number of at least 2", "write it like 1/1000"
+        )
+    return gamma
+
+
+def _finite(mechanism: Dense, n: int, l1: int) -> Rational:
+    """The rational law whose price l1 ln(p/q) is at most epsilon, and the sampler that needs fewer random bits."""
+    step = mechanism.epsilon / l1
+    if mechanism.base == "paper":
+        e = -(-1 // (2 * step))
+        p, q = paper_base(int(e))
+        paper_epsilon, rule = Fraction(1, int(e)), "paper"
+    else:
+        p, q = tight_base(step)
+        paper_epsilon, rule, e = 2 * step, "tight", Fraction(0)
+    g = int(1 / (mechanism.gamma or GAMMA))
+    t = truncation(n, g, p, q, rule=rule, e=int(e) or None)
+    if mechanism.sampler == "auto":
+        kind: Literal["geosample", "fastsample"] = "geosample" if n <= t else "fastsample"
+    else:
+        kind = mechanism.sampler
+    return Rational(kind, n, p, q, g, t, paper_epsilon)
+
+
+def tight_base(step: Fraction) -> tuple[int, int]:
+    """The rational p/q just below exp(step): (b + 1)/b with the smallest b up to ln 2, else floor(64 e^step)/64.
+
+    Source: the remark that GeoSample is exact for any integers p > q >= 1; the price is then decided by `log_at_most`.
+    """
+    if log_at_most(Fraction(2), step):
+        numerator = int(64 * exp_bounds(step)[0])
+        while not log_at_most(Fraction(numerator, 64), step):  # pragma: no cover - the lower enclosure is below
+            numerator -= 1
+        ratio = Fraction(numerator, 64)
+        return ratio.numerator, ratio.denominator
+    b = max(1, int(1 / step) - 1)
+    while not log_at_most(Fraction(b + 1, b), step):
+        b += 1
+    return b + 1, b

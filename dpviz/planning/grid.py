@@ -1,0 +1,34 @@
+"""The values on which a slider can rest."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+STEPS = ("1", "1.2", "1.5", "2", "2.5", "3", "4", "5", "6", "8")
+LABELLED = ("1", "2", "5")
+DECADES_BELOW = 200
+"""The slider starts at the last 1-2-5 tick below top / 200."""
+
+
+def epsilon_grid(top: Fraction) -> tuple[list[Fraction], list[Fraction]]:
+    """Ascending slider values up to `top` (included), and those among them that are labelled 1-2-5."""
+    steps = [Fraction(step) for step in STEPS]
+    scale = Fraction(1)
+    while scale > top / DECADES_BELOW:
+        scale /= 10
+    while scale * 10 <= top / DECADES_BELOW:
+        scale *= 10
+    start = max(scale * Fraction(label) for label in LABELLED if scale * Fraction(label) <= top / DECADES_BELOW)
+    values: list[Fraction] = []
+    labelled: list[Fraction] = []
+    while scale <= top:
+        for name, step in zip(STEPS, steps, strict=True):
+            value = scale * step
+            if start <= value <= top:
+                values.append(value)
+                if name in LABELLED:
+                    labelled.append(value)
+        scale *= 10
+    if values[-1] != top:
+        values.append(top)
+    return values, labelled

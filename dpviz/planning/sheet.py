@@ -1,0 +1,164 @@
+"""The plan sheet: everything the page needs to redraw by itself, as exact texts.
+
+A sheet holds one fan per slider through the current point, so a slider moves with a busy kernel and in a report with
+no kernel at all. It is made of public things only: it never meets the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from dpviz.exact import text
+from dpviz.model.error import ErrorModel
+from dpviz.model.identity import release_key
+from dpviz.model.mechanism import Bound, Mechanism
+from dpviz.model.question import Question
+from dpviz.planning.grid import epsilon_grid
+from dpviz.privacy.conversion import to_approx
+from dpviz.privacy.grid import payable
+from dpviz.privacy.unit import Unit
+
+VERSION = 1
+BETAS = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))
+DOTS = 20
+CHANCE_UP_TO = 40
+
+
+@dataclass(frozen=True)
+class PlanSheet:
+    """A plan for one question, unit and mechanism, with a fan over epsilon up to `top`."""
+
+    question: Question
+    unit: Unit
+    mechanism: Mechanism
+    top: Fraction
+    offered: Mapping[str, type[Mechanism]] = field(default_factory=dict)
+    made: str = ""
+    beta: Fraction = Fraction(1, 20)
+
+    @property
+    def bound(self) -> Bound:
+        return self.mechanism.bind(self.question, self.unit)
+
+    def to_json(self) -> dict[str, Any]:
+        """The sheet as the page gets it; see widgets/PROTOCOL.md."""
+        grid, labelled = epsilon_grid(self.top)
+        now = self.bound
+        parameters = dict(self.mechanism.parameters())
+        epsilon = Fraction(parameters.pop("epsilon"))
+        return {
+            "version": VERSION,
+            "kind": "plan-sheet",
+            "made": self.made,
+            "question": question_json(self.question, self.unit),
+            "unit": {"text": self.unit.text, "sentence": self.unit.sentence, "relation": self.unit.relation},
+            "mechanism": {
+                "name": self.mechanism.name,
+                "title": self.mechanism.name,
+                "about": self.mechanism.about,
+                "delta": self.mechanism.delta_text,
+                "parameters": parameters,
+                "choices": [
+                    {
+                        "name": choice.name,
+                        "label": choice.label,
+                        "options": [{"value": value, "label": label} for value, label in choice.options],
+                    }
+                    for choice in type(self.mechanism).choices()
+                ],
+            },
+            "mechanisms": [{"name": name, "title": name, "about": kind.about} for name, kind in self.offered.items()],
+            "betas": [text(beta) for beta in BETAS],
+            "beta": text(self.beta),
+            "axes": [
+                {
+                    "name": "epsilon",
+                    "label": "Privacy loss ε",
+                    "hint": "smaller is more private",
+                    "grid": [text(value) for value in grid],
+                    "labelled": [text(value) for value in labelled],
+                }
+            ],
+            "now": point_json(now, epsilon),
+            "fans": {
+                "epsilon": [
+                    point_json(self.mechanism.with_epsilon(value).bind(self.question, self.unit), value)
+                    for value in grid
+                ]
+            },
+            "python": python_call(self.question, self.mechanism),
+        }
+
+
+def question_json(question: Question, unit: Unit) -> dict[str, Any]:
+    return {
+        "id": question.id,
+        "column": " × ".join(question.domain.columns),
+        "noun": unit.noun,
+        "nouns": unit.nouns,
+        "bins": str(question.bins),
+        "bins_text": question.domain.text,
+        "where": question.where_text,
+        "sentence": question.sentence(unit),
+    }
+
+
+def point_json(bound: Bound, epsilon: Fraction) -> dict[str, Any]:
+    """One point of a fan: price, errors and pictures at one epsilon."""
+    price = bound.price
+    charged = payable(to_approx(price.loss))
+    return {
+        "epsilon": text(epsilon),
+        "exactly": f"{epsilon.numerator}/{epsilon.denominator}" if epsilon.denominator != 1 else text(epsilon),
+        "key": release_key(bound.question, bound.unit, bound.mechanism, bound.modes()[0]),
+        "price": {
+            "epsilon": text(charged.epsilon),
+            "delta": text(charged.delta),
+            "asked": text(price.asked if price.asked is not None else charged.epsilon),
+            "exact": price.exact or text(charged.epsilon),
+        },
+        "odds": price.odds,
+        "guarantee": price.sentence,
+        "space": {"bits": str(bound.space.bits), "text": bound.space.text},
+        "cost": {"text": bound.cost.text, "slow": bound.cost.slow},
+        "verb": bound.verb,
+        "errors": {text(beta): errors_json(bound.error, beta) for beta in BETAS},
+        "more": [{"label": label, **value} for label, value in bound.notes],
+        **pictures_json(bound.error),
+    }
+
+
+def errors_json(error: ErrorModel, beta: Fraction) -> dict[str, Any]:
+    found = {
+        "one": error.one_bin(beta),
+        "all": error.all_bins(beta),
+        "edge": error.one_bin(beta, count=0),
+    }
+    return {name: value.to_json() for name, value in found.items() if value is not None}
+
+
+def pictures_json(error: ErrorModel) -> dict[str, Any]:
+    """Equally likely errors, the bias of an empty bin, and the chance that a bin shows more than 0."""
+    dots = error.quantiles([Fraction(2 * index + 1, 2 * DOTS) for index in range(DOTS)])
+    bias = error.bias(0)
+    counts = list(range(CHANCE_UP_TO + 1))
+    chance = [error.chance_shown(count) for count in counts]
+    return {
+        "dots": None if dots is None else [str(dot) for dot in dots],
+        "bias": None if bias is None else text(bias.value),
+        "chance": None
+        if None in chance
+        else {"c": [str(count) for count in counts], "p": [round(value, 4) for value in chance if value is not None]},
+    }
+
+
+def python_call(question: Question, mechanism: Mechanism) -> str:
+    """The Python call that does the same, with {epsilon} where the price goes."""
+    shown = f'"{mechanism.parameters()["epsilon"]}"'
+    lines = [question.python, mechanism.python.replace(f"epsilon={shown}", 'epsilon="{epsilon}"', 1)]
+    if question.where:
+        lines.append(question.python_where)
+    return "session.release(\n" + "".join(f"    {line},\n" for line in lines) + ")"

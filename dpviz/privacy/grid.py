@@ -1,0 +1,36 @@
+"""The one grid on which amounts are added up, so that sums stay exact and a release costs the same however many came before."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import lcm
+
+from dpviz.exact import ceil_to
+from dpviz.privacy.loss import ApproxDP
+
+GRID = 10**30 * lcm(*range(1, 51))
+"""One over this is the smallest amount: every decimal of up to 30 places and every fraction over 1..50 is a multiple."""
+
+EPSILON_STEP = Fraction(1, 10**12)
+DELTA_STEP = Fraction(1, 10**30)
+
+
+def payable(loss: ApproxDP) -> ApproxDP:
+    """The loss as it is charged: unchanged where it lies on the grid, else rounded up to a finite decimal."""
+    return ApproxDP(_payable(loss.epsilon, EPSILON_STEP), _payable(loss.delta, DELTA_STEP))
+
+
+def _payable(amount: Fraction, step: Fraction) -> Fraction:
+    return amount if GRID % amount.denominator == 0 else ceil_to(amount, step)
+
+
+def steps(amount: Fraction) -> int:
+    """How many grid steps an amount is. The amount must lie on the grid."""
+    whole, rest = divmod(amount.numerator * GRID, amount.denominator)
+    if rest:
+        raise ArithmeticError("an amount off the grid reached the sum")
+    return whole
+
+
+def amount(steps_: int) -> Fraction:
+    return Fraction(steps_, GRID)

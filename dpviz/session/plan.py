@@ -1,0 +1,104 @@
+"""A plan: what a release would cost and how wrong it would be. Free, and blind to the data."""
+
+from __future__ import annotations
+
+import pkgutil
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+from typing import Any
+
+from dpviz.exact import Number, probability, text
+from dpviz.mechanisms import REGISTRY
+from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.mechanism import Bound, Space
+from dpviz.planning.sheet import PlanSheet
+from dpviz.privacy.conversion import to_approx
+from dpviz.privacy.grid import payable
+from dpviz.privacy.guarantee import Guarantee
+from dpviz.session.accountant import Budget, Remaining
+
+
+TEACHING_TOP = Fraction(2)
+"""Where the slider ends when there is no budget."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One question, one mechanism, one unit, and what they promise. In teaching there is no budget."""
+
+    bound: Bound
+    budget: Budget | None = None
+    remaining: Remaining | None = None
+
+    @property
+    def price(self) -> Guarantee:
+        return self.bound.price
+
+    @property
+    def error(self) -> ErrorModel:
+        return self.bound.error
+
+    @property
+    def space(self) -> Space:
+        return self.bound.space
+
+    @property
+    def affordable(self) -> bool:
+        """Whether the price fits into what is left."""
+        if self.remaining is None:
+            return True
+        charged = payable(to_approx(self.price.loss))
+        return charged.epsilon <= self.remaining.epsilon and charged.delta <= self.remaining.delta
+
+    def one_bin(self, beta: Number = "0.05") -> ErrorValue | None:
+        return self.error.one_bin(probability(beta, "beta", zero=False))
+
+    def all_bins(self, beta: Number = "0.05") -> ErrorValue | None:
+        return self.error.all_bins(probability(beta, "beta", zero=False))
+
+    @property
+    def sheet(self) -> PlanSheet:
+        """The plan sheet: what a widget or a report draws from."""
+        return PlanSheet(
+            question=self.bound.question,
+            unit=self.bound.unit,
+            mechanism=self.bound.mechanism,
+            top=TEACHING_TOP if self.budget is None else self.budget.epsilon,
+            offered=REGISTRY,
+            made=datetime.now().strftime("%H:%M"),
+        )
+
+    def chart(self, **options: Any) -> Any:
+        """An Altair chart of error against epsilon; see `dpviz.charts.error_against_epsilon`."""
+        return pkgutil.resolve_name("dpviz.charts:of_plan")(self.sheet, **options)
+
+    def __repr__(self) -> str:
+        charged = payable(to_approx(self.price.loss))
+        asked = self.price.asked
+        cost = f"ε {text(charged.epsilon)}" + (f", δ {text(charged.delta)}" if charged.delta else "")
+        if asked is not None and asked != charged.epsilon:
+            cost = f"asked {text(asked)}, pays {cost} (exactly {self.price.exact})"
+        lines = [
+            f"Plan (free, sees no data): {self.bound.question.text}, {self.bound.mechanism!r}",
+            f"  would cost   {cost} per {self.bound.unit.noun}{self._left(charged.epsilon)}",
+            f"  guarantee    {self.price.sentence}",
+        ]
+        for label, found in (
+            ("any one bin", self.one_bin()),
+            (f"all {self.bound.question.bins:,} at once", self.all_bins()),
+        ):
+            if found is not None:
+                sign = "±" if found.how == "exact" else f"{found.how} ±"
+                lines.append(
+                    f"  {label:<12} {sign}{text(found.value)} {self.bound.unit.nouns}, 95 in 100 ({found.how})"
+                )
+        lines.append(f"  space        {self.space.bits:,} bits ({self.space.text})")
+        return "\n".join(lines)
+
+    def _left(self, price: Fraction) -> str:
+        if self.budget is None or self.remaining is None:
+            return ""
+        if not self.affordable:
+            return f"; more than the {text(self.remaining.epsilon)} that is left"
+        return f"; leaves {text(self.remaining.epsilon - price)} of {text(self.budget.epsilon)}"

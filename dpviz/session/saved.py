@@ -1,0 +1,52 @@
+"""Reading releases back: from a file, from the ledger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from dpviz.errors import DpvizError, ReleaseFormat
+from dpviz.mechanisms import mechanism
+from dpviz.model.answer import answer_from_json
+from dpviz.model.question import Question
+from dpviz.model.release import Release, checked
+from dpviz.privacy.unit import Unit
+
+
+def load(path: str | Path) -> Release:
+    """The release saved at `path`. Raises ReleaseFormat where the file is truncated, altered, or of a newer format."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise ReleaseFormat(f"the file cannot be read: {error.strerror}", value=str(path)) from None
+    return from_bytes(content)
+
+
+def from_bytes(content: bytes) -> Release:
+    body = checked(content)
+    try:
+        return _from_json(body)
+    except ReleaseFormat:
+        raise
+    except (DpvizError, KeyError, TypeError, ValueError, AttributeError):
+        raise ReleaseFormat("a saved release must hold a question, unit, mechanism and answer that agree") from None
+
+
+def _from_json(body: dict[str, Any]) -> Release:
+    question, unit = Question.from_json(body["question"]), Unit(**body["unit"])
+    made = mechanism(body["mechanism"]["name"], body["mechanism"]["parameters"])
+    answer = answer_from_json(body["answer"], {})
+    bound = made.bind(question, unit)
+    values = getattr(answer, "values", None)
+    if values is not None and len(values) != question.bins:
+        raise ReleaseFormat.of(f"{len(values)} values", f"this question has {question.bins} bins")
+    return Release(
+        bound=bound,
+        answer=answer,
+        mode=body["mode"],
+        randomness=body["randomness"],
+        dataset=body["dataset"],
+        number=body["number"],
+        key=body["key"],
+        teaching=body["teaching"],
+    )

@@ -1,0 +1,354 @@
+"""The one place where data, price, chance and record meet."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from dpviz.engines import as_source
+from dpviz.errors import (
+    DpvizError,
+    LedgerError,
+    ParameterError,
+    ReleaseCancelled,
+    ReleaseFailed,
+    SessionBusy,
+    UnitError,
+    short,
+)
+from dpviz.exact import text
+from dpviz.mechanisms import REGISTRY
+from dpviz.model.identity import release_key
+from dpviz.model.mechanism import Bound, Mechanism, Mode
+from dpviz.model.question import Question
+from dpviz.model.release import Release
+from dpviz.model.source import Source
+from dpviz.model.statistic import Column
+from dpviz.noise.bits import Bits, SystemBits
+from dpviz.privacy.conversion import to_approx
+from dpviz.privacy.grid import payable
+from dpviz.privacy.unit import Unit
+from dpviz.session import accountant
+from dpviz.session.accountant import Budget, Remaining
+from dpviz.session.ledger import Entry, Ledger
+from dpviz.session.plan import Plan
+from dpviz.session.running import Running, Stopped
+from dpviz.session.saved import from_bytes
+
+
+class Session:
+    """Private data, a unit, a budget and a ledger. Plans are free; a release is paid once and kept for ever.
+
+    data     a pandas DataFrame (or another source); it is held so that nothing shows a value of it
+    unit     who is protected
+    budget   the most that all releases together may cost one unit
+    ledger   where charges and answers are kept: a file path, or an SQLAlchemy URL
+    dataset  the declared name of the data; part of the ledger's charter
+    schema   column name to "number" or "text", where the stored type does not say
+
+    One order, always: check everything public, write the charge durably, count, draw, record the outcome. A crash or
+    a cancel wastes budget; it never gives a free or a second answer. A refusal changes nothing.
+    """
+
+    def __init__(
+        self,
+        data: object,
+        unit: Unit,
+        budget: Budget,
+        ledger: str | Path,
+        *,
+        dataset: str | None = None,
+        schema: Mapping[str, str] | None = None,
+    ) -> None:
+        source = as_source(data, name=dataset, schema=schema)
+        del data  # no frame of ours keeps the user's table where a traceback could print it
+        if not isinstance(unit, Unit):
+            raise UnitError.of(type(unit).__name__, "unit must be a Unit", 'write dv.Unit("row", noun="person-year")')
+        if not isinstance(budget, Budget):
+            raise ParameterError.of(type(budget).__name__, "budget must be a Budget", 'write dv.Budget(epsilon="2")')
+        if not unit.is_row and unit.of not in {column.name for column in source.columns}:
+            raise UnitError.of(unit.of, 'the unit must be "row" or one of the data\'s columns', "name the user column")
+        self._source: Source = source
+        self._unit = unit
+        self._ledger_name = _shown_name(ledger)
+        self._ledger = Ledger.open(
+            ledger,
+            charter={
+                "dataset": source.name,
+                "schema": {column.name: column.kind for column in source.columns},
+                "unit": unit.to_json(),
+                "budget": budget.to_json(),
+            },
+            account=accountant.opened(budget),
+        )
+        self._lock = threading.Lock()
+        self._running: Running | None = None
+
+    # ------------------------------------------------------------ what anybody may know
+
+    @property
+    def unit(self) -> Unit:
+        return self._unit
+
+    @property
+    def dataset(self) -> str:
+        return self._source.name
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The declared schema."""
+        return self._source.columns
+
+    @property
+    def ledger(self) -> Ledger:
+        return self._ledger
+
+    @property
+    def ledger_name(self) -> str:
+        return self._ledger_name
+
+    @property
+    def budget(self) -> Budget:
+        return accountant.budget(self._ledger.account)
+
+    @property
+    def remaining(self) -> Remaining:
+        """What is left, exactly. Pending and lost charges count as spent."""
+        return accountant.remaining(self._ledger.account)
+
+    @property
+    def releases(self) -> Releases:
+        """What was released so far, by ledger number. Looking is free."""
+        return Releases(self._ledger)
+
+    @property
+    def running(self) -> Running | None:
+        """The release on its way in this session, if there is one."""
+        running = self._running
+        return running if running is not None and not running.done else None
+
+    def raise_budget(self, budget: Budget) -> None:
+        """Raise the total. The decision is a chained entry of the ledger; nothing is edited."""
+        if not isinstance(budget, Budget):
+            raise ParameterError.of(type(budget).__name__, "budget must be a Budget")
+        self._ledger.raise_budget(budget.to_json(), lambda state: accountant.widened(state, budget))
+
+    def __repr__(self) -> str:
+        left = self.remaining
+        return (
+            f"<Session on {self.dataset}: {self._unit.text}; left ε {text(left.epsilon)} of {text(left.total.epsilon)}, "
+            f"δ {text(left.delta)} of {text(left.total.delta)}; ledger {self._ledger_name}>"
+        )
+
+    def __reduce__(self) -> Any:
+        raise LedgerError("a session holds private data and is not stored or sent anywhere", next_step="open it anew")
+
+    # ------------------------------------------------------------ plan: free
+
+    def plan(self, question: object, mechanism: Mechanism, *, where: Mapping[str, object] | None = None) -> Plan:
+        """What a release would cost and how wrong it would be. Free, and blind to the data."""
+        return Plan(self._bind(question, mechanism, where), self.budget, self.remaining)
+
+    def _bind(self, question: object, mechanism: Mechanism, where: Mapping[str, object] | None) -> Bound:
+        """Every check that can be made from public things alone."""
+        asked = Question.of(question, where)
+        if type(mechanism) not in REGISTRY.values():
+            raise ParameterError.of(
+                type(mechanism).__name__,
+                f"a mechanism is one of {', '.join(REGISTRY)}",
+                'write dv.Dense(epsilon="1/2")',
+            )
+        bound = mechanism.bind(asked, self._unit)
+        self._source.check(asked, self._unit, bound.needs)
+        return bound
+
+    # ------------------------------------------------------------ release: paid
+
+    def release(
+        self,
+        question: object,
+        mechanism: Mechanism,
+        *,
+        where: Mapping[str, object] | None = None,
+        mode: Mode | None = None,
+        key: str | None = None,
+        retry: bool = False,
+    ) -> Release:
+        """Pay for an answer, and get it. The same call again gives the stored answer, free.
+
+        mode   "exact" (the law exactly) or "strict" (the finite-computer algorithm literally, rational laws only)
+        key    any text: a fresh, paid draw of the same question
+        retry  draw a lost or cancelled key again, and pay again
+
+        Raises BudgetExceeded where the price does not fit, ReleaseLost where this key was charged and its draw lost,
+        SessionBusy while another release of this session runs; these charge nothing. ReleaseCancelled and
+        ReleaseFailed say that the charge stays.
+        """
+        return self.release_async(question, mechanism, where=where, mode=mode, key=key, retry=retry).result()
+
+    def release_async(
+        self,
+        question: object,
+        mechanism: Mechanism,
+        *,
+        where: Mapping[str, object] | None = None,
+        mode: Mode | None = None,
+        key: str | None = None,
+        retry: bool = False,
+        watch: Callable[[Running], None] | None = None,
+    ) -> Running:
+        """Start a release and return at once: `await` the handle, watch its `progress`, or `cancel()` it."""
+        bound = self._bind(question, mechanism, where)
+        chosen = bound.modes()[0] if mode is None else mode
+        if chosen not in bound.modes():
+            raise ParameterError.of(
+                f'mode="{short(chosen)}"',
+                f"{mechanism!r} runs in mode {' or '.join(bound.modes())}",
+                'a rational base (base="tight") also runs strict' if chosen == "strict" else "",
+            )
+        if key is not None and (not isinstance(key, str) or not key or len(key) > 200):
+            raise ParameterError.of(type(key).__name__, "key must be a text of 1 to 200 characters")
+        running = Running(uuid.uuid4().hex, f"Drawing {bound.question.bins:,} bins")
+        if watch is not None:
+            running.watch(watch)
+        with self._lock:
+            if self.running is not None:
+                raise SessionBusy(
+                    "this session is drawing another release; nothing was charged",
+                    next_step="wait for it, or cancel it",
+                )
+            self._running = running
+        name = release_key(bound.question, self._unit, mechanism, chosen, key)
+        return running.start(lambda handle: self._pay_and_draw(handle, bound, chosen, name, key, retry))
+
+    def cancel(self) -> None:
+        """Cancel the release on its way, if there is one. Its charge stays."""
+        running = self.running
+        if running is not None:
+            running.cancel()
+
+    def _pay_and_draw(
+        self, running: Running, bound: Bound, mode: Mode, name: str, key: str | None, retry: bool
+    ) -> Release:
+        """Charge, count, draw, record: on the worker's thread."""
+        if running.cancelling:
+            raise ReleaseCancelled("withdrawn before anything was charged")
+        loss = bound.price.loss
+        entry = self._ledger.charge(
+            name, self._body(bound, mode, key), lambda state: accountant.charge(state, loss), retry=retry
+        )
+        running.number = entry.number
+        if entry.status == "done":
+            return from_bytes(self._ledger.answer(entry.number))
+        outcome = "failed"
+        try:
+            content = self._draw(running, bound, mode, name, entry.number)
+            running.tick(bound.question.bins, bound.question.bins)
+            self._ledger.finish(entry.number, content)
+            outcome = "done"
+        except Stopped:
+            outcome = "cancelled"
+        except LedgerError:
+            raise
+        except BaseException:  # its text may hold data
+            outcome = "failed"
+        finally:
+            if outcome != "done":
+                self._close(entry.number, outcome)
+        paid = text(payable(to_approx(loss)).epsilon)
+        if outcome == "cancelled":
+            raise ReleaseCancelled(f"Cancelled. ε {paid} is spent and no answer was shown.", value=paid)
+        if outcome == "failed":
+            raise ReleaseFailed(
+                f"The engine failed after the charge: ε {paid} is spent and no answer was shown. "
+                "The cause is withheld because it may hold data.",
+                value=paid,
+                next_step="release again with retry=True, which is paid again",
+            )
+        return from_bytes(content)
+
+    def _draw(self, running: Running, bound: Bound, mode: Mode, name: str, number: int) -> bytes:
+        statistic = self._source.count(bound.question, self._unit, bound.needs, running.tick)
+        bits = self._bits()
+        answer = bound.draw(statistic, bits, mode=mode, tick=running.tick)
+        release = Release(
+            bound=bound,
+            answer=answer,
+            mode=mode,
+            randomness=bits.kind,
+            dataset=self.dataset,
+            number=number,
+            key=name,
+        )
+        return release.to_bytes()
+
+    def _bits(self) -> Bits:
+        return SystemBits()
+
+    def _close(self, number: int, outcome: str) -> None:
+        """Record a cancelled or failed draw. Where even that fails, the charge stays pending and counts as spent."""
+        try:
+            self._ledger.close(number, "cancelled" if outcome == "cancelled" else "failed")
+        except DpvizError:
+            return
+
+    def _body(self, bound: Bound, mode: Mode, key: str | None) -> dict[str, Any]:
+        """What the ledger writes beside the charge: all public."""
+        price = bound.price
+        charged = payable(to_approx(price.loss))
+        return {
+            "question": bound.question.to_json(),
+            "question_text": bound.question.text,
+            "question_id": bound.question.id,
+            "mechanism": {"name": bound.mechanism.name, "parameters": bound.mechanism.parameters()},
+            "mode": mode,
+            "user_key": key,
+            "price": {
+                "text": f"{price.loss.short} per {self._unit.noun}, {price.kind}",
+                "kind": price.kind,
+                "epsilon": text(charged.epsilon),
+                "delta": text(charged.delta),
+                "asked": "" if price.asked is None else text(price.asked),
+                "exact": price.exact,
+                "rule": price.rule,
+                "unit": self._unit.text,
+            },
+        }
+
+
+class Releases(Mapping[int, Release]):
+    """The finished releases of a ledger, by number."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def _done(self) -> list[Entry]:
+        return [entry for entry in self._ledger.entries() if entry.status == "done"]
+
+    def __getitem__(self, number: int) -> Release:
+        numbers = list(self)
+        if number not in numbers:
+            shown = ", ".join(str(one) for one in numbers) or "none"
+            raise ParameterError.of(number, f"finished releases are: {shown}")
+        return from_bytes(self._ledger.answer(number))
+
+    def __iter__(self) -> Iterator[int]:
+        return iter([entry.number for entry in self._done()])
+
+    def __len__(self) -> int:
+        return len(self._done())
+
+    def __repr__(self) -> str:
+        lines = [
+            f"{entry.number:>3}  {entry.body['question_text']}  {entry.body['price']['text']}" for entry in self._done()
+        ]
+        return "\n".join(lines) or "no releases yet"
+
+
+def _shown_name(ledger: str | Path) -> str:
+    """The ledger's name for a person, without a folder, a password or a host."""
+    shown = str(ledger)
+    return shown.rsplit("/", 1)[-1].rsplit("\\", 1)[-1].split("?")[0] or "ledger"

@@ -1,0 +1,11 @@
+"""The Python side of the components. The kernel computes and decides; the page draws."""
+
+from dpviz.widgets.budget_meter import BudgetMeter
+from dpviz.widgets.desk import Desk
+from dpviz.widgets.mechanism_picker import MechanismPicker
+from dpviz.widgets.plan_pane import PlanPane
+from dpviz.widgets.release_pane import ReleasePane
+from dpviz.widgets.result_chart import ResultChart
+from dpviz.widgets.workbench import Workbench
+
+__all__ = ["BudgetMeter", "Desk", "MechanismPicker", "PlanPane", "ReleasePane", "ResultChart", "Workbench"]

@@ -1,0 +1,131 @@
+"""The few things a page may say, checked before anything is done about them. See widgets/PROTOCOL.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dpviz.errors import BudgetExceeded, DpvizError, Forbidden, short
+
+VERSION = 1
+LONGEST = 4_000
+MOST_ITEMS = 20_000
+
+_PLAN: dict[str, type | tuple[type, ...]] = {"question": dict, "mechanism": str, "parameters": dict}
+ASKS: dict[str, dict[str, type | tuple[type, ...]]] = {
+    "plan": _PLAN,
+    "release": {**_PLAN, "price": dict, "key": (str, type(None))},
+    "cancel": {"token": str},
+    "status": {},
+    "show": {"number": str},
+    "ask": {**_PLAN, "what": str, "which": str, "beta": str, "error": str},
+}
+DECLARATIONS: dict[str, dict[str, type]] = {
+    "integers": {"low": str, "high": str, "underflow": bool, "overflow": bool, "missing": bool},
+    "intervals": {"edges": list, "underflow": bool, "overflow": bool, "missing": bool},
+    "categories": {"labels": list, "other": bool, "missing": bool},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One ask that passed every check of form."""
+
+    id: str
+    ask: str
+    args: dict[str, Any]
+
+
+def parse(content: object) -> Message:
+    """The message, or Forbidden. Only plain texts, booleans, lists of texts and flat mappings get through."""
+    if not isinstance(content, dict) or content.get("v") != VERSION or id_of(content) is None:
+        raise Forbidden(f"a message must be of version {VERSION} and carry an id")
+    if set(content) - {"v", "id", "ask", "args"}:
+        raise Forbidden("a message has v, id, ask and args, and nothing else")
+    ask, args = content.get("ask"), content.get("args", {})
+    if not isinstance(ask, str) or ask not in ASKS:
+        raise Forbidden(f"the page may ask for {', '.join(ASKS)}")
+    _shape(ask, args, ASKS[ask])
+    if "parameters" in args:
+        _texts("parameters", args["parameters"])
+        if "epsilon" not in args["parameters"]:
+            raise Forbidden("parameters must name epsilon")
+    if "question" in args:
+        _question(args["question"])
+    if "price" in args:
+        _texts("price", args["price"])
+        _shape("price", args["price"], {"epsilon": str, "delta": str})
+    if ask == "ask" and (args["what"] != "epsilon" or args["which"] not in ("one", "all")):
+        raise Forbidden('the page may ask for the epsilon of "one" or "all"')
+    return Message(str(content["id"]), ask, args)
+
+
+def id_of(content: object) -> str | None:
+    """The id of a message, where it has a usable one."""
+    name = content.get("id") if isinstance(content, dict) else None
+    return name if isinstance(name, str) and 0 < len(name) <= 64 else None
+
+
+def _shape(name: str, args: object, wanted: dict[str, type | tuple[type, ...]]) -> None:
+    if not isinstance(args, dict) or set(args) != set(wanted):
+        raise Forbidden(f"{name} takes exactly {', '.join(wanted) or 'nothing'}")
+    for part, kind in wanted.items():
+        if not isinstance(args[part], kind):
+            raise Forbidden(f"{name}: {part} has the wrong type")
+        _short_enough(part, args[part])
+
+
+def _short_enough(name: str, value: object) -> None:
+    if isinstance(value, str) and len(value) > LONGEST:
+        raise Forbidden(f"{name} is longer than {LONGEST:,} characters")
+
+
+def _texts(name: str, values: dict[Any, Any]) -> None:
+    if len(values) > 50:
+        raise Forbidden(f"{name} has too many parts")
+    for part, value in values.items():
+        if not isinstance(part, str) or not isinstance(value, str):
+            raise Forbidden(f"{name} must be texts")
+        _short_enough(short(part), value)
+
+
+def _question(said: dict[Any, Any]) -> None:
+    if set(said) == {"id"}:
+        _shape("question", said, {"id": str})
+        return
+    kind = said.get("kind")
+    if not isinstance(kind, str) or kind not in DECLARATIONS:
+        raise Forbidden(f"a question is an id, or a declaration of {', '.join(DECLARATIONS)}")
+    _shape("question", said, {"kind": str, "column": str, **DECLARATIONS[kind]})
+    for part in ("edges", "labels"):
+        values = said.get(part, [])
+        if len(values) > MOST_ITEMS or not all(isinstance(value, str) for value in values):
+            raise Forbidden(f"{part} must be at most {MOST_ITEMS:,} texts")
+        for value in values:
+            _short_enough(part, value)
+
+
+def declaration(said: dict[str, Any]) -> dict[str, Any]:
+    """A declaration as `Domain.from_json` takes it."""
+    return dict(said)
+
+
+def reply(name: str, body: dict[str, Any]) -> dict[str, Any]:
+    return {"v": VERSION, "re": name, "ok": True, "body": body}
+
+
+def refusal(name: str, error: DpvizError) -> dict[str, Any]:
+    return {"v": VERSION, "re": name, "ok": False, "error": error_json(error)}
+
+
+def error_json(error: DpvizError) -> dict[str, Any]:
+    """An error of ours for the page: its parts, and a value that would mend it where there is one."""
+    fix = {"epsilon": error.left} if isinstance(error, BudgetExceeded) and error.left not in ("", "0") else {}
+    return {
+        "kind": type(error).__name__,
+        "message": str(error),
+        "value": error.value,
+        "rule": error.rule,
+        "next_step": error.next_step,
+        "fix": fix,
+    }

@@ -1,0 +1,134 @@
+"""What a page may know of a session: budget, history, questions. All public, all texts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from dpviz.exact import text
+from dpviz.model.question import Question
+from dpviz.model.release import Release
+from dpviz.privacy.conversion import to_approx
+from dpviz.privacy.grid import payable
+from dpviz.session.ledger import Entry
+from dpviz.session.plan import Plan
+from dpviz.session.running import Running
+from dpviz.session.session import Session
+from dpviz.session.teaching import Teaching
+
+VERSION = 1
+HISTORY = 200
+"""How many of the latest entries a page gets."""
+
+KERNEL = f"{os.getpid():x}-{os.urandom(4).hex()}"
+"""Names this kernel process, so that a page notices a restart."""
+
+
+def session_state(
+    session: Session | Teaching, questions: Mapping[str, Question], running: Running | None
+) -> dict[str, Any]:
+    """The session state of widgets/PROTOCOL.md."""
+    shared = {
+        "version": VERSION,
+        "title": session.dataset,
+        "kernel": KERNEL,
+        "unit": {"text": session.unit.text, "noun": session.unit.noun, "nouns": session.unit.nouns},
+        "columns": [
+            {"name": column.name, "kind": column.kind} for column in session.columns if column.name != session.unit.of
+        ],
+        "questions": [
+            {
+                "id": question.id,
+                "column": " × ".join(question.domain.columns),
+                "bins_text": question.domain.text,
+                "bins": str(question.bins),
+                "where": question.where_text,
+            }
+            for question in questions.values()
+        ],
+    }
+    if isinstance(session, Teaching):
+        return {
+            **shared,
+            "ledger": "",
+            "teaching": {"seed": str(session.seed)},
+            "budget": None,
+            "entries": [],
+            "running": None,
+        }
+    remaining = session.remaining
+    entries = session.ledger.entries(last=HISTORY)
+    hanging = {entry.number: entry for entry in entries if entry.status in ("pending", "lost")}
+    for entry in session.ledger.pending():
+        hanging.setdefault(entry.number, entry)
+    budget = {}
+    for name in ("epsilon", "delta"):
+        total, left = getattr(remaining.total, name), getattr(remaining, name)
+        pending = sum((Fraction(entry.body["price"][name]) for entry in hanging.values()), Fraction(0))
+        budget[name] = {
+            "total": text(total),
+            "spent": text(total - left - pending),
+            "pending": text(pending),
+            "left": text(left),
+        }
+    return {
+        **shared,
+        "ledger": session.ledger_name,
+        "teaching": None,
+        "budget": budget,
+        "entries": [entry_json(entry) for entry in sorted(entries, key=lambda entry: entry.number)],
+        "running": None if running is None or running.done else running_json(running),
+    }
+
+
+def entry_json(entry: Entry) -> dict[str, Any]:
+    status: str = entry.status
+    if status == "pending" and not entry.mine:
+        status = "elsewhere"
+    return {
+        "number": str(entry.number),
+        "question": entry.body["question_text"],
+        "question_id": entry.body["question_id"],
+        "key": entry.key,
+        "mechanism": entry.body["mechanism"]["name"],
+        "guarantee": entry.body["price"]["kind"],
+        "price": {"epsilon": entry.body["price"]["epsilon"], "delta": entry.body["price"]["delta"]},
+        "epsilon": entry.body["mechanism"]["parameters"].get("epsilon", ""),
+        "status": status,
+        "opened": entry.opened,
+    }
+
+
+def running_json(running: Running) -> dict[str, Any] | None:
+    progress = running.progress
+    return {
+        "token": running.token,
+        "number": "" if running.number is None else str(running.number),
+        "done": str(progress.done),
+        "of": str(progress.of),
+        "text": progress.text,
+    }
+
+
+def price_of(plan: Plan) -> dict[str, Fraction]:
+    """What a release would be charged, by name."""
+    charged = payable(to_approx(plan.price.loss))
+    return {"epsilon": charged.epsilon, "delta": charged.delta}
+
+
+def known_questions(session: Session | Teaching) -> list[Question]:
+    """Questions that the ledger already holds, newest first: they are public, and worth offering again."""
+    if isinstance(session, Teaching):
+        return []
+    entries = sorted(session.ledger.entries(last=HISTORY), key=lambda entry: -entry.number)
+    return [Question.from_json(entry.body["question"]) for entry in entries]
+
+
+def latest_release(session: Session | Teaching, questions: Mapping[str, Question]) -> Release | None:
+    """The newest finished release, to show at once: looking at it again is free."""
+    if isinstance(session, Teaching):
+        return None
+    done = [entry for entry in session.ledger.entries(last=HISTORY) if entry.status == "done"]
+    return session.releases[max(entry.number for entry in done)] if done else None
