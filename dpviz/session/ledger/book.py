@@ -7,11 +7,11 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from sqlalchemy import Connection, RowMapping, Select, select
+from sqlalchemy import Connection, RowMapping, Select, bindparam, select
 
 from dpviz.errors import (
     CharterMismatch,
@@ -176,12 +176,12 @@ class Ledger:
             if found is not None and not retry:
                 raise _lost(found)
             if found is not None and found.closed is None:  # lost, and nobody has written so yet
-                last = self._conclude(connection, last, found.number, found.key, "lost")
+                last = _conclude(connection, last, found.number, "lost")
             state = State(_account(admit(dict(last.state.account))), last.state.charges + 1, last.state.terms)
             row = Row.after(last, "charge", state, number=state.charges, key=key, charge=body)
             _append(connection, row)
-            _insert_index(connection, IndexRow(state.charges, key, "pending", row.seq, None, None))
-            connection.execute(lease.insert().values(number=state.charges, until=_until(), **_owner_columns(owner)))
+            connection.execute(_ADD_ENTRY, _columns(IndexRow(state.charges, key, "pending", row.seq, None, None)))
+            connection.execute(_ADD_LEASE, {"number": state.charges, "until": _until(), **_columns(owner)})
             return Entry(state.charges, key, row.content["charge"], "pending", row.content["at"], None, mine=True)
 
         return self._store.write(work)
@@ -210,8 +210,8 @@ class Ledger:
             if not found.mine:
                 raise _not_open(found)
             said = None if answer is None else blobs.put(connection, answer)
-            self._conclude(connection, _last(connection), number, found.key, status, said)
-            return self._entry(connection, number)
+            row = _conclude(connection, _last(connection), number, status, said)
+            return replace(found, status=status, closed=row.content["at"], mine=False)
 
         try:
             entry_ = self._store.write(work)
@@ -231,8 +231,8 @@ class Ledger:
         """Say that the draw of a pending entry goes on, so that another machine does not take it for lost."""
 
         def work(connection: Connection) -> bool:
-            mine = (lease.c.number == number) & (lease.c.token == self.owner.token)
-            return connection.execute(lease.update().where(mine).values(until=_until())).rowcount == 1
+            mine = {"of": number, "by": self.owner.token, "until": _until()}
+            return connection.execute(_RENEW, mine).rowcount == 1
 
         if not self._store.write(work):
             raise _lost(self.entry(number))
@@ -267,8 +267,7 @@ class Ledger:
 
     def pending(self) -> list[Entry]:
         """Charges without a recorded outcome: "pending" (`mine` or another kernel's), or "lost"."""
-        query = _ENTRIES.where(entry.c.status == "pending").order_by(entry.c.number)
-        return self._store.read(lambda connection: self._fetch(connection, query))
+        return self._store.read(lambda connection: self._fetch(connection, _PENDING))
 
     def answer(self, number: int) -> bytes:
         """The stored answer of an entry whose status is "done"."""
@@ -283,7 +282,7 @@ class Ledger:
                 rule="only an entry that is done has an answer",
                 next_step="wait for it" if found.status == "pending" else "draw again with retry=True, paid",
             )
-        seq = connection.execute(select(entry.c.outcome).where(entry.c.number == number)).scalar_one()
+        seq = connection.execute(_OUTCOME, {"of": number}).scalar_one()
         row = _row(connection, seq)
         said = row.content.get("answer")
         if row.kind != "outcome" or row.content["number"] != number or said is None:
@@ -291,17 +290,18 @@ class Ledger:
         return blobs.get(connection, said)
 
     def _entry(self, connection: Connection, number: int) -> Entry:
-        found = self._fetch(connection, _ENTRIES.where(entry.c.number == number))
+        found = self._fetch(connection, _ENTRY, number)
         if not found:
             raise ParameterError.of(number, "an entry has the number of a charge", "ledger.entries() lists them")
         return found[0]
 
     def _find(self, connection: Connection, key: str) -> Entry | None:
-        found = self._fetch(connection, _ENTRIES.where(entry.c.key == key).order_by(entry.c.number.desc()).limit(1))
+        found = self._fetch(connection, _LATEST, key)
         return found[0] if found else None
 
-    def _fetch(self, connection: Connection, query: Select[Any]) -> list[Entry]:
-        return [self._read_entry(record) for record in connection.execute(query).mappings()]
+    def _fetch(self, connection: Connection, query: Select[Any], of: int | str | None = None) -> list[Entry]:
+        records = connection.execute(query, {} if of is None else {"of": of})
+        return [self._read_entry(record) for record in records.mappings()]
 
     def _read_entry(self, record: RowMapping) -> Entry:
         row = Row.read([record[column] for column in chain.c])
@@ -320,29 +320,9 @@ class Ledger:
             return False
         if mine:
             return number not in self._given_up
-        owner = Owner(*(record[lease.c[part]] for part in _OWNER))
+        owner = Owner(*(record[lease.c[part.name]] for part in fields(Owner)))
         running = owner.running()
         return bool(record[lease.c.until] >= time.time()) if running is None else running
-
-    # ---------------------------------------------------------------- writing
-
-    def _conclude(
-        self,
-        connection: Connection,
-        last: Row,
-        number: int,
-        key: str,
-        status: Status,
-        answer: Mapping[str, object] | None = None,
-    ) -> Row:
-        """Append the outcome of an entry, and say so in the index."""
-        parts: dict[str, object] = {} if answer is None else {"answer": answer}
-        row = Row.after(last, "outcome", last.state, number=number, status=status, **parts)
-        _append(connection, row)
-        at = entry.c.number == number
-        connection.execute(entry.update().where(at).values(status=status, outcome=row.seq, closed=row.content["at"]))
-        connection.execute(lease.delete().where(lease.c.number == number))
-        return row
 
     # ---------------------------------------------------------------- keeping
 
@@ -370,7 +350,7 @@ class Ledger:
             audit = Audit.of(_rows(connection))
             connection.execute(entry.delete())
             for index_row in audit.index.values():
-                _insert_index(connection, index_row)
+                connection.execute(_ADD_ENTRY, _columns(index_row))
 
         Store(_existing(location)).write(work)
 
@@ -406,48 +386,65 @@ def _existing(location: str | Path) -> Path:
 
 # ---------------------------------------------------------------- reading and writing rows
 
-_OWNER = ("token", "place", "pid", "born")
+# built once: putting a statement together costs more than running it
+
+_LAST = select(chain).order_by(chain.c.seq.desc()).limit(1)
+_ROW = select(chain).where(chain.c.seq == bindparam("at"))
+_ROWS = select(chain).order_by(chain.c.seq).execution_options(yield_per=1000)
+_INDEX = select(entry).order_by(entry.c.number)
 _ENTRIES = (
-    select(*chain.c, *entry.c, *lease.c)
+    select(chain, entry, lease)
     .join_from(entry, chain, chain.c.seq == entry.c.charge)
     .join(lease, lease.c.number == entry.c.number, isouter=True)
 )
+_ENTRY = _ENTRIES.where(entry.c.number == bindparam("of"))
+_LATEST = _ENTRIES.where(entry.c.key == bindparam("of")).order_by(entry.c.number.desc()).limit(1)
+_PENDING = _ENTRIES.where(entry.c.status == "pending").order_by(entry.c.number)
+_OUTCOME = select(entry.c.outcome).where(entry.c.number == bindparam("of"))
+
+_ADD_ROW, _ADD_ENTRY, _ADD_LEASE = chain.insert(), entry.insert(), lease.insert()
+_CLOSE = entry.update().where(entry.c.number == bindparam("of"))
+_RENEW = lease.update().where((lease.c.number == bindparam("of")) & (lease.c.token == bindparam("by")))
+_END_LEASE = lease.delete().where(lease.c.number == bindparam("of"))
 
 
 def _append(connection: Connection, row: Row) -> None:
-    connection.execute(
-        chain.insert().values(seq=row.seq, kind=row.kind, body=row.body, previous=row.previous, hash=row.hash)
-    )
+    connection.execute(_ADD_ROW, _columns(row))
 
 
-def _insert_index(connection: Connection, row: IndexRow) -> None:
-    connection.execute(
-        entry.insert().values(
-            number=row.number, key=row.key, status=row.status, charge=row.charge, outcome=row.outcome, closed=row.closed
-        )
-    )
+def _conclude(
+    connection: Connection, last: Row, number: int, status: Status, answer: Mapping[str, object] | None = None
+) -> Row:
+    """Append the outcome of an entry, and say so in the index."""
+    said = {} if answer is None else {"answer": answer}
+    row = Row.after(last, "outcome", last.state, number=number, status=status, **said)
+    _append(connection, row)
+    closing = {"of": number, "status": status, "outcome": row.seq, "closed": row.content["at"]}
+    connection.execute(_CLOSE, closing)
+    connection.execute(_END_LEASE, {"of": number})
+    return row
 
 
-def _owner_columns(owner: Owner) -> dict[str, object]:
-    return {part: getattr(owner, part) for part in _OWNER}
+def _columns(item: Row | IndexRow | Owner) -> dict[str, Any]:
+    return {column.name: getattr(item, column.name) for column in fields(item)}
 
 
 def _last(connection: Connection) -> Row:
-    found = connection.execute(select(*chain.c).order_by(chain.c.seq.desc()).limit(1)).first()
+    found = connection.execute(_LAST).first()
     if found is None:
         raise broken("it has no rows")
     return Row.read(found)
 
 
 def _row(connection: Connection, seq: int) -> Row:
-    found = connection.execute(select(*chain.c).where(chain.c.seq == seq)).first()
+    found = connection.execute(_ROW, {"at": seq}).first()
     if found is None:
         raise broken(f"row {seq} is missing")
     return Row.read(found)
 
 
 def _rows(connection: Connection) -> Iterator[Row]:
-    return map(Row.read, connection.execute(select(*chain.c).order_by(chain.c.seq).execution_options(yield_per=1000)))
+    return map(Row.read, connection.execute(_ROWS))
 
 
 def _charter(connection: Connection) -> dict[str, Any]:
@@ -475,8 +472,7 @@ def _audit(connection: Connection, *, head: str | None = None) -> Audit:
     """The whole chain, and the index against it."""
     _charter(connection)
     audit = Audit.of(_rows(connection), head=head)
-    records = connection.execute(select(*entry.c).order_by(entry.c.number))
-    kept = {record.number: IndexRow(*record) for record in records}
+    kept = {record.number: IndexRow(*record) for record in connection.execute(_INDEX)}
     for number in sorted(kept.keys() | audit.index.keys()):
         if kept.get(number) != audit.index.get(number):
             raise LedgerCorrupt(
