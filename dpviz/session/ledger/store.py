@@ -177,8 +177,9 @@ def exists(path: Path) -> bool:
     try:
         size = path.stat().st_size
     except FileNotFoundError:
-        if any(_size(path.with_name(path.name + end)) for end in _COMPANIONS):
-            raise broken(f"{path} is missing, but the log of its last writes is there") from None
+        for log in (path.with_name(path.name + end) for end in ("-wal", "-journal")):
+            if _size(log):
+                raise broken(f"{path} is missing, but {log.name} with its last writes is there") from None
         return False
     except OSError as error:
         raise file_refusal(error, path) from None
