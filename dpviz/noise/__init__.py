@@ -1,0 +1,1 @@
+"""Exact samplers. They know nothing of the laws that predict them; comparing the two is a test."""
