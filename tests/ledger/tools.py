@@ -1,0 +1,98 @@
+"""What the tests of the ledger share: a charter, an accountant that counts to its budget, and child processes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import sqlite3
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from dpviz.errors import BudgetExceeded
+from dpviz.session.ledger import Ledger
+
+CHARTER: dict[str, object] = {
+    "dataset": "visits",
+    "schema": {"age": "number", "visits": "number"},
+    "unit": {"of": "row", "relation": "add-remove", "noun": "person-year"},
+    "budget": {"epsilon": "2", "delta": "0"},
+}
+BODY = {
+    "question": "visits 0 to 40",
+    "price": {"text": "ε 1 per person-year", "unit": "one person-year, add or remove"},
+}
+
+
+def opened(path: Path, *, budget: int = 100, **more: Any) -> Ledger:
+    return Ledger.open(path, charter=CHARTER, account={"spent": "0", "budget": str(budget)}, **more)
+
+
+def admit(account: Mapping[str, str]) -> dict[str, str]:
+    """Each charge costs one."""
+    spent = int(account["spent"]) + 1
+    if spent > int(account["budget"]):
+        raise BudgetExceeded("the budget is spent", value="1", rule="a price must fit", next_step="stop")
+    return {**account, "spent": str(spent)}
+
+
+def key(name: object) -> str:
+    return hashlib.sha256(str(name).encode()).hexdigest()
+
+
+def spend(ledger: Ledger, *names: object) -> None:
+    """Charge and answer, once for each name."""
+    for name in names:
+        entry = ledger.charge(key(name), BODY, admit)
+        ledger.finish(entry.number, f"the answer to {name}".encode())
+
+
+def edit(path: Path, statement: str, *values: object) -> None:
+    """Change a ledger behind its back."""
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute(statement, values)
+    connection.close()
+
+
+class Child:
+    """A forked process that runs `work`; `result()` is what it returned, as JSON."""
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self.reading, writing = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(self.reading)
+            status = 1
+            try:
+                os.write(writing, json.dumps(work()).encode())
+                status = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(status)
+        os.close(writing)
+
+    def result(self) -> Any:
+        with os.fdopen(self.reading, "rb") as pipe:
+            said = pipe.read()
+        _, status = os.waitpid(self.pid, 0)
+        assert status == 0, "the child failed"
+        return json.loads(said)
+
+    def kill(self, *, reap: bool = True) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+        if reap:
+            os.waitpid(self.pid, 0)
+        os.close(self.reading)
+
+
+def until(true: Callable[[], bool], seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "it did not become true"
+        time.sleep(0.005)
