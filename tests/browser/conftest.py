@@ -1,0 +1,22 @@
+"""One JupyterLab and one browser for all browser tests; each test opens its notebooks in a fresh window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.browser.lab import Lab, open_browser
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with open_browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    with Lab.start(tmp_path_factory.mktemp("lab")) as lab:
+        yield lab

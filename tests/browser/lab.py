@@ -1,0 +1,291 @@
+"""A real JupyterLab, and a notebook open in it: what the browser tests drive.
+
+The server has folders of its own (no user's settings, kernels or ledgers), listens on the loopback address only, and
+the browser resolves no other name: whatever reaches for the network fails and is recorded in `Notebook.offsite`.
+Tests find things by role and name, as a screen reader does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import nbformat
+from playwright.sync_api import Browser, Locator, Page, Request, WebSocket, sync_playwright
+
+from tools import chromium
+from tools.copy_notebooks import copy_notebooks
+
+ROOT = Path(__file__).resolve().parents[2]
+SCREENSHOTS = ROOT / "test-output" / "screenshots"
+HOME = "127.0.0.1"
+PATIENCE = 90
+"""Seconds for what may be slow on a small machine: a server, a kernel, a page of several megabytes."""
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    f"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {HOME}",
+]
+
+QUIET = {
+    "@jupyterlab/apputils-extension/notification.jupyterlab-settings": {"fetchNews": "false", "checkForUpdates": False}
+}
+"""Settings that keep JupyterLab from asking for news."""
+
+
+@contextmanager
+def open_browser() -> Iterator[Browser]:
+    """Chromium without a window and without a network."""
+    executable = chromium.find()
+    assert executable is not None, "no Chromium: run `make chromium`"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A running JupyterLab: where it listens and the folder it shows."""
+
+    url: str
+    token: str
+    folder: Path
+
+    @classmethod
+    @contextmanager
+    def start(cls, place: Path) -> Iterator[Lab]:
+        """Start JupyterLab on a copy of notebooks/, everything it writes below `place`."""
+        folder, log = place / "notebooks", place / "lab.log"
+        copy_notebooks(folder)
+        private = {
+            name: str(place / name.lower())
+            for name in (
+                "HOME",
+                "IPYTHONDIR",
+                "JUPYTER_CONFIG_DIR",
+                "JUPYTER_DATA_DIR",
+                "JUPYTER_RUNTIME_DIR",
+                "JUPYTERLAB_SETTINGS_DIR",
+                "JUPYTERLAB_WORKSPACES_DIR",
+            )
+        }
+        for name, value in QUIET.items():
+            setting = Path(private["JUPYTERLAB_SETTINGS_DIR"]) / name
+            setting.parent.mkdir(parents=True)
+            setting.write_text(json.dumps(value))
+        port, token = free_port(), secrets.token_hex(16)
+        options = {
+            "ServerApp.ip": HOME,
+            "ServerApp.port": port,
+            "ServerApp.port_retries": 0,
+            "ServerApp.open_browser": False,
+            "ServerApp.allow_root": True,
+            "ServerApp.root_dir": folder,
+            "IdentityProvider.token": token,
+            "LabApp.expose_app_in_browser": True,
+            "LabApp.extension_manager": "readonly",
+        }
+        command = [sys.executable, "-m", "jupyterlab", *(f"--{name}={value}" for name, value in options.items())]
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER", "IPYTHON"))}
+        with log.open("w") as stream:
+            server = subprocess.Popen(
+                command, cwd=folder, env=kept | private, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream
+            )
+        lab = cls(f"http://{HOME}:{port}", token, folder)
+        try:
+            lab.wait(server, log)
+            yield lab
+        finally:
+            server.terminate()
+            server.wait(PATIENCE)
+
+    def wait(self, server: subprocess.Popen[bytes], log: Path) -> None:
+        """Until the server answers."""
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline and server.poll() is None:
+            try:
+                urllib.request.urlopen(f"{self.url}/api/status?token={self.token}", timeout=5).close()
+                return
+            except (urllib.error.URLError, TimeoutError):
+                time.sleep(0.1)
+        raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()}")
+
+    def write(self, name: str, *sources: str) -> None:
+        """A notebook of code cells in the folder that JupyterLab shows."""
+        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
+        notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(notebook, path)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOME, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+OPEN = """async path => {
+    const app = window.jupyterapp;
+    await app.restored;
+    const panel = await app.commands.execute('docmanager:open', { path, factory: 'Notebook' });
+    await panel.context.ready;
+    await panel.sessionContext.ready;
+    await panel.sessionContext.session.kernel.info;
+    window.panel = panel;
+}"""
+
+# Resolves when the last cell has run, to whether all of them ran without an error.
+RUN_ALL = """async () => window.jupyterapp.commands.execute('notebook:run-all-cells')"""
+
+# Executes beside the cells, and collects what the code prints or raises.
+EXECUTE = """async code => {
+    const future = window.panel.sessionContext.session.kernel.requestExecute({ code, store_history: false });
+    let said = '';
+    future.onIOPub = ({ content }) => { said += content.text ?? content.evalue ?? ''; };
+    await future.done;
+    return said;
+}"""
+
+READY = """async () => {
+    const kernel = window.panel.sessionContext.session.kernel;
+    await kernel.info;
+    while (kernel.status !== 'idle') await new Promise(next => setTimeout(next, 50));
+}"""
+
+SAVE = """async () => window.panel.context.save()"""
+
+CELLS = """() => window.panel.content.model.sharedModel.cells
+    .filter(cell => cell.cell_type === 'code')
+    .map(cell => ({ source: cell.source, count: cell.execution_count, outputs: cell.toJSON().outputs }))"""
+
+
+@dataclass
+class Notebook:
+    """One notebook in one fresh browser window, with a record of what went wrong and what was said."""
+
+    lab: Lab
+    page: Page
+    name: str
+    errors: list[str] = field(default_factory=list)
+    offsite: list[str] = field(default_factory=list)
+    traffic: list[bytes] = field(default_factory=list)
+
+    @classmethod
+    @contextmanager
+    def open(cls, lab: Lab, browser: Browser, name: str, **window: Any) -> Iterator[Notebook]:
+        """Open a notebook and wait until its kernel answers; `window` goes to the browser's new context."""
+        context = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | window))
+        context.set_default_timeout(PATIENCE * 1000)
+        notebook = cls(lab, context.new_page(), name)
+        notebook.listen()
+        notebook.page.goto(f"{lab.url}/lab?token={lab.token}&reset")
+        notebook.page.wait_for_function("() => window.jupyterapp !== undefined")
+        notebook.page.evaluate(OPEN, name)
+        try:
+            yield notebook
+        finally:
+            notebook.screenshot("last")
+            notebook.page.evaluate("async () => window.panel.sessionContext.shutdown()")
+            context.close()
+
+    def listen(self) -> None:
+        """Record errors, requests that leave this machine, and every message to and from the kernel."""
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("console", lambda said: self.errors.append(said.text) if said.type == "error" else None)
+        self.page.on("request", self.watch)
+        self.page.on("websocket", self.overhear)
+
+    def watch(self, request: Request) -> None:
+        address = urlsplit(request.url)
+        if address.scheme not in {"data", "blob"} and address.hostname != HOME:
+            self.offsite.append(request.url)
+
+    def overhear(self, socket: WebSocket) -> None:
+        for direction in ("framesent", "framereceived"):
+            socket.on(
+                direction, lambda frame: self.traffic.append(frame if isinstance(frame, bytes) else frame.encode())
+            )
+
+    def run_all(self) -> None:
+        """Run every cell, and see that every one ran."""
+        self.page.evaluate(READY)
+        ran = self.page.evaluate(RUN_ALL)
+        assert ran is True, self.failures()
+        assert [cell["source"] for cell in self.cells() if cell["source"] and not cell["count"]] == []
+
+    def restart(self) -> None:
+        """Restart the kernel as a person does, from the menu."""
+        self.page.get_by_role("menuitem", name="Kernel", exact=True).click()
+        self.page.get_by_role("menuitem", name=re.compile("^Restart Kernel…")).click()
+        self.page.get_by_role("dialog").get_by_role("button", name="Confirm Kernel Restart").click()
+        self.page.evaluate(READY)
+
+    def begin(self, code: str) -> None:
+        """Let the kernel run this code, in no cell of the notebook, without waiting for it."""
+        self.page.evaluate(f"code => {{ window.running = ({EXECUTE})(code); }}", code)
+
+    def end(self) -> str:
+        """What the code that was begun has printed or raised, once it has ended."""
+        said: str = self.page.evaluate("() => window.running")
+        return said
+
+    def ask(self, code: str) -> str:
+        """What the kernel prints when it runs this code."""
+        self.begin(code)
+        return self.end()
+
+    def await_answer(self, code: str, answer: str) -> None:
+        """Ask until the kernel prints this: the page sends one message at a time, so what it said last comes late."""
+        deadline = time.monotonic() + PATIENCE
+        while (said := self.ask(code).strip()) != answer:
+            assert time.monotonic() < deadline, f"the kernel still says {said!r}, not {answer!r}"
+            self.page.wait_for_timeout(100)
+
+    def save(self) -> str:
+        """Save the notebook; returns the text of the file."""
+        self.page.evaluate(SAVE)
+        return (self.lab.folder / self.name).read_text()
+
+    def cells(self) -> list[dict[str, Any]]:
+        """Each code cell: its source, its execution count, its outputs."""
+        cells: list[dict[str, Any]] = self.page.evaluate(CELLS)
+        return cells
+
+    def failures(self) -> list[str]:
+        """What the cells raised."""
+        outputs = [output for cell in self.cells() for output in cell["outputs"]]
+        return [f"{out['ename']}: {out['evalue']}" for out in outputs if out["output_type"] == "error"]
+
+    def slider(self, name: str) -> Locator:
+        return self.page.get_by_role("slider", name=name)
+
+    def button(self, name: str) -> Locator:
+        return self.page.locator(".jp-Notebook").get_by_role("button", name=name)
+
+    def screenshot(self, title: str) -> None:
+        """Keep a picture in test-output/screenshots, named after the notebook."""
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=SCREENSHOTS / f"{Path(self.name).stem}-{title}.png")
