@@ -1,0 +1,46 @@
+"""Two real data sets, both facts in the public domain; README.md says where they come from."""
+
+from __future__ import annotations
+
+from importlib.resources import as_file, files
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["doctor_visits", "flights"]
+
+
+def doctor_visits() -> pd.DataFrame:
+    """20,190 person-years of the RAND Health Insurance Experiment, as used by Cameron and Trivedi (2005).
+
+    One row is one person in one year: `visits` to a doctor as an outpatient (0 to 77), `physical_limitation` (0 or 1),
+    `chronic_index` (a decimal number) and `self_rated_health` (excellent, good, fair or poor). Public domain.
+
+    >>> doctor_visits().shape
+    (20190, 4)
+    """
+    return _load("doctor_visits", "doctor visits")
+
+
+def flights() -> pd.DataFrame:
+    """334,264 departures from New York in 2013, as recorded by the US Bureau of Transportation Statistics.
+
+    One row is one flight: the `aircraft` (tail number, 4,043 of them), its `destination` (airport code, 104 of them)
+    and the `scheduled_minute` of the year (0 to 525,599). The aircraft plays the user: one touches many destinations.
+    Public domain.
+
+    >>> flights().shape
+    (334264, 3)
+    """
+    return _load("flights", "flights")
+
+
+def _load(file: str, name: str) -> pd.DataFrame:
+    """A fresh frame that brings its name along for a session."""
+    import pandas as pd
+
+    with as_file(files(__package__) / f"{file}.csv.gz") as path:
+        frame = pd.read_csv(path, float_precision="round_trip")
+    frame.attrs["dpviz"] = {"dataset": name}
+    return frame

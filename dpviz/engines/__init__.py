@@ -1,0 +1,48 @@
+"""Where counts come from: private data behind a narrow door. Each engine is one file with one `Source`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any, Final
+
+from dpviz.engines.hidden import Hidden
+from dpviz.errors import ParameterError
+from dpviz.model.source import Source
+
+__all__ = ["as_source"]
+
+SOURCE: Final = ("name", "columns", "check", "count")
+UNNAMED: Final = "data"
+
+
+def as_source(data: object, name: str | None = None, schema: Mapping[str, str] | None = None) -> Source:
+    """The source for what a user points a session at: a pandas DataFrame, or a source already.
+
+    A frame that has no name given is called what `frame.attrs["dpviz"]["dataset"]` says, else `data`. A source has its
+    own name and schema.
+    """
+    held = data = Hidden.of(data)  # from here on no variable of this call shows a value
+    if _is_frame(held):
+        from dpviz.engines.pandas_source import PandasSource
+
+        return PandasSource(held, name=_called(held) if name is None else name, schema=schema)
+    if isinstance(held.take(), type) or not all(hasattr(held.take(), part) for part in SOURCE):
+        raise ParameterError.of(type(held.take()).__name__, "data must be a pandas DataFrame or a source")
+    if schema is not None or name not in (None, held.take().name):
+        raise ParameterError.of("name or schema", "a source has its own name and schema", "leave both out")
+    source: Source = held.take()
+    return source
+
+
+def _is_frame(held: Hidden[Any]) -> bool:
+    """Whether this is a DataFrame, without loading pandas for it."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(held.take(), pandas.DataFrame)
+
+
+def _called(held: Hidden[Any]) -> str:
+    """The name that a frame brings along, as dpviz.datasets gives them."""
+    brought = held.take().attrs.get("dpviz")
+    name = brought.get("dataset") if isinstance(brought, dict) else None
+    return name if isinstance(name, str) and name else UNNAMED

@@ -1,0 +1,405 @@
+"""A column, read once, as numbers or as texts; and where each of its values lies among public bins.
+
+A value means the decimal it prints as, so a binary 0.3 lies in the bin that begins at 3/10. From floats to those
+decimals the map is increasing: an exact limit becomes, once, the least float whose decimal reaches it, and from then on
+plain comparison of floats is exact. Nothing here raises or warns because of a value: what cannot be read has no bin.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any, Final, TypeAlias
+
+import gmpy2
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpviz.engines.bounding import Users, mark
+from dpviz.engines.hidden import Unstored
+from dpviz.exact import rational, text
+from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain
+from dpviz.model.question import Between, Condition
+
+Bins: TypeAlias = NDArray[np.int64]
+"""The bin of each row, or NONE."""
+
+NONE: Final = -1
+
+
+class Reading(Unstored, ABC):
+    """A column as the engine needs it."""
+
+    @abstractmethod
+    def place(self, domain: Domain) -> Bins:
+        """The bin of each row in a one-column domain, or NONE."""
+
+    @abstractmethod
+    def passes(self, condition: Condition) -> NDArray[np.bool_]:
+        """Whether each row passes a public filter; a missing value never does."""
+
+    @cached_property
+    @abstractmethod
+    def users(self) -> Users:
+        """Each row's user, told apart by the text that categories are matched by: 1, 1.0 and "1" are one user."""
+
+
+def read(values: Any, kind: str) -> Reading:
+    """Read a column's array (NumPy's, or one of pandas' own) as its declared kind says."""
+    dtype = values.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        named = listed(np.asarray(values.categories, dtype=object), kind)
+        return Listed(np.append(named.codes, NONE)[np.asarray(values.codes)], named.plain)
+    if isinstance(dtype, pd.SparseDtype):
+        return read(np.asarray(values), kind)
+    plain = dtype if isinstance(values, np.ndarray) else getattr(dtype, "numpy_dtype", np.dtype(object))
+    if plain.kind not in "biuf" or plain.itemsize > 8:
+        return listed(np.asarray(values, dtype=object), kind)
+    missing = np.asarray(pd.isna(values))
+    if not isinstance(values, np.ndarray):
+        values = values.to_numpy(dtype=plain, na_value=0)
+    if plain.kind == "b" and kind == "text":
+        return Listed(np.where(missing, NONE, values.astype(np.int64)), ("False", "True"))
+    if plain.kind == "f":
+        values = values.astype(plain.newbyteorder("="))
+        return Numbers(values, missing | np.isnan(values))
+    return Numbers(values.astype(np.uint64 if plain.kind == "u" and plain.itemsize == 8 else np.int64), missing)
+
+
+# ---------------------------------------------------------------- numbers in arrays
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Numbers(Reading):
+    """Integers or floats. Floats may be infinite; where `missing` is true the value has no meaning."""
+
+    values: NDArray[Any]
+    missing: NDArray[np.bool_]
+
+    @property
+    def whole(self) -> bool:
+        return self.values.dtype.kind != "f"
+
+    def place(self, domain: Domain) -> Bins:
+        with np.errstate(all="ignore"):
+            if isinstance(domain, IntegerDomain):
+                bins = self._integers(domain)
+            elif isinstance(domain, IntervalDomain):
+                inner = np.arange(domain.inner) + domain.underflow
+                bins = np.array([under(domain), *inner, over(domain)])[self._rank(domain.edges)]
+            else:
+                assert isinstance(domain, CategoryDomain)
+                bins = self._match(domain.values)
+                bins[bins == NONE] = other(domain)
+        bins[self.missing] = missing(domain)
+        return bins
+
+    def passes(self, condition: Condition) -> NDArray[np.bool_]:
+        with np.errstate(all="ignore"):
+            if isinstance(condition, Between):
+                passed = ~self.missing
+                if condition.low is not None:
+                    passed &= self.values >= least(self.values.dtype, condition.low)
+                if condition.high is not None:
+                    passed &= self.values < least(self.values.dtype, condition.high, above=True)
+                return passed
+            passed = self._match(condition) != NONE
+            return passed & ~self.missing
+
+    @cached_property
+    def users(self) -> Users:
+        return self._listed().users
+
+    def _integers(self, domain: IntegerDomain) -> Bins:
+        values, low, high = self.values, domain.low, domain.high
+        if self.whole:
+            limits = np.iinfo(values.dtype)
+            start, stop = max(low, int(limits.min)), min(high, int(limits.max))
+        else:
+            # Up to here every whole number is a float and prints as itself.
+            exact = 2 ** (np.finfo(values.dtype).nmant + 1)
+            if max(abs(low), abs(high)) > exact:
+                return self._listed().place(domain)
+            start, stop = low, high
+        inner: NDArray[Any] = np.full(len(values), NONE)
+        if start <= stop:
+            inner = (np.clip(values, start, stop) - start).astype(np.int64) + (start - low + domain.underflow)
+        bins = np.where(values < low, under(domain), np.where(values > high, over(domain), inner))
+        if not self.whole:
+            bins[values != np.floor(values)] = NONE
+        return bins
+
+    def _rank(self, edges: Sequence[Fraction]) -> Bins:
+        """How many edges each value has reached; the last edge must be passed, not only reached."""
+        dtype = self.values.dtype
+        limits = [*(least(dtype, edge) for edge in edges[:-1]), least(dtype, edges[-1], above=True)]
+        reached = 0
+        if self.whole:
+            bounds = np.iinfo(dtype)
+            reached = sum(limit <= bounds.min for limit in limits)
+            limits = [limit for limit in limits[reached:] if limit <= bounds.max]
+        return np.searchsorted(np.array(limits, dtype=dtype), self.values, side="right") + reached
+
+    def _match(self, labels: Sequence[str]) -> Bins:
+        """The position of each value among labels, or NONE."""
+        positions = {}
+        for position, label in enumerate(labels):
+            number = as_written(label)
+            if number is not None and (value := holds(self.values.dtype, number)) is not None:
+                positions[value] = position
+        if not positions:
+            return np.full(len(self.values), NONE)
+        known = np.array(sorted(positions), dtype=self.values.dtype)
+        order = np.array([positions[value] for value in sorted(positions)])
+        nearest = np.minimum(np.searchsorted(known, self.values), len(known) - 1)
+        return np.where(known[nearest] == self.values, order[nearest], NONE)
+
+    def _listed(self) -> Listed:
+        """The same column as a list of distinct exact numbers."""
+        distinct, codes = np.unique(self.values, return_inverse=True)
+        plain = [Fraction(int(value)) if self.whole else number(value) for value in distinct]
+        named = Listed(codes.reshape(-1).astype(np.int64), tuple(UNREADABLE if one is None else one for one in plain))
+        named.codes[self.missing] = NONE
+        return named
+
+
+def printed(value: Any) -> Fraction:
+    """The decimal that a finite float prints as."""
+    if isinstance(value, float):
+        return Fraction(float.__repr__(value))
+    return Fraction(np.format_float_scientific(value))
+
+
+@lru_cache(maxsize=1 << 14)
+def least(dtype: np.dtype[Any], limit: Fraction, above: bool = False) -> Any:
+    """The least value of a type whose decimal reaches `limit`, or lies above it; infinity where there is none.
+
+    >>> least(np.dtype(np.float64), Fraction(3, 10)), least(np.dtype(np.int64), Fraction(3, 10))
+    (np.float64(0.3), 1)
+    """
+    if dtype.kind != "f":
+        return math.floor(limit) + 1 if above else math.ceil(limit)
+
+    def reached(value: Any) -> bool:
+        return printed(value) > limit if above else printed(value) >= limit
+
+    greatest = np.finfo(dtype).max
+    if not reached(greatest):
+        return dtype.type(math.inf)
+    if reached(-greatest):
+        return -greatest
+    value = dtype.type(float(limit))
+    while not reached(value):
+        value = np.nextafter(value, dtype.type(math.inf))
+    while reached(before := np.nextafter(value, dtype.type(-math.inf))):
+        value = before
+    return value
+
+
+def holds(dtype: np.dtype[Any], exact: Fraction) -> Any:
+    """The value of a type that prints as `exact`, or None."""
+    value = least(dtype, exact)
+    if dtype.kind == "f":
+        return value if math.isfinite(value) and printed(value) == exact else None
+    limits = np.iinfo(dtype)
+    return value if value == exact and limits.min <= value <= limits.max else None
+
+
+def as_written(label: str) -> Fraction | None:
+    """The number whose shortest exact text is this label, if there is one."""
+    try:
+        exact = rational(label)
+        return exact if text(exact) == label else None
+    except ValueError:
+        return None
+
+
+# ---------------------------------------------------------------- everything else, by its distinct values
+
+
+class Unread(Enum):
+    """Values that are there and cannot be read."""
+
+    UNREADABLE = "a value that is neither text nor number"
+
+
+UNREADABLE: Final = Unread.UNREADABLE
+Plain: TypeAlias = str | Fraction | float | Unread
+"""A value, read: a text, an exact number or an infinity. A missing value is None."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Listed(Reading):
+    """A column as codes into its distinct values; NONE where the value is missing."""
+
+    codes: NDArray[np.int64]
+    plain: tuple[Plain, ...]
+
+    def place(self, domain: Domain) -> Bins:
+        if isinstance(domain, CategoryDomain):
+            named = by_label(domain.values)
+            bins = [named.get(value, other(domain)) for value in self.plain]
+        else:
+            assert isinstance(domain, IntegerDomain | IntervalDomain)
+            bins = [bin_of(domain, value) if isinstance(value, Fraction | float) else NONE for value in self.plain]
+        return np.array([*bins, missing(domain)], dtype=np.int64)[self.codes]
+
+    def passes(self, condition: Condition) -> NDArray[np.bool_]:
+        if isinstance(condition, Between):
+            low = -math.inf if condition.low is None else condition.low
+            high = math.inf if condition.high is None else condition.high
+            passed = [isinstance(value, Fraction | float) and low <= value <= high for value in self.plain]
+        else:
+            named = by_label(condition)
+            passed = [value in named for value in self.plain]
+        return np.array([*passed, False])[self.codes]
+
+    @cached_property
+    def users(self) -> Users:
+        names = [label_of(value) for value in self.plain]
+        known = {name: code for code, name in enumerate(dict.fromkeys(name for name in names if name is not None))}
+        codes = np.array([*(NONE if name is None else known[name] for name in names), NONE], dtype=np.int64)
+        return Users(codes[self.codes], mark(known))
+
+
+def by_label(labels: Sequence[str]) -> dict[Plain, int]:
+    """Positions of labels, under the text and under the number they are written for."""
+    named: dict[Plain, int] = {label: position for position, label in enumerate(labels)}
+    for position, label in enumerate(labels):
+        exact = as_written(label)
+        if exact is not None:
+            named[exact] = position
+    return named
+
+
+def label_of(value: Plain) -> str | None:
+    """The text that a value is matched by as a category, or None where it has none."""
+    try:
+        return text(value) if isinstance(value, Fraction) else value if isinstance(value, str) else None
+    except ValueError:  # more digits than Python writes
+        return None
+
+
+def bin_of(domain: IntegerDomain | IntervalDomain, value: Fraction | float) -> int:
+    """The bin of a number or an infinity, or NONE."""
+    if isinstance(domain, IntegerDomain):
+        if isinstance(value, Fraction) and value.denominator != 1:
+            return NONE
+        first, last = Fraction(domain.low), Fraction(domain.high)
+    else:
+        first, last = domain.edges[0], domain.edges[-1]
+    if value < first:
+        return under(domain)
+    if value > last:
+        return over(domain)
+    if isinstance(domain, IntegerDomain):
+        return int(value) - domain.low + domain.underflow
+    return min(bisect_right(domain.edges, value), domain.inner) - 1 + domain.underflow
+
+
+def listed(values: Iterable[object], kind: str) -> Listed:
+    """Read objects one by one; each distinct text is read once."""
+    codes = _Codes(number if kind == "number" else category)
+    numbered = [codes[value] if type(value) is str else codes.code(value) for value in values]
+    return Listed(np.array(numbered, dtype=np.int64), tuple(codes.plain))
+
+
+class _Codes(dict[str, int]):
+    """The code of each text, given when it first comes."""
+
+    def __init__(self, reader: Callable[[object], Plain | None]) -> None:
+        super().__init__()
+        self.reader = reader
+        self.plain: dict[Plain, int] = {}
+
+    def __missing__(self, value: str) -> int:
+        self[value] = found = self.code(value)
+        return found
+
+    def code(self, value: object) -> int:
+        plain = self.reader(value)
+        return NONE if plain is None else self.plain.setdefault(plain, len(self.plain))
+
+
+def category(value: object) -> Plain | None:
+    """A value as categories are matched: text as it is, numbers in their shortest exact form, True as "True"."""
+    kind = type(value)
+    if issubclass(kind, str):
+        return str.__str__(value)
+    if kind in (bool, np.bool_):
+        return "True" if value else "False"
+    plain = number(value)
+    if isinstance(plain, Fraction | float):
+        return label_of(plain) or UNREADABLE
+    return plain
+
+
+def number(value: object) -> Plain | None:
+    """A value as a number: text as a person would type one, True as 1; what is no number is UNREADABLE."""
+    try:
+        return _number(value, type(value))
+    except Exception:  # whatever a value does, it is a value
+        return UNREADABLE
+
+
+def _number(value: Any, kind: type) -> Plain | None:
+    # Only the types named here are asked anything: a stranger's methods could do or say what they like.
+    if value is None or value is pd.NA or value is pd.NaT:
+        return None
+    if issubclass(kind, str):
+        return rational(str.__str__(value))
+    if issubclass(kind, float | np.floating):
+        if issubclass(kind, float):
+            value = float.__float__(value)
+        if np.isnan(value):
+            return None
+        return printed(value) if np.isfinite(value) else math.copysign(math.inf, value)
+    if issubclass(kind, int):
+        return Fraction(int.__index__(value))
+    if issubclass(kind, np.integer | np.bool_):
+        return Fraction(int(value))
+    if issubclass(kind, np.datetime64 | np.timedelta64):
+        return None if np.isnat(value) else UNREADABLE
+    if kind is Decimal:
+        return _decimal(value)
+    if kind in (Fraction, type(gmpy2.mpz()), type(gmpy2.mpq())):
+        return rational(value)
+    return UNREADABLE
+
+
+def _decimal(value: Decimal) -> Plain | None:
+    """A Decimal; one beyond any bin is cut to 1e9999 or 1e-9999, which nothing but its place among bins can tell."""
+    if value.is_nan():
+        return None
+    if value.is_infinite():
+        return math.copysign(math.inf, value)
+    if value and abs(value.adjusted()) > 9999:
+        value = Decimal((value.is_signed(), (1,), 9999 if value.adjusted() > 0 else -9999))
+    return Fraction(value) if value else Fraction(0)
+
+
+# ---------------------------------------------------------------- the bins beside the declared ones
+
+
+def under(domain: IntegerDomain | IntervalDomain) -> int:
+    return 0 if domain.underflow else NONE
+
+
+def over(domain: IntegerDomain | IntervalDomain) -> int:
+    return domain.underflow + domain.inner if domain.overflow else NONE
+
+
+def other(domain: CategoryDomain) -> int:
+    return len(domain.values) if domain.other else NONE
+
+
+def missing(domain: IntegerDomain | IntervalDomain | CategoryDomain) -> int:
+    return domain.size - 1 if domain.missing else NONE
