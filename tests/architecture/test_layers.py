@@ -44,7 +44,8 @@ def test_the_reader_sees_modules_at_all() -> None:
         ("noise/geometric.py", "from dpviz.laws import geometric"),
         ("laws/geometric.py", "from dpviz.noise import geometric"),
         ("errors.py", "from dpviz.exact import text"),
-        ("report.py", "from dpviz import cli"),
+        ("reports.py", "from dpviz import cli"),
+        ("model/answer.py", "import pkgutil\npkgutil.resolve_name('dpviz.charts:of_release')"),
         ("helpers/odds.py", "import numpy"),
     ],
 )
