@@ -113,7 +113,7 @@ class Ledger:
             _compare(_charter(connection), charter)
 
         ledger._store.read(check)
-        ledger._store.write(_last)  # writes nothing, but a file that cannot be charged is refused now and not later
+        ledger._store.write(_touch)
         return ledger
 
     @classmethod
@@ -219,7 +219,7 @@ class Ledger:
             self._given_up.add(number)
             raise LedgerFull(
                 f"what came of entry {number} could not be stored, for there is no room to write to the ledger "
-                f"{self._path}; the charge stays. Free some space, then draw again with retry=True, paid",
+                f"{self._path}; the charge stays; free some space, then draw again with retry=True, paid",
                 value=str(number),
                 rule="an answer is stored before it is shown",
                 next_step="free some space, then draw again with retry=True, paid",
@@ -341,6 +341,10 @@ class Ledger:
 
         return self._store.read(work)
 
+    def detach(self) -> None:
+        """Let go of the file, all written to it and nothing beside it. The next call opens it again."""
+        self._store.close()
+
     @classmethod
     def rebuild_index(cls, location: str | Path) -> None:
         """Derive the index of a ledger anew from its chain, which must hold."""
@@ -423,6 +427,11 @@ def _conclude(
     connection.execute(_CLOSE, closing)
     connection.execute(_END_LEASE, {"of": number})
     return row
+
+
+def _touch(connection: Connection) -> None:
+    """Ask to write and write nothing: a ledger that cannot be charged is refused when it is opened."""
+    connection.execute(_END_LEASE, {"of": 0})
 
 
 def _columns(item: Row | IndexRow | Owner) -> dict[str, Any]:

@@ -18,6 +18,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -47,15 +48,16 @@ class Store:
         self._path = path
         self._called = called or path
         self._writable = writable
-        self._new = new
         self._identity = _identity(path)
         self._writing, self._reading = threading.RLock(), threading.RLock()
-        engine = create_engine("sqlite://", creator=self._connect, poolclass=QueuePool, pool_size=2, max_overflow=0)
+        connect = partial(_connect, path, writable=writable, new=new)
+        engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool, pool_size=2, max_overflow=0)
         event.listen(engine, "begin", _begin)
         self._engine = engine
         self._writer = engine.execution_options(begins="BEGIN IMMEDIATE")
         self._reader = engine.execution_options(begins="BEGIN")
         _stores.add(self)
+        weakref.finalize(self, engine.dispose)  # the last to let go of a ledger folds the log of writes into the file
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction that holds the write lock; durable when this returns, or nothing happened."""
@@ -111,25 +113,6 @@ class Store:
         with self._writing, self._reading:
             self._engine.dispose()
 
-    def _connect(self) -> sqlite3.Connection:
-        if self._writable:
-            connection = _open(self._path, "mode=rw")
-            for pragma in ("synchronous=EXTRA", "fullfsync=1", "checkpoint_fullfsync=1"):  # EXTRA is FULL and more
-                connection.execute(f"PRAGMA {pragma}")
-            if self._new:
-                connection.execute("PRAGMA journal_mode=WAL")
-            return connection
-        connection = _open(self._path, "mode=ro")
-        try:
-            connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-        except sqlite3.OperationalError:
-            # a folder that cannot be written has no room for the log's index; without a log none is needed
-            if _size(self._path.with_name(self._path.name + "-wal")):
-                raise
-            connection.close()
-            connection = _open(self._path, "immutable=1")
-        return connection
-
     def _still_there(self) -> None:
         if _identity(self._path) != self._identity:
             raise LedgerError(
@@ -138,6 +121,26 @@ class Store:
                 rule="a ledger stays in its place while it is open",
                 next_step="put it back, or open it anew",
             )
+
+
+def _connect(path: Path, *, writable: bool, new: bool) -> sqlite3.Connection:
+    if writable:
+        connection = _open(path, "mode=rw")
+        for pragma in ("synchronous=EXTRA", "fullfsync=1", "checkpoint_fullfsync=1"):  # EXTRA is FULL and more
+            connection.execute(f"PRAGMA {pragma}")
+        if new:
+            connection.execute("PRAGMA journal_mode=WAL")
+        return connection
+    connection = _open(path, "mode=ro")
+    try:
+        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError:
+        # a folder that cannot be written has no room for the index of the log; where there is no log none is needed
+        connection.close()
+        if _size(path.with_name(path.name + "-wal")):
+            raise
+        connection = _open(path, "immutable=1")
+    return connection
 
 
 def _open(path: Path, how: str) -> sqlite3.Connection:
@@ -157,7 +160,7 @@ def locate(location: str | Path) -> Path:
     if isinstance(location, str) and "://" in location:
         try:
             url = make_url(location)
-        except ArgumentError:
+        except (ArgumentError, ValueError):
             raise _no_place(location) from None
         if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:" or url.query:
             raise _no_place(url.render_as_string(hide_password=True))
@@ -169,7 +172,8 @@ def locate(location: str | Path) -> Path:
 
 def _no_place(location: object) -> LedgerError:
     rule, step = "a ledger is a file, or the SQLAlchemy URL of a SQLite file", "write a path like visits.ledger"
-    return LedgerError(f"{rule}, got {short(location)}; {step}", value=short(location), rule=rule, next_step=step)
+    shown = short(repr(location))
+    return LedgerError(f"{rule}, got {shown}; {step}", value=shown, rule=rule, next_step=step)
 
 
 def exists(path: Path) -> bool:
