@@ -21,7 +21,7 @@ STEPS = ("python=3.11", 'pip install --no-cache-dir -r "binder/requirements.txt"
 
 def plan() -> str:
     """The Dockerfile that repo2docker would build from binder/."""
-    command = ["jupyter-repo2docker", "--no-build", "--debug", "."]
+    command = [sys.executable, "-m", "repo2docker", "--no-build", "--debug", "."]
     return subprocess.run(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True
     ).stdout
@@ -33,7 +33,8 @@ def make() -> dict[str, str]:
     subprocess.run([sys.executable, "-m", "venv", str(target)], check=True)
     inside = os.environ | {"VIRTUAL_ENV": str(target), "PATH": f"{target / 'bin'}{os.pathsep}{os.environ['PATH']}"}
     pins = ["--quiet", "--no-config", "--require-hashes", "--requirement", "binder/requirements.txt"]
-    subprocess.run(["uv", "pip", "install", *pins], cwd=ROOT, env=inside, check=True)
+    install = [sys.executable, "-m", "uv", "pip", "install", "--python", str(target / "bin" / "python"), *pins]
+    subprocess.run(install, cwd=ROOT, env=inside, check=True)
     subprocess.run(["binder/postBuild"], cwd=ROOT, env=inside, check=True)
     return inside
 
@@ -46,7 +47,9 @@ def main() -> int:
         raise SystemExit(f"repo2docker does not plan: {missing}")
     inside = make()
     copy_notebooks(PLACE / "notebooks")
-    subprocess.run(["jupyter", "execute", "00_start.ipynb"], cwd=PLACE / "notebooks", env=inside, check=True)
+    run = subprocess.run(["jupyter", "execute", "00_start.ipynb"], cwd=PLACE / "notebooks", env=inside)
+    if run.returncode != 0:
+        raise SystemExit("the start notebook does not run in what Binder installs")
     print("repo2docker reads binder/ as meant, and the start notebook runs in what it installs")
     return 0
 
