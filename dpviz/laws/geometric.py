@@ -1,0 +1,285 @@
+"""The two-sided geometric law, Pr[Z = z] = (1 - y) / (1 + y) * y**|z|, and the errors it makes.
+
+Everything follows from one tail: Pr[Z > a] = y**(a+1) / (1 + y) for a >= 0, and Z is symmetric.
+Quantiles are found from enclosures of logarithms. Where an enclosure does not tell two neighbouring integers apart,
+the inequality itself is decided, exactly if need be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.errors import ParameterError
+from dpviz.exact import Decay, Enclosure, decide, exp_bounds, log_bounds, probability, text, whole
+
+PRECISION = 128
+"""Bits of the first attempt. More are taken where they are needed."""
+
+EXACTLY = 1024
+"""From this precision on, an undecided comparison of rational numbers is a tie, and is decided exactly."""
+
+
+@dataclass(frozen=True)
+class TwoSidedGeometric:
+    """Z with Pr[Z = z] proportional to decay**|z|.
+
+    Probabilities are enclosures: two rationals, equal where the decay is rational. Mean 0.
+
+    >>> law = TwoSidedGeometric(Decay.rational(Fraction(1, 2)))
+    >>> law.pmf(0)[0], law.above(0)[0], law.variance()[0]
+    (Fraction(1, 3), Fraction(1, 3), Fraction(4, 1))
+    """
+
+    decay: Decay
+
+    def pmf(self, value: int, precision: int = PRECISION) -> Enclosure:
+        """Pr[Z = value]."""
+        (low, high), (power_low, power_high) = self._y(precision), self.decay.power(abs(value), precision)
+        return (1 - high) / (1 + high) * power_low, (1 - low) / (1 + low) * power_high
+
+    def above(self, value: int, precision: int = PRECISION) -> Enclosure:
+        """Pr[Z > value]."""
+        times = value + 1 if value >= 0 else -value
+        (low, high), (power_low, power_high) = self._y(precision), self.decay.power(times, precision)
+        tail = power_low / (1 + high), power_high / (1 + low)
+        return tail if value >= 0 else (1 - tail[1], 1 - tail[0])
+
+    def cdf(self, value: int, precision: int = PRECISION) -> Enclosure:
+        """Pr[Z <= value]."""
+        low, high = self.above(value, precision)
+        return 1 - high, 1 - low
+
+    def quantile(self, level: Fraction) -> int:
+        """The least z with Pr[Z <= z] >= level."""
+        return quantiles(self.decay, [level])[0]
+
+    def variance(self, precision: int = PRECISION) -> Enclosure:
+        """2 y / (1 - y)**2."""
+        low, high = self._y(precision)
+        return 2 * low / (1 - low) ** 2, 2 * high / (1 - high) ** 2
+
+    def expected_size(self, precision: int = PRECISION) -> Enclosure:
+        """The mean of |Z|: 2 y / (1 - y**2)."""
+        low, high = self._y(precision)
+        return 2 * low / (1 - low**2), 2 * high / (1 - high**2)
+
+    def sum_above(self, start: int, stop: int | None = None) -> float:
+        """The sum of Pr[Z > a] over start <= a < stop, for 0 <= start. From 0 on: the mean of the positive part."""
+        rate = float_rate(self.decay)
+        whole_sum = math.exp(-rate * (start + 1)) / -math.expm1(-2 * rate)
+        return whole_sum if stop is None else whole_sum * -math.expm1(-rate * max(0, stop - start))
+
+    def least_above(self, target: Fraction) -> int:
+        """The least a >= 0 with Pr[Z > a] <= target."""
+        return error_quantile(self.decay, target, 1)
+
+    def pmf_array(self, values: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Pr[Z = value] in floating point, for pictures."""
+        rate = float_rate(self.decay)
+        drawn: NDArray[np.float64] = math.tanh(rate / 2) * np.exp(-rate * np.abs(values))
+        return drawn
+
+    def above_array(self, values: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Pr[Z > value] in floating point, for pictures."""
+        rate = float_rate(self.decay)
+        values = np.asarray(values)
+        tail = np.exp(-rate * np.where(values >= 0, values + 1, -values)) / (1 + math.exp(-rate))
+        drawn: NDArray[np.float64] = np.where(values >= 0, tail, 1 - tail)
+        return drawn
+
+    def _y(self, precision: int) -> Enclosure:
+        return self.decay.bounds(precision)
+
+
+def float_rate(decay: Decay) -> float:
+    """-ln(decay) as a float, for pictures."""
+    if decay.exponent is not None:
+        return float(decay.exponent)
+    assert decay.ratio is not None
+    return -math.log1p(-float(1 - decay.ratio))
+
+
+# ---------------------------------------------------------------- enclosures
+
+
+@lru_cache(maxsize=4096)
+def rate_bounds(decay: Decay, precision: int = PRECISION) -> Enclosure:
+    """-ln(decay), enclosed."""
+    if decay.exponent is not None:
+        return decay.exponent, decay.exponent
+    assert decay.ratio is not None
+    return log_bounds(1 / decay.ratio, precision)
+
+
+@lru_cache(maxsize=4096)
+def _log_one_plus(decay: Decay, precision: int) -> Enclosure:
+    """ln(1 + decay), enclosed."""
+    low, high = decay.bounds(precision)
+    return log_bounds(1 + low, precision)[0], log_bounds(1 + high, precision)[1]
+
+
+def above_bounds(decay: Decay, value: int, precision: int) -> Enclosure:
+    """Pr[Z > value] for value >= 0, enclosed; an exact rational where precision is EXACTLY or more."""
+    if decay.ratio is not None and precision >= EXACTLY:
+        return TwoSidedGeometric(decay).above(value)
+    low, high = rate_bounds(decay, precision)
+    y_low, y_high = decay.bounds(precision)
+    times = value + 1
+    return exp_bounds(-high * times, precision)[0] / (1 + y_high), exp_bounds(-low * times, precision)[1] / (1 + y_low)
+
+
+# ---------------------------------------------------------------- quantiles
+
+
+def error_quantile(decay: Decay, beta: Fraction, sides: int = 2) -> int:
+    """The least a >= 0 with sides * Pr[Z > a] <= beta.
+
+    With two sides: |noise| exceeds a with probability at most beta.
+
+    >>> error_quantile(Decay.exp(Fraction(1, 10)), Fraction(1, 20))
+    30
+    """
+    target = _level(beta) / whole(sides, "sides", most=2)
+
+    def holds(a: int, precision: int) -> bool | None:
+        return _at_most(above_bounds(decay, a, precision), (target, target))
+
+    return _least(decay, _minus_log(target), holds)
+
+
+def simultaneous_quantile(decay: Decay, beta: Fraction, two_sided: int, one_sided: int = 0) -> int:
+    """The least a >= 0 with (1 - 2s)**two_sided * (1 - s)**one_sided >= 1 - beta, where s = Pr[Z > a].
+
+    With so many independent bins that err on both sides, and on one side, all of them are within a with probability
+    at least 1 - beta.
+
+    >>> simultaneous_quantile(Decay.exp(Fraction(1, 10)), Fraction(1, 20), 42)
+    67
+    """
+    beta = _level(beta)
+    two_sided, one_sided = whole(two_sided, "two_sided", least=0), whole(one_sided, "one_sided", least=0)
+    if two_sided + one_sided == 0:
+        return 0
+
+    def holds(a: int, precision: int) -> bool | None:
+        low, high = above_bounds(decay, a, precision)
+        if low == high and precision >= EXACTLY:
+            return (1 - 2 * low) ** two_sided * (1 - low) ** one_sided >= 1 - beta
+        if 2 * high >= 1:  # s is below one half; the enclosure does not show it yet
+            return None
+        failure = _log_all(high, two_sided, one_sided, precision)[0], _log_all(low, two_sided, one_sided, precision)[1]
+        return _at_most(log_bounds(1 - beta, precision), failure)
+
+    return _least(decay, _minus_log_share(beta, two_sided, one_sided), holds)
+
+
+def quantiles(decay: Decay, probabilities: Iterable[Fraction]) -> list[int]:
+    """For each probability the least z with Pr[Z <= z] >= probability.
+
+    >>> quantiles(Decay.exp(Fraction(1, 10)), [Fraction(1, 20), Fraction(1, 2), Fraction(19, 20)])
+    [-23, 0, 23]
+    """
+    return [_quantile(decay, _level(level)) for level in probabilities]
+
+
+def _quantile(decay: Decay, level: Fraction) -> int:
+    """Above one half: the least a with Pr[Z > a] <= 1 - level. Else minus the greatest m with Pr[Z > m - 1] >= level,
+    which is the least m with Pr[Z > m] < level."""
+    if 2 * level > 1:
+        return error_quantile(decay, 1 - level, 1)
+
+    def holds(a: int, precision: int) -> bool | None:
+        reached = _at_most((level, level), above_bounds(decay, a, precision))
+        return None if reached is None else not reached
+
+    return -_least(decay, _minus_log(level), holds)
+
+
+def _least(decay: Decay, minus_log_target: Enclosure, holds: Callable[[int, int], bool | None]) -> int:
+    """The least a >= 0 that holds: Pr[Z > a] = target at a + 1 = (-ln target - ln(1 + y)) / rate.
+
+    The enclosure of that number leaves one candidate but for ties; a tie is settled by the inequality itself.
+    """
+    (low, high), (plus_low, plus_high) = minus_log_target, _log_one_plus(decay, PRECISION)
+    rate_low, rate_high = rate_bounds(decay)
+    least, most = low - plus_high, high - plus_low
+    first = math.ceil(least / (rate_high if least > 0 else rate_low)) - 1
+    last = max(0, math.floor(most / (rate_low if most > 0 else rate_high)))
+    for a in range(max(0, first), last):
+        if decide(lambda precision, a=a: holds(a, precision)):  # type: ignore[misc]
+            return a
+    return last
+
+
+def _at_most(left: Enclosure, right: Enclosure) -> bool | None:
+    """Whether left <= right, where the enclosures tell."""
+    if left[1] <= right[0]:
+        return True
+    return False if left[0] > right[1] else None
+
+
+def _level(value: Fraction) -> Fraction:
+    return probability(value, "beta", zero=False)
+
+
+@lru_cache(maxsize=1024)
+def _minus_log(target: Fraction) -> Enclosure:
+    low, high = log_bounds(target)
+    return -high, -low
+
+
+def _log_all(s: Fraction, two_sided: int, one_sided: int, precision: int) -> Enclosure:
+    """ln((1 - 2s)**two_sided * (1 - s)**one_sided), enclosed."""
+    two, one = log_bounds(1 - 2 * s, precision), log_bounds(1 - s, precision)
+    return two_sided * two[0] + one_sided * one[0], two_sided * two[1] + one_sided * one[1]
+
+
+@lru_cache(maxsize=1024)
+def _minus_log_share(beta: Fraction, two_sided: int, one_sided: int) -> Enclosure:
+    """-ln s for the s in (0, 1/2) with (1 - 2s)**two_sided * (1 - s)**one_sided = 1 - beta.
+
+    Where only one kind of bin occurs there is a formula; else Newton's method in floating point gives a guess, and
+    enclosures confirm a bracket around it.
+    """
+    if one_sided == 0:
+        low, high = share(beta, two_sided)
+        return _between(low / 2, high / 2)
+    if two_sided == 0:
+        return _between(*share(beta, one_sided))
+    goal = math.log1p(-float(beta))
+    guess = -math.expm1(goal / (two_sided + one_sided)) / 2
+    for _ in range(12):
+        value = two_sided * math.log1p(-2 * guess) + one_sided * math.log1p(-guess) - goal
+        slope = 2 * two_sided / (1 - 2 * guess) + one_sided / (1 - guess)
+        guess = min(guess + value / slope, (guess + 0.5) / 2)
+    log_goal = log_bounds(1 - beta)
+    slack = Fraction(1, 2**44)
+    while True:
+        low, high = Fraction(guess) * (1 - slack), min(Fraction(guess) * (1 + slack), Fraction(1, 2) - slack / 8)
+        outside = _log_all(low, two_sided, one_sided, PRECISION)[0] >= log_goal[1]
+        inside = _log_all(high, two_sided, one_sided, PRECISION)[1] <= log_goal[0]
+        if outside and inside:
+            return _between(low, high)
+        slack *= 2
+        if slack >= 1:
+            raise ParameterError.of(text(beta), "beta is too close to 0 or 1 for so many bins")
+
+
+def share(beta: Fraction, bins: int, precision: int = PRECISION) -> Enclosure:
+    """1 - (1 - beta)**(1/bins), enclosed: what each of `bins` independent bins may fail with."""
+    if bins == 1:
+        return beta, beta
+    precision += bins.bit_length()
+    low, high = log_bounds(1 - beta, precision)
+    return 1 - exp_bounds(high / bins, precision)[1], 1 - exp_bounds(low / bins, precision)[0]
+
+
+def _between(low: Fraction, high: Fraction) -> Enclosure:
+    return -log_bounds(high)[1], -log_bounds(low)[0]
