@@ -16,6 +16,9 @@ from dpviz.exact import Decay, Enclosure, decide, probability, whole
 from dpviz.laws.clamped import Clamped
 from dpviz.laws.geometric import EXACTLY, TwoSidedGeometric, above_bounds, float_rate, share
 
+Case = tuple[int, int]
+"""A count, as far as its error beyond a goes: its open sides, and how many of 0..n are further away than a."""
+
 
 def geosample_law(n: int, p: int, q: int) -> Clamped:
     """The law of GeoSample: two-sided geometric noise of ratio q/p, clamped to 0..n."""
@@ -112,18 +115,13 @@ class FastSampleLaw:
 
     def error_tail(self, count: int, a: int) -> Fraction:
         """Pr[|X - c| > a] for a >= 0."""
-        far = self._far(count, a)
-        return (1 - self.gamma) * self._clamped.error_tail(count, a)[0] + self.gamma * far
+        junk = Fraction(self._far(count, a), self.n + 1)
+        return (1 - self.gamma) * self._clamped.error_tail(count, a)[0] + self.gamma * junk
 
     def error_quantile(self, count: int, beta: Fraction) -> int:
         """The least a >= 0 with Pr[|X - c| > a] <= beta."""
-        beta = probability(beta, "beta", zero=False)
         room = max(count, self.n - count)
-
-        def tail(a: int, precision: int) -> Enclosure:
-            return self._mix(self._clamped.open_sides(count, a), self._far(count, a), a, precision)
-
-        return self._quantile(tail, beta, 1, room)
+        return self._quantile(lambda a: [(self._clamped.open_sides(count, a), self._far(count, a))], beta, 1, room)
 
     def worst_quantile(self, beta: Fraction) -> int:
         """The least a >= 0 with Pr[|X - c| > a] <= beta for every true count c in 0..n."""
@@ -132,7 +130,7 @@ class FastSampleLaw:
     def worst_quantile_of(self, bins: int, beta: Fraction) -> int:
         """The least a >= 0 that all of `bins` independent counts keep to with probability at least 1 - beta, whatever
         they are."""
-        return self._quantile(self._worst, probability(beta, "beta", zero=False), whole(bins, "bins"), self.n)
+        return self._quantile(self._worst, beta, whole(bins, "bins"), self.n)
 
     def edge_quantile(self, beta: Fraction) -> int:
         """The least a >= 0 with Pr[|X - c| > a] <= beta for an empty bin, or a full one."""
@@ -154,29 +152,22 @@ class FastSampleLaw:
         gamma = float(self.gamma)
         return (1 - gamma) * self._clamped.expected_error(count) + gamma * junk
 
-    def _far(self, count: int, a: int) -> Fraction:
-        """The share of 0..n that lies further than a from the count."""
-        return Fraction(max(0, count - a) + max(0, self.n - count - a), self.n + 1)
+    def _far(self, count: int, a: int) -> int:
+        """How many of 0..n lie further than a from the count."""
+        return max(0, count - a) + max(0, self.n - count - a)
 
-    def _mix(self, sides: int, far: Fraction, a: int, precision: int) -> Enclosure:
-        low, high = self._noise.enclose(a, precision)
-        factor, junk = (1 - self.gamma) * sides, self.gamma * far
-        return factor * low + junk, factor * high + junk
+    def _worst(self, a: int) -> list[Case]:
+        """The counts with the largest error tail: one in the middle, with both sides open, or one at the edge, which is
+        far from more of the uniform values."""
+        edge = (int(a < self.n), self._far(0, a))
+        return [edge] if 2 * a + 2 > self.n else [edge, (2, self._far(a + 1, a))]
 
-    def _worst(self, a: int, precision: int) -> Enclosure:
-        """The largest error tail of any count: one in the middle with both sides open, or one at the edge, for which
-        most uniform values are far."""
-        edge = self._mix(int(a < self.n), self._far(0, a), a, precision)
-        if 2 * a + 2 > self.n:
-            return edge
-        middle = self._mix(2, self._far(a + 1, a), a, precision)
-        return max(edge[0], middle[0]), max(edge[1], middle[1])
-
-    def _quantile(self, tail: Callable[[int, int], Enclosure], beta: Fraction, bins: int, most: int) -> int:
-        """The least a in 0..most with (1 - tail(a))**bins >= 1 - beta."""
+    def _quantile(self, cases: Callable[[int], list[Case]], beta: Fraction, bins: int, most: int) -> int:
+        """The least a in 0..most with (1 - tail)**bins >= 1 - beta for the tail beyond a of each case."""
+        beta = probability(beta, "beta", zero=False)
 
         def holds(a: int, precision: int) -> bool | None:
-            low, high = tail(a, precision)
+            low, high = self._tail(cases(a), a, precision)
             least, greatest = share(beta, bins, precision)
             if high <= least:
                 return True
@@ -184,23 +175,27 @@ class FastSampleLaw:
                 return False
             return (1 - low) ** bins >= 1 - beta if precision >= EXACTLY else None
 
-        allowed = float(share(beta, bins)[0])
-        return _least(holds, self._guess(allowed), most)
+        return _least(holds, self._guess(cases, float(share(beta, bins)[0]), most), most)
 
-    def _guess(self, allowed: float) -> int:
-        """Roughly where the tail of a count in the middle comes down to `allowed`."""
+    def _tail(self, cases: list[Case], a: int, precision: int) -> Enclosure:
+        low, high = self._noise.enclose(a, precision)
+        factor, junk = 1 - self.gamma, self.gamma / (self.n + 1)
+        return (
+            max(sides * factor * low + far * junk for sides, far in cases),
+            max(sides * factor * high + far * junk for sides, far in cases),
+        )
+
+    def _guess(self, cases: Callable[[int], list[Case]], allowed: float, most: int) -> int:
+        """Where the tail comes down to `allowed`, in floating point: a place to start from, never an answer."""
         rate = float_rate(self._noise.noise.decay)
-        gamma = float(self.gamma)
-
-        def tail(a: int) -> float:
-            cut = math.exp(-rate * (self.t + 1)) if a < self.t else math.exp(-rate * (a + 1))
-            noise = 2 * (math.exp(-rate * (a + 1)) - cut) / (1 + math.exp(-rate))
-            return (1 - gamma) * noise + gamma * max(0.0, self.n - 2 * a) / (self.n + 1)
-
-        low, high = 0, self.n
+        factor = (1 - float(self.gamma)) / (1 + math.exp(-rate))
+        cut, junk = math.exp(-rate * (self.t + 1)), float(self.gamma) / (self.n + 1)
+        low, high = 0, most
         while low < high:
             middle = (low + high) // 2
-            low, high = (low, middle) if tail(middle) <= allowed else (middle + 1, high)
+            noise = factor * max(0.0, math.exp(-rate * (middle + 1)) - cut)
+            tail = max(sides * noise + far * junk for sides, far in cases(middle))
+            low, high = (low, middle) if tail <= allowed else (middle + 1, high)
         return low
 
 
