@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -25,7 +26,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         record, lines = options.run(options)
     except DpvizError as error:
         return _refuse(error, as_json=options.json)
-    print(_json(record) if options.json else "\n".join(map(_printable, lines)))
+    try:
+        print(_json(record) if options.json else "\n".join(map(_printable, lines)), flush=True)
+    except BrokenPipeError:  # a reader like `head` has seen enough; what is left to write goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return DONE
 
 

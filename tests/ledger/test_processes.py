@@ -1,0 +1,308 @@
+"""Kernels that are killed, kernels that share a file: real processes, one real file."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import secrets
+import signal
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpviz.errors import BudgetExceeded, DpvizError, ReleaseLost, SessionBusy
+from dpviz.session.ledger import Ledger, Owner
+from tests.ledger.tools import BODY, Child, admit, edit, key, opened, spend, until
+
+KEYS = 1000
+
+
+# ---------------------------------------------------------------- killed at any moment
+
+
+def release(ledger: Ledger, name: str) -> tuple[int, str]:
+    """As a session releases: charge, draw, record, show. Each draw differs, so a second one would be seen."""
+    try:
+        entry = ledger.charge(key(name), BODY, admit)
+    except ReleaseLost:
+        entry = ledger.charge(key(name), BODY, admit, retry=True)
+    if entry.status == "done":
+        return entry.number, ledger.answer(entry.number).decode()
+    drawn = f"{name} {secrets.token_hex(16)}" + "-" * random.choice([0, 100, 70_000])
+    ledger.finish(entry.number, drawn.encode())
+    return entry.number, drawn
+
+
+def loop(path: Path, showing: int, seed: int) -> None:
+    """Release for ever, and show each answer in one line, until killed."""
+    random.seed(seed)
+    os.write(showing, b"ready\n")
+    ledger = opened(path, budget=10**9)
+    while True:
+        name = str(random.randrange(KEYS))
+        number, answer = release(ledger, name)
+        line = f"{number} {name} {answer[:60]}\n".encode()
+        assert len(line) < 4096  # one write of a pipe, whole or not at all
+        os.write(showing, line)
+
+
+def run_and_kill(path: Path, seed: int, *, after: int, seconds: float) -> list[tuple[int, str, str]]:
+    """What a child showed before it was killed, some seconds after it had shown so many answers."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reading)
+        try:
+            loop(path, writing, seed)
+        finally:
+            os._exit(1)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        assert pipe.readline() == b"ready\n"
+        lines = [pipe.readline() for _ in range(after)]
+        time.sleep(seconds)
+        os.kill(pid, signal.SIGKILL)
+        lines += pipe.readlines()
+    _, status = os.waitpid(pid, 0)
+    assert os.WTERMSIG(status) == signal.SIGKILL, "the child failed before it was killed"
+    shown = (line.decode().rstrip("\n").split(" ", 2) for line in lines)
+    return [(int(number), name, answer) for number, name, answer in shown]
+
+
+def contradictions(seen: list[tuple[int, str, str]], ledger: Ledger) -> list[str]:
+    """Where what was shown does not agree with the ledger, or with itself."""
+    found, answers = [], defaultdict(set)
+    entries = {entry.number: entry for entry in ledger.entries()}
+    for number, name, answer in seen:
+        answers[name].add((number, answer))
+        entry = entries.get(number)
+        if entry is None or entry.key != key(name):
+            found.append(f"{name} was answered without its charge")
+        elif entry.status != "done" or ledger.answer(number).decode()[:60] != answer:
+            found.append(f"{name} was shown something that is not recorded")
+    found += [f"{name} has two answers" for name, all_ in answers.items() if len(all_) > 1]
+    done = [entry.key for entry in entries.values() if entry.status == "done"]
+    if len(done) != len(set(done)):
+        found.append("a key is answered twice")
+    if int(ledger.account["spent"]) != len(entries):
+        found.append("a charge was lost")
+    return found
+
+
+def test_killed_at_200_moments_no_answer_is_free_or_second_and_no_charge_is_lost(tmp_path: Path) -> None:
+    path, chance, seen = tmp_path / "visits.ledger", random.Random(7), []
+    for turn in range(200):
+        spent = int(Ledger.read(path).account["spent"]) if path.exists() else 0
+        seen += run_and_kill(path, turn, after=chance.randrange(8), seconds=chance.uniform(0, 0.003))
+        if path.exists():
+            ledger = Ledger.read(path)
+            assert int(ledger.account["spent"]) >= spent
+            assert len(ledger.entries()) == int(ledger.account["spent"])
+    ledger = opened(path)
+    assert contradictions(seen, ledger) == []
+    statuses = ledger.verify().statuses
+    assert statuses["done"] > 200
+    assert len(ledger.pending()) + statuses.get("lost", 0) > 10, "hardly any kill hit a draw, so little was tested"
+    assert all(entry.status == "lost" for entry in ledger.pending())
+    assert len(seen) > 400
+
+
+def test_a_free_a_second_or_an_unrecorded_answer_would_be_seen(tmp_path: Path) -> None:
+    ledger = opened(tmp_path / "visits.ledger")
+    number, answer = release(ledger, "a")
+    seen = [(number, "a", answer[:60])]
+    assert contradictions(seen, ledger) == []
+    ledger.charge(key("b"), BODY, admit)
+    for wrong in [(1, "a", "another"), (2, "b", "shown before it was recorded"), (3, "c", "free"), (1, "c", "free")]:
+        assert contradictions([*seen, wrong], ledger) != [], wrong
+
+
+def test_killed_while_the_ledger_is_made_it_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+    chance, made = random.Random(3), 0
+    start = time.monotonic()
+    opened(tmp_path / "first.ledger")
+    usual = time.monotonic() - start
+    for turn in range(40):
+        path = tmp_path / f"{turn}.ledger"
+        run_and_kill(path, turn, after=0, seconds=chance.uniform(0, 2 * usual))
+        if path.exists():
+            made += 1
+            Ledger.read(path).verify()
+        opened(path, budget=10**9).verify()
+    assert 0 < made < 40, "every kill came too early, or too late"
+
+
+# ---------------------------------------------------------------- several kernels, one file
+
+
+def test_eight_kernels_with_too_small_a_budget_spend_all_of_it_and_no_more(tmp_path: Path) -> None:
+    path = tmp_path / "visits.ledger"
+
+    def kernel(name: int) -> list[str]:
+        ledger, said = opened(path, budget=300), []
+        for step in range(50):
+            try:
+                spend(ledger, (name, step))
+                said.append("paid")
+            except DpvizError as error:
+                said.append(type(error).__name__)
+        return said
+
+    kernels = [Child(lambda name=name: kernel(name)) for name in range(8)]
+    said = [word for one in kernels for word in one.result()]
+    assert len(said) == 400
+    assert set(said) == {"paid", BudgetExceeded.__name__}
+    assert said.count("paid") == 300
+    ledger = opened(path)
+    assert ledger.account["spent"] == "300"
+    assert ledger.verify().statuses == {"done": 300}
+
+
+def test_kernels_that_make_the_ledger_at_once_share_one(tmp_path: Path) -> None:
+    for turn in range(5):
+        path = tmp_path / f"{turn}.ledger"
+
+        def kernel(name: int, path: Path = path) -> str:
+            spend(opened(path), name)
+            return ""
+
+        for one in [Child(lambda name=name: kernel(name)) for name in range(6)]:
+            one.result()
+        assert opened(path).verify().statuses == {"done": 6}
+    assert not list(tmp_path.glob(".*"))
+
+
+def hold(path: Path) -> tuple[Child, int]:
+    """A kernel that charged for "a" and is still drawing; and a pipe that ends it when written to."""
+    told, telling = os.pipe()
+    charged, charging = os.pipe()
+
+    def work() -> str:
+        ledger = opened(path)
+        ledger.charge(key("a"), BODY, admit)
+        os.write(charging, b"x")
+        os.read(told, 1)
+        return ledger.finish(1, b"drawn").status
+
+    kernel = Child(work)
+    os.read(charged, 1)
+    for pipe in (told, charged, charging):
+        os.close(pipe)
+    return kernel, telling
+
+
+def test_while_one_kernel_draws_another_asking_the_same_waits_and_then_has_it_free(tmp_path: Path) -> None:
+    path = tmp_path / "visits.ledger"
+    kernel, telling = hold(path)
+    ledger = opened(path)
+    for retry in (False, True):
+        with pytest.raises(SessionBusy, match="another kernel"):
+            ledger.charge(key("a"), BODY, admit, retry=retry)
+    edit(path, "UPDATE lease SET until = 0")  # on one machine the process counts, not the lease
+    with pytest.raises(SessionBusy):
+        ledger.charge(key("a"), BODY, admit, retry=True)
+    spend(ledger, "b")
+    os.write(telling, b"x")
+    assert kernel.result() == "done"
+    os.close(telling)
+    entry = ledger.charge(key("a"), BODY, admit)
+    assert (entry.number, entry.status, ledger.answer(1)) == (1, "done", b"drawn")
+    assert ledger.account["spent"] == "2"
+
+
+@pytest.mark.parametrize("reap", [True, False], ids=["gone", "zombie"])
+def test_when_the_drawing_kernel_is_killed_its_key_is_lost_at_once(tmp_path: Path, reap: bool) -> None:
+    path = tmp_path / "visits.ledger"
+    kernel, telling = hold(path)
+    ledger = opened(path)
+    assert [(entry.status, entry.mine) for entry in ledger.pending()] == [("pending", False)]
+    kernel.kill(reap=reap)
+    until(lambda: ledger.pending()[0].status == "lost")
+    assert [entry.status for entry in ledger.pending()] == ["lost"]
+    with pytest.raises(ReleaseLost, match="entry 1"):
+        ledger.charge(key("a"), BODY, admit)
+    assert ledger.charge(key("a"), BODY, admit, retry=True).number == 2
+    assert ledger.account["spent"] == "2"
+    if not reap:
+        os.waitpid(kernel.pid, 0)
+    os.close(telling)
+
+
+def test_another_process_with_the_same_number_is_not_taken_for_the_kernel() -> None:
+    here = Owner.here()
+    assert here.running() is True
+    assert Owner("token", here.place, here.pid, "another birth").running() is False
+    assert Owner("token", "another machine", here.pid, here.born).running() is None
+
+
+# ---------------------------------------------------------------- forks and new processes
+
+
+def test_a_fork_is_a_kernel_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "visits.ledger"
+    ledger = opened(path)
+    ledger.charge(key("a"), BODY, admit)
+
+    def work() -> list[Any]:
+        seen = [(entry.status, entry.mine) for entry in ledger.pending()]
+        refused = []
+        for act in (lambda: ledger.finish(1, b"x"), lambda: ledger.charge(key("a"), BODY, admit, retry=True)):
+            try:
+                act()
+            except DpvizError as error:
+                refused.append(type(error).__name__)
+        spend(ledger, *(f"child {step}" for step in range(20)))
+        return [seen, refused, ledger.owner.token]
+
+    child = Child(work)
+    spend(ledger, *(f"parent {step}" for step in range(20)))
+    seen, refused, token = child.result()
+    assert seen == [["pending", False]]
+    assert refused == ["LedgerError", "SessionBusy"]
+    assert token != ledger.owner.token == Owner.here().token
+    ledger.finish(1, b"mine")
+    assert ledger.verify().statuses == {"done": 41}
+    assert ledger.account["spent"] == "41"
+
+
+def open_descriptors(path: Path) -> list[str]:
+    folder = Path("/proc/self/fd")
+    return [str(target) for link in folder.iterdir() if path.name in str(target := _target(link))]
+
+
+def _target(link: Path) -> str:
+    try:
+        return os.readlink(link)
+    except OSError:
+        return ""
+
+
+def test_no_open_file_of_the_ledger_crosses_a_fork(tmp_path: Path) -> None:
+    path = tmp_path / "visits.ledger"
+    ledger = opened(path)
+    spend(ledger, "a")
+    assert open_descriptors(path) != []
+    assert Child(lambda: open_descriptors(path)).result() == []
+    spend(ledger, "b")
+    assert ledger.verify().charges == 2
+
+
+def spawned(path: Path, name: str) -> None:
+    spend(opened(path), name)
+
+
+def test_spawned_processes_share_a_ledger(tmp_path: Path) -> None:
+    path = tmp_path / "visits.ledger"
+    opened(path)
+    context = multiprocessing.get_context("spawn")
+    started = [context.Process(target=spawned, args=(path, str(name))) for name in range(2)]
+    for process in started:
+        process.start()
+    for process in started:
+        process.join()
+        assert process.exitcode == 0
+    assert opened(path).account["spent"] == "2"
