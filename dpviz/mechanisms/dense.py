@@ -390,7 +390,7 @@ class DenseError(ErrorModel):
         return _drawn(self._law.bias(count), f"mean of the law at a true count of {count:,}")
 
     def chance_shown(self, count: int) -> float:
-        return float(self._law.above(count, 0))
+        return float(self._law.chance_above(count, 0))
 
     def quantiles(self, levels: list[Fraction]) -> list[int]:
         return geometric.quantiles(self.bound.decay, levels)
