@@ -6,8 +6,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
-from dpviz.engines.hidden import Hidden
 from dpviz.errors import ParameterError
+from dpviz.model.hidden import Hidden, shown
 from dpviz.model.source import Source
 
 __all__ = ["as_source"]
@@ -23,12 +23,13 @@ def as_source(data: object, name: str | None = None, schema: Mapping[str, str] |
     own name and schema.
     """
     held = data = Hidden.of(data)  # from here on no variable of this call shows a value
+    name, schema = shown(name), shown(schema)
     if _is_frame(held):
         from dpviz.engines.pandas_source import PandasSource
 
         return PandasSource(held, name=_called(held) if name is None else name, schema=schema)
     if isinstance(held.take(), type) or not all(hasattr(held.take(), part) for part in SOURCE):
-        raise ParameterError.of(type(held.take()).__name__, "data must be a pandas DataFrame or a source")
+        raise ParameterError.of(held.kind, "data must be a pandas DataFrame or a source")
     if schema is not None or name not in (None, held.take().name):
         raise ParameterError.of("name or schema", "a source has its own name and schema", "leave both out")
     source: Source = held.take()

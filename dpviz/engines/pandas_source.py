@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from dpviz.engines.bounding import count_rows, count_users
-from dpviz.engines.hidden import Hidden, Unstored, quietly
-from dpviz.engines.reading import NONE, Bins, Reading, read
-from dpviz.errors import DomainError, ParameterError, SchemaError
-from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain, ProductDomain
+from dpviz.engines.reading import NONE, Bins, Reading, as_written, read
+from dpviz.errors import DomainError, ParameterError, SchemaError, short
+from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain, ProductDomain, kind_of
+from dpviz.model.hidden import Hidden, Unstored, quietly, shown
 from dpviz.model.question import Between, Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import Column, DenseCounts, Kind
@@ -21,6 +21,7 @@ from dpviz.privacy.unit import Unit
 KINDS: Final = ("number", "text")
 """What a schema may declare. Columns of times have a third kind, `time`, and cannot be counted."""
 
+TIMES: Final = "a column of times cannot be counted yet"
 MOST_BINS: Final = 1 << 26
 """Dense counts take 8 bytes a bin; this many take half a gigabyte."""
 
@@ -31,8 +32,8 @@ Cells: TypeAlias = dict[str, Any]
 class PandasSource(Unstored):
     """A DataFrame behind a narrow door: its name and its columns are public, its values are counted and never shown.
 
-    The columns are copied when the source is made (this takes their memory once more, and about a second for 5 GB), so
-    later edits of the frame change no answer. A column is read when a question first names it, and then kept as read.
+    The columns are copied when the source is made, so that later edits of the frame change no answer; this takes their
+    memory once more. A column is read when a question first names it, and is kept as read.
 
     Columns are `number` (integers and floats, which are one kind because one missing value makes floats of integers) or
     `text` (everything else that can be told apart by its text; True and False too, because one missing value makes
@@ -45,12 +46,13 @@ class PandasSource(Unstored):
 
     def __init__(self, frame: object, *, name: str, schema: Mapping[str, str] | None = None) -> None:
         held = frame = Hidden.of(frame)  # from here on no variable of this call shows a value
+        name, schema = shown(name), shown(schema)
         if not isinstance(held.take(), pd.DataFrame):
-            raise ParameterError.of(type(held.take()).__name__, "data must be a pandas DataFrame")
+            raise ParameterError.of(held.kind, "data must be a pandas DataFrame")
         if not isinstance(name, str) or not name:
-            raise ParameterError.of(type(name).__name__ if name else name, "a dataset's name must be a text")
+            raise ParameterError.of(kind_of(name) if name != "" else name, "the name of a dataset must be text")
         self._name = name
-        self._columns = _declared(quietly(_dtypes, held), schema)
+        self._columns = _declared(quietly(_inferred, held), schema)
         self._cells = Hidden(quietly(_copied, held))
 
     @property
@@ -69,11 +71,17 @@ class PandasSource(Unstored):
         if kind is not Kind.DENSE:
             raise ParameterError.of(kind.value, "a data frame is counted into one number per bin of a domain")
         for domain in parts(question.domain):
-            self._known(domain.columns[0], number=domain.needs == "number", asked=domain.text)
+            if isinstance(domain, CategoryDomain):
+                self._can_hold(domain.columns[0], domain.values)
+            else:
+                self._can_measure(domain.columns[0], f"a domain of {domain.kind}")
         for name, condition in question.where.items():
-            self._known(name, number=isinstance(condition, Between), asked="a range filter")
+            if isinstance(condition, Between):
+                self._can_measure(name, "a range filter")
+            else:
+                self._can_hold(name, condition)
         if not unit.is_row:
-            self._known(unit.of, number=False, asked="a user")
+            self._kind(unit.of)
         if question.bins > MOST_BINS:
             raise DomainError.of(f"{question.bins:,} bins", f"a dense count has at most {MOST_BINS:,} bins")
 
@@ -92,28 +100,40 @@ class PandasSource(Unstored):
             tick(len(names) + 1, len(names) + 1)
         return counts
 
-    def _known(self, name: str, *, number: bool, asked: str) -> None:
-        """Refuse a column that is not there, or that cannot be used like this."""
+    def _kind(self, name: str) -> str:
+        """The kind of a column; refuses one that is not there or cannot be read."""
         kinds = {column.name: column.kind for column in self._columns}
         if name not in kinds:
-            raise SchemaError.of(
-                name, f"a question must name columns that {self._name} has", f"its columns are {', '.join(kinds)}"
-            )
+            raise SchemaError.of(name, f"a question must name columns that {self._name} has", _listing(kinds))
         if kinds[name] == "time":
-            raise SchemaError.of(name, "a column of times cannot be counted yet", "make a number or a text of it first")
-        if number and kinds[name] != "number":
+            raise SchemaError.of(name, TIMES, "make a number or a text of it first")
+        return kinds[name]
+
+    def _can_measure(self, name: str, asked: str) -> None:
+        """Refuse bins and filters of numbers over a column of text."""
+        if self._kind(name) != "number":
             raise SchemaError.of(
                 name,
                 f"{asked} needs a column of numbers, and this one holds text",
                 f'use categories, or declare schema={{"{name}": "number"}} if its values are numbers',
             )
 
+    def _can_hold(self, name: str, labels: Sequence[str]) -> None:
+        """Refuse labels that a column of numbers never has, for they would count nothing in silence."""
+        if self._kind(name) == "number":
+            for label in labels:
+                if as_written(label) is None:
+                    raise SchemaError.of(
+                        label,
+                        f"{name} is a column of numbers, so its labels must be numbers in their shortest form",
+                        f'write 1 rather than 1.0, or declare schema={{"{name}": "text"}}',
+                    )
+
     def _read(self, name: str) -> Reading:
         cells = self._cells.take()
         cell = cells[name]
         if not isinstance(cell, Reading):
-            kind = next(column.kind for column in self._columns if column.name == name)
-            cells[name] = cell = read(cell, kind)
+            cells[name] = cell = read(cell, self._kind(name))
         return cell
 
     def _count(self, question: Question, unit: Unit) -> DenseCounts:
@@ -141,8 +161,10 @@ def parts(domain: Domain) -> tuple[Domain, ...]:
     return (domain,)
 
 
-def _dtypes(held: Hidden[pd.DataFrame]) -> list[tuple[Any, Any]]:
-    return list(held.take().dtypes.items())
+def _inferred(held: Hidden[pd.DataFrame]) -> list[tuple[Any, str]]:
+    """The frame's columns and the kinds that their dtypes stand for; a name that is not text stays hidden."""
+    found = held.take().dtypes.items()
+    return [(name if isinstance(name, str) else Hidden(name), inferred(dtype)) for name, dtype in found]
 
 
 def _copied(held: Hidden[pd.DataFrame]) -> Cells:
@@ -155,32 +177,36 @@ def _copied(held: Hidden[pd.DataFrame]) -> Cells:
     return cells
 
 
-def _declared(found: list[tuple[Any, Any]], schema: Mapping[str, str] | None) -> tuple[Column, ...]:
-    """The public columns: their names, and their kinds as declared or, where nothing is, as the dtypes say."""
-    names = [name for name, _ in found]
-    for name in names:
+def _declared(found: list[tuple[Any, str]], schema: Mapping[str, str] | None) -> tuple[Column, ...]:
+    """The public columns: their names, and their kinds as declared or, where nothing is, as inferred."""
+    kinds: dict[str, str] = {}
+    for name, kind in found:
         if not isinstance(name, str):
-            raise SchemaError.of(type(name).__name__, "the names of columns must be texts", "set frame.columns = [...]")
-        if names.count(name) > 1:
+            raise SchemaError.of(kind_of(name), "the names of columns must be text", "set frame.columns = [...]")
+        if name in kinds:
             raise SchemaError.of(name, "the names of columns must differ", "rename one of them")
-    if not names:
-        raise SchemaError.of("none", "a data frame needs columns")
+        kinds[name] = kind
+    if not kinds:
+        raise SchemaError.of("none", "a data frame must have columns")
     if not isinstance(schema, Mapping | None):
-        raise SchemaError.of(type(schema).__name__, "a schema must be a dict", 'write schema={"visits": "number"}')
-    kinds = {name: _kind(dtype) for name, dtype in found}
-    known = f"its columns are {', '.join(kinds)}"
+        raise SchemaError.of(kind_of(schema), "a schema must be a dict", 'write schema={"visits": "number"}')
     for name, kind in (schema or {}).items():
         if name not in kinds:
-            raise SchemaError.of(name, "a schema must declare columns that the data has", known)
+            raise SchemaError.of(name, "a schema must declare columns that the data has", _listing(kinds))
         if kind not in KINDS:
             raise SchemaError.of(kind, f"the kind of a column must be {' or '.join(KINDS)}")
         if kinds[name] == "time":
-            raise SchemaError.of(name, "a column of times cannot be counted yet", "make a number or a text of it first")
+            raise SchemaError.of(name, TIMES, "make a number or a text of it first")
         kinds[name] = kind
     return tuple(Column(name, kind) for name, kind in kinds.items())
 
 
-def _kind(dtype: Any) -> str:
+def _listing(kinds: Mapping[str, str]) -> str:
+    return f"its columns are {short(', '.join(kinds), 400)}"
+
+
+def inferred(dtype: Any) -> str:
+    """The kind that a dtype stands for, where none is declared."""
     if isinstance(dtype, pd.PeriodDtype) or dtype.kind in "mM":
         return "time"
     return "number" if dtype.kind in "iuf" and not isinstance(dtype, pd.CategoricalDtype) else "text"

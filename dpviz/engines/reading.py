@@ -24,9 +24,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.engines.bounding import Users, mark
-from dpviz.engines.hidden import Unstored
 from dpviz.exact import rational, text
 from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain
+from dpviz.model.hidden import Unstored
 from dpviz.model.question import Between, Condition
 
 Bins: TypeAlias = NDArray[np.int64]
@@ -103,16 +103,16 @@ class Numbers(Reading):
         return bins
 
     def passes(self, condition: Condition) -> NDArray[np.bool_]:
+        passed = ~self.missing
         with np.errstate(all="ignore"):
-            if isinstance(condition, Between):
-                passed = ~self.missing
-                if condition.low is not None:
-                    passed &= self.values >= least(self.values.dtype, condition.low)
-                if condition.high is not None:
-                    passed &= self.values < least(self.values.dtype, condition.high, above=True)
+            if not isinstance(condition, Between):
+                passed &= self._match(condition) != NONE
                 return passed
-            passed = self._match(condition) != NONE
-            return passed & ~self.missing
+            if condition.low is not None:
+                passed &= self.values >= least(self.values.dtype, condition.low)
+            if condition.high is not None:
+                passed &= self.values < least(self.values.dtype, condition.high, above=True)
+        return passed
 
     @cached_property
     def users(self) -> Users:

@@ -7,17 +7,30 @@ because an error would tell that such a value is there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar
+from itertools import pairwise
+from typing import Any, ClassVar, Final
 
-from dpviz.errors import DomainError, short
+from dpviz.errors import DomainError
 from dpviz.exact import Number, rational, text
+from dpviz.model.hidden import Hidden, publicly
 
-FROM_DATA = "a domain must be public; write its values out instead of taking them from the data"
+FROM_DATA = "bins and filters must be public; write values out instead of taking them from the data"
 LARGEST_SHOWN = 2_000
 """Domains with more bins than this are not drawn bin by bin."""
+LONGEST_NUMBER = 1 << 12
+"""Numbers with more bits than this, about 1,200 digits, are no limits of bins."""
+WRITTEN: Final = {
+    "integers": (("column", "low", "high"), ("underflow", "overflow", "missing")),
+    "intervals": (("column", "edges"), ("underflow", "overflow", "missing")),
+    "categories": (("column", "labels"), ("other", "missing")),
+    "product": (("first", "second"), ()),
+}
+"""Saved domains: by kind, what each must have and may have."""
 
 
 @dataclass(frozen=True)
@@ -72,36 +85,45 @@ class Domain:
     # ------------------------------------------------------------ makers
 
     @staticmethod
+    @publicly
     def integers(
-        low: Number, high: Number, *, column: str, underflow: bool = False, overflow: bool = False, missing: bool = False
+        low: Number,
+        high: Number,
+        *,
+        column: str,
+        underflow: bool = False,
+        overflow: bool = False,
+        missing: bool = False,
     ) -> IntegerDomain:
         """The whole numbers low..high, one bin each."""
-        ends = [rational(_public(value), name) for value, name in ((low, "low"), (high, "high"))]
+        ends = [limit(value, name) for value, name in ((low, "low"), (high, "high"))]
         for end, name in zip(ends, ("low", "high"), strict=True):
             if end.denominator != 1:
-                raise DomainError.of(text(end), f"{name} must be a whole number", "use Domain.intervals for real values")
+                raise DomainError.of(text(end), f"{name} must be a whole number", "use Domain.intervals instead")
         if ends[0] > ends[1]:
             raise DomainError.of(
-                f"{text(ends[0])}..{text(ends[1])}", "an integer domain must not be reversed", "write the smaller end first"
+                " to ".join(map(text, ends)), "an integer domain must not be reversed", "write the smaller end first"
             )
-        return IntegerDomain(_name(column), int(ends[0]), int(ends[1]), *_flags(underflow, overflow, missing))
+        return IntegerDomain(column_name(column), int(ends[0]), int(ends[1]), *_flags(underflow, overflow, missing))
 
     @staticmethod
+    @publicly
     def intervals(
         edges: Iterable[Number], *, column: str, underflow: bool = False, overflow: bool = False, missing: bool = False
     ) -> IntervalDomain:
         """Intervals [e0, e1), [e1, e2), …; the last one contains its right end."""
-        exact = tuple(rational(edge, "an edge") for edge in _listed(edges))
+        exact = tuple(limit(edge, "an edge") for edge in _listed(edges))
         if len(exact) < 2:
             raise DomainError.of(f"{len(exact)} edges", "an interval domain needs at least two edges")
-        for left, right in zip(exact, exact[1:], strict=False):
+        for left, right in pairwise(exact):
             if left >= right:
                 raise DomainError.of(
                     f"{text(left)}, {text(right)}", "edges must increase, so that intervals do not overlap", "sort them"
                 )
-        return IntervalDomain(_name(column), exact, *_flags(underflow, overflow, missing))
+        return IntervalDomain(column_name(column), exact, *_flags(underflow, overflow, missing))
 
     @staticmethod
+    @publicly
     def categories(
         labels: Iterable[object], *, column: str, other: bool = False, missing: bool = False
     ) -> CategoryDomain:
@@ -109,34 +131,43 @@ class Domain:
         plain = tuple(category_text(label) for label in _listed(labels))
         if not plain:
             raise DomainError.of("no labels", "a category domain needs at least one label")
-        if len(set(plain)) < len(plain):
-            twice = next(label for label in plain if plain.count(label) > 1)
-            raise DomainError.of(twice, "labels must differ", "leave one of them out")
-        return CategoryDomain(_name(column), plain, *_flags(other, missing))
+        flags = _flags(other, missing)
+        beside = [name for name, on in zip(("other", "missing"), flags, strict=True) if on]
+        seen = set(beside)
+        for label in plain:
+            if label in seen:
+                clash = "give that label another name" if label in beside else "leave one of them out"
+                raise DomainError.of(label, "labels must differ", clash)
+            seen.add(label)
+        return CategoryDomain(column_name(column), plain, *flags)
 
     @staticmethod
+    @publicly
     def product(first: Domain, second: Domain) -> ProductDomain:
         """Every bin of `first` with every bin of `second`: counts over two columns."""
         for part in (first, second):
             if not isinstance(part, IntegerDomain | IntervalDomain | CategoryDomain):
-                raise DomainError.of(type(part).__name__, "a product is made of two one-column domains")
+                raise DomainError.of(kind_of(part), "a product is made of two one-column domains")
         if set(first.columns) & set(second.columns):
             raise DomainError.of(first.columns[0], "the two columns of a product must differ")
         return ProductDomain(first, second)
 
     @staticmethod
-    def from_json(data: dict[str, Any]) -> Domain:
-        """The domain that `to_json` wrote."""
-        kind = data.get("kind")
-        if kind == "integers":
-            return Domain.integers(data["low"], data["high"], **_options(data, "column", "underflow", "overflow", "missing"))
-        if kind == "intervals":
-            return Domain.intervals(data["edges"], **_options(data, "column", "underflow", "overflow", "missing"))
-        if kind == "categories":
-            return Domain.categories(data["labels"], **_options(data, "column", "other", "missing"))
-        if kind == "product":
-            return Domain.product(Domain.from_json(data["first"]), Domain.from_json(data["second"]))
-        raise DomainError.of(kind, "a domain is integers, intervals, categories or a product")
+    @publicly
+    def from_json(data: Mapping[str, Any]) -> Domain:
+        """The domain that `to_json` wrote. What it did not write is refused."""
+        if not isinstance(data, Mapping) or data.get("kind") not in WRITTEN:
+            found = data.get("kind") if isinstance(data, Mapping) else kind_of(data)
+            raise DomainError.of(found, f"a saved domain must be of a known kind: {', '.join(WRITTEN)}")
+        required, optional = WRITTEN[data["kind"]]
+        given = {name: value for name, value in data.items() if name != "kind"}
+        odd = sorted(set(required) - set(given)) + sorted(set(given) - {*required, *optional})
+        if odd:
+            raise DomainError.of(odd[0], f"saved {data['kind']} must have {', '.join(required)}")
+        if data["kind"] == "product":
+            return Domain.product(Domain.from_json(given["first"]), Domain.from_json(given["second"]))
+        maker: Callable[..., Domain] = getattr(Domain, data["kind"])
+        return maker(**given)
 
 
 @dataclass(frozen=True)
@@ -172,8 +203,9 @@ class IntegerDomain(_OneColumn):
     def short_label(self, index: int) -> str:
         return _label(self, index, str(self.low + index - self.underflow), f"<{self.low}", f"{self.high + 1}+")
 
+    @publicly
     def index(self, label: object) -> int:
-        number = rational(_public(label), "a label")
+        number = limit(label, "a label")
         if number.denominator == 1 and self.low <= number <= self.high:
             return int(number) - self.low + self.underflow
         if number.denominator == 1 and number < self.low and self.underflow:
@@ -230,8 +262,9 @@ class IntervalDomain(_OneColumn):
         inner = f"{text(self.edges[place])}–{text(self.edges[place + 1])}" if 0 <= place < self.inner else ""
         return _label(self, index, inner, f"<{text(self.edges[0])}", f">{text(self.edges[-1])}")
 
+    @publicly
     def index(self, label: object) -> int:
-        number = rational(_public(label), "a label")
+        number = limit(label, "a label")
         if number < self.edges[0]:
             if self.underflow:
                 return 0
@@ -239,8 +272,7 @@ class IntervalDomain(_OneColumn):
             if self.overflow:
                 return self.underflow + self.inner
         else:
-            place = sum(1 for edge in self.edges[1:-1] if edge <= number)
-            return place + self.underflow
+            return min(bisect_right(self.edges, number), self.inner) - 1 + self.underflow
         raise DomainError.of(text(number), f"a label must be one of {self.text}")
 
     @property
@@ -271,8 +303,13 @@ class CategoryDomain(_OneColumn):
         return len(self.values) + self.other + self.missing
 
     def label(self, index: int) -> str:
-        return [*self.values, *(["other"] if self.other else []), *(["missing"] if self.missing else [])][index]
+        if not 0 <= index < self.size:
+            raise IndexError(index)
+        if index < len(self.values):
+            return self.values[index]
+        return "other" if self.other and index == len(self.values) else "missing"
 
+    @publicly
     def index(self, label: object) -> int:
         plain = category_text(label)
         if plain in self.values:
@@ -320,9 +357,10 @@ class ProductDomain(Domain):
         first, second = divmod(index, self.second.size)
         return f"{self.first.label(first)} · {self.second.label(second)}"
 
+    @publicly
     def index(self, label: object) -> int:
         if not isinstance(label, tuple) or len(label) != 2:
-            raise DomainError.of(label, "a label of a product is a pair")
+            raise DomainError.of(kind_of(label), "a label of a product is a pair")
         return self.first.index(label[0]) * self.second.size + self.second.index(label[1])
 
     @property
@@ -341,51 +379,62 @@ class ProductDomain(Domain):
 
 
 def category_text(value: object) -> str:
-    """How a category is written and matched: text as it is ("007" stays "007"), numbers in their shortest exact form."""
-    value = _public(value)
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, bool):
-        return str(value)
-    return text(rational(value, "a label"))
+    """How a category is matched: text as it is ("007" stays "007"), numbers in their shortest exact form, or True."""
+    if isinstance(value, str | bool):
+        return _writable(str(value), "a label")
+    return text(limit(value, "a label"))
 
 
-def _public(value: Any) -> Any:
-    """Refuse whole columns, arrays and the like, without looking into them."""
-    if hasattr(value, "dtype") and getattr(value, "ndim", 0) != 0:
-        raise DomainError.of(type(value).__name__, FROM_DATA)
-    return value
+def limit(value: Any, name: str) -> Fraction:
+    """Read a number that a bin, a filter or a label is declared with."""
+    if isinstance(value, Hidden):
+        raise DomainError.of(value.kind, FROM_DATA)
+    number = rational(value, name)
+    if max(number.numerator.bit_length(), number.denominator.bit_length()) > LONGEST_NUMBER:
+        raise DomainError.of("a longer one", f"{name} must be a number of at most 1,200 digits")
+    return number
+
+
+def _writable(name: str, what: str) -> str:
+    """Refuse text that cannot be written to a file: half of a surrogate pair."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise DomainError.of(ascii(name), f"{what} must be text that can be written as UTF-8") from None
+    return name
+
+
+def kind_of(value: object) -> str:
+    """The name of a value's type, for a message that must not show the value."""
+    return value.kind if isinstance(value, Hidden) else type(value).__name__
 
 
 def _listed(values: Any) -> Sequence[Any]:
     """A plain list, tuple or range; anything that smells of a data frame is refused unseen."""
     if isinstance(values, list | tuple | range):
-        kinds = {type(value).__module__.partition(".")[0] for value in values} - {"builtins", "fractions", "decimal", "gmpy2"}
-        if kinds:
-            raise DomainError.of(f"values of {', '.join(sorted(kinds))}", FROM_DATA)
+        for value in values:
+            if isinstance(value, Hidden):
+                raise DomainError.of(f"a list of {kind_of(value)}", FROM_DATA)
         return values
-    raise DomainError.of(type(values).__name__, FROM_DATA, "write a list")
+    raise DomainError.of(kind_of(values), FROM_DATA, "write a list")
 
 
-def _name(column: object) -> str:
+def column_name(column: object) -> str:
     if not isinstance(column, str) or not column:
-        raise DomainError.of(type(column).__name__ if not isinstance(column, str) else column, "column must be a name")
-    return column
+        raise DomainError.of(kind_of(column) if column != "" else column, "column must be the name of a column")
+    return _writable(column, "the name of a column")
 
 
 def _flags(*flags: object) -> tuple[bool, ...]:
     for flag in flags:
         if not isinstance(flag, bool):
-            raise DomainError.of(short(flag), "underflow, overflow, other and missing are True or False")
+            raise DomainError.of(kind_of(flag), "underflow, overflow, other and missing are True or False")
     return tuple(bool(flag) for flag in flags)
 
 
-def _options(data: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {name: data[name] for name in names if name in data}
-
-
 def _quoted(value: str) -> str:
-    return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+    """The text as Python and JSON both write it."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _edges(domain: IntegerDomain | IntervalDomain) -> dict[str, bool]:

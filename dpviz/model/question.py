@@ -10,8 +10,9 @@ from hashlib import sha256
 from typing import Any, TypeAlias
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Number, rational, text
-from dpviz.model.domain import Domain, category_text
+from dpviz.exact import Number, text
+from dpviz.model.domain import Domain, category_text, column_name, kind_of, limit
+from dpviz.model.hidden import publicly
 from dpviz.privacy.unit import Unit
 
 
@@ -22,12 +23,13 @@ class Between:
     low: Fraction | None = None
     high: Fraction | None = None
 
+    @publicly
     def __init__(self, low: Number | None = None, high: Number | None = None) -> None:
-        ends = [None if end is None else rational(end, "a limit") for end in (low, high)]
+        ends = [None if end is None else limit(end, "a limit") for end in (low, high)]
         if ends == [None, None]:
             raise ParameterError.of("no limits", "a range filter needs at least one limit")
         if ends[0] is not None and ends[1] is not None and ends[0] > ends[1]:
-            raise ParameterError.of(f"{text(ends[0])}..{text(ends[1])}", "a range filter must not be reversed")
+            raise ParameterError.of(f"{text(ends[0])} to {text(ends[1])}", "a range filter must not be reversed")
         object.__setattr__(self, "low", ends[0])
         object.__setattr__(self, "high", ends[1])
 
@@ -44,8 +46,9 @@ class Question:
     where: Mapping[str, Condition] = field(default_factory=dict)
 
     @classmethod
+    @publicly
     def of(cls, asked: object, where: Mapping[str, object] | None = None) -> Question:
-        """A question from a Domain or another question; `where` maps a column to a value, a list of values, or Between."""
+        """A question from a Domain or a question; `where` maps a column to a value, a list of values, or Between."""
         if isinstance(asked, Question):
             if where is not None:
                 raise ParameterError.of("where", "this question has its filter already", "give where= in one place")
@@ -57,8 +60,15 @@ class Question:
                 f'declare them: dv.Domain.integers(0, 9, column="{asked}")',
             )
         if not isinstance(asked, Domain):
-            raise ParameterError.of(type(asked).__name__, "a question is a Domain", "make one with dv.Domain.integers(...)")
-        return cls(asked, {name: condition(value) for name, value in sorted((where or {}).items())})
+            raise ParameterError.of(
+                kind_of(asked), "a question must be a Domain", "make one with dv.Domain.integers(...)"
+            )
+        if not isinstance(where, Mapping | None):
+            raise ParameterError.of(
+                kind_of(where), "where must map columns to values", 'write where={"age": dv.Between(18)}'
+            )
+        filters = {column_name(name): condition(value) for name, value in (where or {}).items()}
+        return cls(asked, dict(sorted(filters.items())))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -80,11 +90,12 @@ class Question:
         return {"domain": self.domain.to_json(), "where": filters}
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Question:
-        filters = {
-            name: Between(value.get("low"), value.get("high")) if isinstance(value, dict) else value
-            for name, value in data.get("where", {}).items()
-        }
+    @publicly
+    def from_json(cls, data: Mapping[str, Any]) -> Question:
+        """The question that `to_json` wrote. What it did not write is refused."""
+        if not isinstance(data, Mapping) or set(data) != {"domain", "where"} or not isinstance(data["where"], Mapping):
+            raise ParameterError.of(kind_of(data), "a saved question must have a domain and a filter, and nothing else")
+        filters = {name: _saved(value) for name, value in data["where"].items()}
         return cls.of(Domain.from_json(data["domain"]), filters)
 
     def canonical(self) -> bytes:
@@ -144,6 +155,15 @@ class Question:
             else:
                 parts.append(f"{json.dumps(name)}: {json.dumps(list(value), ensure_ascii=False)}")
         return f"where={{{', '.join(parts)}}}"
+
+
+def _saved(value: object) -> object:
+    """A condition as `to_json` wrote it."""
+    if not isinstance(value, Mapping):
+        return value
+    if not set(value) <= {"low", "high"}:
+        raise ParameterError.of(", ".join(map(str, value)), "a saved range filter must have limits low and high")
+    return Between(**value)
 
 
 def condition(value: object) -> Condition:
