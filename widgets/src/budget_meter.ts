@@ -1,0 +1,104 @@
+/** Spent, pending, left: as typed, exact, and always adding up to the total. */
+
+import { addsUp, meterChart } from "./charts/meter";
+import type { Component } from "./component";
+import { h, newId, setText, show, watchWidth } from "./dom";
+import type { Entry } from "./protocol";
+import type { Desk } from "./store";
+import { dataTable } from "./table";
+import { costsDelta, outcome } from "./words";
+
+const FOLDED = 460;
+
+export function budgetMeter(desk: Desk): Component {
+    const [titleId, historyId] = [newId(), newId()];
+    const unit = h("span", { class: "dp-quiet" });
+    const delta = h("span", { class: "dp-quiet" });
+    const fold = h("button", {
+        type: "button", class: "dp-link", "aria-controls": historyId, onclick: () => {
+            open = !isOpen();
+            draw();
+        },
+    });
+    const taken = h("strong", {});
+    const left = h("strong", {});
+    const bar = h("div", { class: "dp-meter" });
+    const wrong = h("p", { class: "dp-fault", role: "alert", hidden: true });
+    const notices = h("div", {});
+    const history = h("div", { id: historyId });
+    const element = h(
+        "section",
+        { class: "dp-budget", "aria-labelledby": titleId },
+        h("div", { class: "dp-section-head" }, h("h3", { id: titleId }, "Budget"), unit, h("span", { class: "dp-push" }, delta, fold)),
+        h("div", { class: "dp-balance" }, taken, left), bar, wrong, notices, history,
+    );
+    let width = 600;
+    let open: boolean | null = null;
+    let seen = "";
+    let seenEntries: readonly Entry[] = [];
+    const stop = watchWidth(bar, (now) => {
+        width = now;
+        draw();
+    });
+    const isOpen = (): boolean => open ?? width >= FOLDED;
+
+    function drawHistory(entries: readonly Entry[]): void {
+        const number = desk.result?.number ?? null;
+        const signature = `${number} ${desk.kernel.health === "gone"}`;
+        if (!isOpen() || entries.length === 0) {
+            history.replaceChildren();
+            seen = "";
+            return;
+        }
+        if (entries === seenEntries && signature === seen) return;
+        [seenEntries, seen] = [entries, signature];
+        const noun = desk.state!.unit.noun;
+        const anyDelta = entries.some((entry) => costsDelta(entry.price));
+        const columns = [
+            { name: "#" }, { name: "question" }, { name: "mechanism" }, { name: `guarantee, per ${noun}` },
+            { name: "paid ε", figures: true }, ...(anyDelta ? [{ name: "paid δ", figures: true }] : []), { name: "outcome" },
+        ];
+        history.replaceChildren(dataTable("History of the budget", columns, entries.length, (i) => {
+            const entry = entries[i]!;
+            const words = outcome(entry, number);
+            const look = words === "chart" && desk.kernel.health !== "gone";
+            return [
+                entry.number, entry.question, entry.mechanism, entry.guarantee, entry.epsilon,
+                ...(anyDelta ? [entry.price.delta] : []),
+                look ? h("button", {
+                    type: "button", class: "dp-link", "aria-label": `chart of release ${entry.number}`, onclick: () => desk.show(entry.number),
+                }, words) : words === "chart" ? "done" : words,
+            ];
+        }));
+    }
+
+    function draw(): void {
+        const { state } = desk;
+        const budget = state?.budget ?? null;
+        show(element, budget !== null && state?.teaching === null);
+        if (state === null || budget === null) return;
+        const purse = budget.epsilon;
+        setText(unit, `ε, exact · per ${state.unit.text.replace(/^one /, "")}`);
+        setText(delta, budget.delta.total === "0" ? "no δ in this budget" : `δ spent ${budget.delta.spent} of ${budget.delta.total}`);
+        const entries = state.entries;
+        show(fold, entries.length > 0);
+        setText(fold, isOpen() ? "hide history" : `History, ${entries.length} ${entries.length === 1 ? "entry" : "entries"}`);
+        fold.setAttribute("aria-expanded", String(isOpen()));
+        setText(taken, `spent ${purse.spent}${purse.pending === "0" ? "" : ` · pending ${purse.pending}`}`);
+        setText(left, `left ${purse.left} of ${purse.total}`);
+        const sound = addsUp(purse) && addsUp(budget.delta);
+        show(wrong, !sound);
+        setText(wrong, sound ? "" : "Spent, pending and left do not add up to the total in what this page was sent; run the session cell again.");
+        const planned = ["offer", "confirm", "idle"].includes(desk.spend.kind) && desk.spend.kind !== "running";
+        const plan = planned && desk.point !== null && !(desk.twin?.status === "done" && desk.fresh === null) ? desk.point.price.epsilon : null;
+        bar.replaceChildren(...(sound ? [meterChart(width, { purse, entries, plan })] : []));
+        notices.replaceChildren(...entries.filter((entry) => entry.status === "lost").map((entry) => h(
+            "div", { class: "dp-notice dp-warning" },
+            h("strong", {}, `Release ${entry.number} started at ${entry.opened} and never reported back.`),
+            ` Its ε ${entry.epsilon} counts as spent.`,
+        )));
+        drawHistory(entries);
+    }
+
+    return { element, draw, close: stop };
+}

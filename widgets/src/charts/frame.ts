@@ -1,0 +1,119 @@
+/** What every chart shares: margins, ticks, labels that keep out of each other's way. */
+
+import { s } from "../dom";
+import { MINUS } from "../words";
+
+export interface Box {
+    left: number;
+    right: number;
+    top: number;
+    bottom: number;
+}
+
+/** Mean advance of a figure at 11 px in the interface font; generous, so that boxes err on the wide side. */
+const ADVANCE = 6.3;
+
+export const textWidth = (text: string): number => text.length * ADVANCE;
+
+export const px = (value: number): string => value.toFixed(1).replace(/\.0$/, "");
+
+/** A tick's number: thousands with commas, a true minus sign, no float dust. */
+export function tickText(value: number): string {
+    const text = Math.abs(value) >= 1 ? Number(value.toPrecision(12)).toLocaleString("en-US") : String(Number(value.toPrecision(3)));
+    return text.replace("-", MINUS);
+}
+
+/** The least of 1, 1.5, 2, 2.5, 3, 4, 5, 6, 8 times a power of ten that is at least `value`. */
+export function niceCeiling(value: number): number {
+    if (!(value > 0)) return 1;
+    const power = 10 ** Math.floor(Math.log10(value));
+    const step = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((k) => k * power >= value * (1 - 1e-9)) ?? 10;
+    return step * power;
+}
+
+export function svg(width: number, height: number, title: string, ...children: (Node | null)[]): SVGSVGElement {
+    return s(
+        "svg",
+        { class: "dp-chart", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": title },
+        s("title", {}, title),
+        ...children,
+    );
+}
+
+export function label(
+    x: number, y: number, text: string, anchor: "start" | "middle" | "end" = "start", kind = "",
+): SVGTextElement {
+    return s("text", { x: px(x), y: px(y), "text-anchor": anchor, class: `dp-label ${kind}`.trim() }, text);
+}
+
+export const line = (x1: number, y1: number, x2: number, y2: number, kind: string): SVGLineElement =>
+    s("line", { x1: px(x1), y1: px(y1), x2: px(x2), y2: px(y2), class: kind });
+
+export interface Ticks {
+    at: (value: number) => number;
+    values: readonly number[];
+    text?: (value: number) => string;
+}
+
+/** Labels left of the plot, with a faint line across it at each. */
+export function leftAxis(box: Box, { at, values, text = tickText }: Ticks): SVGGElement {
+    return s("g", {}, ...values.flatMap((value) => {
+        const y = at(value);
+        return [line(box.left, y, box.right, y, "dp-grid"), label(box.left - 6, y + 4, text(value), "end", "dp-tick")];
+    }));
+}
+
+/** The line under the plot, short strokes below it, labels that leave out any they would touch. */
+export function bottomAxis(box: Box, { at, values, text = tickText }: Ticks, name: string): SVGGElement {
+    const axis = s("g", {}, line(box.left, box.bottom, box.right, box.bottom, "dp-axis"));
+    let free = -Infinity;
+    for (const value of values) {
+        const [x, words] = [at(value), text(value)];
+        axis.append(line(x, box.bottom, x, box.bottom + 5, "dp-axis"));
+        const half = textWidth(words) / 2;
+        if (x - half < free) continue;
+        axis.append(label(x, box.bottom + 17, words, "middle", "dp-tick"));
+        free = x + half + 6;
+    }
+    if (name) axis.append(label((box.left + box.right) / 2, box.bottom + 32, name, "middle", "dp-tick"));
+    return axis;
+}
+
+interface Spot {
+    x: number;
+    y: number;
+    anchor: "start" | "end";
+}
+
+/** Places labels one by one, each at its first spot that touches no earlier one and stays inside the chart. */
+export class Labels {
+    readonly #taken: Box[] = [];
+    readonly #within: Box;
+
+    constructor(within: Box) {
+        this.#within = within;
+    }
+
+    static box(spot: Spot, text: string): Box {
+        const width = textWidth(text);
+        const left = spot.anchor === "start" ? spot.x : spot.x - width;
+        return { left: left - 2, right: left + width + 2, top: spot.y - 10, bottom: spot.y + 3 };
+    }
+
+    take(box: Box): void {
+        this.#taken.push(box);
+    }
+
+    place(text: string, kind: string, spots: readonly Spot[], must = false): SVGTextElement | null {
+        const fits = (spot: Spot): boolean => {
+            const box = Labels.box(spot, text);
+            return box.left >= this.#within.left && box.right <= this.#within.right &&
+                this.#taken.every((other) =>
+                    box.right < other.left || box.left > other.right || box.bottom < other.top || box.top > other.bottom);
+        };
+        const spot = spots.find(fits) ?? (must ? spots[0] : undefined);
+        if (spot === undefined) return null;
+        this.take(Labels.box(spot, text));
+        return label(spot.x, spot.y, text, spot.anchor, kind);
+    }
+}

@@ -1,0 +1,355 @@
+/**
+ * Released values with both their bars.
+ *
+ * Up to 500 bins each bin has its marks; above, one mark per pixel column. Where the bars would be too short to read
+ * on the full axis, a second panel below is cut where they can be read; it is cut by released values and planned
+ * error only. A few categories lie on their side.
+ */
+
+import { scaleLinear } from "d3-scale";
+import { s } from "../dom";
+import { approximate, exactly } from "../exact";
+import type { Result } from "../protocol";
+import { shown } from "../words";
+import { interval, clampOf, type Interval } from "./intervals";
+import { bottomAxis, Labels, label, leftAxis, line, niceCeiling, px, svg, textWidth, tickText, type Box } from "./frame";
+
+export interface Histogram {
+    element: SVGSVGElement;
+    /** The bin under a place in the chart, or null outside the plot. */
+    binAt(x: number, y: number): number | null;
+    /** Where the probe stands for a bin. */
+    probe(bin: number): Box;
+    /** Marks too short to see: the words must say so. */
+    tooShort: boolean;
+    columns: boolean;
+}
+
+interface Mark {
+    value: number;
+    one: Ends;
+    all: Ends;
+}
+
+interface Ends {
+    low: number;
+    high: number;
+    lowCut: boolean;
+    highCut: boolean;
+}
+
+export const MOST_SINGLE = 500;
+const MOST_SIDEWAYS = 24;
+const LEGIBLE = 3;
+const MOST_LABELS = 5;
+
+const near = (ends: Interval): Ends =>
+    ({ low: approximate(ends.low), high: approximate(ends.high), lowCut: ends.lowCut, highCut: ends.highCut });
+
+export function marksOf(result: Result, beta: string): Mark[] {
+    const bars = result.bars.get(beta)!;
+    const clamp = clampOf(result);
+    const [one, all] = [exactly(bars.one.value), exactly(bars.all.value)];
+    return result.values.map((text) => {
+        const value = exactly(text);
+        return {
+            value: approximate(value),
+            one: near(interval(value, one, clamp)),
+            all: near(interval(value, all, clamp)),
+        };
+    });
+}
+
+export interface View {
+    width: number;
+    from: number;
+    to: number;
+    title: string;
+}
+
+export function histogram(result: Result, beta: string, marks: readonly Mark[], view: View): Histogram {
+    const sideways = result.scale === "categories" && result.values.length <= MOST_SIDEWAYS;
+    return sideways ? lying(result, beta, marks, view) : standing(result, beta, marks, view);
+}
+
+// --- upright -----------------------------------------------------------------------------------------------------------
+
+interface Panel {
+    box: Box;
+    low: number;
+    high: number;
+}
+
+function standing(result: Result, beta: string, marks: readonly Mark[], view: View): Histogram {
+    const { width, from, to } = view;
+    const bars = result.bars.get(beta)!;
+    const [one, all] = [approximate(exactly(bars.one.value)), approximate(exactly(bars.all.value))];
+    const seen = marks.slice(from, to + 1);
+    const values = seen.map((mark) => mark.value);
+    const narrow = width < 420;
+    const tall = narrow ? 150 : 176;
+    const lowest = Math.min(0, ...values);
+    const highest = Math.max(1, ...values);
+    const legible = (one * tall) / (highest - lowest) >= LEGIBLE;
+    const cut = legible ? null : cutFor(values, one, all);
+    const full: Panel = {
+        box: { left: 0, right: width - 10, top: 26, bottom: 26 + tall },
+        low: legible ? Math.min(lowest, ...seen.map((mark) => mark.all.low)) : lowest,
+        high: niceTop(legible ? Math.max(...seen.map((mark) => mark.all.high)) : highest),
+    };
+    const ticks = scaleLinear().domain([full.low, full.high]).ticks(4);
+    full.box.left = Math.max(36, ...ticks.map((value) => textWidth(tickText(value)) + 12));
+    const below: Panel | null = cut === null ? null : {
+        box: { ...full.box, top: full.box.bottom + 32, bottom: full.box.bottom + 32 + (narrow ? 150 : 152) },
+        low: Math.max(-cut, Math.min(0, ...seen.map((mark) => mark.all.low))),
+        high: cut,
+    };
+    const bottom = below ?? full;
+    const step = (full.box.right - full.box.left) / seen.length;
+    const columns = seen.length > MOST_SINGLE || step < 1.2;
+    const at = (bin: number): number => full.box.left + (bin - from + 0.5) * step;
+    const chart = svg(width, bottom.box.bottom + 42, view.title);
+
+    const y = scaleLinear().domain([full.low, full.high]).range([full.box.bottom, full.box.top]);
+    chart.append(label(full.box.left - 6, 14, result.nouns, "start", "dp-tick"));
+    chart.append(leftAxis(full.box, { at: y, values: ticks }));
+    chart.append(...drawPanel(full, seen, at, from, step, { bars: true, intervals: legible, columns }));
+    if (!columns) {
+        const labels = new Labels({ ...full.box, right: width, top: 0 });
+        const wide = barWidth(step);
+        seen.forEach((mark, i) => labels.take({
+            left: at(from + i) - wide / 2, right: at(from + i) + wide / 2,
+            top: y(legible ? mark.all.high : mark.value) - 2, bottom: full.box.bottom,
+        }));
+        if (below !== null) cutLabel(chart, labels, full, y(below.high), narrow);
+        largest(seen, MOST_LABELS).forEach((i) => {
+            const [x, up, words] = [at(from + i), y(seen[i]!.value), shown(result.values[from + i]!)];
+            const text = labels.place(words, "", [
+                { x: x + wide / 2 + 4, y: up + 5, anchor: "start" },
+                { x: x - wide / 2 - 4, y: up + 5, anchor: "end" },
+                { x: x - textWidth(words) / 2, y: (legible ? y(seen[i]!.all.high) : up) - 6, anchor: "start" },
+            ]);
+            if (text !== null) chart.append(text);
+        });
+    } else if (below !== null) cutLabel(chart, new Labels({ ...full.box, top: 0 }), full, y(below.high), narrow);
+    if (below !== null) {
+        const lower = scaleLinear().domain([below.low, below.high]).range([below.box.bottom, below.box.top]);
+        chart.append(leftAxis(below.box, { at: lower, values: lower.ticks(4) }));
+        chart.append(...drawPanel(below, seen, at, from, step, { bars: false, intervals: true, columns }));
+    }
+    chart.append(binAxis(result, from, to, at, bottom.box));
+
+    return {
+        element: chart,
+        columns,
+        tooShort: !legible && cut === null,
+        binAt: (x, up) => {
+            if (x < full.box.left || x > full.box.right || up < full.box.top || up > bottom.box.bottom) return null;
+            return Math.min(to, from + Math.floor((x - full.box.left) / step));
+        },
+        probe: (bin) => ({
+            left: at(bin) - Math.max(3, step / 2), right: at(bin) + Math.max(3, step / 2),
+            top: bottom.box.top - 2, bottom: bottom.box.bottom,
+        }),
+    };
+}
+
+function niceTop(value: number): number {
+    return scaleLinear().domain([0, value]).nice(20).domain()[1] ?? value;
+}
+
+/** Where to cut the second panel: low enough that any one bin's bar can be read, high enough to hold half the bins. */
+function cutFor(values: readonly number[], one: number, all: number): number | null {
+    const sorted = values.map(Math.abs).sort((a, b) => a - b);
+    const middle = sorted[Math.floor(sorted.length / 2)] ?? 0;
+    for (let cut = niceCeiling(2.2 * all); cut <= 30 * one; cut = niceCeiling(cut * 1.2)) {
+        if (middle <= cut) return cut;
+    }
+    return null;
+}
+
+function cutLabel(chart: SVGSVGElement, labels: Labels, full: Panel, up: number, narrow: boolean): void {
+    if (full.box.bottom - up < 1.5) return;
+    chart.append(line(full.box.left, up, full.box.right, up, "dp-cut"));
+    const words = narrow ? "below: drawn again ↓" : "below this line, drawn again underneath ↓";
+    const spots = [0, 0.25, 0.5].map((share) => (
+        { x: full.box.right - share * (full.box.right - full.box.left), y: up - 7, anchor: "end" as const }
+    ));
+    const text = labels.place(words, "dp-tick", spots);
+    if (text !== null) chart.append(text);
+}
+
+const barWidth = (step: number): number => (step > 4 ? Math.min(step * 0.78, 64) : step);
+
+function drawPanel(
+    panel: Panel, seen: readonly Mark[], at: (bin: number) => number, from: number, step: number,
+    want: { bars: boolean; intervals: boolean; columns: boolean },
+): Node[] {
+    const { box, low, high } = panel;
+    const y = scaleLinear().domain([low, high]).range([box.bottom, box.top]).clamp(true);
+    const inside = (value: number): boolean => value >= low && value <= high;
+    if (want.columns) return drawColumns(box, seen, y, want.intervals);
+    const wide = barWidth(step);
+    const cap = Math.min(4, wide * 0.35);
+    const paths = { bar: "", tick: "", thin: "", thick: "", over: "" };
+    const dots: Node[] = [];
+    seen.forEach((mark, i) => {
+        const x = at(from + i);
+        if (want.bars) {
+            const [zero, up] = [y(0), y(mark.value)];
+            paths.bar += `M${px(x - wide / 2)} ${px(zero)}V${px(up)}H${px(x + wide / 2)}V${px(zero)}Z`;
+            paths.tick += `M${px(x - wide / 2)} ${px(up)}H${px(x + wide / 2)}`;
+        }
+        if (!want.intervals) return;
+        paths.thin += whisker(x, mark.all, y, inside, cap);
+        paths.thick += whisker(x, mark.one, y, inside, 0);
+        if (mark.value > high) paths.over += `M${px(x - 4)} ${px(box.top)}L${px(x)} ${px(box.top - 7)}L${px(x + 4)} ${px(box.top)}Z`;
+        else if (mark.value < low) paths.over += `M${px(x - 4)} ${px(box.bottom)}L${px(x)} ${px(box.bottom + 7)}L${px(x + 4)} ${px(box.bottom)}Z`;
+        else if (!want.bars) {
+            dots.push(s("circle", { cx: px(x), cy: px(y(mark.value)), r: px(Math.max(1.2, Math.min(4, step * 0.32))), class: "dp-value" }));
+        }
+    });
+    const thick = Math.max(1.4, Math.min(3.4, step * 0.45));
+    return [
+        paths.bar && s("path", { d: paths.bar, class: "dp-bar" }),
+        paths.tick && s("path", { d: paths.tick, class: "dp-bar-tick" }),
+        paths.thin && s("path", { d: paths.thin, class: "dp-all" }),
+        paths.thick && s("path", { d: paths.thick, class: "dp-one", "stroke-width": px(thick) }),
+        ...dots,
+        paths.over && s("path", { d: paths.over, class: "dp-over" }),
+    ].filter((node): node is Exclude<typeof node, ""> => node !== "");
+}
+
+/** One interval, clipped to the panel; a cap only where the bar itself ends inside it. */
+function whisker(x: number, ends: Ends, y: (value: number) => number, inside: (value: number) => boolean, cap: number): string {
+    const [low, high] = [y(ends.low), y(ends.high)];
+    if (low === high && !inside(ends.low) && !inside(ends.high)) return "";
+    const stroke = (up: number): string => (cap > 0 ? `M${px(x - cap)} ${px(up)}H${px(x + cap)}` : "");
+    return `M${px(x)} ${px(low)}V${px(high)}` +
+        (inside(ends.low) && !ends.lowCut ? stroke(low) : "") + (inside(ends.high) && !ends.highCut ? stroke(high) : "");
+}
+
+/** One mark per pixel column: least to greatest value, then the band of any one bin, then the band of all bins. */
+function drawColumns(box: Box, seen: readonly Mark[], y: (value: number) => number, intervals: boolean): Node[] {
+    const count = Math.max(1, Math.min(seen.length, Math.floor(box.right - box.left)));
+    const wide = (box.right - box.left) / count;
+    const paths = { all: "", one: "", values: "" };
+    for (let column = 0; column < count; column += 1) {
+        const start = Math.floor((column * seen.length) / count);
+        const end = Math.max(start + 1, Math.floor(((column + 1) * seen.length) / count));
+        let [least, greatest, oneLow, oneHigh, allLow, allHigh] = [Infinity, -Infinity, Infinity, -Infinity, Infinity, -Infinity];
+        for (let i = start; i < end; i += 1) {
+            const mark = seen[i]!;
+            least = Math.min(least, mark.value);
+            greatest = Math.max(greatest, mark.value);
+            oneLow = Math.min(oneLow, mark.one.low);
+            oneHigh = Math.max(oneHigh, mark.one.high);
+            allLow = Math.min(allLow, mark.all.low);
+            allHigh = Math.max(allHigh, mark.all.high);
+        }
+        const x = px(box.left + (column + 0.5) * wide);
+        const stroke = (low: number, high: number): string => {
+            const [a, b] = [y(low), y(high)];
+            return `M${x} ${px(a + (a - b < 1 ? 0.5 : 0))}V${px(b - (a - b < 1 ? 0.5 : 0))}`;
+        };
+        paths.values += stroke(least, greatest);
+        if (!intervals) continue;
+        paths.one += stroke(oneLow, oneHigh);
+        paths.all += stroke(allLow, allHigh);
+    }
+    const drawn = (d: string, kind: string): Node[] =>
+        (d === "" ? [] : [s("path", { d, class: `dp-column ${kind}`, "stroke-width": (wide + 0.05).toFixed(2) })]);
+    return [...drawn(paths.all, "dp-column-all"), ...drawn(paths.one, "dp-column-one"), ...drawn(paths.values, "dp-column-value")];
+}
+
+function largest(marks: readonly Mark[], count: number): number[] {
+    return marks.map((mark, i) => [mark.value, i] as const).sort((a, b) => b[0] - a[0]).slice(0, count).map(([, i]) => i);
+}
+
+/** Names of bins under the plot: the last one first (it is often "over 40"), then every so many, none touching. */
+function binAxis(result: Result, from: number, to: number, at: (bin: number) => number, box: Box): SVGGElement {
+    const names = result.short_labels.map((name) => (name.length > 14 ? `${name.slice(0, 13)}…` : name));
+    const step = to > from ? at(from + 1) - at(from) : box.right - box.left;
+    const widest = Math.max(...names.slice(from, to + 1).map(textWidth));
+    const every = stride((widest + 10) / step);
+    const group = s("g", {}, line(box.left, box.bottom, box.right, box.bottom, "dp-axis"));
+    const taken: [number, number][] = [];
+    const first = result.scale === "integers" ? Number(names[from]) : NaN;
+    const offset = Number.isInteger(first) ? ((-first % every) + every) % every : 0;
+    const special = names.map((_, i) => i).slice(Math.max(from, to - 2), to + 1).filter((i) => !/^-?\d+$/.test(names[i]!)).reverse();
+    const regular = Array.from({ length: Math.ceil((to - from + 1 - offset) / every) }, (_, k) => from + offset + k * every);
+    for (const bin of [...special, ...regular]) {
+        const [x, words] = [at(bin), shown(names[bin]!)];
+        const half = textWidth(words) / 2;
+        const middle = Math.min(x, box.right + 10 - half);
+        if (bin > to || taken.some(([left, right]) => middle - half < right + 4 && middle + half > left - 4)) continue;
+        taken.push([middle - half, middle + half]);
+        group.append(line(x, box.bottom, x, box.bottom + 5, "dp-axis"), label(middle, box.bottom + 17, words, "middle", "dp-tick"));
+    }
+    group.append(label((box.left + box.right) / 2, box.bottom + 34, result.axis, "middle", "dp-tick"));
+    return group;
+}
+
+function stride(atLeast: number): number {
+    for (let power = 1; ; power *= 10) {
+        const found = [1, 2, 5].find((k) => k * power >= atLeast);
+        if (found !== undefined) return found * power;
+    }
+}
+
+// --- lying -------------------------------------------------------------------------------------------------------------
+
+const ROW = 28;
+
+function lying(result: Result, beta: string, marks: readonly Mark[], view: View): Histogram {
+    const { width } = view;
+    const bars = result.bars.get(beta)!;
+    const most = Math.floor(width * 0.34 / 6.3);
+    const names = result.short_labels.map((name) => (name.length > most ? `${name.slice(0, Math.max(1, most - 1))}…` : name));
+    const labelled = new Set(largest(marks, marks.length <= 8 ? 8 : MOST_LABELS));
+    const words = result.values.map((value) => `${shown(value)} ±${shown(bars.one.value)}`);
+    const room = Math.max(...words.filter((_, i) => labelled.has(i)).map(textWidth)) + 10;
+    const box: Box = {
+        left: Math.max(...names.map(textWidth)) + 14, right: width - room, top: 8, bottom: 8 + ROW * marks.length,
+    };
+    const x = scaleLinear()
+        .domain([Math.min(0, ...marks.map((mark) => mark.all.low)), Math.max(1, ...marks.map((mark) => mark.all.high))])
+        .range([box.left, box.right]);
+    const legible = x(approximate(exactly(bars.one.value))) - x(0) >= LEGIBLE;
+    const chart = svg(width, box.bottom + 42, view.title);
+    for (const tick of x.ticks(Math.max(2, Math.floor((box.right - box.left) / 80)))) {
+        chart.append(line(x(tick), box.top, x(tick), box.bottom, "dp-grid"));
+    }
+    chart.append(bottomAxis(box, { at: x, values: x.ticks(Math.max(2, Math.floor((box.right - box.left) / 80))) }, result.nouns));
+    marks.forEach((mark, i) => {
+        const middle = box.top + (i + 0.5) * ROW;
+        const [zero, end] = [x(0), x(mark.value)];
+        chart.append(
+            label(box.left - 8, middle + 4, names[i]!, "end"),
+            s("rect", {
+                x: px(Math.min(zero, end)), y: px(middle - 6), width: px(Math.abs(end - zero)), height: 12, class: "dp-bar",
+            }),
+        );
+        let reach = Math.max(zero, end);
+        if (legible) {
+            const across = (ends: Ends, cap: number): string =>
+                `M${px(x(ends.low))} ${px(middle)}H${px(x(ends.high))}` +
+                (cap && !ends.lowCut ? `M${px(x(ends.low))} ${px(middle - cap)}v${2 * cap}` : "") +
+                (cap && !ends.highCut ? `M${px(x(ends.high))} ${px(middle - cap)}v${2 * cap}` : "");
+            chart.append(
+                s("path", { d: across(mark.all, 4), class: "dp-all" }),
+                s("path", { d: across(mark.one, 0), class: "dp-one", "stroke-width": 3.4 }),
+                s("circle", { cx: px(end), cy: px(middle), r: 4, class: "dp-value" }),
+            );
+            reach = Math.max(reach, x(mark.all.high));
+        } else chart.append(line(end, middle - 9, end, middle + 9, "dp-bar-tick dp-upright"));
+        if (labelled.has(i)) chart.append(label(reach + 8, middle + 4, words[i]!));
+    });
+    return {
+        element: chart,
+        columns: false,
+        tooShort: !legible,
+        binAt: (_, y) => (y < box.top || y > box.bottom ? null : Math.min(marks.length - 1, Math.floor((y - box.top) / ROW))),
+        probe: (bin) => ({ left: 2, right: width - 2, top: box.top + bin * ROW + 1, bottom: box.top + (bin + 1) * ROW - 1 }),
+    };
+}

@@ -1,0 +1,98 @@
+/** Small helpers that build elements. Text from outside only ever becomes a text node or an attribute's value. */
+
+export type Child = Node | string | null | undefined | false;
+type Value = string | number | boolean | null | undefined | ((event: never) => void);
+export type Attributes = Record<string, Value>;
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill<E extends Element>(element: E, attributes: Attributes, children: Child[]): E {
+    for (const [name, value] of Object.entries(attributes)) {
+        if (typeof value === "function") element.addEventListener(name, value as EventListener);
+        else if (value === true) element.setAttribute(name, "");
+        else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, String(value));
+    }
+    for (const child of children) if (child) element.append(child);
+    return element;
+}
+
+export function h<K extends keyof HTMLElementTagNameMap>(
+    tag: K, attributes: Attributes = {}, ...children: Child[]
+): HTMLElementTagNameMap[K] {
+    return fill(document.createElement(tag), attributes, children);
+}
+
+export function s<K extends keyof SVGElementTagNameMap>(
+    tag: K, attributes: Attributes = {}, ...children: Child[]
+): SVGElementTagNameMap[K] {
+    return fill(document.createElementNS(SVG, tag) as SVGElementTagNameMap[K], attributes, children);
+}
+
+export function setText(node: Element, text: string): void {
+    if (node.textContent !== text) node.textContent = text;
+}
+
+export function setAttribute(node: Element, name: string, value: string | null): void {
+    if (value === null) node.removeAttribute(name);
+    else if (node.getAttribute(name) !== value) node.setAttribute(name, value);
+}
+
+export function show(node: HTMLElement, visible: boolean): void {
+    if (node.hidden === visible) node.hidden = !visible;
+}
+
+let ids = 0;
+
+export function newId(): string {
+    ids += 1;
+    return `dpviz-${Math.random().toString(36).slice(2, 8)}-${ids}`;
+}
+
+/** Put the options into a select when they changed, and choose one. */
+export function setOptions(select: HTMLSelectElement, options: readonly { value: string; label: string }[], chosen: string): void {
+    const signature = JSON.stringify(options);
+    if (select.dataset["options"] !== signature) {
+        select.dataset["options"] = signature;
+        select.replaceChildren(...options.map(({ value, label }) => h("option", { value }, label)));
+    }
+    if (select.value !== chosen) select.value = chosen;
+}
+
+/** Say the width of an element now and whenever it changes; returns how to stop. */
+export function watchWidth(element: Element, tell: (width: number) => void): () => void {
+    if (typeof ResizeObserver === "undefined") return () => undefined;
+    let last = 0;
+    const observer = new ResizeObserver((entries) => {
+        const width = Math.floor(entries.at(-1)?.contentRect.width ?? 0);
+        if (width === 0 || width === last) return;
+        last = width;
+        tell(width);
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+}
+
+/** Copy a text; says whether it worked, so that the page can offer it for copying by hand where it did not. */
+export async function copy(text: string): Promise<boolean> {
+    try {
+        await navigator.clipboard.writeText(text);
+        return true;
+    } catch {
+        const area = h("textarea", { class: "dp-offscreen", "aria-hidden": "true", tabindex: -1 });
+        area.value = text;
+        document.body.append(area);
+        area.select();
+        const done = document.execCommand("copy");
+        area.remove();
+        return done;
+    }
+}
+
+export function save(name: string, type: string, text: string): void {
+    const url = URL.createObjectURL(new Blob([text], { type }));
+    const link = h("a", { href: url, download: name });
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(url), 1000);
+}

@@ -1,0 +1,129 @@
+/** The privacy loss: a slider that holds grid values only, and a box that keeps any exact text. */
+
+import type { Component } from "./component";
+import { h, newId, s, setAttribute, setText, show } from "./dom";
+import { equal, exactly, morePrivate } from "./exact";
+import { timed } from "./perf";
+import { epsilonAxis } from "./protocol";
+import type { Desk } from "./store";
+import { PAYS_TIP } from "./words";
+
+export function epsilonField(desk: Desk, brief = false): Component {
+    const [id, boxId, helpId, faultId] = [newId(), newId(), newId(), newId()];
+    const name = h("label", { for: id, class: "dp-field-name" });
+    const hint = h("span", { class: "dp-quiet" });
+    const box = h("input", {
+        id: boxId, type: "text", class: "dp-exact-text dp-epsilon-box", inputmode: "decimal", autocomplete: "off", spellcheck: "false",
+        "aria-label": "Privacy loss ε, exact", "aria-describedby": `${helpId} ${faultId}`,
+        onchange: (event: Event) => timed(event, () => commit()),
+        onkeydown: (event: KeyboardEvent) => boxKey(event),
+    });
+    const slider = h("input", {
+        id, type: "range", min: 0, max: 0, step: 1, "aria-describedby": helpId,
+        oninput: (event: Event) => timed(event, () => desk.moveTo(Number(slider.value))),
+        onkeydown: (event: KeyboardEvent) => sliderKey(event),
+    });
+    const scale = h("div", { class: "dp-scale", "aria-hidden": "true" });
+    const marker = h("div", { class: "dp-marker", "aria-hidden": "true", hidden: true },
+        s("svg", { width: 10, height: 8 }, s("path", { d: "M0 0H10L5 8Z" })));
+    const track = h("div", { class: "dp-track" }, marker, slider, scale);
+    const help = h("p", { id: helpId, class: "dp-hint" });
+    const fault = h("p", { id: faultId, class: "dp-fault", role: "alert", hidden: true });
+    const element = h("div", { class: "dp-epsilon", role: "group", "aria-label": "Privacy loss" },
+        h("div", { class: "dp-epsilon-head" }, h("span", {}, name, " ", hint), brief ? null : box), track, help, fault);
+    let axisSeen = "";
+
+    function commit(): void {
+        if (box.value !== desk.typed || desk.fault !== null) desk.type(box.value);
+    }
+
+    function boxKey(event: KeyboardEvent): void {
+        if (event.key === "Enter") {
+            event.preventDefault();
+            timed(event, () => commit());
+        } else if (event.key === "Escape") {
+            box.value = desk.fault === null ? desk.typed : desk.point?.epsilon ?? desk.typed;
+            if (desk.fault !== null) desk.type(box.value);
+        }
+    }
+
+    function sliderKey(event: KeyboardEvent): void {
+        const sheet = desk.sheet;
+        if (sheet === null || event.ctrlKey || event.metaKey || event.altKey) return;
+        const axis = epsilonAxis(sheet);
+        const last = axis.grid.length - 1;
+        const labelled = axis.labelled.map((text) => axis.grid.indexOf(text)).filter((tick) => tick >= 0);
+        const to: Record<string, number | undefined> = {
+            ArrowLeft: desk.tick - 1,
+            ArrowDown: desk.tick - 1,
+            ArrowRight: desk.tick + 1,
+            ArrowUp: desk.tick + 1,
+            PageUp: labelled.find((tick) => tick > desk.tick) ?? last,
+            PageDown: labelled.findLast((tick) => tick < desk.tick) ?? 0,
+            Home: 0,
+            End: last,
+        };
+        const tick = to[event.key];
+        if (tick === undefined) return;
+        event.preventDefault();
+        timed(event, () => desk.moveTo(tick));
+    }
+
+    function drawScale(): void {
+        const axis = epsilonAxis(desk.sheet!);
+        const signature = JSON.stringify([axis.grid, axis.labelled]);
+        if (signature === axisSeen) return;
+        axisSeen = signature;
+        slider.max = String(axis.grid.length - 1);
+        scale.replaceChildren(...axis.labelled.map((text) => {
+            const tick = h("span", {}, text);
+            tick.style.left = share(axis.grid.indexOf(text), axis.grid.length);
+            return tick;
+        }));
+    }
+
+    function draw(): void {
+        const { sheet, point, last } = desk;
+        slider.disabled = sheet === null || desk.locked;
+        box.disabled = sheet === null || desk.locked;
+        if (sheet === null) return;
+        const axis = epsilonAxis(sheet);
+        setText(name, axis.label);
+        setText(hint, axis.hint === "" ? "" : `— ${axis.hint}`);
+        drawScale();
+        if (slider.value !== String(desk.tick)) slider.value = String(desk.tick);
+        setAttribute(slider, "aria-valuetext", `ε ${axis.grid[desk.tick]}`);
+        slider.style.setProperty("--dp-share", String(desk.tick / Math.max(1, axis.grid.length - 1)));
+        if (document.activeElement !== box || box.value === "" || desk.fault === null) {
+            if (box.value !== desk.typed) box.value = desk.typed;
+        }
+        const at = last === null ? -1 : morePrivate(axis.grid.map(exactly), exactly(last.epsilon));
+        show(marker, at >= 0);
+        if (at >= 0) marker.style.left = share(at, axis.grid.length);
+        setText(help, [exactPart(), paysPart(), at >= 0 ? `▼ last release of this question, ${last!.epsilon}` : ""]
+            .filter((part) => part !== "").join(" · "));
+        help.title = point !== null && point.price.asked !== point.price.epsilon ? PAYS_TIP : "";
+        setAttribute(box, "aria-invalid", desk.fault === null ? null : "true");
+        setText(fault, desk.fault === null ? "" : `⚠ ${desk.fault}`);
+        show(fault, desk.fault !== null);
+    }
+
+    function exactPart(): string {
+        const { point } = desk;
+        if (desk.fault !== null) return point === null ? "" : `The plan below is still for ε ${point.epsilon}, the last value that made sense.`;
+        if (desk.settled) return point === null ? "" : `exactly ${point.exactly}`;
+        const shown = point === null ? "no tick is as private" : `shown for ε ${point.epsilon}, the nearest tick that is more private`;
+        return desk.kernel.health === "gone" ? `no kernel to plan ε ${desk.typed}: ${shown}` : `asking the kernel for ε ${desk.typed}; ${shown}`;
+    }
+
+    function paysPart(): string {
+        const price = desk.point?.price;
+        if (price === undefined || equal(exactly(price.asked), exactly(price.epsilon))) return "";
+        return `asked ${price.asked}, pays ${price.epsilon}`;
+    }
+
+    return { element, draw };
+}
+
+/** Where a tick stands along the track, whose ends are half a thumb inside it. */
+const share = (tick: number, ticks: number): string => `${(100 * tick) / Math.max(1, ticks - 1)}%`;

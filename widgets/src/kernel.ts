@@ -1,0 +1,115 @@
+/** Asking the kernel: six named questions, answers by number, and an honest word on whether anybody is listening. */
+
+import { readMessage, VERSION, type Heard, type Reply } from "./protocol";
+
+export type AskName = "plan" | "release" | "cancel" | "status" | "show" | "ask";
+
+/**
+ * `unknown`: not heard from yet. `ready`: it answers. `busy`: an answer is overdue. `gone`: nobody is there, or a
+ * kernel that was restarted and does not know this page.
+ */
+export type Health = "unknown" | "ready" | "busy" | "gone";
+
+/** What the host of the page says of its kernel, where it can. */
+export type HostStatus = "idle" | "busy" | "dead" | "unknown";
+
+export interface Channel {
+    send(content: unknown): void;
+    status(): HostStatus;
+}
+
+export type Heed = Exclude<Heard, { kind: "reply" }>;
+
+const OVERDUE = 1_000;
+const HOPELESS = 4_000;
+const LOOK = 250;
+
+interface Waiting {
+    since: number;
+    settle: (reply: Reply) => void;
+}
+
+export class Kernel {
+    health: Health = "gone";
+    readonly #channels: Channel[] = [];
+    readonly #waiting = new Map<string, Waiting>();
+    readonly #changed: () => void;
+    readonly #heed: (heard: Heed) => void;
+    #watch: ReturnType<typeof setInterval> | null = null;
+    #last = 0;
+    #probed = 0;
+
+    constructor(changed: () => void, heed: (heard: Heed) => void) {
+        this.#changed = changed;
+        this.#heed = heed;
+    }
+
+    attach(channel: Channel): void {
+        this.#channels.push(channel);
+    }
+
+    detach(channel: Channel): void {
+        const at = this.#channels.indexOf(channel);
+        if (at >= 0) this.#channels.splice(at, 1);
+        if (this.#channels.length > 0) return;
+        this.#waiting.clear();
+        this.#look();
+    }
+
+    /** Ask whether anybody is there: after a mount, a restart, a lost connection. */
+    async probe(): Promise<Reply | null> {
+        this.#probed = Date.now();
+        const gone = this.#host() === "dead";
+        this.#become(gone ? "gone" : "unknown");
+        return gone ? null : this.ask("status", {});
+    }
+
+    /** The answer may come late, or never: whoever asks checks on its arrival that it is still wanted. */
+    ask(name: AskName, args: Record<string, unknown>): Promise<Reply> {
+        this.#last += 1;
+        const id = String(this.#last);
+        const answer = new Promise<Reply>((settle) => this.#waiting.set(id, { since: Date.now(), settle }));
+        this.#watch ??= setInterval(() => this.#look(), LOOK);
+        this.#channels.at(-1)?.send({ v: VERSION, id, ask: name, args });
+        return answer;
+    }
+
+    receive(content: unknown): void {
+        const heard = readMessage(content);
+        if (heard === null) return;
+        if (heard.kind !== "reply") {
+            this.#become("ready");
+            this.#heed(heard);
+            return;
+        }
+        const waiting = this.#waiting.get(heard.re);
+        if (waiting === undefined) return;
+        this.#waiting.delete(heard.re);
+        this.#become("ready");
+        waiting.settle(heard.reply);
+    }
+
+    #look(): void {
+        if (this.#waiting.size === 0) {
+            if (this.#watch !== null) clearInterval(this.#watch);
+            this.#watch = null;
+            if (this.#channels.length === 0) this.#become("gone");
+            return;
+        }
+        const host = this.#host();
+        const oldest = Math.min(...[...this.#waiting.values()].map((waiting) => waiting.since));
+        const age = Date.now() - Math.max(oldest, this.#probed);
+        if (host === "dead" || (age > HOPELESS && host !== "busy")) this.#become("gone");
+        else if (age > OVERDUE) this.#become("busy");
+    }
+
+    #host(): HostStatus {
+        return this.#channels.at(-1)?.status() ?? "dead";
+    }
+
+    #become(health: Health): void {
+        if (this.health === health) return;
+        this.health = health;
+        this.#changed();
+    }
+}

@@ -1,0 +1,69 @@
+/** Which question, by which mechanism, at which privacy loss. */
+
+import type { Component } from "./component";
+import { h, newId, setOptions, setText, show } from "./dom";
+import { epsilonField } from "./epsilon_field";
+import { questionRow } from "./question_row";
+import type { Desk } from "./store";
+
+export function mechanismPicker(desk: Desk): Component {
+    const question = questionRow(desk);
+    const epsilon = epsilonField(desk);
+    const id = newId();
+    const mechanism = h("select", { id, onchange: () => void desk.plan({ mechanism: mechanism.value }) });
+    const about = h("p", { class: "dp-hint" });
+    const choices = h("div", { class: "dp-choices" });
+    const more = h("details", { class: "dp-more", hidden: true }, h("summary", {}, "Noise and sampler"), choices);
+    const deltaName = newId();
+    const needed = h("output", { class: "dp-fixed dp-not-needed", "aria-labelledby": deltaName });
+    const delta = h("p", { class: "dp-hint" });
+    const element = h(
+        "div",
+        { class: "dp-picker" },
+        question.element,
+        h("div", { class: "dp-knobs" },
+            h("div", { class: "dp-field dp-mechanism" }, h("label", { for: id }, "Mechanism"), mechanism, about, more),
+            epsilon.element,
+            h("div", { class: "dp-field dp-delta" }, h("span", { id: deltaName, class: "dp-field-name" }, "δ"), needed, delta)),
+    );
+    let seen = "";
+
+    /** One select per choice the mechanism offers; a choice of one is no choice. */
+    function drawChoices(): void {
+        const offered = desk.sheet!.mechanism.choices.filter((choice) => choice.options.length > 1);
+        const signature = JSON.stringify(offered);
+        if (signature !== seen) {
+            seen = signature;
+            choices.replaceChildren(...offered.map((choice) => {
+                const choiceId = newId();
+                const select = h("select", {
+                    id: choiceId, "data-choice": choice.name,
+                    onchange: () => void desk.plan({ parameters: { [choice.name]: select.value } }),
+                });
+                return h("div", { class: "dp-field" }, h("label", { for: choiceId }, choice.label), select);
+            }));
+            show(more, offered.length > 0);
+        }
+        for (const choice of offered) {
+            const select = choices.querySelector<HTMLSelectElement>(`[data-choice="${CSS.escape(choice.name)}"]`);
+            if (select === null) continue;
+            setOptions(select, choice.options, desk.sheet!.mechanism.parameters.get(choice.name) ?? "");
+            select.disabled = desk.locked || desk.kernel.health === "gone";
+        }
+    }
+
+    function draw(): void {
+        const { sheet } = desk;
+        question.draw();
+        epsilon.draw();
+        mechanism.disabled = sheet === null || desk.locked || desk.kernel.health === "gone";
+        if (sheet === null) return;
+        setOptions(mechanism, sheet.mechanisms.map(({ name, title }) => ({ value: name, label: title })), sheet.mechanism.name);
+        setText(about, sheet.mechanism.about);
+        setText(needed, desk.point === null || desk.point.price.delta === "0" ? "not needed" : desk.point.price.delta);
+        setText(delta, sheet.mechanism.delta);
+        drawChoices();
+    }
+
+    return { element, draw };
+}

@@ -1,0 +1,267 @@
+/**
+ * What the release pane says and offers, decided in one place from the desk alone.
+ *
+ * Every state of it has one entry here, so that the wording can be read, and tested, without a page.
+ */
+
+import { compare, equal, exactly, leftAfter, ZERO } from "./exact";
+import type { Entry, Price, Refusal } from "./protocol";
+import type { Desk } from "./store";
+import { capital, priceText } from "./words";
+
+export type Act =
+    | { do: "press" | "confirm" | "keep" | "withdraw" | "again" }
+    | { do: "cancel"; token: string }
+    | { do: "show"; number: string }
+    | { do: "set"; epsilon: string };
+
+export interface Button {
+    /** One text, or what it does and what it costs. */
+    label: string | [string, string];
+    look: "pay" | "free" | "plain" | "link" | "off";
+    act: Act | null;
+    /** The safe answer: it takes the focus where the pane changes under it. */
+    safe?: boolean;
+}
+
+export interface Panel {
+    kind: string;
+    notice?: { tone: "error" | "warning"; strong: string; rest?: string };
+    /** A sentence in parts; the ones in lists are bold. */
+    text?: (string | [string])[];
+    progress?: { text: string; share: number };
+    beside?: string;
+    buttons: Button[];
+    note?: string;
+    /** An earlier release of this question, free to look at. */
+    stored?: Entry;
+}
+
+const button = (look: Button["look"], label: Button["label"], act: Act | null, safe = false): Button =>
+    ({ look, label, act, ...(safe ? { safe } : {}) });
+const keep = (): Button => button("plain", "Keep planning", { do: "keep" }, true);
+
+export function panelOf(desk: Desk): Panel {
+    return spending(desk) ?? resting(desk);
+}
+
+/** The states of a release that is being confirmed, is on its way, or ended other than well. */
+function spending(desk: Desk): Panel | null {
+    const { spend, state } = desk;
+    const left = state?.budget?.epsilon.left ?? "0";
+    switch (spend.kind) {
+        case "confirm":
+            return {
+                kind: "confirm",
+                text: ["This uses ", [spend.order.price.epsilon], ` of the ${left} that is left.`],
+                buttons: [button("pay", `Yes, pay ${priceText(spend.order.price)}`, { do: "confirm" }), keep()],
+            };
+        case "waiting":
+            if (desk.kernel.health === "gone") return { ...gone(desk), buttons: [off("Release needs a kernel"), withdraw()] };
+            return { kind: "waiting", buttons: [off("Waiting for the kernel"), withdraw()] };
+        case "sent":
+            if (desk.kernel.health === "gone") return silent(spend.order.price);
+            return { kind: "sent", buttons: [off("Waiting for the kernel")], note: "The order is with the kernel." };
+        case "running": {
+            if (desk.kernel.health === "gone") return silent(spend.running.price);
+            return running(desk, spend.running);
+        }
+        case "cancelled":
+            return {
+                kind: "cancelled",
+                notice: {
+                    tone: "warning",
+                    strong: `Cancelled. ${priceText(spend.price)} is spent and no answer was shown.`,
+                    rest: "The charge is written before the draw, so that a stop can never give a free look.",
+                },
+                buttons: [keep()],
+            };
+        case "failed":
+            return {
+                kind: "failed",
+                notice: {
+                    tone: "error",
+                    strong: sentence(spend.error.message),
+                    rest: `The draw came after the charge: ${priceText(spend.price)} is spent and no answer was shown.`,
+                },
+                buttons: [keep()],
+            };
+        case "refused":
+            return refused(spend.error);
+        case "idle":
+            return state?.running ? running(desk, state.running) : null;
+    }
+}
+
+function running(desk: Desk, run: NonNullable<NonNullable<Desk["state"]>["running"]>): Panel {
+    const of = Number(run.of) || 1;
+    const teaching = desk.state?.teaching != null;
+    return {
+        kind: "running",
+        progress: { text: run.text, share: Math.min(1, Number(run.done) / of) },
+        ...(teaching ? {} : { beside: `${priceText(run.price)} is written to the ledger.` }),
+        buttons: [
+            button("plain", teaching ? "Cancel" : `Cancel · ${run.price.epsilon} stays spent`, { do: "cancel", token: run.token }, true),
+        ],
+    };
+}
+
+/** The pane at rest: an offer, or the reason why there is none. */
+function resting(desk: Desk): Panel {
+    const { sheet, state, point } = desk;
+    if (sheet === null || state === null) {
+        return desk.kernel.health === "gone" ? gone(desk) : { kind: "loading", buttons: [off("Release")] };
+    }
+    const verb = state.teaching === null ? "Release" : "Draw";
+    if (desk.kernel.health === "gone") return gone(desk);
+    const twin = desk.twin;
+    if (twin?.status === "done" && desk.fresh === null && desk.settled && desk.fault === null) return already(desk, twin);
+    const left = state.budget?.epsilon.left;
+    if (left !== undefined && state.teaching === null && equal(exactly(left), ZERO)) {
+        return {
+            kind: "spent",
+            text: [["The budget is spent."], ` All ${state.budget!.epsilon.total} of ε ${state.budget!.epsilon.total} are in the ledger.`],
+            buttons: [],
+            note: "Every release stays free to look at, combine and report. " +
+                "New questions need a new budget and a person who grants it.",
+            ...stored(desk),
+        };
+    }
+    if (desk.fault !== null) {
+        return { kind: "fault", buttons: [off(verb)], note: `Put ε right first: ${desk.fault}` };
+    }
+    if (point === null || !desk.settled) {
+        return { kind: "unsettled", buttons: [off(verb)], note: `The kernel has not planned ε ${desk.typed} yet.` };
+    }
+    if (twin !== null && (twin.status === "pending" || twin.status === "elsewhere") && desk.fresh === null) {
+        return {
+            kind: "elsewhere",
+            buttons: [off(verb)],
+            note: `Number ${twin.number}, the same question and settings, is being drawn` +
+                `${twin.status === "elsewhere" ? " by another kernel" : ""}. Its answer will be free to look at here.`,
+        };
+    }
+    return over(desk) ?? offer(desk, twin);
+}
+
+function offer(desk: Desk, twin: Entry | null): Panel {
+    const { state, point } = desk;
+    const price = point!.price;
+    if (state!.teaching !== null) {
+        return {
+            kind: "teaching",
+            text: [point!.verb, " Seeded, so anybody can draw it again."],
+            buttons: [button("pay", `${desk.result === null ? "Draw" : "Draw again"} · not a release`, { do: "press" })],
+        };
+    }
+    const budget = state!.budget;
+    const balance = budget === null ? "" :
+        `${budget.epsilon.left} left now, ${leftAfter(budget.epsilon.left, price.epsilon)} after. `;
+    const lost = twin !== null && desk.fresh === null ? lostBefore(twin) : null;
+    return {
+        kind: "offer",
+        ...(lost === null ? {} : { notice: { tone: "warning" as const, strong: lost, rest: "This would be a new draw, paid again." } }),
+        text: [`${point!.verb} Guarantee: `, [`${point!.guarantee}.`]],
+        buttons: [button("pay", ["Release", `pay ${priceText(price)}`], { do: "press" })],
+        note: `${balance}Cannot be undone.${desk.fresh === null ? "" : " A second, independent answer."}`,
+        ...stored(desk),
+    };
+}
+
+function lostBefore(twin: Entry): string {
+    const was = twin.status === "cancelled" ? "was cancelled" : twin.status === "failed" ? "failed" : "never reported back";
+    return `Number ${twin.number} asked exactly this and ${was}; its ${priceText(twin.price)} stays spent.`;
+}
+
+function stored(desk: Desk): { stored?: Entry } {
+    const last = desk.last;
+    return last === null || last.number === desk.result?.number ? {} : { stored: last };
+}
+
+function already(desk: Desk, twin: Entry): Panel {
+    const teaching = desk.state?.teaching != null;
+    return {
+        kind: "already",
+        text: [[`Already ${teaching ? "drawn" : "released"} as number ${twin.number}`], ", same question, same settings."],
+        buttons: [
+            button("free", `Show ${teaching ? "draw" : "release"} ${twin.number} · free`, { do: "show", number: twin.number }),
+            button("link", `A second, independent answer costs ${priceText(desk.point!.price)} more; both can be combined.`, { do: "again" }),
+        ],
+    };
+}
+
+/** The plan costs more than is left, in epsilon or in delta. */
+function over(desk: Desk): Panel | null {
+    const budget = desk.state?.budget;
+    const price = desk.point!.price;
+    if (budget == null || desk.state?.teaching != null) return null;
+    for (const name of ["epsilon", "delta"] as const) {
+        const [cost, left] = [price[name], budget[name].left];
+        if (compare(exactly(cost), exactly(left)) <= 0) continue;
+        const sign = name === "epsilon" ? "ε" : "δ";
+        const most = name === "epsilon" ? affordable(desk, left) : null;
+        return {
+            kind: "over",
+            notice: {
+                tone: "error",
+                strong: `This release costs ${sign} = ${cost} but ${left} is left; ask for at most ${left}.`,
+                rest: "Nothing was charged.",
+            },
+            buttons: [
+                ...(most === null ? [] : [button("free", `Set ε to ${most}`, { do: "set", epsilon: most })]),
+                off(`Costs ${cost} · ${left} left`),
+            ],
+            ...stored(desk),
+        };
+    }
+    return null;
+}
+
+/** The most that may be asked for: all that is left where the price is what was asked, else the best of the fan. */
+function affordable(desk: Desk, left: string): string | null {
+    const price = desk.point!.price;
+    if (equal(exactly(price.asked), exactly(price.epsilon))) return left;
+    const within = desk.sheet!.fans.epsilon.findLast((point) => compare(exactly(point.price.epsilon), exactly(left)) <= 0);
+    return within?.epsilon ?? null;
+}
+
+function refused(error: Refusal): Panel {
+    const charged = /charged/.test(error.message);
+    const fix = error.fix?.epsilon ?? null;
+    return {
+        kind: "refused",
+        notice: { tone: "error", strong: sentence(error.message), ...(charged ? {} : { rest: "Nothing was charged." }) },
+        buttons: [...(fix === null ? [] : [button("free", `Set ε to ${fix}`, { do: "set", epsilon: fix })]), keep()],
+    };
+}
+
+function gone(desk: Desk): Panel {
+    const budget = desk.state?.budget?.epsilon;
+    const balance = budget === undefined ? "" : ` The ledger remembers: ${budget.spent} spent, ${budget.left} left.`;
+    const teaching = desk.state?.teaching != null;
+    return {
+        kind: "gone",
+        buttons: [off(`${teaching ? "Draw" : "Release"} needs a kernel`)],
+        note: `Restart it and run the session cell.${teaching ? "" : balance}`,
+    };
+}
+
+function silent(price: Price): Panel {
+    return {
+        kind: "silent",
+        notice: {
+            tone: "warning",
+            strong: "The kernel stopped answering.",
+            rest: `Count ${priceText(price)} as spent until the ledger says otherwise: restart the kernel and run the session cell.`,
+        },
+        buttons: [off("Release needs a kernel")],
+    };
+}
+
+const off = (label: string): Button => button("off", label, null);
+const withdraw = (): Button => button("plain", "Withdraw · nothing paid", { do: "withdraw" }, true);
+
+function sentence(message: string): string {
+    const text = capital(message.trim());
+    return /[.?]$/.test(text) ? text : `${text}.`;
+}

@@ -1,0 +1,214 @@
+/** The plan, in pencil: what it would cost and how wrong it would be. It sees no data and is free. */
+
+import { chanceChart } from "./charts/chance";
+import { curveChart, type CurvePoint } from "./charts/curve";
+import { dotsChart } from "./charts/dots";
+import type { Component } from "./component";
+import { h, newId, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
+import { approximate, equal, exactly, leftAfter } from "./exact";
+import { timed } from "./perf";
+import type { Bar, Point } from "./protocol";
+import type { Desk, Which } from "./store";
+import { allTip, kindOf, oddsTip, often, oneTip, PAYS_TIP, shown, spread } from "./words";
+
+const CHARTS = ["Error against ε", "20 equally likely errors", "Chance of a value above 0"] as const;
+const HEIGHT = 186;
+/** Below this a chart has the width of the pane to itself, and one is chosen. */
+const ONE_CHART = 428;
+
+export interface PlanOptions {
+    title: string;
+    chip: string;
+    /** In a report the question and the budget are told elsewhere: fewer numbers, no charts. */
+    brief: boolean;
+}
+
+const DEFAULTS: PlanOptions = { title: "Plan", chip: "free · sees no data", brief: false };
+
+export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Component | null = null): Component {
+    const titleId = newId();
+    const chip = h("span", { class: "dp-chip dp-free" }, options.chip);
+    const asking = h("span", { class: "dp-quiet", hidden: true }, "asking the kernel…");
+    const one = errorStat(desk, "one");
+    const all = errorStat(desk, "all");
+    const cost = stat("Would cost");
+    const space = stat("Space");
+    const odds = stat("Odds can move");
+    const figures = CHARTS.map((name) => h("figure", { class: "dp-figure" }, h("figcaption", {}, name), h("div", { class: "dp-plot" })));
+    const chooser = h("select", { "aria-label": "Which plan chart", onchange: () => draw() }, ...CHARTS.map((name) => h("option", {}, name)));
+    const charts = h("div", { class: "dp-charts" }, h("div", { class: "dp-which-chart" }, chooser), ...figures);
+    const element = h(
+        "section",
+        { class: "dp-plan", "aria-labelledby": titleId },
+        h("div", { class: "dp-pane-head" }, h("h3", { id: titleId }, options.title), asking, chip),
+        within?.element,
+        h("div", { class: "dp-stats" }, one.element, all.element, cost.element, ...(options.brief ? [] : [space.element, odds.element])),
+        options.brief ? null : charts,
+    );
+    let width = 560;
+    const stop = watchWidth(charts, (now) => {
+        width = now;
+        draw();
+    });
+
+    function drawStats(point: Point | null): void {
+        const { sheet, state } = desk;
+        one.draw(point);
+        all.draw(point);
+        const purse = state?.budget?.epsilon;
+        setText(cost.value, point === null ? "—" : point.price.epsilon + (point.price.delta === "0" ? "" : `, δ ${point.price.delta}`));
+        const after = point === null || purse === undefined ? null : leftAfter(purse.left, point.price.epsilon);
+        const asked = point !== null && !equal(exactly(point.price.asked), exactly(point.price.epsilon));
+        setText(cost.note, point === null || sheet === null ? "" : [
+            purse === undefined ? `per ${sheet.question.noun}`
+                : after === null ? `more than the ${purse.left} left` : `leaves ${after} of ${purse.total}`,
+            asked ? `asked ${point.price.asked}, pays ${point.price.epsilon}` : "",
+        ].filter((part) => part !== "").join(" · "));
+        cost.note.title = asked ? PAYS_TIP : "";
+        space.value.replaceChildren(point === null ? "—" : shown(point.space.bits), h("small", {}, point === null ? "" : " bits"));
+        setText(space.note, point?.space.text ?? "");
+        setText(odds.value, point === null ? "×—" : `×${point.odds}`);
+        setText(odds.note, sheet === null ? "" : `that a ${sheet.question.noun} is in`);
+        odds.element.title = sheet === null ? "" : oddsTip(sheet.question.noun);
+    }
+
+    function drawCharts(point: Point | null): void {
+        const single = width < ONE_CHART;
+        const drawable = [true, point?.dots != null, point?.chance != null];
+        show(chooser.parentElement!, single);
+        let chosen = chooser.selectedIndex;
+        if (!drawable[chosen]) chosen = 0;
+        [...chooser.options].forEach((option, i) => (option.hidden = !drawable[i]));
+        const count = single ? 1 : drawable.filter(Boolean).length;
+        const each = Math.max(140, Math.floor((width - 16 * (count - 1)) / count));
+        figures.forEach((figure, i) => {
+            const visible = drawable[i]! && (!single || i === chosen);
+            show(figure, visible);
+            show(figure.firstElementChild as HTMLElement, !single);
+            const plot = figure.lastElementChild!;
+            if (!visible) return;
+            plot.replaceChildren(i === 0 ? curve(desk, each) : point === null ? "" : i === 1 ? dots(desk, point, each) : chance(point, each));
+        });
+        charts.style.setProperty("--dp-count", String(count));
+    }
+
+    function draw(): void {
+        const point = desk.fault === null ? desk.point : desk.point;
+        within?.draw();
+        show(asking, (desk.asking || desk.sheet === null) && desk.kernel.health === "busy");
+        setAttribute(element, "data-stale", desk.fault !== null || (!desk.settled && desk.sheet !== null) ? "true" : null);
+        drawStats(point);
+        if (options.brief) return;
+        if (desk.sheet === null) {
+            for (const figure of figures) figure.lastElementChild!.replaceChildren();
+            show(chooser.parentElement!, false);
+        } else drawCharts(point);
+    }
+
+    return { element, draw, close: stop };
+}
+
+interface Stat {
+    element: HTMLElement;
+    value: HTMLElement;
+    note: HTMLElement;
+}
+
+function stat(name: string): Stat {
+    const value = h("div", { class: "dp-readout" });
+    const note = h("div", { class: "dp-note" });
+    return { element: h("div", { class: "dp-stat" }, h("div", { class: "dp-stat-name" }, name), value, note), value, note };
+}
+
+/** A planned error that is also an input: type an error and ε follows, rounded so that the error is met. */
+function errorStat(desk: Desk, which: Which): { element: HTMLElement; draw(point: Point | null): void } {
+    const [id, faultId] = [newId(), newId()];
+    const name = h("label", { for: id, class: "dp-stat-name" });
+    const sign = h("span", { "aria-hidden": "true" });
+    const input = h("input", {
+        id, type: "text", inputmode: "decimal", autocomplete: "off", spellcheck: "false", "aria-describedby": faultId,
+        onchange: (event: Event) => timed(event, () => commit()),
+        onkeydown: (event: KeyboardEvent) => {
+            if (event.key === "Enter") {
+                event.preventDefault();
+                timed(event, () => commit());
+            } else if (event.key === "Escape") {
+                event.preventDefault();
+                input.value = written;
+                fit();
+            }
+        },
+        oninput: () => fit(),
+    });
+    const beta = h("select", { "aria-label": `How often, ${which === "one" ? "any one bin" : "all bins"}`, onchange: () => desk.setBeta(beta.value) });
+    const kind = h("span", {});
+    const fault = h("p", { id: faultId, class: "dp-fault", role: "alert", hidden: true });
+    const element = h("div", { class: `dp-stat dp-stat-${which}` }, name,
+        h("div", { class: "dp-readout dp-editable" }, sign, input, h("span", { class: "dp-pen", "aria-hidden": "true" }, "✎")),
+        h("div", { class: "dp-note" }, beta, kind), fault);
+    let written = "";
+
+    function commit(): void {
+        if (input.value !== written) desk.seek(which, input.value.replaceAll(",", ""));
+    }
+
+    function fit(): void {
+        input.style.width = `${Math.max(1, input.value.length) + 0.3}ch`;
+    }
+
+    function draw(point: Point | null): void {
+        const { sheet } = desk;
+        const bar: Bar | null = point?.errors.get(desk.beta)?.[which] ?? null;
+        setText(name, which === "one" ? "Any one bin" : `All ${sheet === null ? "bins" : shown(sheet.question.bins)} at once`);
+        setText(sign, bar?.kind === "bound" ? "≤ " : "±");
+        written = bar === null ? "—" : shown(bar.value);
+        const mine = desk.seekFault?.which === which ? desk.seekFault : null;
+        if (mine === null || document.activeElement !== input) input.value = written;
+        fit();
+        input.disabled = bar === null || desk.locked;
+        if (sheet !== null) setOptions(beta, sheet.betas.map((value) => ({ value, label: often(value) })), desk.beta);
+        show(beta, sheet !== null);
+        setText(kind, bar === null ? "" : ` · ${kindOf(bar)}`);
+        kind.title = bar?.rule ?? "";
+        element.title = bar === null || sheet === null ? "" : which === "one" ? oneTip(desk.beta, bar) : allTip(desk.beta, bar, sheet.question.bins);
+        setText(fault, mine?.text ?? "");
+        show(fault, mine !== null);
+        setAttribute(input, "aria-invalid", mine === null ? null : "true");
+    }
+
+    return { element, draw };
+}
+
+const number = (text: string): number => approximate(exactly(text));
+
+function curvePoint(point: Point, beta: string): CurvePoint {
+    const { one, all } = point.errors.get(beta)!;
+    return { epsilon: number(point.epsilon), one: number(one.value), all: number(all.value) };
+}
+
+function curve(desk: Desk, width: number): SVGSVGElement {
+    const { point, beta, last } = desk;
+    const sheet = desk.sheet!;
+    const fans = sheet.fans.epsilon;
+    const paid = last === null ? undefined : fans.find((item) => equal(exactly(item.epsilon), exactly(last.epsilon)));
+    const errors = (point ?? fans[0]!).errors.get(beta)!;
+    return curveChart(width, HEIGHT, {
+        points: fans.map((item) => curvePoint(item, beta)),
+        kinds: { one: errors.one.kind, all: errors.all.kind },
+        now: point === null ? null : curvePoint(point, beta),
+        words: { one: spread(errors.one), all: spread(errors.all), bins: shown(sheet.question.bins) },
+        released: paid === undefined ? null : { ...curvePoint(paid, beta), number: last!.number },
+    });
+}
+
+function dots(desk: Desk, point: Point, width: number): SVGSVGElement {
+    const { one } = point.errors.get(desk.beta)!;
+    return dotsChart(width, HEIGHT, {
+        errors: point.dots!.map(number),
+        within: number(one.value),
+        words: { within: spread(one), often: often(desk.beta) },
+    });
+}
+
+const chance = (point: Point, width: number): SVGSVGElement =>
+    chanceChart(width, HEIGHT, { counts: point.chance!.c.map(number), shares: point.chance!.p });

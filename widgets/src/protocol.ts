@@ -1,0 +1,308 @@
+/**
+ * What kernel and page say to each other (PROTOCOL.md), as types and as checks.
+ *
+ * Nothing that comes in is believed before it has been read here: a trait can be written by anybody who can write to
+ * the page, and a saved notebook can hold anything. Fields nobody asked for are left out; a missing or malformed one
+ * throws `Malformed`, a later version throws `Newer`.
+ */
+
+import { parse } from "./exact";
+
+export const VERSION = 1;
+
+export class Malformed extends Error {}
+export class Newer extends Error {}
+
+type Reader<T> = (value: unknown, where: string) => T;
+type Read<R> = R extends Reader<infer T> ? T : never;
+
+const LONGEST = 100_000;
+const LONGEST_FILE = 100_000_000;
+const MOST = 2_000_000;
+
+function wrong(where: string, expected: string): never {
+    throw new Malformed(`${where} is not ${expected}`);
+}
+
+const text: Reader<string> = (value, where) =>
+    typeof value === "string" && value.length <= LONGEST ? value : wrong(where, "a text");
+
+const file: Reader<string> = (value, where) =>
+    typeof value === "string" && value.length <= LONGEST_FILE ? value : wrong(where, "the text of a file");
+
+const exact: Reader<string> = (value, where) =>
+    typeof value === "string" && parse(value) !== null ? value : wrong(where, "an exact number");
+
+const whole: Reader<string> = (value, where) =>
+    typeof value === "string" && /^\d{1,40}$/.test(value) ? value : wrong(where, "a whole number");
+
+const share: Reader<number> = (value, where) =>
+    typeof value === "number" && value >= 0 && value <= 1 ? value : wrong(where, "a share between 0 and 1");
+
+const oneOf = <const T extends string>(...names: T[]): Reader<T> => (value, where) =>
+    names.find((name) => name === value) ?? wrong(where, `one of ${names.join(", ")}`);
+
+const maybe = <T>(reader: Reader<T>): Reader<T | null> => (value, where) =>
+    value === undefined || value === null ? null : reader(value, where);
+
+const list = <T>(reader: Reader<T>): Reader<T[]> => (value, where) =>
+    Array.isArray(value) && value.length <= MOST
+        ? value.map((item: unknown, i) => reader(item, `${where}[${i}]`))
+        : wrong(where, "a list");
+
+function fields(value: unknown, where: string): Record<string, unknown> {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) wrong(where, "an object");
+    return value as Record<string, unknown>;
+}
+
+const table = <T>(reader: Reader<T>): Reader<ReadonlyMap<string, T>> => (value, where) =>
+    new Map(Object.entries(fields(value, where)).map(([key, item]) => [key, reader(item, `${where}.${key}`)]));
+
+const shape = <S extends Record<string, Reader<unknown>>>(readers: S): Reader<{ [K in keyof S]: Read<S[K]> }> =>
+    (value, where) => {
+        const given = fields(value, where);
+        const own = (name: string): unknown => (Object.hasOwn(given, name) ? given[name] : undefined);
+        return Object.fromEntries(
+            Object.entries(readers).map(([name, reader]) => [name, reader(own(name), `${where}.${name}`)]),
+        ) as { [K in keyof S]: Read<S[K]> };
+    };
+
+const version: Reader<number> = (value, where) => {
+    if (typeof value !== "number") wrong(where, "a version");
+    if (value > VERSION) throw new Newer(`version ${value}`);
+    return value;
+};
+
+const readPrice = shape({ epsilon: exact, delta: exact });
+
+const readBar = shape({ value: exact, kind: oneOf("exact", "bound", "simulated"), rule: text, runs: maybe(text) });
+
+const readPoint = shape({
+    epsilon: exact,
+    exactly: text,
+    key: text,
+    price: shape({ epsilon: exact, delta: exact, asked: exact, exact: text }),
+    odds: text,
+    guarantee: text,
+    space: shape({ bits: text, text: text }),
+    verb: text,
+    errors: table(shape({ one: readBar, all: readBar, edge: maybe(readBar) })),
+    more: maybe(list(shape({ label: text, value: text, kind: oneOf("exact", "bound", "simulated"), rule: text }))),
+    dots: maybe(list(exact)),
+    bias: maybe(text),
+    chance: maybe(shape({ c: list(exact), p: list(share) })),
+});
+
+const readMechanism = shape({ name: text, title: text, about: text });
+
+const readSheetShape = shape({
+    version,
+    made: text,
+    question: shape({
+        id: text, column: text, noun: text, nouns: text, bins: whole, bins_text: text, sentence: text,
+    }),
+    unit: shape({ text: text, sentence: text, relation: text }),
+    mechanism: shape({
+        name: text,
+        title: text,
+        about: text,
+        delta: text,
+        parameters: table(text),
+        choices: list(shape({ name: text, label: text, options: list(shape({ value: text, label: text })) })),
+    }),
+    mechanisms: list(readMechanism),
+    betas: list(exact),
+    beta: exact,
+    axes: list(shape({ name: text, label: text, hint: text, grid: list(exact), labelled: list(exact) })),
+    now: readPoint,
+    fans: shape({ epsilon: list(readPoint) }),
+    python: text,
+});
+
+const readRunning = shape({ token: text, number: whole, price: readPrice, done: whole, of: whole, text: text });
+
+const readTeaching = shape({ seed: text });
+
+const readPurse = shape({ total: exact, spent: exact, pending: exact, left: exact });
+
+const readStateShape = shape({
+    version,
+    title: text,
+    ledger: maybe(text),
+    kernel: text,
+    teaching: maybe(readTeaching),
+    unit: shape({ text: text, noun: text, nouns: text }),
+    columns: list(shape({ name: text, kind: oneOf("integer", "real", "category") })),
+    questions: list(shape({ id: text, column: text, bins_text: text, bins: whole })),
+    budget: maybe(shape({ epsilon: readPurse, delta: readPurse })),
+    entries: list(shape({
+        number: whole,
+        question: text,
+        question_id: text,
+        key: text,
+        mechanism: text,
+        guarantee: text,
+        price: readPrice,
+        epsilon: exact,
+        status: oneOf("done", "pending", "elsewhere", "lost", "cancelled", "failed"),
+        opened: text,
+    })),
+    running: maybe(readRunning),
+});
+
+const readResultShape = shape({
+    version,
+    kind: oneOf("histogram"),
+    number: whole,
+    key: text,
+    question_id: text,
+    title: text,
+    plain_title: text,
+    guarantee: text,
+    odds: text,
+    price: readPrice,
+    epsilon: exact,
+    axis: text,
+    nouns: text,
+    scale: oneOf("integers", "intervals", "categories", "product"),
+    labels: list(text),
+    short_labels: list(text),
+    values: list(exact),
+    clamp: shape({ low: maybe(exact), high: maybe(exact) }),
+    betas: list(exact),
+    beta: exact,
+    bars: table(shape({ one: readBar, all: readBar })),
+    mechanism: text,
+    mode: text,
+    randomness: text,
+    teaching: maybe(readTeaching),
+    python: text,
+    csv: file,
+});
+
+const readRefusal = shape({
+    kind: text,
+    message: text,
+    value: maybe(text),
+    rule: maybe(text),
+    next_step: maybe(text),
+    fix: maybe(shape({ epsilon: maybe(exact) })),
+});
+
+const readReportShape = shape({
+    version,
+    title: text,
+    lead: maybe(text),
+    releases: list((value) => value),
+    sheets: list((value) => value),
+    totals: shape({ epsilon: exact, delta: exact, unit: text, randomness: text, chain: text }),
+    caveats: list(text),
+});
+
+export type Price = Read<typeof readPrice>;
+export type Bar = Read<typeof readBar>;
+export type Point = Read<typeof readPoint>;
+export type Sheet = Read<typeof readSheetShape>;
+export type Axis = Sheet["axes"][number];
+export type Running = Read<typeof readRunning>;
+export type State = Read<typeof readStateShape>;
+export type Entry = State["entries"][number];
+export type Purse = Read<typeof readPurse>;
+export type Result = Read<typeof readResultShape>;
+export type Refusal = Read<typeof readRefusal>;
+export type Report = Omit<Read<typeof readReportShape>, "releases" | "sheets"> & { releases: Result[]; sheets: Sheet[] };
+
+/** A trait or a body as it arrives: JSON text, or the object itself. */
+function decode(value: unknown): unknown {
+    if (typeof value !== "string") return value;
+    try {
+        return JSON.parse(value) as unknown;
+    } catch {
+        throw new Malformed("the text is not JSON");
+    }
+}
+
+export function readSheet(value: unknown): Sheet {
+    const sheet = readSheetShape(decode(value), "sheet");
+    const axis = epsilonAxis(sheet);
+    if (axis.grid.length === 0) wrong("sheet.axes.epsilon.grid", "a grid");
+    if (sheet.fans.epsilon.length !== axis.grid.length) wrong("sheet.fans.epsilon", "one point per grid value");
+    sheet.fans.epsilon.forEach((point, i) => {
+        if (point.epsilon !== axis.grid[i]) wrong(`sheet.fans.epsilon[${i}]`, "the point of its grid value");
+    });
+    for (const point of [sheet.now, ...sheet.fans.epsilon]) {
+        for (const beta of sheet.betas) if (!point.errors.has(beta)) wrong("point.errors", `given at beta ${beta}`);
+    }
+    if (!sheet.betas.includes(sheet.beta)) wrong("sheet.beta", "one of its betas");
+    return sheet;
+}
+
+export function epsilonAxis(sheet: Sheet): Axis {
+    return sheet.axes.find((axis) => axis.name === "epsilon") ?? wrong("sheet.axes", "in possession of epsilon");
+}
+
+export const readState = (value: unknown): State => readStateShape(decode(value), "state");
+
+export function readResult(value: unknown): Result {
+    const result = readResultShape(decode(value), "result");
+    for (const part of [result.labels, result.short_labels]) {
+        if (part.length !== result.values.length) wrong("result.labels", "one label per value");
+    }
+    for (const beta of result.betas) if (!result.bars.has(beta)) wrong("result.bars", `given at beta ${beta}`);
+    if (!result.betas.includes(result.beta)) wrong("result.beta", "one of its betas");
+    return result;
+}
+
+export function readReport(value: unknown): Report {
+    const report = readReportShape(decode(value), "report");
+    return { ...report, releases: report.releases.map(readResult), sheets: report.sheets.map(readSheet) };
+}
+
+export type Reply = { ok: true; body: Record<string, unknown> } | { ok: false; error: Refusal };
+
+export type Heard =
+    | { kind: "reply"; re: string; reply: Reply }
+    | { kind: "progress"; running: Running }
+    | { kind: "released"; token: string; result: Result; state: State }
+    | { kind: "cancelled"; token: string; state: State }
+    | { kind: "failed"; token: string; error: Refusal; state: State };
+
+/** A message from the kernel side, or null for anything this page does not know. */
+export function readMessage(content: unknown): Heard | null {
+    try {
+        const message = fields(content, "message");
+        if (message["v"] !== VERSION) return null;
+        if (typeof message["re"] === "string") {
+            if (message["ok"] === true) {
+                return { kind: "reply", re: message["re"], reply: { ok: true, body: fields(message["body"], "body") } };
+            }
+            return { kind: "reply", re: message["re"], reply: { ok: false, error: readRefusal(message["error"], "error") } };
+        }
+        const body = fields(message["body"], "body");
+        switch (message["event"]) {
+            case "progress":
+                return { kind: "progress", running: readRunning(body, "running") };
+            case "released":
+                return {
+                    kind: "released",
+                    token: text(body["token"], "token"),
+                    result: readResult(body["result"]),
+                    state: readState(body["state"]),
+                };
+            case "cancelled":
+                return { kind: "cancelled", token: text(body["token"], "token"), state: readState(body["state"]) };
+            case "failed":
+                return {
+                    kind: "failed",
+                    token: text(body["token"], "token"),
+                    error: readRefusal(body["error"], "error"),
+                    state: readState(body["state"]),
+                };
+            default:
+                return null;
+        }
+    } catch (error) {
+        if (error instanceof Malformed || error instanceof Newer) return null;
+        throw error;
+    }
+}

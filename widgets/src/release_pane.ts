@@ -1,0 +1,128 @@
+/** The release, in ink: what it pays, on the button, and every way it can go. */
+
+import type { Component } from "./component";
+import { copy, h, newId, setAttribute, setText, show } from "./dom";
+import { panelOf, type Act, type Button, type Panel } from "./panel";
+import type { Desk } from "./store";
+
+export function releasePane(desk: Desk): Component {
+    const titleId = newId();
+    const title = h("h3", { id: titleId });
+    const terms = h("span", {});
+    const body = h("div", { class: "dp-release-body" });
+    const copied = h("button", { type: "button", class: "dp-button dp-copy", onclick: () => void copyPython() }, "Copy as Python");
+    const code = h("textarea", { class: "dp-code", readonly: true, rows: 5, "aria-label": "The same in Python", hidden: true });
+    const foot = h("div", { class: "dp-release-foot" }, copied, code);
+    const element = h(
+        "section",
+        { class: "dp-release", "aria-labelledby": titleId, onkeydown: (event: KeyboardEvent) => key(event) },
+        h("div", { class: "dp-release-head" }, title, terms), body, foot,
+    );
+    let seen = "";
+    let kind = "";
+
+    function act(what: Act): void {
+        switch (what.do) {
+            case "press": return desk.press();
+            case "confirm": return desk.confirm();
+            case "keep": return desk.keep();
+            case "withdraw": return desk.withdraw();
+            case "again": return desk.again();
+            case "cancel": return desk.cancel(what.token);
+            case "show": return desk.show(what.number);
+            case "set": return desk.type(what.epsilon);
+        }
+    }
+
+    function key(event: KeyboardEvent): void {
+        // A held key must not pay twice.
+        if (event.repeat && (event.key === "Enter" || event.key === " ")) event.preventDefault();
+        if (event.key === "Escape" && desk.spend.kind === "confirm") desk.keep();
+    }
+
+    async function copyPython(): Promise<void> {
+        const done = await copy(desk.python);
+        setText(copied, done ? "Copied" : "Copy as Python");
+        code.value = desk.python;
+        show(code, !done);
+        if (!done) code.select();
+        setTimeout(() => setText(copied, "Copy as Python"), 1500);
+    }
+
+    function draw(): void {
+        const teaching = desk.state?.teaching ?? null;
+        setText(title, teaching === null ? "Release" : `Not private · teaching, seed ${teaching.seed}`);
+        setText(terms, teaching === null ? "paid · once · for good" : "no ledger");
+        setAttribute(element, "data-teaching", teaching === null ? null : "true");
+        const panel = panelOf(desk);
+        const signature = JSON.stringify([{ ...panel, progress: panel.progress?.text }, desk.resting]);
+        if (signature !== seen) {
+            const inside = body.contains(document.activeElement);
+            const changed = panel.kind !== kind;
+            [seen, kind] = [signature, panel.kind];
+            setAttribute(element, "data-panel", panel.kind);
+            body.replaceChildren(...drawPanel(panel, desk.resting, act));
+            if (inside) refocus(body, changed);
+        }
+        if (panel.progress !== undefined) drawProgress(body, panel.progress.share);
+        show(foot, desk.sheet !== null && ["offer", "over", "already", "teaching", "gone", "fault"].includes(panel.kind));
+    }
+
+    return { element, draw };
+}
+
+/** Keep the focus in the pane when it is drawn anew: on the safe answer, else on what there is to do or to read. */
+function refocus(body: HTMLElement, changed: boolean): void {
+    const target = body.querySelector<HTMLElement>(changed ? "[data-safe], .dp-notice, .dp-pay, .dp-button" : ".dp-pay, [data-safe], .dp-button");
+    target?.focus();
+}
+
+function drawPanel(panel: Panel, resting: boolean, act: (what: Act) => void): Node[] {
+    const { notice, text, progress, beside, note, stored } = panel;
+    return [
+        notice && h("div", { class: `dp-notice dp-${notice.tone}`, role: "alert", tabindex: -1 },
+            h("strong", {}, notice.strong), notice.rest ? ` ${notice.rest}` : null),
+        text && h("p", {}, ...text.map((part) => (typeof part === "string" ? part : h("strong", {}, part[0])))),
+        progress && progressBar(progress.text),
+        h("div", { class: "dp-actions" }, beside && h("span", { class: "dp-note" }, beside), ...panel.buttons.map((item) => drawButton(item, resting, act))),
+        note && h("p", { class: "dp-note" }, note),
+        stored && h("div", { class: "dp-stored" },
+            h("p", { class: "dp-note" }, h("strong", {}, `Release ${stored.number}`),
+                ` of this question at ε ${stored.epsilon} is stored. Looking at it again costs nothing.`),
+            drawButton({ look: "free", label: `Show release ${stored.number} · free`, act: { do: "show", number: stored.number } }, false, act)),
+    ].filter((node): node is HTMLElement => node instanceof Node);
+}
+
+function drawButton(item: Button, resting: boolean, act: (what: Act) => void): HTMLElement {
+    const off = item.act === null || (item.look === "pay" && resting);
+    const looks = { pay: "dp-pay", free: "dp-button dp-dashed", plain: "dp-button", link: "dp-link", off: "dp-pay dp-off" };
+    return h(
+        "button",
+        {
+            type: "button", class: looks[item.look], "aria-disabled": off ? "true" : null, "data-safe": item.safe ?? false,
+            "data-act": item.act?.do, onclick: () => {
+                if (!off && item.act !== null) act(item.act);
+            },
+        },
+        ...(typeof item.label === "string" ? [item.label] : [
+            h("span", {}, item.label[0]), h("span", { class: "dp-divide", "aria-hidden": "true" }), h("span", {}, item.label[1]),
+        ]),
+    );
+}
+
+function progressBar(text: string): HTMLElement {
+    return h("div", {},
+        h("div", { class: "dp-progress-head" }, h("strong", {}, text), h("span", { class: "dp-note" })),
+        h("div", { class: "dp-progress", role: "progressbar", "aria-label": text, "aria-valuemin": 0, "aria-valuemax": 100 }, h("div", {})));
+}
+
+/** Progress moves in place: a button drawn anew under the pointer would swallow the click that cancels. */
+function drawProgress(body: HTMLElement, share: number): void {
+    const percent = Math.floor(100 * share);
+    const bar = body.querySelector<HTMLElement>("[role=progressbar]");
+    const words = body.querySelector(".dp-progress-head .dp-note");
+    if (bar === null || words === null) return;
+    setText(words, `${percent} %`);
+    setAttribute(bar, "aria-valuenow", String(percent));
+    (bar.firstElementChild as HTMLElement).style.width = `${100 * share}%`;
+}

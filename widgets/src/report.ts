@@ -1,0 +1,104 @@
+/** A report: releases as they were paid for, plan sheets still alive, no kernel, no network. */
+
+import { copy, h, setText } from "./dom";
+import { Malformed, Newer, readReport, type Report, type Result, type Sheet } from "./protocol";
+import { epsilonField } from "./epsilon_field";
+import { planPane } from "./plan_pane";
+import { numbersTable, resultChart } from "./result_chart";
+import { mount } from "./root";
+import { Desk } from "./store";
+import { costsDelta, shown } from "./words";
+
+function plural(count: number, noun: string): string {
+    return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+function head(report: Report): HTMLElement {
+    const { totals } = report;
+    const parts = [
+        ["total paid", `ε ${totals.epsilon} · δ ${totals.delta}`], ["unit", totals.unit],
+        ["random bits", totals.randomness], ["ledger chain", totals.chain],
+    ];
+    return h(
+        "header",
+        { class: "dp-report-head" },
+        h("p", { class: "dp-quiet" }, "dpviz report · one file · works without a network or a kernel · " +
+            `${plural(report.releases.length, "release")}, ${plural(report.sheets.length, "plan sheet")}`),
+        h("h1", {}, report.title),
+        report.lead === null ? null : h("p", { class: "dp-lead" }, report.lead),
+        h("dl", { class: "dp-totals" }, ...parts.filter(([, value]) => value !== "").map(([name, value]) => h("div", {}, h("dt", {}, name!), h("dd", {}, value!)))),
+    );
+}
+
+function live(component: (desk: Desk) => ReturnType<typeof planPane>, desk: Desk): HTMLElement {
+    const place = h("div", {});
+    mount(desk, component(desk), place);
+    return place;
+}
+
+function released(result: Result): HTMLElement {
+    const small = result.scale === "categories" && result.values.length <= 8;
+    const place = live(() => resultChart({ result }, { level: "h2", tools: false }), new Desk());
+    place.classList.add(small ? "dp-half" : "dp-full");
+    return place;
+}
+
+/** One plan sheet with its slider: everything a reader may try, and the button that says why it ends there. */
+function trial(sheet: Sheet, several: boolean): HTMLElement {
+    const desk = new Desk();
+    desk.take("sheet", sheet);
+    const title = several ? `Try another ε: ${sheet.question.column}` : "Try another ε";
+    const place = live((own) => planPane(own, { title, chip: "free · alive in this file", brief: true }, epsilonField(own)), desk);
+    place.classList.add("dp-half");
+    place.querySelector(".dp-plan")?.append(
+        h("button", { type: "button", class: "dp-pay dp-off", "aria-disabled": "true" }, "Release needs a kernel"),
+        h("p", { class: "dp-note" }, "This page holds releases and plans, and no data. Open the notebook to release."),
+    );
+    return place;
+}
+
+function numbers(result: Result, first: boolean): HTMLElement {
+    const button = h("button", {
+        type: "button", class: "dp-button", onclick: () => void copy(result.csv).then((done) => {
+            setText(button, done ? "Copied" : "Copy table");
+            setTimeout(() => setText(button, "Copy table"), 1500);
+        }),
+    }, "Copy table");
+    const price = `ε ${result.price.epsilon}${costsDelta(result.price) ? `, δ ${result.price.delta}` : ""}`;
+    return h("details", { class: "dp-numbers", open: first },
+        h("summary", {}, `Numbers: ${result.plain_title}`),
+        h("p", { class: "dp-note" }, `Release ${shown(result.number)}, paid ${price}. ${result.guarantee}. ${result.mechanism}, ${result.mode} mode, ` +
+            `random bits: ${result.randomness}.`),
+        button, numbersTable(result, result.beta));
+}
+
+export function draw(report: Report, root: HTMLElement): void {
+    const small = (item: Result): boolean => item.scale === "categories" && item.values.length <= 8;
+    const ordered = [...report.releases.filter((item) => !small(item)), ...report.releases.filter(small)];
+    const page = h(
+        "div",
+        { class: "dpviz-report" },
+        head(report),
+        h("div", { class: "dp-report-grid" }, ...ordered.map(released), ...report.sheets.map((sheet) => trial(sheet, report.sheets.length > 1))),
+        h("section", { "aria-label": "Numbers" }, ...report.releases.map((item, i) => numbers(item, i === 0))),
+        report.caveats.length === 0 ? null : h("footer", { class: "dp-caveats" }, h("h2", {}, "What this does not protect"),
+            ...report.caveats.map((caveat) => h("p", {}, caveat))),
+    );
+    root.replaceChildren(h("div", { class: "dpviz dp-report-root" }, page));
+}
+
+function start(): void {
+    const root = document.getElementById("dpviz-report");
+    const data = document.getElementById("dpviz-data");
+    if (root === null || data === null) return;
+    try {
+        draw(readReport(data.textContent ?? ""), root);
+    } catch (error) {
+        if (!(error instanceof Malformed || error instanceof Newer)) throw error;
+        root.replaceChildren(h("p", { role: "alert" }, error instanceof Newer
+            ? `This report was written in ${error.message} of its format and this file's program reads version 1. Nothing is drawn.`
+            : `This report cannot be drawn: ${error.message}.`));
+    }
+}
+
+start();

@@ -1,0 +1,397 @@
+/** A release on show: values in ink, both bars, a read-out, the numbers as a table. Never a true count. */
+
+import { histogram, marksOf, type Histogram } from "./charts/histogram";
+import { clampOf, ends, interval } from "./charts/intervals";
+import type { Component } from "./component";
+import { copy, h, newId, s, save, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
+import { compare, exactly, subtract, ZERO } from "./exact";
+import { timed } from "./perf";
+import type { Result } from "./protocol";
+import type { Desk } from "./store";
+import { dataTable } from "./table";
+import { allTip, kindOf, often, oneTip, priceText, shown, spread } from "./words";
+
+const MOST_SINGLE_TABLE = "Numbers of this release";
+
+export interface ResultOptions {
+    /** The heading's level on the page. */
+    level: "h2" | "h3";
+    tools: boolean;
+}
+
+/** Where a result comes from: a desk, or one fixed release in a report. */
+export interface ResultSource {
+    result: Result | null;
+    /** What the plan promises, for the empty state. */
+    promise?: string | null;
+    wantsFocus?: boolean;
+    focused?: () => void;
+    say?: (sentence: string) => void;
+}
+
+export function resultOf(desk: Desk): ResultSource {
+    return {
+        get result() {
+            return desk.result;
+        },
+        get promise() {
+            const { sheet, point, beta } = desk;
+            if (sheet === null || point === null) return null;
+            const { one, all } = point.errors.get(beta)!;
+            return `Planned: any one bin within ${spread(one)}, all ${shown(sheet.question.bins)} within ${spread(all)}.`;
+        },
+        get wantsFocus() {
+            return desk.wantsFocus;
+        },
+        focused: () => (desk.wantsFocus = false),
+        say: (sentence) => desk.say(sentence),
+    };
+}
+
+export function resultChart(source: ResultSource, options: ResultOptions = { level: "h3", tools: true }): Component {
+    const titleId = newId();
+    const title = h(options.level, { id: titleId, tabindex: -1, class: "dp-result-title" });
+    const guarantee = h("p", { class: "dp-guarantee" });
+    const finding = h("p", { class: "dp-hint dp-finding" });
+    const key = h("div", { class: "dp-key" });
+    const beta = h("select", { "aria-label": "How often the bars hold", onchange: (event: Event) => timed(event, () => setBeta(beta.value)) });
+    const tableId = newId();
+    const tableButton = h("button", {
+        type: "button", class: "dp-button", "aria-expanded": "false", "aria-controls": tableId, onclick: () => {
+            tableOpen = !tableOpen;
+            drawTable();
+        },
+    }, "Table");
+    const saving = saveMenu(() => source.result);
+    const tools = h("div", { class: "dp-tools" }, beta, ...(options.tools ? [tableButton, saving] : []));
+    const zoom = zoomFields((from, to) => setView(from, to));
+    const plot = h("div", { class: "dp-plot" });
+    const cover = h("div", { class: "dp-cover" });
+    const outline = h("div", { class: "dp-probe-box", hidden: true });
+    const brush = h("div", { class: "dp-brush", hidden: true });
+    const readout = h("div", { class: "dp-tip", hidden: true });
+    const walker = h("input", { type: "range", class: "dp-walker", min: 0, max: 0, step: 1, "aria-label": "Walk the bins" });
+    const stage = h("div", { class: "dp-stage" }, plot, outline, brush, cover, walker, readout);
+    const table = h("div", { id: tableId, hidden: true });
+    const filled = h("div", {}, h("div", { class: "dp-result-tools" }, key, tools), zoom.element, stage, table);
+    const empty = h("div", { class: "dp-empty" }, h("strong", {}, "Nothing released yet."), h("span", {}));
+    const element = h("section", { class: "dp-result", "aria-labelledby": titleId }, title, guarantee, finding, empty, filled);
+
+    let width = 640;
+    let drawnResult: Result | null = null;
+    let drawnAt = "";
+    let chosenBeta = "";
+    let marks: ReturnType<typeof marksOf> = [];
+    let chart: Histogram | null = null;
+    let view = { from: 0, to: 0 };
+    let bin: number | null = null;
+    let tableOpen = false;
+    const stop = watchWidth(stage, (now) => {
+        width = now;
+        draw();
+    });
+
+    function setBeta(value: string): void {
+        chosenBeta = value;
+        draw();
+        drawTable();
+    }
+
+    function setView(from: number, to: number): void {
+        view = { from, to };
+        setBin(null);
+        draw();
+    }
+
+    function setBin(next: number | null): void {
+        bin = next === null ? null : Math.max(view.from, Math.min(view.to, next));
+        if (bin !== null) walker.value = String(bin);
+        drawReadout();
+    }
+
+    // --- reading one bin ---------------------------------------------------------------------------------------------
+
+    function drawReadout(): void {
+        const result = source.result;
+        const on = bin !== null && result !== null && chart !== null;
+        show(readout, on);
+        show(outline, on);
+        if (bin === null || result === null || chart === null) return;
+        const words = readOf(result, chosenBeta, bin);
+        readout.replaceChildren(
+            h("strong", {}, words.value), h("span", {}, words.bars), h("span", { class: "dp-quiet" }, "Chosen because it stood out? Read the second."),
+        );
+        setAttribute(walker, "aria-valuetext", `${words.value}; ${words.bars}`);
+        const box = chart.probe(bin);
+        Object.assign(outline.style, {
+            left: `${box.left}px`, top: `${box.top}px`, width: `${box.right - box.left}px`, height: `${box.bottom - box.top}px`,
+        });
+        const wide = Math.min(300, width - 16);
+        const middle = (box.left + box.right) / 2;
+        const lying = box.right - box.left > width / 2;
+        const left = lying ? width - wide - 8 : middle + 14 + wide < width ? middle + 14 : Math.max(4, middle - 14 - wide);
+        const top = lying ? (box.bottom + 78 < chart.element.height.baseVal.value ? box.bottom + 4 : Math.max(0, box.top - 74)) : box.top + 6;
+        Object.assign(readout.style, { left: `${left}px`, top: `${top}px`, width: `${wide}px` });
+    }
+
+    let dragged: number | null = null;
+    const place = (event: PointerEvent): { x: number; y: number } => {
+        const rect = cover.getBoundingClientRect();
+        return { x: event.clientX - rect.left, y: event.clientY - rect.top };
+    };
+    cover.addEventListener("pointermove", (event) => {
+        const at = place(event);
+        const over = chart?.binAt(at.x, at.y) ?? null;
+        if (dragged !== null && chart !== null && over !== null) drawBrush(Math.min(dragged, over), Math.max(dragged, over));
+        setBin(over ?? (document.activeElement === walker ? bin : null));
+    });
+    cover.addEventListener("pointerdown", (event) => {
+        const at = place(event);
+        dragged = marks.length > 60 ? chart?.binAt(at.x, at.y) ?? null : null;
+    });
+    cover.addEventListener("pointerup", (event) => {
+        const at = place(event);
+        const end = chart?.binAt(at.x, at.y) ?? null;
+        show(brush, false);
+        if (dragged !== null && end !== null && Math.abs(end - dragged) >= 4) {
+            const [from, to] = [Math.min(dragged, end), Math.max(dragged, end)];
+            timed(event, () => setView(from, to));
+        }
+        dragged = null;
+    });
+    cover.addEventListener("pointerleave", () => {
+        dragged = null;
+        show(brush, false);
+        if (document.activeElement !== walker) setBin(null);
+    });
+
+    function drawBrush(from: number, to: number): void {
+        const [a, b] = [chart!.probe(from), chart!.probe(to)];
+        show(brush, true);
+        Object.assign(brush.style, { left: `${a.left}px`, width: `${b.right - a.left}px`, top: "0", height: `${a.bottom}px` });
+    }
+
+    walker.addEventListener("focus", () => setBin(bin ?? view.from));
+    walker.addEventListener("blur", () => setBin(null));
+    walker.addEventListener("input", () => setBin(Number(walker.value)));
+    walker.addEventListener("keydown", (event) => {
+        const step = event.shiftKey ? 10 : 1;
+        const at = bin ?? view.from;
+        const to: Record<string, number | undefined> = {
+            ArrowRight: at + step, ArrowDown: at + step, ArrowLeft: at - step, ArrowUp: at - step, PageUp: at - 10, PageDown: at + 10,
+            Home: view.from, End: view.to,
+        };
+        const next = to[event.key];
+        if (event.key === "Escape") walker.blur();
+        if (next === undefined || event.ctrlKey || event.metaKey) return;
+        event.preventDefault();
+        setBin(next);
+    });
+
+    // --- drawing -----------------------------------------------------------------------------------------------------
+
+    function draw(): void {
+        const result = source.result;
+        show(empty, result === null);
+        show(filled, result !== null);
+        show(title, result !== null);
+        show(guarantee, result !== null);
+        if (result === null) {
+            setText(empty.lastElementChild!, source.promise ?? "");
+            return;
+        }
+        const fresh = result !== drawnResult;
+        if (fresh) {
+            if (!result.betas.includes(chosenBeta)) chosenBeta = result.beta;
+            view = { from: 0, to: result.values.length - 1 };
+            [drawnResult, bin, drawnAt] = [result, null, ""];
+            drawHead(result);
+        }
+        const at = `${chosenBeta} ${width} ${view.from} ${view.to}`;
+        if (at !== drawnAt) {
+            if (!drawnAt.startsWith(`${chosenBeta} `)) marks = marksOf(result, chosenBeta);
+            drawnAt = at;
+            const words = findingOf(result, chosenBeta);
+            chart = histogram(result, chosenBeta, marks, { width, ...view, title: `${result.title}. ${words}` });
+            plot.replaceChildren(chart.element);
+            [walker.min, walker.max] = [String(view.from), String(view.to)];
+            setText(finding, words);
+            key.replaceChildren(...keyOf(result, chosenBeta, chart));
+            setOptions(beta, result.betas.map((value) => ({ value, label: often(value) })), chosenBeta);
+            zoom.draw(result, view.from, view.to);
+            drawReadout();
+        }
+        if (fresh) drawTable();
+        if (source.wantsFocus) {
+            source.focused?.();
+            title.focus();
+        }
+    }
+
+    function drawHead(result: Result): void {
+        const teaching = result.teaching !== null;
+        setAttribute(element, "data-teaching", teaching ? "true" : null);
+        setText(title, result.title);
+        guarantee.replaceChildren(
+            `${result.guarantee}. The odds of any answer move by at most ×${result.odds}. `,
+            h("span", { class: "dp-together" }, `${teaching ? "Draw" : "Release"} ${result.number}, `, teaching
+                ? h("span", { class: "dp-chip dp-violet" }, `not a release · seed ${result.teaching!.seed}`)
+                : h("span", { class: "dp-chip dp-paid" }, `paid ${priceText(result.price).replace("ε ", "")}`)),
+        );
+    }
+
+    function drawTable(): void {
+        const result = source.result;
+        show(table, tableOpen && result !== null);
+        tableButton.setAttribute("aria-expanded", String(tableOpen));
+        table.replaceChildren(...(tableOpen && result !== null ? [numbersTable(result, chosenBeta)] : []));
+    }
+
+    return { element, draw, close: stop };
+}
+
+// --- words and tables of a result ------------------------------------------------------------------------------------
+
+function bounds(result: Result, beta: string, i: number): { one: string; all: string } {
+    const bars = result.bars.get(beta)!;
+    const clamp = clampOf(result);
+    const between = (bar: string): string => {
+        const { low, high } = ends(interval(exactly(result.values[i]!), exactly(bar), clamp));
+        return `${shown(low)} to ${shown(high)}`;
+    };
+    return { one: between(bars.one.value), all: between(bars.all.value) };
+}
+
+export function readOf(result: Result, beta: string, i: number): { value: string; bars: string } {
+    const { one, all } = bounds(result, beta, i);
+    const name = result.labels[i]!;
+    const which = result.scale === "integers" || result.scale === "intervals" ? `${shown(name)} ${result.axis}` : name;
+    return {
+        value: `${which}: ${shown(result.values[i]!)} released`,
+        bars: `this bin alone: ${one} · among all ${shown(String(result.values.length))}: ${all}`,
+    };
+}
+
+/** The finding in one sentence, from released values and their bars alone. */
+export function findingOf(result: Result, beta: string): string {
+    const values = result.values.map(exactly);
+    if (values.length === 0) return "No bins.";
+    let top = 0;
+    values.forEach((value, i) => {
+        if (compare(value, values[top]!) > 0) top = i;
+    });
+    const all = exactly(result.bars.get(beta)!.all.value);
+    const apart = values.filter((value) => compare(subtract(value, all), ZERO) > 0).length;
+    const count = shown(String(values.length));
+    const told = apart === values.length ? `all ${count} bins are` : `${shown(String(apart))} of ${count} bins ${apart === 1 ? "is" : "are"}`;
+    return `Most ${result.nouns} at ${shown(result.labels[top]!)}: ${shown(result.values[top]!)} released. ` +
+        `Looking at all bins at once, ${told} told apart from 0.`;
+}
+
+export function numbersTable(result: Result, beta: string): HTMLElement {
+    const columns = [
+        { name: result.axis }, { name: "released", figures: true }, { name: "this bin alone", figures: true },
+        { name: `among all ${shown(String(result.values.length))}`, figures: true },
+    ];
+    return dataTable(MOST_SINGLE_TABLE, columns, result.values.length, (i) => {
+        const { one, all } = bounds(result, beta, i);
+        return [shown(result.labels[i]!), shown(result.values[i]!), one, all];
+    });
+}
+
+function keyOf(result: Result, beta: string, chart: Histogram): Node[] {
+    const { one, all } = result.bars.get(beta)!;
+    const count = shown(String(result.values.length));
+    const how = (bar: typeof one): string => (bar.kind === "exact" ? "" : `, ${kindOf(bar)}`);
+    if (chart.tooShort) {
+        return [h("p", {}, `${spread(one)} for any one bin${how(one)}, ${spread(all)} for all ${count} at once${how(all)}, ` +
+            `${often(beta)}: smaller than the marks.`)];
+    }
+    const [first, second] = chart.columns ? ["middle", "pale"] : ["thick", "thin with caps"];
+    return [
+        chart.columns ? columnGlyph() : glyph(),
+        h("div", {},
+            ...(chart.columns ? [h("div", {}, h("strong", {}, "dark"), " least to greatest released value in a column")] : []),
+            h("div", { title: oneTip(beta, one) }, h("strong", {}, first), ` ${spread(one)}, holds for any one bin, ${often(beta)}${how(one)}`),
+            h("div", { title: allTip(beta, all, count) }, h("strong", {}, second), ` ${spread(all)}, holds for all ${count} bins at once, ${often(beta)}${how(all)}`)),
+    ];
+}
+
+const glyph = (): SVGSVGElement => s("svg", { class: "dp-glyph", width: 14, height: 34, "aria-hidden": "true" },
+    s("path", { d: "M7 2V32M3 2H11M3 32H11", class: "dp-all" }),
+    s("path", { d: "M7 9V25", class: "dp-one", "stroke-width": 3.4 }),
+    s("circle", { cx: 7, cy: 17, r: 4, class: "dp-value" }));
+
+const columnGlyph = (): SVGSVGElement => s("svg", { class: "dp-glyph", width: 14, height: 50, "aria-hidden": "true" },
+    s("path", { d: "M7 2V48", class: "dp-column dp-column-all", "stroke-width": 8 }),
+    s("path", { d: "M7 12V38", class: "dp-column dp-column-one", "stroke-width": 8 }),
+    s("path", { d: "M7 20V30", class: "dp-column dp-column-value", "stroke-width": 8 }));
+
+// --- tools -----------------------------------------------------------------------------------------------------------
+
+function saveMenu(current: () => Result | null): HTMLElement {
+    const id = newId();
+    const stem = (result: Result): string => `release-${result.number}`;
+    const entry = (name: string, act: (result: Result) => void): HTMLElement => h("button", {
+        type: "button", class: "dp-button", onclick: () => {
+            const result = current();
+            if (result !== null) act(result);
+            fold(false);
+        },
+    }, name);
+    const menu = h("div", { id, class: "dp-menu", hidden: true },
+        entry("CSV", (result) => save(`${stem(result)}.csv`, "text/csv", result.csv)),
+        entry("JSON", (result) => save(`${stem(result)}.json`, "application/json", `${toJson(result)}\n`)),
+        entry("Copy as Python", (result) => void copy(result.python)));
+    const button = h("button", {
+        type: "button", class: "dp-button", "aria-expanded": "false", "aria-controls": id, onclick: () => fold(menu.hidden),
+    }, "Save");
+    const fold = (open: boolean): void => {
+        show(menu, open);
+        button.setAttribute("aria-expanded", String(open));
+    };
+    return h("div", {
+        class: "dp-save", onkeydown: (event: KeyboardEvent) => {
+            if (event.key !== "Escape") return;
+            fold(false);
+            button.focus();
+        },
+    }, button, menu);
+}
+
+/** The release as this page holds it: what `show` sent, without the CSV, which is a file of its own. */
+function toJson(result: Result): string {
+    return JSON.stringify({ ...result, bars: Object.fromEntries(result.bars), csv: undefined }, null, 1);
+}
+
+/** From and To for a long release: the same as dragging over the chart. */
+function zoomFields(setView: (from: number, to: number) => void): { element: HTMLElement; draw(result: Result, from: number, to: number): void } {
+    const [fromId, toId] = [newId(), newId()];
+    const box = (id: string): HTMLInputElement => h("input", { id, type: "text", class: "dp-exact-text", autocomplete: "off", onchange: (event: Event) => timed(event, () => commit()) });
+    const [from, to] = [box(fromId), box(toId)];
+    const whole = h("button", { type: "button", class: "dp-button", onclick: (event: Event) => timed(event, () => setView(0, size - 1)) }, "All bins");
+    const fault = h("span", { class: "dp-fault", role: "alert", hidden: true });
+    const element = h("div", { class: "dp-zoom", hidden: true }, h("label", { for: fromId }, "From"), from, h("label", { for: toId }, "to"), to, whole, fault);
+    let size = 0;
+    let names: readonly string[] = [];
+
+    function commit(): void {
+        const [a, b] = [names.indexOf(from.value.trim()), names.indexOf(to.value.trim())];
+        const wrong = a < 0 ? from.value : b < 0 ? to.value : null;
+        setText(fault, wrong !== null ? `No bin is called ${wrong}.` : a > b ? "From comes after To." : "");
+        show(fault, wrong !== null || a > b);
+        if (wrong === null && a <= b) setView(a, b);
+    }
+
+    return {
+        element,
+        draw(result, first, last) {
+            [size, names] = [result.labels.length, result.labels];
+            show(element, size > 60 && result.scale !== "categories");
+            from.value = names[first] ?? "";
+            to.value = names[last] ?? "";
+            whole.disabled = first === 0 && last === size - 1;
+            show(fault, false);
+        },
+    };
+}

@@ -1,0 +1,532 @@
+/**
+ * One store per desk: what the kernel wrote, what the reader chose, and where a release stands.
+ *
+ * The widgets of one desk on one page share it, so a slider in one redraws the others without the kernel. It adds and
+ * compares exact numbers and chooses among points it was sent; it computes no price and no error.
+ */
+
+import { compare, equal, exactly, leftAfter, morePrivate, parse, times, ZERO, type Fraction } from "./exact";
+import { Kernel, type Channel, type Heed } from "./kernel";
+import {
+    epsilonAxis, Malformed, Newer, readResult, readSheet, readState,
+    type Bar, type Entry, type Point, type Price, type Refusal, type Reply, type Result, type Running, type Sheet, type State,
+} from "./protocol";
+import { EPSILON_HELP, priceText, same, shown, spread } from "./words";
+
+/** What was on the button when it was pressed; the kernel refuses any other price. */
+export interface Order {
+    readonly price: Price;
+    readonly args: Record<string, unknown>;
+}
+
+export type Spend =
+    | { kind: "idle" }
+    | { kind: "confirm"; order: Order }
+    /** Pressed, and the kernel asked whether it listens. Nothing is sent yet, so it can be withdrawn for nothing. */
+    | { kind: "waiting"; order: Order }
+    | { kind: "sent"; order: Order }
+    | { kind: "running"; running: Running }
+    | { kind: "cancelled"; price: Price }
+    | { kind: "refused"; error: Refusal }
+    | { kind: "failed"; error: Refusal; price: Price };
+
+export type Question = { id: string } | Record<string, unknown>;
+export type Which = "one" | "all";
+
+const DEBOUNCE = 150;
+const REST = 400;
+const SPEAK = 500;
+const SETTLE = 800;
+
+export class Desk {
+    readonly kernel: Kernel;
+
+    sheet: Sheet | null = null;
+    state: State | null = null;
+    result: Result | null = null;
+    /** Why this page cannot draw what it was sent. */
+    problem: string | null = null;
+
+    /** The text in the ε box, kept as typed. */
+    typed = "";
+    fault: string | null = null;
+    /** The slider's place: the nearest grid value that is at least as private as what was typed. */
+    tick = 0;
+    /** The plan on show; its ε equals `typed` exactly when `settled`. */
+    point: Point | null = null;
+    settled = false;
+    beta = "";
+    seekFault: { which: Which; text: string } | null = null;
+
+    /** A plan was asked for and has not come. */
+    asking = false;
+    planFault: string | null = null;
+
+    spend: Spend = { kind: "idle" };
+    /** The key of a second, independent answer; null for the question's first. */
+    fresh: string | null = null;
+    /** The title of the result wants the focus, after a release made here. */
+    wantsFocus = false;
+    sentence = "";
+
+    readonly #listeners = new Set<() => void>();
+    readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
+    readonly #seen = new Map<string, string>();
+    #grid: Fraction[] = [];
+    #asked = 0;
+    #touched = false;
+    #button = "";
+    #restUntil = 0;
+
+    constructor() {
+        this.kernel = new Kernel(() => this.#tell(), (heard) => this.#heed(heard));
+    }
+
+    // --- who listens -------------------------------------------------------------------------------------------
+
+    subscribe(listener: () => void): () => void {
+        this.#listeners.add(listener);
+        return () => this.#listeners.delete(listener);
+    }
+
+    attach(channel: Channel): void {
+        this.kernel.attach(channel);
+        this.probe();
+    }
+
+    detach(channel: Channel): void {
+        this.kernel.detach(channel);
+    }
+
+    close(): void {
+        for (const timer of this.#timers.values()) clearTimeout(timer);
+        this.#timers.clear();
+        this.#listeners.clear();
+    }
+
+    probe(): void {
+        void this.kernel.probe().then((reply) => this.#adoptState(reply));
+    }
+
+    #tell(): void {
+        const button = this.point === null ? "" : `${priceText(this.point.price)} ${this.point.key}`;
+        if (button !== this.#button) {
+            if (this.#button !== "") this.#rest();
+            this.#button = button;
+        }
+        for (const listener of [...this.#listeners]) listener();
+    }
+
+    #later(name: string, delay: number, act: () => void): void {
+        clearTimeout(this.#timers.get(name));
+        this.#timers.set(name, setTimeout(act, delay));
+    }
+
+    #rest(): void {
+        this.#restUntil = Date.now() + REST;
+        this.#later("rest", REST + 5, () => this.#tell());
+    }
+
+    /** The price changed a moment ago: a press now may have been meant for the old one. */
+    get resting(): boolean {
+        return Date.now() < this.#restUntil;
+    }
+
+    say(sentence: string, delay = SPEAK): void {
+        this.#later("say", delay, () => {
+            this.sentence = sentence;
+            this.#tell();
+        });
+    }
+
+    // --- what the kernel writes ----------------------------------------------------------------------------------
+
+    /** Take in a trait: `sheet`, `state` or `result`. A malformed one is ignored, a later version is named. */
+    take(trait: "sheet" | "state" | "result", value: unknown): void {
+        if (value === undefined || value === null || value === "") return;
+        if (typeof value === "string") {
+            if (this.#seen.get(trait) === value) return;
+            this.#seen.set(trait, value);
+        }
+        this.#guard(() => {
+            if (trait === "sheet") this.#useSheet(readSheet(value));
+            else if (trait === "state") this.#useState(readState(value));
+            else this.result = readResult(value);
+        });
+        this.#tell();
+    }
+
+    #guard(act: () => void): void {
+        try {
+            act();
+        } catch (error) {
+            if (error instanceof Newer) {
+                this.problem = `This page reads version 1 and was sent ${error.message}. Nothing is drawn; ` +
+                    "restart the kernel and reload the page, so that both are of one release.";
+            } else if (error instanceof Malformed) {
+                console.warn(`dpviz: ignored what this page was sent: ${error.message}`);
+            } else throw error;
+        }
+    }
+
+    #useSheet(sheet: Sheet): void {
+        const before = this.sheet;
+        this.sheet = sheet;
+        this.#grid = epsilonAxis(sheet).grid.map(exactly);
+        if (!sheet.betas.includes(this.beta)) this.beta = sheet.beta;
+        if (before !== null && before.question.id !== sheet.question.id) this.fresh = null;
+        const kept = (this.#touched && this.fault === null) || same(this.typed, sheet.now.epsilon);
+        this.#resolve(kept ? this.typed : sheet.now.epsilon);
+    }
+
+    #useState(state: State): void {
+        const restarted = this.state !== null && this.state.kernel !== state.kernel;
+        this.state = state;
+        if (this.spend.kind !== "running") return;
+        const { number, price } = this.spend.running;
+        const entry = state.entries.find((item) => item.number === number);
+        if (restarted || state.running !== null || entry === undefined || entry.status === "pending") return;
+        this.#later("settle", SETTLE, () => {
+            if (this.spend.kind !== "running" || this.spend.running.number !== number) return;
+            if (entry.status === "done") void this.#fetch(number, true);
+            else if (entry.status === "cancelled") this.#spend({ kind: "cancelled", price });
+            else this.#spend({ kind: "failed", price, error: refusal("The draw did not finish.") });
+        });
+    }
+
+    #adoptState(reply: Reply | null): void {
+        if (reply?.ok) this.#guard(() => this.#useState(readState(reply.body["state"])));
+        this.#tell();
+    }
+
+    #heed(heard: Heed): void {
+        if (heard.kind === "progress") {
+            if (this.spend.kind === "running" && this.spend.running.token === heard.running.token) {
+                this.#sayProgress(this.spend.running, heard.running);
+                this.spend = { kind: "running", running: heard.running };
+            } else if (this.state !== null && this.spend.kind !== "sent") {
+                this.state = { ...this.state, running: heard.running };
+            }
+            this.#tell();
+            return;
+        }
+        const mine = this.spend.kind === "running" && this.spend.running.token === heard.token ? this.spend : null;
+        this.#useState(heard.state);
+        if (heard.kind === "released") {
+            if (mine !== null) this.#finish(heard.result);
+            else this.result = heard.result;
+        } else if (mine !== null) {
+            const price = mine.running.price;
+            this.#spend(heard.kind === "failed" ? { kind: "failed", price, error: heard.error } : { kind: "cancelled", price });
+        }
+        this.#tell();
+    }
+
+    #sayProgress(before: Running, now: Running): void {
+        const part = (running: Running): number => Number((200n * BigInt(running.done)) / (BigInt(running.of) || 1n)) / 2;
+        if (part(before) < 50 && part(now) >= 50) this.say(`${now.text}: half done.`, 0);
+    }
+
+    // --- what the reader chooses ---------------------------------------------------------------------------------
+
+    /** Knobs are locked to the priced values while a release is on its way. */
+    get locked(): boolean {
+        return ["waiting", "sent", "running"].includes(this.spend.kind);
+    }
+
+    moveTo(tick: number): void {
+        const grid = this.sheet === null ? [] : epsilonAxis(this.sheet).grid;
+        const text = grid[Math.max(0, Math.min(grid.length - 1, tick))];
+        if (text !== undefined) this.type(text);
+    }
+
+    /** Take the text of the ε box. What is no positive number leaves the plan at the last value that made sense. */
+    type(text: string): void {
+        if (this.locked || this.sheet === null) return;
+        this.#touched = true;
+        this.seekFault = null;
+        this.fresh = null;
+        this.spend = { kind: "idle" };
+        const value = parse(text);
+        if (value === null || compare(value, ZERO) <= 0) {
+            const rule = value === null ? "must be a number" : "must be positive";
+            this.fault = `ε ${rule}, got ${shown(text.trim()) || "nothing"}. ${EPSILON_HELP}`;
+            this.typed = text;
+            this.#tell();
+            return;
+        }
+        this.#resolve(text.trim());
+        if (!this.settled && this.kernel.health !== "gone") this.#later("plan", DEBOUNCE, () => void this.plan({}));
+        this.#sayPlan();
+        this.#tell();
+    }
+
+    #resolve(text: string): void {
+        const sheet = this.sheet!;
+        const value = exactly(text);
+        this.typed = text;
+        this.fault = null;
+        const below = morePrivate(this.#grid, value);
+        this.tick = Math.max(0, below);
+        const fan = sheet.fans.epsilon[below];
+        if (equal(exactly(sheet.now.epsilon), value)) [this.point, this.settled] = [sheet.now, true];
+        else if (fan !== undefined) [this.point, this.settled] = [fan, equal(this.#grid[below]!, value)];
+        else [this.point, this.settled] = [null, false];
+    }
+
+    /** Choose the smallest grid ε whose planned error is at most the one typed. */
+    seek(which: Which, text: string): void {
+        if (this.locked || this.sheet === null) return;
+        const wanted = parse(text);
+        const fans = this.sheet.fans.epsilon;
+        const error = (point: Point): Bar => point.errors.get(this.beta)![which];
+        if (wanted === null || compare(wanted, ZERO) < 0) {
+            this.seekFault = { which, text: `An error must be 0 or more, got ${shown(text.trim()) || "nothing"}.` };
+        } else {
+            const tick = fans.findIndex((point) => compare(exactly(error(point).value), wanted) <= 0);
+            if (tick >= 0) return this.moveTo(tick);
+            const best = fans.at(-1)!;
+            this.seekFault = {
+                which,
+                text: `At ε ${best.epsilon}, the end of the slider, it is ${spread(error(best))}. Ask for at least that.`,
+            };
+        }
+        this.#tell();
+    }
+
+    setBeta(beta: string): void {
+        if (!this.sheet?.betas.includes(beta)) return;
+        this.beta = beta;
+        this.#sayPlan();
+        this.#tell();
+    }
+
+    #sayPlan(): void {
+        const [sheet, point] = [this.sheet, this.point];
+        if (sheet === null || point === null) return;
+        const { one, all } = point.errors.get(this.beta)!;
+        const purse = this.state?.budget?.epsilon;
+        const after = purse === undefined ? null : leftAfter(purse.left, point.price.epsilon);
+        const cost = purse === undefined ? "" : after === null
+            ? `; would cost ${point.price.epsilon}, more than the ${purse.left} left`
+            : `; would cost ${point.price.epsilon}, leaves ${after}`;
+        this.say(
+            `ε ${point.epsilon}: any one bin within ${shown(one.value)}, ` +
+            `all ${shown(sheet.question.bins)} within ${shown(all.value)}${cost}.`,
+        );
+    }
+
+    /** Ask the kernel for a plan; the latest question wins. */
+    async plan(change: { question?: Question; mechanism?: string; parameters?: Record<string, string> }): Promise<boolean> {
+        const sheet = this.sheet;
+        if (sheet === null || this.locked) return false;
+        clearTimeout(this.#timers.get("plan"));
+        this.#asked += 1;
+        const mine = this.#asked;
+        const mechanism = change.mechanism ?? sheet.mechanism.name;
+        const kept = mechanism === sheet.mechanism.name ? Object.fromEntries(sheet.mechanism.parameters) : {};
+        this.asking = true;
+        this.#touched = false;
+        this.planFault = null;
+        this.spend = { kind: "idle" };
+        this.#tell();
+        const reply = await this.kernel.ask("plan", {
+            question: change.question ?? { id: sheet.question.id },
+            mechanism,
+            parameters: { ...kept, ...change.parameters, epsilon: this.fault === null ? this.typed : this.point?.epsilon ?? "" },
+        });
+        if (mine !== this.#asked) return false;
+        this.asking = false;
+        if (reply.ok) this.take("sheet", reply.body["sheet"]);
+        else this.planFault = reply.error.message;
+        this.#tell();
+        return reply.ok;
+    }
+
+    // --- spending ------------------------------------------------------------------------------------------------
+
+    #spend(spend: Spend): void {
+        this.spend = spend;
+        this.#tell();
+    }
+
+    /** The order the button stands for now, or null where there is nothing to order. */
+    order(): Order | null {
+        const { sheet, point } = this;
+        if (sheet === null || point === null || !this.settled || this.fault !== null) return null;
+        return {
+            price: { epsilon: point.price.epsilon, delta: point.price.delta },
+            args: {
+                question: { id: sheet.question.id },
+                mechanism: sheet.mechanism.name,
+                parameters: { ...Object.fromEntries(sheet.mechanism.parameters), epsilon: point.epsilon },
+                price: { epsilon: point.price.epsilon, delta: point.price.delta },
+                key: this.fresh,
+            },
+        };
+    }
+
+    /** The main button: order at once up to a quarter of what is left, else ask once more on the same spot. */
+    press(): void {
+        const order = this.order();
+        if (order === null || this.resting || this.locked || this.spend.kind === "confirm") return;
+        if (this.state?.teaching == null && this.#large(order.price)) {
+            this.#rest();
+            this.#spend({ kind: "confirm", order });
+        } else void this.#begin(order);
+    }
+
+    confirm(): void {
+        if (this.spend.kind === "confirm" && !this.resting) void this.#begin(this.spend.order);
+    }
+
+    /** Go back to planning: from the second question, or from a notice. */
+    keep(): void {
+        if (!this.locked) this.#spend({ kind: "idle" });
+    }
+
+    #large(price: Price): boolean {
+        const budget = this.state?.budget;
+        if (budget == null) return false;
+        const more = (cost: string, left: string): boolean =>
+            compare(times(exactly(cost), 4n), exactly(left)) > 0;
+        return more(price.epsilon, budget.epsilon.left) || more(price.delta, budget.delta.left);
+    }
+
+    async #begin(order: Order): Promise<void> {
+        const still = (spend: Spend): boolean => this.spend === spend;
+        const waiting: Spend = { kind: "waiting", order };
+        this.#spend(waiting);
+        const heard = await this.kernel.ask("status", {});
+        if (!still(waiting)) return;
+        if (heard.ok) this.#adoptState(heard);
+        const sent: Spend = { kind: "sent", order };
+        this.#spend(sent);
+        const reply = await this.kernel.ask("release", order.args);
+        if (!still(sent)) return;
+        if (!reply.ok) {
+            this.#spend({ kind: "refused", error: reply.error });
+            return;
+        }
+        this.#guard(() => {
+            const { token, number, result, state } = reply.body;
+            if (result !== undefined) {
+                if (state !== undefined) this.#useState(readState(state));
+                this.#finish(readResult(result));
+            } else if (typeof token === "string") {
+                const of = this.sheet?.question.bins ?? "1";
+                this.spend = {
+                    kind: "running",
+                    running: { token, number: String(number), price: order.price, done: "0", of, text: `Drawing ${shown(of)} bins` },
+                };
+                this.say(`ε ${order.price.epsilon} is written to the ledger. Drawing ${shown(of)} bins.`, 0);
+            }
+        });
+        this.#tell();
+    }
+
+    #finish(result: Result): void {
+        this.result = result;
+        this.spend = { kind: "idle" };
+        this.fresh = null;
+        this.wantsFocus = true;
+        const left = this.state?.budget?.epsilon.left;
+        const balance = left === undefined ? "" : `, ${left} left`;
+        this.say(
+            this.state?.teaching == null
+                ? `Released, number ${result.number}, paid ${result.price.epsilon}${balance}.`
+                : `Drawn, number ${result.number}, teaching only.`,
+            0,
+        );
+    }
+
+    /** Take back an order the kernel has not been sent. */
+    withdraw(): void {
+        if (this.spend.kind === "waiting") this.#spend({ kind: "idle" });
+    }
+
+    cancel(token: string): void {
+        void this.kernel.ask("cancel", { token });
+    }
+
+    show(number: string): void {
+        void this.#fetch(number, false);
+    }
+
+    async #fetch(number: string, released: boolean): Promise<void> {
+        const reply = await this.kernel.ask("show", { number });
+        if (reply.ok) {
+            this.#guard(() => {
+                const result = readResult(reply.body["result"]);
+                if (released) this.#finish(result);
+                else [this.result, this.wantsFocus] = [result, true];
+            });
+        } else this.planFault = reply.error.message;
+        this.#tell();
+    }
+
+    /** Plan a second, independent answer to a question that has one: another key, paid again. */
+    again(): void {
+        const bytes = crypto.getRandomValues(new Uint8Array(4));
+        this.fresh = `again-${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+        this.#rest();
+        this.#spend({ kind: "idle" });
+    }
+
+    // --- what follows from all that ------------------------------------------------------------------------------
+
+    /** The last entry for exactly what is planned. */
+    get twin(): Entry | null {
+        const key = this.point?.key;
+        return this.state?.entries.findLast((entry) => entry.key === key) ?? null;
+    }
+
+    /** The last finished release of the question on show. */
+    get last(): Entry | null {
+        const id = this.sheet?.question.id;
+        return this.state?.entries.findLast((entry) => entry.question_id === id && entry.status === "done") ?? null;
+    }
+
+    /** The Python call that does exactly what the button would do. */
+    get python(): string {
+        const { sheet, point } = this;
+        if (sheet === null || point === null) return "";
+        const call = sheet.python.replaceAll("{epsilon}", point.epsilon);
+        return this.fresh === null ? call : call.replace(/,?\s*\)$/, `,\n    key="${this.fresh}",\n)`);
+    }
+}
+
+function refusal(message: string): Refusal {
+    return { kind: "Lost", message, value: null, rule: null, next_step: null, fix: null };
+}
+
+// --- the desks of this page ----------------------------------------------------------------------------------------
+
+interface Stand {
+    desk: Desk;
+    users: number;
+}
+
+/** Every widget brings its own copy of this module; the desks are shared through the page. */
+const PLACE = Symbol.for("dpviz.desks.1");
+
+function stands(): Map<string, Stand> {
+    const page = globalThis as unknown as { [PLACE]?: Map<string, Stand> };
+    return (page[PLACE] ??= new Map<string, Stand>());
+}
+
+export function sit(id: string): Desk {
+    const stand = stands().get(id) ?? { desk: new Desk(), users: 0 };
+    stand.users += 1;
+    stands().set(id, stand);
+    return stand.desk;
+}
+
+export function leave(id: string): void {
+    const stand = stands().get(id);
+    if (stand === undefined) return;
+    stand.users -= 1;
+    if (stand.users > 0) return;
+    stand.desk.close();
+    stands().delete(id);
+}

@@ -1,0 +1,88 @@
+/** The widgets' entry: one module for all components, told apart by the trait `component`. */
+
+import { budgetMeter } from "./budget_meter";
+import type { Component } from "./component";
+import type { Channel, HostStatus } from "./kernel";
+import { mechanismPicker } from "./mechanism_picker";
+import { planPane } from "./plan_pane";
+import { releasePane } from "./release_pane";
+import { resultChart, resultOf } from "./result_chart";
+import { mount } from "./root";
+import { leave, sit, type Desk } from "./store";
+import { workbench } from "./workbench";
+
+/** As much of the host's model as is used here. */
+export interface Model {
+    get(name: string): unknown;
+    on(name: string, heard: (...args: never[]) => void): void;
+    off(name: string, heard: (...args: never[]) => void): void;
+    send(content: unknown): void;
+    widget_manager?: unknown;
+}
+
+const COMPONENTS: Record<string, (desk: Desk) => Component> = {
+    "workbench": workbench,
+    "mechanism-picker": mechanismPicker,
+    "plan-pane": (desk) => planPane(desk),
+    "release-pane": releasePane,
+    "budget-meter": budgetMeter,
+    "result-chart": (desk) => resultChart(resultOf(desk)),
+};
+
+const TRAITS = ["sheet", "state", "result"] as const;
+
+/** What JupyterLab's manager says of its kernel; other hosts may not say. */
+function hostStatus(model: Model): HostStatus {
+    const manager = model.widget_manager;
+    if (typeof manager !== "object" || manager === null || !("kernel" in manager)) return "unknown";
+    const kernel = manager.kernel as { status?: string; connectionStatus?: string } | null;
+    if (kernel === null || kernel.connectionStatus === "disconnected") return "dead";
+    switch (kernel.status) {
+        case "idle":
+            return "idle";
+        case "busy":
+        case "starting":
+            return "busy";
+        case "dead":
+        case "terminating":
+        case "restarting":
+        case "autorestarting":
+            return "dead";
+        default:
+            return "unknown";
+    }
+}
+
+function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
+    const name = String(model.get("component"));
+    const make = Object.hasOwn(COMPONENTS, name) ? COMPONENTS[name] : undefined;
+    const id = String(model.get("desk"));
+    if (make === undefined) {
+        el.textContent = "dpviz: this page does not know the component it was asked to draw.";
+        return () => undefined;
+    }
+    const desk = sit(id);
+    const channel: Channel = {
+        send: (content) => model.send(content),
+        status: () => hostStatus(model),
+    };
+    const hear = (content: unknown): void => desk.kernel.receive(content);
+    const changes = TRAITS.map((trait) => [`change:${trait}`, () => desk.take(trait, model.get(trait))] as const);
+    const live = (): void => desk.probe();
+    for (const trait of TRAITS) desk.take(trait, model.get(trait));
+    for (const [event, heard] of changes) model.on(event, heard);
+    model.on("msg:custom", hear);
+    model.on("comm_live_update", live);
+    const unmount = mount(desk, make(desk), el);
+    desk.attach(channel);
+    return () => {
+        for (const [event, heard] of changes) model.off(event, heard);
+        model.off("msg:custom", hear);
+        model.off("comm_live_update", live);
+        unmount();
+        desk.detach(channel);
+        leave(id);
+    };
+}
+
+export default { render };

@@ -1,0 +1,82 @@
+/** Numbers and sentences as they stand on the screen. */
+
+import { equal, exactly, format, fraction, parse, subtract, times } from "./exact";
+import type { Bar, Entry, Price } from "./protocol";
+
+export const MINUS = "\u2212";
+
+/** "-1234.5" as "−1,234.5"; a fraction or anything that is no number stays as it is. */
+export function shown(text: string): string {
+    const match = /^(-?)(\d+)(\.\d+)?$/.exec(text);
+    if (!match) return text.startsWith("-") ? MINUS + text.slice(1) : text;
+    const [, sign, whole = "", part = ""] = match;
+    return (sign ? MINUS : "") + whole.replace(/\B(?=(\d{3})+$)/g, ",") + part;
+}
+
+/** beta 0.05 as "95 in 100", 0.001 as "999 in 1,000". */
+export function often(beta: string): string {
+    const holds = subtract(fraction(1n), exactly(beta));
+    for (let of = 100n; of <= 10n ** 12n; of *= 10n) {
+        const times_of = times(holds, of);
+        if (times_of.d === 1n) return `${shown(String(times_of.n))} in ${shown(String(of))}`;
+    }
+    return format(holds);
+}
+
+export const spread = (bar: Bar): string => `${bar.kind === "bound" ? "≤ " : "±"}${shown(bar.value)}`;
+
+export function kindOf(bar: Bar): string {
+    if (bar.kind === "bound") return "proved bound";
+    if (bar.kind === "simulated") return bar.runs === null ? "simulated" : `simulated, ${shown(bar.runs)} runs`;
+    return "exact";
+}
+
+const isZero = (text: string): boolean => equal(exactly(text), fraction(0n));
+
+export const priceText = (price: Price): string =>
+    `ε ${price.epsilon}${isZero(price.delta) ? "" : `, δ ${price.delta}`}`;
+
+export const costsDelta = (price: Price): boolean => !isZero(price.delta);
+
+/** Whether two texts are the same number, or, where one is no number, the same text. */
+export function same(a: string, b: string): boolean {
+    const [x, y] = [parse(a), parse(b)];
+    return x !== null && y !== null ? equal(x, y) : a === b;
+}
+
+export const capital = (sentence: string): string => sentence.charAt(0).toUpperCase() + sentence.slice(1);
+
+export const bins = (count: string): string => (count === "1" ? "1 bin" : `${shown(count)} bins`);
+
+export const oneTip = (beta: string, bar: Bar): string =>
+    `Pick a bin before looking: at least ${often(beta).replace(" in ", " times in ")} ` +
+    `its released value is within ${shown(bar.value)} of the truth.`;
+
+export const allTip = (beta: string, bar: Bar, count: string): string =>
+    `At least ${often(beta).replace(" in ", " times in ")} every one of the ${shown(count)} is within ` +
+    `${shown(bar.value)}. Use it to compare bins, or when one caught your eye.`;
+
+export const oddsTip = (noun: string): string =>
+    `Whatever someone believed, the odds that a given ${noun} is in the data change by at most this factor, either way.`;
+
+export const PAYS_TIP =
+    "The finite sampler is a little more private than asked; you pay the real loss, rounded up.";
+
+export const EPSILON_HELP = "Type a number like 0.1 or 1/10.";
+
+export function outcome(entry: Entry, shownNumber: string | null): string {
+    switch (entry.status) {
+        case "done":
+            return entry.number === shownNumber ? "shown below" : "chart";
+        case "pending":
+            return "pending · this kernel";
+        case "elsewhere":
+            return "pending · another kernel · counts as spent";
+        case "lost":
+            return "never reported back · counts as spent";
+        case "cancelled":
+            return "cancelled · stays spent";
+        case "failed":
+            return "failed · stays spent";
+    }
+}
