@@ -116,7 +116,7 @@ class Table:
             if passed == np.count_nonzero(lower <= drawn):
                 out[place] = (start + passed) * self.step
             else:
-                out[place] = self._settle(int(drawn), bits)
+                out[place] = self._settle(int(drawn), start + int(passed), bits)
 
     def _fill_by_guide(self, out: NDArray[np.int64], bits: Bits) -> None:
         words = bits.words(out.size)
@@ -136,26 +136,24 @@ class Table:
         values = (passed + start) * self.step
         open_ = np.flatnonzero((passed > 0) & (upper[passed - 1] >= prefix))
         for place in open_:
-            values[place] = self._settle(int(prefix[place]), bits)
+            values[place] = self._settle(int(prefix[place]), int(passed[place]) + start, bits)
         return values
 
-    def _settle(self, prefix: int, bits: Bits) -> int:
+    def _settle(self, prefix: int, nearby: int, bits: Bits) -> int:
         """Reveal bits after the first 64 until the value is certain."""
         places = 64
         while True:
             try:
-                value = self._locate(prefix, places) * self.step
+                value = self._locate(prefix, places, nearby) * self.step
             except _TooClose:
                 prefix = prefix << 64 | int.from_bytes(bits.take(8), "little")
                 places += 64
             else:
                 return max(-(LIMIT // 2), min(LIMIT // 2, value))
 
-    def _locate(self, prefix: int, places: int) -> int:
-        """The value of every U that begins with `prefix`: the least one with U < F(value)."""
-        start, lower, _ = self._bounds
-        top = start + len(lower) // 2
-        bottom, reach = top - 1, 1
+    def _locate(self, prefix: int, places: int, nearby: int) -> int:
+        """The value of every U that begins with `prefix`, the least one with U < F(value), sought from one nearby."""
+        bottom, top, reach = nearby - 1, nearby, 1
         while not self._is_below(prefix, places, top):
             bottom, top, reach = top, top + reach, 2 * reach
         while self._is_below(prefix, places, bottom):
