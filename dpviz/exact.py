@@ -24,8 +24,8 @@ from dpviz.errors import ExactnessError, ParameterError
 Number: TypeAlias = int | float | str | Fraction | Decimal | Any
 """What a user may type where an exact number is meant."""
 
-_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?\Z")
-_FRACTION = re.compile(r"([+-]?\d+)\s*/\s*(\d+)\Z")
+_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?\Z", re.ASCII)
+_FRACTION = re.compile(r"([+-]?\d+)\s*/\s*(\d+)\Z", re.ASCII)
 _LONGEST_TEXT = 200
 
 

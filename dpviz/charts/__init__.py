@@ -1,1 +1,31 @@
-"""Pictures of releases, plan sheets and public tables. Pure: data in, altair.Chart out."""
+"""Pictures of releases, plan sheets and public tables. Pure: data in, Altair chart out.
+
+    release.chart()                                   # the same as dv.charts.histogram(release)
+    plan.chart()                                      # the same as dv.charts.error_against_epsilon(plan.sheet)
+    dv.charts.noise_law(plan.sheet, theme="dark")
+    release.chart().save("visits.svg")                # png, svg or pdf; needs the extra `export`
+
+A chart accepts a `Release`, a `PlanSheet` or a `PublicTable`, embeds what is public in it, and nothing else. In
+JupyterLab it draws as a cell's last line without a network. Where another program shows the notebook, choose one of
+Altair's renderers, and your choice is respected: `alt.renderers.enable("jupyter", offline=True)` (0.9 MB a chart,
+needs `export`) or `alt.renderers.enable("html")` (needs a network).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpviz.charts.counts import histogram, of_release
+    from dpviz.charts.plans import error_against_epsilon, noise_law, of_plan
+
+__all__ = ["error_against_epsilon", "histogram", "noise_law", "of_plan", "of_release"]
+
+
+def __getattr__(name: str) -> Any:
+    """Altair loads with the first chart: the widgets need `dpviz.charts.picture`, and never draw with Altair."""
+    if name not in __all__:
+        raise AttributeError(f"module 'dpviz.charts' has no attribute {name!r}")
+    from dpviz.charts import counts, plans
+
+    return getattr(counts if hasattr(counts, name) else plans, name)

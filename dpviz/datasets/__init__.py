@@ -41,6 +41,6 @@ def _load(file: str, name: str) -> pd.DataFrame:
     import pandas as pd
 
     with as_file(files(__package__) / f"{file}.csv.gz") as path:
-        frame = pd.read_csv(path, float_precision="round_trip")
+        frame = pd.read_csv(path)
     frame.attrs["dpviz"] = {"dataset": name}
     return frame

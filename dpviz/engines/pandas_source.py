@@ -126,7 +126,7 @@ class PandasSource(Unstored):
                     raise SchemaError.of(
                         label,
                         f"{name} is a column of numbers, so its labels must be numbers in their shortest form",
-                        f'write 1 rather than 1.0, or declare schema={{"{name}": "text"}}',
+                        f'write 1 and not "1.0", or declare schema={{"{name}": "text"}}',
                     )
 
     def _read(self, name: str) -> Reading:

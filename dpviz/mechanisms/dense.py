@@ -395,6 +395,10 @@ class DenseError(ErrorModel):
     def quantiles(self, levels: list[Fraction]) -> list[int]:
         return geometric.quantiles(self.bound.decay, levels)
 
+    def chances(self, errors: list[int]) -> list[float]:
+        law = geometric.TwoSidedGeometric(self.bound.decay)
+        return [float(chance) for chance in law.pmf_array(np.array(errors, dtype=np.int64))]
+
 
 def _drawn(value: float, rule: str, how: How = "exact") -> ErrorValue:
     """A mean, which is irrational in general: given to three significant digits, for reading."""

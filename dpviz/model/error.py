@@ -66,6 +66,10 @@ class ErrorModel:
         """Quantiles of the error of one bin, for a picture of equally likely errors."""
         return None
 
+    def chances(self, errors: list[int]) -> list[float] | None:
+        """The chance of each error of one bin, before any clamping. Floats, for a picture of the law."""
+        return None
+
     def rank(self, position: int, beta: Fraction) -> ErrorValue | None:
         """How far below the true count of that rank a returned item may lie."""
         return None

@@ -1,10 +1,11 @@
 """The database under a ledger: whole transactions, durable before they return. Everything particular to SQLite is here.
 
 A ledger is one file in WAL mode. A writer takes the write lock at its start (BEGIN IMMEDIATE), so a check and the
-charge that rests on it are one step for all processes. SQLite waits in steps that grow to 100 ms, which lets one
-process overtake another again and again; asking anew every few milliseconds keeps the waits short and alike.
+charge that rests on it are one step for all processes. SQLite lets whoever comes by at the right moment overtake the
+others; a lock on a second file, which the system hands on in turn, keeps the waits alike. It is courtesy only: where
+it cannot be had, SQLite alone decides.
 
-The file is never opened except through SQLite: closing a file drops every lock this process holds on it.
+The ledger's file is never opened except through SQLite: closing a file drops every lock this process holds on it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import errno
 import os
 import secrets
 import sqlite3
+import sys
 import threading
 import time
 import weakref
@@ -31,12 +33,15 @@ from dpviz.errors import LedgerError, LedgerFormat, LedgerFull, LedgerReadOnly, 
 from dpviz.session.ledger import tables
 from dpviz.session.ledger.chain import broken
 
+if sys.platform != "win32":
+    import fcntl
+
 PATIENCE = 30.0
 """How many seconds a transaction waits for the lock before it is refused."""
 
 _STEP = 0.003
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-_COMPANIONS = ("-wal", "-shm", "-journal")
+_COMPANIONS = ("-wal", "-shm", "-journal", "-lock")
 
 T = TypeVar("T")
 
@@ -68,16 +73,16 @@ class Store:
                 rule="a ledger opened for reading is never written",
                 next_step="open it with a session",
             )
-        with self._writing:
-            return self._transaction(self._writer, work)
+        deadline = time.monotonic() + PATIENCE
+        with self._writing, _turn(self._path.with_name(self._path.name + "-lock"), deadline):
+            return self._transaction(self._writer, work, deadline)
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` on one unchanging view of the ledger. Does not wait for writers."""
         with self._reading:
-            return self._transaction(self._reader, work)
+            return self._transaction(self._reader, work, time.monotonic() + PATIENCE)
 
-    def _transaction(self, engine: Engine, work: Callable[[Connection], T]) -> T:
-        deadline = time.monotonic() + PATIENCE
+    def _transaction(self, engine: Engine, work: Callable[[Connection], T], deadline: float) -> T:
         while True:
             self._still_there()
             try:
@@ -150,6 +155,47 @@ def _open(path: Path, how: str) -> sqlite3.Connection:
 
 def _begin(connection: Connection) -> None:
     connection.exec_driver_sql(connection.get_execution_options()["begins"])
+
+
+@contextlib.contextmanager
+def _turn(path: Path, deadline: float) -> Iterator[None]:
+    """Wait in turn for the lock on `path`, until the deadline at most."""
+    if sys.platform == "win32":
+        yield
+        return
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError:  # whether the folder can be written is for SQLite to say
+        yield
+        return
+    try:
+        _lock(descriptor, deadline)
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, deadline: float) -> None:
+    """Asking again and again would lose the turn, so a thread waits inside the system, which keeps the order."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return
+    except BlockingIOError:
+        pass
+    except OSError:  # a file system without locks
+        return
+
+    def wait(descriptor: int) -> None:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        finally:
+            os.close(descriptor)  # a copy: where nobody waits for the turn any more, this lets go of it
+
+    waiting = threading.Thread(target=wait, args=(os.dup(descriptor),), name="dpviz-turn", daemon=True)
+    waiting.start()
+    waiting.join(max(0, deadline - time.monotonic()))
 
 
 # ---------------------------------------------------------------- files

@@ -1,0 +1,1 @@
+"""Where data, price, chance and record meet: a session, its accountant (arithmetic) and its ledger (memory)."""

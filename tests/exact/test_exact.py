@@ -1,0 +1,140 @@
+"""Numbers are read as they print, compared rigorously, and rounded against the analyst."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import gmpy2
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpviz import exact
+from dpviz.errors import DpvizError, ExactnessError, ParameterError
+
+rationals = st.fractions(min_value=Fraction(1, 1000), max_value=50, max_denominator=1000)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "0.1",
+        ".1",
+        "1/10",
+        " 1 / 10 ",
+        "1e-1",
+        "+0.1",
+        0.1,
+        np.float64(0.1),
+        np.float32(0.1),
+        Decimal("0.1"),
+        gmpy2.mpq(1, 10),
+    ],
+)
+def test_a_tenth_is_a_tenth_however_it_is_typed(typed: object) -> None:
+    assert exact.rational(typed) == Fraction(1, 10)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "",
+        "abc",
+        "1/0",
+        "nan",
+        "inf",
+        "0x10",
+        "1__0/",
+        "1/2/3",
+        "1e99999",
+        float("nan"),
+        float("inf"),
+        None,
+        True,
+        [1],
+        1j,
+        "١",
+    ],
+)
+def test_what_is_no_number_is_refused_with_the_rule_and_the_next_step(typed: object) -> None:
+    with pytest.raises(ExactnessError) as caught:
+        exact.rational(typed, "epsilon")
+    assert "epsilon must be a finite number" in str(caught.value) and caught.value.next_step
+
+
+def test_a_minus_sign_from_a_typesetter_is_a_minus_sign() -> None:
+    with pytest.raises(ParameterError, match="epsilon must be positive, got -0.5"):
+        exact.positive("\u22121/2", "epsilon")
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_float_means_the_decimal_it_prints_as(value: float) -> None:
+    assert exact.rational(value) == Fraction(Decimal(repr(value)))
+
+
+@given(st.fractions())
+def test_text_is_exact_and_reads_back(number: Fraction) -> None:
+    assert exact.rational(exact.text(number)) == number
+
+
+@given(st.fractions())
+def test_up_and_down_are_the_nearest_floats_on_their_side(number: Fraction) -> None:
+    above, below = exact.up(number), exact.down(number)
+    assert Fraction(below) <= number <= Fraction(above)
+    assert above == below or math.nextafter(below, math.inf) == above
+
+
+@given(rationals)
+def test_enclosures_contain_and_narrow(x: Fraction) -> None:
+    for bounds in (exact.exp_bounds, exact.log_bounds):
+        wide, narrow = bounds(x, 64), bounds(x, 256)
+        assert wide[0] <= narrow[0] <= narrow[1] <= wide[1]
+        assert narrow[1] - narrow[0] <= (wide[1] - wide[0]) or narrow[0] == narrow[1]
+    assert math.isclose(float(exact.exp_bounds(x)[0]), math.exp(x), rel_tol=1e-12)
+
+
+@given(rationals, rationals)
+def test_log_at_most_agrees_with_high_precision(ratio: Fraction, bound: Fraction) -> None:
+    with gmpy2.context(precision=400):
+        reference = gmpy2.log(gmpy2.mpfr(gmpy2.mpq(ratio.numerator, ratio.denominator)))
+        expected = 2 * reference <= gmpy2.mpfr(gmpy2.mpq(bound.numerator, bound.denominator))
+    assert exact.log_at_most(ratio, bound, times=2) == expected
+
+
+def test_log_at_most_decides_where_floats_cannot() -> None:
+    """A bound that differs from ln 2 in its sixtieth digit only."""
+    with gmpy2.context(precision=400):
+        digits = str(gmpy2.log(gmpy2.mpfr(2)))[:62]
+    below = Fraction(digits)
+    assert not exact.log_at_most(Fraction(2), below)
+    assert exact.log_at_most(Fraction(2), below + Fraction(1, 10**60))
+    assert float(below) == math.log(2)
+
+
+@given(rationals.filter(lambda ratio: ratio > 1), st.integers(1, 5))
+def test_log_up_never_rounds_down(ratio: Fraction, times: int) -> None:
+    step = Fraction(1, 10**6)
+    up = exact.log_up(ratio, step, times)
+    assert exact.log_at_most(ratio, up, times) and not exact.log_at_most(ratio, up - step, times)
+
+
+def test_odds_in_words_round_up() -> None:
+    assert exact.odds_text(Fraction(1, 5)) == "1.23"  # e^0.2 = 1.2214…
+    assert exact.odds_text(Fraction(1, 10)) == "1.11"
+    assert exact.odds_text(Fraction(100)) == "e^100"
+
+
+def test_every_refusal_is_of_one_family() -> None:
+    for mistake in (
+        lambda: exact.rational("x"),
+        lambda: exact.positive(0, "epsilon"),
+        lambda: exact.probability(1, "delta"),
+        lambda: exact.whole("1.5", "n"),
+        lambda: exact.Decay.rational(Fraction(1)),
+        lambda: exact.Decay.exp(Fraction(0)),
+    ):
+        with pytest.raises(DpvizError):
+            mistake()

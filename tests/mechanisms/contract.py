@@ -1,0 +1,196 @@
+"""The contract every mechanism is held to: how it draws, what it costs and how far off it is must agree.
+
+A case brings a bound mechanism on a small domain and an *oracle*: the exact law of one released bin, written from the
+paper's definition and from nothing in `dpviz.mechanisms`, `dpviz.noise` or `dpviz.laws`. The contract then enumerates
+every vector of counts and every pair of neighbours. Numbers are intervals of rationals, so nothing is rounded away.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+from scipy import stats
+
+from dpviz.exact import Enclosure, exp_bounds
+from dpviz.model.mechanism import Bound, Mode
+from dpviz.model.statistic import DenseCounts
+from dpviz.noise.bits import TeachingBits
+from dpviz.privacy import Unit
+
+FALSE_ALARM = 1e-9
+"""The chance that a right sampler fails one statistical check. Seeds are fixed, so a pass stays a pass."""
+
+Law = dict[int, Enclosure]
+"""The law of one released bin: value to probability, enclosed. Unbounded laws are cut where the contract says so."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One mechanism, bound, with the oracle for its released bins.
+
+    most    counts run from 0 to this in the enumeration
+    oracle  true count to the exact law of its released value (independent across bins)
+    """
+
+    name: str
+    bound: Bound
+    most: int
+    oracle: Callable[[int], Law]
+
+    def law(self, count: int) -> Law:
+        return _kept(self, count)
+
+
+@cache
+def _laws() -> dict[tuple[int, int], Law]:
+    return {}
+
+
+def _kept(case: Case, count: int) -> Law:
+    store = _laws()
+    key = (id(case), count)
+    if key not in store:
+        store[key] = case.oracle(count)
+    return store[key]
+
+
+# ---------------------------------------------------------------- price
+
+
+def moves(unit: Unit, bins: int) -> Iterator[tuple[int, ...]]:
+    """Every way one unit can move the counts: `after - before`, from the definition of the relation."""
+    alone = [
+        vector
+        for vector in itertools.product(range(unit.max_per_bin + 1), repeat=bins)
+        if sum(1 for part in vector if part) <= min(unit.max_bins, bins)
+    ]
+    if unit.relation == "add-remove":
+        for vector in alone:
+            yield vector
+            yield tuple(-part for part in vector)
+    else:
+        for gone, come in itertools.product(alone, repeat=2):
+            yield tuple(after - before for before, after in zip(gone, come, strict=True))
+
+
+def worst_ratio(case: Case) -> Enclosure:
+    """The largest ratio of an answer's probabilities over all neighbouring pairs of counts in 0..most, enclosed.
+
+    Bins are independent, so the worst answer for a move is the worst value in each bin.
+    """
+
+    @cache
+    def bin_ratio(before: int, after: int) -> Enclosure:
+        first, second = case.law(before), case.law(after)
+        low, high = Fraction(0), Fraction(0)
+        for value in first.keys() & second.keys():
+            (a_low, a_high), (b_low, b_high) = first[value], second[value]
+            if a_high == 0:
+                continue
+            assert b_low > 0, f"value {value} is possible at {before} and impossible at {after}: no price covers it"
+            low, high = max(low, a_low / b_high), max(high, a_high / b_low)
+        assert first.keys() == second.keys()
+        return low, high
+
+    bins = case.bound.question.bins
+    best = (Fraction(0), Fraction(0))
+    for move in set(moves(case.bound.unit, bins)):
+        low = high = Fraction(1)
+        for step in move:
+            starts = [count for count in range(case.most + 1) if 0 <= count + step <= case.most]
+            ratios = [bin_ratio(count, count + step) for count in starts]
+            low *= max(ratio[0] for ratio in ratios)
+            high *= max(ratio[1] for ratio in ratios)
+        best = (max(best[0], low), max(best[1], high))
+    return best
+
+
+def check_price(case: Case, *, exact_odds: Enclosure) -> None:
+    """The worst ratio is exactly the odds the mechanism states, and what is charged is not below it."""
+    low, high = worst_ratio(case)
+    assert low <= exact_odds[1] and high >= exact_odds[0], "the stated price is not the worst ratio"
+    assert high - low < Fraction(1, 10**25), "the enclosure is too wide to mean anything"
+    assert exp_bounds(case.bound.price.epsilon, 256)[1] >= low, "the charge is below the worst ratio"
+
+
+# ---------------------------------------------------------------- error
+
+
+def tail(case: Case, count: int, a: int) -> Enclosure:
+    """P[|released - count| > a], enclosed."""
+    inside = [pair for value, pair in case.law(count).items() if abs(value - count) <= a]
+    return 1 - sum((pair[1] for pair in inside), Fraction(0)), 1 - sum((pair[0] for pair in inside), Fraction(0))
+
+
+def check_one_bin(case: Case, beta: Fraction) -> None:
+    """The stated error holds at every count, and one less fails at some count."""
+    stated = case.bound.error.one_bin(beta)
+    assert stated is not None and stated.value.denominator == 1
+    a = int(stated.value)
+    counts = range(case.most + 1)
+    assert all(tail(case, count, a)[1] <= beta for count in counts)
+    assert a == 0 or any(tail(case, count, a - 1)[0] > beta for count in counts), "a smaller error would hold"
+    for count in counts:
+        given = case.bound.error.one_bin(beta, count=count)
+        assert given is not None
+        own = int(given.value)
+        assert tail(case, count, own)[1] <= beta and (own == 0 or tail(case, count, own - 1)[0] > beta)
+
+
+def check_all_bins(case: Case, beta: Fraction, vectors: list[tuple[int, ...]]) -> None:
+    """The stated simultaneous error holds for every vector of counts, and one less fails for some vector."""
+    stated = case.bound.error.all_bins(beta)
+    assert stated is not None and stated.value.denominator == 1
+    a = int(stated.value)
+
+    def holds(distance: int, side: int) -> list[Fraction]:
+        found = []
+        for vector in vectors:
+            chance = Fraction(1)
+            for count in vector:
+                chance *= 1 - tail(case, count, distance)[side]
+            found.append(chance)
+        return found
+
+    assert min(holds(a, 1)) >= 1 - beta
+    assert a == 0 or min(holds(a - 1, 0)) < 1 - beta, "a smaller error would hold"
+
+
+# ---------------------------------------------------------------- draws
+
+
+def check_draws(case: Case, counts: tuple[int, ...], draws: int, mode: Mode, seed: int) -> float:
+    """The least p-value over the bins of a chi-square test of `draws` releases against the oracle."""
+    bits = TeachingBits(seed)
+    statistic = DenseCounts(np.array(counts, dtype=np.int64))
+    rows = np.array([case.bound.draw(statistic, bits, mode=mode).values for _ in range(draws)])  # type: ignore[attr-defined]
+    return min(p_value(rows[:, place], case.law(count)) for place, count in enumerate(counts))
+
+
+def p_value(values: np.ndarray, law: Law) -> float:
+    """Chi-square of observed values against a law; cells with under 20 expected draws are pooled at each end."""
+    support = sorted(law)
+    expected = np.array([float(sum(law[value], Fraction(0)) / 2) for value in support]) * len(values)
+    observed = np.array([np.count_nonzero(values == value) for value in support], dtype=float)
+    beyond = len(values) - observed.sum()
+    if beyond:
+        observed[-1] += beyond
+    expected[-1] += len(values) - expected.sum()
+    cells: list[list[float]] = []
+    for seen, wanted in zip(observed, expected, strict=True):
+        if cells and cells[-1][1] < 20:
+            cells[-1][0] += seen
+            cells[-1][1] += wanted
+        else:
+            cells.append([seen, wanted])
+    if len(cells) > 1 and cells[-1][1] < 20:
+        seen, wanted = cells.pop()
+        cells[-1][0] += seen
+        cells[-1][1] += wanted
+    statistic = sum((seen - wanted) ** 2 / wanted for seen, wanted in cells)
+    return float(stats.chi2.sf(statistic, len(cells) - 1))

@@ -1,0 +1,240 @@
+"""The desk answers six asks and refuses everything else; what a page says decides nothing."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpviz as dv
+from dpviz.session.session import Session
+from dpviz.widgets.desk import Desk
+from tests.session.sources import Gate, KnownCounts
+
+BINS = dv.Domain.integers(0, 3, column="x")
+SECRETS = [7_310_001, 8_420_002, 9_530_003, 6_640_004]
+
+
+class Page:
+    """A member of a desk that keeps what it was sent, as a browser would."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.sheet = self.state = self.result = ""
+        self.sent: list[dict[str, Any]] = []
+        self.arrived = threading.Condition()
+        self.desk = desk
+        desk.join(self)  # type: ignore[arg-type]
+
+    def send(self, content: object) -> None:
+        with self.arrived:
+            self.sent.append(json.loads(json.dumps(content)))
+            self.arrived.notify_all()
+
+    def ask(self, name: str, **args: Any) -> dict[str, Any]:
+        reply = self.desk.answer({"v": 1, "id": "1", "ask": name, "args": args})
+        assert reply is not None and reply["re"] == "1"
+        return json.loads(json.dumps(reply))  # type: ignore[no-any-return]
+
+    def wait_for(self, event: str) -> dict[str, Any]:
+        deadline = time.monotonic() + 20
+        with self.arrived:
+            while not (found := [message for message in self.sent if message.get("event") == event]):
+                assert self.arrived.wait(deadline - time.monotonic()), f"no {event}: {self.sent}"
+        return found[0]
+
+
+def desk_on(tmp_path: Path, source: KnownCounts | None = None, epsilon: object = 2) -> tuple[Session, Page]:
+    session = Session(
+        source or KnownCounts(SECRETS), dv.Unit(noun="person"), dv.Budget(epsilon), tmp_path / "desk.ledger"  # type: ignore[arg-type]
+    )
+    return session, Page(Desk(session, [BINS]))
+
+
+def plan_args(page: Page, epsilon: str = "0.5") -> dict[str, Any]:
+    sheet = page.desk.sheet.to_json()
+    parameters = {**sheet["mechanism"]["parameters"], "epsilon": epsilon}
+    return {"question": {"id": sheet["question"]["id"]}, "mechanism": "Dense", "parameters": parameters}
+
+
+def pay_args(page: Page, epsilon: str = "0.5", **more: Any) -> dict[str, Any]:
+    return {**plan_args(page, epsilon), "price": {"epsilon": epsilon, "delta": "0"}, "key": None, **more}
+
+
+def test_a_plan_is_free_and_reaches_every_member(tmp_path: Path) -> None:
+    session, page = desk_on(tmp_path)
+    other = Page(page.desk)
+    reply = page.ask("plan", **plan_args(page, "1/3"))
+    assert reply["ok"] and reply["body"]["sheet"]["now"]["exactly"] == "1/3"
+    assert json.loads(other.sheet) == json.loads(page.sheet) == reply["body"]["sheet"]
+    assert session.remaining.epsilon == 2
+
+
+def test_every_slider_value_has_price_errors_and_key(tmp_path: Path) -> None:
+    _, page = desk_on(tmp_path)
+    sheet = page.ask("plan", **plan_args(page, "0.07"))["body"]["sheet"]
+    grid, fan = sheet["axes"][0]["grid"], sheet["fans"]["epsilon"]
+    assert [point["epsilon"] for point in fan] == grid and set(sheet["axes"][0]["labelled"]) <= set(grid)
+    assert [Fraction(value) for value in grid] == sorted(Fraction(value) for value in grid) and grid[-1] == "2"
+    assert len({point["key"] for point in fan}) == len(fan)
+    for point in [*fan, sheet["now"]]:
+        assert Fraction(point["price"]["epsilon"]) <= Fraction(point["epsilon"])
+        assert set(point["errors"]) == set(sheet["betas"]) and len(point["dots"]) == 20
+    sizes = [int(point["errors"]["0.05"]["one"]["value"]) for point in fan]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_a_release_pays_once_and_its_answer_is_stored(tmp_path: Path) -> None:
+    session, page = desk_on(tmp_path)
+    reply = page.ask("release", **pay_args(page))
+    assert reply["ok"]
+    body = reply["body"] if "result" in reply["body"] else page.wait_for("released")["body"]
+    assert body["result"]["values"] == [str(value) for value in session.releases[1].values]
+    again = page.ask("release", **pay_args(page))
+    assert again["body"]["result"] == body["result"] and session.remaining.epsilon == Fraction(3, 2)
+    assert json.loads(page.state)["budget"]["epsilon"] == {"total": "2", "spent": "0.5", "pending": "0", "left": "1.5"}
+    fresh = page.ask("release", **pay_args(page, key="second"))
+    assert fresh["ok"] and session.remaining.epsilon == 1
+
+
+def test_another_price_than_the_kernels_is_refused(tmp_path: Path) -> None:
+    session, page = desk_on(tmp_path)
+    for said in ({"epsilon": "0.1", "delta": "0"}, {"epsilon": "0.5", "delta": "0.1"}):
+        reply = page.ask("release", **pay_args(page, price=said))
+        assert not reply["ok"] and reply["error"]["kind"] == "Forbidden" and "nothing was charged" in reply["error"]["message"]
+    assert session.remaining.epsilon == 2
+
+
+def test_a_refusal_names_the_value_that_would_fit(tmp_path: Path) -> None:
+    session, page = desk_on(tmp_path, epsilon="0.7")
+    assert page.ask("release", **pay_args(page))["ok"]
+    reply = page.ask("release", **pay_args(page, key="more"))
+    assert reply["error"]["kind"] == "BudgetExceeded" and reply["error"]["fix"] == {"epsilon": "0.2"}
+    assert session.remaining.epsilon == Fraction(1, 5)
+
+
+def test_a_long_release_reports_progress_and_can_be_cancelled(tmp_path: Path) -> None:
+    gate = Gate()
+    session, page = desk_on(tmp_path, KnownCounts(SECRETS, gate))
+    reply = page.ask("release", **pay_args(page))
+    token = reply["body"]["token"]
+    assert reply["body"]["number"] == "1" and json.loads(page.state)["running"]["token"] == token
+    assert json.loads(page.state)["budget"]["epsilon"]["pending"] == "0.5"
+    assert not page.ask("cancel", token="another")["ok"]
+    assert not page.ask("release", **pay_args(page, "0.25"))["ok"]
+    assert page.ask("plan", **plan_args(page, "0.3"))["ok"], "a plan is free while a release runs"
+    assert page.ask("cancel", token=token)["ok"]
+    told = page.wait_for("cancelled")["body"]
+    assert told["token"] == token and "0.5 is spent" in told["error"]["message"]
+    assert json.loads(page.state)["running"] is None and session.remaining.epsilon == Fraction(3, 2)
+    progress = [message for message in page.sent if message.get("event") == "progress"]
+    assert progress and all(message["body"]["of"] == "1" for message in progress)
+
+
+def test_an_error_buys_the_smallest_epsilon_that_meets_it(tmp_path: Path) -> None:
+    _, page = desk_on(tmp_path)
+    found = page.ask("ask", what="epsilon", which="one", beta="0.05", error="10", **plan_args(page))["body"]["epsilon"]
+    sheet = page.desk.sheet.to_json()
+    fan = {point["epsilon"]: int(point["errors"]["0.05"]["one"]["value"]) for point in sheet["fans"]["epsilon"]}
+    grid = sheet["axes"][0]["grid"]
+    assert fan[found] <= 10 < fan[grid[grid.index(found) - 1]]
+    assert not page.ask("ask", what="epsilon", which="all", beta="0.01", error="0", **plan_args(page))["ok"]
+
+
+def test_a_question_can_be_declared_and_is_then_known_by_id(tmp_path: Path) -> None:
+    _, page = desk_on(tmp_path)
+    args = plan_args(page)
+    said = {"column": "x", "kind": "integers", "low": "0", "high": "9", "underflow": False, "overflow": True, "missing": False}
+    sheet = page.ask("plan", **{**args, "question": said})["body"]["sheet"]
+    assert sheet["question"]["bins"] == "11"
+    assert page.ask("plan", **{**args, "question": {"id": sheet["question"]["id"]}})["ok"]
+    for wrong in ({**said, "low": "9", "high": "0"}, {**said, "low": "x"}, {**said, "extra": "1"}, {**said, "overflow": "yes"}):
+        assert not page.ask("plan", **{**args, "question": wrong})["ok"]
+
+
+HOSTILE: list[Any] = [
+    None,
+    "plan",
+    [],
+    {},
+    {"v": 1},
+    {"v": 2, "id": "1", "ask": "status", "args": {}},
+    {"v": 1, "id": 5, "ask": "status", "args": {}},
+    {"v": 1, "id": "1", "ask": "eval", "args": {"code": "1"}},
+    {"v": 1, "id": "1", "ask": "status", "args": {"x": 1}},
+    {"v": 1, "id": "1", "ask": "status", "args": []},
+    {"v": 1, "id": "1", "ask": "__init__", "args": {}},
+    {"v": 1, "id": "1", "ask": "show", "args": {"number": "../../etc"}},
+    {"v": 1, "id": "1", "ask": "show", "args": {"number": "9" * 4000}},
+    {"v": 1, "id": "1", "ask": "show", "args": {"number": "\u0661"}},
+    {"v": 1, "id": "1", "ask": "show", "args": {"number": 1}},
+    {"v": 1, "id": "1", "ask": "cancel", "args": {"token": None}},
+    {"v": 1, "id": "1", "ask": "plan", "args": {"question": {"id": "none"}, "mechanism": "Dense", "parameters": {"epsilon": "1"}}},
+    {"v": 1, "id": "1", "ask": "plan", "args": {"question": {"id": []}, "mechanism": "Dense", "parameters": {"epsilon": "1"}}},
+    {"v": 1, "id": "1", "ask": "plan", "args": {"question": {}, "mechanism": "Dense", "parameters": {"epsilon": "1"}}},
+    {"v": 1, "id": "1", "ask": "plan", "args": {"question": {"id": "x"}, "mechanism": "os", "parameters": {"epsilon": "1"}}},
+    {"v": 1, "id": "1", "ask": "plan", "args": {"question": {"id": "x"}, "mechanism": "Dense", "parameters": {"epsilon": 0.1}}},
+    {"v": 1, "id": "1", "ask": "plan", "args": {"question": {"id": "x"}, "mechanism": "Dense", "parameters": {}}},
+    {"v": 1, "id": "1", "ask": "plan", "args": {"question": {"id": "x"}, "mechanism": "Dense", "parameters": {"epsilon": "1" * 5000}}},
+    {"v": 1, "id": "1", "ask": "status", "args": {}, "buffers": [1]},
+]
+
+
+@pytest.mark.parametrize("message", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_forged_message_is_refused_and_charges_nothing(tmp_path: Path, message: Any) -> None:
+    session, page = desk_on(tmp_path)
+    head = session.ledger.head()
+    reply = page.desk.answer(message)
+    assert reply is None or (reply["ok"] is False and reply["error"]["kind"] in ("Forbidden", "ParameterError"))
+    assert session.ledger.head() == head
+
+
+@pytest.mark.parametrize("epsilon", ["0", "-1", "nan", "inf", "1e9", "", "1/0", "<b>", "9" * 300])
+def test_an_epsilon_that_makes_no_sense_is_refused_in_words(tmp_path: Path, epsilon: str) -> None:
+    session, page = desk_on(tmp_path)
+    reply = page.ask("release", **pay_args(page, epsilon))
+    assert not reply["ok"] and reply["error"]["message"] and session.remaining.epsilon == 2
+
+
+def test_forged_traits_decide_nothing(tmp_path: Path) -> None:
+    session, _ = desk_on(tmp_path)
+    bench = dv.Workbench(session, BINS)
+    honest = bench.state
+    bench.state = '{"budget":{"epsilon":{"left":"1000000"}}}'
+    bench.sheet = bench.result = "forged"
+    bench.component = bench.desk = "forged"
+    reply = bench.board.answer({"v": 1, "id": "1", "ask": "status", "args": {}})
+    assert reply is not None and json.dumps(reply["body"]["state"]["budget"]) == json.dumps(json.loads(honest)["budget"])
+    assert bench.state == honest and session.remaining.epsilon == 2
+
+
+def test_components_of_one_board_share_one_plan(tmp_path: Path) -> None:
+    session, _ = desk_on(tmp_path)
+    picker = dv.MechanismPicker(session, BINS)
+    pane, meter = dv.PlanPane(picker), dv.BudgetMeter(picker)
+    assert pane.desk == meter.desk == picker.desk and pane.sheet == picker.sheet
+    with pytest.raises(dv.DpvizError):
+        dv.PlanPane("session")
+
+
+def test_no_true_count_is_ever_sent(tmp_path: Path) -> None:
+    session, page = desk_on(tmp_path)
+    assert page.ask("release", **pay_args(page, "0.01"))["ok"]
+    page.ask("status")
+    page.ask("show", number="1")
+    everything = json.dumps([page.sent, page.sheet, page.state, page.result]) + repr(page.desk) + repr(session)
+    for secret in SECRETS:
+        assert str(secret) not in everything
+
+
+def test_teaching_draws_and_says_so(tmp_path: Path) -> None:
+    page = Page(Desk(dv.teaching(KnownCounts(SECRETS), seed=7), [BINS]))
+    state = page.desk.state()
+    assert state["teaching"] == {"seed": "7"} and state["budget"] is None and state["ledger"] == ""
+    reply = page.ask("release", **pay_args(page))
+    assert reply["body"]["result"]["teaching"] == {"seed": "7"}
+    assert "released" not in reply["body"]["result"]["title"] and not page.ask("show", number="1")["ok"]
