@@ -1,0 +1,102 @@
+"""What every chart shares: the door through which data comes in, and a chart that draws without a network."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import altair as alt
+
+from dpviz.charts.theme import Palette, config
+from dpviz.errors import Forbidden
+from dpviz.exact import whole
+
+NARROWEST, WIDEST = 240, 2400
+
+AXIS_ROOM = 52
+"""Pixels left of every plot, so that panels below each other line up."""
+
+DASHES: dict[str, list[float]] = {"exact": [], "bound": [6, 3], "simulated": [1.5, 2.5]}
+"""How an error is known, and how it is drawn. Line style means nothing else."""
+
+LAB_MIME = "application/vnd.vegalite.v5+json"
+LAB_SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
+"""What JupyterLab 4 draws by itself, from its own files. The name is a name: nothing is fetched."""
+
+EMBED = {
+    "renderer": "svg",
+    "scaleFactor": 2,
+    "actions": {"export": True, "source": False, "compiled": False, "editor": False},
+}
+
+
+class Picture(alt.VConcatChart):
+    """An Altair chart that JupyterLab draws with the Vega-Lite it ships, without a network.
+
+    Everything else is Altair's: `.properties(...)`, `.save(...)`, `.to_json()`. When a renderer was chosen with
+    `alt.renderers.enable(...)`, that one draws.
+    """
+
+    def _repr_mimebundle_(self, *args: Any, **kwds: Any) -> Any:
+        if alt.renderers.active != "default":
+            return super()._repr_mimebundle_(*args, **kwds)
+        spec = self.to_dict() | {"$schema": LAB_SCHEMA}
+        return {LAB_MIME: spec, "text/plain": spec["description"]}, {LAB_MIME: {"embed_options": EMBED}}
+
+
+def picture_of(
+    parts: list[Any],
+    *,
+    title: list[str],
+    subtitle: list[str],
+    description: str,
+    colours: Palette,
+    head: str,
+    second: str | None = None,
+    left: float = AXIS_ROOM - 8,
+    **more: Any,
+) -> Picture:
+    """The parts below each other under one title, which starts `left` of the plots.
+
+    `head` and `second` are the colours of the title and of the lines below it.
+    """
+    return Picture(
+        vconcat=parts,
+        title=alt.TitleParams(
+            text=title, subtitle=subtitle, color=head, subtitleColor=second or colours.quiet, dx=-left
+        ),
+        description=description,
+        config=alt.Config(**config(colours)),
+        **more,
+    )
+
+
+def upright_axis(title: str | None, **more: Any) -> alt.Axis:
+    """A vertical axis whose title stands above it, unrotated, and which takes the same room in every panel."""
+    return alt.Axis(
+        title=title,
+        titleAngle=0,
+        titleAlign="left",
+        titleAnchor="end",
+        titleX=8 - AXIS_ROOM,
+        titleY=-12,
+        titleBaseline="bottom",
+        ticks=False,
+        domain=False,
+        labelPadding=6,
+        minExtent=AXIS_ROOM - 8,
+        maxExtent=AXIS_ROOM - 8,
+        **more,
+    )
+
+
+def refused(given: object, accepted: str) -> NoReturn:
+    """Anything but the few public types is turned away unread: neither a value nor a repr of it is shown."""
+    raise Forbidden.of(
+        f"a {type(given).__name__}",
+        f"a chart is drawn from {accepted}",
+        "release it first, or declare it public with dv.PublicTable",
+    )
+
+
+def width_of(width: object) -> int:
+    return whole(width, "width", least=NARROWEST, most=WIDEST)

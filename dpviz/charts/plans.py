@@ -1,0 +1,341 @@
+"""What a release would be like: error against epsilon, and the law of the noise. Free, and drawn in pencil."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import groupby
+from typing import Any
+
+import altair as alt
+
+from dpviz.charts.canvas import DASHES, Picture, picture_of, refused, upright_axis, width_of
+from dpviz.charts.theme import FLOOR, SMALL, TEXT, Palette, Theme, palette
+from dpviz.charts.words import capital, known, often, shown, spread, wrapped
+from dpviz.errors import ParameterError
+from dpviz.exact import Number, probability, text
+from dpviz.mechanisms import REGISTRY
+from dpviz.model.error import ErrorValue
+from dpviz.model.mechanism import Bound
+from dpviz.model.release import Release
+from dpviz.planning.grid import epsilon_grid
+from dpviz.planning.sheet import PlanSheet
+
+TALL, TALL_LAW, TALL_BARS = 260, 170, 62
+LABEL_ROOM = 120
+"""Pixels right of the plot for the names of the curves."""
+
+THICK, THIN = 3.0, 1.0
+
+
+def error_against_epsilon(
+    sheet: PlanSheet, *, beta: Number = "0.05", theme: Theme = "light", width: int = 560
+) -> Picture:
+    """How far a release would be off, for every epsilon of the slider: a thick curve for any one bin, a thin one for
+    all bins at once, both axes logarithmic. The hollow dots are the plan's own epsilon.
+    """
+    colours, level, wide = palette(theme), probability(beta, "beta", zero=False), width_of(width)
+    if not isinstance(sheet, PlanSheet):
+        refused(sheet, "a PlanSheet, which a plan has as plan.sheet")
+    plan = _Plan(sheet.bound, level, colours, wide)
+    curves = _curves(sheet, plan)
+    ending = " ".join([f"Each curve holds {often(level)}.", *filter(None, (curve.ending for curve in curves))])
+    title, lines = "Error against ε", plan.lines(ending)
+    return picture_of(
+        [_curve_plot(curves, plan, sheet)],
+        title=[title],
+        subtitle=lines,
+        description=f"{title}: {plan.said}",
+        colours=colours,
+        head=colours.ink,
+    )
+
+
+of_plan = error_against_epsilon
+
+
+def noise_law(
+    planned: PlanSheet | Release | Bound, *, beta: Number = "0.05", theme: Theme = "light", width: int = 560
+) -> Picture:
+    """The law of the noise in one bin, as steps, above the two ranges that hold the error: thick for any one bin, thin
+    with caps for all bins at once. Where a release is clamped, a bin near the limit errs less.
+    """
+    colours, level, wide = palette(theme), probability(beta, "beta", zero=False), width_of(width)
+    plan = _Plan(_bound(planned), level, colours, wide)
+    title, lines = "Noise in one bin", plan.lines(f"The ranges hold {often(level)}.")
+    most, steps = _law(plan)
+    return picture_of(
+        [_steps_plot(steps, most, plan), _ranges_plot(most, plan)],
+        title=[title],
+        subtitle=lines,
+        description=f"{title}: {plan.said}",
+        colours=colours,
+        head=colours.ink,
+    )
+
+
+def _bound(planned: object) -> Bound:
+    """The bound mechanism behind a plan, a release, or itself: bound anew, so that nothing else comes along."""
+    if isinstance(planned, PlanSheet | Release):
+        return planned.bound
+    mechanism = getattr(planned, "mechanism", None)
+    if type(mechanism) not in REGISTRY.values() or type(planned) is not type(_anew(planned)):
+        refused(planned, "a PlanSheet, a Release or a bound mechanism")
+    return _anew(planned)
+
+
+def _anew(planned: Any) -> Bound:
+    bound: Bound = planned.mechanism.bind(planned.question, planned.unit)
+    return bound
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """One bound mechanism at one beta, and the words about it."""
+
+    bound: Bound
+    beta: Fraction
+    colours: Palette
+    wide: int
+
+    @property
+    def one(self) -> ErrorValue:
+        return self._said(self.bound.error.one_bin(self.beta))
+
+    @property
+    def every(self) -> ErrorValue:
+        return self._said(self.bound.error.all_bins(self.beta))
+
+    def _said(self, error: ErrorValue | None) -> ErrorValue:
+        if error is None:
+            raise ParameterError.of(self.bound.mechanism.name, "this mechanism states no error per bin")
+        return error
+
+    @property
+    def many(self) -> str:
+        return f"all {self.bound.question.bins:,} at once"
+
+    @property
+    def said(self) -> str:
+        """The finding in one sentence."""
+        return (
+            f"{self.bound.question.title(self.bound.unit)}, {self.bound.mechanism.name} at "
+            f"{self.bound.price.loss.short}: {often(self.beta)} times any one bin within {shown(self.one.value)} "
+            f"({known(self.one)}), {self.many} within {shown(self.every.value)} ({known(self.every)})."
+        )
+
+    def lines(self, ending: str) -> list[str]:
+        """The lines under the title: what is asked, what it would guarantee, and that it is a plan."""
+        bound = self.bound
+        sentences = [
+            f"{bound.question.title(bound.unit)} · {bound.mechanism!r}",
+            f"Plan: free, sees no data. It would give {bound.price.sentence}. {ending}",
+        ]
+        return [line for sentence in sentences for line in wrapped(sentence, self.wide + LABEL_ROOM, TEXT)]
+
+
+# ---------------------------------------------------------------- error against epsilon
+
+
+@dataclass(frozen=True)
+class _Curve:
+    name: str
+    thick: float
+    points: Sequence[tuple[Fraction, ErrorValue]]
+
+    @property
+    def seen(self) -> list[tuple[Fraction, ErrorValue]]:
+        """A logarithmic axis has no zero."""
+        return [(epsilon, error) for epsilon, error in self.points if error.value > 0]
+
+    @property
+    def ending(self) -> str:
+        """What the axis cannot show."""
+        gone = [epsilon for epsilon, error in self.points if error.value == 0]
+        return f"{capital(self.name)}: error 0 from ε = {text(gone[0])} on." if gone else ""
+
+
+def _curves(sheet: PlanSheet, plan: _Plan) -> list[_Curve]:
+    grid, _ = epsilon_grid(sheet.top)
+    plans = [
+        _Plan(
+            sheet.mechanism.with_epsilon(epsilon).bind(sheet.question, sheet.unit), plan.beta, plan.colours, plan.wide
+        )
+        for epsilon in grid
+    ]
+    every = _Curve(plan.many, THIN, [(epsilon, one.every) for epsilon, one in zip(grid, plans, strict=True)])
+    single = _Curve("any one bin", THICK, [(epsilon, one.one) for epsilon, one in zip(grid, plans, strict=True)])
+    return [every, single]
+
+
+def _curve_plot(curves: list[_Curve], plan: _Plan, sheet: PlanSheet) -> alt.LayerChart:
+    grid, labelled = epsilon_grid(sheet.top)
+    values = [float(error.value) for curve in curves for _, error in curve.seen]
+    if not values:
+        raise ParameterError.of(sheet.mechanism.name, "there is no error above 0 to draw")
+    low = _decade(min(values), math.floor)
+    high = max(10 * low, _decade(max(values), math.ceil))
+    x_axis = alt.Axis(
+        title="ε (log)", values=[float(tick) for tick in labelled], format="~g", grid=False, labelOverlap=True
+    )
+    y_axis = upright_axis(
+        f"error in one bin, {plan.bound.unit.nouns} (log)", values=_log_ticks(low, high), format=",~g"
+    )
+    x = alt.X(
+        "epsilon",
+        type="quantitative",
+        scale=alt.Scale(type="log", domain=[float(grid[0]), float(grid[-1])], nice=False),
+        axis=x_axis,
+    )
+    y = alt.Y("error", type="quantitative", scale=alt.Scale(type="log", domain=[low, high], nice=False), axis=y_axis)
+    now = Fraction(sheet.mechanism.parameters()["epsilon"])
+    pencil, ink = plan.colours.pencil, plan.colours.ink
+    layers: list[Any] = [_rule(plan, float(now), x)]
+    for curve in curves:
+        for how, run in groupby(_runs(curve.seen), key=lambda pair: pair[0][1].how):
+            rows = [{"epsilon": float(point[0]), "error": float(point[1].value)} for pair in run for point in pair]
+            layers.append(
+                alt.Chart(alt.InlineData(values=rows))
+                .mark_line(strokeWidth=curve.thick, strokeDash=DASHES[how], color=pencil, aria=False)
+                .encode(x=x, y=y)
+            )
+    layers += _names(curves, plan, low, high)
+    for curve, error in zip(curves, (plan.every, plan.one), strict=True):
+        if error.value > 0 and grid[0] <= now <= grid[-1]:
+            point = alt.Chart(
+                alt.InlineData(values=[{"epsilon": float(now), "error": float(error.value), "text": spread(error)}])
+            )
+            tips = [alt.Tooltip("epsilon:Q", title="ε"), alt.Tooltip("text:N", title=curve.name)]
+            layers += [
+                point.mark_point(
+                    shape="circle",
+                    filled=True,
+                    size=60,
+                    fill=plan.colours.ground,
+                    stroke=ink,
+                    strokeWidth=1.6,
+                    opacity=1,
+                ).encode(x=x, y=y, tooltip=tips),
+                point.mark_text(
+                    align="left", dx=9, dy=-9, fontSize=SMALL, fontWeight="bold", color=ink, aria=False
+                ).encode(x=x, y=y, text="text:N"),
+            ]
+    return alt.LayerChart(layer=[*layers, _frame(plan, TALL)]).properties(width=plan.wide, height=TALL)
+
+
+def _rule(plan: _Plan, epsilon: float, x: alt.X) -> alt.Chart:
+    """Where the plan stands."""
+    here = alt.Chart(alt.InlineData(values=[{"epsilon": epsilon}]))
+    rule: alt.Chart = here.mark_rule(strokeWidth=1, color=plan.colours.rule, clip=True, aria=False).encode(x=x)
+    return rule
+
+
+def _runs(points: list[tuple[Fraction, ErrorValue]]) -> list[tuple[Any, Any]]:
+    """Neighbouring points, each pair drawn as its first point is known."""
+    return list(zip(points, points[1:] or points, strict=False))
+
+
+def _names(curves: list[_Curve], plan: _Plan, low: float, high: float) -> list[alt.Chart]:
+    """The name of each curve at its right end, apart from the other."""
+    ends = [(curve.name, float(curve.seen[-1][1].value)) for curve in curves if curve.seen]
+    downs = [min(TALL * math.log(high / value) / math.log(high / low), TALL - 4) for _, value in ends]
+    if len(downs) == 2 and downs[1] - downs[0] < 15:  # the upper curve comes first
+        downs = [downs[1] - 15, downs[1]]
+    return [
+        alt.Chart(alt.InlineData(values=[{}]))
+        .mark_text(align="left", baseline="middle", fontSize=FLOOR, color=plan.colours.quiet, aria=False)
+        .encode(x=alt.value(plan.wide + 8), y=alt.value(down), text=alt.value(name))
+        for (name, _), down in zip(ends, downs, strict=True)
+    ]
+
+
+def _frame(plan: _Plan, tall: int) -> alt.Chart:
+    """The dashed frame of everything planned."""
+    sheet = alt.Chart(alt.InlineData(values=[{}]))
+    frame: alt.Chart = sheet.mark_rect(
+        fillOpacity=0, stroke=plan.colours.pencil, strokeDash=[4, 3], strokeWidth=1, aria=False
+    ).encode(x=alt.value(0), x2=alt.value(plan.wide), y=alt.value(0), y2=alt.value(tall))
+    return frame
+
+
+def _decade(value: float, towards: Callable[[float], int]) -> float:
+    """The end of a logarithmic axis: a power of ten."""
+    return 10.0 ** towards(math.log10(value))
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    decades = range(round(math.log10(low)), round(math.log10(high)) + 1)
+    steps = (1, 2, 5) if len(decades) <= 3 else (1,)
+    return [step * 10.0**decade for decade in decades for step in steps if step * 10.0**decade <= high]
+
+
+# ---------------------------------------------------------------- the law of the noise
+
+
+def _law(plan: _Plan) -> tuple[int, list[dict[str, float]]]:
+    """How far the axis goes, and the chance of each error on it (of every n-th where a pixel holds several)."""
+    most = max(1, math.ceil(1.2 * plan.every.value))
+    stride = max(1, 2 * most // plan.wide)
+    errors = list(range(-most // stride * stride, most + 1, stride))
+    chances = plan.bound.error.chances(errors)
+    if chances is None:
+        raise ParameterError.of(plan.bound.mechanism.name, "this mechanism states no law of its noise")
+    rows = [{"error": error - stride / 2, "chance": chance} for error, chance in zip(errors, chances, strict=True)]
+    return most, [*rows, {"error": errors[-1] + stride / 2, "chance": chances[-1]}]
+
+
+def _error_axis(most: int, plan: _Plan, *, named: bool) -> alt.X:
+    axis = alt.Axis(
+        title=f"error in one bin, {plan.bound.unit.nouns}" if named else None,
+        format="+,f",
+        labelExpr="datum.value == 0 ? '0' : datum.label",
+        grid=False,
+        labels=named,
+        ticks=named,
+        domain=named,
+        tickCount=8,
+        titlePadding=8,
+    )
+    return alt.X("error", type="quantitative", scale=alt.Scale(domain=[-most - 0.5, most + 0.5], nice=False), axis=axis)
+
+
+def _steps_plot(rows: list[dict[str, float]], most: int, plan: _Plan) -> alt.LayerChart:
+    x = _error_axis(most, plan, named=True)
+    axis = upright_axis("chance of each error", labelExpr="format(datum.value * 100, '~g') + ' %'", tickCount=4)
+    y = alt.Y("chance", type="quantitative", scale=alt.Scale(zero=True, nice=True), axis=axis)
+    steps = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(interpolate="step-after", strokeWidth=1.5, color=plan.colours.pencil, aria=False)
+        .encode(x=x, y=y)
+    )
+    return alt.LayerChart(layer=[steps, _frame(plan, TALL_LAW)]).properties(width=plan.wide, height=TALL_LAW)
+
+
+def _ranges_plot(most: int, plan: _Plan) -> alt.LayerChart:
+    """The two ranges below the law, on the law's own axis, each under its words."""
+    x = _error_axis(most, plan, named=False)
+    ranges = (
+        (f"Any one bin {spread(plan.one)}", plan.one, THICK + 0.4, False, 18),
+        (f"{capital(plan.many)} {spread(plan.every)}", plan.every, THIN, True, 50),
+    )
+    layers: list[Any] = []
+    for name, error, thick, caps, down in ranges:
+        half = float(error.value)
+        data = alt.Chart(alt.InlineData(values=[{"error": -half, "to": half}]))
+        style: dict[str, Any] = {"strokeWidth": thick, "color": plan.colours.pencil, "aria": False}
+        layers.append(data.mark_rule(strokeDash=DASHES[error.how], **style).encode(x=x, x2="to:Q", y=alt.value(down)))
+        if caps:
+            layers += [
+                alt.Chart(alt.InlineData(values=[{"error": end}]))
+                .mark_rule(**style)
+                .encode(x=x, y=alt.value(down - 5), y2=alt.value(down + 5))
+                for end in (-half, half)
+            ]
+        layers.append(
+            alt.Chart(alt.InlineData(values=[{"error": 0}]))
+            .mark_text(baseline="bottom", fontSize=SMALL, color=plan.colours.ink, aria=False)
+            .encode(x=x, y=alt.value(down - 6), text=alt.value(f"{name}, {often(plan.beta)} ({known(error)})"))
+        )
+    return alt.LayerChart(layer=layers).properties(width=plan.wide, height=TALL_BARS)

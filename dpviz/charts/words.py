@@ -1,0 +1,62 @@
+"""Numbers and sentences as they stand in a chart or a table, and how much room they take."""
+
+from __future__ import annotations
+
+import textwrap
+from fractions import Fraction
+
+from dpviz.charts.theme import FLOOR
+from dpviz.exact import text
+from dpviz.model.error import ErrorValue
+
+MINUS = "\u2212"
+
+
+def shown(number: int | Fraction) -> str:
+    """A number for reading: thousands with commas, a true minus sign.
+
+    >>> shown(6293), shown(-1), shown(Fraction(1, 4))
+    ('6,293', '−1', '0.25')
+    """
+    whole, point, places = text(abs(Fraction(number))).partition(".")
+    grouped = f"{int(whole):,}" if whole.isdigit() else whole
+    return (MINUS if number < 0 else "") + grouped + point + places
+
+
+def often(beta: Fraction) -> str:
+    """How often a statement holds that fails with chance beta: `95 in 100`, `999 in 1,000`."""
+    holds, of = 1 - beta, 100
+    while (holds * of).denominator != 1 and of < 10**12:
+        of *= 10
+    return f"{shown(holds * of)} in {of:,}" if (holds * of).denominator == 1 else f"with chance {text(holds)}"
+
+
+def spread(bar: ErrorValue) -> str:
+    """`±30`, or `≤ 30` for a proved bound."""
+    return f"{'≤ ' if bar.how == 'bound' else '±'}{shown(bar.value)}"
+
+
+def known(bar: ErrorValue) -> str:
+    """How an error is known, in a word or two; a simulation's rule names its runs."""
+    return {"exact": "exact", "bound": "proved bound", "simulated": f"simulated, {bar.rule}"}[bar.how]
+
+
+def capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
+
+
+def measured(words: str, size: float = FLOOR) -> float:
+    """About how many pixels a line of text takes: on the wide side, for no font is at hand."""
+    return (
+        sum(0.95 if character in "mwMW@…—" else 0.3 if character in "ijl.,:;'| " else 0.58 for character in words)
+        * size
+    )
+
+
+def wrapped(words: str, width: float, size: float, most: int = 4) -> list[str]:
+    """The words in lines that fit into `width` pixels, at most so many; a longer text ends in an ellipsis."""
+    kept = words.replace(" = ", "\u00a0=\u00a0")
+    lines = textwrap.wrap(
+        kept, max(20, int(width / (0.52 * size))), max_lines=most, placeholder=" …", break_on_hyphens=False
+    )
+    return lines or [""]
