@@ -176,7 +176,8 @@ def p_value(values: np.ndarray, law: Law) -> float:
     """Chi-square of observed values against a law; cells with under 20 expected draws are pooled at each end."""
     support = sorted(law)
     expected = np.array([float(sum(law[value], Fraction(0)) / 2) for value in support]) * len(values)
-    observed = np.array([np.count_nonzero(values == value) for value in support], dtype=float)
+    seen_at = dict(zip(*(part.tolist() for part in np.unique(values, return_counts=True)), strict=True))
+    observed = np.array([seen_at.get(value, 0) for value in support], dtype=float)
     beyond = len(values) - observed.sum()
     if beyond:
         observed[-1] += beyond
