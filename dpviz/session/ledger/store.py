@@ -160,31 +160,24 @@ def _begin(connection: Connection) -> None:
 @contextlib.contextmanager
 def _turn(path: Path, deadline: float) -> Iterator[None]:
     """Wait in turn for the lock on `path`, until the deadline at most."""
-    if sys.platform == "win32":
-        yield
-        return
+    descriptor = None
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError):  # whether the folder can be written is for SQLite to say
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            _lock(descriptor, deadline)
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError:  # whether the folder can be written is for SQLite to say
-        yield
-        return
-    try:
-        _lock(descriptor, deadline)
         yield
     finally:
-        with contextlib.suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
-        os.close(descriptor)
+        if descriptor is not None:
+            with contextlib.suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
+            os.close(descriptor)
 
 
 def _lock(descriptor: int, deadline: float) -> None:
     """Asking again and again would lose the turn, so a thread waits inside the system, which keeps the order."""
-    try:
+    with contextlib.suppress(BlockingIOError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return
-    except BlockingIOError:
-        pass
-    except OSError:  # a file system without locks
         return
 
     def wait(descriptor: int) -> None:

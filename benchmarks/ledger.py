@@ -1,0 +1,163 @@
+"""What a durable charge and its outcome cost, alone, late in a long ledger, and beside seven other kernels.
+
+Run `python -m benchmarks.ledger`. Ratios travel between machines, absolute times do not; set TMPDIR to choose the disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import os
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+from statistics import median, quantiles
+from typing import NamedTuple
+
+from dpviz.session.ledger import Ledger
+
+SHORT, LONG, ROUNDS = 100, 10_000, 400
+KERNELS, CHARGES = 8, 50
+
+CHARTER = {
+    "dataset": "visits",
+    "schema": {"visits": "number", "age": "number", "gender": "text"},
+    "unit": {"of": "row", "relation": "add-remove", "noun": "person-year", "max_bins": 1, "max_per_bin": 1, "n": None},
+    "budget": {"epsilon": "2", "delta": "0"},
+}
+BODY = {
+    "question": {"domain": {"kind": "integers", "column": "visits", "low": 0, "high": 40}, "where": []},
+    "question_text": "visits 0 to 40, over 40",
+    "mechanism": {"name": "Dense", "parameters": {"epsilon": "1/2", "base": "exp"}},
+    "price": {"text": "ε 1/2 per person-year", "unit": "one person-year, add or remove"},
+}
+ANSWER = b'{"values":[' + b",".join(b"%d" % (7919 * bin_ % 6000) for bin_ in range(42)) + b"]}"
+
+
+class Measured(NamedTuple):
+    """One line of the table: what was timed, what came out, what is allowed, and whether it holds."""
+
+    what: str
+    found: str
+    allowed: str
+    holds: bool
+
+
+def table() -> list[Measured]:
+    """All measurements of the ledger, in a few seconds each."""
+    with tempfile.TemporaryDirectory(prefix="dpviz-bench-") as folder:
+        return [*alone(Path(folder)), *together(Path(folder))]
+
+
+def alone(folder: Path) -> list[Measured]:
+    """One kernel. A short ledger, a long one and the bare disk take turns, so that all meet the same machine."""
+    short, long = (Kernel(folder / f"{length}.ledger", length) for length in (SHORT, LONG))
+    disk = Disk(folder / "page")
+    times: dict[str, list[float]] = {"short": [], "long": [], "disk": []}
+    for _ in range(ROUNDS):
+        times["short"].append(seconds(short.release))
+        times["disk"].append(seconds(disk.sync))
+        times["long"].append(seconds(long.release))
+    pair, late, sync = (median(times[name]) for name in ("short", "long", "disk"))
+    allowed = max(6 * sync, 0.002)
+    return [
+        Measured("write and fsync one page", ms(sync), "", True),
+        Measured(
+            "charge and outcome, both durable", ms(pair), f"{ms(allowed)} (6 fsync, at least 2 ms)", pair <= allowed
+        ),
+        Measured(
+            f"release {LONG:,} against release {SHORT}", f"{late / pair:.2f} times", "1.5 times", late <= 1.5 * pair
+        ),
+    ]
+
+
+def together(folder: Path) -> list[Measured]:
+    """Several kernels charge one ledger as fast as they can; each wait is a whole charge."""
+    path = folder / "shared.ledger"
+    opened(path)
+    context = multiprocessing.get_context("spawn")
+    start, waits = context.Barrier(KERNELS), context.SimpleQueue()
+    kernels = [context.Process(target=_kernel, args=(path, name, start, waits)) for name in range(KERNELS)]
+    for kernel in kernels:
+        kernel.start()
+    found = sorted(wait for _ in kernels for wait in waits.get())
+    for kernel in kernels:
+        kernel.join()
+    late = quantiles(found, n=100)[98]
+    what = f"{KERNELS} kernels, {CHARGES} releases each: 99 % of charges wait below"
+    return [
+        Measured(what, ms(late), "500 ms", late < 0.5 and len(found) == KERNELS * CHARGES),
+        Measured("the longest wait of them", ms(found[-1]), "", True),
+    ]
+
+
+class Kernel:
+    """A ledger that holds `length` releases, and makes one more."""
+
+    def __init__(self, path: Path, length: int) -> None:
+        self.ledger = opened(path)
+        self.made = 0
+        while self.made < length - 1:
+            self.release()
+
+    def release(self) -> None:
+        self.made += 1
+        self.ledger.finish(self.ledger.charge(key(self.made), BODY, admit).number, ANSWER)
+
+
+class Disk:
+    """A file to write one page to, durably."""
+
+    def __init__(self, path: Path) -> None:
+        self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
+
+    def sync(self) -> None:
+        os.write(self.descriptor, bytes(4096))
+        os.fsync(self.descriptor)
+
+
+def _kernel(path: Path, name: int, start: Barrier, waits: multiprocessing.SimpleQueue[list[float]]) -> None:
+    ledger, found = opened(path), []
+    start.wait()
+    for step in range(CHARGES):
+        began = time.perf_counter()
+        entry = ledger.charge(key((name, step)), BODY, admit)
+        found.append(time.perf_counter() - began)
+        ledger.finish(entry.number, ANSWER)
+    waits.put(found)
+
+
+def opened(path: Path) -> Ledger:
+    return Ledger.open(path, charter=CHARTER, account={"epsilon": "0", "epsilon_total": str(10**40)})
+
+
+def admit(account: Mapping[str, str]) -> dict[str, str]:
+    return {**account, "epsilon": str(int(account["epsilon"]) + 10**30)}
+
+
+def key(name: object) -> str:
+    return hashlib.sha256(str(name).encode()).hexdigest()
+
+
+def seconds(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def ms(time_: float) -> str:
+    return f"{time_ * 1000:.2f} ms"
+
+
+def main() -> int:
+    """Print the table; 1 where a line does not hold."""
+    lines = table()
+    for line in lines:
+        print(f"{'ok' if line.holds else 'NO':<3} {line.what:<64} {line.found:>12}   {line.allowed}")
+    return 0 if all(line.holds for line in lines) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
