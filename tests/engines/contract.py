@@ -1,0 +1,112 @@
+"""The contract of every engine: what it counts, how far one unit moves its counts, and what it tells nobody.
+
+An engine is a function from a frame, a name and a schema to a Source. Each check takes an engine, so a new one is
+tested by one file that calls them; `test_contract.py` shows that near-wrong engines are rejected.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from dpviz.model.domain import Domain
+from dpviz.model.question import Question
+from dpviz.model.source import Source
+from dpviz.model.statistic import DenseCounts, Kind
+from dpviz.privacy.unit import Unit
+from tests.engines import reference
+
+Engine = Callable[[pd.DataFrame, str, Mapping[str, str] | None], Source]
+Counter = Callable[[pd.DataFrame, Question, Unit], Sequence[int]]
+"""Counts of a frame: an engine's, or those of a twin that is wrong on purpose."""
+
+
+def counter(engine: Engine) -> Counter:
+    """The counts of an engine that reads each frame afresh."""
+
+    def count(frame: pd.DataFrame, question: Question, unit: Unit) -> Sequence[int]:
+        statistic = engine(frame, "data", None).count(question, unit, Kind.DENSE)
+        assert isinstance(statistic, DenseCounts)
+        return statistic.take().tolist()
+
+    return count
+
+
+def counts_as_the_reference(
+    engine: Engine, frame: pd.DataFrame, question: Question, unit: Unit, schema: Mapping[str, str] | None = None
+) -> list[int]:
+    """An engine's counts, after comparing them with the reference bin by bin."""
+    source = engine(frame, "data", schema)
+    source.check(question, unit, Kind.DENSE)
+    statistic = source.count(question, unit, Kind.DENSE)
+    assert isinstance(statistic, DenseCounts)
+    counts = statistic.take()
+    assert counts.dtype == np.int64
+    assert counts.shape == (question.bins,)
+    assert counts.tolist() == reference.count(reference.rows_of(frame), source.columns, question, unit)
+    return counts.tolist()
+
+
+def looks_at_values_only(count: Counter, frame: pd.DataFrame, question: Question, unit: Unit) -> None:
+    """Neither the order of the rows nor the index moves a count."""
+    before = count(frame, question, unit)
+    backwards = frame.iloc[::-1]
+    renamed = frame.set_axis(pd.MultiIndex.from_product([["x"], range(len(frame))]), axis=0)
+    assert count(backwards, question, unit) == before, "the order of the rows decides"
+    assert count(renamed, question, unit) == before, "the index decides"
+
+
+def one_unit_weighs_little(
+    count: Counter, before: pd.DataFrame, after: pd.DataFrame, question: Question, unit: Unit
+) -> None:
+    """Two frames that differ in one unit have counts that differ by its weight at most."""
+    change = np.subtract(count(after, question, unit), count(before, question, unit))
+    touched = unit.max_bins * (1 if unit.relation == "add-remove" else 2)
+    assert np.abs(change).sum() <= unit.l1(question.bins), "one unit moves the counts too far"
+    assert np.abs(change).max(initial=0) <= unit.max_per_bin, "one unit moves one bin too far"
+    assert np.count_nonzero(change) <= touched, "one unit touches too many bins"
+
+
+def one_user_weighs_little_in_every_tiny_frame(count: Counter, unit: Unit) -> int:
+    """Every pair of neighbours among frames of two users with up to three rows each in three bins. How many pairs."""
+    question = Question.of(Domain.integers(0, 2, column="bin"))
+    pieces = [rows for size in range(4) for rows in itertools.combinations_with_replacement(range(3), size)]
+    known: dict[tuple[tuple[int, ...], tuple[int, ...]], Sequence[int]] = {}
+    for ours, theirs in itertools.product(pieces, repeat=2):
+        frame = pd.DataFrame(
+            {
+                "bin": pd.Series([*ours, *theirs], dtype="int64"),
+                "user": pd.Series(["one"] * len(ours) + ["two"] * len(theirs), dtype="str"),
+            }
+        )
+        known[ours, theirs] = count(frame, question, unit)
+    pairs = 0
+    for theirs in pieces:
+        for before, after in neighbours(pieces, unit):
+            change = np.subtract(known[after, theirs], known[before, theirs])
+            assert np.abs(change).sum() <= unit.l1(question.bins), "one unit moves the counts too far"
+            assert np.abs(change).max() <= unit.max_per_bin, "one unit moves one bin too far"
+            pairs += 1
+    return pairs
+
+
+def neighbours(pieces: list[tuple[int, ...]], unit: Unit) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    if unit.relation == "replace-one":
+        return itertools.product(pieces, repeat=2)
+    return (((), rows) for rows in pieces)
+
+
+def ticks_with_public_sizes(engine: Engine, frames: Sequence[pd.DataFrame], question: Question, unit: Unit) -> None:
+    """Frames of the same columns are counted with the same ticks, whatever they hold and however long they are."""
+    seen = []
+    for frame in frames:
+        ticks: list[tuple[int, int]] = []
+        engine(frame, "data", None).count(question, unit, Kind.DENSE, lambda done, of, to=ticks: to.append((done, of)))
+        seen.append(ticks)
+    assert all(ticks == seen[0] for ticks in seen), "progress tells about the data"
+    done = [step for step, _ in seen[0]]
+    assert done == sorted(done)
+    assert seen[0][-1][0] == seen[0][-1][1]

@@ -1,0 +1,169 @@
+"""What an engine must count, row by row and in plain Python: slow, and written from the rules alone.
+
+A number is the decimal it prints as. Bins of numbers are found by comparing fractions, categories by comparing texts.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, ProductDomain
+from dpviz.model.question import Between, Question
+from dpviz.model.statistic import Column
+from dpviz.privacy.unit import Unit
+
+Row = dict[str, Any]
+MISSING, ODD = "missing", "odd"
+WORD = (1 << 64) - 1
+
+
+def rows_of(frame: pd.DataFrame) -> list[Row]:
+    """The rows with the values that the columns hold, each in its own type."""
+    columns = [list(frame[name].array) for name in frame.columns]
+    return [dict(zip(frame.columns, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
+def is_missing(value: Any) -> bool:
+    if value is None or value is pd.NA or value is pd.NaT:
+        return True
+    return isinstance(value, float | np.floating | Decimal) and value != value
+
+
+def number(value: Any) -> Fraction | float | str:
+    """A value of a number column."""
+    if is_missing(value):
+        return MISSING
+    if isinstance(value, float | np.floating | Decimal) and abs(value) == math.inf:
+        return float(value)
+    if isinstance(value, str):
+        plain = re.fullmatch(r"\s*([+-]?[0-9]+)(?:\s*/\s*([0-9]+)|(\.[0-9]*)?([eE][+-]?[0-9]{1,4})?)\s*", value)
+        if plain is None or (plain[2] and int(plain[2]) == 0):
+            return ODD
+        return Fraction(int(plain[1]), int(plain[2])) if plain[2] else Fraction(Decimal(value.strip()))
+    if isinstance(value, bool | np.bool_ | int | np.integer):
+        return Fraction(int(value))
+    if isinstance(value, float | np.floating | Decimal):
+        return Fraction(Decimal(str(value)))
+    return ODD
+
+
+def written(value: Any, kind: str) -> str | None:
+    """The text that a value is matched by as a category; None where it has none. Missing is for the caller."""
+    if kind == "text":
+        if isinstance(value, str):
+            return value
+        if isinstance(value, bool | np.bool_):
+            return str(value)
+    exact = number(value)
+    if not isinstance(exact, Fraction):
+        return None
+    if exact.denominator == 1:
+        return str(int(exact))
+    places = next((places for places in range(1, 31) if (exact * 10**places).denominator == 1), None)
+    return (
+        f"{exact.numerator}/{exact.denominator}"
+        if places is None
+        else f"{Decimal(int(exact * 10**places)).scaleb(-places):f}"
+    )
+
+
+def one_bin(domain: Domain, value: Any, kind: str) -> str | int | None:
+    """A bin by its label, `other` and the like included; None where the value has no bin."""
+    if is_missing(value):
+        return MISSING
+    if isinstance(domain, CategoryDomain):
+        name = written(value, kind)
+        return f"={name}" if name in domain.values else "other"
+    exact = number(value)
+    if exact == ODD:
+        return None
+    whole = isinstance(domain, IntegerDomain)
+    if whole and isinstance(exact, Fraction) and exact.denominator != 1:
+        return None
+    ends = (domain.low, domain.high) if whole else (domain.edges[0], domain.edges[-1])
+    if exact < ends[0]:
+        return "under"
+    if exact > ends[1]:
+        return "over"
+    if whole:
+        return int(exact) - domain.low
+    return max(place for place, edge in enumerate(domain.edges[:-1]) if edge <= exact)
+
+
+def bins_of(domain: Domain) -> list[str | int]:
+    """Every bin of a one-column domain in order, named as `one_bin` names them."""
+    if isinstance(domain, CategoryDomain):
+        return [*(f"={name}" for name in domain.values), *["other"] * domain.other, *[MISSING] * domain.missing]
+    inner = domain.high - domain.low + 1 if isinstance(domain, IntegerDomain) else len(domain.edges) - 1
+    under, over = ["under"] * domain.underflow, ["over"] * domain.overflow
+    return [*under, *range(inner), *over, *[MISSING] * domain.missing]
+
+
+def place(domain: Domain, row: Row, kinds: dict[str, str]) -> int | None:
+    """The position of a row's bin, or None."""
+    if isinstance(domain, ProductDomain):
+        first, second = place(domain.first, row, kinds), place(domain.second, row, kinds)
+        return None if first is None or second is None else first * len(bins_of(domain.second)) + second
+    column = domain.columns[0]
+    found, bins = one_bin(domain, row[column], kinds[column]), bins_of(domain)
+    return bins.index(found) if found in bins else None
+
+
+def passes(question: Question, row: Row, kinds: dict[str, str]) -> bool:
+    for column, condition in question.where.items():
+        value = row[column]
+        if is_missing(value):
+            return False
+        if isinstance(condition, Between):
+            exact = number(value)
+            if exact == ODD or (condition.low is not None and exact < condition.low):
+                return False
+            if condition.high is not None and exact > condition.high:
+                return False
+        elif written(value, kinds[column]) not in condition:
+            return False
+    return True
+
+
+def user_of(row: Row, column: str, kinds: dict[str, str]) -> str | None:
+    """The text that tells users apart, or None where a row belongs to nobody."""
+    return None if is_missing(row[column]) else written(row[column], kinds[column])
+
+
+def counted(rows: list[Row], question: Question, unit: Unit, kinds: dict[str, str]) -> Iterator[tuple[str, int]]:
+    """Each row that counts: its user (empty for a row unit) and its bin."""
+    for row in rows:
+        where = place(question.domain, row, kinds) if passes(question, row, kinds) else None
+        user = "" if unit.is_row else user_of(row, unit.of, kinds)
+        if where is not None and user is not None:
+            yield user, where
+
+
+def rank(question: Question, user: str, place: int) -> tuple[int, int]:
+    """Smaller is kept first: SplitMix64 from the user's name and the question, at the step of the bin; then the bin."""
+    start = int.from_bytes(blake2b(user.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+    state = ((start ^ int(question.id, 16)) + (place + 1) * 0x9E3779B97F4A7C15) & WORD
+    state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & WORD
+    state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & WORD
+    return state ^ (state >> 31), place
+
+
+def count(rows: list[Row], columns: tuple[Column, ...], question: Question, unit: Unit) -> list[int]:
+    kinds = {column.name: column.kind for column in columns}
+    pairs = Counter(counted(rows, question, unit, kinds))
+    counts = [0] * question.bins
+    for user in {user for user, _ in pairs}:
+        touched = sorted((bin for name, bin in pairs if name == user), key=lambda bin: rank(question, user, bin))
+        for bin in touched if unit.is_row else touched[: unit.max_bins]:
+            counts[bin] += pairs[user, bin] if unit.is_row else min(pairs[user, bin], unit.max_per_bin)
+    return counts
