@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 
@@ -21,36 +20,8 @@ from dpviz.noise.bits import TeachingBits
 from dpviz.noise.fixed import power, powers
 from dpviz.noise.geometric import BASE, Remainder, TwoSided
 from dpviz.noise.table import PIECE, Law, Sampler, Table
+from tests.noise.listed import Listed
 from tests.noise.scripts import Walk, one_draw
-
-
-@dataclass(frozen=True)
-class Listed(Law):
-    """Any finite law: the masses of first, first + 1, ... as whole numbers over their sum."""
-
-    masses: tuple[int, ...]
-    start: int = 0
-
-    @property
-    def first(self) -> int:
-        return self.start
-
-    @property
-    def last(self) -> int:
-        return self.start + len(self.masses) - 1
-
-    def exact(self, value: int) -> Fraction:
-        if value < self.first:
-            return Fraction(0)
-        return Fraction(sum(self.masses[: value - self.start + 1]), sum(self.masses))
-
-    def cdf(self, value: int, places: int) -> tuple[int, int]:
-        low = int(self.exact(value) * 2**places)
-        return low, low + 1
-
-    def sweep(self, places: int) -> tuple[int, list[int], int]:
-        total = sum(self.masses)
-        return self.first, [(mass << places) // total for mass in accumulate(self.masses[:-1])], 1
 
 
 class Oracle:
