@@ -6,7 +6,7 @@ import { h, newId, setText, show, watchWidth } from "./dom";
 import type { Entry } from "./protocol";
 import type { Desk } from "./store";
 import { dataTable } from "./table";
-import { costsDelta, outcome } from "./words";
+import { clock, costsDelta, outcome, priceText } from "./words";
 
 const FOLDED = 460;
 
@@ -63,7 +63,7 @@ export function budgetMeter(desk: Desk): Component {
             const words = outcome(entry, number);
             const look = words === "chart" && desk.kernel.health !== "gone";
             return [
-                entry.number, entry.question, entry.mechanism, entry.guarantee, entry.epsilon,
+                entry.number, entry.question, entry.mechanism, entry.guarantee, entry.price.epsilon,
                 ...(anyDelta ? [entry.price.delta] : []),
                 look ? h("button", {
                     type: "button", class: "dp-link", "aria-label": `chart of release ${entry.number}`, onclick: () => desk.show(entry.number),
@@ -89,13 +89,13 @@ export function budgetMeter(desk: Desk): Component {
         const sound = addsUp(purse) && addsUp(budget.delta);
         show(wrong, !sound);
         setText(wrong, sound ? "" : "Spent, pending and left do not add up to the total in what this page was sent; run the session cell again.");
-        const planned = ["offer", "confirm", "idle"].includes(desk.spend.kind) && desk.spend.kind !== "running";
-        const plan = planned && desk.point !== null && !(desk.twin?.status === "done" && desk.fresh === null) ? desk.point.price.epsilon : null;
+        const planning = !desk.locked && state.running === null;
+        const plan = planning && desk.point !== null && !(desk.twin?.status === "done" && desk.fresh === null) ? desk.point.price.epsilon : null;
         bar.replaceChildren(...(sound ? [meterChart(width, { purse, entries, plan })] : []));
         notices.replaceChildren(...entries.filter((entry) => entry.status === "lost").map((entry) => h(
             "div", { class: "dp-notice dp-warning" },
-            h("strong", {}, `Release ${entry.number} started at ${entry.opened} and never reported back.`),
-            ` Its ε ${entry.epsilon} counts as spent.`,
+            h("strong", {}, `Release ${entry.number} started at ${clock(entry.opened)} and never reported back.`),
+            ` Its ${priceText(entry.price)} counts as spent.`,
         )));
         drawHistory(entries);
     }

@@ -8,7 +8,7 @@ const SVG = "http://www.w3.org/2000/svg";
 
 function fill<E extends Element>(element: E, attributes: Attributes, children: Child[]): E {
     for (const [name, value] of Object.entries(attributes)) {
-        if (typeof value === "function") element.addEventListener(name, value as EventListener);
+        if (typeof value === "function") element.addEventListener(name.replace(/^on/, ""), value as EventListener);
         else if (value === true) element.setAttribute(name, "");
         else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, String(value));
     }

@@ -2,7 +2,7 @@
 
 import type { Component } from "./component";
 import { h, newId, s, setAttribute, setText, show } from "./dom";
-import { equal, exactly, morePrivate } from "./exact";
+import { equal, exactly, morePrivate, parse } from "./exact";
 import { timed } from "./perf";
 import { epsilonAxis } from "./protocol";
 import type { Desk } from "./store";
@@ -97,7 +97,8 @@ export function epsilonField(desk: Desk, brief = false): Component {
         if (document.activeElement !== box || box.value === "" || desk.fault === null) {
             if (box.value !== desk.typed) box.value = desk.typed;
         }
-        const at = last === null ? -1 : morePrivate(axis.grid.map(exactly), exactly(last.epsilon));
+        const asked = last === null ? null : parse(last.epsilon);
+        const at = asked === null ? -1 : morePrivate(axis.grid.map(exactly), asked);
         show(marker, at >= 0);
         if (at >= 0) marker.style.left = share(at, axis.grid.length);
         setText(help, [exactPart(), paysPart(), at >= 0 ? `▼ last release of this question, ${last!.epsilon}` : ""]

@@ -26,29 +26,33 @@ export function mechanismPicker(desk: Desk): Component {
             epsilon.element,
             h("div", { class: "dp-field dp-delta" }, h("span", { id: deltaName, class: "dp-field-name" }, "δ"), needed, delta)),
     );
+    const controls = new Map<string, HTMLSelectElement | HTMLInputElement>();
     let seen = "";
 
-    /** One select per choice the mechanism offers; a choice of one is no choice. */
+    /** A select per choice among values, a box per choice that is a number; a choice of one is no choice. */
     function drawChoices(): void {
-        const offered = desk.sheet!.mechanism.choices.filter((choice) => choice.options.length > 1);
+        const { choices: offers, parameters } = desk.sheet!.mechanism;
+        const offered = offers.filter((choice) => choice.options.length !== 1);
         const signature = JSON.stringify(offered);
         if (signature !== seen) {
             seen = signature;
-            choices.replaceChildren(...offered.map((choice) => {
+            controls.clear();
+            choices.replaceChildren(...offered.map(({ name, label, options }) => {
                 const choiceId = newId();
-                const select = h("select", {
-                    id: choiceId, "data-choice": choice.name,
-                    onchange: () => void desk.plan({ parameters: { [choice.name]: select.value } }),
-                });
-                return h("div", { class: "dp-field" }, h("label", { for: choiceId }, choice.label), select);
+                const ask = (): void => void desk.plan({ parameters: { [name]: control.value.trim() } });
+                const control = options.length > 0
+                    ? h("select", { id: choiceId, onchange: ask })
+                    : h("input", { id: choiceId, type: "text", class: "dp-exact-text", autocomplete: "off", spellcheck: "false", placeholder: "not set", onchange: ask });
+                controls.set(name, control);
+                return h("div", { class: "dp-field" }, h("label", { for: choiceId }, label), control);
             }));
             show(more, offered.length > 0);
         }
-        for (const choice of offered) {
-            const select = choices.querySelector<HTMLSelectElement>(`[data-choice="${CSS.escape(choice.name)}"]`);
-            if (select === null) continue;
-            setOptions(select, choice.options, desk.sheet!.mechanism.parameters.get(choice.name) ?? "");
-            select.disabled = desk.locked || desk.kernel.health === "gone";
+        for (const { name, options } of offered) {
+            const [control, value] = [controls.get(name)!, parameters.get(name) ?? ""];
+            if (control instanceof HTMLSelectElement) setOptions(control, options, value);
+            else if (document.activeElement !== control) control.value = value;
+            control.disabled = desk.locked || desk.kernel.health === "gone";
         }
     }
 

@@ -5,7 +5,7 @@
  */
 
 import { compare, equal, exactly, leftAfter, ZERO } from "./exact";
-import type { Entry, Price, Refusal } from "./protocol";
+import type { Entry, Price, Refusal, Running } from "./protocol";
 import type { Desk } from "./store";
 import { capital, priceText } from "./words";
 
@@ -63,8 +63,8 @@ function spending(desk: Desk): Panel | null {
             if (desk.kernel.health === "gone") return silent(spend.order.price);
             return { kind: "sent", buttons: [off("Waiting for the kernel")], note: "The order is with the kernel." };
         case "running": {
-            if (desk.kernel.health === "gone") return silent(spend.running.price);
-            return running(desk, spend.running);
+            if (desk.kernel.health === "gone") return silent(spend.price);
+            return running(desk, spend.running, spend.price);
         }
         case "cancelled":
             return {
@@ -89,22 +89,26 @@ function spending(desk: Desk): Panel | null {
         case "refused":
             return refused(spend.error);
         case "idle":
-            return state?.running ? running(desk, state.running) : null;
+            return state?.running ? running(desk, state.running, priceOf(desk, state.running)) : null;
     }
 }
 
-function running(desk: Desk, run: NonNullable<NonNullable<Desk["state"]>["running"]>): Panel {
+function running(desk: Desk, run: Running, price: Price | null): Panel {
     const of = Number(run.of) || 1;
-    const teaching = desk.state?.teaching != null;
+    const teaching = desk.state?.teaching != null || price === null;
     return {
         kind: "running",
         progress: { text: run.text, share: Math.min(1, Number(run.done) / of) },
-        ...(teaching ? {} : { beside: `${priceText(run.price)} is written to the ledger.` }),
+        ...(teaching ? {} : { beside: `${priceText(price)} is written to the ledger.` }),
         buttons: [
-            button("plain", teaching ? "Cancel" : `Cancel · ${run.price.epsilon} stays spent`, { do: "cancel", token: run.token }, true),
+            button("plain", teaching ? "Cancel" : `Cancel · ${price.epsilon} stays spent`, { do: "cancel", token: run.token }, true),
         ],
     };
 }
+
+/** What a release started elsewhere in this kernel pays, by its entry. */
+const priceOf = (desk: Desk, run: Running): Price | null =>
+    desk.state?.entries.find((entry) => entry.number === run.number)?.price ?? null;
 
 /** The pane at rest: an offer, or the reason why there is none. */
 function resting(desk: Desk): Panel {

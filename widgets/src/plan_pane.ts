@@ -9,7 +9,7 @@ import { approximate, equal, exactly, leftAfter } from "./exact";
 import { timed } from "./perf";
 import type { Bar, Point } from "./protocol";
 import type { Desk, Which } from "./store";
-import { allTip, kindOf, oddsTip, often, oneTip, PAYS_TIP, shown, spread } from "./words";
+import { allTip, kindOf, oddsTip, often, oneTip, PAYS_TIP, same, shown, spread } from "./words";
 
 const CHARTS = ["Error against ε", "20 equally likely errors", "Chance of a value above 0"] as const;
 const HEIGHT = 186;
@@ -34,8 +34,12 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
     const cost = stat("Would cost");
     const space = stat("Space");
     const odds = stat("Odds can move");
+    odds.element.classList.add("dp-stat-odds");
+    cost.element.classList.add("dp-stat-cost");
     const figures = CHARTS.map((name) => h("figure", { class: "dp-figure" }, h("figcaption", {}, name), h("div", { class: "dp-plot" })));
     const chooser = h("select", { "aria-label": "Which plan chart", onchange: () => draw() }, ...CHARTS.map((name) => h("option", {}, name)));
+    const known = h("ul", {});
+    const how = h("details", { class: "dp-how dp-hint", hidden: true }, h("summary", {}, "How these errors are known"), known);
     const charts = h("div", { class: "dp-charts" }, h("div", { class: "dp-which-chart" }, chooser), ...figures);
     const element = h(
         "section",
@@ -44,7 +48,9 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
         within?.element,
         h("div", { class: "dp-stats" }, one.element, all.element, cost.element, ...(options.brief ? [] : [space.element, odds.element])),
         options.brief ? null : charts,
+        options.brief ? null : how,
     );
+    how.addEventListener("toggle", () => drawHow(desk.point));
     let width = 560;
     const stop = watchWidth(charts, (now) => {
         width = now;
@@ -72,6 +78,22 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
         odds.element.title = sheet === null ? "" : oddsTip(sheet.question.noun);
     }
 
+    /** The rules behind the two errors, what an empty bin errs, and the published bounds beside them. */
+    function drawHow(point: Point | null): void {
+        show(how, point !== null);
+        if (point === null || !how.open) return;
+        const { one, all, edge } = point.errors.get(desk.beta)!;
+        const line = (name: string, value: string, rule: string): HTMLElement => h("li", {}, `${name} ${value}: ${rule}.`);
+        const bounds = (point.more ?? []).filter((item) => item.beta === null || same(item.beta, desk.beta));
+        known.replaceChildren(
+            line("Any one bin", spread(one), one.rule),
+            line("All at once", spread(all), all.rule),
+            ...(edge === null ? [] : [line("An empty bin", spread(edge), edge.rule)]),
+            ...bounds.map((item) => line(item.label, `${item.kind === "bound" ? "≤ " : "±"}${shown(item.value)}`, item.rule)),
+            ...(point.bias === null ? [] : [h("li", {}, `An empty bin is shown ${shown(point.bias)} too high on average.`)]),
+        );
+    }
+
     function drawCharts(point: Point | null): void {
         const single = width < ONE_CHART;
         const drawable = [true, point?.dots != null, point?.chance != null];
@@ -93,12 +115,13 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
     }
 
     function draw(): void {
-        const point = desk.fault === null ? desk.point : desk.point;
+        const { point } = desk;
         within?.draw();
         show(asking, (desk.asking || desk.sheet === null) && desk.kernel.health === "busy");
         setAttribute(element, "data-stale", desk.fault !== null || (!desk.settled && desk.sheet !== null) ? "true" : null);
         drawStats(point);
         if (options.brief) return;
+        drawHow(point);
         if (desk.sheet === null) {
             for (const figure of figures) figure.lastElementChild!.replaceChildren();
             show(chooser.parentElement!, false);
@@ -190,7 +213,7 @@ function curve(desk: Desk, width: number): SVGSVGElement {
     const { point, beta, last } = desk;
     const sheet = desk.sheet!;
     const fans = sheet.fans.epsilon;
-    const paid = last === null ? undefined : fans.find((item) => equal(exactly(item.epsilon), exactly(last.epsilon)));
+    const paid = last === null ? undefined : fans.find((item) => same(item.epsilon, last.epsilon));
     const errors = (point ?? fans[0]!).errors.get(beta)!;
     return curveChart(width, HEIGHT, {
         points: fans.map((item) => curvePoint(item, beta)),

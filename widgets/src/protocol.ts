@@ -87,7 +87,7 @@ const readPoint = shape({
     space: shape({ bits: text, text: text }),
     verb: text,
     errors: table(shape({ one: readBar, all: readBar, edge: maybe(readBar) })),
-    more: maybe(list(shape({ label: text, value: text, kind: oneOf("exact", "bound", "simulated"), rule: text }))),
+    more: maybe(list(shape({ label: text, value: text, kind: oneOf("exact", "bound", "simulated"), rule: text, beta: maybe(text) }))),
     dots: maybe(list(exact)),
     bias: maybe(text),
     chance: maybe(shape({ c: list(exact), p: list(share) })),
@@ -119,7 +119,7 @@ const readSheetShape = shape({
     python: text,
 });
 
-const readRunning = shape({ token: text, number: whole, price: readPrice, done: whole, of: whole, text: text });
+const readRunning = shape({ token: text, number: text, done: whole, of: whole, text: text });
 
 const readTeaching = shape({ seed: text });
 
@@ -132,7 +132,7 @@ const readStateShape = shape({
     kernel: text,
     teaching: maybe(readTeaching),
     unit: shape({ text: text, noun: text, nouns: text }),
-    columns: list(shape({ name: text, kind: oneOf("integer", "real", "category") })),
+    columns: list(shape({ name: text, kind: oneOf("number", "text") })),
     questions: list(shape({ id: text, column: text, bins_text: text, bins: whole })),
     budget: maybe(shape({ epsilon: readPurse, delta: readPurse })),
     entries: list(shape({
@@ -143,7 +143,7 @@ const readStateShape = shape({
         mechanism: text,
         guarantee: text,
         price: readPrice,
-        epsilon: exact,
+        epsilon: text,
         status: oneOf("done", "pending", "elsewhere", "lost", "cancelled", "failed"),
         opened: text,
     })),
@@ -153,7 +153,7 @@ const readStateShape = shape({
 const readResultShape = shape({
     version,
     kind: oneOf("histogram"),
-    number: whole,
+    number: maybe(whole),
     key: text,
     question_id: text,
     title: text,

@@ -116,10 +116,11 @@ function declare(desk: Desk, done: () => void): { element: HTMLElement; open(col
     function open(column: Column): void {
         const fault = h("p", { class: "dp-fault", role: "alert", hidden: true });
         const missing = tick("a bin for missing", false);
-        let fields: HTMLElement[];
-        let read: () => Record<string, unknown> | string;
+        const others: HTMLElement[] = [];
+        let fields: HTMLElement[] = [];
+        let read: () => Record<string, unknown> | string = () => "";
         const texts = (input: HTMLInputElement): string[] => input.value.split(",").map((part) => part.trim()).filter((part) => part !== "");
-        if (column.kind === "integer") {
+        const integers = (): void => {
             const [low, high] = [box("From"), box("To")];
             const [under, over] = [tick("a bin for below", false), tick("a bin for above", true)];
             fields = [low.field, high.field, under.field, over.field, missing.field];
@@ -132,16 +133,21 @@ function declare(desk: Desk, done: () => void): { element: HTMLElement; open(col
                     underflow: under.input.checked, overflow: over.input.checked, missing: missing.input.checked,
                 };
             };
-        } else if (column.kind === "real") {
+        };
+        const intervals = (): void => {
             const edges = box("Edges, separated by commas", "", true);
             const [under, over] = [tick("a bin for below", true), tick("a bin for above", true)];
             fields = [edges.field, under.field, over.field, missing.field];
             read = () => {
                 const given = texts(edges.input);
                 if (given.length < 2 || given.some((text) => parse(text) === null)) return "Edges must be two numbers or more, like 0, 0.5, 1.";
-                return { kind: "intervals", edges: given, underflow: under.input.checked, overflow: over.input.checked, missing: missing.input.checked };
+                return {
+                    kind: "intervals", edges: given,
+                    underflow: under.input.checked, overflow: over.input.checked, missing: missing.input.checked,
+                };
             };
-        } else {
+        };
+        const categories = (): void => {
             const labels = box("Labels, separated by commas", "", true);
             const other = tick("a bin for any other label", true);
             fields = [labels.field, other.field, missing.field];
@@ -150,7 +156,19 @@ function declare(desk: Desk, done: () => void): { element: HTMLElement; open(col
                 if (given.length === 0) return "Name at least one label, from public knowledge of the column.";
                 return { kind: "categories", labels: given, other: other.input.checked, missing: missing.input.checked };
             };
-        }
+        };
+        if (column.kind === "number") {
+            const id = newId();
+            const kind = h("select", { id, onchange: () => choose() }, h("option", {}, "whole numbers"), h("option", {}, "intervals"));
+            const choose = (): void => {
+                if (kind.selectedIndex === 0) integers();
+                else intervals();
+                place.replaceChildren(...fields);
+            };
+            others.push(h("div", { class: "dp-field dp-kind" }, h("label", { for: id }, "Bins of"), kind));
+            integers();
+        } else categories();
+        const place = h("div", { class: "dp-declare-fields" }, ...fields);
         const use = async (): Promise<void> => {
             const declaration = read();
             const wrong = typeof declaration === "string" ? declaration : null;
@@ -160,7 +178,7 @@ function declare(desk: Desk, done: () => void): { element: HTMLElement; open(col
         };
         element.replaceChildren(
             h("p", { class: "dp-hint" }, `Bins for ${column.name}, from public knowledge: looking at the data to choose them would be a release nobody paid for.`),
-            h("div", { class: "dp-declare-fields" }, ...fields,
+            h("div", { class: "dp-declare-fields" }, ...others, place,
                 h("button", { type: "button", class: "dp-button", onclick: () => void use() }, "Use these bins"),
                 h("button", { type: "button", class: "dp-button", onclick: done }, "Keep the old ones")),
             fault,

@@ -57,12 +57,12 @@ export function releasePane(desk: Desk): Component {
         const panel = panelOf(desk);
         const signature = JSON.stringify([{ ...panel, progress: panel.progress?.text }, desk.resting]);
         if (signature !== seen) {
-            const inside = body.contains(document.activeElement);
-            const changed = panel.kind !== kind;
+            const focused = body.contains(document.activeElement) ? document.activeElement : null;
+            const same = panel.kind === kind ? focused?.getAttribute("data-act") : null;
             [seen, kind] = [signature, panel.kind];
             setAttribute(element, "data-panel", panel.kind);
             body.replaceChildren(...drawPanel(panel, desk.resting, act));
-            if (inside) refocus(body, changed);
+            if (focused !== null) refocus(body, same ?? null);
         }
         if (panel.progress !== undefined) drawProgress(body, panel.progress.share);
         show(foot, desk.sheet !== null && ["offer", "over", "already", "teaching", "gone", "fault"].includes(panel.kind));
@@ -71,10 +71,13 @@ export function releasePane(desk: Desk): Component {
     return { element, draw };
 }
 
-/** Keep the focus in the pane when it is drawn anew: on the safe answer, else on what there is to do or to read. */
-function refocus(body: HTMLElement, changed: boolean): void {
-    const target = body.querySelector<HTMLElement>(changed ? "[data-safe], .dp-notice, .dp-pay, .dp-button" : ".dp-pay, [data-safe], .dp-button");
-    target?.focus();
+/** Keep the focus in the pane when it is drawn anew: on the same button, else the safe answer, else what there is to read. */
+function refocus(body: HTMLElement, act: string | null): void {
+    const places = [...(act === null ? [] : [`[data-act="${act}"]`]), "[data-safe]", ".dp-notice", ".dp-pay", ".dp-button"];
+    for (const place of places) {
+        const target = body.querySelector<HTMLElement>(place);
+        if (target !== null) return target.focus();
+    }
 }
 
 function drawPanel(panel: Panel, resting: boolean, act: (what: Act) => void): Node[] {

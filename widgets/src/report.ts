@@ -67,7 +67,7 @@ function numbers(result: Result, first: boolean): HTMLElement {
     const price = `ε ${result.price.epsilon}${costsDelta(result.price) ? `, δ ${result.price.delta}` : ""}`;
     return h("details", { class: "dp-numbers", open: first },
         h("summary", {}, `Numbers: ${result.plain_title}`),
-        h("p", { class: "dp-note" }, `Release ${shown(result.number)}, paid ${price}. ${result.guarantee}. ${result.mechanism}, ${result.mode} mode, ` +
+        h("p", { class: "dp-note" }, `${result.number === null ? "" : `Release ${shown(result.number)}, `}paid ${price}. ${result.guarantee}. ${result.mechanism}, ${result.mode} mode, ` +
             `random bits: ${result.randomness}.`),
         button, numbersTable(result, result.beta));
 }

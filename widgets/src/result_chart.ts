@@ -22,6 +22,8 @@ export interface ResultOptions {
 /** Where a result comes from: a desk, or one fixed release in a report. */
 export interface ResultSource {
     result: Result | null;
+    /** Nothing is known yet, not even that nothing was released. */
+    unknown?: boolean;
     /** What the plan promises, for the empty state. */
     promise?: string | null;
     wantsFocus?: boolean;
@@ -33,6 +35,9 @@ export function resultOf(desk: Desk): ResultSource {
     return {
         get result() {
             return desk.result;
+        },
+        get unknown() {
+            return desk.state === null;
         },
         get promise() {
             const { sheet, point, beta } = desk;
@@ -126,7 +131,7 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
         Object.assign(outline.style, {
             left: `${box.left}px`, top: `${box.top}px`, width: `${box.right - box.left}px`, height: `${box.bottom - box.top}px`,
         });
-        const wide = Math.min(300, width - 16);
+        const wide = Math.min(336, width - 16);
         const middle = (box.left + box.right) / 2;
         const lying = box.right - box.left > width / 2;
         const left = lying ? width - wide - 8 : middle + 14 + wide < width ? middle + 14 : Math.max(4, middle - 14 - wide);
@@ -192,7 +197,7 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
 
     function draw(): void {
         const result = source.result;
-        show(empty, result === null);
+        show(empty, result === null && source.unknown !== true);
         show(filled, result !== null);
         show(title, result !== null);
         show(guarantee, result !== null);
@@ -234,7 +239,7 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
         setText(title, result.title);
         guarantee.replaceChildren(
             `${result.guarantee}. The odds of any answer move by at most ×${result.odds}. `,
-            h("span", { class: "dp-together" }, `${teaching ? "Draw" : "Release"} ${result.number}, `, teaching
+            h("span", { class: "dp-together" }, teaching ? "" : `Release ${result.number}, `, teaching
                 ? h("span", { class: "dp-chip dp-violet" }, `not a release · seed ${result.teaching!.seed}`)
                 : h("span", { class: "dp-chip dp-paid" }, `paid ${priceText(result.price).replace("ε ", "")}`)),
         );
@@ -331,7 +336,7 @@ const columnGlyph = (): SVGSVGElement => s("svg", { class: "dp-glyph", width: 14
 
 function saveMenu(current: () => Result | null): HTMLElement {
     const id = newId();
-    const stem = (result: Result): string => `release-${result.number}`;
+    const stem = (result: Result): string => (result.number === null ? "teaching-draw" : `release-${result.number}`);
     const entry = (name: string, act: (result: Result) => void): HTMLElement => h("button", {
         type: "button", class: "dp-button", onclick: () => {
             const result = current();

@@ -25,7 +25,7 @@ export type Spend =
     /** Pressed, and the kernel asked whether it listens. Nothing is sent yet, so it can be withdrawn for nothing. */
     | { kind: "waiting"; order: Order }
     | { kind: "sent"; order: Order }
-    | { kind: "running"; running: Running }
+    | { kind: "running"; running: Running; price: Price }
     | { kind: "cancelled"; price: Price }
     | { kind: "refused"; error: Refusal }
     | { kind: "failed"; error: Refusal; price: Price };
@@ -183,7 +183,7 @@ export class Desk {
         const restarted = this.state !== null && this.state.kernel !== state.kernel;
         this.state = state;
         if (this.spend.kind !== "running") return;
-        const { number, price } = this.spend.running;
+        const { price, running: { number } } = this.spend;
         const entry = state.entries.find((item) => item.number === number);
         if (restarted || state.running !== null || entry === undefined || entry.status === "pending") return;
         this.#later("settle", SETTLE, () => {
@@ -203,7 +203,7 @@ export class Desk {
         if (heard.kind === "progress") {
             if (this.spend.kind === "running" && this.spend.running.token === heard.running.token) {
                 this.#sayProgress(this.spend.running, heard.running);
-                this.spend = { kind: "running", running: heard.running };
+                this.spend = { ...this.spend, running: heard.running };
             } else if (this.state !== null && this.spend.kind !== "sent") {
                 this.state = { ...this.state, running: heard.running };
             }
@@ -216,7 +216,7 @@ export class Desk {
             if (mine !== null) this.#finish(heard.result);
             else this.result = heard.result;
         } else if (mine !== null) {
-            const price = mine.running.price;
+            const { price } = mine;
             this.#spend(heard.kind === "failed" ? { kind: "failed", price, error: heard.error } : { kind: "cancelled", price });
         }
         this.#tell();
@@ -415,10 +415,8 @@ export class Desk {
                 this.#finish(readResult(result));
             } else if (typeof token === "string") {
                 const of = this.sheet?.question.bins ?? "1";
-                this.spend = {
-                    kind: "running",
-                    running: { token, number: String(number), price: order.price, done: "0", of, text: `Drawing ${shown(of)} bins` },
-                };
+                const running = { token, number: String(number), done: "0", of, text: `Drawing ${shown(of)} bins` };
+                this.spend = { kind: "running", running, price: order.price };
                 this.say(`ε ${order.price.epsilon} is written to the ledger. Drawing ${shown(of)} bins.`, 0);
             }
         });
@@ -435,7 +433,7 @@ export class Desk {
         this.say(
             this.state?.teaching == null
                 ? `Released, number ${result.number}, paid ${result.price.epsilon}${balance}.`
-                : `Drawn, number ${result.number}, teaching only.`,
+                : "Drawn, for teaching only.",
             0,
         );
     }

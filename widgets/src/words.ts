@@ -64,6 +64,16 @@ export const PAYS_TIP =
 
 export const EPSILON_HELP = "Type a number like 0.1 or 1/10.";
 
+/** A ledger's time as the reader's clock shows it, with the day where it is another one. */
+export function clock(opened: string): string {
+    const when = new Date(opened);
+    if (!/T\d\d:/.test(opened) || Number.isNaN(when.getTime())) return opened;
+    const two = (value: number): string => String(value).padStart(2, "0");
+    const time = `${two(when.getHours())}:${two(when.getMinutes())}`;
+    if (when.toDateString() === new Date().toDateString()) return time;
+    return `${when.getFullYear()}-${two(when.getMonth() + 1)}-${two(when.getDate())} ${time}`;
+}
+
 export function outcome(entry: Entry, shownNumber: string | null): string {
     switch (entry.status) {
         case "done":

@@ -32,8 +32,8 @@ export function workbench(desk: Desk): Component {
         const words = { unknown: "", ready: "● kernel ready", busy: "◐ kernel busy", gone: "○ no kernel" }[desk.kernel.health];
         setText(health, words);
         setAttribute(health, "data-health", desk.kernel.health);
-        const alive = { busy: "plan still moves", gone: sheet === null ? "" : `plan sheet of ${sheet.made} still works`, ready: "", unknown: "" }[desk.kernel.health];
-        still.hidden = alive === "";
+        const alive = { busy: "plan still moves", gone: `plan sheet of ${sheet?.made} still works`, ready: "", unknown: "" }[desk.kernel.health];
+        still.hidden = alive === "" || sheet === null;
         setText(still, alive);
         setAttribute(element, "data-teaching", state?.teaching ? "true" : null);
         for (const part of parts) part.draw();

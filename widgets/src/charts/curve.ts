@@ -86,15 +86,20 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
         const point = data.points[Math.round(share * (data.points.length - 1))]!;
         return { x: x(point.epsilon) + (anchor === "start" ? 4 : -4), y: y(point[which]) + dy, anchor };
     });
-    append(chart, labels.place(`all ${data.words.bins} at once`, "dp-tick", along("all", -5, "start", [0.08, 0.02, 0.3, 0.45, 0.55])));
-    append(chart, labels.place("any one bin", "dp-tick", along("one", 14, "end", [0.42, 0.36, 0.5, 0.6, 0.7, 0.8])));
+    for (const text of [`all ${data.words.bins} at once`, `all ${data.words.bins}`]) {
+        if (append(chart, labels.place(text, "dp-tick", along("all", -5, "start", [0.08, 0.02, 0.3, 0.45, 0.55])))) break;
+    }
+    for (const text of ["any one bin", "one bin"]) {
+        if (append(chart, labels.place(text, "dp-tick", along("one", 14, "end", [0.42, 0.36, 0.5, 0.6, 0.7, 0.8])))) break;
+    }
     return chart;
 }
 
 const dot = (x: number, y: number, kind: string): SVGCircleElement => s("circle", { cx: px(x), cy: px(y), r: 4, class: kind });
 
-function append(chart: SVGSVGElement, node: Node | null): void {
+function append(chart: SVGSVGElement, node: Node | null): boolean {
     if (node !== null) chart.append(node);
+    return node !== null;
 }
 
 const isDecade = (value: number): boolean => Math.abs(Math.log10(value) - Math.round(Math.log10(value))) < 1e-9;

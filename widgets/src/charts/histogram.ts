@@ -69,7 +69,22 @@ export interface View {
 
 export function histogram(result: Result, beta: string, marks: readonly Mark[], view: View): Histogram {
     const sideways = result.scale === "categories" && result.values.length <= MOST_SIDEWAYS;
-    return sideways ? lying(result, beta, marks, view) : standing(result, beta, marks, view);
+    const made = sideways ? lying(result, beta, marks, view) : standing(result, beta, marks, view);
+    if (result.teaching !== null) hatchBars(made.element);
+    return made;
+}
+
+let hatches = 0;
+
+/** Bars of a teaching draw are hatched, so that they differ from a release with colour switched off, too. */
+function hatchBars(chart: SVGSVGElement): void {
+    hatches += 1;
+    const id = `dp-teaching-${hatches}`;
+    chart.prepend(s("defs", {}, s(
+        "pattern", { id, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+        s("rect", { width: 6, height: 6, class: "dp-hatch-ground" }), line(0, 0, 0, 6, "dp-hatch-line"),
+    )));
+    for (const bar of chart.querySelectorAll(".dp-bar")) bar.setAttribute("fill", `url(#${id})`);
 }
 
 // --- upright -----------------------------------------------------------------------------------------------------------
@@ -206,7 +221,7 @@ function drawPanel(
         if (mark.value > high) paths.over += `M${px(x - 4)} ${px(box.top)}L${px(x)} ${px(box.top - 7)}L${px(x + 4)} ${px(box.top)}Z`;
         else if (mark.value < low) paths.over += `M${px(x - 4)} ${px(box.bottom)}L${px(x)} ${px(box.bottom + 7)}L${px(x + 4)} ${px(box.bottom)}Z`;
         else if (!want.bars) {
-            dots.push(s("circle", { cx: px(x), cy: px(y(mark.value)), r: px(Math.max(1.2, Math.min(4, step * 0.32))), class: "dp-value" }));
+            dots.push(s("circle", { cx: px(x), cy: px(y(mark.value)), r: px(Math.max(1.2, Math.min(4, step * 0.42))), class: "dp-value" }));
         }
     });
     const thick = Math.max(1.4, Math.min(3.4, step * 0.45));
@@ -271,7 +286,7 @@ function binAxis(result: Result, from: number, to: number, at: (bin: number) => 
     const names = result.short_labels.map((name) => (name.length > 14 ? `${name.slice(0, 13)}…` : name));
     const step = to > from ? at(from + 1) - at(from) : box.right - box.left;
     const widest = Math.max(...names.slice(from, to + 1).map(textWidth));
-    const every = stride((widest + 10) / step);
+    const every = stride((widest + 20) / step);
     const group = s("g", {}, line(box.left, box.bottom, box.right, box.bottom, "dp-axis"));
     const taken: [number, number][] = [];
     const first = result.scale === "integers" ? Number(names[from]) : NaN;
@@ -281,7 +296,7 @@ function binAxis(result: Result, from: number, to: number, at: (bin: number) => 
     for (const bin of [...special, ...regular]) {
         const [x, words] = [at(bin), shown(names[bin]!)];
         const half = textWidth(words) / 2;
-        const middle = Math.min(x, box.right + 10 - half);
+        const middle = Math.min(bin === to && special.includes(bin) ? x + 8 : x, box.right + 10 - half);
         if (bin > to || taken.some(([left, right]) => middle - half < right + 4 && middle + half > left - 4)) continue;
         taken.push([middle - half, middle + half]);
         group.append(line(x, box.bottom, x, box.bottom + 5, "dp-axis"), label(middle, box.bottom + 17, words, "middle", "dp-tick"));

@@ -72,12 +72,12 @@ export function meterChart(width: number, { purse, entries, plan }: MeterData): 
 /** Gaps between the paid entries and their numbers, where the entries account for all that is spent. */
 function numbers(purse: Purse, entries: readonly Entry[], x: (value: number) => number, top: number, height: number): Node[] {
     const paid = entries.filter((entry) => !isPending(entry));
-    const sum = paid.reduce((before, entry) => add(before, exactly(entry.epsilon)), ZERO);
+    const sum = paid.reduce((before, entry) => add(before, exactly(entry.price.epsilon)), ZERO);
     if (!equal(sum, exactly(purse.spent))) return [];
     const nodes: Node[] = [];
     let from = ZERO;
     paid.forEach((entry, i) => {
-        const to = add(from, exactly(entry.epsilon));
+        const to = add(from, exactly(entry.price.epsilon));
         const [a, b] = [x(approximate(from)), x(approximate(to))];
         if (i < paid.length - 1 && b - a > 3) nodes.push(line(b, top, b, top + height, "dp-meter-gap"));
         if (b - a > textWidth(entry.number) + 8) nodes.push(label((a + b) / 2, top + 14, entry.number, "middle", "dp-on-ink"));

@@ -1,0 +1,132 @@
+import { expect, test } from "vitest";
+import longJson from "../fixtures/long.json";
+import healthJson from "../fixtures/health.json";
+import { histogram, marksOf } from "../src/charts/histogram";
+import { clampOf, ends, interval } from "../src/charts/intervals";
+import { addsUp, meterChart } from "../src/charts/meter";
+import { Labels, niceCeiling, tickText } from "../src/charts/frame";
+import { oneTwoFive } from "../src/charts/curve";
+import { exactly } from "../src/exact";
+import { readResult, readState } from "../src/protocol";
+import { findingOf, readOf } from "../src/result_chart";
+import { often, shown } from "../src/words";
+import { result, state } from "./host";
+
+const at = { width: 800, from: 0, to: 41, title: "t" };
+
+/** Caps and stems of a path made of M x y V y, each cap M x y H x. */
+const caps = (path: string): number => (path.match(/H/g) ?? []).length;
+
+test("an interval is cut at the clamp, exactly, and only where it passes it", () => {
+    const clamp = clampOf(readResult(result()));
+    expect(ends(interval(exactly("39"), exactly("67"), clamp))).toEqual({ low: "0", high: "106" });
+    expect(interval(exactly("39"), exactly("67"), clamp)).toMatchObject({ lowCut: true, highCut: false });
+    expect(interval(exactly("67"), exactly("67"), clamp).lowCut).toBe(false);
+    expect(interval(exactly("5"), exactly("2"), { low: null, high: exactly("6.5") })).toMatchObject({ highCut: true, high: exactly("6.5") });
+});
+
+test("no cap is drawn at a cut", () => {
+    const two = { ...result(), labels: ["a", "b"], short_labels: ["0", "1"], values: ["10", "1000"] };
+    const drawn = (values: string[]): number => {
+        const read = readResult({ ...two, values, bars: { ...two.bars, "0.05": { one: { value: "50", kind: "exact", rule: "" }, all: { value: "100", kind: "exact", rule: "" } } } });
+        const chart = histogram(read, "0.05", marksOf(read, "0.05"), { ...at, to: 1 });
+        return caps(chart.element.querySelector(".dp-all")!.getAttribute("d")!);
+    };
+    expect(drawn(["500", "1000"])).toBe(4);
+    expect(drawn(["10", "1000"])).toBe(3);
+});
+
+test("bars too short for the full axis get a second panel, cut where they can be read", () => {
+    const read = readResult(result());
+    const chart = histogram(read, "0.05", marksOf(read, "0.05"), at);
+    expect(chart.element.querySelectorAll(".dp-cut")).toHaveLength(1);
+    expect(chart.element.querySelectorAll(".dp-value").length).toBe(read.values.filter((value) => Number(value) <= 150).length);
+    const above = (chart.element.querySelector(".dp-over")!.getAttribute("d")!.match(/M/g) ?? []).length;
+    expect(above).toBe(read.values.filter((value) => Number(value) > 150).length);
+});
+
+test("bars that can be read on the full axis need no second panel", () => {
+    const read = readResult({ ...result(), values: result().values.map((_, i) => String(i * 10)) });
+    const chart = histogram(read, "0.05", marksOf(read, "0.05"), at);
+    expect([chart.element.querySelector(".dp-cut"), chart.tooShort]).toEqual([null, false]);
+});
+
+test("2,000 bins are one mark per pixel column, and single bins when zoomed", () => {
+    const read = readResult(longJson);
+    const marks = marksOf(read, "0.05");
+    const wide = histogram(read, "0.05", marks, { ...at, to: 1999 });
+    expect(wide.columns).toBe(true);
+    expect(wide.element.querySelectorAll("*").length).toBeLessThan(80);
+    const strokes = (wide.element.querySelector(".dp-column-value")!.getAttribute("d")!.match(/M/g) ?? []).length;
+    expect(strokes).toBeGreaterThan(600);
+    expect(strokes).toBeLessThanOrEqual(800);
+    expect(histogram(read, "0.05", marks, { ...at, from: 700, to: 760 }).columns).toBe(false);
+});
+
+test("the bin under the pointer is the one whose probe is drawn there", () => {
+    const read = readResult(result());
+    const chart = histogram(read, "0.05", marksOf(read, "0.05"), at);
+    for (const bin of [0, 17, 41]) {
+        const probe = chart.probe(bin);
+        expect(chart.binAt((probe.left + probe.right) / 2, (probe.top + probe.bottom) / 2)).toBe(bin);
+    }
+    expect(chart.binAt(2, 100)).toBeNull();
+});
+
+test("a few categories lie on their side, each with its value in words", () => {
+    const read = readResult(healthJson);
+    const chart = histogram(read, "0.05", marksOf(read, "0.05"), { ...at, to: 3 });
+    expect(chart.element.textContent).toContain("11,018 ±6");
+    expect(chart.tooShort).toBe(true);
+});
+
+test("the meter adds up exactly or is not drawn", () => {
+    expect(addsUp({ total: "2", spent: "0.85", pending: "0.05", left: "1.1" })).toBe(true);
+    expect(addsUp({ total: "1", spent: "2/3", pending: "0", left: "1/3" })).toBe(true);
+    expect(addsUp({ total: "2", spent: "0.85", pending: "0.05", left: "1.1000000000000000001" })).toBe(false);
+});
+
+test("the meter's segments are as wide as their prices, numbered, pending hatched, the plan dashed", () => {
+    const { budget, entries } = readState(state());
+    const chart = meterChart(801, { purse: budget!.epsilon, entries, plan: "0.2" });
+    const width = (kind: string): number => Number(chart.querySelector(`.${kind}`)!.getAttribute("width"));
+    expect(width("dp-meter-spent")).toBeCloseTo(0.85 * 400, 0);
+    expect(width("dp-meter-pending")).toBeCloseTo(0.05 * 400, 0);
+    expect(width("dp-meter-plan")).toBeCloseTo(0.2 * 400, -1);
+    expect(chart.querySelector(".dp-meter-pending")!.getAttribute("fill")).toMatch(/^url/);
+    expect([...chart.querySelectorAll(".dp-on-ink")].map((node) => node.textContent)).toEqual(["1", "2", "3"]);
+    expect(chart.textContent).toContain("0.9 would be left");
+});
+
+test("a plan that does not fit is not said to leave anything", () => {
+    const { budget, entries } = readState(state());
+    const chart = meterChart(801, { purse: budget!.epsilon, entries, plan: "1.5" });
+    expect(chart.textContent).not.toContain("would be left");
+    expect(chart.querySelector(".dp-over-budget")).not.toBeNull();
+});
+
+test("the read-out gives the value and both intervals, cut at the domain's edge", () => {
+    const read = readResult(result());
+    expect(readOf(read, "0.05", 38)).toEqual({ value: "38 visits: 39 released", bars: "this bin alone: 9 to 69 · among all 42: 0 to 106" });
+});
+
+test("the finding counts the bins that stand apart when all are looked at", () => {
+    const read = readResult(result());
+    const apart = read.values.filter((value) => Number(value) > 67).length;
+    expect(findingOf(read, "0.05")).toBe(`Most person-years at 0: 6,293 released. Looking at all bins at once, ${apart} of 42 bins are told apart from 0.`);
+});
+
+test("labels never overlap", () => {
+    const labels = new Labels({ left: 0, right: 200, top: 0, bottom: 100 });
+    expect(labels.place("one", "", [{ x: 10, y: 50, anchor: "start" }])).not.toBeNull();
+    expect(labels.place("two", "", [{ x: 15, y: 52, anchor: "start" }])).toBeNull();
+    expect(labels.place("two", "", [{ x: 15, y: 52, anchor: "start" }, { x: 15, y: 80, anchor: "start" }])).not.toBeNull();
+});
+
+test("numbers read as people write them", () => {
+    expect([shown("-1234567"), shown("1234.5"), shown("1/3")]).toEqual(["−1,234,567", "1,234.5", "1/3"]);
+    expect([often("0.05"), often("0.001"), often("0.125")]).toEqual(["95 in 100", "999 in 1,000", "875 in 1,000"]);
+    expect([tickText(-0.30000000000000004), tickText(12000)]).toEqual(["−0.3", "12,000"]);
+    expect([niceCeiling(147), niceCeiling(150), niceCeiling(0.07)]).toEqual([150, 150, 0.08]);
+    expect(oneTwoFive(0.01, 0.2)).toEqual([0.01, 0.02, 0.05, 0.1, 0.2]);
+});

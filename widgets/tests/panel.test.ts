@@ -1,0 +1,104 @@
+import { expect, test } from "vitest";
+import { panelOf, type Panel } from "../src/panel";
+import { Desk } from "../src/store";
+import { sheet, state } from "./host";
+
+/** A desk with a kernel that is there and says nothing. */
+function desk(change: (it: { sheet: ReturnType<typeof sheet>; state: ReturnType<typeof state> }) => void = () => undefined): Desk {
+    const it = { sheet: sheet(), state: state() };
+    change(it);
+    const made = new Desk();
+    made.take("sheet", it.sheet);
+    made.take("state", it.state);
+    made.attach({ send: () => undefined, status: () => "idle" });
+    return made;
+}
+
+const labels = (panel: Panel): unknown[] => panel.buttons.map((button) => button.label);
+
+test("an offer names the guarantee, the price and both balances", () => {
+    const panel = panelOf(desk());
+    expect(panel.text).toEqual([
+        "Adds noise to 42 counts and shows them. Guarantee: ",
+        ["0.2-differential privacy for adding or removing one person-year."],
+    ]);
+    expect(labels(panel)).toEqual([["Release", "pay ε 0.2"]]);
+    expect(panel.note).toBe("1.1 left now, 0.9 after. Cannot be undone.");
+    expect(panel.stored?.number).toBe("3");
+});
+
+test("a price with delta says so on the button", () => {
+    const panel = panelOf(desk(({ sheet: it }) => (it.now.price.delta = "0.000001")));
+    expect(labels(panel)).toEqual([["Release", "pay ε 0.2, δ 0.000001"]]);
+});
+
+test("over the budget: value, rule, next step, and the button is off", () => {
+    const it = desk();
+    it.type("1.5");
+    const panel = panelOf(it);
+    expect([panel.notice?.strong, panel.notice?.rest]).toEqual([
+        "This release costs ε = 1.5 but 1.1 is left; ask for at most 1.1.", "Nothing was charged.",
+    ]);
+    expect(labels(panel)).toEqual(["Set ε to 1.1", "Costs 1.5 · 1.1 left"]);
+    expect(panel.buttons[1]?.act).toBeNull();
+});
+
+test("where less is paid than asked, the most that fits is a tick of the slider", () => {
+    const it = desk(({ sheet: cheap }) => {
+        for (const point of [cheap.now, ...cheap.fans.epsilon]) point.price.epsilon = String(Math.round(Number(point.epsilon) * 890_000) / 1_000_000);
+    });
+    it.type("1.5");
+    const fits = it.sheet!.fans.epsilon.filter((point) => Number(point.price.epsilon) <= 1.1).at(-1)!;
+    expect(labels(panelOf(it))[0]).toBe(`Set ε to ${fits.epsilon}`);
+});
+
+test("too little delta is refused as delta", () => {
+    const panel = panelOf(desk(({ sheet: it }) => (it.now.price.delta = "0.00001")));
+    expect(panel.notice?.strong).toBe("This release costs δ = 0.00001 but 0.000001 is left; ask for at most 0.000001.");
+});
+
+test("the same question at the same settings is free, and a second answer is not", () => {
+    const it = desk();
+    it.type("0.1");
+    const panel = panelOf(it);
+    expect(panel.text).toEqual([["Already released as number 3"], ", same question, same settings."]);
+    expect(labels(panel)).toEqual(["Show release 3 · free", "A second, independent answer costs ε 0.1 more; both can be combined."]);
+});
+
+test.each([["cancelled", "was cancelled"], ["failed", "failed"], ["lost", "never reported back"]])(
+    "a %s twin is named before its question is paid for again", (status, words) => {
+        const it = desk(({ state: session }) => (session.entries[2]!.status = status));
+        it.type("0.1");
+        const panel = panelOf(it);
+        expect([panel.kind, panel.notice?.strong]).toEqual(["offer", `Number 3 asked exactly this and ${words}; its ε 0.1 stays spent.`]);
+    },
+);
+
+test("a twin that another kernel is drawing is waited for", () => {
+    const it = desk(({ state: session }) => (session.entries[2]!.status = "elsewhere"));
+    it.type("0.1");
+    expect(panelOf(it).note).toBe(
+        "Number 3, the same question and settings, is being drawn by another kernel. Its answer will be free to look at here.",
+    );
+    expect(it.press()).toBeUndefined();
+    expect(it.spend.kind).toBe("idle");
+});
+
+test("a spent budget says what is left to do", () => {
+    const panel = panelOf(desk(({ state: it }) => Object.assign(it.budget.epsilon, { spent: "1.95", left: "0" })));
+    expect(panel.text).toEqual([["The budget is spent."], " All 2 of ε 2 are in the ledger."]);
+    expect(panel.buttons).toEqual([]);
+});
+
+test("an input that makes no sense turns the release off and says where to look", () => {
+    const it = desk();
+    it.type("-1");
+    const panel = panelOf(it);
+    expect([panel.buttons[0]?.act, panel.note]).toEqual([null, "Put ε right first: ε must be positive, got −1. Type a number like 0.1 or 1/10."]);
+});
+
+test("teaching draws, and never releases", () => {
+    const panel = panelOf(desk(({ state: it }) => Object.assign(it, { teaching: { seed: "7" }, budget: null, entries: [] })));
+    expect(labels(panel)).toEqual(["Draw · not a release"]);
+    expect(JSON.stringify(panel)).not.toMatch(/Release|pay /);
+});

@@ -1,0 +1,330 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { enter, Host, press, render, result, settle, sheet, state, type Shown } from "./host";
+
+let shown: Shown;
+const EVIL = "</script><img src=x onerror=alert(1)>";
+
+function open(component = "workbench", traits: Record<string, unknown> = {}): Shown {
+    shown?.close();
+    shown = render(new Host(component, traits));
+    return shown;
+}
+
+const slider = (): HTMLInputElement => shown.el.querySelector<HTMLInputElement>(".dp-track input")!;
+const box = (): HTMLInputElement => shown.el.querySelector<HTMLInputElement>(".dp-epsilon-box")!;
+const one = (): HTMLInputElement => shown.el.querySelector<HTMLInputElement>(".dp-stat-one input")!;
+const pay = (): HTMLButtonElement => shown.el.querySelector<HTMLButtonElement>(".dp-release .dp-pay")!;
+const rested = (): unknown => vi.advanceTimersByTimeAsync(450);
+
+beforeEach(() => {
+    vi.useFakeTimers();
+    open();
+});
+
+afterEach(() => {
+    shown.close();
+    vi.useRealTimers();
+});
+
+test("everything is there: question, knobs, plan, release, budget, result", () => {
+    for (const name of ["Workbench", "Plan", "Release", "Budget", "Visits per person-year, released with ε = 0.1"]) {
+        expect([...shown.el.querySelectorAll("h2, h3")].map((node) => node.textContent)).toContain(name);
+    }
+    expect(shown.text()).toContain("free · sees no data");
+    expect(shown.text()).toContain("paid · once · for good");
+});
+
+test("the slider redraws price, errors, balance and meter in the same turn, without the kernel", () => {
+    const before = shown.host.asked.length;
+    slider().value = String(Number(slider().value) + 1);
+    slider().dispatchEvent(new Event("input"));
+    expect(box().value).toBe("0.25");
+    expect(pay().textContent).toBe("Releasepay ε 0.25");
+    expect(one().value).toBe(sheet().fans.epsilon.find((point) => point.epsilon === "0.25")!.errors["0.05"].one.value);
+    expect(shown.text()).toContain("leaves 0.85 of 2");
+    expect(shown.text()).toContain("0.85 would be left");
+    expect(shown.host.asked.length).toBe(before);
+});
+
+test("a slider in one widget moves the others on its desk", () => {
+    const desk = String(shown.host.traits["desk"]);
+    const other = render(new Host("release-pane", { desk }));
+    slider().value = "3";
+    slider().dispatchEvent(new Event("input"));
+    expect(other.text()).toContain(`pay ε ${box().value}`);
+    other.close();
+});
+
+test("keys: arrows step, Page goes to the next labelled tick, Home and End to the ends", () => {
+    press(slider(), "ArrowRight");
+    expect(box().value).toBe("0.25");
+    press(slider(), "PageUp");
+    expect(box().value).toBe("0.5");
+    press(slider(), "PageDown");
+    expect(box().value).toBe("0.2");
+    press(slider(), "Home");
+    expect(box().value).toBe("0.01");
+    press(slider(), "ArrowLeft");
+    expect(box().value).toBe("0.01");
+    press(slider(), "End");
+    expect(box().value).toBe("2");
+});
+
+test("no key pressed inside reaches the notebook", () => {
+    const heard = vi.fn();
+    document.body.addEventListener("keydown", heard);
+    for (const target of [slider(), box(), pay(), shown.el.querySelector(".dp-walker")!]) press(target, "ArrowDown");
+    document.body.removeEventListener("keydown", heard);
+    expect(heard).not.toHaveBeenCalled();
+});
+
+test("the box commits on Enter and on leaving, and Enter in it never releases", async () => {
+    box().value = "0.5";
+    const event = press(box(), "Enter");
+    expect([event.defaultPrevented, pay().textContent]).toEqual([true, "Releasepay ε 0.5"]);
+    await rested();
+    press(box(), "Enter");
+    await settle();
+    expect(shown.host.of("release")).toHaveLength(0);
+    enter(box(), "-1/2");
+    expect(box().getAttribute("aria-invalid")).toBe("true");
+    expect(shown.text()).toContain("ε must be positive, got −1/2. Type a number like 0.1 or 1/10.");
+    expect(shown.text()).toContain("The plan below is still for ε 0.5, the last value that made sense.");
+    expect(pay().getAttribute("aria-disabled")).toBe("true");
+    press(box(), "Escape");
+    expect([box().value, box().getAttribute("aria-invalid")]).toEqual(["0.5", null]);
+});
+
+test("an error that is typed moves epsilon; Escape brings the planned one back", () => {
+    one().value = "99";
+    press(one(), "Escape");
+    expect(one().value).toBe("15");
+    enter(one(), "30");
+    expect(Number(box().value)).toBeLessThan(0.2);
+    expect(Number(one().value)).toBeLessThanOrEqual(30);
+});
+
+test("the button rests 400 ms after its price changed", async () => {
+    await rested();
+    press(slider(), "ArrowLeft");
+    expect(pay().getAttribute("aria-disabled")).toBe("true");
+    pay().click();
+    await settle();
+    expect(shown.host.of("release")).toHaveLength(0);
+    await rested();
+    expect(pay().getAttribute("aria-disabled")).toBeNull();
+    pay().click();
+    await settle();
+    expect(shown.host.of("release")).toHaveLength(1);
+});
+
+test("a held key does not pay", () => {
+    expect(press(pay(), "Enter", { repeat: true }).defaultPrevented).toBe(true);
+    expect(press(pay(), " ", { repeat: true }).defaultPrevented).toBe(true);
+    expect(press(pay(), "Enter").defaultPrevented).toBe(false);
+});
+
+test("a large spend asks on the same spot, focus on the safe answer, Escape goes back", async () => {
+    enter(box(), "0.5");
+    await rested();
+    pay().focus();
+    pay().click();
+    expect(pay().textContent).toBe("Yes, pay ε 0.5");
+    expect(document.activeElement?.textContent).toBe("Keep planning");
+    press(document.activeElement!, "Escape");
+    expect(pay().textContent).toBe("Releasepay ε 0.5");
+    expect(shown.host.of("release")).toHaveLength(0);
+});
+
+test("after a release made here the focus is on the result's title, and the sentence is spoken", async () => {
+    shown.host.answers["release"] = () => ({ token: "t", number: "5" });
+    await rested();
+    pay().focus();
+    pay().click();
+    await settle();
+    expect(shown.text()).toContain("ε 0.2 is written to the ledger.");
+    expect(document.activeElement?.textContent).toBe("Cancel · 0.2 stays spent");
+    const fresh = { ...result(), number: "5", title: "Visits, released with ε = 0.2", price: { epsilon: "0.2", delta: "0" } };
+    shown.host.tell({ v: 1, event: "released", body: { token: "t", result: fresh, state: state() } });
+    expect(document.activeElement?.textContent).toBe("Visits, released with ε = 0.2");
+    await vi.advanceTimersByTimeAsync(10);
+    expect(shown.el.querySelector("[aria-live]")?.textContent).toBe("Released, number 5, paid 0.2, 1.1 left.");
+});
+
+test("progress leaves the cancel button under the pointer in place", async () => {
+    shown.host.answers["release"] = () => ({ token: "t", number: "5" });
+    await rested();
+    pay().click();
+    await settle();
+    const cancel = shown.button("Cancel · 0.2 stays spent");
+    shown.host.tell({ v: 1, event: "progress", body: { token: "t", number: "5", done: "10", of: "42", text: "Drawing 42 bins" } });
+    expect(shown.el.querySelector("[role=progressbar]")?.getAttribute("aria-valuenow")).toBe("23");
+    expect(shown.button("Cancel · 0.2 stays spent")).toBe(cancel);
+    expect([slider().disabled, box().disabled]).toEqual([true, true]);
+});
+
+test("the live sentence matches the screen, 500 ms after the last move", async () => {
+    press(slider(), "ArrowRight");
+    press(slider(), "ArrowLeft");
+    await vi.advanceTimersByTimeAsync(499);
+    expect(shown.el.querySelector("[aria-live]")?.textContent).toBe("");
+    await vi.advanceTimersByTimeAsync(2);
+    expect(shown.el.querySelector("[aria-live]")?.textContent).toBe(
+        "ε 0.2: any one bin within 15, all 42 within 34; would cost 0.2, leaves 0.9.",
+    );
+});
+
+test("the chart is one stop: arrows walk bins, Shift walks ten, and the read-out follows", () => {
+    const walker = shown.el.querySelector<HTMLInputElement>(".dp-walker")!;
+    walker.focus();
+    press(walker, "End");
+    press(walker, "ArrowLeft", { shiftKey: true });
+    press(walker, "ArrowRight");
+    expect(walker.getAttribute("aria-valuetext")).toMatch(/^32 visits: 4 released; this bin alone: 0 to 34 · among all 42: 0 to 71$/);
+    expect(shown.el.querySelector<HTMLElement>(".dp-tip")!.hidden).toBe(false);
+    press(walker, "Home");
+    expect(shown.el.querySelector(".dp-tip")!.textContent).toContain("0 visits: 6,293 released");
+});
+
+test("the table holds every released number and is a real table", () => {
+    shown.button("Table").click();
+    const rows = shown.el.querySelectorAll(".dp-result tbody tr");
+    expect(rows).toHaveLength(42);
+    expect([...rows[38]!.children].map((cell) => cell.textContent)).toEqual(["38", "39", "9 to 69", "0 to 106"]);
+    expect(shown.button("Table").getAttribute("aria-expanded")).toBe("true");
+});
+
+test("hostile labels are text, everywhere they can stand", () => {
+    const evil = { ...state(), title: EVIL, ledger: EVIL };
+    evil.columns[0]!.name = EVIL;
+    evil.questions[0]!.bins_text = EVIL;
+    evil.entries[0]!.question = EVIL;
+    evil.unit.text = EVIL;
+    const plan = sheet();
+    plan.question.sentence = plan.mechanism.about = plan.now.verb = plan.question.noun = EVIL;
+    const release = { ...result(), title: EVIL, axis: EVIL, guarantee: EVIL };
+    release.labels[3] = release.short_labels[3] = EVIL;
+    open("workbench", { state: evil, sheet: plan, result: release });
+    shown.button("Table").click();
+    expect(shown.text()).toContain(EVIL);
+    expect(shown.el.querySelectorAll("img, script, [onerror]")).toHaveLength(0);
+});
+
+test("every control has a name", () => {
+    for (const control of shown.el.querySelectorAll<HTMLInputElement>("input, select, button, textarea")) {
+        const named = control.getAttribute("aria-label") ?? control.textContent ?? "";
+        const labelled = control.labels?.[0]?.textContent ?? "";
+        expect((named + labelled).trim(), control.outerHTML.slice(0, 120)).not.toBe("");
+    }
+});
+
+test("a saved page: the plan moves, the release needs a kernel, nothing is asked", () => {
+    shown.close();
+    const host = new Host("workbench");
+    host.widget_manager.kernel = null;
+    shown = render(host);
+    press(slider(), "ArrowRight");
+    expect(box().value).toBe("0.25");
+    expect(shown.text()).toContain("plan sheet of 14:02 still works");
+    expect(pay().textContent).toBe("Release needs a kernel");
+    pay().click();
+    expect(host.asked).toEqual([]);
+});
+
+test("a restarted kernel is noticed, and the release is off", async () => {
+    shown.host.widget_manager.kernel = { status: "restarting" };
+    shown.host.disconnect();
+    await settle();
+    expect(pay().textContent).toBe("Release needs a kernel");
+});
+
+test("the kernel writes the state and the meter follows", () => {
+    const after = state();
+    Object.assign(after.budget.epsilon, { spent: "1.85", pending: "0.05", left: "0.1" });
+    shown.host.write("state", after);
+    expect(shown.text()).toContain("left 0.1 of 2");
+    expect(shown.text()).toContain("This release costs ε = 0.2 but 0.1 is left; ask for at most 0.1.");
+});
+
+test("figures that do not add up are said to, and not drawn", () => {
+    const forged = state();
+    forged.budget.epsilon.left = "9";
+    shown.host.write("state", forged);
+    expect(shown.text()).toContain("do not add up");
+    expect(shown.el.querySelector(".dp-meter svg")).toBeNull();
+});
+
+test("forged and unknown messages change nothing on the screen", () => {
+    const before = shown.el.innerHTML;
+    for (const content of [null, 3, "x", {}, { v: 1, event: "released", body: {} }, { v: 1, re: "99", ok: true, body: {} }, { v: 9, event: "progress" }]) {
+        shown.host.tell(content);
+    }
+    expect(shown.el.innerHTML).toBe(before);
+});
+
+test("declaring bins asks for exactly what was declared, and only when it makes sense", async () => {
+    const [, bins] = [...shown.el.querySelectorAll<HTMLSelectElement>(".dp-question select")];
+    bins!.value = bins!.options[bins!.options.length - 1]!.value;
+    bins!.dispatchEvent(new Event("change"));
+    const [from, to] = [...shown.el.querySelectorAll<HTMLInputElement>(".dp-declare input[type=text]")];
+    from!.value = "9";
+    to!.value = "0";
+    shown.button("Use these bins").click();
+    expect(shown.text()).toContain("From must be at most To, got 9 and 0.");
+    expect(shown.host.of("plan")).toHaveLength(0);
+    to!.value = "20";
+    shown.button("Use these bins").click();
+    await settle();
+    expect(shown.host.of("plan")[0]!.args["question"]).toEqual({
+        column: "visits", kind: "integers", low: "9", high: "20", underflow: false, overflow: true, missing: false,
+    });
+});
+
+test("a refused declaration says why and keeps the old question", async () => {
+    shown.host.answers["plan"] = () => ({ error: { kind: "DomainError", message: "labels must differ, got good twice" } });
+    const [column] = [...shown.el.querySelectorAll<HTMLSelectElement>(".dp-question select")];
+    column!.value = "self_rated_health";
+    column!.dispatchEvent(new Event("change"));
+    await settle();
+    expect(shown.host.of("plan")[0]!.args["question"]).toEqual({ id: "77aa" });
+    expect(shown.text()).toContain("labels must differ, got good twice");
+    expect(shown.text()).toContain("How many person-years had 0, 1, …, 40, or over 40 visits?");
+});
+
+test("teaching has a violet frame, no ledger, no price, and draws", () => {
+    open("workbench", { state: { ...state(), teaching: { seed: "7" }, budget: null, entries: [], ledger: "" }, result: { ...result(), number: null, teaching: { seed: "7" }, title: "drawn" } });
+    expect(shown.el.querySelector(".dp-release")?.getAttribute("data-teaching")).toBe("true");
+    expect(shown.text()).toContain("Not private · teaching, seed 7");
+    expect(shown.button("Draw again · not a release")).toBeTruthy();
+    expect(shown.el.querySelector<HTMLElement>(".dp-budget")!.hidden).toBe(true);
+    expect(shown.el.querySelector(".dp-bar")?.getAttribute("fill")).toMatch(/^url\(#dp-teaching/);
+});
+
+test("before anything arrives there are frames and labels, and dashes for numbers", async () => {
+    shown.close();
+    const host = new Host("workbench", { sheet: "", state: "", result: "" });
+    delete host.answers["status"];
+    host.widget_manager.kernel = { status: "busy" };
+    shown = render(host);
+    expect([one().value, shown.el.querySelector(".dp-readout")?.textContent]).toEqual(["—", "±✎"]);
+    expect(shown.el.querySelector<HTMLElement>(".dp-empty")!.hidden).toBe(true);
+    await vi.advanceTimersByTimeAsync(1300);
+    const asking = [...shown.el.querySelectorAll<HTMLElement>(".dp-quiet")].find((node) => node.textContent === "asking the kernel…");
+    expect(asking?.hidden).toBe(false);
+});
+
+test("a desk without a release shows what the plan promises", () => {
+    open("result-chart", { result: "" });
+    expect(shown.text()).toContain("Nothing released yet.Planned: any one bin within ±15, all 42 within ±34.");
+});
+
+test("a sheet of a later version is named, not drawn", () => {
+    open("plan-pane", { sheet: { version: 2 } });
+    expect(shown.text()).toContain("This page reads version 1 and was sent version 2.");
+    expect(shown.el.querySelector<HTMLElement>(".dp-body")!.hidden).toBe(true);
+});
+
+test("a component nobody knows is said to be unknown", () => {
+    open("constructor");
+    expect(shown.text()).toBe("dpviz: this page does not know the component it was asked to draw.");
+});
