@@ -239,6 +239,33 @@ def test_only_the_kernel_that_charged_may_close(path: Path, ledger: Ledger) -> N
     assert ledger.finish(1, b"mine").status == "done"
 
 
+def test_two_ledgers_of_one_process_are_two_kernels(path: Path, ledger: Ledger) -> None:
+    ledger.charge(key("a"), BODY, admit)
+    with pytest.raises(SessionBusy, match="another kernel"):
+        opened(path).charge(key("a"), BODY, admit, retry=True)
+    with pytest.raises(LedgerError, match="drawn by another kernel"):
+        opened(path).finish(1, b"x")
+
+
+def test_a_charge_that_was_interrupted_after_it_was_written_is_lost_and_not_busy(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = ledger._store.write
+
+    def interrupted(work: object) -> None:
+        write(work)  # type: ignore[arg-type]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ledger._store, "write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ledger.charge(key("a"), BODY, admit)
+    monkeypatch.undo()
+    with pytest.raises(ReleaseLost, match="entry 1"):
+        ledger.charge(key("a"), BODY, admit)
+    assert ledger.charge(key("a"), BODY, admit, retry=True).number == 2
+    assert ledger.account["spent"] == "2"
+
+
 def test_one_key_asked_by_many_threads_is_charged_once(ledger: Ledger) -> None:
     said: list[str] = []
 

@@ -94,7 +94,7 @@ def test_a_full_disk_at_the_end_keeps_the_charge_and_says_so(tmp_path: Path) -> 
         with pytest.raises(LedgerFull) as refused:
             ledger.finish(1, large)
         in_our_words(refused.value)
-        assert "the charge stays" in str(refused.value)
+        assert "entry 1 could not be stored, and its charge stays: there is no room" in str(refused.value)
         assert ledger.account["spent"] == "1"
         assert ledger.entry(1).status == "lost"
         with pytest.raises(ReleaseLost):

@@ -15,10 +15,10 @@ from sqlalchemy import Connection, RowMapping, Select, bindparam, select
 
 from dpviz.errors import (
     CharterMismatch,
+    DpvizError,
     LedgerCorrupt,
     LedgerError,
     LedgerFormat,
-    LedgerFull,
     ParameterError,
     ReleaseLost,
     SessionBusy,
@@ -80,7 +80,7 @@ class Ledger:
         self._path = path
         self._store = store
         self._own, self._pid = owner, os.getpid()
-        self._given_up: set[int] = set()
+        self._drawing: set[int] = set()
 
     @classmethod
     def open(
@@ -124,15 +124,18 @@ class Ledger:
         ledger._store.read(_charter)
         return ledger
 
+    def __repr__(self) -> str:
+        return f"<Ledger {self._path.name}>"
+
     @property
     def path(self) -> Path:
         return self._path
 
     @property
     def owner(self) -> Owner:
-        """The process that charges through this ledger. After a fork the child is a process of its own."""
+        """Who charges through this ledger: this object, in this process. After a fork the child is another."""
         if self._pid != os.getpid():
-            self._own, self._pid, self._given_up = Owner.here(), os.getpid(), set()
+            self._own, self._pid, self._drawing = Owner.here(), os.getpid(), set()
         return self._own
 
     @property
@@ -165,6 +168,7 @@ class Ledger:
         if not isinstance(key, str) or not _KEY.match(key):
             raise ParameterError.of(key, "a key is a digest of 32 to 128 hexadecimal digits")
         owner = self.owner
+        charged: set[int] = set()
 
         def work(connection: Connection) -> Entry:
             last = _last(connection)
@@ -182,15 +186,21 @@ class Ledger:
             _append(connection, row)
             connection.execute(_ADD_ENTRY, _columns(IndexRow(state.charges, key, "pending", row.seq, None, None)))
             connection.execute(_ADD_LEASE, {"number": state.charges, "until": _until(), **_columns(owner)})
+            charged.add(state.charges)
+            self._drawing.add(state.charges)  # before others can see the charge, so that they find it being drawn
             return Entry(state.charges, key, row.content["charge"], "pending", row.content["at"], None, mine=True)
 
-        return self._store.write(work)
+        try:
+            return self._store.write(work)
+        except BaseException:  # should the write have succeeded all the same, nobody draws what was charged
+            self._drawing.difference_update(charged)
+            raise
 
     def finish(self, number: int, answer: bytes) -> Entry:
         """Record the answer of a pending charge. It may be shown to anyone after this returns, and not before.
 
-        Raises ReleaseLost where another kernel gave the draw up as lost meanwhile, LedgerFull where the answer does
-        not fit on the disk (the charge stays; the draw counts as lost unless a later `finish` succeeds).
+        Raises ReleaseLost where another kernel gave the draw up as lost meanwhile, and LedgerFull (or what else went
+        wrong) where the answer cannot be stored: the charge stays, and the draw is lost unless `finish` succeeds later.
         """
         return self._close(number, "done", answer)
 
@@ -201,31 +211,27 @@ class Ledger:
         return self._close(number, status, None)
 
     def _close(self, number: int, status: Status, answer: bytes | None) -> Entry:
-        def work(connection: Connection) -> Entry:
+        def work(connection: Connection) -> Entry | DpvizError:
             found = self._entry(connection, number)
             if found.status == "done" and answer is not None and self._answer(connection, number) == answer:
                 return found  # a repeated `finish` after a write whose success was not heard of
             if found.status != "done" and found.closed is not None:
-                raise _lost(found)
+                return _lost(found)
             if not found.mine:
-                raise _not_open(found)
+                return _not_open(found)
             said = None if answer is None else blobs.put(connection, answer)
             row = _conclude(connection, _last(connection), number, status, said)
             return replace(found, status=status, closed=row.content["at"], mine=False)
 
         try:
-            entry_ = self._store.write(work)
-        except LedgerFull:
-            self._given_up.add(number)
-            raise LedgerFull(
-                f"what came of entry {number} could not be stored, for there is no room to write to the ledger "
-                f"{self._path}; the charge stays; free some space, then draw again with retry=True, paid",
-                value=str(number),
-                rule="an answer is stored before it is shown",
-                next_step="free some space, then draw again with retry=True, paid",
-            ) from None
-        self._given_up.discard(number)
-        return entry_
+            outcome = self._store.write(work)
+        except LedgerError as error:
+            raise _not_stored(number, error) from None
+        finally:
+            self._drawing.discard(number)  # recorded or not: nobody draws it any more
+        if isinstance(outcome, DpvizError):
+            raise outcome
+        return outcome
 
     def renew(self, number: int) -> None:
         """Say that the draw of a pending entry goes on, so that another machine does not take it for lost."""
@@ -319,7 +325,7 @@ class Ledger:
         if record[lease.c.token] is None:
             return False
         if mine:
-            return number not in self._given_up
+            return number in self._drawing
         owner = Owner(*(record[lease.c[part.name]] for part in fields(Owner)))
         running = owner.running()
         return bool(record[lease.c.until] >= time.time()) if running is None else running
@@ -558,6 +564,13 @@ def _lost(found: Entry) -> ReleaseLost:
         rule="a charge whose draw was lost stays charged",
         next_step="to draw again, paid once more, pass retry=True",
     )
+
+
+def _not_stored(number: int, error: LedgerError) -> LedgerError:
+    """The same refusal, saying what it was about."""
+    step = f"{error.next_step}; then draw again with retry=True, paid"
+    said = f"what came of entry {number} could not be stored, and its charge stays: {error}; then draw again"
+    return type(error)(f"{said} with retry=True, paid", value=f"entry {number}", rule=error.rule, next_step=step)
 
 
 def _not_open(found: Entry) -> LedgerError:

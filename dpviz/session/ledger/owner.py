@@ -11,6 +11,7 @@ import platform
 import secrets
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 _PROC = Path("/proc")
@@ -18,7 +19,7 @@ _PROC = Path("/proc")
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A process: a random token, the machine (and container) it runs on, its number and its time of birth."""
+    """A process that draws: a random token, the machine (or container) it runs on, its number and its time of birth."""
 
     token: str
     place: str
@@ -27,23 +28,18 @@ class Owner:
 
     @classmethod
     def here(cls) -> Owner:
-        """This process. A fork gets a token of its own."""
-        global _here
-        if _here is None or _here.pid != os.getpid():
-            _here = cls(secrets.token_hex(16), _place(), os.getpid(), _birth(os.getpid()) or "")
-        return _here
+        """This process, under a token of its own at each call."""
+        return cls(secrets.token_hex(16), _place(), os.getpid(), _birth(os.getpid()) or "")
 
     def running(self) -> bool | None:
         """Whether the process is still there, or None where that cannot be asked from here."""
-        if self.place != Owner.here().place:
+        if self.place != _place():
             return None
         born = _birth(self.pid)
         return None if born is None else born != "" and born == self.born
 
 
-_here: Owner | None = None
-
-
+@cache
 def _place() -> str:
     """This machine since its last start; in a container, this container."""
     parts = [platform.node()]

@@ -56,7 +56,9 @@ class Store:
         self._identity = _identity(path)
         self._writing, self._reading = threading.RLock(), threading.RLock()
         connect = partial(_connect, path, writable=writable, new=new)
-        engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool, pool_size=2, max_overflow=0)
+        engine = create_engine(
+            "sqlite://", creator=connect, poolclass=QueuePool, pool_size=2, max_overflow=0, hide_parameters=True
+        )
         event.listen(engine, "begin", _begin)
         self._engine = engine
         self._writer = engine.execution_options(begins="BEGIN IMMEDIATE")
@@ -68,7 +70,7 @@ class Store:
         """Run `work` in one transaction that holds the write lock; durable when this returns, or nothing happened."""
         if not self._writable:
             raise LedgerReadOnly(
-                f"the ledger {self._called} was opened for reading only; open it with a session to write",
+                f"the ledger {self._called} was opened for reading only; open it with a session",
                 value=str(self._called),
                 rule="a ledger opened for reading is never written",
                 next_step="open it with a session",
