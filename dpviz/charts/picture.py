@@ -11,11 +11,27 @@ from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 
 VERSION = 1
+LARGEST = 20_000
+"""A release of more bins is described to the page, not drawn: kind "large", no labels and no values."""
+
+
+def heading(release: Release) -> str:
+    """The title, marked where it is no release."""
+    marked = "" if release.teaching is None else f"Not private · teaching, seed {release.teaching}: "
+    return marked + release.title
+
+
+def promise(release: Release) -> str:
+    """What it protects, in words."""
+    if release.teaching is not None:
+        return "Whoever knows the seed knows the noise: this draw protects nobody"
+    return release.guarantee.sentence
 
 
 def picture(release: Release) -> dict[str, Any]:
     """The result of widgets/PROTOCOL.md."""
     domain = release.question.domain
+    shown = domain.size <= LARGEST
     charged = payable(to_approx(release.guarantee.loss))
     low, high = release.bound.clamp
     bars = {}
@@ -24,22 +40,23 @@ def picture(release: Release) -> dict[str, Any]:
         bars[text(beta)] = {"one": one.to_json(), "all": every.to_json()}
     return {
         "version": VERSION,
-        "kind": "histogram",
+        "kind": "histogram" if shown else "large",
         "number": None if release.number is None else str(release.number),
         "key": release.key,
         "question_id": release.question.id,
-        "title": release.title,
+        "title": heading(release),
         "plain_title": release.question.title(release.unit),
-        "guarantee": release.guarantee.sentence,
-        "odds": release.guarantee.odds,
+        "guarantee": promise(release),
+        "odds": release.guarantee.odds if release.teaching is None else "",
         "price": {"epsilon": text(charged.epsilon), "delta": text(charged.delta)},
         "epsilon": release.bound.mechanism.parameters().get("epsilon", text(charged.epsilon)),
         "axis": " and ".join(domain.columns),
         "nouns": release.unit.nouns,
         "scale": domain.kind,
-        "labels": [domain.label(index) for index in range(domain.size)],
-        "short_labels": [domain.short_label(index) for index in range(domain.size)],
-        "values": [str(value) for value in release.values],
+        "bins": str(domain.size),
+        "labels": domain.labels if shown else [],
+        "short_labels": domain.short_labels if shown else [],
+        "values": [str(value) for value in release.values] if shown else [],
         "clamp": {"low": None if low is None else str(low), "high": None if high is None else str(high)},
         "betas": [text(beta) for beta in BETAS],
         "beta": text(BETAS[1]),
@@ -49,5 +66,5 @@ def picture(release: Release) -> dict[str, Any]:
         "randomness": release.randomness,
         "teaching": None if release.teaching is None else {"seed": str(release.teaching)},
         "python": f"session.releases[{release.number}]" if release.number is not None else "",
-        "csv": release.to_csv(),
+        "csv": release.to_csv() if shown else "",
     }

@@ -37,7 +37,7 @@ GAMMA = Fraction(1, 2**30)
 STORED_BITS = 64
 """What one count takes to store where no public cap bounds it."""
 
-MOST_BINS = 50_000_000
+MOST_BINS = 10_000_000
 """Above this many bins a dense answer would not fit in memory; sparse mechanisms answer such domains."""
 
 
@@ -259,7 +259,7 @@ class DenseBound:
     @cached_property
     def cost(self) -> Cost:
         bins = self.question.bins
-        return Cost(steps=bins, text=f"{bins:,} draws", slow=bins > 10_000_000)
+        return Cost(steps=bins, text=f"{bins:,} draws", slow=bins > 1_000_000)
 
     @cached_property
     def error(self) -> ErrorModel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
@@ -22,6 +23,10 @@ class Answer(Protocol):
     def blobs(self) -> dict[str, bytes]: ...
 
 
+READABLE = 2_048
+"""Up to this many values a saved table lists them as texts; a longer one packs them as 64-bit integers, base64."""
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """One released count per bin of the domain, in the domain's order."""
@@ -30,6 +35,9 @@ class Table:
     values: NDArray[np.int64]
 
     def to_json(self) -> dict[str, Any]:
+        if len(self.values) > READABLE:
+            packed = self.values.astype("<i8").tobytes()
+            return {"kind": self.kind, "packed": base64.b64encode(packed).decode()}
         return {"kind": self.kind, "values": [str(value) for value in self.values.tolist()]}
 
     def blobs(self) -> dict[str, bytes]:
@@ -37,6 +45,8 @@ class Table:
 
     @classmethod
     def from_json(cls, data: dict[str, Any], blobs: dict[str, bytes]) -> Table:
+        if "packed" in data:
+            return cls(np.frombuffer(base64.b64decode(data["packed"], validate=True), dtype="<i8").astype(np.int64))
         return cls(np.array([int(value) for value in data["values"]], dtype=np.int64))
 
     def __eq__(self, other: object) -> bool:

@@ -22,8 +22,8 @@ from dpviz.model.hidden import Hidden, publicly
 FROM_DATA = "bins and filters must be public; write values out instead of taking them from the data"
 LARGEST_SHOWN = 2_000
 """Domains with more bins than this are not drawn bin by bin."""
-LONGEST_NUMBER = 1 << 12
-"""Numbers with more bits than this, about 1,200 digits, are no limits of bins."""
+LONGEST_NUMBER = 200
+"""A number that a domain is declared with is written in at most so many characters, and so can be read back."""
 WRITTEN: Final = {
     "integers": (("column", "low", "high"), ("underflow", "overflow", "missing")),
     "intervals": (("column", "edges"), ("underflow", "overflow", "missing")),
@@ -78,6 +78,10 @@ class Domain:
     @property
     def labels(self) -> list[str]:
         return [self.label(index) for index in range(self.size)]
+
+    @property
+    def short_labels(self) -> list[str]:
+        return [self.short_label(index) for index in range(self.size)]
 
     def __mul__(self, other: Domain) -> ProductDomain:
         return Domain.product(self, other)
@@ -156,17 +160,20 @@ class Domain:
     @publicly
     def from_json(data: Mapping[str, Any]) -> Domain:
         """The domain that `to_json` wrote. What it did not write is refused."""
-        if not isinstance(data, Mapping) or data.get("kind") not in WRITTEN:
-            found = data.get("kind") if isinstance(data, Mapping) else kind_of(data)
-            raise DomainError.of(found, f"a saved domain must be of a known kind: {', '.join(WRITTEN)}")
-        required, optional = WRITTEN[data["kind"]]
+        kind = data.get("kind") if isinstance(data, Mapping) else kind_of(data)
+        if not isinstance(data, Mapping) or not isinstance(kind, str) or kind not in WRITTEN:
+            raise DomainError.of(kind, f"a saved domain must be of a known kind: {', '.join(WRITTEN)}")
+        required, optional = WRITTEN[kind]
         given = {name: value for name, value in data.items() if name != "kind"}
-        odd = sorted(set(required) - set(given)) + sorted(set(given) - {*required, *optional})
-        if odd:
-            raise DomainError.of(odd[0], f"saved {data['kind']} must have {', '.join(required)}")
-        if data["kind"] == "product":
+        for name in required:
+            if name not in given:
+                raise DomainError.of("none", f"a saved domain of {kind} must have {name}")
+        for name in given:
+            if name not in (*required, *optional):
+                raise DomainError.of(name, f"a saved domain of {kind} must have nothing else")
+        if kind == "product":
             return Domain.product(Domain.from_json(given["first"]), Domain.from_json(given["second"]))
-        maker: Callable[..., Domain] = getattr(Domain, data["kind"])
+        maker: Callable[..., Domain] = getattr(Domain, kind)
         return maker(**given)
 
 
@@ -223,7 +230,7 @@ class IntegerDomain(_OneColumn):
 
     @property
     def python(self) -> str:
-        return f"dv.Domain.integers({self.low}, {self.high}, column={_quoted(self.column)}{_extras(self)})"
+        return f"dv.Domain.integers({self.low}, {self.high}, column={quoted(self.column)}{_extras(self)})"
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "column": self.column, "low": str(self.low), "high": str(self.high), **_edges(self)}
@@ -283,8 +290,8 @@ class IntervalDomain(_OneColumn):
 
     @property
     def python(self) -> str:
-        edges = ", ".join(_quoted(text(edge)) if edge.denominator != 1 else text(edge) for edge in self.edges)
-        return f"dv.Domain.intervals([{edges}], column={_quoted(self.column)}{_extras(self)})"
+        edges = ", ".join(quoted(text(edge)) if edge.denominator != 1 else text(edge) for edge in self.edges)
+        return f"dv.Domain.intervals([{edges}], column={quoted(self.column)}{_extras(self)})"
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "column": self.column, "edges": [text(edge) for edge in self.edges], **_edges(self)}
@@ -325,9 +332,9 @@ class CategoryDomain(_OneColumn):
 
     @property
     def python(self) -> str:
-        labels = ", ".join(_quoted(value) for value in self.values)
+        labels = ", ".join(quoted(value) for value in self.values)
         extras = "".join(f", {name}=True" for name in ("other", "missing") if getattr(self, name))
-        return f"dv.Domain.categories([{labels}], column={_quoted(self.column)}{extras})"
+        return f"dv.Domain.categories([{labels}], column={quoted(self.column)}{extras})"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -390,8 +397,9 @@ def limit(value: Any, name: str) -> Fraction:
     if isinstance(value, Hidden):
         raise DomainError.of(value.kind, FROM_DATA)
     number = rational(value, name)
-    if max(number.numerator.bit_length(), number.denominator.bit_length()) > LONGEST_NUMBER:
-        raise DomainError.of("a longer one", f"{name} must be a number of at most 1,200 digits")
+    bits = number.numerator.bit_length() + number.denominator.bit_length()
+    if bits > 4 * LONGEST_NUMBER or len(text(number)) > LONGEST_NUMBER:
+        raise DomainError.of("a longer one", f"{name} must be a number of at most {LONGEST_NUMBER} characters")
     return number
 
 
@@ -421,7 +429,7 @@ def _listed(values: Any) -> Sequence[Any]:
 
 def column_name(column: object) -> str:
     if not isinstance(column, str) or not column:
-        raise DomainError.of(kind_of(column) if column != "" else column, "column must be the name of a column")
+        raise DomainError.of(kind_of(column) if column != "" else "no text", "column must be the name of a column")
     return _writable(column, "the name of a column")
 
 
@@ -432,7 +440,7 @@ def _flags(*flags: object) -> tuple[bool, ...]:
     return tuple(bool(flag) for flag in flags)
 
 
-def _quoted(value: str) -> str:
+def quoted(value: str) -> str:
     """The text as Python and JSON both write it."""
     return json.dumps(value, ensure_ascii=False)
 

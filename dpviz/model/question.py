@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, text
-from dpviz.model.domain import Domain, category_text, column_name, kind_of, limit
+from dpviz.model.domain import Domain, category_text, column_name, kind_of, limit, quoted
 from dpviz.model.hidden import publicly
 from dpviz.privacy.unit import Unit
 
@@ -151,9 +151,10 @@ class Question:
             if isinstance(value, Between):
                 ends = {"low": value.low, "high": value.high}
                 shown = ", ".join(f'{side}="{text(end)}"' for side, end in ends.items() if end is not None)
-                parts.append(f"{json.dumps(name)}: dv.Between({shown})")
+                parts.append(f"{quoted(name)}: dv.Between({shown})")
             else:
-                parts.append(f"{json.dumps(name)}: {json.dumps(list(value), ensure_ascii=False)}")
+                values = ", ".join(quoted(one) for one in value)
+                parts.append(f"{quoted(name)}: [{values}]")
         return f"where={{{', '.join(parts)}}}"
 
 

@@ -10,6 +10,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import Number, probability, text
 from dpviz.model.answer import Answer, Table
@@ -75,11 +78,17 @@ class Release:
         return ", ".join(part.replace(" ", " = ", 1) for part in self.guarantee.loss.short.split(", "))
 
     @property
-    def values(self) -> list[int]:
-        """The released values, in the order of the bins."""
+    def table(self) -> Table:
+        """The answer, where it has one value per bin."""
         if not isinstance(self.answer, Table):
             raise ReleaseFormat.of(self.answer.kind, "this answer has no row per bin")
-        return [int(value) for value in self.answer.values]
+        return self.answer
+
+    @property
+    def values(self) -> list[int]:
+        """The released values, in the order of the bins."""
+        values: list[int] = self.table.values.tolist()
+        return values
 
     def bars(self, beta: Number = "0.05") -> tuple[ErrorValue, ErrorValue]:
         """Half-widths that fail at most `beta` of the time: of one bin, and of all bins at once."""
@@ -89,10 +98,18 @@ class Release:
             raise ReleaseFormat.of(self.answer.kind, "this answer has no error bar per bin")
         return one, every
 
-    def interval(self, value: int, bar: Fraction) -> tuple[int, int]:
-        """value ± bar as whole counts, cut at the public limits that the truth respects as well."""
-        low, high = value - int(bar // 1), value + int(bar // 1)
+    def intervals(self, bar: Fraction) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Lows and highs of value ± bar as whole counts, cut at the public limits that the truth respects as well."""
+        reach = int(bar // 1)
         least, most = self.bound.clamp
+        low, high = self.table.values - reach, self.table.values + reach
+        return (low if least is None else np.maximum(low, least)), (high if most is None else np.minimum(high, most))
+
+    def interval(self, value: int, bar: Fraction) -> tuple[int, int]:
+        """The same for one value."""
+        reach = int(bar // 1)
+        least, most = self.bound.clamp
+        low, high = value - reach, value + reach
         return (low if least is None else max(low, least)), (high if most is None else min(high, most))
 
     def to_frame(self, beta: Number = "0.05") -> pd.DataFrame:
@@ -103,12 +120,11 @@ class Release:
         """
         import pandas as pd
 
-        one, every = self.bars(beta)
-        rows = []
-        for index, value in enumerate(self.values):
-            alone, among = self.interval(value, one.value), self.interval(value, every.value)
-            rows.append((self.question.domain.label(index), value, *alone, *among))
-        return pd.DataFrame(rows, columns=["bin", "value", "low", "high", "low_all", "high_all"])
+        values = self.table.values
+        columns: dict[str, Any] = {"bin": self.question.domain.labels, "value": values}
+        for bar, ending in zip(self.bars(beta), ("", "_all"), strict=True):
+            columns[f"low{ending}"], columns[f"high{ending}"] = self.intervals(bar.value)
+        return pd.DataFrame(columns)
 
     def to_csv(self, path: str | Path | None = None, beta: Number = "0.05") -> str | None:
         """The frame of `to_frame` as CSV, preceded by comment lines that state the guarantee."""
