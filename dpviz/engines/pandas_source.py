@@ -50,7 +50,7 @@ class PandasSource(Unstored):
         if not isinstance(held.take(), pd.DataFrame):
             raise ParameterError.of(held.kind, "data must be a pandas DataFrame")
         if not isinstance(name, str) or not name:
-            raise ParameterError.of(kind_of(name) if name != "" else name, "the name of a dataset must be text")
+            raise ParameterError.of(kind_of(name) if name != "" else "no text", "the name of a dataset must be text")
         self._name = name
         self._columns = _declared(quietly(_inferred, held), schema)
         self._cells = Hidden(quietly(_copied, held))

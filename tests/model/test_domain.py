@@ -1,0 +1,239 @@
+"""Domains: every bin has one number and one label, the call and the JSON give the same domain back."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dpviz as dv
+from dpviz.errors import DomainError, ExactnessError, ParameterError
+from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain, ProductDomain, category_text
+from tests.model.declared import domains, labels, one_column
+
+
+@given(domains())
+def test_json_gives_the_same_domain_back(domain: Domain) -> None:
+    assert Domain.from_json(domain.to_json()) == domain
+
+
+@given(domains())
+def test_the_call_that_is_shown_gives_the_same_domain_back(domain: Domain) -> None:
+    assert eval(domain.python, {"dv": dv}) == domain
+
+
+@given(domains())
+def test_every_bin_has_one_label_and_there_are_as_many_as_the_size_says(domain: Domain) -> None:
+    found = domain.labels
+    assert len(found) == domain.size
+    if not isinstance(domain, ProductDomain):
+        assert len(set(found)) == domain.size
+        assert len({domain.short_label(index) for index in range(domain.size)}) == domain.size
+    for outside in (-1, domain.size):
+        with pytest.raises(IndexError):
+            domain.label(outside)
+
+
+@given(one_column())
+def test_the_label_of_an_inner_bin_leads_back_to_it(domain: Domain) -> None:
+    for index in range(domain.size):
+        if isinstance(domain, IntegerDomain):
+            if 0 <= (inner := index - domain.underflow) < domain.inner:
+                assert domain.index(domain.label(index)) == domain.index(domain.low + inner) == index
+        elif isinstance(domain, CategoryDomain):
+            if index < len(domain.values):
+                assert domain.index(domain.label(index)) == index
+        else:
+            assert isinstance(domain, IntervalDomain)
+            if 0 <= (inner := index - domain.underflow) < domain.inner:
+                left, right = domain.edges[inner : inner + 2]
+                assert domain.index(left) == domain.index((left + right) / 2) == index
+                assert domain.index(right) == (index if inner == domain.inner - 1 else index + 1)
+
+
+@given(one_column())
+def test_what_lies_outside_leads_to_its_bin_or_is_refused(domain: Domain) -> None:
+    if isinstance(domain, CategoryDomain):
+        outside = [("nowhere to be found", domain.other, "other")]
+    else:
+        assert isinstance(domain, IntegerDomain | IntervalDomain)
+        low, high = (
+            (domain.low, domain.high) if isinstance(domain, IntegerDomain) else (domain.edges[0], domain.edges[-1])
+        )
+        outside = [(low - 1, domain.underflow, "under"), (high + 1, domain.overflow, "over")]
+    for label, there, name in outside:
+        if there:
+            assert domain.label(domain.index(label)).startswith(name)
+        else:
+            with pytest.raises(DomainError, match="a label must be one of"):
+                domain.index(label)
+
+
+def test_pairs_are_numbered_row_by_row() -> None:
+    domain = Domain.integers(0, 1, column="x", overflow=True) * Domain.categories(["a", "b"], column="y")
+    assert domain.size == 6
+    assert domain.columns == ("x", "y")
+    assert domain.labels == ["0 · a", "0 · b", "1 · a", "1 · b", "over 1 · a", "over 1 · b"]
+    assert [domain.index((x, y)) for x in (0, 1, 2) for y in ("a", "b")] == list(range(6))
+    for wrong in ("0 · a", (0,), [0, "a"]):
+        with pytest.raises(DomainError, match="a pair"):
+            domain.index(wrong)
+
+
+def test_labels_and_texts_read_as_a_person_would_write_them() -> None:
+    visits = Domain.integers(0, 40, column="visits", underflow=True, overflow=True, missing=True)
+    assert visits.text == "under 0, 0, 1, …, 40, over 40, missing"
+    assert [visits.short_label(index) for index in (0, 1, 41, 42, 43)] == ["<0", "0", "40", "41+", "missing"]
+    index = Domain.intervals(["0", "1/3", "2"], column="index", overflow=True)
+    assert index.labels == ["0 to below 1/3", "1/3 to 2", "over 2"]
+    health = Domain.categories(["good", 1.0, True, Decimal("2.50")], column="health", other=True)
+    assert health.labels == ["good", "1", "True", "2.5", "other"]
+    assert Domain.integers(3, 3, column="x").text == "3"
+    assert Domain.integers(3, 6, column="x").text == "3, 4, …, 6"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("007", "007"),
+        (7, "7"),
+        (7.0, "7"),
+        (0.1, "0.1"),
+        (Decimal("1.50"), "1.5"),
+        (Fraction(1, 3), "1/3"),
+        (1e23, "1" + "0" * 23),
+        (True, "True"),
+        ("", ""),
+    ],
+)
+def test_numbers_are_matched_in_their_shortest_exact_form(value: object, text: str) -> None:
+    assert category_text(value) == text
+
+
+@given(labels)
+def test_the_text_of_a_category_is_its_own_text(label: object) -> None:
+    assert category_text(category_text(label)) == category_text(label)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: Domain.integers(3, 0, column="x"), "must not be reversed, got 3 to 0"),
+        (lambda: Domain.integers("1/2", 3, column="x"), "low must be a whole number, got 0.5; use Domain.intervals"),
+        (lambda: Domain.integers(0, "many", column="x"), "high must be a finite number, got many"),
+        (lambda: Domain.integers(0, math.inf, column="x"), "high must be a finite number, got inf"),
+        (lambda: Domain.integers(0, math.nan, column="x"), "high must be a finite number, got nan"),
+        (lambda: Domain.integers(False, True, column="x"), "low must be a finite number, got False"),
+        (lambda: Domain.integers(0, 10**5000, column="x"), "high must be a number of at most 200 characters"),
+        (lambda: Domain.integers(0, 3, column=""), "the name of a column"),
+        (lambda: Domain.integers(0, 3, column=None), "the name of a column, got NoneType"),
+        (lambda: Domain.integers(0, 3, column="\ud800"), "written as UTF-8"),
+        (lambda: Domain.integers(0, 3, column="x", overflow=1), "True or False, got int"),
+        (lambda: Domain.intervals([], column="x"), "at least two edges, got 0 edges"),
+        (lambda: Domain.intervals([1], column="x"), "at least two edges, got 1 edges"),
+        (lambda: Domain.intervals([0, 2, 2], column="x"), "edges must increase.* got 2, 2"),
+        (lambda: Domain.intervals([0, 2, 1], column="x"), "edges must increase.* got 2, 1"),
+        (lambda: Domain.intervals([0, "1e-9000"], column="x"), "an edge must be a number of at most 200 characters"),
+        (lambda: Domain.intervals("0123", column="x"), "must be public.* got str; write a list"),
+        (lambda: Domain.categories([], column="x"), "at least one label"),
+        (lambda: Domain.categories(["a", "b", "a"], column="x"), "labels must differ, got a; leave one"),
+        (lambda: Domain.categories([1, 1.0], column="x"), "labels must differ, got 1"),
+        (lambda: Domain.categories(["other"], column="x", other=True), "labels must differ, got other; give that"),
+        (lambda: Domain.categories(["missing"], column="x", missing=True), "labels must differ, got missing; give"),
+        (lambda: Domain.categories([None], column="x"), "a label must be a finite number, got None"),
+        (lambda: Domain.categories(["\udfff"], column="x"), "written as UTF-8"),
+        (lambda: Domain.categories({"a", "b"}, column="x"), "must be public.* got set; write a list"),
+        (lambda: Domain.categories(iter(["a"]), column="x"), "must be public.* got list_iterator; write a list"),
+        (lambda: Domain.integers(0, 3, column="x") * Domain.integers(0, 3, column="x"), "two columns .* differ, got x"),
+        (lambda: Domain.integers(0, 3, column="x") * "y", "two one-column domains, got str"),
+    ],
+)
+def test_what_declares_no_bins_is_refused(make: Any, says: str) -> None:
+    with pytest.raises(ParameterError, match=says) as refused:
+        make()
+    assert isinstance(refused.value, DomainError | ExactnessError)
+    assert refused.value.value
+    assert refused.value.rule
+
+
+def test_a_product_of_a_product_is_refused() -> None:
+    x, y, z = (Domain.integers(0, 1, column=name) for name in "xyz")
+    with pytest.raises(DomainError, match="two one-column domains, got ProductDomain"):
+        (x * y) * z
+
+
+SERIES = pd.Series([3, 1, 2])
+FROM_DATA = {
+    "series": SERIES,
+    "array": SERIES.to_numpy(),
+    "unique values": SERIES.unique(),
+    "index": SERIES.value_counts().index,
+    "categorical": pd.Categorical(SERIES),
+    "data frame": SERIES.to_frame(),
+    "arrow of numbers": list(SERIES.to_numpy()),
+}
+
+
+@pytest.mark.parametrize("what", FROM_DATA)
+def test_values_of_a_frame_are_no_domain(what: str) -> None:
+    values = FROM_DATA[what]
+    for make in (
+        lambda: Domain.categories(values, column="x"),
+        lambda: Domain.intervals(values, column="x"),
+        lambda: Domain.integers(0, SERIES.max(), column="x"),
+        lambda: Domain.integers(SERIES, 3, column="x"),
+        lambda: Domain.categories([SERIES], column="x"),
+        lambda: Domain.categories([np.str_("a")], column="x"),
+    ):
+        with pytest.raises(DomainError, match="must be public"):
+            make()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None, [], "integers", {}, {"kind": "strings"}, {"kind": ["integers"]}, {"kind": None},
+        {"kind": "integers", "column": "x", "low": "0"},
+        {"kind": "integers", "column": "x", "low": "0", "high": "3", "overflow": "yes"},
+        {"kind": "integers", "column": "x", "low": "0", "high": "3", "wrap": True},
+        {"kind": "integers", "column": "x", "low": "0", "high": ["3"]},
+        {"kind": "integers", "column": "x", "low": "0", "high": {"a": 1}},
+        {"kind": "intervals", "column": "x", "edges": "0123"},
+        {"kind": "intervals", "column": ["x"], "edges": ["0", "1"]},
+        {"kind": "categories", "column": "x", "labels": [["a"]]},
+        {"kind": "categories", "column": "x", "labels": {"a": 1}},
+        {"kind": "product", "first": {"kind": "integers", "column": "x", "low": "0", "high": "3"}},
+        {"kind": "product", "first": "x", "second": "y"},
+        {"kind": "from_json", "data": {}},
+    ],
+)  # fmt: skip
+def test_json_that_is_no_domain_is_refused_with_our_error(data: Any) -> None:
+    with pytest.raises(ParameterError) as refused:
+        Domain.from_json(data)
+    assert refused.value.rule
+
+
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text()),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(), inner, max_size=3)),
+    max_leaves=5,
+)
+
+
+@given(st.data())
+def test_json_with_one_part_replaced_is_a_domain_or_our_error(data: st.DataObject) -> None:
+    written = data.draw(domains()).to_json()
+    name = data.draw(st.sampled_from(sorted(written)))
+    forged = {**written, name: data.draw(JSON)}
+    try:
+        found = Domain.from_json(forged)
+    except ParameterError:
+        return
+    assert Domain.from_json(found.to_json()) == found
