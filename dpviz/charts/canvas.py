@@ -24,7 +24,6 @@ LAB_SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 
 EMBED = {
     "renderer": "svg",
-    "scaleFactor": 2,
     "actions": {"export": True, "source": False, "compiled": False, "editor": False},
 }
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.charts.canvas import AXIS_ROOM, DASHES, Picture, picture_of, refused, upright_axis, width_of
+from dpviz.charts.picture import promise
 from dpviz.charts.theme import FLOOR, SMALL, TEXT, TITLE, Ink, Palette, Theme, palette
 from dpviz.charts.words import MINUS, capital, known, measured, often, shown, spread, wrapped
 from dpviz.errors import ParameterError
@@ -52,7 +53,7 @@ def histogram(
     counts  a Release, a teaching draw, or a PublicTable (violet, hatched, no error bars)
     beta    how often an error bar may fail: 0.05 draws bars that hold 95 times in 100
     theme   "light" or "dark"
-    width   of the plot, in pixels
+    width   of the plot, in pixels; long names of categories take their room from it
     bars    "both", "one" (any one bin) or "all" (all bins at once)
 
     Bars start at 0. An interval is cut, without a cap, where the public range of the release ends. Where the error
@@ -65,9 +66,11 @@ def histogram(
     level = probability(beta, "beta", zero=False)
     wide = width_of(width)
     if isinstance(counts, Release):
-        return _released(counts, _Counts.released(counts, level, colours), bars, wide)
+        drawn = _Counts.released(counts, level, colours)
+        return _released(counts, drawn, bars, _plot_width(drawn, wide))
     if isinstance(counts, PublicTable):
-        return _public(counts, _Counts.public(counts, colours), wide)
+        drawn = _Counts.public(counts, colours)
+        return _public(counts, drawn, _plot_width(drawn, wide))
     refused(counts, "a Release or a PublicTable")
 
 
@@ -189,7 +192,8 @@ def panels(counts: _Counts, width: int) -> tuple[_Panel, _Panel | None, bool]:
     lying = _lies(counts)
     tall, wide = (width, ROW * counts.size) if lying else (TALL, width)
     lowest, highest = min(0, int(counts.values.min())), max(1, int(counts.values.max()))
-    air = 1 / 0.85 if lying else 1.0  # beside a lying bar stands its value
+    beside = 14 + measured(f"{shown(highest)} ±{shown(0 if counts.one is None else counts.one.value)}") if lying else 0
+    air = tall / max(tall / 2, tall - beside)  # beside a lying bar stands its value
     full = _Panel(
         lowest, _nice_top(max(highest, 4)) * air, tall, wide, counts.size, bars=True, intervals=False, lying=lying
     )
@@ -236,7 +240,7 @@ def _nice_top(value: float) -> float:
 
 
 def _released(release: Release, counts: _Counts, bars: Bars, width: int) -> Picture:
-    guarantee = capital(release.guarantee.sentence) + "."
+    guarantee = f"{capital(promise(release))}."
     if release.guarantee.odds:
         noun = release.unit.noun
         guarantee += (
@@ -246,7 +250,7 @@ def _released(release: Release, counts: _Counts, bars: Bars, width: int) -> Pict
         title, sentences, head = release.title, [guarantee], counts.colours.ink
     else:
         title, head = f"Not private · teaching, seed {release.teaching}", counts.ink.strong
-        sentences = [release.title, "Whoever knows the seed knows the noise: this draw protects nobody."]
+        sentences = [release.title, f"{promise(release)}."]
     full, below, short = panels(counts, width)
     parts: list[Any] = [_key(counts, bars, short, width), _plot(counts, full, bars, last=below is None)]
     if below is not None:
@@ -313,7 +317,7 @@ def _key(counts: _Counts, bars: Bars, short: bool, width: int) -> alt.LayerChart
     left, down = -_room(counts, width), 0
     layers: list[Any] = []
     for word, said in rows:
-        indent = 26 + measured(word, SMALL)
+        indent = 28 + 1.15 * measured(word, SMALL)  # bold
         lines = wrapped(said, width - left - indent, SMALL, most=3)
         layers += _sample(counts, word, left, down + 9)
         layers += [
@@ -772,6 +776,11 @@ def _columns(counts: _Counts, panel: _Panel, side: _Side, bars: Bars) -> list[An
 
 def _lies(counts: _Counts) -> bool:
     return counts.domain.kind in ("categories", "product") and counts.size <= MOST_LYING
+
+
+def _plot_width(counts: _Counts, width: int) -> int:
+    """Long names of lying bars take their room from the plot."""
+    return max(width // 2, width - int(_room(counts, width) - AXIS_ROOM + 8))
 
 
 def _room(counts: _Counts, width: int) -> float:

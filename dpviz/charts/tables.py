@@ -1,0 +1,47 @@
+"""A release as an HTML table, for a notebook's cell and for a report without JavaScript. Every text is escaped."""
+
+from __future__ import annotations
+
+from html import escape
+
+from dpviz.charts.picture import heading, promise
+from dpviz.charts.words import capital, known, often, shown, spread
+from dpviz.exact import Number, probability
+from dpviz.model.release import Release
+
+SHORT = 12
+"""How many rows a notebook shows; `to_frame` has all."""
+
+
+def of_release(release: Release) -> str:
+    """What a notebook shows for a release in a cell's last line."""
+    return table(release, most=SHORT)
+
+
+def table(release: Release, *, beta: Number = "0.05", most: int | None = None) -> str:
+    """Title, guarantee, and per bin the value with both its intervals; the first `most` rows where that is given.
+
+    The class keeps notebooks from reading two dollar signs in a label as a formula.
+    """
+    level = probability(beta, "beta", zero=False)
+    one, every = release.bars(level)
+    labels, values = release.question.domain.labels, release.values
+    shown_rows = len(values) if most is None else min(most, len(values))
+    rows = []
+    for label, value in zip(labels[:shown_rows], values[:shown_rows], strict=True):
+        alone, among = release.interval(value, one.value), release.interval(value, every.value)
+        cells = [shown(value), *(f"{shown(low)} to {shown(high)}" for low, high in (alone, among))]
+        rows.append(f"<tr><th scope='row'>{escape(label)}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
+    if shown_rows < len(values):
+        rows.append(f"<tr><td colspan='4'>… {len(values) - shown_rows:,} more rows, in to_frame()</td></tr>")
+    verb = "released" if release.teaching is None else "drawn"
+    names = ("bin", verb, "this bin alone", f"among all {len(values):,}")
+    heads = "".join(f"<th scope='col'>{name}</th>" for name in names)
+    return (
+        "<div class='mathjax_ignore tex2jax_ignore'>"
+        f"<p><strong>{escape(heading(release))}</strong><br>{escape(capital(promise(release)))}.</p>"
+        f"<p>{often(level)}: any one bin {spread(one)} ({escape(known(one))}), all {len(values):,} at once "
+        f"{spread(every)} ({escape(known(every))}).</p>"
+        f"<table><thead><tr>{heads}</tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )

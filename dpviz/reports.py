@@ -1,0 +1,345 @@
+"""One HTML file with releases and plans: no network, no kernel, no data, and the sliders still move."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from fractions import Fraction
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from dpviz.charts import tables
+from dpviz.charts.picture import picture
+from dpviz.charts.words import often, spread
+from dpviz.errors import DpvizError, Forbidden, ParameterError, UnitError
+from dpviz.exact import text
+from dpviz.model.question import canonical
+from dpviz.model.release import Release
+from dpviz.planning.sheet import PlanSheet
+from dpviz.privacy import Guarantee, Unit, compose, to_approx
+from dpviz.privacy.grid import payable
+from dpviz.session import accountant
+from dpviz.session.ledger import Ledger
+from dpviz.session.plan import Plan
+from dpviz.session.session import Session
+
+VERSION = 1
+TOP = Fraction(2)
+"""Where a slider ends for a release above whose epsilon there is room."""
+
+POLICY = "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data:"
+STATIC = Path(__file__).parent / "static"
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}
+noscript table {{ margin: 0 0 24px; }} noscript th {{ text-align: left; }} noscript td {{ text-align: right; }}
+noscript th, noscript td {{ padding: 0 12px 0 0; }}</style>
+</head>
+<body>
+<main id="dpviz-report">
+<noscript><div class="dpviz dp-report-root"><div class="dpviz-report">{plain}</div></div></noscript>
+</main>
+<script type="application/json" id="dpviz-data">{data}</script>
+<script type="application/json" id="dpviz-program">{program}</script>
+<script>
+const program = JSON.parse(document.getElementById("dpviz-program").textContent);
+import(URL.createObjectURL(new Blob([program], {{ type: "text/javascript" }}))).catch((error) => {{
+    document.getElementById("dpviz-report").textContent =
+        "This browser could not draw the report (" + error.message + "). With JavaScript off it shows the tables.";
+}});
+</script>
+</body>
+</html>
+"""
+
+
+def report(
+    items: Iterable[Release | Plan | PlanSheet],
+    path: str | Path,
+    *,
+    title: str = "",
+    lead: str = "",
+    ledger: Ledger | Session | str | Path | None = None,
+) -> Path:
+    """Write releases and plans into one HTML file that works from a disk, with no network and no kernel.
+
+    items   releases (teaching draws are marked as such), plans and plan sheets, all about one privacy unit
+    ledger  the session or ledger that paid: its chain is verified, and every release must be in it as given
+
+    Each release brings the plan sheet of its question, so a reader can move epsilon and see what else it would have
+    cost. The head adds up what all releases cost one unit. Nothing but what is public in a release and a plan goes in.
+    Returns the path.
+    """
+    releases, sheets = _sorted(items)
+    for name, said in (("title", title), ("lead", lead)):
+        if not isinstance(said, str):
+            raise ParameterError.of(type(said).__name__, f"{name} must be text")
+    unit = _one_unit([*(release.unit for release in releases), *(sheet.unit for sheet in sheets)])
+    paid = [release for release in releases if release.teaching is None]
+    total = compose(_charged(release) for release in paid) if paid else None
+    verified = None if ledger is None else _Verified.of(ledger, paid)
+    heading = title or _heading(releases, sheets)
+    data = {
+        "version": VERSION,
+        "title": heading,
+        "lead": " ".join(filter(None, [lead, _protection(total, unit)])),
+        "releases": [picture(release) for release in releases],
+        "sheets": [sheet.to_json() for sheet in sheets],
+        "totals": _totals(releases, total, unit, verified),
+        "caveats": _caveats(releases, unit, verified),
+    }
+    page = PAGE.format(
+        policy=POLICY,
+        title=escape(heading),
+        style=_static("report.css"),
+        plain=_plain(data, releases, sheets),
+        data=_embedded(data),
+        program=_embedded(_static("report.js")),
+    )
+    return _written(page, path)
+
+
+# ---------------------------------------------------------------- what goes in
+
+
+def _sorted(items: object) -> tuple[list[Release], list[PlanSheet]]:
+    """The releases, each once, and one sheet per slider: the plans given, then those that the releases bring along."""
+    if isinstance(items, Release | Plan | PlanSheet):
+        items = [items]
+    if not isinstance(items, list | tuple):
+        raise _unwanted(items)
+    releases: list[Release] = []
+    sheets: dict[bytes, PlanSheet] = {}
+    for item in items:
+        if isinstance(item, Release):
+            if item not in releases:
+                releases.append(item)
+        elif isinstance(item, Plan | PlanSheet):
+            sheet = item.sheet if isinstance(item, Plan) else item
+            sheets.setdefault(_slider(sheet), sheet)
+        else:
+            raise _unwanted(item)
+    if not releases and not sheets:
+        raise ParameterError.of("no items", "a report shows at least one release or plan", "pass session.releases[1]")
+    for release in releases:
+        if "epsilon" in release.bound.mechanism.parameters():
+            sheet = _sheet(release)
+            sheets.setdefault(_slider(sheet), sheet)
+    return releases, list(sheets.values())
+
+
+def _unwanted(item: object) -> Forbidden:
+    error = Forbidden.of(
+        f"a {type(item).__name__}", "a report is made of a list of releases, plans and plan sheets", "release it first"
+    )
+    assert isinstance(error, Forbidden)
+    return error
+
+
+def _sheet(release: Release) -> PlanSheet:
+    mechanism = release.bound.mechanism
+    asked = Fraction(mechanism.parameters()["epsilon"])
+    return PlanSheet(question=release.question, unit=release.unit, mechanism=mechanism, top=max(TOP, asked))
+
+
+def _slider(sheet: PlanSheet) -> bytes:
+    """Names question, unit and mechanism but for epsilon: one slider each."""
+    fixed = {name: value for name, value in sheet.mechanism.parameters().items() if name != "epsilon"}
+    return canonical([sheet.question.to_json(), sheet.unit.to_json(), sheet.mechanism.name, fixed])
+
+
+def _one_unit(units: list[Unit]) -> Unit:
+    for unit in units[1:]:
+        if unit != units[0]:
+            raise UnitError.of(
+                unit.text,
+                f"a report speaks of one privacy unit, and it began with {units[0].text}",
+                "write one report for each unit",
+            )
+    return units[0]
+
+
+def _charged(release: Release) -> Guarantee:
+    """What the ledger took for a release."""
+    price = release.guarantee
+    return Guarantee(payable(to_approx(price.loss)), price.unit, price.rule)
+
+
+class _Verified:
+    """A ledger whose chain holds and which holds every release of the report, exactly as given."""
+
+    def __init__(self, ledger: Ledger, paid: list[Release]) -> None:
+        self.entries = ledger.verify().charges
+        self.shown = len(paid)
+        left = accountant.remaining(ledger.account)
+        self.spent = (left.total.epsilon - left.epsilon, left.total.delta - left.delta)
+
+    @classmethod
+    def of(cls, given: object, paid: list[Release]) -> _Verified:
+        if isinstance(given, str | Path):
+            ledger = Ledger.read(given)
+        elif isinstance(given, Ledger | Session):
+            ledger = given.ledger if isinstance(given, Session) else given
+        else:
+            raise ParameterError.of(type(given).__name__, "ledger must be a session, a ledger or a ledger's file")
+        done = {entry.number for entry in ledger.entries() if entry.status == "done"}
+        for release in paid:
+            if release.number not in done or ledger.answer(release.number) != release.to_bytes():
+                raise ParameterError.of(
+                    f"release {release.number}",
+                    "every release of a report must be in the ledger that is given, as it is given",
+                    "pass the ledger that paid for it, or leave ledger out",
+                )
+        return cls(ledger, paid)
+
+
+# ---------------------------------------------------------------- words
+
+
+def _heading(releases: list[Release], sheets: list[PlanSheet]) -> str:
+    titles = {release.question.title(release.unit) for release in releases} or {
+        sheet.question.title(sheet.unit) for sheet in sheets
+    }
+    return (
+        titles.pop()
+        if len(titles) == 1
+        else f"{len(titles)} questions about {' and '.join(_columns(releases, sheets))}"
+    )
+
+
+def _columns(releases: list[Release], sheets: list[PlanSheet]) -> list[str]:
+    asked = [*(release.question for release in releases), *(sheet.question for sheet in sheets)]
+    return list(dict.fromkeys(column for question in asked for column in question.domain.columns))
+
+
+def _protection(total: Guarantee | None, unit: Unit) -> str:
+    """Who is protected by all of it together, and how well."""
+    if total is None:
+        return ""
+    if total.odds:
+        change = unit.sentence.replace(f"one {unit.noun}", "any single one")
+        return (
+            f"Everything released below protects one {unit.noun}: {change} changes the odds of this whole report by at "
+            f"most ×{total.odds}."
+        )
+    return f"Everything released below together gives {total.sentence}."
+
+
+def _totals(releases: list[Release], total: Guarantee | None, unit: Unit, verified: _Verified | None) -> dict[str, str]:
+    loss = None if total is None else to_approx(total.loss)
+    chain = "not checked" if verified is None else f"verified to entry {verified.entries:,}"
+    return {
+        "epsilon": "0" if loss is None else text(loss.epsilon),
+        "delta": "0" if loss is None else text(loss.delta),
+        "unit": unit.text,
+        "randomness": " and ".join(dict.fromkeys(release.randomness for release in releases)) or "none drawn",
+        "chain": chain if total is not None else "",
+    }
+
+
+def _caveats(releases: list[Release], unit: Unit, verified: _Verified | None) -> list[str]:
+    """What this does not protect."""
+    said = []
+    if any(release.teaching is None for release in releases):
+        said += [
+            "The person who ran the notebook could see the data.",
+            f"Facts that hold with or without any one {unit.noun} are learned as intended.",
+            f"Where one person stands behind several {unit.nouns}, each is protected by itself, and all together less."
+            if unit.is_row
+            else f"Per {unit.noun} at most {unit.max_bins:,} bins counted, and {unit.max_per_bin:,} in each.",
+            "How long a release took is not hidden from who watched the machine.",
+        ]
+    if unit.n is not None:
+        said.append(f"The number of {unit.nouns}, {unit.n:,}, is public.")
+    if verified is not None:
+        epsilon, delta = verified.spent
+        also = f" and δ {text(delta)}" if delta else ""
+        said.append(
+            f"The ledger has charged ε {text(epsilon)}{also} for {verified.entries:,} entries; "
+            f"this report shows {verified.shown:,} of them."
+        )
+    if any(release.teaching is not None for release in releases):
+        said.append("What is marked “Not private · teaching” was drawn with a known seed and protects nobody.")
+    return said
+
+
+def _plain(data: dict[str, Any], releases: list[Release], sheets: list[PlanSheet]) -> str:
+    """The report without JavaScript: words and tables."""
+    totals = data["totals"]
+    paid = f"Total paid: ε {totals['epsilon']}, δ {totals['delta']} per unit ({totals['unit']}). "
+    bits = f"Random bits: {totals['randomness']}."
+    chain = f" Ledger chain: {totals['chain']}." if totals["chain"] else ""
+    return "\n".join(
+        [
+            f"<h1>{escape(data['title'])}</h1>",
+            f"<p>{escape(data['lead'])}</p>",
+            f"<p>{escape(paid + bits + chain)}</p>",
+            *(tables.table(release) for release in releases),
+            *(f"<p>{escape(_planned(sheet))}</p>" for sheet in sheets),
+            "<h2>What this does not protect</h2>" if data["caveats"] else "",
+            *(f"<p>{escape(caveat)}</p>" for caveat in data["caveats"]),
+        ]
+    )
+
+
+def _planned(sheet: PlanSheet) -> str:
+    bound = sheet.bound
+    said = f"Plan, free: {bound.question.title(sheet.unit)}, {bound.mechanism!r}: {bound.price.sentence}."
+    one, every = bound.error.one_bin(sheet.beta), bound.error.all_bins(sheet.beta)
+    if one is not None and every is not None:
+        said += f" {often(sheet.beta)}: any one bin {spread(one)}, all {bound.question.bins:,} at once {spread(every)}."
+    return said
+
+
+# ---------------------------------------------------------------- the file
+
+
+def _static(name: str) -> str:
+    """A file of the page's program or style, built from widgets/."""
+    try:
+        content = (STATIC / name).read_text(encoding="utf-8")
+    except OSError:
+        raise DpvizError(
+            f"dpviz/static/{name} is missing, so a report cannot be drawn; run `make build`",
+            value=name,
+            rule="a report carries the page's program",
+            next_step="run `make build`",
+        ) from None
+    if name.endswith(".css") and "</" in content:
+        raise DpvizError(f"dpviz/static/{name} would end the page's style early", value=name)
+    return content
+
+
+def _embedded(value: object) -> str:
+    """JSON that can stand inside a script element whatever its texts say: plain ASCII, and no `<`."""
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _written(page: str, path: str | Path) -> Path:
+    """Write the page beside its place and move it there, so that no reader ever meets half a file."""
+    if not isinstance(path, str | Path) or not str(path):
+        raise ParameterError.of(type(path).__name__, "path must name a file", 'write "visits.html"')
+    target = Path(path)
+    draft = target.with_name(f".{target.name}.{os.urandom(4).hex()}") if target.name else target
+    try:
+        with open(draft, "xb") as file:
+            file.write(page.encode("utf-8", "xmlcharrefreplace"))
+        try:
+            os.replace(draft, target)
+        except OSError:
+            draft.unlink()
+            raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "no such name"
+        raise ParameterError.of(
+            str(path), f"a report needs a place that can be written ({reason})", "choose another folder"
+        ) from None
+    return target
