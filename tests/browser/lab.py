@@ -11,6 +11,7 @@ import json
 import os
 import re
 import secrets
+import shutil
 import socket
 import subprocess
 import sys
@@ -130,6 +131,11 @@ class Lab:
             except (urllib.error.URLError, TimeoutError):
                 time.sleep(0.1)
         raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()}")
+
+    def copy(self, name: str, folder: str) -> str:
+        """A second copy of a notebook in a folder of its own, with a ledger of its own; returns its name."""
+        (self.folder / folder).mkdir()
+        return os.fspath(Path(shutil.copy(self.folder / name, self.folder / folder)).relative_to(self.folder))
 
     def write(self, name: str, *sources: str) -> None:
         """A notebook of code cells in the folder that JupyterLab shows."""
@@ -284,6 +290,16 @@ class Notebook:
 
     def button(self, name: str) -> Locator:
         return self.page.locator(".jp-Notebook").get_by_role("button", name=name)
+
+    def region(self, name: str) -> Locator:
+        return self.page.locator(".jp-Notebook").get_by_role("region", name=name, exact=True)
+
+    def numbers(self, result: Locator) -> list[str]:
+        """The rows of the table under a result, which this opens when it is closed."""
+        table = result.get_by_role("button", name="Table", exact=True)
+        if table.get_attribute("aria-expanded") == "false":
+            table.click()
+        return [" ".join(row.split()) for row in result.locator("tbody tr").all_inner_texts()]
 
     def screenshot(self, title: str) -> None:
         """Keep a picture in test-output/screenshots, named after the notebook."""
