@@ -102,6 +102,10 @@ class Table:
         guide[(lower >> np.uint64(48)).astype(np.int64)] = _STRADDLED
         return guide
 
+    def prepare(self) -> None:
+        """Make what a large vector needs now, not on first use."""
+        self._guide  # noqa: B018 - a cached property
+
     def fill(self, out: NDArray[np.int64], bits: Bits) -> None:
         """Write independent draws into `out`."""
         if out.size <= FLAT_DRAWS and out.size * self.boundaries <= FLAT_COMPARISONS:

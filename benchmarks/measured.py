@@ -1,0 +1,43 @@
+"""What a benchmark returns, and how contestants take turns."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from statistics import median
+from typing import NamedTuple
+
+
+class Measured(NamedTuple):
+    """One line of a table: what was measured, what came out, what is allowed, and whether it holds."""
+
+    what: str
+    found: str
+    allowed: str = ""
+    holds: bool = True
+
+
+def cpu_seconds(work: Callable[[], object]) -> float:
+    """The processor time of this process for one call."""
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def interleave(contestants: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
+    """The median seconds of each contestant. They take turns, so that all meet the same machine."""
+    for once in contestants.values():
+        once()
+    times: dict[str, list[float]] = {name: [] for name in contestants}
+    for _ in range(rounds):
+        for name, once in contestants.items():
+            times[name].append(once())
+    return {name: median(found) for name, found in times.items()}
+
+
+def millions(rate: float) -> str:
+    return f"{rate / 1e6:.3g} M/s"
+
+
+def ms(seconds: float) -> str:
+    return f"{seconds * 1000:.2f} ms"

@@ -1,0 +1,91 @@
+"""Runs in the peers' environment: reads a job as a line of JSON, does it once, answers with a line of JSON.
+
+Nothing of dpviz is imported here. Processor time is measured inside, around the work alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+@functools.cache
+def counts(size: int) -> np.ndarray:
+    return np.arange(size, dtype=np.int64) % 1000
+
+
+@functools.cache
+def opendp_laplace(scale: float, vector: bool) -> Callable[[Any], Any]:
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    atom = dp.atom_domain(T=dp.i64)
+    if vector:
+        return dp.m.make_laplace(dp.vector_domain(atom), dp.l1_distance(T=dp.i64), scale=scale)
+    return dp.m.make_laplace(atom, dp.absolute_distance(T=dp.i64), scale=scale)
+
+
+def opendp_noise(size: int, scale: float) -> float:
+    """Discrete Laplace noise on each count, clamped to 0..1000."""
+    measurement, exact = opendp_laplace(scale, True), counts(size)
+    began = time.process_time()
+    np.clip(np.asarray(measurement(exact)), 0, 1000)
+    return time.process_time() - began
+
+
+def diffprivlib_noise(size: int, scale: float) -> float:
+    """Geometric noise on each count, truncated to 0..1000."""
+    from diffprivlib.mechanisms import GeometricTruncated
+
+    mechanism = GeometricTruncated(epsilon=1 / scale, sensitivity=1, lower=0, upper=1000, random_state=None)
+    exact = counts(size).tolist()
+    began = time.process_time()
+    np.array([mechanism.randomise(count) for count in exact])
+    return time.process_time() - began
+
+
+def opendp_single_draws(size: int, scale: float) -> list[list[int]]:
+    """The nanoseconds of each of `size` single draws, and the size of its noise."""
+    measurement = opendp_laplace(scale, False)
+    clock, times, noise = time.perf_counter_ns, [], []
+    for _ in range(size):
+        began = clock()
+        noisy = measurement(500_000)
+        times.append(clock() - began)
+        noise.append(abs(noisy - 500_000))
+    return [times, noise]
+
+
+def opendp_vectors(size: int, bins: int, scale: float) -> list[list[int]]:
+    """The nanoseconds of each of `size` noisy vectors, the sum and the maximum of the size of its noise."""
+    measurement, exact = opendp_laplace(scale, True), np.full(bins, 500_000)
+    clock, times, sums, maxima = time.perf_counter_ns, [], [], []
+    for _ in range(size):
+        began = clock()
+        noisy = measurement(exact)
+        times.append(clock() - began)
+        noise = np.abs(np.asarray(noisy) - 500_000)
+        sums.append(int(noise.sum()))
+        maxima.append(int(noise.max()))
+    return [times, sums, maxima]
+
+
+def versions() -> dict[str, str]:
+    return {name: importlib.metadata.version(name) for name in ("opendp", "diffprivlib", "numpy")}
+
+
+JOBS: dict[str, Callable[..., Any]] = {
+    job.__name__: job for job in (opendp_noise, diffprivlib_noise, opendp_single_draws, opendp_vectors, versions)
+}
+
+if __name__ == "__main__":
+    for line in sys.stdin:
+        asked = json.loads(line)
+        print(json.dumps(JOBS[asked["job"]](**asked["arguments"])), flush=True)
