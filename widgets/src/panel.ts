@@ -6,7 +6,7 @@
 
 import { compare, equal, exactly, leftAfter, ZERO } from "./exact";
 import type { Entry, Price, Refusal, Running } from "./protocol";
-import type { Desk } from "./store";
+import type { Desk, Paid } from "./store";
 import { capital, priceText } from "./words";
 
 export type Act =
@@ -34,7 +34,7 @@ export interface Panel {
     buttons: Button[];
     note?: string;
     /** An earlier release of this question, free to look at. */
-    stored?: Entry;
+    stored?: Paid;
 }
 
 const button = (look: Button["look"], label: Button["label"], act: Act | null, safe = false): Button =>
@@ -177,7 +177,7 @@ function lostBefore(twin: Entry): string {
     return `Number ${twin.number} asked exactly this and ${was}; its ${priceText(twin.price)} stays spent.`;
 }
 
-function stored(desk: Desk): { stored?: Entry } {
+function stored(desk: Desk): { stored?: Paid } {
     const last = desk.last;
     return last === null || last.number === desk.result?.number ? {} : { stored: last };
 }

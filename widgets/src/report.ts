@@ -44,9 +44,9 @@ function released(result: Result): HTMLElement {
 }
 
 /** One plan sheet with its slider: everything a reader may try, and the button that says why it ends there. */
-function trial(sheet: Sheet, several: boolean): HTMLElement {
+function trial(sheet: Sheet, releases: readonly Result[], several: boolean): HTMLElement {
     const desk = new Desk();
-    desk.take("sheet", sheet);
+    desk.furnish(sheet, releases.findLast((item) => item.question_id === sheet.question.id) ?? null);
     const title = several ? `Try another ε: ${sheet.question.column}` : "Try another ε";
     const place = live((own) => planPane(own, { title, chip: "free · alive in this file", brief: true }, epsilonField(own)), desk);
     place.classList.add("dp-half");
@@ -67,9 +67,9 @@ function numbers(result: Result, first: boolean): HTMLElement {
     const price = `ε ${result.price.epsilon}${costsDelta(result.price) ? `, δ ${result.price.delta}` : ""}`;
     return h("details", { class: "dp-numbers", open: first },
         h("summary", {}, `Numbers: ${result.plain_title}`),
-        h("p", { class: "dp-note" }, `${result.number === null ? "" : `Release ${shown(result.number)}, `}paid ${price}. ${result.guarantee}. ${result.mechanism}, ${result.mode} mode, ` +
-            `random bits: ${result.randomness}.`),
-        button, numbersTable(result, result.beta));
+        h("div", { class: "dp-numbers-head" }, h("p", { class: "dp-note" }, `${result.number === null ? "" : `Release ${shown(result.number)}, `}paid ${price}. ${result.guarantee}. ${result.mechanism}, ${result.mode} mode, ` +
+            `random bits: ${result.randomness}.`), button),
+        numbersTable(result, result.beta));
 }
 
 export function draw(report: Report, root: HTMLElement): void {
@@ -79,7 +79,7 @@ export function draw(report: Report, root: HTMLElement): void {
         "div",
         { class: "dpviz-report" },
         head(report),
-        h("div", { class: "dp-report-grid" }, ...ordered.map(released), ...report.sheets.map((sheet) => trial(sheet, report.sheets.length > 1))),
+        h("div", { class: "dp-report-grid" }, ...ordered.map(released), ...report.sheets.map((sheet) => trial(sheet, report.releases, report.sheets.length > 1))),
         h("section", { "aria-label": "Numbers" }, ...report.releases.map((item, i) => numbers(item, i === 0))),
         report.caveats.length === 0 ? null : h("footer", { class: "dp-caveats" }, h("h2", {}, "What this does not protect"),
             ...report.caveats.map((caveat) => h("p", {}, caveat))),

@@ -30,6 +30,7 @@ export type Spend =
     | { kind: "refused"; error: Refusal }
     | { kind: "failed"; error: Refusal; price: Price };
 
+export type Paid = Pick<Entry, "number" | "epsilon">;
 export type Question = { id: string } | Record<string, unknown>;
 export type Which = "one" | "all";
 
@@ -153,6 +154,13 @@ export class Desk {
             else if (trait === "state") this.#useState(readState(value));
             else this.result = readResult(value);
         });
+        this.#tell();
+    }
+
+    /** Stand on a sheet and a release that were read already, as a report does; nobody will write more. */
+    furnish(sheet: Sheet, result: Result | null): void {
+        this.result = result;
+        this.#useSheet(sheet);
         this.#tell();
     }
 
@@ -479,10 +487,15 @@ export class Desk {
         return this.state?.entries.findLast((entry) => entry.key === key) ?? null;
     }
 
-    /** The last finished release of the question on show. */
-    get last(): Entry | null {
+    /** The last finished release of the planned question; without a session, the one on show. */
+    get last(): Paid | null {
         const id = this.sheet?.question.id;
-        return this.state?.entries.findLast((entry) => entry.question_id === id && entry.status === "done") ?? null;
+        if (this.state !== null) {
+            return this.state.entries.findLast((entry) => entry.question_id === id && entry.status === "done") ?? null;
+        }
+        const { result } = this;
+        return result !== null && result.question_id === id && result.number !== null
+            ? { number: result.number, epsilon: result.epsilon } : null;
     }
 
     /** The Python call that does exactly what the button would do. */
