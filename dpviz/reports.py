@@ -29,6 +29,9 @@ VERSION = 1
 TOP = Fraction(2)
 """Where a slider ends for a release above whose epsilon there is room."""
 
+LONGEST = 2_000
+"""How many rows a table has where JavaScript is off."""
+
 POLICY = "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data:"
 STATIC = Path(__file__).parent / "static"
 
@@ -282,7 +285,7 @@ def _plain(data: dict[str, Any], releases: list[Release], sheets: list[PlanSheet
             f"<h1>{escape(data['title'])}</h1>",
             f"<p>{escape(data['lead'])}</p>",
             f"<p>{escape(paid + bits + chain)}</p>",
-            *(tables.table(release) for release in releases),
+            *(tables.table(release, most=LONGEST) for release in releases),
             *(f"<p>{escape(_planned(sheet))}</p>" for sheet in sheets),
             "<h2>What this does not protect</h2>" if data["caveats"] else "",
             *(f"<p>{escape(caveat)}</p>" for caveat in data["caveats"]),

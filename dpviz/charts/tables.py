@@ -25,15 +25,17 @@ def table(release: Release, *, beta: Number = "0.05", most: int | None = None) -
     """
     level = probability(beta, "beta", zero=False)
     one, every = release.bars(level)
-    labels, values = release.question.domain.labels, release.values
-    shown_rows = len(values) if most is None else min(most, len(values))
+    domain, values = release.question.domain, release.values
+    first = values if most is None else values[:most]
     rows = []
-    for label, value in zip(labels[:shown_rows], values[:shown_rows], strict=True):
+    for index, value in enumerate(first):
         alone, among = release.interval(value, one.value), release.interval(value, every.value)
         cells = [shown(value), *(f"{shown(low)} to {shown(high)}" for low, high in (alone, among))]
-        rows.append(f"<tr><th scope='row'>{escape(label)}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
-    if shown_rows < len(values):
-        rows.append(f"<tr><td colspan='4'>… {len(values) - shown_rows:,} more rows, in to_frame()</td></tr>")
+        rows.append(
+            f"<tr><th scope='row'>{escape(domain.label(index))}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+        )
+    if len(first) < len(values):
+        rows.append(f"<tr><td colspan='4'>… {len(values) - len(first):,} more rows, in to_frame()</td></tr>")
     verb = "released" if release.teaching is None else "drawn"
     names = ("bin", verb, "this bin alone", f"among all {len(values):,}")
     heads = "".join(f"<th scope='col'>{name}</th>" for name in names)
