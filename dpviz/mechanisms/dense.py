@@ -418,14 +418,14 @@ def _finite(mechanism: Dense, n: int, l1: int) -> Rational:
     """The rational law whose price l1 ln(p/q) is at most epsilon, and the sampler that needs fewer random bits."""
     step = mechanism.epsilon / l1
     if mechanism.base == "paper":
-        e = -(-1 // (2 * step))
-        p, q = paper_base(int(e))
-        paper_epsilon, rule = Fraction(1, int(e)), "paper"
+        e = int(-(-1 // (2 * step)))
+        p, q = paper_base(e)
+        paper_epsilon = Fraction(1, e)
     else:
         p, q = tight_base(step)
-        paper_epsilon, rule, e = 2 * step, "tight", Fraction(0)
+        paper_epsilon, e = 2 * step, 0
     g = int(1 / (mechanism.gamma or GAMMA))
-    t = truncation(n, g, p, q, rule=rule, e=int(e) or None)
+    t = truncation(n, g, p, q, rule=mechanism.base, e=e or None)
     if mechanism.sampler == "auto":
         kind: Literal["geosample", "fastsample"] = "geosample" if n <= t else "fastsample"
     else:

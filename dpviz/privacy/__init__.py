@@ -4,7 +4,7 @@ from dpviz.privacy.calibration import largest
 from dpviz.privacy.composition import compose
 from dpviz.privacy.conversion import convert, group, to_approx, to_zcdp
 from dpviz.privacy.guarantee import Guarantee
-from dpviz.privacy.loss import ApproxDP, Loss, PureDP, RangeBounded, ZCDP
+from dpviz.privacy.loss import ZCDP, ApproxDP, Loss, PureDP, RangeBounded
 from dpviz.privacy.unit import Relation, Unit
 
 __all__ = [

@@ -19,7 +19,7 @@ def largest(candidates: Sequence[Fraction], fits: Callable[[Fraction], bool]) ->
 
 
 def smallest(candidates: Sequence[Fraction], fits: Callable[[Fraction], bool]) -> Fraction | None:
-    """The smallest of ascending `candidates` that fits, or None. `fits` fails up to some point and holds from there on."""
+    """The smallest of ascending `candidates` that fits, or None. `fits` fails up to a point and holds from there."""
     low, high = 0, len(candidates)
     while low < high:
         middle = (low + high) // 2

@@ -8,7 +8,7 @@ from fractions import Fraction
 from dpviz.errors import ConversionError, ParameterError
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.guarantee import Guarantee
-from dpviz.privacy.loss import ApproxDP, Loss, PureDP, ZCDP
+from dpviz.privacy.loss import ZCDP, ApproxDP, Loss, PureDP
 
 
 def compose(guarantees: Iterable[Guarantee]) -> Guarantee:

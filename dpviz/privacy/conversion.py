@@ -7,7 +7,7 @@ from fractions import Fraction
 from dpviz.errors import ConversionError
 from dpviz.exact import ceil_to, exp_bounds, log_bounds, text
 from dpviz.privacy.guarantee import Guarantee
-from dpviz.privacy.loss import ApproxDP, Loss, PureDP, RangeBounded, ZCDP
+from dpviz.privacy.loss import ZCDP, ApproxDP, Loss, PureDP, RangeBounded
 from dpviz.privacy.unit import Unit
 
 STEP = Fraction(1, 10**6)

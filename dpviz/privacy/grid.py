@@ -1,4 +1,4 @@
-"""The one grid on which amounts are added up, so that sums stay exact and a release costs the same however many came before."""
+"""The one grid on which amounts are added up: sums stay exact, and the ten-thousandth costs no more time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dpviz.exact import ceil_to
 from dpviz.privacy.loss import ApproxDP
 
 GRID = 10**30 * lcm(*range(1, 51))
-"""One over this is the smallest amount: every decimal of up to 30 places and every fraction over 1..50 is a multiple."""
+"""One over this is the smallest amount. Decimals of up to 30 places and fractions over 1..50 are multiples of it."""
 
 EPSILON_STEP = Fraction(1, 10**12)
 DELTA_STEP = Fraction(1, 10**30)

@@ -64,7 +64,8 @@ class Remaining:
     total: Budget
 
     def __repr__(self) -> str:
-        return f"<left: ε {text(self.epsilon)} of {text(self.total.epsilon)}, δ {text(self.delta)} of {text(self.total.delta)}>"
+        epsilon, delta = (f"{text(getattr(self, x))} of {text(getattr(self.total, x))}" for x in ("epsilon", "delta"))
+        return f"<left: ε {epsilon}, δ {delta}>"
 
 
 def opened(budget: Budget) -> dict[str, str]:

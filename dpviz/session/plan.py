@@ -18,7 +18,6 @@ from dpviz.privacy.grid import payable
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.session.accountant import Budget, Remaining
 
-
 TEACHING_TOP = Fraction(2)
 """Where the slider ends when there is no budget."""
 

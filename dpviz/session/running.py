@@ -118,4 +118,4 @@ def clean(error: DpvizError) -> DpvizError:
     error.__cause__ = None
     error.__context__ = None
     error.__suppress_context__ = True
-    return error.with_traceback(None)  # type: ignore[no-any-return]
+    return error.with_traceback(None)

@@ -137,11 +137,8 @@ class Session:
         self._ledger.raise_budget(budget.to_json(), lambda state: accountant.widened(state, budget))
 
     def __repr__(self) -> str:
-        left = self.remaining
-        return (
-            f"<Session on {self.dataset}: {self._unit.text}; left ε {text(left.epsilon)} of {text(left.total.epsilon)}, "
-            f"δ {text(left.delta)} of {text(left.total.delta)}; ledger {self._ledger_name}>"
-        )
+        left = repr(self.remaining).strip("<>")
+        return f"<Session on {self.dataset}: {self._unit.text}; {left}; ledger {self._ledger_name}>"
 
     def __reduce__(self) -> Any:
         raise LedgerError("a session holds private data and is not stored or sent anywhere", next_step="open it anew")

@@ -82,7 +82,7 @@ def rational(ratio: Fraction) -> Callable[[int], Enclosure]:
 
 
 def fast_oracle(n: int, p: int, q: int, g: int, t: int) -> Callable[[int], Law]:
-    """FastSample in words: geometric noise, what lies beyond distance t moved to the centre, clamped; uniform with 1/g."""
+    """FastSample: geometric noise, beyond distance t moved to the centre, clamped; uniform with chance 1/g."""
 
     def law(count: int) -> Law:
         share = Fraction(p - q, p + q)
@@ -133,12 +133,16 @@ FAST = [
     ),
     case_of(
         "tight FastSample, replace-one",
-        dense(Unit("row", relation="replace-one", n=12), 2, dv.Dense(3, base="tight", sampler="fastsample", gamma="1/8")),
+        dense(
+            Unit("row", relation="replace-one", n=12), 2, dv.Dense(3, base="tight", sampler="fastsample", gamma="1/8")
+        ),
         12,
     ),
     case_of(
         "paper FastSample, replace-one",
-        dense(Unit("row", relation="replace-one", n=20), 2, dv.Dense(1, base="paper", sampler="fastsample", gamma="1/4")),
+        dense(
+            Unit("row", relation="replace-one", n=20), 2, dv.Dense(1, base="paper", sampler="fastsample", gamma="1/4")
+        ),
         20,
     ),
 ]
@@ -229,7 +233,10 @@ def test_a_law_one_percent_off_is_rejected_either_way() -> None:
 
 def test_every_bin_gets_noise_the_first_and_the_last_too() -> None:
     bound = dense(ROW, 42, dv.Dense("1/10", clamp=False))
-    rows = [bound.draw(DenseCounts(np.zeros(42, dtype=np.int64)), TeachingBits(seed), mode="exact").values for seed in range(60)]
+    rows = [
+        bound.draw(DenseCounts(np.zeros(42, dtype=np.int64)), TeachingBits(seed), mode="exact").values
+        for seed in range(60)
+    ]
     assert (np.array(rows) != 0).any(axis=0).all()  # a bin without noise by chance: (tanh(1/20))^60 < 1e-70
 
 
@@ -252,7 +259,18 @@ def test_a_plan_under_add_or_remove_knows_no_n() -> None:
     assert bound.space.bits == 42 * 64 and bound.clamp == (0, None)
 
 
-@pytest.mark.parametrize("step", [Fraction(1, 10**6), Fraction(1, 20), Fraction(1, 3), Fraction(69, 100), Fraction(7, 10), Fraction(3), Fraction(20)])
+@pytest.mark.parametrize(
+    "step",
+    [
+        Fraction(1, 10**6),
+        Fraction(1, 20),
+        Fraction(1, 3),
+        Fraction(69, 100),
+        Fraction(7, 10),
+        Fraction(3),
+        Fraction(20),
+    ],
+)
 def test_the_tight_base_pays_at_most_what_was_asked_and_nearly_all_of_it(step: Fraction) -> None:
     p, q = tight_base(step)
     assert log_at_most(Fraction(p, q), step) and p > q >= 1
@@ -278,6 +296,10 @@ def test_wrong_parameters_are_refused(wrong: dict[str, object]) -> None:
 
 
 def test_parameters_are_texts_that_make_the_same_mechanism_again() -> None:
-    for made in (dv.Dense("1/3"), dv.Dense(1, base="tight", sampler="fastsample", gamma="1/1000", cap=99), dv.Dense(2, clamp=False)):
+    for made in (
+        dv.Dense("1/3"),
+        dv.Dense(1, base="tight", sampler="fastsample", gamma="1/1000", cap=99),
+        dv.Dense(2, clamp=False),
+    ):
         assert dv.Dense.from_parameters(made.parameters()) == made
         assert eval(made.python, {"dv": dv}) == made

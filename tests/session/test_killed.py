@@ -1,4 +1,4 @@
-"""Kernels killed in the middle of whole releases: count, draw and all. No free answer, no second one, no lost charge."""
+"""Kernels killed in the middle of whole releases: no free answer, no second one, no lost charge."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import dpviz as dv
+from dpviz.mechanisms.dense import DenseBound
 from dpviz.session.session import Session
 from dpviz.widgets.desk import Desk
 from tests.session.sources import Gate, KnownCounts
@@ -50,7 +51,10 @@ class Page:
 
 def desk_on(tmp_path: Path, source: KnownCounts | None = None, epsilon: object = 2) -> tuple[Session, Page]:
     session = Session(
-        source or KnownCounts(SECRETS), dv.Unit(noun="person"), dv.Budget(epsilon), tmp_path / "desk.ledger"  # type: ignore[arg-type]
+        source or KnownCounts(SECRETS),
+        dv.Unit(noun="person"),
+        dv.Budget(epsilon),
+        tmp_path / "desk.ledger",  # type: ignore[arg-type]
     )
     return session, Page(Desk(session, [BINS]))
 
@@ -105,7 +109,11 @@ def test_another_price_than_the_kernels_is_refused(tmp_path: Path) -> None:
     session, page = desk_on(tmp_path)
     for said in ({"epsilon": "0.1", "delta": "0"}, {"epsilon": "0.5", "delta": "0.1"}):
         reply = page.ask("release", **pay_args(page, price=said))
-        assert not reply["ok"] and reply["error"]["kind"] == "Forbidden" and "nothing was charged" in reply["error"]["message"]
+        assert (
+            not reply["ok"]
+            and reply["error"]["kind"] == "Forbidden"
+            and "nothing was charged" in reply["error"]["message"]
+        )
     assert session.remaining.epsilon == 2
 
 
@@ -148,11 +156,24 @@ def test_an_error_buys_the_smallest_epsilon_that_meets_it(tmp_path: Path) -> Non
 def test_a_question_can_be_declared_and_is_then_known_by_id(tmp_path: Path) -> None:
     _, page = desk_on(tmp_path)
     args = plan_args(page)
-    said = {"column": "x", "kind": "integers", "low": "0", "high": "9", "underflow": False, "overflow": True, "missing": False}
+    said = {
+        "column": "x",
+        "kind": "integers",
+        "low": "0",
+        "high": "9",
+        "underflow": False,
+        "overflow": True,
+        "missing": False,
+    }
     sheet = page.ask("plan", **{**args, "question": said})["body"]["sheet"]
     assert sheet["question"]["bins"] == "11"
     assert page.ask("plan", **{**args, "question": {"id": sheet["question"]["id"]}})["ok"]
-    for wrong in ({**said, "low": "9", "high": "0"}, {**said, "low": "x"}, {**said, "extra": "1"}, {**said, "overflow": "yes"}):
+    for wrong in (
+        {**said, "low": "9", "high": "0"},
+        {**said, "low": "x"},
+        {**said, "extra": "1"},
+        {**said, "overflow": "yes"},
+    ):
         assert not page.ask("plan", **{**args, "question": wrong})["ok"]
 
 
@@ -173,13 +194,38 @@ HOSTILE: list[Any] = [
     {"v": 1, "id": "1", "ask": "show", "args": {"number": "\u0661"}},
     {"v": 1, "id": "1", "ask": "show", "args": {"number": 1}},
     {"v": 1, "id": "1", "ask": "cancel", "args": {"token": None}},
-    {"v": 1, "id": "1", "ask": "plan", "args": {"question": {"id": "none"}, "mechanism": "Dense", "parameters": {"epsilon": "1"}}},
-    {"v": 1, "id": "1", "ask": "plan", "args": {"question": {"id": []}, "mechanism": "Dense", "parameters": {"epsilon": "1"}}},
+    {
+        "v": 1,
+        "id": "1",
+        "ask": "plan",
+        "args": {"question": {"id": "none"}, "mechanism": "Dense", "parameters": {"epsilon": "1"}},
+    },
+    {
+        "v": 1,
+        "id": "1",
+        "ask": "plan",
+        "args": {"question": {"id": []}, "mechanism": "Dense", "parameters": {"epsilon": "1"}},
+    },
     {"v": 1, "id": "1", "ask": "plan", "args": {"question": {}, "mechanism": "Dense", "parameters": {"epsilon": "1"}}},
-    {"v": 1, "id": "1", "ask": "plan", "args": {"question": {"id": "x"}, "mechanism": "os", "parameters": {"epsilon": "1"}}},
-    {"v": 1, "id": "1", "ask": "plan", "args": {"question": {"id": "x"}, "mechanism": "Dense", "parameters": {"epsilon": 0.1}}},
+    {
+        "v": 1,
+        "id": "1",
+        "ask": "plan",
+        "args": {"question": {"id": "x"}, "mechanism": "os", "parameters": {"epsilon": "1"}},
+    },
+    {
+        "v": 1,
+        "id": "1",
+        "ask": "plan",
+        "args": {"question": {"id": "x"}, "mechanism": "Dense", "parameters": {"epsilon": 0.1}},
+    },
     {"v": 1, "id": "1", "ask": "plan", "args": {"question": {"id": "x"}, "mechanism": "Dense", "parameters": {}}},
-    {"v": 1, "id": "1", "ask": "plan", "args": {"question": {"id": "x"}, "mechanism": "Dense", "parameters": {"epsilon": "1" * 5000}}},
+    {
+        "v": 1,
+        "id": "1",
+        "ask": "plan",
+        "args": {"question": {"id": "x"}, "mechanism": "Dense", "parameters": {"epsilon": "1" * 5000}},
+    },
     {"v": 1, "id": "1", "ask": "status", "args": {}, "buffers": [1]},
 ]
 
@@ -208,7 +254,9 @@ def test_forged_traits_decide_nothing(tmp_path: Path) -> None:
     bench.sheet = bench.result = "forged"
     bench.component = bench.desk = "forged"
     reply = bench.board.answer({"v": 1, "id": "1", "ask": "status", "args": {}})
-    assert reply is not None and json.dumps(reply["body"]["state"]["budget"]) == json.dumps(json.loads(honest)["budget"])
+    assert reply is not None and json.dumps(reply["body"]["state"]["budget"]) == json.dumps(
+        json.loads(honest)["budget"]
+    )
     assert bench.state == honest and session.remaining.epsilon == 2
 
 
@@ -221,11 +269,13 @@ def test_components_of_one_board_share_one_plan(tmp_path: Path) -> None:
         dv.PlanPane("session")
 
 
-def test_no_true_count_is_ever_sent(tmp_path: Path) -> None:
+def test_no_true_count_is_ever_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The draw is replaced by one that forgets the counts, so that any trace of them is a leak."""
+    monkeypatch.setattr(DenseBound, "_add", lambda self, counts, bits, mode, tick: counts * 0)
     session, page = desk_on(tmp_path)
     assert page.ask("release", **pay_args(page, "0.01"))["ok"]
     page.ask("status")
-    page.ask("show", number="1")
+    assert page.ask("show", number="1")["body"]["result"]["values"] == ["0", "0", "0", "0"]
     everything = json.dumps([page.sent, page.sheet, page.state, page.result]) + repr(page.desk) + repr(session)
     for secret in SECRETS:
         assert str(secret) not in everything
