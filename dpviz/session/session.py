@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import uuid
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,7 @@ class Session:
         )
         self._lock = threading.Lock()
         self._running: Running | None = None
+        self._onlookers: list[weakref.WeakMethod[Callable[[Running], None]]] = []
 
     # ------------------------------------------------------------ what anybody may know
 
@@ -209,6 +211,7 @@ class Session:
         if key is not None and (not isinstance(key, str) or not key or len(key) > 200):
             raise ParameterError.of(type(key).__name__, "key must be a text of 1 to 200 characters")
         running = Running(uuid.uuid4().hex, f"Drawing {bound.question.bins:,} bins")
+        running.watch(self._look_on)
         if watch is not None:
             running.watch(watch)
         with self._lock:
@@ -220,6 +223,18 @@ class Session:
             self._running = running
         name = release_key(bound.question, self._unit, mechanism, chosen, key)
         return running.start(lambda handle: self._pay_and_draw(handle, bound, chosen, name, key, retry))
+
+    def look_on(self, onlooker: Callable[[Running], None]) -> None:
+        """Call a bound method whenever a release of this session ends, for as long as its object lives."""
+        self._onlookers.append(weakref.WeakMethod(onlooker))
+
+    def _look_on(self, running: Running) -> None:
+        if not running.done:
+            return
+        for onlooker in self._onlookers:
+            call = onlooker()
+            if call is not None:
+                call(running)
 
     def cancel(self) -> None:
         """Cancel the release on its way, if there is one. Its charge stays."""

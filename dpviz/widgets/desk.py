@@ -75,9 +75,9 @@ class Desk:
         self._result: Body | None = None
         self._running: Running | None = None
         self._told = 0.0
-        latest = state.latest_release(session, self._questions)
-        if latest is not None:
-            self._result = picture(latest)
+        self._show_latest()
+        if isinstance(session, Session):
+            session.look_on(self._on_release_elsewhere)
 
     @property
     def title(self) -> str:
@@ -103,6 +103,19 @@ class Desk:
 
     def state(self) -> Body:
         return state.session_state(self.session, self._questions, self._running)
+
+    def _show_latest(self) -> None:
+        """Where nothing is on show, show the newest release: looking at it again is free."""
+        latest = None if self._result is not None else state.latest_release(self.session)
+        if latest is not None:
+            self._questions.setdefault(latest.question.id, latest.question)
+            self._result = picture(latest)
+
+    def _on_release_elsewhere(self, running: Running) -> None:
+        """A release of this session ended, in a cell or on another desk: the budget has moved."""
+        if running is not self._running:
+            self._show_latest()
+            self._show()
 
     def _show(self) -> None:
         """Bring every member's traits up to date."""
@@ -223,6 +236,7 @@ class Desk:
         return {}
 
     def _on_status(self, args: Body) -> Body:
+        self._show_latest()
         self._show()
         return {"state": self.state()}
 

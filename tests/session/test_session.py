@@ -279,3 +279,11 @@ def test_teaching_has_no_ledger_repeats_by_its_seed_and_marks_what_it_makes() ->
     assert "not a release" in (first.to_csv() or "")
     other = dv.teaching(KnownCounts(COUNTS), seed=8).draw(BINS, dv.Dense("1/100"))
     assert other.values != dv.teaching(KnownCounts(COUNTS), seed=7).draw(BINS, dv.Dense("1/100")).values
+
+
+def test_a_watcher_that_fails_does_not_end_a_release_that_is_paid_for(tmp_path: Path) -> None:
+    def fail(running: object) -> None:
+        raise RuntimeError("the page is gone")
+
+    it = session(tmp_path)
+    assert it.release_async(BINS, dv.Dense("1/2"), watch=fail).result(10) == it.releases[1]

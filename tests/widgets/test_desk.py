@@ -288,3 +288,13 @@ def test_teaching_draws_and_says_so(tmp_path: Path) -> None:
     reply = page.ask("release", **pay_args(page))
     assert reply["body"]["result"]["teaching"] == {"seed": "7"}
     assert "released" not in reply["body"]["result"]["title"] and not page.ask("show", number="1")["ok"]
+
+
+def test_a_release_made_in_a_cell_moves_the_meter_and_is_shown(tmp_path: Path) -> None:
+    session, page = desk_on(tmp_path)
+    assert page.result == "" and session.release(BINS, dv.Dense("0.5")).number == 1
+    deadline = time.monotonic() + 10
+    while not page.result and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert json.loads(page.result)["number"] == "1"
+    assert json.loads(page.state)["budget"]["epsilon"]["left"] == "1.5"
