@@ -173,7 +173,7 @@ def _copied(held: Hidden[pd.DataFrame]) -> Cells:
     for name, column in held.take().items():
         array: Any = column.array
         plain = isinstance(array, pd.arrays.NumpyExtensionArray)
-        cells[str(name)] = array.to_numpy(copy=True) if plain else array.copy()
+        cells[str(name)] = np.asarray(array).copy() if plain else array.copy()
     return cells
 
 
