@@ -65,7 +65,7 @@ def read(values: Any, kind: str) -> Reading:
         return listed(np.asarray(values, dtype=object), kind)
     missing = np.asarray(pd.isna(values))
     if not isinstance(values, np.ndarray):
-        values = values.to_numpy(dtype=plain, na_value=plain.type(0).item())
+        values = values.to_numpy(dtype=plain, na_value=np.zeros((), dtype=plain).item())
     if plain.kind == "b" and kind == "text":
         return Listed(np.where(missing, NONE, values.astype(np.int64)), ("False", "True"))
     if plain.kind == "f":
