@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dpviz.exact import text
+from dpviz.model.answer import SparseTable
 from dpviz.model.release import Release
 from dpviz.planning.sheet import BETAS
 from dpviz.privacy.conversion import to_approx
@@ -31,7 +32,9 @@ def promise(release: Release) -> str:
 def picture(release: Release) -> dict[str, Any]:
     """The result of widgets/PROTOCOL.md."""
     domain = release.question.domain
-    shown = domain.size <= LARGEST
+    sparse = isinstance(release.answer, SparseTable)
+    bins = len(release.values) if sparse else domain.size
+    shown = bins <= LARGEST
     charged = payable(to_approx(release.guarantee.loss))
     low, high = release.bound.clamp
     bars = {}
@@ -53,9 +56,11 @@ def picture(release: Release) -> dict[str, Any]:
         "axis": " and ".join(domain.columns),
         "nouns": release.unit.nouns,
         "scale": domain.kind,
-        "bins": str(domain.size),
-        "labels": domain.labels if shown else [],
-        "short_labels": domain.short_labels if shown else [],
+        "bins": str(bins),
+        "size": domain.size_text,
+        "sparse": sparse,
+        "labels": release.labels if shown else [],
+        "short_labels": [] if not shown else release.labels if sparse else domain.short_labels,
         "values": [str(value) for value in release.values] if shown else [],
         "clamp": {"low": None if low is None else str(low), "high": None if high is None else str(high)},
         "betas": [text(beta) for beta in BETAS],

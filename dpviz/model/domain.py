@@ -29,13 +29,18 @@ WRITTEN: Final = {
     "intervals": (("column", "edges"), ("underflow", "overflow", "missing")),
     "categories": (("column", "labels"), ("other", "missing")),
     "product": (("first", "second"), ()),
+    "keys": (("column",), ()),
 }
 """Saved domains: by kind, what each must have and may have."""
 
 
 @dataclass(frozen=True)
 class Domain:
-    """Bins of one column, or of two. Make one with `Domain.integers`, `.intervals`, `.categories` or `.product`."""
+    """Bins of one column, or of two. Make one with `Domain.integers`, `.intervals`, `.categories` or `.product`.
+
+    `Domain.keys` declares no bins at all: the labels come from the data, so only a mechanism that never shows an empty
+    bin can answer it.
+    """
 
     kind: ClassVar[str] = ""
     needs: ClassVar[str] = ""
@@ -44,6 +49,19 @@ class Domain:
     @property
     def columns(self) -> tuple[str, ...]:
         raise NotImplementedError
+
+    @property
+    def declared(self) -> bool:
+        """Whether the bins are declared; if not, the domain has no size and no bin has a number."""
+        return True
+
+    @property
+    def size_text(self) -> str:
+        """`42 bins`, `2^64 bins`."""
+        size = self.size
+        if size > 10**9 and size & (size - 1) == 0:
+            return f"2^{size.bit_length() - 1} bins"
+        return f"{size:,} bins"
 
     @property
     def size(self) -> int:
@@ -144,6 +162,15 @@ class Domain:
                 raise DomainError.of(label, "labels must differ", clash)
             seen.add(label)
         return CategoryDomain(column_name(column), plain, *flags)
+
+    @staticmethod
+    @publicly
+    def keys(*, column: str) -> KeyDomain:
+        """The values of a column as they come, unknown beforehand: for mechanisms that never show an empty bin.
+
+        Values are matched as text, numbers in their shortest exact form; missing values are dropped.
+        """
+        return KeyDomain(column_name(column))
 
     @staticmethod
     @publicly
@@ -344,6 +371,44 @@ class CategoryDomain(_OneColumn):
             "other": self.other,
             "missing": self.missing,
         }
+
+
+@dataclass(frozen=True)
+class KeyDomain(_OneColumn):
+    kind: ClassVar[str] = "keys"
+    needs: ClassVar[str] = "any"
+
+    @property
+    def declared(self) -> bool:
+        return False
+
+    @property
+    def size(self) -> int:
+        raise DomainError.of(
+            self.python, "this question needs declared bins", "declare them, or use a mechanism that shows no empty bin"
+        )
+
+    @property
+    def size_text(self) -> str:
+        return "unknown keys"
+
+    def label(self, index: int) -> str:
+        raise IndexError(index)
+
+    @publicly
+    def index(self, label: object) -> int:
+        raise DomainError.of(kind_of(label), "keys have no numbers; they are looked up by name")
+
+    @property
+    def text(self) -> str:
+        return "every value that occurs often enough"
+
+    @property
+    def python(self) -> str:
+        return f"dv.Domain.keys(column={quoted(self.column)})"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "column": self.column}
 
 
 @dataclass(frozen=True)

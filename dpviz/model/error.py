@@ -42,6 +42,11 @@ class ErrorModel:
         """How far the worst of all bins may be off."""
         return None
 
+    def shown(self, beta: Fraction) -> ErrorValue | None:
+        """How far the value of a bin that is shown may be off, where not all bins are shown: "shown and further off"
+        has probability at most beta for any one bin picked before looking."""
+        return None
+
     def look_ups(self, number: int, beta: Fraction) -> ErrorValue | None:
         """How far the worst of `number` look-ups may be off."""
         return None

@@ -77,6 +77,7 @@ class Question:
 
     @property
     def bins(self) -> int:
+        """How many bins there are. Raises DomainError where the keys are not declared."""
         return self.domain.size
 
     def to_json(self) -> dict[str, Any]:
@@ -125,7 +126,8 @@ class Question:
     @property
     def text(self) -> str:
         """For a table row: `visits, 42 bins`."""
-        return f"{' × '.join(self.domain.columns)}, {self.bins} bins" + (f", {self.where_text}" if self.where else "")
+        asked = f"{' × '.join(self.domain.columns)}, {self.domain.size_text}"
+        return f"{asked}, {self.where_text}" if self.where else asked
 
     def sentence(self, unit: Unit) -> str:
         column = " and ".join(self.domain.columns)

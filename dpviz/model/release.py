@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pkgutil
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from hashlib import sha256
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import Number, probability, text
-from dpviz.model.answer import Answer, Table
+from dpviz.model.answer import Answer, SparseTable, Table
+from dpviz.model.domain import category_text
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.mechanism import Bound, Mode
 from dpviz.model.question import Question, canonical
@@ -78,22 +80,51 @@ class Release:
         return ", ".join(part.replace(" ", " = ", 1) for part in self.guarantee.loss.short.split(", "))
 
     @property
-    def table(self) -> Table:
-        """The answer, where it has one value per bin."""
-        if not isinstance(self.answer, Table):
-            raise ReleaseFormat.of(self.answer.kind, "this answer has no row per bin")
-        return self.answer
+    def shown(self) -> NDArray[np.int64]:
+        """The released values as an array: of every bin, or of the bins that are shown."""
+        if not isinstance(self.answer, Table | SparseTable):
+            raise ReleaseFormat.of(
+                self.answer.kind, "this answer has no row per bin", "ask for single bins: release[label]"
+            )
+        return self.answer.values
 
     @property
     def values(self) -> list[int]:
-        """The released values, in the order of the bins."""
-        values: list[int] = self.table.values.tolist()
+        """The released values, in the order of `labels`."""
+        values: list[int] = self.shown.tolist()
         return values
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels of the rows: of every bin, or of the bins that are shown."""
+        domain = self.question.domain
+        if isinstance(self.answer, SparseTable):
+            return [label if isinstance(label, str) else domain.label(label) for label in self.answer.labels]
+        return domain.labels
+
+    def __getitem__(self, label: object) -> int:
+        """The released value of one bin, free. What is not shown reads 0."""
+        return int(self.many([label])[0])
+
+    def many(self, labels: Sequence[object]) -> NDArray[np.int64]:
+        """The released values of many bins at once, free."""
+        domain, answer = self.question.domain, self.answer
+        if isinstance(answer, SparseTable):
+            known = dict(zip(answer.labels, answer.values.tolist(), strict=True))
+            wanted = [domain.index(label) if domain.declared else category_text(label) for label in labels]
+            return np.array([known.get(label, 0) for label in wanted], dtype=np.int64)
+        indices = [domain.index(label) for label in labels]
+        if isinstance(answer, Table):
+            return answer.values[indices]
+        look_up: Callable[[Sequence[int]], NDArray[np.int64]] | None = getattr(answer, "many", None)
+        if look_up is None:
+            raise ReleaseFormat.of(answer.kind, "this answer does not answer single bins")
+        return look_up(indices)
 
     def bars(self, beta: Number = "0.05") -> tuple[ErrorValue, ErrorValue]:
         """Half-widths that fail at most `beta` of the time: of one bin, and of all bins at once."""
         level = probability(beta, "beta", zero=False)
-        one, every = self.error.one_bin(level), self.error.all_bins(level)
+        one, every = self.error.shown(level) or self.error.one_bin(level), self.error.all_bins(level)
         if one is None or every is None:
             raise ReleaseFormat.of(self.answer.kind, "this answer has no error bar per bin")
         return one, every
@@ -102,7 +133,7 @@ class Release:
         """Lows and highs of value ± bar as whole counts, cut at the public limits that the truth respects as well."""
         reach = int(bar // 1)
         least, most = self.bound.clamp
-        low, high = self.table.values - reach, self.table.values + reach
+        low, high = self.shown - reach, self.shown + reach
         return (low if least is None else np.maximum(low, least)), (high if most is None else np.minimum(high, most))
 
     def interval(self, value: int, bar: Fraction) -> tuple[int, int]:
@@ -113,15 +144,16 @@ class Release:
         return (low if least is None else max(low, least)), (high if most is None else min(high, most))
 
     def to_frame(self, beta: Number = "0.05") -> pd.DataFrame:
-        """One row per bin: bin, value, low and high (this bin alone), low_all and high_all (all bins at once).
+        """One row per bin, or per bin that is shown.
+
+        Columns: bin, value, low and high (this bin alone), low_all and high_all (all bins at once).
 
         Each interval contains the true count with probability at least 1 - beta: `low..high` for one bin picked
         before looking, `low_all..high_all` for all bins together.
         """
         import pandas as pd
 
-        values = self.table.values
-        columns: dict[str, Any] = {"bin": self.question.domain.labels, "value": values}
+        columns: dict[str, Any] = {"bin": self.labels, "value": self.shown}
         for bar, ending in zip(self.bars(beta), ("", "_all"), strict=True):
             columns[f"low{ending}"], columns[f"high{ending}"] = self.intervals(bar.value)
         return pd.DataFrame(columns)

@@ -65,6 +65,23 @@ class DenseCounts(Statistic):
         return counts
 
 
+class SparseCounts(Statistic):
+    """The bins that are not empty, ascending, and their counts; all other bins of the domain are empty.
+
+    labels  bin numbers of a declared domain (uint64, or whole numbers of any size as objects), or key texts
+    """
+
+    __slots__ = ()
+
+    def __init__(self, labels: NDArray[Any], counts: NDArray[np.int64]) -> None:
+        super().__init__(Kind.SPARSE, -1, (labels, counts))  # how many bins are occupied is private
+
+    def take(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Labels and exact counts. For mechanisms and for tests on public data."""
+        labels, counts = self._hidden
+        return labels, counts
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column's public description: its name and how its values are read (`number`, `text` or `any`)."""

@@ -85,7 +85,7 @@ class Plan:
         ]
         for label, found in (
             ("any one bin", self.one_bin()),
-            (f"all {self.bound.question.bins:,} at once", self.all_bins()),
+            ("all at once", self.all_bins()),
         ):
             if found is not None:
                 sign = "±" if found.how == "exact" else f"{found.how} ±"

@@ -7,7 +7,7 @@ from typing import Any
 
 from dpviz.errors import DpvizError, ReleaseFormat
 from dpviz.mechanisms import mechanism
-from dpviz.model.answer import answer_from_json
+from dpviz.model.answer import Table, answer_from_json
 from dpviz.model.question import Question
 from dpviz.model.release import Release, checked
 from dpviz.privacy.unit import Unit
@@ -35,11 +35,10 @@ def from_bytes(content: bytes) -> Release:
 def _from_json(body: dict[str, Any]) -> Release:
     question, unit = Question.from_json(body["question"]), Unit(**body["unit"])
     made = mechanism(body["mechanism"]["name"], body["mechanism"]["parameters"])
-    answer = answer_from_json(body["answer"], {})
+    answer = answer_from_json(body["answer"])
     bound = made.bind(question, unit)
-    values = getattr(answer, "values", None)
-    if values is not None and len(values) != question.bins:
-        raise ReleaseFormat.of(f"{len(values)} values", f"this question has {question.bins} bins")
+    if isinstance(answer, Table) and len(answer.values) != question.bins:
+        raise ReleaseFormat.of(f"{len(answer.values)} values", f"this question has {question.domain.size_text}")
     return Release(
         bound=bound,
         answer=answer,

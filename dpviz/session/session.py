@@ -210,7 +210,7 @@ class Session:
             )
         if key is not None and (not isinstance(key, str) or not key or len(key) > 200):
             raise ParameterError.of(type(key).__name__, "key must be a text of 1 to 200 characters")
-        running = Running(uuid.uuid4().hex, f"Drawing {bound.question.bins:,} bins")
+        running = Running(uuid.uuid4().hex, f"Drawing {bound.question.domain.size_text}")
         running.watch(self._look_on)
         if watch is not None:
             running.watch(watch)
@@ -258,7 +258,7 @@ class Session:
         outcome = "failed"
         try:
             content = self._draw(running, bound, mode, name, entry.number)
-            running.tick(bound.question.bins, bound.question.bins)
+            running.tick(bound.cost.steps, bound.cost.steps)
             self._ledger.finish(entry.number, content)
             outcome = "done"
         except Stopped:

@@ -43,7 +43,7 @@ def session_state(
                 "id": question.id,
                 "column": " × ".join(question.domain.columns),
                 "bins_text": question.domain.text,
-                "bins": str(question.bins),
+                "bins": str(question.bins) if question.domain.declared else "",
                 "where": question.where_text,
             }
             for question in questions.values()
