@@ -35,29 +35,17 @@ def section(module: ModuleType, lines: list[Measured]) -> str:
         f"| {line.what} | {line.found} | {line.allowed} | {verdict} |"
         for line, verdict in zip(lines, verdicts, strict=True)
     ]
-    about = (module.__doc__ or "").strip()
-    return "\n".join(
-        [
-            f"## {module.__name__.rpartition('.')[2]}",
-            "",
-            about,
-            "",
-            "| what | measured | allowed | holds |",
-            "|---|---|---|---|",
-            *rows,
-            "",
-        ]
-    )
+    title, about = module.__name__.rpartition(".")[2], (module.__doc__ or "").strip()
+    head = ["| what | measured | allowed | holds |", "|---|---|---|---|"]
+    return "\n".join([f"## {title}", "", about, "", *head, *rows, ""])
 
 
 def versions() -> str:
-    shown = [f"{part} {importlib.metadata.version(part)}" for part in PARTS]
-    if "benchmarks.peers" in sys.modules:
-        shown += [
-            f"{name} {version} (peer)"
-            for name, version in sys.modules["benchmarks.peers"].peers().ask("versions").items()
-        ]
-    return ", ".join([f"Python {platform.python_version()}", *shown])
+    ours = {part: importlib.metadata.version(part) for part in PARTS}
+    theirs = sys.modules["benchmarks.peers"].peers().ask("versions") if "benchmarks.peers" in sys.modules else {}
+    return ", ".join(
+        f"{name} {version}" for name, version in {"Python": platform.python_version(), **theirs, **ours}.items()
+    )
 
 
 def processor() -> str:
@@ -68,11 +56,8 @@ def processor() -> str:
 
 def write(sections: dict[str, str], command: str) -> None:
     """Replace the sections that were run, keep the others."""
-    kept = (
-        dict(re.findall(r"^(?=## (.*)$)((?:.|\n)*?)(?=^## |\Z)", RESULTS.read_text(), re.MULTILINE))
-        if RESULTS.exists()
-        else {}
-    )
+    old = RESULTS.read_text() if RESULTS.exists() else ""
+    kept = dict(re.findall(r"^(?=## (.*)$)((?:.|\n)*?)(?=^## |\Z)", old, re.MULTILINE))
     every = {name: text.strip() + "\n" for name, text in (kept | sections).items()}
     head = HEAD.format(command=command)
     place = f"On {processor()}. {versions()}.\n"

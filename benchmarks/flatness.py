@@ -37,8 +37,9 @@ def draws(scale: int, bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     add(exact, 0, CAP, bits)
     for draw in range(DRAWS):
         began = clock()
-        noisy[draw] = add(exact, 0, CAP, bits)
+        released = add(exact, 0, CAP, bits)
         times[draw] = clock() - began
+        noisy[draw] = released
     return times, np.abs(noisy - COUNT)
 
 
@@ -70,7 +71,7 @@ def table() -> list[Measured]:
         for scale in SCALES:
             ours = [(single(scale), *vector(scale)) for _ in range(RUNS)]
             theirs = opendp(scale)
-            names = ("|noise| of one draw", f"the sum over {BINS} bins", f"the maximum over {BINS} bins")
+            names = ("the size of one draw", f"the sum over {BINS} bins", f"the maximum over {BINS} bins")
             for place, name in enumerate(names):
                 found = mean(run[place] for run in ours)
                 what = f"time against {name}, scale {scale} (OpenDP {theirs[place]:+.2f})"

@@ -1,6 +1,6 @@
 """What a durable charge and its outcome cost, alone, late in a long ledger, and beside seven other kernels.
 
-Run `python -m benchmarks.ledger`. Ratios travel between machines, absolute times do not; set TMPDIR to choose the disk.
+TMPDIR chooses the disk.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
-from statistics import median, quantiles
-from typing import NamedTuple
+from statistics import quantiles
 
+from benchmarks.measured import Measured, interleave, ms
 from dpviz.session.ledger import Ledger
 
 SHORT, LONG, ROUNDS = 100, 10_000, 400
@@ -36,15 +37,6 @@ BODY = {
 ANSWER = b'{"values":[' + b",".join(b"%d" % (7919 * bin_ % 6000) for bin_ in range(42)) + b"]}"
 
 
-class Measured(NamedTuple):
-    """One line of the table: what was timed, what came out, what is allowed, and whether it holds."""
-
-    what: str
-    found: str
-    allowed: str
-    holds: bool
-
-
 def table() -> list[Measured]:
     """All measurements of the ledger, in a few seconds each."""
     with tempfile.TemporaryDirectory(prefix="dpviz-bench-") as folder:
@@ -55,15 +47,12 @@ def alone(folder: Path) -> list[Measured]:
     """One kernel. A short ledger, a long one and the bare disk take turns, so that all meet the same machine."""
     short, long = (Kernel(folder / f"{length}.ledger", length) for length in (SHORT, LONG))
     disk = Disk(folder / "page")
-    times: dict[str, list[float]] = {"short": [], "long": [], "disk": []}
-    for _ in range(ROUNDS):
-        times["short"].append(seconds(short.release))
-        times["disk"].append(seconds(disk.sync))
-        times["long"].append(seconds(long.release))
-    pair, late, sync = (median(times[name]) for name in ("short", "long", "disk"))
+    turns = {"short": short.release, "disk": disk.sync, "long": long.release}
+    found = interleave({name: partial(seconds, work) for name, work in turns.items()}, ROUNDS)
+    pair, late, sync = found["short"], found["long"], found["disk"]
     allowed = max(6 * sync, 0.002)
     return [
-        Measured("write and fsync one page", ms(sync), "", True),
+        Measured("write and fsync one page", ms(sync)),
         Measured(
             "charge and outcome, both durable", ms(pair), f"{ms(allowed)} (6 fsync, at least 2 ms)", pair <= allowed
         ),
@@ -89,7 +78,7 @@ def together(folder: Path) -> list[Measured]:
     what = f"{KERNELS} kernels, {CHARGES} releases each: 99 % of charges wait below"
     return [
         Measured(what, ms(late), "500 ms", late < 0.5 and len(found) == KERNELS * CHARGES),
-        Measured("the longest wait of them", ms(found[-1]), "", True),
+        Measured("the longest wait of them", ms(found[-1])),
     ]
 
 
@@ -145,19 +134,3 @@ def seconds(work: Callable[[], object]) -> float:
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
-
-
-def ms(time_: float) -> str:
-    return f"{time_ * 1000:.2f} ms"
-
-
-def main() -> int:
-    """Print the table; 1 where a line does not hold."""
-    lines = table()
-    for line in lines:
-        print(f"{'ok' if line.holds else 'NO':<3} {line.what:<64} {line.found:>12}   {line.allowed}")
-    return 0 if all(line.holds for line in lines) else 1
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

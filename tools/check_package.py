@@ -9,7 +9,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import zipfile
 from pathlib import Path
@@ -47,8 +46,7 @@ def main() -> int:
         if set(installed) != package():
             raise SystemExit(f"the wheel and the tree differ: {sorted(set(installed) ^ package())}")
 
-        with tarfile.open(sdist) as archive:
-            archive.extractall(scratch, filter="data")
+        shutil.unpack_archive(sdist, scratch)
         again = build(Path(scratch) / sdist.name.removesuffix(".tar.gz"), Path(scratch) / "again", "wheel")
         if contents(again) != installed:
             raise SystemExit("the sdist builds another wheel than the tree")

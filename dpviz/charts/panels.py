@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from dpviz.charts.theme import Ink, Palette
 from dpviz.charts.ticks import lies
 from dpviz.charts.words import measured, often, shown
-from dpviz.model.answer import Table
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorValue
 from dpviz.model.public import PublicTable
@@ -46,11 +45,10 @@ class Counts:
     @classmethod
     def released(cls, release: Release, beta: Any, colours: Palette) -> Counts:
         one, every = release.bars(beta)
-        assert isinstance(release.answer, Table)
         real = release.teaching is None
         return cls(
             domain=release.question.domain,
-            values=release.answer.values,
+            values=release.table.values,
             nouns=release.unit.nouns,
             ink=colours.release if real else colours.public,
             colours=colours,

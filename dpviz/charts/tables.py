@@ -31,9 +31,8 @@ def table(release: Release, *, beta: Number = "0.05", most: int | None = None) -
     for index, value in enumerate(first):
         alone, among = release.interval(value, one.value), release.interval(value, every.value)
         cells = [shown(value), *(f"{shown(low)} to {shown(high)}" for low, high in (alone, among))]
-        rows.append(
-            f"<tr><th scope='row'>{escape(domain.label(index))}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
-        )
+        row = "".join(f"<td>{cell}</td>" for cell in cells)
+        rows.append(f"<tr><th scope='row'>{escape(domain.label(index))}</th>{row}</tr>")
     if len(first) < len(values):
         rows.append(f"<tr><td colspan='4'>… {len(values) - len(first):,} more rows, in to_frame()</td></tr>")
     verb = "released" if release.teaching is None else "drawn"

@@ -19,6 +19,10 @@ class Noise(Protocol):
         """Pr[Z > value]."""
         ...
 
+    def chance_above(self, value: int) -> float:
+        """Pr[Z > value] in floating point, for pictures."""
+        ...
+
     def sum_above(self, start: int, stop: int | None = None) -> float:
         """The sum of Pr[Z > a] over start <= a < stop."""
         ...
@@ -70,8 +74,11 @@ class Clamped:
 
     def chance_above(self, count: int, value: int) -> float:
         """Pr[X > value] in floating point, for pictures."""
-        low, high = self.cdf(count, value)
-        return float(1 - (low + high) / 2)
+        below, above = self._rooms(count)
+        z = value - count
+        if below is not None and z < -below:
+            return 1.0
+        return 0.0 if above is not None and z >= above else self.noise.chance_above(z)
 
     def open_sides(self, count: int, a: int) -> int:
         """How many sides of the count leave room for an error above a."""

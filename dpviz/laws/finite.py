@@ -50,13 +50,16 @@ class Truncated:
         (low, high), (cut_low, cut_high) = self.noise.above(value), self.noise.above(self.t)
         return low - cut_high, high - cut_low
 
+    def chance_above(self, value: int) -> float:
+        if value < 0:
+            return 1 - self.chance_above(-value - 1)
+        return self.noise.chance_above(value) - self.noise.chance_above(self.t) if value < self.t else 0.0
+
     def sum_above(self, start: int, stop: int | None = None) -> float:
         stop = self.t if stop is None else min(stop, self.t)
         if stop <= start:
             return 0.0
-        rate = float_rate(self.noise.decay)
-        cut = math.exp(-rate * (self.t + 1)) / (1 + math.exp(-rate))
-        return self.noise.sum_above(start, stop) - (stop - start) * cut
+        return self.noise.sum_above(start, stop) - (stop - start) * self.noise.chance_above(self.t)
 
     def least_above(self, target: Fraction) -> int:
         def holds(a: int, precision: int) -> bool | None:
@@ -111,7 +114,9 @@ class FastSampleLaw:
 
     def chance_above(self, count: int, value: int) -> float:
         """Pr[X > value] in floating point, for pictures."""
-        return float(1 - self.cdf(count, value))
+        junk = min(self.n + 1, max(0, self.n - value)) / (self.n + 1)
+        gamma = float(self.gamma)
+        return (1 - gamma) * self._clamped.chance_above(count, value) + gamma * junk
 
     def error_tail(self, count: int, a: int) -> Fraction:
         """Pr[|X - c| > a] for a >= 0."""

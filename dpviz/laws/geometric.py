@@ -80,6 +80,12 @@ class TwoSidedGeometric:
         """The least a >= 0 with Pr[Z > a] <= target."""
         return error_quantile(self.decay, target, 1)
 
+    def chance_above(self, value: int) -> float:
+        """Pr[Z > value] in floating point, for pictures."""
+        rate = float_rate(self.decay)
+        tail = math.exp(-rate * (value + 1 if value >= 0 else -value)) / (1 + math.exp(-rate))
+        return tail if value >= 0 else 1 - tail
+
     def pmf_array(self, values: NDArray[np.int64]) -> NDArray[np.float64]:
         """Pr[Z = value] in floating point, for pictures."""
         rate = float_rate(self.decay)
@@ -100,10 +106,7 @@ class TwoSidedGeometric:
 
 def float_rate(decay: Decay) -> float:
     """-ln(decay) as a float, for pictures."""
-    if decay.exponent is not None:
-        return float(decay.exponent)
-    assert decay.ratio is not None
-    return -math.log1p(-float(1 - decay.ratio))
+    return float(rate_bounds(decay)[0])
 
 
 # ---------------------------------------------------------------- enclosures

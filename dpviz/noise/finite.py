@@ -43,7 +43,7 @@ def paper_base(e: int) -> tuple[int, int]:
 def truncation(n: int, g: int, p: int, q: int, rule: Literal["paper", "tight"] = "paper", e: int | None = None) -> int:
     """How far FastSample's noise reaches, for counts in 0..n and a chance of 1/g of a uniform value.
 
-    "paper" is the printed length, for epsilon = 1/e. "tight" is the least t with
+    "paper" is the printed length, for epsilon = 1/e. "tight" is the least t >= 1 with
     2 p q**(t+1) (g-1) (n+1) <= (p-q) p**(t+1), which suffices for any base.
 
     >>> truncation(1000, 40_000_000, 33, 32, e=10), truncation(1000, 40_000_000, 33, 32, rule="tight")
@@ -52,7 +52,7 @@ def truncation(n: int, g: int, p: int, q: int, rule: Literal["paper", "tight"] =
     _check_base(n, p, q)
     _check_gamma(g)
     if rule == "tight":
-        return _least_truncation(n, g, p, q)
+        return max(1, _least_truncation(n, g, p, q))
     if rule != "paper":
         raise ParameterError.of(rule, 'rule must be "paper" or "tight"')
     e = whole(e if e is not None else 0, "e")

@@ -35,11 +35,8 @@ def two_sided_geometric(decay: Decay) -> Sampler:
     >>> two_sided_geometric(Decay.exp(Fraction(1, 2))).draw(8, TeachingBits(1)).tolist()
     [-1, 1, 9, 1, -4, 1, 13, 0]
     """
+    check_scale(decay)
     scale = _scale(decay)
-    if scale > WIDEST:
-        raise ParameterError.of(
-            f"{scale:.3g}", f"the scale of the noise must be at most 2^{WIDEST.bit_length() - 1}", "raise epsilon"
-        )
     tables = []
     step = 1
     while scale > WIDEST_TABLE:
@@ -48,6 +45,15 @@ def two_sided_geometric(decay: Decay) -> Sampler:
         scale /= BASE
     tables.append(Table(TwoSided(decay, step), step))
     return Sampler(tables)
+
+
+def check_scale(decay: Decay) -> None:
+    """Refuse noise too wide to be drawn into 64-bit integers."""
+    scale = _scale(decay)
+    if scale > WIDEST:
+        raise ParameterError.of(
+            f"{scale:.3g}", f"the scale of the noise must be at most 2^{WIDEST.bit_length() - 1}", "raise epsilon"
+        )
 
 
 def _scale(decay: Decay) -> float:

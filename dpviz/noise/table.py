@@ -24,6 +24,9 @@ from dpviz.noise.bits import Bits
 FLAT_DRAWS, FLAT_COMPARISONS = 1 << 10, 1 << 20
 """A vector of at most so many draws, and draws times boundaries, is compared with the whole table."""
 
+BLOCK = 256
+"""Boundaries are compared in blocks of this size; at most 255 of them, so that a byte counts them."""
+
 PIECE = 1 << 15
 """How many counts are worked on at a time: few enough to stay in the processor's cache."""
 
@@ -108,19 +111,29 @@ class Table:
 
     def fill(self, out: NDArray[np.int64], bits: Bits) -> None:
         """Write independent draws into `out`."""
-        if out.size <= FLAT_DRAWS and out.size * self.boundaries <= FLAT_COMPARISONS:
+        few = out.size <= FLAT_DRAWS and out.size * self.boundaries <= FLAT_COMPARISONS
+        if few and self.boundaries <= 255 * BLOCK:
             self._fill_by_comparison(out, bits)
         else:
             self._fill_by_guide(out, bits)
 
+    @cached_property
+    def _rows(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """`lower` and `upper`, filled up to whole blocks with boundaries that no draw passes for certain."""
+        _, lower, upper = self._bounds
+        filling = np.full(-len(lower) % BLOCK, _ONES)
+        return np.concatenate((lower, filling)), np.concatenate((upper, filling))
+
     def _fill_by_comparison(self, out: NDArray[np.int64], bits: Bits) -> None:
-        start, lower, upper = self._bounds
-        for place, drawn in enumerate(np.frombuffer(bits.take(8 * out.size), dtype="<u8")):
-            passed = np.count_nonzero(upper < drawn)
-            if passed == np.count_nonzero(lower <= drawn):
-                out[place] = (start + passed) * self.step
-            else:
-                out[place] = self._settle(int(drawn), start + int(passed), bits)
+        """All in arrays, and no number of Python between: making one takes longer where it has more digits."""
+        start = self._bounds[0]
+        lower, upper = self._rows
+        drawn = np.frombuffer(bits.take(8 * out.size), dtype="<u8")
+        column = drawn.reshape(-1, 1)
+        passed, reached = _count(upper < column), _count(lower <= column)
+        np.multiply(passed + start, self.step, out=out)
+        for place in np.flatnonzero(passed != reached):
+            out[place] = self._settle(int(drawn[place]), start + int(passed[place]), bits)
 
     def _fill_by_guide(self, out: NDArray[np.int64], bits: Bits) -> None:
         words = bits.words(out.size)
@@ -180,6 +193,13 @@ class Table:
         if low <= prefix < high:
             raise _TooClose
         return prefix < low
+
+
+def _count(marks: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How many marks are set in each row: blocks are added up as bytes, which hold up to 255."""
+    blocks = marks.view(np.uint8).reshape(len(marks), -1, BLOCK)
+    counts: NDArray[np.int64] = np.add.reduce(np.add.reduce(blocks, axis=1, dtype=np.uint8), axis=1, dtype=np.int64)
+    return counts
 
 
 class _TooClose(Exception):

@@ -6,12 +6,14 @@ import random
 import shutil
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dpviz.errors import LedgerCorrupt, LedgerError, LedgerFormat
 from dpviz.session.ledger import Ledger, Verification
+from dpviz.session.ledger.chain import Row
 from tests.ledger.tools import BODY, admit, edit, key, opened, spend
 
 
@@ -94,6 +96,22 @@ def test_any_change_to_any_field_of_any_row_is_found(path: Path) -> None:
             unseen.append((table, column, rowid, value))
     assert unseen == []
     assert made > 300
+
+
+@pytest.mark.parametrize("seq", range(1, 13))
+def test_a_row_rewritten_with_a_fitting_hash_is_found_by_the_next(path: Path, seq: int) -> None:
+    connection = sqlite3.connect(path)
+    row = Row.read(connection.execute("SELECT * FROM chain WHERE seq = ?", (seq,)).fetchone())
+    connection.close()
+    forged = Row.after(replace(row, seq=seq - 1, hash=row.previous), row.kind, row.state, **_parts(row), forged=True)
+    assert (forged.seq, forged.previous) == (row.seq, row.previous)
+    edit(path, "UPDATE chain SET body = ?, hash = ? WHERE seq = ?", forged.body, forged.hash, seq)
+    with pytest.raises(LedgerCorrupt, match=f"row {seq + 1} does not follow row {seq}"):
+        Ledger.read(path).verify()
+
+
+def _parts(row: Row) -> dict[str, object]:
+    return {name: part for name, part in row.content.items() if name not in ("at", "state")}
 
 
 @pytest.mark.parametrize("table", ["chain", "entry", "blob"])

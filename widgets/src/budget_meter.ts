@@ -3,12 +3,14 @@
 import { addsUp, meterChart } from "./charts/meter";
 import type { Component } from "./component";
 import { h, newId, setText, show, watchWidth } from "./dom";
+import { compare, exactly } from "./exact";
 import type { Entry } from "./protocol";
 import type { Desk } from "./store";
 import { dataTable } from "./table";
 import { clock, costsDelta, outcome, priceText } from "./words";
 
 const FOLDED = 460;
+const SLIDE = 300;
 
 export function budgetMeter(desk: Desk): Component {
     const [titleId, historyId] = [newId(), newId()];
@@ -34,6 +36,8 @@ export function budgetMeter(desk: Desk): Component {
     );
     let width = 600;
     let open: boolean | null = null;
+    let before: string | null = null;
+    let slide: { before: string; since: number } | null = null;
     let seen = "";
     let seenEntries: readonly Entry[] = [];
     const stop = watchWidth(bar, (now) => {
@@ -91,7 +95,12 @@ export function budgetMeter(desk: Desk): Component {
         setText(wrong, sound ? "" : "Spent, pending and left do not add up to the total in what this page was sent; run the session cell again.");
         const planning = !desk.locked && state.running === null;
         const plan = planning && desk.point !== null && !(desk.twin?.status === "done" && desk.fresh === null) ? desk.point.price.epsilon : null;
-        bar.replaceChildren(...(sound ? [meterChart(width, { purse, entries, plan })] : []));
+        const now = performance.now();
+        if (before !== null && compare(exactly(before), exactly(purse.spent)) < 0) slide = { before, since: now };
+        before = purse.spent;
+        const ago = slide === null ? SLIDE : now - slide.since;
+        const paid = slide !== null && ago < SLIDE ? { before: slide.before, ago } : null;
+        bar.replaceChildren(...(sound ? [meterChart(width, { purse, entries, plan, paid })] : []));
         notices.replaceChildren(...entries.filter((entry) => entry.status === "lost").map((entry) => h(
             "div", { class: "dp-notice dp-warning" },
             h("strong", {}, `Release ${entry.number} started at ${clock(entry.opened)} and never reported back.`),

@@ -101,17 +101,19 @@ export function epsilonField(desk: Desk, brief = false): Component {
         const at = asked === null ? -1 : morePrivate(axis.grid.map(exactly), asked);
         show(marker, at >= 0);
         if (at >= 0) marker.style.left = share(at, axis.grid.length);
-        setText(help, [exactPart(), paysPart(), at >= 0 ? `▼ last release of this question, ${last!.epsilon}` : ""]
-            .filter((part) => part !== "").join(" · "));
+        const marked = at >= 0 ? `▼ last release of this question, ${last!.epsilon}` : "";
+        setText(help, desk.fault === null ? [exactPart(), paysPart(), marked].filter((part) => part !== "").join(" · ") : stalePart());
         help.title = point !== null && point.price.asked !== point.price.epsilon ? PAYS_TIP : "";
         setAttribute(box, "aria-invalid", desk.fault === null ? null : "true");
         setText(fault, desk.fault === null ? "" : `⚠ ${desk.fault}`);
         show(fault, desk.fault !== null);
     }
 
+    const stalePart = (): string =>
+        (desk.point === null ? "" : `The plan below is still for ε ${desk.point.epsilon}, the last value that made sense.`);
+
     function exactPart(): string {
         const { point } = desk;
-        if (desk.fault !== null) return point === null ? "" : `The plan below is still for ε ${point.epsilon}, the last value that made sense.`;
         if (desk.settled) return point === null ? "" : `exactly ${point.exactly}`;
         const shown = point === null ? "no tick is as private" : `shown for ε ${point.epsilon}, the nearest tick that is more private`;
         return desk.kernel.health === "gone" ? `no kernel to plan ε ${desk.typed}: ${shown}` : `asking the kernel for ε ${desk.typed}; ${shown}`;

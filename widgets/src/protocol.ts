@@ -152,7 +152,8 @@ const readStateShape = shape({
 
 const readResultShape = shape({
     version,
-    kind: oneOf("histogram"),
+    kind: oneOf("histogram", "large"),
+    bins: maybe(whole),
     number: maybe(whole),
     key: text,
     question_id: text,

@@ -35,8 +35,9 @@ export function releasePane(desk: Desk): Component {
     }
 
     function key(event: KeyboardEvent): void {
-        // A held key must not pay twice.
-        if (event.repeat && (event.key === "Enter" || event.key === " ")) event.preventDefault();
+        // A held key must not pay twice, nor a notebook's "run this cell" pay at all.
+        const meant = !event.repeat && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
+        if (!meant && (event.key === "Enter" || event.key === " ")) event.preventDefault();
         if (event.key === "Escape" && desk.spend.kind === "confirm") desk.keep();
     }
 

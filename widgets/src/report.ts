@@ -80,7 +80,7 @@ export function draw(report: Report, root: HTMLElement): void {
         { class: "dpviz-report" },
         head(report),
         h("div", { class: "dp-report-grid" }, ...ordered.map(released), ...report.sheets.map((sheet) => trial(sheet, report.releases, report.sheets.length > 1))),
-        h("section", { "aria-label": "Numbers" }, ...report.releases.map((item, i) => numbers(item, i === 0))),
+        h("section", { "aria-label": "Numbers" }, ...report.releases.filter((item) => item.kind === "histogram").map((item, i) => numbers(item, i === 0))),
         report.caveats.length === 0 ? null : h("footer", { class: "dp-caveats" }, h("h2", {}, "What this does not protect"),
             ...report.caveats.map((caveat) => h("p", {}, caveat))),
     );

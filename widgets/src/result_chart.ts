@@ -11,7 +11,10 @@ import type { Desk } from "./store";
 import { dataTable } from "./table";
 import { allTip, kindOf, often, oneTip, priceText, shown, spread } from "./words";
 
-const MOST_SINGLE_TABLE = "Numbers of this release";
+const TABLE = "Numbers of this release";
+/** From so many bins on, a stretch of them can be looked at alone. */
+const LONG = 60;
+const MOST_NAMED = 5_000;
 
 export interface ResultOptions {
     /** The heading's level on the page. */
@@ -79,8 +82,9 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
     const stage = h("div", { class: "dp-stage" }, plot, outline, brush, cover, walker, readout);
     const table = h("div", { id: tableId, hidden: true });
     const filled = h("div", {}, h("div", { class: "dp-result-tools" }, key, tools), zoom.element, stage, table);
+    const large = h("div", { class: "dp-large" });
     const empty = h("div", { class: "dp-empty" }, h("strong", {}, "Nothing released yet."), h("span", {}));
-    const element = h("section", { class: "dp-result", "aria-labelledby": titleId }, title, guarantee, finding, empty, filled);
+    const element = h("section", { class: "dp-result", "aria-labelledby": titleId }, title, guarantee, finding, empty, large, filled);
 
     let width = 640;
     let drawnResult: Result | null = null;
@@ -152,7 +156,7 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
     });
     cover.addEventListener("pointerdown", (event) => {
         const at = place(event);
-        dragged = marks.length > 60 ? chart?.binAt(at.x, at.y) ?? null : null;
+        dragged = marks.length > LONG ? chart?.binAt(at.x, at.y) ?? null : null;
     });
     cover.addEventListener("pointerup", (event) => {
         const at = place(event);
@@ -198,7 +202,9 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
     function draw(): void {
         const result = source.result;
         show(empty, result === null && source.unknown !== true);
-        show(filled, result !== null);
+        show(filled, result?.kind === "histogram");
+        show(finding, result?.kind === "histogram");
+        show(large, result?.kind === "large");
         show(title, result !== null);
         show(guarantee, result !== null);
         if (result === null) {
@@ -213,7 +219,9 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
             drawHead(result);
         }
         const at = `${chosenBeta} ${width} ${view.from} ${view.to}`;
-        if (at !== drawnAt) {
+        if (result.kind === "large") {
+            if (fresh) large.replaceChildren(...describe(result, chosenBeta));
+        } else if (at !== drawnAt) {
             if (!drawnAt.startsWith(`${chosenBeta} `)) marks = marksOf(result, chosenBeta);
             drawnAt = at;
             const words = findingOf(result, chosenBeta);
@@ -298,10 +306,21 @@ export function numbersTable(result: Result, beta: string): HTMLElement {
         { name: result.axis }, { name: "released", figures: true }, { name: "this bin alone", figures: true },
         { name: `among all ${shown(String(result.values.length))}`, figures: true },
     ];
-    return dataTable(MOST_SINGLE_TABLE, columns, result.values.length, (i) => {
+    return dataTable(TABLE, columns, result.values.length, (i) => {
         const { one, all } = bounds(result, beta, i);
         return [shown(result.labels[i]!), shown(result.values[i]!), one, all];
     });
+}
+
+/** A release too long to draw here: how wrong it is, how long it is, and the call that has it all. */
+function describe(result: Result, beta: string): Node[] {
+    const { one, all } = result.bars.get(beta)!;
+    const count = shown(result.bins ?? "0");
+    return [
+        h("p", {}, `${count} bins, ${spread(one)} for any one bin, ` +
+            `${spread(all)} for all ${count} at once, ${often(beta)}: too many to draw here.`),
+        h("p", {}, "The whole of it, for nothing more: ", h("code", {}, `${result.python}.to_frame()`)),
+    ];
 }
 
 function keyOf(result: Result, beta: string, chart: Histogram): Node[] {
@@ -356,7 +375,11 @@ function saveMenu(current: () => Result | null): HTMLElement {
         button.setAttribute("aria-expanded", String(open));
     };
     return h("div", {
-        class: "dp-save", onkeydown: (event: KeyboardEvent) => {
+        class: "dp-save",
+        onfocusout: (event: FocusEvent) => {
+            if (!(event.currentTarget as Element).contains(event.relatedTarget as Node | null)) fold(false);
+        },
+        onkeydown: (event: KeyboardEvent) => {
             if (event.key !== "Escape") return;
             fold(false);
             button.focus();
@@ -371,12 +394,15 @@ function toJson(result: Result): string {
 
 /** From and To for a long release: the same as dragging over the chart. */
 function zoomFields(setView: (from: number, to: number) => void): { element: HTMLElement; draw(result: Result, from: number, to: number): void } {
-    const [fromId, toId] = [newId(), newId()];
-    const box = (id: string): HTMLInputElement => h("input", { id, type: "text", class: "dp-exact-text", autocomplete: "off", onchange: (event: Event) => timed(event, () => commit()) });
+    const [fromId, toId, listId] = [newId(), newId(), newId()];
+    const list = h("datalist", { id: listId });
+    const box = (id: string): HTMLInputElement => h("input", {
+        id, type: "text", class: "dp-exact-text", autocomplete: "off", list: listId, onchange: (event: Event) => timed(event, () => commit()),
+    });
     const [from, to] = [box(fromId), box(toId)];
     const whole = h("button", { type: "button", class: "dp-button", onclick: (event: Event) => timed(event, () => setView(0, size - 1)) }, "All bins");
     const fault = h("span", { class: "dp-fault", role: "alert", hidden: true });
-    const element = h("div", { class: "dp-zoom", hidden: true }, h("label", { for: fromId }, "From"), from, h("label", { for: toId }, "to"), to, whole, fault);
+    const element = h("div", { class: "dp-zoom", hidden: true }, h("label", { for: fromId }, "From"), from, h("label", { for: toId }, "to"), to, whole, fault, list);
     let size = 0;
     let names: readonly string[] = [];
 
@@ -391,8 +417,11 @@ function zoomFields(setView: (from: number, to: number) => void): { element: HTM
     return {
         element,
         draw(result, first, last) {
-            [size, names] = [result.labels.length, result.labels];
-            show(element, size > 60 && result.scale !== "categories");
+            if (names !== result.labels) {
+                [size, names] = [result.labels.length, result.labels];
+                list.replaceChildren(...names.slice(0, MOST_NAMED).map((value) => h("option", { value })));
+            }
+            show(element, size > LONG);
             from.value = names[first] ?? "";
             to.value = names[last] ?? "";
             whole.disabled = first === 0 && last === size - 1;

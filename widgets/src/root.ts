@@ -10,8 +10,10 @@ export function mount(desk: Desk, component: Component, into: HTMLElement): () =
     const body = h("div", { class: "dp-body" }, component.element);
     const voice = h("div", { class: "dp-offscreen", "aria-live": "polite" });
     const root = h("div", { class: "dpviz", lang: "en" }, problem, body, voice);
-    // The notebook's own commands live on plain keys; a key pressed in here is meant for here.
-    root.addEventListener("keydown", (event) => event.stopPropagation());
+    // The notebook's own commands live on plain keys; one pressed in here is meant for here. Saving and the like pass.
+    root.addEventListener("keydown", (event) => {
+        if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
+    });
 
     function draw(): void {
         setText(problem, desk.problem ?? "");

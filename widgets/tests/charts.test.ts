@@ -88,7 +88,7 @@ test("the meter adds up exactly or is not drawn", () => {
 
 test("the meter's segments are as wide as their prices, numbered, pending hatched, the plan dashed", () => {
     const { budget, entries } = readState(state());
-    const chart = meterChart(801, { purse: budget!.epsilon, entries, plan: "0.2" });
+    const chart = meterChart(801, { purse: budget!.epsilon, entries, plan: "0.2", paid: null });
     const width = (kind: string): number => Number(chart.querySelector(`.${kind}`)!.getAttribute("width"));
     expect(width("dp-meter-spent")).toBeCloseTo(0.85 * 400, 0);
     expect(width("dp-meter-pending")).toBeCloseTo(0.05 * 400, 0);
@@ -100,7 +100,7 @@ test("the meter's segments are as wide as their prices, numbered, pending hatche
 
 test("a plan that does not fit is not said to leave anything", () => {
     const { budget, entries } = readState(state());
-    const chart = meterChart(801, { purse: budget!.epsilon, entries, plan: "1.5" });
+    const chart = meterChart(801, { purse: budget!.epsilon, entries, plan: "1.5", paid: null });
     expect(chart.textContent).not.toContain("would be left");
     expect(chart.querySelector(".dp-over-budget")).not.toBeNull();
 });

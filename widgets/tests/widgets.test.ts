@@ -74,8 +74,10 @@ test("no key pressed inside reaches the notebook", () => {
     const heard = vi.fn();
     document.body.addEventListener("keydown", heard);
     for (const target of [slider(), box(), pay(), shown.el.querySelector(".dp-walker")!]) press(target, "ArrowDown");
-    document.body.removeEventListener("keydown", heard);
     expect(heard).not.toHaveBeenCalled();
+    press(slider(), "s", { ctrlKey: true });
+    document.body.removeEventListener("keydown", heard);
+    expect(heard).toHaveBeenCalledOnce();
 });
 
 test("the box commits on Enter and on leaving, and Enter in it never releases", async () => {
@@ -118,7 +120,9 @@ test("the button rests 400 ms after its price changed", async () => {
     expect(shown.host.of("release")).toHaveLength(1);
 });
 
-test("a held key does not pay", () => {
+test("a held key does not pay, nor does running the cell", () => {
+    expect(press(pay(), "Enter", { ctrlKey: true }).defaultPrevented).toBe(true);
+    expect(press(pay(), "Enter", { shiftKey: true }).defaultPrevented).toBe(true);
     expect(press(pay(), "Enter", { repeat: true }).defaultPrevented).toBe(true);
     expect(press(pay(), " ", { repeat: true }).defaultPrevented).toBe(true);
     expect(press(pay(), "Enter").defaultPrevented).toBe(false);
@@ -246,6 +250,17 @@ test("the kernel writes the state and the meter follows", () => {
     expect(shown.text()).toContain("This release costs ε = 0.2 but 0.1 is left; ask for at most 0.1.");
 });
 
+test("a payment slides in once, and not when the page opens", () => {
+    expect(shown.el.querySelector(".dp-meter-paid")).toBeNull();
+    const after = state();
+    Object.assign(after.budget.epsilon, { spent: "1.05", left: "0.9" });
+    shown.host.write("state", after);
+    expect(shown.el.querySelectorAll(".dp-meter-paid")).toHaveLength(1);
+    vi.advanceTimersByTime(400);
+    press(slider(), "ArrowLeft");
+    expect(shown.el.querySelector(".dp-meter-paid")).toBeNull();
+});
+
 test("figures that do not add up are said to, and not drawn", () => {
     const forged = state();
     forged.budget.epsilon.left = "9";
@@ -311,6 +326,13 @@ test("before anything arrives there are frames and labels, and dashes for number
     await vi.advanceTimersByTimeAsync(1300);
     const asking = [...shown.el.querySelectorAll<HTMLElement>(".dp-quiet")].find((node) => node.textContent === "asking the kernel…");
     expect(asking?.hidden).toBe(false);
+});
+
+test("a release too long to draw is described, and the call that has it is named", () => {
+    open("result-chart", { result: { ...result(), kind: "large", bins: "1000000", labels: [], short_labels: [], values: [], csv: "" } });
+    expect(shown.text()).toContain("1,000,000 bins, ±30 for any one bin, ±67 for all 1,000,000 at once, 95 in 100: too many to draw here.");
+    expect(shown.el.querySelector(".dp-large code")?.textContent).toBe("session.releases[3].to_frame()");
+    expect(shown.el.querySelector(".dp-chart")).toBeNull();
 });
 
 test("a desk without a release shows what the plan promises", () => {

@@ -68,7 +68,7 @@ export interface View {
 }
 
 export function histogram(result: Result, beta: string, marks: readonly Mark[], view: View): Histogram {
-    const sideways = result.scale === "categories" && result.values.length <= MOST_SIDEWAYS;
+    const sideways = (result.scale === "categories" || result.scale === "product") && result.values.length <= MOST_SIDEWAYS;
     const made = sideways ? lying(result, beta, marks, view) : standing(result, beta, marks, view);
     if (result.teaching !== null) hatchBars(made.element);
     return made;
@@ -291,7 +291,8 @@ function binAxis(result: Result, from: number, to: number, at: (bin: number) => 
     const taken: [number, number][] = [];
     const first = result.scale === "integers" ? Number(names[from]) : NaN;
     const offset = Number.isInteger(first) ? ((-first % every) + every) % every : 0;
-    const special = names.map((_, i) => i).slice(Math.max(from, to - 2), to + 1).filter((i) => !/^-?\d+$/.test(names[i]!)).reverse();
+    const ends = result.scale === "integers" ? [to, to - 1, to - 2].filter((i) => i >= from) : [to];
+    const special = ends.filter((i) => !/^-?\d+$/.test(names[i]!));
     const regular = Array.from({ length: Math.ceil((to - from + 1 - offset) / every) }, (_, k) => from + offset + k * every);
     for (const bin of [...special, ...regular]) {
         const [x, words] = [at(bin), shown(names[bin]!)];

@@ -11,6 +11,8 @@ export interface MeterData {
     entries: readonly Entry[];
     /** The price of the plan on show, or null where nothing is planned. */
     plan: string | null;
+    /** What was spent before the last payment and how long ago, while it still slides in. */
+    paid: { before: string; ago: number } | null;
 }
 
 const PENDING = new Set<Entry["status"]>(["pending", "elsewhere", "lost"]);
@@ -24,7 +26,7 @@ export function addsUp({ total, spent, pending, left }: Purse): boolean {
 
 let patterns = 0;
 
-export function meterChart(width: number, { purse, entries, plan }: MeterData): SVGSVGElement {
+export function meterChart(width: number, { purse, entries, plan, paid }: MeterData): SVGSVGElement {
     const [total, spent, pending] = [exactly(purse.total), exactly(purse.spent), exactly(purse.pending)];
     const taken = add(spent, pending);
     const x = scaleLinear().domain([0, approximate(total) || 1]).range([0.5, width - 0.5]);
@@ -45,7 +47,8 @@ export function meterChart(width: number, { purse, entries, plan }: MeterData): 
             line(0, 0, 0, 5, "dp-hatch"),
         )),
         rect(x(0), x(approximate(total)), "dp-meter-left"),
-        rect(x(0), x(approximate(spent)), "dp-meter-spent"),
+        rect(x(0), x(approximate(paid === null ? spent : exactly(paid.before))), "dp-meter-spent"),
+        ...(paid === null ? [] : [sliding(rect(x(approximate(exactly(paid.before))), x(approximate(spent)), "dp-meter-spent dp-meter-paid"), paid.ago)]),
         rect(x(approximate(spent)), x(approximate(taken)), "dp-meter-pending", `url(#${hatch})`),
     );
     chart.append(...numbers(purse, entries, x, top, height));
@@ -67,6 +70,12 @@ export function meterChart(width: number, { purse, entries, plan }: MeterData): 
         );
     }
     return chart;
+}
+
+/** A payment slides from dashed to ink once; drawn anew meanwhile, it goes on from where it was. */
+function sliding(segment: SVGRectElement, ago: number): SVGRectElement {
+    segment.style.animationDelay = `${-ago}ms`;
+    return segment;
 }
 
 /** Gaps between the paid entries and their numbers, where the entries account for all that is spent. */
