@@ -48,7 +48,7 @@ class Counts:
         real = release.teaching is None
         return cls(
             domain=release.question.domain,
-            values=release.table.values,
+            values=release.shown,
             nouns=release.unit.nouns,
             ink=colours.release if real else colours.public,
             colours=colours,

@@ -6,14 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Decay, Number, exp_bounds, log_at_most, log_up, positive, rational, text, whole
-from dpviz.laws import clamped, finite, geometric, tables
+from dpviz.exact import Decay, Number, text, whole
+from dpviz.laws import geometric, tables
+from dpviz.laws.finite import FastSampleLaw
+from dpviz.mechanisms.count_noise import Base, BoundNoise, CountNoise, Rational, Sampler, choices
 from dpviz.model.answer import Table
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.mechanism import Choice, Cost, Mode, Space
@@ -21,18 +23,9 @@ from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import DenseCounts, Kind, Statistic
 from dpviz.noise.bits import Bits
-from dpviz.noise.finite import FiniteSampler, paper_base, truncation
-from dpviz.noise.geometric import two_sided_geometric
-from dpviz.privacy.conversion import STEP
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import PureDP
 from dpviz.privacy.unit import Unit
-
-Base = Literal["exp", "paper", "tight"]
-Sampler = Literal["auto", "geosample", "fastsample"]
-
-GAMMA = Fraction(1, 2**30)
-"""Default chance that FastSample gives one count a uniform value: public, stated, and small beside any useful beta."""
 
 STORED_BITS = 64
 """What one count takes to store where no public cap bounds it."""
@@ -85,37 +78,22 @@ class Dense:
         cap: int | None = None,
         clamp: bool = True,
     ) -> None:
-        if base not in ("exp", "paper", "tight"):
-            raise ParameterError.of(base, 'base must be "exp", "paper" or "tight"')
-        if sampler not in ("auto", "geosample", "fastsample"):
-            raise ParameterError.of(sampler, 'sampler must be "auto", "geosample" or "fastsample"')
+        noise = CountNoise.of(epsilon, base, sampler, gamma, cap)
         if not isinstance(clamp, bool):
             raise ParameterError.of(clamp, "clamp is True or False")
-        if base == "exp" and sampler != "auto":
-            raise ParameterError.of(sampler, "the finite samplers need a rational base", 'use base="tight"')
-        if base == "exp" and gamma is not None:
-            raise ParameterError.of(
-                gamma, "gamma belongs to FastSample, which needs a rational base", "leave gamma out"
-            )
         if base != "exp" and not clamp:
             raise ParameterError.of("clamp=False", "the finite samplers clamp by construction", 'use base="exp"')
-        put = object.__setattr__
-        put(self, "epsilon", positive(epsilon, "epsilon"))
-        put(self, "base", base)
-        put(self, "sampler", sampler)
-        put(self, "gamma", None if gamma is None else _gamma(gamma))
-        put(self, "cap", None if cap is None else whole(cap, "cap"))
-        put(self, "clamp", clamp)
+        for name in ("epsilon", "base", "sampler", "gamma", "cap"):
+            object.__setattr__(self, name, getattr(noise, name))
+        object.__setattr__(self, "clamp", clamp)
+
+    @property
+    def noise(self) -> CountNoise:
+        """The noise on each count."""
+        return CountNoise(self.epsilon, self.base, self.sampler, self.gamma, self.cap)
 
     def parameters(self) -> dict[str, str]:
-        return {
-            "epsilon": text(self.epsilon),
-            "base": self.base,
-            "sampler": self.sampler,
-            "gamma": "" if self.gamma is None else text(self.gamma),
-            "cap": "" if self.cap is None else str(self.cap),
-            "clamp": "true" if self.clamp else "false",
-        }
+        return {**self.noise.parameters(), "clamp": "true" if self.clamp else "false"}
 
     @classmethod
     def from_parameters(cls, parameters: dict[str, str]) -> Dense:
@@ -128,8 +106,8 @@ class Dense:
         cap = parameters.get("cap", "")
         return cls(
             epsilon=parameters.get("epsilon", ""),
-            base=cast(Base, parameters.get("base", "exp")),
-            sampler=cast(Sampler, parameters.get("sampler", "auto")),
+            base=parameters.get("base", "exp"),  # type: ignore[arg-type]
+            sampler=parameters.get("sampler", "auto"),  # type: ignore[arg-type]
             gamma=parameters.get("gamma") or None,
             cap=whole(cap, "cap") if cap else None,
             clamp=clamp == "true",
@@ -137,25 +115,7 @@ class Dense:
 
     @classmethod
     def choices(cls) -> tuple[Choice, ...]:
-        return (
-            Choice(
-                "base",
-                "Noise law",
-                (
-                    ("exp", "exp: you pay what you ask"),
-                    ("tight", "tight: rational, for finite computers"),
-                    ("paper", "paper: rational, powers of two"),
-                ),
-            ),
-            Choice(
-                "sampler",
-                "Sampler",
-                (("auto", "auto"), ("geosample", "GeoSample"), ("fastsample", "FastSample")),
-            ),
-            Choice("gamma", "γ, chance of a uniform count"),
-            Choice("cap", "Cap on a count (public)"),
-            Choice("clamp", "Clamp to the range", (("true", "yes"), ("false", "no: unbiased"))),
-        )
+        return (*choices(), Choice("clamp", "Clamp to the range", (("true", "yes"), ("false", "no: unbiased"))))
 
     @property
     def python(self) -> str:
@@ -179,73 +139,48 @@ class Dense:
             raise ParameterError.of(
                 f"{question.bins:,} bins", f"Dense answers at most {MOST_BINS:,} bins", "declare fewer, wider bins"
             )
-        limit = unit.n if self.cap is None else self.cap
-        if self.base == "exp":
-            return DenseBound(self, question, unit, limit if self.clamp else None, None)
-        if limit is None:
-            raise ParameterError.of(
-                f'base="{self.base}"',
-                "the finite samplers need a public bound on every count, and this unit has no public n",
-                'give cap=, a bound chosen without looking at the data, or use base="exp"',
-            )
-        return DenseBound(self, question, unit, limit, _finite(self, limit, unit.l1(question.bins)))
-
-
-@dataclass(frozen=True)
-class Rational:
-    """The finite samplers' public parameters: ratio p/q, counts 0..n, and FastSample's g = 1/gamma and truncation t."""
-
-    kind: Literal["geosample", "fastsample"]
-    n: int
-    p: int
-    q: int
-    g: int
-    t: int
-    paper_epsilon: Fraction
-    """The paper's replace-one parameter, of the form 1/whole for base="paper"."""
+        return DenseBound(self, question, unit, self.noise.bind(unit.l1(question.bins), unit.n))
 
 
 @dataclass(frozen=True)
 class DenseBound:
-    """Dense, bound to a question and a unit. `limit` is the public top of the clamp, if there is one."""
+    """Dense, bound to a question and a unit."""
 
     mechanism: Dense
     question: Question
     unit: Unit
-    limit: int | None
-    finite: Rational | None
+    noise: BoundNoise
 
     needs: ClassVar[Kind] = Kind.DENSE
     reuse: ClassVar[bool] = True
     """Further reads of released counts are post-processing."""
 
-    @cached_property
+    @property
     def l1(self) -> int:
-        return self.unit.l1(self.question.bins)
+        return self.noise.l1
 
-    @cached_property
+    @property
     def decay(self) -> Decay:
-        """The ratio of the noise: Pr[Z = z] is proportional to decay ** |z|."""
-        if self.finite is None:
-            return Decay.exp(self.mechanism.epsilon / self.l1)
-        return Decay.rational(Fraction(self.finite.q, self.finite.p))
+        return self.noise.decay
+
+    @property
+    def finite(self) -> Rational | None:
+        return self.noise.finite
+
+    @property
+    def limit(self) -> int | None:
+        """The public top of the clamp, if there is one."""
+        return self.noise.limit if self.mechanism.clamp else None
 
     @cached_property
     def price(self) -> Guarantee:
-        asked = self.mechanism.epsilon
-        if self.finite is None:
-            rule = "two-sided geometric noise, Ghosh, Roughgarden, Sundararajan 2009"
-            return Guarantee(PureDP(asked), self.unit, rule, asked=asked)
-        ratio = Fraction(self.finite.p, self.finite.q)
-        paid = min(asked, log_up(ratio, STEP, self.l1))
-        times = "" if self.l1 == 1 else f"{self.l1} "
-        return Guarantee(
-            PureDP(paid),
-            self.unit,
-            "Balcer, Vadhan 2018, Theorem 5.2, at the ratio in force",
-            asked=asked,
-            exact=f"{times}ln({self.finite.p}/{self.finite.q})",
+        rule = (
+            "two-sided geometric noise, Ghosh, Roughgarden, Sundararajan 2009"
+            if self.finite is None
+            else "Balcer, Vadhan 2018, Theorem 5.2, at the ratio in force"
         )
+        loss = PureDP(self.noise.paid)
+        return Guarantee(loss, self.unit, rule, asked=self.mechanism.epsilon, exact=self.noise.exact)
 
     @cached_property
     def clamp(self) -> tuple[int | None, int | None]:
@@ -283,7 +218,7 @@ class DenseBound:
         return shown
 
     def modes(self) -> tuple[Mode, ...]:
-        return ("exact",) if self.finite is None else ("exact", "strict")
+        return self.noise.modes()
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Table:
         """Add noise to every bin. Counts outside the public range are clamped first, in silence."""
@@ -291,12 +226,8 @@ class DenseBound:
         return Table(self._add(statistic.take(), bits, mode, tick))
 
     def _add(self, counts: NDArray[np.int64], bits: Bits, mode: Mode, tick: Tick | None) -> NDArray[np.int64]:
-        if self.finite is None:
-            low, high = self.clamp
-            return two_sided_geometric(self.decay).add(counts, low, high, bits, tick)
-        part = self.finite
-        sampler = FiniteSampler(n=part.n, p=part.p, q=part.q, kind=part.kind, g=part.g, t=part.t)
-        return sampler.add(counts, bits, tick, mode=mode)
+        low, high = self.clamp
+        return self.noise.add(counts, bits, mode, tick, low=low, high=high)
 
 
 BETAS = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))
@@ -309,23 +240,16 @@ class DenseError(ErrorModel):
 
     bound: DenseBound
 
-    @property
-    def _junk(self) -> bool:
-        return self.bound.finite is not None and self.bound.finite.kind == "fastsample"
-
     @cached_property
     def _law(self) -> Any:
         """The law of one released count, as a function of its true count."""
-        part = self.bound.finite
-        if part is not None and part.kind == "fastsample":
-            return finite.FastSampleLaw(part.n, part.p, part.q, part.g, part.t)
-        return clamped.Clamped(geometric.TwoSidedGeometric(self.bound.decay), *self.bound.clamp)
+        return self.bound.noise.law(*self.bound.clamp)
 
     def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
         if count is not None:
             value = self._law.error_quantile(count, beta)
             return ErrorValue(Fraction(value), "exact", f"the law of a bin whose true count is {count:,}")
-        if self._junk:
+        if isinstance(self._law, FastSampleLaw):
             return ErrorValue(Fraction(self._law.worst_quantile(beta)), "exact", "worst case over true counts")
         if not self.bound.mechanism.clamp:
             value = geometric.error_quantile(self.bound.decay, beta)
@@ -335,7 +259,7 @@ class DenseError(ErrorModel):
 
     def all_bins(self, beta: Fraction) -> ErrorValue:
         bins = self.bound.question.bins
-        if self._junk:
+        if isinstance(self._law, FastSampleLaw):
             value = self._law.worst_quantile_of(bins, beta)
             return ErrorValue(
                 Fraction(value), "exact", f"product over {bins:,} independent bins, worst case over true counts"
@@ -403,48 +327,3 @@ class DenseError(ErrorModel):
 def _drawn(value: float, rule: str, how: How = "exact") -> ErrorValue:
     """A mean, which is irrational in general: given to three significant digits, for reading."""
     return ErrorValue(Fraction(f"{value:.3g}"), how, rule)
-
-
-def _gamma(value: Number) -> Fraction:
-    gamma = rational(value, "gamma")
-    if not (0 < gamma < 1) or gamma.numerator != 1:
-        raise ParameterError.of(
-            text(gamma), "gamma must be one over a whole number of at least 2", "write it like 1/1000"
-        )
-    return gamma
-
-
-def _finite(mechanism: Dense, n: int, l1: int) -> Rational:
-    """The rational law whose price l1 ln(p/q) is at most epsilon, and the sampler that needs fewer random bits."""
-    step = mechanism.epsilon / l1
-    if mechanism.base == "paper":
-        e = int(-(-1 // (2 * step)))
-        p, q = paper_base(e)
-        paper_epsilon = Fraction(1, e)
-    else:
-        p, q = tight_base(step)
-        paper_epsilon, e = 2 * step, 0
-    g = int(1 / (mechanism.gamma or GAMMA))
-    t = truncation(n, g, p, q, rule=mechanism.base, e=e or None)
-    if mechanism.sampler == "auto":
-        kind: Literal["geosample", "fastsample"] = "geosample" if n <= t else "fastsample"
-    else:
-        kind = mechanism.sampler
-    return Rational(kind, n, p, q, g, t, paper_epsilon)
-
-
-def tight_base(step: Fraction) -> tuple[int, int]:
-    """The rational p/q just below exp(step): (b + 1)/b with the smallest b up to ln 2, else floor(64 e^step)/64.
-
-    Source: the remark that GeoSample is exact for any integers p > q >= 1; the price is then decided by `log_at_most`.
-    """
-    if log_at_most(Fraction(2), step):
-        numerator = int(64 * exp_bounds(step)[0])
-        while not log_at_most(Fraction(numerator, 64), step):  # pragma: no cover - the lower enclosure is below
-            numerator -= 1
-        ratio = Fraction(numerator, 64)
-        return ratio.numerator, ratio.denominator
-    b = max(1, int(1 / step) - 1)
-    while not log_at_most(Fraction(b + 1, b), step):
-        b += 1
-    return b + 1, b

@@ -14,7 +14,8 @@ import pytest
 import dpviz as dv
 from dpviz.errors import ParameterError
 from dpviz.exact import Enclosure, exp_bounds, log_at_most
-from dpviz.mechanisms.dense import DenseBound, tight_base
+from dpviz.mechanisms.count_noise import tight_base
+from dpviz.mechanisms.dense import DenseBound
 from dpviz.model.question import Question
 from dpviz.model.statistic import DenseCounts
 from dpviz.noise.bits import TeachingBits

@@ -1,0 +1,259 @@
+"""The noise on one count, which every histogram mechanism shares: its law, its price, its sampler.
+
+`CountNoise` are the parameters a person types; `bind` fixes them to a sensitivity and a public range and gives
+`BoundNoise`, which draws, answers for its law and says what it costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.errors import ParameterError
+from dpviz.exact import Decay, Number, exp_bounds, log_at_most, log_up, positive, rational, text, whole
+from dpviz.laws.clamped import Clamped
+from dpviz.laws.finite import FastSampleLaw
+from dpviz.laws.geometric import TwoSidedGeometric
+from dpviz.model.mechanism import Choice, Mode
+from dpviz.model.source import Tick
+from dpviz.noise.bits import Bits
+from dpviz.noise.finite import FiniteSampler, paper_base, truncation
+from dpviz.noise.geometric import two_sided_geometric
+from dpviz.privacy.conversion import STEP
+
+Base = Literal["exp", "paper", "tight"]
+Sampler = Literal["auto", "geosample", "fastsample"]
+Kind = Literal["geosample", "fastsample"]
+
+GAMMA = Fraction(1, 2**30)
+"""Default chance that FastSample gives one count a uniform value: public, stated, and small beside any useful beta."""
+
+
+class CountLaw(Protocol):
+    """The law of one released count as a function of its true count."""
+
+    def error_quantile(self, count: int, beta: Fraction) -> int: ...
+
+    def expected_error(self, count: int) -> float: ...
+
+    def bias(self, count: int) -> float: ...
+
+    def chance_above(self, count: int, value: int) -> float: ...
+
+
+@dataclass(frozen=True)
+class Rational:
+    """The finite samplers' public parameters: ratio p/q, counts 0..n, and FastSample's g = 1/gamma and truncation t."""
+
+    kind: Kind
+    n: int
+    p: int
+    q: int
+    g: int
+    t: int
+    paper_epsilon: Fraction
+    """The paper's replace-one parameter, of the form 1/whole for base="paper"."""
+
+
+@dataclass(frozen=True)
+class CountNoise:
+    """Which law the noise has, as a person types it.
+
+    base     "exp": ratio exp(-epsilon / l1), so the price is exactly epsilon; "paper" and "tight": the finite-computer
+             laws with a rational ratio q/p, which pay l1 ln(p/q) <= epsilon
+    sampler  for rational bases: "geosample", "fastsample", or "auto" (GeoSample unless FastSample needs fewer bits)
+    gamma    for FastSample: the chance that one count is replaced by a uniform one; 1/gamma is a whole number
+    cap      a public bound on every count; required by rational bases where the unit has no public n
+    """
+
+    epsilon: Fraction
+    base: Base
+    sampler: Sampler
+    gamma: Fraction | None
+    cap: int | None
+
+    @classmethod
+    def of(cls, epsilon: Number, base: str, sampler: str, gamma: Number | None, cap: object) -> CountNoise:
+        """Read and check what was typed."""
+        if base not in ("exp", "paper", "tight"):
+            raise ParameterError.of(base, 'base must be "exp", "paper" or "tight"')
+        if sampler not in ("auto", "geosample", "fastsample"):
+            raise ParameterError.of(sampler, 'sampler must be "auto", "geosample" or "fastsample"')
+        if base == "exp" and sampler != "auto":
+            raise ParameterError.of(sampler, "the finite samplers need a rational base", 'use base="tight"')
+        if base == "exp" and gamma is not None:
+            raise ParameterError.of(
+                gamma, "gamma belongs to FastSample, which needs a rational base", "leave gamma out"
+            )
+        return cls(
+            positive(epsilon, "epsilon"),
+            cast(Base, base),
+            cast(Sampler, sampler),
+            None if gamma is None else _gamma(gamma),
+            None if cap is None else whole(cap, "cap"),
+        )
+
+    def parameters(self) -> dict[str, str]:
+        return {
+            "epsilon": text(self.epsilon),
+            "base": self.base,
+            "sampler": self.sampler,
+            "gamma": "" if self.gamma is None else text(self.gamma),
+            "cap": "" if self.cap is None else str(self.cap),
+        }
+
+    def bind(self, l1: int, n: int | None) -> BoundNoise:
+        """Fix the law for counts that one unit moves by l1 in all; `n` is the unit's public number of rows."""
+        limit = n if self.cap is None else self.cap
+        if self.base == "exp":
+            return BoundNoise(self, l1, limit, None)
+        if limit is None:
+            raise ParameterError.of(
+                f'base="{self.base}"',
+                "the finite samplers need a public bound on every count, and this unit has no public n",
+                'give cap=, a bound chosen without looking at the data, or use base="exp"',
+            )
+        return BoundNoise(self, l1, limit, _finite(self, limit, l1))
+
+
+def choices() -> tuple[Choice, ...]:
+    """What a widget offers of these parameters, besides epsilon."""
+    return (
+        Choice(
+            "base",
+            "Noise law",
+            (
+                ("exp", "exp: you pay what you ask"),
+                ("tight", "tight: rational, for finite computers"),
+                ("paper", "paper: rational, powers of two"),
+            ),
+        ),
+        Choice("sampler", "Sampler", (("auto", "auto"), ("geosample", "GeoSample"), ("fastsample", "FastSample"))),
+        Choice("gamma", "γ, chance of a uniform count"),
+        Choice("cap", "Cap on a count (public)"),
+    )
+
+
+@dataclass(frozen=True)
+class BoundNoise:
+    """The law in force. `limit` is the public top of a count, if there is one; counts are never below 0."""
+
+    parameters: CountNoise
+    l1: int
+    limit: int | None
+    finite: Rational | None
+
+    @cached_property
+    def decay(self) -> Decay:
+        """The ratio of the noise: Pr[Z = z] is proportional to decay ** |z|."""
+        if self.finite is None:
+            return Decay.exp(self.parameters.epsilon / self.l1)
+        return Decay.rational(Fraction(self.finite.q, self.finite.p))
+
+    @property
+    def paid(self) -> Fraction:
+        """The price of l1 steps: as typed, or l1 ln(p/q) rounded up to the price grid, never above what was asked."""
+        if self.finite is None:
+            return self.parameters.epsilon
+        return min(self.parameters.epsilon, log_up(Fraction(self.finite.p, self.finite.q), STEP, self.l1))
+
+    @property
+    def exact(self) -> str:
+        """The true price as an expression, where the charge is a rounding of it."""
+        if self.finite is None:
+            return ""
+        return f"{'' if self.l1 == 1 else f'{self.l1} '}ln({self.finite.p}/{self.finite.q})"
+
+    @property
+    def junk(self) -> bool:
+        """Whether a count may be replaced by a uniform one."""
+        return self.finite is not None and self.finite.kind == "fastsample"
+
+    def law(self, low: int | None = 0, high: int | None = None) -> CountLaw:
+        """The law of one released count clamped to low..high; a finite sampler clamps to 0..n by itself."""
+        if self.finite is not None and self.finite.kind == "fastsample":
+            part = self.finite
+            return FastSampleLaw(part.n, part.p, part.q, part.g, part.t)
+        if self.finite is not None:
+            low, high = 0, self.finite.n
+        return Clamped(TwoSidedGeometric(self.decay), low, high)
+
+    def modes(self) -> tuple[Mode, ...]:
+        return ("exact",) if self.finite is None else ("exact", "strict")
+
+    def add(
+        self,
+        counts: NDArray[np.int64],
+        bits: Bits,
+        mode: Mode,
+        tick: Tick | None = None,
+        *,
+        low: int | None = 0,
+        high: int | None = None,
+    ) -> NDArray[np.int64]:
+        """The counts with noise, clamped to low..high. Counts outside that are clamped first, in silence."""
+        if self.finite is None:
+            return two_sided_geometric(self.decay).add(counts, low, high, bits, tick)
+        part = self.finite
+        sampler = FiniteSampler(n=part.n, p=part.p, q=part.q, kind=part.kind, g=part.g, t=part.t)
+        return sampler.add(counts, bits, tick, mode=mode)
+
+
+def _gamma(value: Number) -> Fraction:
+    gamma = rational(value, "gamma")
+    if not (0 < gamma < 1) or gamma.numerator != 1:
+        raise ParameterError.of(
+            text(gamma), "gamma must be one over a whole number of at least 2", "write it like 1/1000"
+        )
+    return gamma
+
+
+def _finite(noise: CountNoise, n: int, l1: int) -> Rational:
+    """The rational law whose price l1 ln(p/q) is at most epsilon, and the sampler that needs fewer random bits."""
+    step = noise.epsilon / l1
+    if noise.base == "paper":
+        e = int(-(-1 // (2 * step)))
+        p, q = paper_base(e)
+        paper_epsilon = Fraction(1, e)
+    else:
+        p, q = tight_base(step)
+        paper_epsilon, e = 2 * step, 0
+    g = int(1 / (noise.gamma or GAMMA))
+    t = truncation(n, g, p, q, rule="paper" if noise.base == "paper" else "tight", e=e or None)
+    shorter: Kind = "geosample" if n <= t else "fastsample"
+    return Rational(shorter if noise.sampler == "auto" else noise.sampler, n, p, q, g, t, paper_epsilon)
+
+
+def tight_base(step: Fraction) -> tuple[int, int]:
+    """The rational p/q just below exp(step): (b + 1)/b with the smallest b up to ln 2, else floor(64 e^step)/64.
+
+    Source: the remark that GeoSample is exact for any integers p > q >= 1; the price is then decided by `log_at_most`.
+    """
+    if log_at_most(Fraction(2), step):
+        numerator = int(64 * exp_bounds(step)[0])
+        ratio = Fraction(numerator, 64)
+        return ratio.numerator, ratio.denominator
+    b = max(1, int(1 / step) - 1)
+    while not log_at_most(Fraction(b + 1, b), step):
+        b += 1
+    return b + 1, b
+
+
+def least(holds: Callable[[int], bool], start: int = 0) -> int:
+    """The least whole number from `start` on that holds, where all above one that holds do."""
+    if holds(start):
+        return start
+    reach = 1
+    while not holds(start + reach):
+        start, reach = start + reach, 2 * reach
+    low, high = start, start + reach  # low fails, high holds
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
