@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpviz import charts, datasets
     from dpviz.errors import DpvizError
-    from dpviz.mechanisms import Dense
+    from dpviz.mechanisms import Dense, Stability
     from dpviz.model.domain import Domain
     from dpviz.model.public import PublicTable
     from dpviz.model.question import Between, Question
@@ -50,6 +50,7 @@ _HOME = {
     "ReleasePane": "dpviz.widgets",
     "ResultChart": "dpviz.widgets",
     "Session": "dpviz.session.session",
+    "Stability": "dpviz.mechanisms",
     "Unit": "dpviz.privacy.unit",
     "Workbench": "dpviz.widgets",
     "load": "dpviz.session.saved",
@@ -73,6 +74,7 @@ __all__ = [
     "ReleasePane",
     "ResultChart",
     "Session",
+    "Stability",
     "Unit",
     "Workbench",
     "charts",

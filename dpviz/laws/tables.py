@@ -59,3 +59,19 @@ def ceil_log(factor: Fraction, ratio: Fraction) -> int:
     (3, 0)
     """
     return int(log_up(ratio, 1 / factor) * factor)
+
+
+def stability_threshold(epsilon: Fraction, delta: Fraction, *, column: Column = "geometric") -> int:
+    """The printed threshold b of StabilityHistogram, at the paper's (replace-one) epsilon (Figure 4).
+
+    >>> stability_threshold(Fraction(1, 10), Fraction(1, 10**6), column="geosample")
+    654
+    """
+    epsilon, delta = positive(epsilon, "epsilon"), probability(delta, "delta", zero=False)
+    if column == "geometric":
+        return 1 + ceil_log(2 / epsilon, 2 / delta)
+    if column == "geosample":
+        return 1 + ceil_log(Fraction(9, 2) / epsilon, 2 / delta)
+    if column == "fastsample":
+        return 1 + ceil_log(Fraction(9, 2) / epsilon, 4 / delta)
+    raise ParameterError.of(column, 'column must be "geometric", "geosample" or "fastsample"')

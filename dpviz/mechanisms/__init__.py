@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dpviz.errors import ParameterError
 from dpviz.mechanisms.dense import Dense
+from dpviz.mechanisms.stability import Stability
 from dpviz.model.mechanism import Mechanism
 
 REGISTRY: dict[str, type[Mechanism]] = {
     "Dense": Dense,
+    "Stability": Stability,
 }
 """Every mechanism a user can name, in the order in which widgets offer them."""
 
@@ -19,4 +21,4 @@ def mechanism(name: str, parameters: dict[str, str]) -> Mechanism:
     return REGISTRY[name].from_parameters(parameters)
 
 
-__all__ = ["REGISTRY", "Dense", "mechanism"]
+__all__ = ["REGISTRY", "Dense", "Stability", "mechanism"]

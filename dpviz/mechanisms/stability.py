@@ -1,0 +1,331 @@
+"""Stability: noise on the bins that are not empty, shown where it exceeds a threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+from dpviz.errors import ParameterError
+from dpviz.exact import Decay, Number, exp_bounds, probability, text
+from dpviz.laws import geometric, tables
+from dpviz.laws.finite import FastSampleLaw
+from dpviz.laws.geometric import TwoSidedGeometric
+from dpviz.mechanisms.count_noise import Base, BoundNoise, CountNoise, Sampler, choices, least
+from dpviz.model.answer import SparseTable
+from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.mechanism import Choice, Cost, Mode, Space
+from dpviz.model.question import Question
+from dpviz.model.source import Tick
+from dpviz.model.statistic import Kind, SparseCounts, Statistic
+from dpviz.noise.bits import Bits
+from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.loss import ApproxDP
+from dpviz.privacy.unit import Unit
+
+Variant = Literal["repaired", "paper"]
+
+PRECISION = 128
+
+
+@dataclass(frozen=True)
+class Stability:
+    """Add noise to every bin that is not empty, show the noisy counts above a threshold, and nothing else.
+
+    epsilon  the price in the session's unit
+    delta    the chance, in the session's unit, that a bin which exists because of one unit is shown
+    base, sampler, gamma, cap   as for Dense
+    variant  "repaired" (default): the smallest threshold whose proved delta fits; "paper": the threshold of the
+             paper's table, whose delta the paper proves as twice the chance that a count of 1 is shown
+
+    The bins may be unknown (`Domain.keys`): empty bins are never shown, so nobody has to list them.
+
+    Privacy: approximate DP. With tau the chance that a bin of one row is shown, add-or-remove and replace-one of rows
+             cost (epsilon, tau); a user of l1 rows in all costs (epsilon, tau (e^epsilon - 1)/(e^(epsilon/l1) - 1)),
+             by group privacy.
+    Error:   exact, in closed form, for every true count; an empty bin is never wrong.
+    Source:  Balcer, Vadhan 2018, Algorithm 5.4 and Theorem 5.5, with 2 tau sharpened to tau; Korolova et al. 2009.
+
+    >>> from dpviz.model.domain import Domain
+    >>> words = Question.of(Domain.keys(column="word"))
+    >>> bound = Stability(epsilon="1/2", delta="1e-6").bind(words, Unit())
+    >>> bound.threshold, bound.price.sentence
+    (27, '(0.5, 0.000001)-differential privacy for adding or removing one row')
+    """
+
+    name: ClassVar[str] = "Stability"
+    about: ClassVar[str] = "Shows only bins that are large enough. Any number of bins, known or not."
+    delta_text: ClassVar[str] = "Stability costs δ: a bin that one unit alone makes may show."
+
+    epsilon: Fraction
+    delta: Fraction
+    base: Base = "exp"
+    sampler: Sampler = "auto"
+    gamma: Fraction | None = None
+    cap: int | None = None
+    variant: Variant = "repaired"
+
+    def __init__(
+        self,
+        epsilon: Number,
+        delta: Number,
+        base: Base = "exp",
+        sampler: Sampler = "auto",
+        gamma: Number | None = None,
+        cap: int | None = None,
+        variant: Variant = "repaired",
+    ) -> None:
+        noise = CountNoise.of(epsilon, base, sampler, gamma, cap)
+        if variant not in ("repaired", "paper"):
+            raise ParameterError.of(variant, 'variant must be "repaired" or "paper"')
+        for name in ("epsilon", "base", "sampler", "gamma", "cap"):
+            object.__setattr__(self, name, getattr(noise, name))
+        object.__setattr__(self, "delta", probability(delta, "delta", zero=False))
+        object.__setattr__(self, "variant", variant)
+
+    @property
+    def noise(self) -> CountNoise:
+        return CountNoise(self.epsilon, self.base, self.sampler, self.gamma, self.cap)
+
+    def parameters(self) -> dict[str, str]:
+        said = self.noise.parameters()
+        return {"epsilon": said.pop("epsilon"), "delta": text(self.delta), **said, "variant": self.variant}
+
+    @classmethod
+    def from_parameters(cls, parameters: dict[str, str]) -> Stability:
+        known = ("epsilon", "delta", "base", "sampler", "gamma", "cap", "variant")
+        if unknown := set(parameters) - set(known):
+            raise ParameterError.of(sorted(unknown)[0], f"Stability takes {', '.join(known)}")
+        said: dict[str, Any] = {"epsilon": "", "delta": "1e-6", **{k: v for k, v in parameters.items() if v != ""}}
+        return cls(**said)
+
+    @classmethod
+    def choices(cls) -> tuple[Choice, ...]:
+        threshold = (("repaired", "least threshold that is proved"), ("paper", "the paper's table"))
+        return (Choice("delta", "δ"), *choices(), Choice("variant", "Threshold", threshold))
+
+    @property
+    def python(self) -> str:
+        default = Stability(1, "1e-6").parameters()
+        parts = [f'epsilon="{text(self.epsilon)}"', f'delta="{text(self.delta)}"']
+        for name, value in self.parameters().items():
+            if name not in ("epsilon", "delta") and value != default[name]:
+                parts.append(f"{name}={value}" if name == "cap" else f'{name}="{value}"')
+        return f"dv.Stability({', '.join(parts)})"
+
+    def with_epsilon(self, epsilon: Fraction) -> Stability:
+        return replace(self, epsilon=epsilon)
+
+    def __repr__(self) -> str:
+        return self.python.removeprefix("dv.")
+
+    def bind(self, question: Question, unit: Unit) -> StabilityBound:
+        """Fix sensitivity, law and threshold. Raises ParameterError on public facts only."""
+        bins = question.bins if question.domain.declared else None
+        noise = self.noise.bind(unit.l1(bins), unit.n)
+        bound = StabilityBound(self, question, unit, noise)
+        if noise.limit is not None and bound.threshold >= noise.limit:
+            raise ParameterError.of(
+                f"threshold {bound.threshold:,}",
+                f"no count of at most {noise.limit:,} would ever be shown",
+                "allow a larger ε or δ",
+            )
+        return bound
+
+
+@dataclass(frozen=True)
+class StabilityBound:
+    """Stability, bound to a question and a unit."""
+
+    mechanism: Stability
+    question: Question
+    unit: Unit
+    noise: BoundNoise
+
+    needs: ClassVar[Kind] = Kind.SPARSE
+    reuse: ClassVar[bool] = True
+
+    @property
+    def decay(self) -> Decay:
+        return self.noise.decay
+
+    @cached_property
+    def threshold(self) -> int:
+        """Noisy counts strictly above this are shown."""
+        if self.mechanism.variant == "paper":
+            return self._paper_threshold()
+        factor = self._steps()
+        return least(lambda b: self.tau(b)[1] * factor <= self.mechanism.delta, start=1)
+
+    def tau(self, b: int) -> tuple[Fraction, Fraction]:
+        """The chance that a bin of one row is shown at threshold b, enclosed."""
+        law = self.noise.law(0, self.noise.limit)
+        if isinstance(law, FastSampleLaw):
+            chance = 1 - law.cdf(1, b)
+            return chance, chance
+        if self.noise.limit is not None and b >= self.noise.limit:
+            return Fraction(0), Fraction(0)
+        return TwoSidedGeometric(self.decay).above(b - 1, PRECISION)
+
+    def _steps(self) -> Fraction:
+        """By how much one unit's delta exceeds tau, from above: 1 for a row, group privacy for a user."""
+        if self.unit.is_row:
+            return Fraction(1)
+        one = self.noise.paid / self.noise.l1
+        return sum((exp_bounds(step * one, PRECISION)[1] for step in range(self.noise.l1)), Fraction(0))
+
+    def _paper_threshold(self) -> int:
+        """The table's threshold (Figure 4) at the paper's epsilon and delta."""
+        steps = 1 if self.unit.is_row else self._steps()
+        epsilon = 2 * self.mechanism.epsilon / self.noise.l1
+        column: tables.Column = "geometric"
+        if self.noise.finite is not None:
+            epsilon, column = self.noise.finite.paper_epsilon, self.noise.finite.kind
+        return tables.stability_threshold(epsilon, self.mechanism.delta / steps, column=column)
+
+    @cached_property
+    def price(self) -> Guarantee:
+        rule = (
+            "Balcer, Vadhan 2018, Theorem 5.5, with the delta of one bin that appears"
+            if self.mechanism.variant == "repaired"
+            else "Balcer, Vadhan 2018, Theorem 5.5 and Figure 4, as printed"
+        )
+        loss = ApproxDP(self.noise.paid, self.mechanism.delta)
+        return Guarantee(loss, self.unit, rule, asked=self.mechanism.epsilon, exact=self.noise.exact)
+
+    @property
+    def clamp(self) -> tuple[int | None, int | None]:
+        return 0, self.noise.limit
+
+    @cached_property
+    def space(self) -> Space:
+        """Of one shown bin: how many will be shown depends on the data."""
+        count = 64 if self.noise.limit is None else self.noise.limit.bit_length()
+        if not self.question.domain.declared:
+            return Space(bits=count, text=f"{count} and its label, for each bin that is shown")
+        label = max(1, (self.question.bins - 1).bit_length())
+        return Space(bits=count + label, text=f"{count} + {label}, for each bin that is shown")
+
+    @property
+    def cost(self) -> Cost:
+        return Cost(steps=1, text="one draw for each bin that is not empty")
+
+    @cached_property
+    def error(self) -> ErrorModel:
+        return StabilityError(self)
+
+    @property
+    def verb(self) -> str:
+        return f"Adds noise to the counts that are not 0 and shows those above {self.threshold:,}."
+
+    @property
+    def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
+        """The paper's threshold beside ours."""
+        table = ErrorValue(Fraction(self._paper_threshold()), "bound", "Balcer, Vadhan 2018, Figure 4")
+        own = ErrorValue(Fraction(self.threshold), "exact", "the least threshold whose delta fits")
+        return [("Threshold of the table", table.to_json()), ("Threshold in force", own.to_json())]
+
+    def modes(self) -> tuple[Mode, ...]:
+        return self.noise.modes()
+
+    def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> SparseTable:
+        """Draw for the bins that are not empty. How many these are is private: no tick tells."""
+        assert isinstance(statistic, SparseCounts)
+        labels, counts = statistic.take()
+        if tick is not None:
+            tick(0, self.cost.steps)
+        noisy = self.noise.add(counts, bits, mode, low=0, high=self.noise.limit)
+        kept = noisy > self.threshold
+        return SparseTable(tuple(labels[kept].tolist()), noisy[kept])
+
+
+@dataclass(frozen=True)
+class StabilityError(ErrorModel):
+    """The error of Stability: a bin that is not shown reads 0."""
+
+    bound: StabilityBound
+
+    @property
+    def _most(self) -> int | None:
+        """How many bins can be occupied, from public things: None where nothing bounds it."""
+        known = [self.bound.question.bins] if self.bound.question.domain.declared else []
+        known += [self.bound.unit.n] if self.bound.unit.n is not None else []
+        return min(known) if known else None
+
+    def tail(self, count: int, a: int) -> float:
+        """P[|h - count| > a] for a bin whose true count is `count`; h is 0 where the bin is not shown."""
+        if count == 0:
+            return 0.0
+        b, law = self.bound.threshold, self.bound.noise.law(0, self.bound.noise.limit)
+        above = law.chance_above(count, max(b, count + a))
+        lost = 1 - law.chance_above(count, max(b, count - a - 1)) if count > a else 0.0
+        return above + lost
+
+    def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
+        if count is not None:
+            value = 0 if count == 0 else least(lambda a: self.tail(count, a) <= beta)
+            return ErrorValue(Fraction(value), "exact", f"the law of a bin whose true count is {count:,}")
+        return ErrorValue(Fraction(self._worst(beta, 1)), *self._how(beta, "worst case over true counts"))
+
+    def all_bins(self, beta: Fraction) -> ErrorValue | None:
+        most = self._most
+        if most is None:
+            return None
+        return ErrorValue(
+            Fraction(self._worst(beta, most)),
+            *self._how(beta, f"product over at most {most:,} occupied bins, worst case over true counts"),
+        )
+
+    def _how(self, beta: Fraction, rule: str) -> tuple[Any, str]:
+        """Exact where a bin at the threshold is lost more often than beta, which is so for any useful beta."""
+        sharp = beta < Fraction(1, 2) and not isinstance(self.bound.noise.law(), FastSampleLaw)
+        return ("exact" if sharp else "bound"), rule
+
+    def _worst(self, beta: Fraction, bins: int) -> int:
+        """The least a >= b at which a bin of a + 1, the worst there is, fails often enough for `bins` of them."""
+        b = self.bound.threshold
+        part = self.bound.noise.finite
+        if part is not None and part.kind == "fastsample":
+            law = FastSampleLaw(part.n, part.p, part.q, part.g, part.t)
+            return b + law.worst_quantile_of(bins, beta / 2)
+
+        def holds(a: int) -> bool:
+            law = TwoSidedGeometric(self.bound.decay)
+            fails = law.above(a)[1] + law.above(a - b)[1]
+            return (1 - fails) ** bins >= 1 - beta if bins < 4096 else _many(fails, bins, beta)
+
+        return least(holds, start=b)
+
+    def shown(self, beta: Fraction) -> ErrorValue:
+        if self.bound.noise.junk:
+            part = self.bound.noise.finite
+            assert part is not None
+            value = FastSampleLaw(part.n, part.p, part.q, part.g, part.t).worst_quantile(beta)
+        else:
+            value = geometric.error_quantile(self.bound.decay, beta)
+        return ErrorValue(Fraction(value), "exact", "two-sided tail of the noise, worst case over true counts")
+
+    def expected(self, count: int) -> ErrorValue | None:
+        if count == 0:
+            return ErrorValue(Fraction(0), "exact", "an empty bin is never shown")
+        return None
+
+    def bias(self, count: int) -> ErrorValue | None:
+        return ErrorValue(Fraction(0), "exact", "an empty bin is never shown") if count == 0 else None
+
+    def chance_shown(self, count: int) -> float:
+        if count == 0:
+            return 0.0
+        return self.bound.noise.law(0, self.bound.noise.limit).chance_above(count, self.bound.threshold)
+
+    def quantiles(self, levels: list[Fraction]) -> list[int]:
+        return geometric.quantiles(self.bound.decay, levels)
+
+
+def _many(fails: Fraction, bins: int, beta: Fraction) -> bool:
+    """Whether (1 - fails) ** bins >= 1 - beta for many bins, decided on the safe side by logarithms."""
+    from dpviz.exact import log_bounds
+
+    return fails < 1 and bins * log_bounds(1 - fails)[0] >= log_bounds(1 - beta)[1]
