@@ -1,5 +1,6 @@
-"""The guarantee tables of the paper, for releases with noise on every bin (Balcer, Vadhan 2018, Figure 3).
+"""The guarantee tables of the paper as functions, rounded exactly as printed (Balcer, Vadhan 2018, Figures 3 to 6).
 
+Figure 3 is for noise on every bin, 4 for StabilityHistogram, 5 for PureSparseHistogram, 6 for CompactHistogram.
 The table bounds are looser than the theorem bounds, and these than the exact quantiles in `geometric` and `finite`.
 """
 
@@ -24,14 +25,7 @@ def basic(epsilon: Fraction, beta: Fraction, *, bins: int = 1, column: Column = 
     (12, 67)
     """
     epsilon, beta = positive(epsilon, "epsilon"), probability(beta, "beta", zero=False)
-    odds = whole(bins, "bins") / beta
-    if column == "geometric":
-        return ceil_log(2 / epsilon, odds)
-    if column == "geosample":
-        return ceil_log(Fraction(9, 2) / epsilon, odds)
-    if column == "fastsample":
-        return ceil_log(Fraction(9, 2) / epsilon, 2 * odds)
-    raise ParameterError.of(column, 'column must be "geometric", "geosample" or "fastsample"')
+    return ceil_log(_factor(epsilon, column), _twice(column) * whole(bins, "bins") / beta)
 
 
 def theorem(ratio: Fraction, beta: Fraction, *, bins: int = 1, gamma: Fraction = Fraction(0)) -> int:
@@ -68,10 +62,67 @@ def stability_threshold(epsilon: Fraction, delta: Fraction, *, column: Column = 
     654
     """
     epsilon, delta = positive(epsilon, "epsilon"), probability(delta, "delta", zero=False)
-    if column == "geometric":
-        return 1 + ceil_log(2 / epsilon, 2 / delta)
-    if column == "geosample":
-        return 1 + ceil_log(Fraction(9, 2) / epsilon, 2 / delta)
-    if column == "fastsample":
-        return 1 + ceil_log(Fraction(9, 2) / epsilon, 4 / delta)
-    raise ParameterError.of(column, 'column must be "geometric", "geosample" or "fastsample"')
+    return 1 + ceil_log(_factor(epsilon, column), _twice(column) * 2 / delta)
+
+
+def stability_cut(
+    epsilon: Fraction, beta: Fraction, delta: Fraction, *, n: int = 1, column: Column = "geometric"
+) -> int:
+    """The printed t of StabilityHistogram (Figure 4): counts above it have the error of `basic`; with the public number
+    of rows n it is the error of all bins at once.
+
+    >>> stability_cut(Fraction(1, 2), Fraction(1, 20), Fraction(1, 10**6))
+    73
+    """
+    epsilon, beta = positive(epsilon, "epsilon"), probability(beta, "beta", zero=False)
+    delta, n = probability(delta, "delta", zero=False), whole(n, "n")
+    return 2 + ceil_log(_factor(epsilon, column), (8 if column == "fastsample" else 2) * n / (beta * delta))
+
+
+def pure_sparse(epsilon: Fraction, beta: Fraction, *, column: Column = "geosample") -> int:
+    """The printed error a of PureSparseHistogram for one bin whose count exceeds `pure_sparse_cut` (Figure 5).
+
+    beta_1 = beta/4; FastSample's gamma is beta/(8 bins).
+    """
+    epsilon, beta = positive(epsilon, "epsilon"), probability(beta, "beta", zero=False)
+    return ceil_log(_factor(epsilon, _finite(column)), _twice(column) * 4 / beta)
+
+
+def pure_sparse_cut(epsilon: Fraction, beta: Fraction, *, bins: int, column: Column = "geosample") -> int:
+    """The printed t of PureSparseHistogram: counts above it have the error of `pure_sparse` (Figure 5)."""
+    epsilon, beta = positive(epsilon, "epsilon"), probability(beta, "beta", zero=False)
+    return 2 * ceil_log(_factor(epsilon, _finite(column)), _twice(column) * 4 * whole(bins, "bins") / beta)
+
+
+def pure_sparse_all(epsilon: Fraction, beta: Fraction, *, bins: int, column: Column = "geosample") -> int:
+    """The printed error of PureSparseHistogram for all bins at once (Figure 5)."""
+    epsilon, beta = positive(epsilon, "epsilon"), probability(beta, "beta", zero=False)
+    return 2 * ceil_log(_factor(epsilon, _finite(column)), _twice(column) * 2 * whole(bins, "bins") / beta)
+
+
+def compact(epsilon: Fraction, beta: Fraction, *, bins: int = 1, column: Column = "geosample") -> int:
+    """The printed error of CompactHistogram for one bin, or for all of several bins at once (Figure 6).
+
+    >>> compact(Fraction(1, 2), Fraction(1, 20)), compact(Fraction(1, 2), Fraction(1, 20), column="fastsample")
+    (30, 37)
+    """
+    epsilon, beta = positive(epsilon, "epsilon"), probability(beta, "beta", zero=False)
+    return ceil_log(5 / epsilon, _twice(_finite(column)) * whole(bins, "bins") / beta)
+
+
+def _factor(epsilon: Fraction, column: Column) -> Fraction:
+    """By what the logarithm of a table is multiplied: 2/epsilon, or 9/(2 epsilon) for the finite samplers."""
+    if column not in ("geometric", "geosample", "fastsample"):
+        raise ParameterError.of(column, 'column must be "geometric", "geosample" or "fastsample"')
+    return 2 / epsilon if column == "geometric" else Fraction(9, 2) / epsilon
+
+
+def _twice(column: Column) -> int:
+    """FastSample spends half of beta on its uniform values."""
+    return 2 if column == "fastsample" else 1
+
+
+def _finite(column: Column) -> Column:
+    if column not in ("geosample", "fastsample"):
+        raise ParameterError.of(column, 'this table has the columns "geosample" and "fastsample"')
+    return column

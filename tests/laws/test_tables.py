@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import pytest
@@ -10,16 +12,27 @@ from dpviz.errors import ParameterError
 from dpviz.exact import Decay, log_bounds
 from dpviz.laws.finite import FastSampleLaw, geosample_law
 from dpviz.laws.geometric import error_quantile, simultaneous_quantile
-from dpviz.laws.tables import basic, ceil_log, theorem
+from dpviz.laws.tables import (
+    Column,
+    basic,
+    ceil_log,
+    compact,
+    pure_sparse,
+    pure_sparse_all,
+    pure_sparse_cut,
+    stability_cut,
+    stability_threshold,
+    theorem,
+)
 
 BETA = Fraction(1, 20)
+COLUMNS: tuple[Column, ...] = ("geometric", "geosample", "fastsample")
 
 
 def test_the_bounds_as_printed() -> None:
     """ceil of 4 ln 20 = 11.98, 9 ln 20 = 26.96, 9 ln 40 = 33.2; and with 42 bins 26.9, 60.6, 66.8."""
-    columns = ("geometric", "geosample", "fastsample")
-    assert [basic(Fraction(1, 2), BETA, column=column) for column in columns] == [12, 27, 34]
-    assert [basic(Fraction(1, 2), BETA, bins=42, column=column) for column in columns] == [27, 61, 67]
+    assert [basic(Fraction(1, 2), BETA, column=column) for column in COLUMNS] == [12, 27, 34]
+    assert [basic(Fraction(1, 2), BETA, bins=42, column=column) for column in COLUMNS] == [27, 61, 67]
 
 
 def test_a_ceiling_of_a_logarithm_is_decided_where_floats_are_off_by_one() -> None:
@@ -68,6 +81,72 @@ def test_table_bound_theorem_bound_and_exact_quantile_come_in_this_order(e: int)
     ],
 )
 def test_a_parameter_outside_its_range_is_refused_with_its_value(call: object, value: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        call()  # type: ignore[operator]
+    assert caught.value.value == value
+
+
+def digits(factor: str, odds: Fraction) -> int:
+    """ceil(factor ln(odds)) from 60 decimal digits, independent of the enclosures."""
+    with localcontext() as context:
+        context.prec = 60
+        return math.ceil(Decimal(factor) * (Decimal(odds.numerator) / Decimal(odds.denominator)).ln())
+
+
+DELTA = Fraction(1, 10**6)
+
+
+@pytest.mark.parametrize("beta", [Fraction(1, 3), BETA, Fraction(1, 10**9)])
+def test_figures_4_to_6_as_printed(beta: Fraction) -> None:
+    """At epsilon = 1/2: 2/epsilon = 4, 9/(2 epsilon) = 9, 5/epsilon = 10; n = 1,000 rows; 2^20 bins."""
+    half, n, bins = Fraction(1, 2), 1000, 2**20
+    threshold = [stability_threshold(half, DELTA, column=column) for column in COLUMNS]
+    assert threshold == [1 + digits("4", 2 / DELTA), 1 + digits("9", 2 / DELTA), 1 + digits("9", 4 / DELTA)]
+    for rows in (1, n):
+        cut = [stability_cut(half, beta, DELTA, n=rows, column=column) for column in COLUMNS]
+        odds = rows / (beta * DELTA)
+        assert cut == [2 + digits("4", 2 * odds), 2 + digits("9", 2 * odds), 2 + digits("9", 8 * odds)]
+    finite: tuple[tuple[Column, int], ...] = (("geosample", 1), ("fastsample", 2))
+    for column, k in finite:
+        assert pure_sparse(half, beta, column=column) == digits("9", 4 * k / beta)
+        assert pure_sparse_cut(half, beta, bins=bins, column=column) == 2 * digits("9", 4 * k * bins / beta)
+        assert pure_sparse_all(half, beta, bins=bins, column=column) == 2 * digits("9", 2 * k * bins / beta)
+        assert compact(half, beta, column=column) == digits("10", k / beta)
+        assert compact(half, beta, bins=bins, column=column) == digits("10", k * bins / beta)
+
+
+@pytest.mark.parametrize("e", [1, 10])
+def test_the_printed_bounds_of_stability_hold_for_its_exact_law(e: int) -> None:
+    """At the printed threshold, a count above the printed t errs within the printed a, and every bin within the
+    printed simultaneous error; a t below the threshold would not do."""
+    k = (2 * e - 1).bit_length()
+    n, p, q = 10**5, 2**k + 1, 2**k
+    law, half = geosample_law(n, p, q), Fraction(1, e)
+    b = stability_threshold(half, DELTA, column="geosample")
+    a, t = basic(half, BETA, column="geosample"), stability_cut(half, BETA, DELTA, column="geosample")
+
+    def fails(count: int, within: int) -> Fraction:
+        """P[|h - count| > within], h being 0 where the noisy count is at most b."""
+        lost = law.cdf(count, max(b, count - within - 1))[1] if count > within else Fraction(0)
+        return lost + 1 - law.cdf(count, max(b, count + within))[0]
+
+    assert max(fails(count, a) for count in range(t + 1, t + 3 * a)) <= BETA
+    assert fails(b // 2, a) > BETA
+    every = stability_cut(half, BETA, DELTA, n=n, column="geosample")
+    assert max(fails(count, every) for count in range(every, every + 3 * a)) * n <= BETA
+
+
+@pytest.mark.parametrize(
+    ("call", "value"),
+    [
+        (lambda: stability_threshold(Fraction(1), Fraction(0)), "0"),
+        (lambda: stability_cut(Fraction(1), BETA, DELTA, n=0), "0"),
+        (lambda: pure_sparse(Fraction(1), BETA, column="geometric"), "geometric"),
+        (lambda: pure_sparse_all(Fraction(1), BETA, bins=0), "0"),
+        (lambda: compact(Fraction(1), BETA, column="geometric"), "geometric"),
+    ],
+)
+def test_the_other_figures_refuse_the_same(call: object, value: str) -> None:
     with pytest.raises(ParameterError) as caught:
         call()  # type: ignore[operator]
     assert caught.value.value == value
