@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpviz import charts, datasets
     from dpviz.errors import DpvizError
-    from dpviz.mechanisms import Dense, Stability
+    from dpviz.mechanisms import Dense, PureSparse, Stability
     from dpviz.model.domain import Domain
     from dpviz.model.public import PublicTable
     from dpviz.model.question import Between, Question
@@ -45,6 +45,7 @@ _HOME = {
     "MechanismPicker": "dpviz.widgets",
     "PlanPane": "dpviz.widgets",
     "PublicTable": "dpviz.model.public",
+    "PureSparse": "dpviz.mechanisms",
     "Question": "dpviz.model.question",
     "Release": "dpviz.model.release",
     "ReleasePane": "dpviz.widgets",
@@ -69,6 +70,7 @@ __all__ = [
     "MechanismPicker",
     "PlanPane",
     "PublicTable",
+    "PureSparse",
     "Question",
     "Release",
     "ReleasePane",

@@ -205,6 +205,13 @@ def exp_bounds(x: Fraction, precision: int = 128) -> Enclosure:
     return _monotone("exp", x, precision)
 
 
+def log_factorial_bounds(k: int, precision: int = 128) -> Enclosure:
+    """ln(k!) for k >= 0, to a relative width of about 2^-precision."""
+    if k < 2:
+        return Fraction(0), Fraction(0)
+    return _monotone("lngamma", Fraction(k + 1), precision)
+
+
 def decide(question: Callable[[int], bool | None]) -> bool:
     """Ask at growing precision until the answer is certain. The caller sees to it that equality is impossible."""
     precision = 64

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dpviz.errors import ParameterError
 from dpviz.mechanisms.dense import Dense
+from dpviz.mechanisms.pure_sparse import PureSparse
 from dpviz.mechanisms.stability import Stability
 from dpviz.model.mechanism import Mechanism
 
 REGISTRY: dict[str, type[Mechanism]] = {
     "Dense": Dense,
     "Stability": Stability,
+    "PureSparse": PureSparse,
 }
 """Every mechanism a user can name, in the order in which widgets offer them."""
 
@@ -21,4 +23,4 @@ def mechanism(name: str, parameters: dict[str, str]) -> Mechanism:
     return REGISTRY[name].from_parameters(parameters)
 
 
-__all__ = ["REGISTRY", "Dense", "Stability", "mechanism"]
+__all__ = ["REGISTRY", "Dense", "PureSparse", "Stability", "mechanism"]

@@ -1,0 +1,269 @@
+"""PureSparse: noise on every bin of a domain of any size, and only the largest noisy counts are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpviz.errors import ParameterError
+from dpviz.exact import Decay, Number, text
+from dpviz.laws import geometric, tables
+from dpviz.laws.keep_heavy import OneBin
+from dpviz.mechanisms.count_noise import Base, BoundNoise, CountNoise, choices, least
+from dpviz.model.answer import SparseTable
+from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.mechanism import Choice, Cost, Mode, Space
+from dpviz.model.question import Question
+from dpviz.model.source import Tick
+from dpviz.model.statistic import Kind, SparseCounts, Statistic
+from dpviz.noise.bits import Bits
+from dpviz.noise.order import Heavy
+from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.loss import PureDP
+from dpviz.privacy.unit import Unit
+
+MOST_SHOWN = 10_000_000
+"""More bins than this would not fit in memory."""
+
+
+@dataclass(frozen=True)
+class PureSparse:
+    """Add noise to every bin of a domain, however large, and show the bins above the (n + 1)-st largest noisy count.
+
+    epsilon  the price in the session's unit
+    base     "exp": ratio exp(-epsilon / l1), so the price is exactly epsilon; "paper" and "tight": the finite-computer
+             laws with a rational ratio q/p, which pay l1 ln(p/q) <= epsilon
+    cap      n: a public bound on every count and on how many bins are shown. Left out, it is the unit's public number
+             of rows; without one it is required. A count above it is clamped, and more occupied bins are no error.
+
+    At most n bins are shown, and empty ones may be among them: which bins exist is as private as their counts.
+
+    Privacy: pure DP. It is post-processing of noise on every bin, so it costs what Dense costs, in every unit.
+    Error:   bins well above the cut err as in Dense; bins below it are lost. The cut grows with ln(bins / n).
+    Source:  Balcer, Vadhan 2018, Algorithms 6.1 (KeepHeavy) and 6.4 (KH'), Theorem 6.2; the exact mode draws their law
+             by one binomial number of empty bins that pass a public level.
+
+    >>> from dpviz.model.domain import Domain
+    >>> minutes = Question.of(Domain.integers(0, 2**64 - 1, column="key"))
+    >>> bound = PureSparse(epsilon="1/2", cap=1000).bind(minutes, Unit())
+    >>> bound.price.sentence, bound.cut, bound.space.text
+    ('0.5-differential privacy for adding or removing one row', 73, '1,000 × (64 + 10)')
+    """
+
+    name: ClassVar[str] = "PureSparse"
+    about: ClassVar[str] = "Shows only the largest bins. Pure, for domains of any size."
+    delta_text: ClassVar[str] = "PureSparse is pure: no δ."
+
+    epsilon: Fraction
+    base: Base = "exp"
+    cap: int | None = None
+
+    def __init__(self, epsilon: Number, base: Base = "exp", cap: int | None = None) -> None:
+        noise = CountNoise.of(epsilon, base, "auto", None, cap)
+        for name in ("epsilon", "base", "cap"):
+            object.__setattr__(self, name, getattr(noise, name))
+
+    @property
+    def noise(self) -> CountNoise:
+        """The noise on each count. A rational base is GeoSample: the empty bins need a law without memory."""
+        return CountNoise(self.epsilon, self.base, "auto" if self.base == "exp" else "geosample", None, self.cap)
+
+    def parameters(self) -> dict[str, str]:
+        said = self.noise.parameters()
+        return {name: said[name] for name in ("epsilon", "base", "cap")}
+
+    @classmethod
+    def from_parameters(cls, parameters: dict[str, str]) -> PureSparse:
+        known = ("epsilon", "base", "cap")
+        if unknown := set(parameters) - set(known):
+            raise ParameterError.of(sorted(unknown)[0], f"PureSparse takes {', '.join(known)}")
+        said: dict[str, Any] = {"epsilon": "", **{name: value for name, value in parameters.items() if value != ""}}
+        return cls(**said)
+
+    @classmethod
+    def choices(cls) -> tuple[Choice, ...]:
+        return tuple(choice for choice in choices() if choice.name in ("base", "cap"))
+
+    @property
+    def python(self) -> str:
+        default = PureSparse(1).parameters()
+        parts = [f'epsilon="{text(self.epsilon)}"']
+        for name, value in self.parameters().items():
+            if name != "epsilon" and value != default[name]:
+                parts.append(f"{name}={value}" if name == "cap" else f'{name}="{value}"')
+        return f"dv.PureSparse({', '.join(parts)})"
+
+    def with_epsilon(self, epsilon: Fraction) -> PureSparse:
+        return replace(self, epsilon=epsilon)
+
+    def __repr__(self) -> str:
+        return self.python.removeprefix("dv.")
+
+    def bind(self, question: Question, unit: Unit) -> PureSparseBound:
+        """Fix sensitivity, law and n. Raises ParameterError on public facts only."""
+        bins = question.bins
+        noise = self.noise.bind(unit.l1(bins), unit.n)
+        n = noise.limit
+        if n is None:
+            raise ParameterError.of(
+                "no cap",
+                "PureSparse needs a public bound on every count and on how many bins are shown",
+                "give cap=, chosen without looking at the data",
+            )
+        if n > MOST_SHOWN:
+            raise ParameterError.of(f"{n:,}", f"PureSparse shows at most {MOST_SHOWN:,} bins", "give a smaller cap=")
+        if bins < 2 * n + 1:
+            raise ParameterError.of(
+                f"{bins:,} bins", f"PureSparse needs at least 2 n + 1 = {2 * n + 1:,}", "use Dense, or a smaller cap="
+            )
+        return PureSparseBound(self, question, unit, noise)
+
+
+@dataclass(frozen=True)
+class PureSparseBound:
+    """PureSparse, bound to a question and a unit."""
+
+    mechanism: PureSparse
+    question: Question
+    unit: Unit
+    noise: BoundNoise
+
+    needs: ClassVar[Kind] = Kind.SPARSE
+    reuse: ClassVar[bool] = True
+
+    @property
+    def decay(self) -> Decay:
+        return self.noise.decay
+
+    @property
+    def n(self) -> int:
+        """The public bound on every count and on how many bins are shown."""
+        assert self.noise.limit is not None
+        return self.noise.limit
+
+    @cached_property
+    def law(self) -> OneBin:
+        """The law of one bin, as far as public things tell it."""
+        return OneBin(self.decay, self.question.bins, self.n)
+
+    @property
+    def cut(self) -> int:
+        """About how high a noisy count has to be to show, if most bins are empty."""
+        return self.law.cut
+
+    @cached_property
+    def price(self) -> Guarantee:
+        rule = "Balcer, Vadhan 2018, Theorem 6.2: the largest of noisy counts are post-processing of all of them"
+        loss = PureDP(self.noise.paid)
+        return Guarantee(loss, self.unit, rule, asked=self.mechanism.epsilon, exact=self.noise.exact)
+
+    @property
+    def clamp(self) -> tuple[int | None, int | None]:
+        return 0, self.n
+
+    @cached_property
+    def space(self) -> Space:
+        """Of as many bins as can be shown; fewer may be."""
+        label, count = (self.question.bins - 1).bit_length(), self.n.bit_length()
+        return Space(bits=self.n * (label + count), text=f"{self.n:,} × ({label} + {count})")
+
+    @property
+    def cost(self) -> Cost:
+        return Cost(steps=1, text=f"about {2 * self.n:,} draws", slow=self.n > 1_000_000)
+
+    @cached_property
+    def error(self) -> ErrorModel:
+        return PureSparseError(self)
+
+    @property
+    def verb(self) -> str:
+        return f"Adds noise to {self.question.domain.size_text} and shows the largest, at most {self.n:,}."
+
+    @property
+    def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
+        """The cut, and the paper's table beside the errors in force."""
+        cut = ErrorValue(Fraction(self.cut), "exact", "expected where every bin is empty")
+        shown = [("Cut", cut.to_json())]
+        if self.noise.finite is not None:
+            epsilon, beta, bins = self.noise.finite.paper_epsilon, Fraction(1, 20), self.question.bins
+            for label, value in (
+                ("Table bound, a bin above the table's cut", tables.pure_sparse(epsilon, beta)),
+                ("The table's cut", tables.pure_sparse_cut(epsilon, beta, bins=bins)),
+                ("Table bound, all bins", tables.pure_sparse_all(epsilon, beta, bins=bins)),
+            ):
+                bound = ErrorValue(Fraction(value), "bound", "Balcer, Vadhan 2018, Figure 5")
+                shown.append((label, {**bound.to_json(), "beta": text(beta)}))
+        return shown
+
+    def modes(self) -> tuple[Mode, ...]:
+        return ("exact",)
+
+    def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> SparseTable:
+        """Draw what is shown. How many bins are occupied is private: no tick tells."""
+        assert isinstance(statistic, SparseCounts)
+        labels, counts = statistic.take()
+        if tick is not None:
+            tick(0, self.cost.steps)
+        labels = labels.astype(np.uint64 if self.question.bins <= 2**64 else object)
+        noisy = self.noise.add(counts, bits, mode, low=0, high=self.n)
+        shown, values = Heavy(self.decay, self.question.bins, self.n, self.n).keep(labels, noisy, bits)
+        return SparseTable(tuple(shown.tolist()), values)
+
+
+@dataclass(frozen=True)
+class PureSparseError(ErrorModel):
+    """The error of PureSparse: a bin that is not shown reads 0.
+
+    Whether a bin is shown depends on all the others. What is said here holds for every histogram whose counts add up
+    to at most n, which under replace-one of rows all do.
+    """
+
+    bound: PureSparseBound
+
+    def _rule(self, rule: str) -> str:
+        given = "" if self.bound.unit.n == self.bound.n else f", if at most {self.bound.n:,} are counted in all"
+        return f"{rule}, whatever the other bins hold{given}"
+
+    def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
+        law, n = self.bound.law, self.bound.n
+        if count is not None:
+            inside = min(count, n)  # a count above n is clamped
+            value = count - inside + least(lambda a: a >= n or law.tail(inside, a) <= beta)
+            return ErrorValue(Fraction(value), "bound", self._rule(f"the law of a bin whose true count is {count:,}"))
+        return ErrorValue(Fraction(self._worst(beta, 0)), "bound", self._rule("worst case over true counts"))
+
+    def all_bins(self, beta: Fraction) -> ErrorValue:
+        value = self._worst(beta, self.bound.n)
+        return ErrorValue(Fraction(value), "bound", self._rule("union bound over bins, worst case over true counts"))
+
+    def _worst(self, beta: Fraction, rows: int) -> int:
+        """The least a at which a bin of a + 1, the worst there is, fails rarely enough; with `rows`, as many such bins
+        as these can fill, and no noise of the whole domain above a."""
+        law = self.bound.law
+
+        def holds(a: int) -> bool:
+            if a >= self.bound.n:
+                return True
+            fails = law.tail(a + 1, a)
+            return (max(1, rows // (a + 1)) * fails + law.any_above(a) if rows else fails) <= beta
+
+        return least(holds)
+
+    def shown(self, beta: Fraction) -> ErrorValue:
+        value = min(self.bound.n, geometric.error_quantile(self.bound.decay, beta))
+        return ErrorValue(Fraction(value), "bound", "two-sided tail of the noise, worst case over true counts")
+
+    def expected(self, count: int) -> ErrorValue | None:
+        return None
+
+    def chance_shown(self, count: int) -> float:
+        """If all other bins are empty: each that is not makes it smaller."""
+        return self.bound.law.chance_shown(min(count, self.bound.n))
+
+    def quantiles(self, levels: list[Fraction]) -> list[int]:
+        return geometric.quantiles(self.bound.decay, levels)

@@ -1,0 +1,373 @@
+"""The largest of very many equal draws, exactly, without drawing them all: how the empty bins of a huge domain compete.
+
+m bins are empty, and each would get an independent number clip(Z, 0, top), with Z two-sided geometric. Only those that
+reach a public level can matter. How many these are is one binomial number; how far each exceeds the level is a
+geometric number, as the law has no memory; which bins they are is a uniform set. Should too few reach the level, the
+next lower one is opened, whose newcomers have exactly its value. The law does not depend on the level, only the work
+does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.exact import Decay, exp_bounds, log_bounds, log_factorial_bounds
+from dpviz.noise.bits import Bits
+from dpviz.noise.fixed import power
+from dpviz.noise.geometric import BASE, WIDEST_TABLE, check_scale
+from dpviz.noise.table import Law, Sampler, Table
+
+GUARD = 64
+"""Binary places beyond the random bits revealed, for the rounding of a walk over a binomial law."""
+
+CROWDED = math.log(4)
+"""Where ties at one value are more than so many times those wanted (on a logarithmic scale), start one level higher."""
+
+Chance = Callable[[int], tuple[int, int]]
+"""A probability, enclosed: low <= chance * 2**places <= high for any number of places."""
+
+Labels = NDArray[Any]
+"""Bin numbers, ascending: uint64, or whole numbers of any size as objects."""
+
+
+# ---------------------------------------------------------------- one binomial number
+
+
+def binomial(trials: int, chance: Chance, bits: Bits, most: int | None = None) -> int:
+    """How many of `trials` independent trials succeed, or `most` where that is less.
+
+    Inverse-CDF sampling over the outcomes in a fixed order: bits of U are revealed until they lie inside one outcome's
+    cell for certain.
+
+    >>> from dpviz.noise.bits import TeachingBits
+    >>> binomial(2**64, lambda places: (100 << places >> 64, (100 << places >> 64) + 1), TeachingBits(1))
+    97
+    """
+    if trials == 0 or most == 0:
+        return 0
+    prefix, places = 0, 0
+    while True:
+        prefix = prefix << 64 | int.from_bytes(bits.take(8), "little")
+        places += 64
+        found = locate(prefix, places, trials, chance, most)
+        if found is not None:
+            return found
+
+
+def locate(prefix: int, places: int, trials: int, chance: Chance, most: int | None = None) -> int | None:
+    """The outcome of every U whose first `places` bits are `prefix`; None where they do not tell.
+
+    Outcomes lie in this order: from the mode outward, first up; or, where the mode is not below `most`, from most - 1
+    down to 0 and last `most`.
+    """
+    walk = _Walk(places + GUARD, trials, chance)
+    first, last = prefix << GUARD, (prefix + 1) << GUARD
+    if most is not None and walk.mode >= most:
+        return walk.downward(first, last, most)
+    found = walk.outward(first, last)
+    return found if found is None or most is None else min(found, most)
+
+
+class _Walk:
+    """The probabilities of a binomial law as enclosed fixed-point integers, each from the one beside it."""
+
+    def __init__(self, work: int, trials: int, chance: Chance) -> None:
+        self.work = work
+        self.trials = trials
+        self.fine = work + 2 * trials.bit_length() + GUARD
+        self.low, self.high = chance(self.fine)
+        one = 1 << self.fine
+        self.odds_low = (self.low << self.fine) // (one - self.low)
+        self.odds_high = -((-self.high << self.fine) // (one - self.high))
+        coarse = 2 * trials.bit_length() + GUARD  # the same for every U, so that the order of outcomes is one order
+        self.mode = min(trials, (trials + 1) * chance(coarse)[0] >> coarse)
+
+    def at(self, k: int) -> tuple[int, int]:
+        """Pr[k], from factorials."""
+        one = Fraction(1 << self.fine)
+        precision = self.fine + GUARD
+        terms = [log_factorial_bounds(self.trials, precision)]
+        for part in (k, self.trials - k):
+            low, high = log_factorial_bounds(part, precision)
+            terms.append((-high, -low))
+        if k:
+            terms.append(_times(k, log_bounds(self.low / one, precision)[0], log_bounds(self.high / one, precision)[1]))
+        fails_low, fails_high = 1 - self.high / one, 1 - self.low / one
+        bounds = log_bounds(fails_low, precision)[0], log_bounds(fails_high, precision)[1]
+        terms.append(_times(self.trials - k, *bounds))
+        low, high = (sum((term[side] for term in terms), Fraction(0)) for side in (0, 1))
+        if high < -self.work:  # below 2**-work; the exact number may have more digits than fit in memory
+            return 0, 1
+        scale = 1 << self.work
+        return math.floor(exp_bounds(low, precision)[0] * scale), math.ceil(exp_bounds(high, precision)[1] * scale)
+
+    def up(self, k: int, low: int, high: int) -> tuple[int, int]:
+        """Pr[k + 1] from Pr[k]."""
+        room, below = self.trials - k, (k + 1) << self.fine
+        return low * room * self.odds_low // below, -(-high * room * self.odds_high // below)
+
+    def down(self, k: int, low: int, high: int) -> tuple[int, int]:
+        """Pr[k - 1] from Pr[k]."""
+        room, above = self.trials - k + 1, k << self.fine
+        return low * above // (room * self.odds_high), -(-high * above // (room * self.odds_low))
+
+    def outward(self, first: int, last: int) -> int | None:
+        """From the mode, mode + 1, mode - 1, mode + 2, ...: the outcome whose cell holds all of first..last."""
+        above = below = k = self.mode
+        up = down = self.at(k)
+        low, high = up
+        while True:
+            if last <= low or (below == 0 and above == self.trials):
+                return k
+            if first < high or up[0] == down[0] == 0:
+                return None
+            if above < self.trials and (above - self.mode <= self.mode - below or below == 0):
+                up = self.up(above, *up)
+                k = above = above + 1
+                low, high = low + up[0], high + up[1]
+            else:
+                down = self.down(below, *down)
+                k = below = below - 1
+                low, high = low + down[0], high + down[1]
+
+    def downward(self, first: int, last: int, most: int) -> int | None:
+        """From most - 1 down to 0, and then `most`, which stands for all from there up."""
+        k, (low, high) = most - 1, self.at(most - 1)
+        total_low, total_high = low, high
+        while True:
+            if last <= total_low:
+                return k
+            if first >= total_high + self._still_below(k, high):
+                return most
+            if first < total_high:
+                return None
+            if k == 0 or low == 0:
+                return most if k == 0 else None
+            low, high = self.down(k, low, high)
+            k -= 1
+            total_low, total_high = total_low + low, total_high + high
+
+    def _still_below(self, k: int, high: int) -> int:
+        """At least the probability of all below k, which shrink at least as fast as the first two."""
+        rises, falls = k << self.fine, (self.trials - k + 1) * self.odds_low
+        return -(-high * rises // (falls - rises)) if rises < falls else 1 << self.work
+
+
+def _times(number: int, low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
+    return number * low, number * high
+
+
+# ---------------------------------------------------------------- one-sided geometric numbers
+
+
+@lru_cache(maxsize=32)
+def geometric(decay: Decay) -> Sampler:
+    """A sampler of Pr[G = g] = (1 - decay) * decay**g for g >= 0, made once and kept; digit by digit where it is wide.
+
+    >>> from dpviz.noise.bits import TeachingBits
+    >>> geometric(Decay.exp(Fraction(1, 2))).draw(8, TeachingBits(1)).tolist()
+    [0, 2, 10, 2, 0, 1, 14, 1]
+    """
+    check_scale(decay)
+    tables, step, scale = [], 1, scale_of(decay)
+    while scale > WIDEST_TABLE:
+        tables.append(Table(Digit(decay, step), step))
+        step *= BASE
+        scale /= BASE
+    tables.append(Table(OneSided(decay, step), step))
+    return Sampler(tables)
+
+
+def scale_of(decay: Decay) -> float:
+    """1 / -ln(decay), roughly: it chooses levels and tables of the same law."""
+    if decay.exponent is not None:
+        return float(1 / decay.exponent)
+    assert decay.ratio is not None
+    return -1 / math.log1p(-float(1 - decay.ratio))
+
+
+@dataclass(frozen=True)
+class OneSided(Law):
+    """The geometric law of ratio a = decay**step: F(g) = 1 - a**(g + 1) for g >= 0."""
+
+    decay: Decay
+    step: int = 1
+
+    first = 0
+    last = None
+
+    def cdf(self, value: int, places: int) -> tuple[int, int]:
+        low, high = power(self.decay, self.step * (value + 1), places)
+        return (1 << places) - high, (1 << places) - low
+
+    def sweep(self, places: int) -> tuple[int, list[int], int]:
+        one = 1 << places
+        a_low, a_high = power(self.decay, self.step, places)
+        tail, width, tails = a_low, a_high - a_low + 1, [a_low]
+        while tail + width >= one >> 64:
+            tail = tail * a_low >> places
+            width += a_high - a_low + 1
+            tails.append(tail)
+        return 0, [max(0, one - tail - width) for tail in tails], width
+
+
+@dataclass(frozen=True)
+class Digit(Law):
+    """R on 0..BASE-1 with Pr[R = r] proportional to b**r, b = decay**step: F(r) = (1 - b**(r+1)) / (1 - b**BASE)."""
+
+    decay: Decay
+    step: int
+
+    first = 0
+    last = BASE - 1
+
+    def cdf(self, value: int, places: int) -> tuple[int, int]:
+        work = places + 128
+        one = 1 << work
+        (low, high), (all_low, all_high) = (power(self.decay, self.step * times, work) for times in (value + 1, BASE))
+        return (one - high << places) // (one - all_low), -(-(one - low << places) // (one - all_high))
+
+    def sweep(self, places: int) -> tuple[int, list[int], int]:
+        pairs = [self.cdf(value, places) for value in range(BASE - 1)]
+        return 0, [low for low, _ in pairs], max(high - low for low, high in pairs)
+
+
+# ---------------------------------------------------------------- uniform bins
+
+
+def outside(count: int, taken: Labels, size: int, bits: Bits) -> tuple[Labels, NDArray[np.intp]]:
+    """A uniform sequence of `count` different bins of 0..size-1 that are not in `taken`: ascending, and their places in
+    the sequence."""
+    free = size - len(taken)
+    if size > 2**64:
+        return _outside_by_hand(count, taken.tolist(), free, bits)
+    ranks = _below(free, count, bits)
+    order = np.argsort(ranks)
+    ascending = ranks[order]
+    while (ascending[1:] == ascending[:-1]).any():  # keep the first of each and go on with the sequence
+        firsts = np.sort(np.unique(ranks, return_index=True)[1])
+        ranks = np.concatenate((ranks[firsts], _below(free, count - firsts.size, bits)))
+        order = np.argsort(ranks)
+        ascending = ranks[order]
+    gaps = taken - np.arange(len(taken), dtype=np.uint64)  # how many free bins lie below each taken one
+    return ascending + np.searchsorted(gaps, ascending, side="right").astype(np.uint64), order
+
+
+def _outside_by_hand(count: int, taken: list[int], free: int, bits: Bits) -> tuple[Labels, NDArray[np.intp]]:
+    """The same for bins whose numbers exceed 64 bits."""
+    places: dict[int, int] = {}
+    while len(places) < count:
+        places.setdefault(bits.below(free), len(places))
+    labels, passed = [], 0
+    for rank in sorted(places):
+        while passed < len(taken) and taken[passed] - passed <= rank:
+            passed += 1
+        labels.append(rank + passed)
+    order = np.array([places[rank] for rank in sorted(places)], dtype=np.intp)
+    return np.array(labels, dtype=object), order
+
+
+def _below(bound: int, count: int, bits: Bits) -> NDArray[np.uint64]:
+    """Independent uniform numbers in 0..bound-1, for a bound of at most 2**64."""
+    drawn = np.zeros(count, dtype=np.uint64)
+    if bound == 1:
+        return drawn
+    excess, last = np.uint64(64 - (bound - 1).bit_length()), np.uint64(bound - 1)
+    filled = 0
+    while filled < count:
+        words = np.frombuffer(bits.take(8 * (count - filled)), dtype="<u8") >> excess
+        words = words[words <= last]
+        drawn[filled : filled + words.size] = words
+        filled += words.size
+    return drawn
+
+
+# ---------------------------------------------------------------- the bins above the cut
+
+
+@dataclass(frozen=True)
+class Heavy:
+    """All of `size` bins get noise; those strictly above the (n + 1)-st largest noisy count are kept, so at most n.
+
+    decay  the ratio of the noise: Pr[Z = z] is proportional to decay ** |z|
+    top    noisy counts are clamped to 0..top
+    level  where the competition of the empty bins starts: any gives the same law; left out, one that costs little
+    """
+
+    decay: Decay
+    size: int
+    n: int
+    top: int
+    level: int = field(default=0)
+
+    def __post_init__(self) -> None:
+        if not self.level:
+            object.__setattr__(self, "level", self._start())
+
+    def keep(self, labels: Labels, noisy: NDArray[np.int64], bits: Bits) -> tuple[Labels, NDArray[np.int64]]:
+        """The kept bins, ascending, and their noisy counts, given the bins that are not empty and theirs."""
+        cut, values = self.compete(noisy, self.size - len(labels), bits)
+        stays = noisy > cut
+        values = values[values > cut]
+        added, order = outside(values.size, labels, self.size, bits)
+        every = np.concatenate((labels[stays], added))
+        place = np.argsort(every)
+        return every[place], np.concatenate((noisy[stays], values[order]))[place]
+
+    def compete(self, noisy: NDArray[np.int64], empty: int, bits: Bits) -> tuple[int, NDArray[np.int64]]:
+        """The (n + 1)-st largest of the noisy counts and of `empty` draws, and the draws that can exceed it."""
+        level, wanted = self.level, self.n + 1
+        passed = binomial(empty, self._reach(level), bits, wanted if level == self.top else None)
+        values = np.minimum(level + geometric(self.decay).draw(passed, bits), self.top)
+        rest = empty - passed
+        while values.size + np.count_nonzero(noisy >= level) < wanted and level > 1:
+            level -= 1
+            more = binomial(rest, self._opened(level), bits, wanted)
+            values = np.concatenate((values, np.full(more, level, dtype=np.int64)))
+            rest -= more
+        rivals = np.concatenate((noisy[noisy >= level], values))
+        if rivals.size < wanted:
+            return 0, values
+        place = rivals.size - wanted
+        return int(np.partition(rivals, place)[place]), values
+
+    def _reach(self, level: int) -> Chance:
+        """Pr[Z >= level] = a**level / (1 + a) for level >= 1."""
+
+        def chance(places: int) -> tuple[int, int]:
+            one = 1 << places
+            (a_low, a_high), (low, high) = power(self.decay, 1, places), power(self.decay, level, places)
+            return (low << places) // (one + a_high), -(-(high << places) // (one + a_low))
+
+        return chance
+
+    def _opened(self, level: int) -> Chance:
+        """Pr[Z = level, given Z <= level] for level >= 1: (1 - a) a**level / (1 + a - a**(level + 1))."""
+
+        def chance(places: int) -> tuple[int, int]:
+            one = 1 << places
+            (a_low, a_high), (low, high), (next_low, next_high) = (
+                power(self.decay, times, places) for times in (1, level, level + 1)
+            )
+            least, most = one + a_low - next_high, one + a_high - next_low
+            return (one - a_high) * low // most, -(-(one - a_low) * high // least)
+
+        return chance
+
+    def _start(self) -> int:
+        """A level that n + 1 bins reach almost surely and not many more do; from public sizes, in floating point."""
+        target = self.n + 1 + 8 * math.isqrt(self.n + 1) + 32
+        scale = scale_of(self.decay)
+        room = math.log(self.size) - math.log(target) - math.log1p(float(self.decay.bounds()[0]))
+        level = math.floor(room * scale) if room > 0 else 0
+        if scale == 0 or (level > 0 and room - level / scale > CROWDED):
+            level += 1
+        return max(1, min(self.top, level))
