@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 from collections.abc import Iterable
 from fractions import Fraction
 from html import escape
@@ -331,7 +332,7 @@ def _written(page: str, path: str | Path) -> Path:
     if not isinstance(path, str | Path) or not str(path):
         raise ParameterError.of(type(path).__name__, "path must name a file", 'write "visits.html"')
     target = Path(path)
-    draft = target.with_name(f".{target.name}.{os.urandom(4).hex()}") if target.name else target
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}") if target.name else target
     try:
         with open(draft, "xb") as file:
             file.write(page.encode("utf-8", "xmlcharrefreplace"))
