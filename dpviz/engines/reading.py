@@ -199,6 +199,7 @@ def least(dtype: np.dtype[Any], limit: Fraction, above: bool = False) -> Any:
     value = dtype.type(float(limit))
     while not reached(value):
         value = np.nextafter(value, dtype.type(math.inf))
+    # Rounded twice, to double and to single, it may be one too far.
     while reached(before := np.nextafter(value, dtype.type(-math.inf))):
         value = before
     return value
