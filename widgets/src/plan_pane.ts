@@ -9,7 +9,7 @@ import { approximate, equal, exactly, leftAfter } from "./exact";
 import { timed } from "./perf";
 import type { Bar, Point } from "./protocol";
 import type { Desk, Which } from "./store";
-import { allTip, kindOf, oddsTip, often, oneTip, PAYS_TIP, same, shown, spread } from "./words";
+import { allTip, kindOf, oddsTip, often, oneTip, PAYS_TIP, priceText, same, shown, spread } from "./words";
 
 const CHARTS = ["Error against ε", "20 equally likely errors", "Chance of a value above 0"] as const;
 const HEIGHT = 186;
@@ -80,10 +80,7 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
         one.draw(point);
         all.draw(point);
         const purse = state?.budget?.epsilon;
-        setText(
-            cost.value,
-            point === null ? "—" : point.price.epsilon + (point.price.delta === "0" ? "" : `, δ ${point.price.delta}`),
-        );
+        setText(cost.value, point === null ? "—" : priceText(point.price).replace(/^ε /, ""));
         const after = point === null || purse === undefined ? null : leftAfter(purse.left, point.price.epsilon);
         const asked = point !== null && !equal(exactly(point.price.asked), exactly(point.price.epsilon));
         setText(

@@ -156,7 +156,7 @@ function start(): void {
                 "p",
                 { role: "alert" },
                 error instanceof Newer
-                    ? `This report was written in ${error.message} of its format and this file's program reads version 1. ` +
+                    ? `This report was written in ${error.message} of its format and its program reads version 1. ` +
                           "Nothing is drawn."
                     : `This report cannot be drawn: ${error.message}.`,
             ),

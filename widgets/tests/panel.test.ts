@@ -58,7 +58,9 @@ test("where less is paid than asked, the most that fits is a tick of the slider"
 
 test("too little delta is refused as delta", () => {
     const panel = panelOf(desk(({ sheet: it }) => (it.now.price.delta = "0.00001")));
-    expect(panel.notice?.strong).toBe("This release costs δ = 0.00001 but 0.000001 is left; ask for at most 0.000001.");
+    expect(panel.notice?.strong).toBe(
+        "This release costs δ = 0.00001 but 0.000001 is left; ask for at most 0.000001.",
+    );
 });
 
 test("the same question at the same settings is free, and a second answer is not", () => {
