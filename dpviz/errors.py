@@ -102,8 +102,30 @@ class Forbidden(DpvizError):
     """A message from the page, or an input to a chart, is not one of the few that are allowed."""
 
 
+TYPED = ("builtins", "decimal", "fractions", "pathlib", "gmpy2")
+"""Where the types of what a person types come from; of anything else only the type is named, for it may be data."""
+
+
 def short(value: object, limit: int = 80) -> str:
-    """`value` as one short line. For public values only."""
-    text = value if isinstance(value, str) else repr(value)
+    """`value` as one short line. For public values only; of a column or a list that came by mistake, its type."""
+    module = type(value).__module__
+    plain = module in TYPED and not isinstance(value, list | tuple | dict | set | frozenset | bytes | bytearray)
+    try:
+        text = value if isinstance(value, str) else repr(value) if plain or _ours(module) else type(value).__name__
+    except ValueError:  # an integer with more digits than Python writes
+        text = "a number that is too long to show"
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _ours(module: str) -> bool:
+    return module.partition(".")[0] == __package__
+
+
+def unwritable(text: str) -> bool:
+    """Whether a text cannot be written to a file: it holds half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False

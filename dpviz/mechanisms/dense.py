@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Decay, Number, exp_bounds, log_at_most, log_up, positive, rational, text, whole
+from dpviz.exact import Decay, Number, exp_bounds, log_at_most, log_up, positive, text, typed, whole
+from dpviz.hidden import singly
 from dpviz.laws import clamped, finite, geometric, tables
 from dpviz.model.answer import Table
 from dpviz.model.error import ErrorModel, ErrorValue, How
@@ -22,8 +23,9 @@ from dpviz.model.source import Tick
 from dpviz.model.statistic import DenseCounts, Kind, Statistic
 from dpviz.noise.bits import Bits
 from dpviz.noise.finite import FiniteSampler, paper_base, truncation
-from dpviz.noise.geometric import two_sided_geometric
+from dpviz.noise.geometric import check_scale, two_sided_geometric
 from dpviz.privacy.conversion import STEP
+from dpviz.privacy.grid import LARGEST_EPSILON
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import PureDP
 from dpviz.privacy.unit import Unit
@@ -36,6 +38,9 @@ GAMMA = Fraction(1, 2**30)
 
 STORED_BITS = 64
 """What one count takes to store where no public cap bounds it."""
+
+MOST_COUNT = 2**60
+"""A public bound on counts is at most this, so that counts and their intervals fit into 64 bits."""
 
 MOST_BINS = 10_000_000
 """Above this many bins a dense answer would not fit in memory; sparse mechanisms answer such domains."""
@@ -76,6 +81,7 @@ class Dense:
     cap: int | None = None
     clamp: bool = True
 
+    @singly
     def __init__(
         self,
         epsilon: Number,
@@ -100,11 +106,11 @@ class Dense:
         if base != "exp" and not clamp:
             raise ParameterError.of("clamp=False", "the finite samplers clamp by construction", 'use base="exp"')
         put = object.__setattr__
-        put(self, "epsilon", positive(epsilon, "epsilon"))
+        put(self, "epsilon", _epsilon(epsilon))
         put(self, "base", base)
         put(self, "sampler", sampler)
         put(self, "gamma", None if gamma is None else _gamma(gamma))
-        put(self, "cap", None if cap is None else whole(cap, "cap"))
+        put(self, "cap", None if cap is None else whole(cap, "cap", most=MOST_COUNT))
         put(self, "clamp", clamp)
 
     def parameters(self) -> dict[str, str]:
@@ -180,6 +186,9 @@ class Dense:
                 f"{question.bins:,} bins", f"Dense answers at most {MOST_BINS:,} bins", "declare fewer, wider bins"
             )
         limit = unit.n if self.cap is None else self.cap
+        if limit is not None and limit > MOST_COUNT:
+            raise ParameterError.of(limit, f"a public bound on counts is at most {MOST_COUNT}", "give a smaller cap=")
+        check_scale(Decay.exp(self.epsilon / unit.l1(question.bins)))
         if self.base == "exp":
             return DenseBound(self, question, unit, limit if self.clamp else None, None)
         if limit is None:
@@ -188,7 +197,9 @@ class Dense:
                 "the finite samplers need a public bound on every count, and this unit has no public n",
                 'give cap=, a bound chosen without looking at the data, or use base="exp"',
             )
-        return DenseBound(self, question, unit, limit, _finite(self, limit, unit.l1(question.bins)))
+        part = _finite(self, limit, unit.l1(question.bins))
+        check_scale(Decay.rational(Fraction(part.q, part.p)))
+        return DenseBound(self, question, unit, limit, part)
 
 
 @dataclass(frozen=True)
@@ -390,7 +401,8 @@ class DenseError(ErrorModel):
         return _drawn(self._law.bias(count), f"mean of the law at a true count of {count:,}")
 
     def chance_shown(self, count: int) -> float:
-        return float(self._law.chance_above(count, 0))
+        limit = self.bound.limit if self.bound.mechanism.clamp else None
+        return float(self._law.chance_above(count if limit is None else min(count, limit), 0))
 
     def quantiles(self, levels: list[Fraction]) -> list[int]:
         return geometric.quantiles(self.bound.decay, levels)
@@ -405,8 +417,19 @@ def _drawn(value: float, rule: str, how: How = "exact") -> ErrorValue:
     return ErrorValue(Fraction(f"{value:.3g}"), how, rule)
 
 
+def _epsilon(value: Number) -> Fraction:
+    epsilon = positive(typed(value, "epsilon"), "epsilon")
+    if epsilon > LARGEST_EPSILON:
+        raise ParameterError.of(
+            text(epsilon),
+            f"epsilon must be at most {LARGEST_EPSILON}; beyond it nothing is protected",
+            "type a number like 0.1 or 1/10",
+        )
+    return epsilon
+
+
 def _gamma(value: Number) -> Fraction:
-    gamma = rational(value, "gamma")
+    gamma = typed(value, "gamma")
     if not (0 < gamma < 1) or gamma.numerator != 1:
         raise ParameterError.of(
             text(gamma), "gamma must be one over a whole number of at least 2", "write it like 1/1000"

@@ -19,8 +19,10 @@ from dpviz.errors import (
     SessionBusy,
     UnitError,
     short,
+    unwritable,
 )
 from dpviz.exact import text
+from dpviz.hidden import Hidden, kind_of, publicly, shown, single, singly
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound, Mechanism, Mode
@@ -64,12 +66,17 @@ class Session:
         dataset: str | None = None,
         schema: Mapping[str, str] | None = None,
     ) -> None:
+        data, unit, budget, ledger = Hidden.of(data), single(unit), single(budget), single(ledger)
+        dataset, schema = single(dataset), shown(schema)  # from here on no variable of this call shows data
         source = as_source(data, name=dataset, schema=schema)
-        del data  # no frame of ours keeps the user's table where a traceback could print it
         if not isinstance(unit, Unit):
-            raise UnitError.of(type(unit).__name__, "unit must be a Unit", 'write dv.Unit("row", noun="person-year")')
+            raise UnitError.of(kind_of(unit), "unit must be a Unit", 'write dv.Unit("row", noun="person-year")')
         if not isinstance(budget, Budget):
-            raise ParameterError.of(type(budget).__name__, "budget must be a Budget", 'write dv.Budget(epsilon="2")')
+            raise ParameterError.of(kind_of(budget), "budget must be a Budget", 'write dv.Budget(epsilon="2")')
+        if unwritable(source.name):
+            raise ParameterError.of(
+                ascii(source.name), "the name of a dataset must be text that can be written as UTF-8"
+            )
         if not unit.is_row and unit.of not in {column.name for column in source.columns}:
             raise UnitError.of(unit.of, 'the unit must be "row" or one of the data\'s columns', "name the user column")
         self._source: Source = source
@@ -132,10 +139,11 @@ class Session:
         running = self._running
         return running if running is not None and not running.done else None
 
+    @singly
     def raise_budget(self, budget: Budget) -> None:
         """Raise the total. The decision is a chained entry of the ledger; nothing is edited."""
         if not isinstance(budget, Budget):
-            raise ParameterError.of(type(budget).__name__, "budget must be a Budget")
+            raise ParameterError.of(kind_of(budget), "budget must be a Budget")
         self._ledger.raise_budget(budget.to_json(), lambda state: accountant.widened(state, budget))
 
     def __repr__(self) -> str:
@@ -147,6 +155,7 @@ class Session:
 
     # ------------------------------------------------------------ plan: free
 
+    @publicly
     def plan(self, question: object, mechanism: Mechanism, *, where: Mapping[str, object] | None = None) -> Plan:
         """What a release would cost and how wrong it would be. Free, and blind to the data."""
         return Plan(self._bind(question, mechanism, where), self.budget, self.remaining)
@@ -156,7 +165,7 @@ class Session:
         asked = Question.of(question, where)
         if type(mechanism) not in REGISTRY.values():
             raise ParameterError.of(
-                type(mechanism).__name__,
+                kind_of(mechanism),
                 f"a mechanism is one of {', '.join(REGISTRY)}",
                 'write dv.Dense(epsilon="1/2")',
             )
@@ -166,6 +175,7 @@ class Session:
 
     # ------------------------------------------------------------ release: paid
 
+    @publicly
     def release(
         self,
         question: object,
@@ -188,6 +198,7 @@ class Session:
         """
         return self.release_async(question, mechanism, where=where, mode=mode, key=key, retry=retry).result()
 
+    @publicly
     def release_async(
         self,
         question: object,
@@ -208,8 +219,9 @@ class Session:
                 f"{mechanism!r} runs in mode {' or '.join(bound.modes())}",
                 'a rational base (base="tight") also runs strict' if chosen == "strict" else "",
             )
-        if key is not None and (not isinstance(key, str) or not key or len(key) > 200):
-            raise ParameterError.of(type(key).__name__, "key must be a text of 1 to 200 characters")
+        if key is not None and (not isinstance(key, str) or not 0 < len(key) <= 200 or unwritable(key)):
+            raise ParameterError.of(kind_of(key), "key must be a text of 1 to 200 characters")
+        name = release_key(bound.question, self._unit, mechanism, chosen, key)
         running = Running(uuid.uuid4().hex, f"Drawing {bound.question.bins:,} bins")
         running.watch(self._look_on)
         if watch is not None:
@@ -220,9 +232,8 @@ class Session:
                     "this session is drawing another release; nothing was charged",
                     next_step="wait for it, or cancel it",
                 )
-            self._running = running
-        name = release_key(bound.question, self._unit, mechanism, chosen, key)
-        return running.start(lambda handle: self._pay_and_draw(handle, bound, chosen, name, key, retry))
+            self._running = running.start(lambda handle: self._pay_and_draw(handle, bound, chosen, name, key, retry))
+        return running
 
     def look_on(self, onlooker: Callable[[Running], None]) -> None:
         """Call a bound method whenever a release of this session ends, for as long as its object lives."""
@@ -340,6 +351,7 @@ class Releases(Mapping[int, Release]):
     def _done(self) -> list[Entry]:
         return [entry for entry in self._ledger.entries() if entry.status == "done"]
 
+    @singly
     def __getitem__(self, number: int) -> Release:
         numbers = list(self)
         if number not in numbers:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dpviz.charts.picture import picture
 from dpviz.errors import DpvizError, Forbidden, ParameterError, SessionBusy
 from dpviz.exact import rational, text
+from dpviz.hidden import kind_of
 from dpviz.mechanisms import Dense, mechanism
 from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Mechanism
@@ -289,7 +290,7 @@ def _opening(session: Session | Teaching) -> Fraction:
     if isinstance(session, Teaching):
         return Fraction(1, 2)
     grid, labelled = epsilon_grid(session.budget.epsilon)
-    wanted = session.budget.epsilon / 10
+    wanted = grid[-1] / 10
     return max((value for value in labelled if value <= wanted), default=grid[0])
 
 
@@ -312,7 +313,7 @@ def desk_of(session: object, questions: Sequence[object], **options: Any) -> Des
     if isinstance(board, Desk) and not questions and not options:
         return board
     raise ParameterError.of(
-        type(session).__name__,
+        kind_of(session),
         "a component stands on a session, or on another component's board",
         "write dv.Workbench(session)",
     )
