@@ -16,6 +16,7 @@ from dpviz.charts.picture import picture
 from dpviz.charts.words import often, spread
 from dpviz.errors import DpvizError, Forbidden, ParameterError, UnitError
 from dpviz.exact import text
+from dpviz.hidden import kind_of, publicly
 from dpviz.model.question import canonical
 from dpviz.model.release import Release
 from dpviz.planning.sheet import PlanSheet
@@ -65,6 +66,7 @@ import(URL.createObjectURL(new Blob([program], {{ type: "text/javascript" }}))).
 """
 
 
+@publicly
 def report(
     items: Iterable[Release | Plan | PlanSheet],
     path: str | Path,
@@ -85,7 +87,7 @@ def report(
     releases, sheets = _sorted(items)
     for name, said in (("title", title), ("lead", lead)):
         if not isinstance(said, str):
-            raise ParameterError.of(type(said).__name__, f"{name} must be text")
+            raise ParameterError.of(kind_of(said), f"{name} must be text")
     unit = _one_unit([*(release.unit for release in releases), *(sheet.unit for sheet in sheets)])
     paid = [release for release in releases if release.teaching is None]
     total = compose(_charged(release) for release in paid) if paid else None
@@ -142,7 +144,7 @@ def _sorted(items: object) -> tuple[list[Release], list[PlanSheet]]:
 
 def _unwanted(item: object) -> Forbidden:
     error = Forbidden.of(
-        f"a {type(item).__name__}", "a report is made of a list of releases, plans and plan sheets", "release it first"
+        f"a {kind_of(item)}", "a report is made of a list of releases, plans and plan sheets", "release it first"
     )
     assert isinstance(error, Forbidden)
     return error
@@ -193,7 +195,7 @@ class _Verified:
         elif isinstance(given, Ledger | Session):
             ledger = given.ledger if isinstance(given, Session) else given
         else:
-            raise ParameterError.of(type(given).__name__, "ledger must be a session, a ledger or a ledger's file")
+            raise ParameterError.of(kind_of(given), "ledger must be a session, a ledger or a ledger's file")
         done = {entry.number for entry in ledger.entries() if entry.status == "done"}
         for release in paid:
             if release.number not in done or ledger.answer(release.number) != release.to_bytes():
@@ -330,7 +332,7 @@ def _embedded(value: object) -> str:
 def _written(page: str, path: str | Path) -> Path:
     """Write the page beside its place and move it there, so that no reader ever meets half a file."""
     if not isinstance(path, str | Path) or not str(path):
-        raise ParameterError.of(type(path).__name__, "path must name a file", 'write "visits.html"')
+        raise ParameterError.of(kind_of(path), "path must name a file", 'write "visits.html"')
     target = Path(path)
     draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}") if target.name else target
     try:

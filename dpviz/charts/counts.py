@@ -16,10 +16,12 @@ from dpviz.charts.ticks import plot_width, position, room_for, ticks
 from dpviz.charts.words import capital, known, measured, shown, spread, wrapped
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability
+from dpviz.hidden import publicly
 from dpviz.model.public import PublicTable
 from dpviz.model.release import Release
 
 
+@publicly
 def histogram(
     counts: Release | PublicTable,
     *,

@@ -64,6 +64,7 @@ class _Side:
             ],
             "labelExpr": "names[datum.value]",
             "grid": False,
+            "description": f"{column}: {self.counts.size:,} bins",
             "title": wrapped(column, self.panel.wide, FLOOR, most=1)[0] if self.last else None,
         }
         if self.panel.lying:
