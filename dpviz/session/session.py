@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import uuid
 import weakref
 from collections.abc import Callable, Iterator, Mapping
@@ -40,6 +41,9 @@ from dpviz.session.ledger import Entry, Ledger
 from dpviz.session.plan import Plan
 from dpviz.session.running import Running, Stopped
 from dpviz.session.saved import from_bytes
+
+RENEW_EVERY = 40.0
+"""Seconds between two renewals of the lease on a draw."""
 
 
 class Session:
@@ -94,6 +98,7 @@ class Session:
         )
         self._lock = threading.Lock()
         self._running: Running | None = None
+        self._renewed = 0.0
         self._onlookers: list[weakref.WeakMethod[Callable[[Running], None]]] = []
 
     # ------------------------------------------------------------ what anybody may know
@@ -267,6 +272,7 @@ class Session:
         if entry.status == "done":
             return from_bytes(self._ledger.answer(entry.number))
         outcome = "failed"
+        running.watch(self._renew)
         try:
             content = self._draw(running, bound, mode, name, entry.number)
             running.tick(bound.question.bins, bound.question.bins)
@@ -311,6 +317,13 @@ class Session:
     def _bits(self) -> Bits:
         return SystemBits()
 
+    def _renew(self, running: Running) -> None:
+        """While a long draw goes on, tell kernels on other machines that it is not lost."""
+        now = time.monotonic()
+        if running.number is not None and not running.done and now - self._renewed > RENEW_EVERY:
+            self._renewed = now
+            self._ledger.renew(running.number)
+
     def _close(self, number: int, outcome: str) -> None:
         """Record a cancelled or failed draw. Where even that fails, the charge stays pending and counts as spent."""
         try:
@@ -353,11 +366,18 @@ class Releases(Mapping[int, Release]):
 
     @singly
     def __getitem__(self, number: int) -> Release:
-        numbers = list(self)
-        if number not in numbers:
-            shown = ", ".join(str(one) for one in numbers) or "none"
-            raise ParameterError.of(number, f"finished releases are: {shown}")
+        if not self._is_done(number):
+            shown = ", ".join(str(one) for one in list(self)[-20:]) or "none"
+            raise ParameterError.of(number, f"the latest finished releases are: {shown}")
         return from_bytes(self._ledger.answer(number))
+
+    def _is_done(self, number: object) -> bool:
+        if not isinstance(number, int) or isinstance(number, bool):
+            return False
+        try:
+            return self._ledger.entry(number).status == "done"
+        except ParameterError:
+            return False
 
     def __iter__(self) -> Iterator[int]:
         return iter([entry.number for entry in self._done()])
