@@ -349,7 +349,9 @@ class DenseError(ErrorModel):
         if self._junk:
             value = self._law.worst_quantile_of(bins, beta)
             return ErrorValue(
-                Fraction(value), "exact", f"product over {bins:,} independent bins, worst case over true counts"
+                Fraction(value),
+                "exact" if self._reached(value) else "bound",
+                f"product over {bins:,} independent bins, worst case over true counts",
             )
         if not self.bound.mechanism.clamp:
             value = geometric.simultaneous_quantile(self.bound.decay, beta, bins, 0)
@@ -360,6 +362,14 @@ class DenseError(ErrorModel):
         return ErrorValue(
             Fraction(value), "exact", f"product over {bins:,} independent bins, worst case over true counts"
         )
+
+    def _reached(self, value: int) -> bool:
+        """Whether some vector of counts certainly errs by `value`: all of them empty, or all of them equal to it.
+
+        The second may hold more rows than a public n allows; then a smaller value might do for every vector.
+        """
+        n, limit = self.bound.unit.n, self.bound.limit
+        return n is None or limit is None or 2 * value > limit or self.bound.question.bins * value <= n
 
     def _least(self, quantile: Callable[[int, int], int], bins: int) -> int:
         """The least a that holds for every vector of counts.
