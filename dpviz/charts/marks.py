@@ -170,8 +170,8 @@ def _single(counts: Counts, panel: Panel, side: _Side, bars: Bars) -> list[Any]:
         inside = data.transform_filter("datum.shown")
         dot: dict[str, Any] = {"size": math.pi * radius**2, "aria": False, "opacity": 1}
         if counts.real:
-            if panel.pitch >= 10:
-                halo: dict[str, Any] = {**dot, "size": math.pi * (radius + 1.2) ** 2}
+            if panel.pitch >= 5:
+                halo: dict[str, Any] = {**dot, "size": math.pi * (radius + min(1.2, panel.pitch * 0.12)) ** 2}
                 layers += [inside.mark_circle(color=colours.ground, **halo).encode(**side.bin(), **side.value("value"))]
             layers += [inside.mark_circle(color=ink.strong, **dot).encode(**side.bin(), **side.value("value"))]
         else:
