@@ -142,7 +142,7 @@ class Session:
     def running(self) -> Running | None:
         """The release on its way in this session, if there is one."""
         running = self._running
-        return running if running is not None and not running.done else None
+        return running if running is not None and running.here and not running.done else None
 
     @singly
     def raise_budget(self, budget: Budget) -> None:
