@@ -6,6 +6,11 @@ kept. The parts are attributes, so that a widget can lay them out without parsin
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import PurePath
+from typing import Final
+
 
 class DpvizError(Exception):
     """Anything dpviz refuses. `value`, `rule` and `next_step` are plain text; nothing was changed."""
@@ -102,24 +107,20 @@ class Forbidden(DpvizError):
     """A message from the page, or an input to a chart, is not one of the few that are allowed."""
 
 
-TYPED = ("builtins", "decimal", "fractions", "pathlib", "gmpy2")
-"""Where the types of what a person types come from; of anything else only the type is named, for it may be data."""
+TYPED: Final = (str, int, float, complex, range, type, type(None), Decimal, Fraction, PurePath)
+"""What a person types. Of anything else a message names the type only, for it may be data."""
 
 
 def short(value: object, limit: int = 80) -> str:
     """`value` as one short line. For public values only; of a column or a list that came by mistake, its type."""
-    module = type(value).__module__
-    plain = module in TYPED and not isinstance(value, list | tuple | dict | set | frozenset | bytes | bytearray)
+    home = type(value).__module__.partition(".")[0]
+    public = isinstance(value, TYPED) or home in ("dpviz", "gmpy2")
     try:
-        text = value if isinstance(value, str) else repr(value) if plain or _ours(module) else type(value).__name__
+        text = value if isinstance(value, str) else repr(value) if public else type(value).__name__
     except ValueError:  # an integer with more digits than Python writes
         text = "a number that is too long to show"
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def _ours(module: str) -> bool:
-    return module.partition(".")[0] == __package__
 
 
 def unwritable(text: str) -> bool:

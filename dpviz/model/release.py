@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import Number, probability, text
+from dpviz.hidden import publicly, singly
 from dpviz.model.answer import Answer, Table
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.mechanism import Bound, Mode
@@ -90,6 +91,7 @@ class Release:
         values: list[int] = self.table.values.tolist()
         return values
 
+    @singly
     def bars(self, beta: Number = "0.05") -> tuple[ErrorValue, ErrorValue]:
         """Half-widths that fail at most `beta` of the time: of one bin, and of all bins at once."""
         level = probability(beta, "beta", zero=False)
@@ -112,6 +114,7 @@ class Release:
         low, high = value - reach, value + reach
         return (low if least is None else max(low, least)), (high if most is None else min(high, most))
 
+    @singly
     def to_frame(self, beta: Number = "0.05") -> pd.DataFrame:
         """One row per bin: bin, value, low and high (this bin alone), low_all and high_all (all bins at once).
 
@@ -126,6 +129,7 @@ class Release:
             columns[f"low{ending}"], columns[f"high{ending}"] = self.intervals(bar.value)
         return pd.DataFrame(columns)
 
+    @singly
     def to_csv(self, path: str | Path | None = None, beta: Number = "0.05") -> str | None:
         """The frame of `to_frame` as CSV, preceded by comment lines that state the guarantee."""
         note = "not a release: seeded teaching draw" if self.teaching is not None else self.guarantee.sentence
@@ -136,6 +140,7 @@ class Release:
         Path(path).write_text(content, encoding="utf-8")
         return None
 
+    @publicly
     def chart(self, **options: Any) -> Any:
         """An Altair chart of this release; see `dpviz.charts.histogram`. Charts lie above: found by name, on use."""
         return pkgutil.resolve_name("dpviz.charts:of_release")(self, **options)
@@ -170,6 +175,7 @@ class Release:
         body = self.to_json()
         return canonical({"release": body, "sha256": sha256(canonical(body)).hexdigest()})
 
+    @singly
     def save(self, path: str | Path) -> Path:
         """Write the release to a file that `dv.load` reads. It holds public things only."""
         target = Path(path)

@@ -213,7 +213,7 @@ def locate(location: str | Path) -> Path:
 
 def _no_place(location: object) -> LedgerError:
     rule, step = "a ledger is a file, or the SQLAlchemy URL of a SQLite file", "write a path like visits.ledger"
-    shown = short(repr(location))
+    shown = short(repr(location) if isinstance(location, str) else location)
     return LedgerError(f"{rule}, got {shown}; {step}", value=shown, rule=rule, next_step=step)
 
 
