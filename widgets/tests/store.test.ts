@@ -340,6 +340,18 @@ test("no kernel at all is known at once; one that never answers, after a while",
     expect(desk.kernel.health).toBe("gone");
 });
 
+test("a kernel that dies while nobody asks it anything is noticed, and so is its return", async () => {
+    open();
+    await vi.advanceTimersByTimeAsync(1500);
+    expect(desk.kernel.health).toBe("ready");
+    host.widget_manager.kernel = null;
+    await vi.advanceTimersByTimeAsync(1500);
+    expect(desk.kernel.health).toBe("gone");
+    host.widget_manager.kernel = { status: "idle" };
+    await vi.advanceTimersByTimeAsync(1500);
+    expect(desk.kernel.health).toBe("ready");
+});
+
 test("a kernel that dies under a release leaves no doubt unspoken", async () => {
     await started();
     host.widget_manager.kernel = null;
