@@ -10,6 +10,8 @@ from dpviz.errors import BudgetExceeded, DpvizError, Forbidden, short
 VERSION = 1
 LONGEST = 4_000
 MOST_ITEMS = 20_000
+MOST_TEXT = 1_000_000
+"""How many characters the labels or edges of one declaration have together, at most."""
 
 _PLAN: dict[str, type | tuple[type, ...]] = {"question": dict, "mechanism": str, "parameters": dict}
 ASKS: dict[str, dict[str, type | tuple[type, ...]]] = {
@@ -103,6 +105,8 @@ def _question(said: dict[Any, Any]) -> None:
             raise Forbidden(f"{part} must be at most {MOST_ITEMS:,} texts")
         for value in values:
             _short_enough(part, value)
+        if sum(map(len, values)) > MOST_TEXT:
+            raise Forbidden(f"{part} have more than {MOST_TEXT:,} characters together")
 
 
 def declaration(said: dict[str, Any]) -> dict[str, Any]:
