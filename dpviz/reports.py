@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from html import escape
 from pathlib import Path
@@ -68,7 +68,7 @@ import(URL.createObjectURL(new Blob([program], {{ type: "text/javascript" }}))).
 
 @publicly
 def report(
-    items: Iterable[Release | Plan | PlanSheet],
+    items: Sequence[Release | Plan | PlanSheet] | Mapping[int, Release],
     path: str | Path,
     *,
     title: str = "",
@@ -77,7 +77,8 @@ def report(
 ) -> Path:
     """Write releases and plans into one HTML file that works from a disk, with no network and no kernel.
 
-    items   releases (teaching draws are marked as such), plans and plan sheets, all about one privacy unit
+    items   releases (teaching draws are marked as such), plans and plan sheets, all about one privacy unit;
+            `session.releases` for all of a session
     ledger  the session or ledger that paid: its chain is verified, and every release must be in it as given
 
     Each release brings the plan sheet of its question, so a reader can move epsilon and see what else it would have
@@ -120,6 +121,8 @@ def _sorted(items: object) -> tuple[list[Release], list[PlanSheet]]:
     """The releases, each once, and one sheet per slider: the plans given, then those that the releases bring along."""
     if isinstance(items, Release | Plan | PlanSheet):
         items = [items]
+    if isinstance(items, Mapping):
+        items = list(items.values())
     if not isinstance(items, list | tuple):
         raise _unwanted(items)
     releases: list[Release] = []

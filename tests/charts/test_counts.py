@@ -311,6 +311,16 @@ def test_a_pixel_column_shows_the_least_and_the_greatest_of_its_bins() -> None:
     assert sum(row["to"] - row["at"] for row in drawn) == 2000
 
 
+def test_bins_narrower_than_a_pixel_are_bands_as_well_and_the_key_says_so() -> None:
+    chart = histogram(released(dv.Domain.integers(0, 399, column="minute"), [300] * 400), width=300)
+    assert len(marks(chart, "area")) == 3
+    assert [word for word in texts(chart) if word in ("Strong", "Middle", "Pale", "Thick", "Thin with caps")] == [
+        "Strong",
+        "Middle",
+        "Pale",
+    ]
+
+
 def test_500_bins_still_have_their_own_marks() -> None:
     chart = histogram(released(dv.Domain.integers(0, 499, column="minute"), [300] * 500), width=700)
     assert len(marks(chart, "bar")[0]["rows"]) == 500

@@ -107,6 +107,13 @@ def test_a_plan_given_takes_the_place_of_the_releases_own_sheet(
         assert [sheet["now"]["epsilon"] for sheet in sheets] == ["0.25", "0.5"]
 
 
+def test_all_of_a_session_can_be_given_at_once(session: dv.Session, releases: list[Release], tmp_path: Path) -> None:
+    expected = written(tmp_path, *releases).data
+    for items in (session.releases, {1: releases[0], 2: releases[1]}, tuple(releases)):
+        assert Page(dv.report(items, tmp_path / "again.html")).data == expected
+    assert Page(dv.report(releases[0], tmp_path / "one.html")).data["totals"]["epsilon"] == "0.1"  # type: ignore[arg-type]
+
+
 def test_a_release_given_twice_is_shown_and_counted_once(releases: list[Release], tmp_path: Path) -> None:
     data = written(tmp_path, releases[0], releases[0]).data
     assert len(data["releases"]) == 1
