@@ -38,7 +38,7 @@ ANSWER = b'{"values":[' + b",".join(b"%d" % (7919 * bin_ % 6000) for bin_ in ran
 
 
 def table() -> list[Measured]:
-    """All measurements of the ledger, in a few seconds each."""
+    """All measurements of the ledger. Filling the long one takes most of the time."""
     with tempfile.TemporaryDirectory(prefix="dpviz-bench-") as folder:
         return [*alone(Path(folder)), *together(Path(folder))]
 

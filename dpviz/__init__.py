@@ -31,7 +31,16 @@ if TYPE_CHECKING:
     from dpviz.session.saved import load
     from dpviz.session.session import Session
     from dpviz.session.teaching import teaching
-    from dpviz.widgets import BudgetMeter, MechanismPicker, PlanPane, ReleasePane, ResultChart, Workbench
+    from dpviz.widgets import (
+        BudgetMeter,
+        MechanismComparison,
+        MechanismPicker,
+        PlanPane,
+        ReleasePane,
+        ResultChart,
+        SamplerExplorer,
+        Workbench,
+    )
 
 __version__ = "0.1.0"
 
@@ -42,6 +51,7 @@ _HOME = {
     "Dense": "dpviz.mechanisms",
     "Domain": "dpviz.model.domain",
     "DpvizError": "dpviz.errors",
+    "MechanismComparison": "dpviz.widgets",
     "MechanismPicker": "dpviz.widgets",
     "PlanPane": "dpviz.widgets",
     "PublicTable": "dpviz.model.public",
@@ -50,6 +60,7 @@ _HOME = {
     "Release": "dpviz.model.release",
     "ReleasePane": "dpviz.widgets",
     "ResultChart": "dpviz.widgets",
+    "SamplerExplorer": "dpviz.widgets",
     "Session": "dpviz.session.session",
     "Stability": "dpviz.mechanisms",
     "Unit": "dpviz.privacy.unit",
@@ -67,6 +78,7 @@ __all__ = [
     "Dense",
     "Domain",
     "DpvizError",
+    "MechanismComparison",
     "MechanismPicker",
     "PlanPane",
     "PublicTable",
@@ -75,6 +87,7 @@ __all__ = [
     "Release",
     "ReleasePane",
     "ResultChart",
+    "SamplerExplorer",
     "Session",
     "Stability",
     "Unit",

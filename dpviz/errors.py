@@ -6,6 +6,11 @@ kept. The parts are attributes, so that a widget can lay them out without parsin
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import PurePath
+from typing import Final
+
 
 class DpvizError(Exception):
     """Anything dpviz refuses. `value`, `rule` and `next_step` are plain text; nothing was changed."""
@@ -102,8 +107,26 @@ class Forbidden(DpvizError):
     """A message from the page, or an input to a chart, is not one of the few that are allowed."""
 
 
+TYPED: Final = (str, int, float, complex, range, type, type(None), Decimal, Fraction, PurePath)
+"""What a person types. Of anything else a message names the type only, for it may be data."""
+
+
 def short(value: object, limit: int = 80) -> str:
-    """`value` as one short line. For public values only."""
-    text = value if isinstance(value, str) else repr(value)
+    """`value` as one short line. For public values only; of a column or a list that came by mistake, its type."""
+    home = type(value).__module__.partition(".")[0]
+    public = isinstance(value, TYPED) or home in ("dpviz", "gmpy2")
+    try:
+        text = value if isinstance(value, str) else repr(value) if public else type(value).__name__
+    except ValueError:  # an integer with more digits than Python writes
+        text = "a number that is too long to show"
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def unwritable(text: str) -> bool:
+    """Whether a text cannot be written to a file: it holds half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False

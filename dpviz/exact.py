@@ -26,7 +26,9 @@ Number: TypeAlias = int | float | str | Fraction | Decimal | Any
 
 _DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?\Z", re.ASCII)
 _FRACTION = re.compile(r"([+-]?\d+)\s*/\s*(\d+)\Z", re.ASCII)
-_LONGEST_TEXT = 200
+
+LONGEST = 200
+"""A number is typed, kept and read back in at most so many characters."""
 
 
 def rational(value: Number, name: str = "value") -> Fraction:
@@ -67,7 +69,7 @@ def rational(value: Number, name: str = "value") -> Fraction:
 
 def _from_text(text: str, name: str) -> Fraction:
     plain = text.strip().replace("\u2212", "-").replace("_", "")
-    if len(plain) <= _LONGEST_TEXT:
+    if len(plain) <= LONGEST:
         fraction = _FRACTION.match(plain)
         if fraction and int(fraction[2]) != 0:
             return Fraction(int(fraction[1]), int(fraction[2]))
@@ -82,11 +84,30 @@ def _unreadable(value: object, name: str) -> ExactnessError:
     return error
 
 
+def typed(value: Number, name: str) -> Fraction:
+    """Read a number exactly, and refuse it unless its exact text is short enough to be read back from a file."""
+    number = rational(value, name)
+    if not writable(number):
+        raise ParameterError.of("a longer one", f"{name} must be a number of at most {LONGEST} characters")
+    return number
+
+
+def writable(number: Fraction) -> bool:
+    """Whether the exact text of a number has at most LONGEST characters."""
+    bits = number.numerator.bit_length() + number.denominator.bit_length()
+    return bits <= 4 * LONGEST and len(text(number)) <= LONGEST
+
+
+def _shown(number: Fraction) -> str:
+    """The number as a refusal quotes it; one with more digits than Python writes is only described."""
+    return text(number) if writable(number) else "a number that is too long to show"
+
+
 def positive(value: Number, name: str) -> Fraction:
     """Read a number exactly and refuse it unless it is above zero."""
     number = rational(value, name)
     if number <= 0:
-        raise ParameterError.of(text(number), f"{name} must be positive", "type a number like 0.1 or 1/10")
+        raise ParameterError.of(_shown(number), f"{name} must be positive", "type a number like 0.1 or 1/10")
     return number
 
 
@@ -95,7 +116,7 @@ def probability(value: Number, name: str, *, zero: bool = True) -> Fraction:
     number = rational(value, name)
     if not (0 <= number < 1) or (number == 0 and not zero):
         rule = f"{name} must lie in [0, 1)" if zero else f"{name} must lie strictly between 0 and 1"
-        raise ParameterError.of(text(number), rule, "type a number like 0.000001 or 1/1000000")
+        raise ParameterError.of(_shown(number), rule, "type a number like 0.000001 or 1/1000000")
     return number
 
 
@@ -104,7 +125,7 @@ def whole(value: object, name: str, *, least: int = 1, most: int | None = None) 
     number = rational(value, name)
     if number.denominator != 1 or number < least or (most is not None and number > most):
         span = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise ParameterError.of(text(number), f"{name} must be a whole number {span}")
+        raise ParameterError.of(_shown(number), f"{name} must be a whole number {span}")
     return int(number)
 
 

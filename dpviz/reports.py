@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+import secrets
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from html import escape
 from pathlib import Path
@@ -15,6 +16,7 @@ from dpviz.charts.picture import picture
 from dpviz.charts.words import often, spread
 from dpviz.errors import DpvizError, Forbidden, ParameterError, UnitError
 from dpviz.exact import text
+from dpviz.hidden import kind_of, publicly
 from dpviz.model.question import canonical
 from dpviz.model.release import Release
 from dpviz.planning.sheet import PlanSheet
@@ -64,8 +66,9 @@ import(URL.createObjectURL(new Blob([program], {{ type: "text/javascript" }}))).
 """
 
 
+@publicly
 def report(
-    items: Iterable[Release | Plan | PlanSheet],
+    items: Sequence[Release | Plan | PlanSheet] | Mapping[int, Release],
     path: str | Path,
     *,
     title: str = "",
@@ -74,7 +77,8 @@ def report(
 ) -> Path:
     """Write releases and plans into one HTML file that works from a disk, with no network and no kernel.
 
-    items   releases (teaching draws are marked as such), plans and plan sheets, all about one privacy unit
+    items   releases (teaching draws are marked as such), plans and plan sheets, all about one privacy unit;
+            `session.releases` for all of a session
     ledger  the session or ledger that paid: its chain is verified, and every release must be in it as given
 
     Each release brings the plan sheet of its question, so a reader can move epsilon and see what else it would have
@@ -84,7 +88,7 @@ def report(
     releases, sheets = _sorted(items)
     for name, said in (("title", title), ("lead", lead)):
         if not isinstance(said, str):
-            raise ParameterError.of(type(said).__name__, f"{name} must be text")
+            raise ParameterError.of(kind_of(said), f"{name} must be text")
     unit = _one_unit([*(release.unit for release in releases), *(sheet.unit for sheet in sheets)])
     paid = [release for release in releases if release.teaching is None]
     total = compose(_charged(release) for release in paid) if paid else None
@@ -117,6 +121,8 @@ def _sorted(items: object) -> tuple[list[Release], list[PlanSheet]]:
     """The releases, each once, and one sheet per slider: the plans given, then those that the releases bring along."""
     if isinstance(items, Release | Plan | PlanSheet):
         items = [items]
+    if isinstance(items, Mapping):
+        items = list(items.values())
     if not isinstance(items, list | tuple):
         raise _unwanted(items)
     releases: list[Release] = []
@@ -141,7 +147,7 @@ def _sorted(items: object) -> tuple[list[Release], list[PlanSheet]]:
 
 def _unwanted(item: object) -> Forbidden:
     error = Forbidden.of(
-        f"a {type(item).__name__}", "a report is made of a list of releases, plans and plan sheets", "release it first"
+        f"a {kind_of(item)}", "a report is made of a list of releases, plans and plan sheets", "release it first"
     )
     assert isinstance(error, Forbidden)
     return error
@@ -192,7 +198,7 @@ class _Verified:
         elif isinstance(given, Ledger | Session):
             ledger = given.ledger if isinstance(given, Session) else given
         else:
-            raise ParameterError.of(type(given).__name__, "ledger must be a session, a ledger or a ledger's file")
+            raise ParameterError.of(kind_of(given), "ledger must be a session, a ledger or a ledger's file")
         done = {entry.number for entry in ledger.entries() if entry.status == "done"}
         for release in paid:
             if release.number not in done or ledger.answer(release.number) != release.to_bytes():
@@ -329,9 +335,9 @@ def _embedded(value: object) -> str:
 def _written(page: str, path: str | Path) -> Path:
     """Write the page beside its place and move it there, so that no reader ever meets half a file."""
     if not isinstance(path, str | Path) or not str(path):
-        raise ParameterError.of(type(path).__name__, "path must name a file", 'write "visits.html"')
+        raise ParameterError.of(kind_of(path), "path must name a file", 'write "visits.html"')
     target = Path(path)
-    draft = target.with_name(f".{target.name}.{os.urandom(4).hex()}") if target.name else target
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}") if target.name else target
     try:
         with open(draft, "xb") as file:
             file.write(page.encode("utf-8", "xmlcharrefreplace"))

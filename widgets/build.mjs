@@ -26,10 +26,15 @@ const result = await build({
 
 /** The licences of what the bundles contain, for they travel without node_modules. */
 const packages = new Set(
-    Object.keys(result.metafile.inputs).flatMap((path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []),
+    Object.keys(result.metafile.inputs).flatMap(
+        (path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? [],
+    ),
 );
 const notices = [...packages].sort().map((name) => {
     const { version } = JSON.parse(readFileSync(join(here, "node_modules", name, "package.json"), "utf8"));
     return `${name} ${version}\n\n${readFileSync(join(here, "node_modules", name, "LICENSE"), "utf8").trim()}\n`;
 });
-writeFileSync(join(process.argv[2] ?? out, "LICENSES.txt"), `The bundles in this folder contain:\n\n${notices.join(`\n${"-".repeat(80)}\n\n`)}`);
+writeFileSync(
+    join(process.argv[2] ?? out, "LICENSES.txt"),
+    `The bundles in this folder contain:\n\n${notices.join(`\n${"-".repeat(80)}\n\n`)}`,
+);

@@ -9,6 +9,7 @@ import altair as alt
 from dpviz.charts.theme import Palette, config
 from dpviz.errors import Forbidden
 from dpviz.exact import whole
+from dpviz.hidden import kind_of
 
 NARROWEST, WIDEST = 240, 2400
 
@@ -91,7 +92,7 @@ def upright_axis(title: str | None, **more: Any) -> alt.Axis:
 def refused(given: object, accepted: str) -> NoReturn:
     """Anything but the few public types is turned away unread: neither a value nor a repr of it is shown."""
     raise Forbidden.of(
-        f"a {type(given).__name__}",
+        f"a {kind_of(given)}",
         f"a chart is drawn from {accepted}",
         "release it first, or declare it public with dv.PublicTable",
     )

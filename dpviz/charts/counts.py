@@ -8,18 +8,20 @@ from typing import Any
 import altair as alt
 
 from dpviz.charts.canvas import DASHES, Picture, picture_of, refused, width_of
-from dpviz.charts.marks import MOST_SINGLE, Bars, plot
-from dpviz.charts.panels import Counts, panels
+from dpviz.charts.marks import Bars, plot
+from dpviz.charts.panels import Counts, Panel, panels
 from dpviz.charts.picture import promise
 from dpviz.charts.theme import SMALL, TEXT, TITLE, Theme, palette
 from dpviz.charts.ticks import plot_width, position, room_for, ticks
 from dpviz.charts.words import capital, known, measured, shown, spread, wrapped
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability
+from dpviz.hidden import publicly
 from dpviz.model.public import PublicTable
 from dpviz.model.release import Release
 
 
+@publicly
 def histogram(
     counts: Release | PublicTable,
     *,
@@ -58,22 +60,28 @@ of_release = histogram
 
 
 def _released(release: Release, counts: Counts, bars: Bars, width: int) -> Picture:
-    guarantee = f"{capital(promise(release))}."
-    if release.guarantee.odds:
-        noun = release.unit.noun
-        guarantee += (
-            f" Whether one {noun} is in the data moves the odds of any answer by at most ×{release.guarantee.odds}."
+    promised = f"{capital(promise(release))}."
+    if release.teaching is not None:
+        title, sentences, head = (
+            f"Not private · teaching, seed {release.teaching}",
+            [release.title, promised],
+            counts.ink.strong,
         )
-    if release.teaching is None:
-        title, sentences, head = release.title, [guarantee], counts.colours.ink
     else:
-        title, head = f"Not private · teaching, seed {release.teaching}", counts.ink.strong
-        sentences = [release.title, f"{promise(release)}."]
+        title, sentences, head = release.title, [f"{promised}{_odds(release)}"], counts.colours.ink
     full, below, short = panels(counts, width)
-    parts: list[Any] = [_key(counts, bars, short, width), plot(counts, full, bars, last=below is None)]
+    parts: list[Any] = [_key(counts, full, bars, short), plot(counts, full, bars, last=below is None)]
     if below is not None:
         parts += [plot(counts, below, bars, last=True)]
     return _picture(counts, parts, title, sentences, head, _finding(release, counts), width)
+
+
+def _odds(release: Release) -> str:
+    """The guarantee once more, as what it does to anybody's belief; nothing where a delta makes that untrue."""
+    if not release.guarantee.odds:
+        return ""
+    noun = release.unit.noun
+    return f" Whether one {noun} is in the data moves the odds of any answer by at most ×{release.guarantee.odds}."
 
 
 def _public(table: PublicTable, counts: Counts, width: int) -> Picture:
@@ -120,18 +128,19 @@ def _finding(release: Release, counts: Counts) -> str:
     )
 
 
-def _key(counts: Counts, bars: Bars, short: bool, width: int) -> alt.LayerChart:
-    """The two kinds of bar, as they are drawn, with their numbers in words."""
+def _key(counts: Counts, panel: Panel, bars: Bars, short: bool) -> alt.LayerChart:
+    """The two kinds of bar, as they are drawn, with their numbers in words; `short` where they cannot be seen."""
     assert counts.one is not None
     assert counts.every is not None
     thick = f"{spread(counts.one)} ({known(counts.one)}), holds for any one bin, {counts.often}"
     thin = f"{spread(counts.every)} ({known(counts.every)}), holds for all {counts.size:,} bins at once, {counts.often}"
     rows = [row for row in (("thick", thick), ("thin with caps", thin)) if bars in ("both", _KIND[row[0]])]
-    if counts.size > MOST_SINGLE:
+    if not panel.single:
         rows = [(_BAND[word], said) for word, said in rows]
         rows = [("Strong", "least to greatest value in a column of pixels"), *rows]
     if short:
         rows = [(word, f"{said}: smaller than the mark") for word, said in rows]
+    width = panel.tall if panel.lying else panel.wide
     left, down = -room_for(counts.domain, width), 0
     layers: list[Any] = []
     for word, said in rows:

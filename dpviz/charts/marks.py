@@ -18,16 +18,16 @@ from dpviz.charts.words import measured, shown, spread, wrapped
 
 Bars = Literal["both", "one", "all"]
 
-MOST_SINGLE = 500
-"""Up to so many bins each has its own marks; above, one mark per pixel column."""
-
 MOST_LABELS = 5
+LYING_BAR = 12.0
+
+Rows = list[dict[str, Any]]
 
 
 def plot(counts: Counts, panel: Panel, bars: Bars, *, last: bool) -> alt.LayerChart:
+    """One panel with all its marks; `last` carries the names of the bins."""
     side = _Side(counts, panel, last)
-    single = counts.size <= MOST_SINGLE and panel.pitch >= 1.2
-    layers = _single(counts, panel, side, bars) if single else _columns(counts, panel, side, bars)
+    layers = _single(counts, panel, side, bars) if panel.single else _columns(counts, panel, side, bars)
     chart = alt.LayerChart(layer=layers)
     if not panel.bars:
         across = panel.tall if panel.lying else panel.wide
@@ -64,6 +64,7 @@ class _Side:
             ],
             "labelExpr": "names[datum.value]",
             "grid": False,
+            "description": f"{column}: {self.counts.size:,} bins",
             "title": wrapped(column, self.panel.wide, FLOOR, most=1)[0] if self.last else None,
         }
         if self.panel.lying:
@@ -102,6 +103,11 @@ class _Side:
     def bin2(self, field: str) -> dict[str, Any]:
         return {"y2" if self.panel.lying else "x2": alt.Y2(field) if self.panel.lying else alt.X2(field)}
 
+    @property
+    def tick(self) -> dict[str, Any]:
+        """A tick across the direction of the counts."""
+        return {"orient": "vertical" if self.panel.lying else "horizontal", "opacity": 1, "aria": False}
+
     def zero(self) -> dict[str, Any]:
         start = max(0.0, self.panel.low)
         return {"x2" if self.panel.lying else "y2": alt.datum(start)}
@@ -112,76 +118,91 @@ class _Side:
         return {names[0]: alt.value(0), names[1]: alt.value(self.panel.tall)}
 
 
-Rows = list[dict[str, Any]]
-
-
 def _single(counts: Counts, panel: Panel, side: _Side, bars: Bars) -> list[Any]:
     """Each bin has its own marks: pale bar, thin bar with caps, thick bar, value, and a place to point at."""
-    rows = _rows(counts, panel)
-    ink, colours = counts.ink, counts.colours
-    data = alt.Chart(alt.InlineData(values=rows))
-    thick = max(1.4, min(3.4, panel.pitch * 0.45))
-    cap = min(8.0, panel.pitch * 0.55)
-    tick: dict[str, Any] = {"orient": "vertical" if panel.lying else "horizontal", "opacity": 1, "aria": False}
+    data = alt.Chart(alt.InlineData(values=_rows(counts, panel)))
     layers: list[Any] = []
     for level in [*([panel.cut] if panel.cut is not None else []), *([0] if panel.low < 0 else [])]:
         line = alt.Chart(alt.InlineData(values=[{"level": level}]))
-        layers += [line.mark_rule(strokeWidth=1, color=colours.rule, aria=False).encode(**side.value("level"))]
+        layers += [line.mark_rule(strokeWidth=1, color=counts.colours.rule, aria=False).encode(**side.value("level"))]
     if panel.bars:
-        shape: dict[str, Any] = {"orient": "horizontal" if panel.lying else "vertical", "aria": False}
-        lying = 12.0 if panel.lying else panel.bar
-        layers += [
-            data.mark_bar(size=lying, color=ink.pale, **shape).encode(
-                **side.bin(), **side.value("value"), **side.zero()
-            )
-        ]
-        if not counts.real:
-            layers += [_hatching(counts, panel, side)]
-        if not (panel.intervals and counts.bars):
-            layers += [
-                data.mark_tick(size=lying + (6 if panel.lying else 0), thickness=2, color=ink.strong, **tick).encode(
-                    **side.bin(), **side.value("value")
-                )
-            ]
-    if panel.intervals and counts.one is not None and counts.every is not None:
-        if bars in ("both", "all"):
-            dash = DASHES[counts.every.how]
-            layers += [
-                data.mark_rule(strokeWidth=1, strokeDash=dash, color=ink.strong, aria=False).encode(
-                    **side.bin(), **side.value("low_all"), **side.value2("high_all")
-                )
-            ]
-            if cap >= 2:
-                layers += [
-                    data.mark_tick(size=cap, thickness=1, color=ink.strong, **tick)
-                    .encode(**side.bin(), **side.value(f"{end}_all"))
-                    .transform_filter(f"datum.{end}_cap")
-                    for end in ("low", "high")
-                ]
-        if bars in ("both", "one"):
-            dash = DASHES[counts.one.how]
-            layers += [
-                data.mark_rule(strokeWidth=thick, strokeDash=dash, color=ink.strong, aria=False).encode(
-                    **side.bin(), **side.value("low"), **side.value2("high")
-                )
-            ]
-        radius = max(1.2, min(4.0, panel.pitch * 0.32))
-        inside = data.transform_filter("datum.shown")
-        dot: dict[str, Any] = {"size": math.pi * radius**2, "aria": False, "opacity": 1}
-        if counts.real:
-            if panel.pitch >= 10:
-                halo: dict[str, Any] = {**dot, "size": math.pi * (radius + 1.2) ** 2}
-                layers += [inside.mark_circle(color=colours.ground, **halo).encode(**side.bin(), **side.value("value"))]
-            layers += [inside.mark_circle(color=ink.strong, **dot).encode(**side.bin(), **side.value("value"))]
-        else:
-            layers += [
-                inside.mark_point(filled=True, fill=colours.ground, stroke=ink.strong, strokeWidth=1.6, **dot).encode(
-                    **side.bin(), **side.value("value")
-                )
-            ]
+        layers += _bars(data, counts, panel, side)
+    if panel.intervals and counts.bars:
+        layers += _intervals(data, counts, panel, side, bars)
+        layers += _values(data, counts, panel, side)
         layers += _beyond(counts, panel, side)
     layers += _value_labels(counts, panel, side)
     layers += [_pointer(data, counts, panel, side)]
+    return layers
+
+
+def _bars(data: alt.Chart, counts: Counts, panel: Panel, side: _Side) -> list[Any]:
+    """Pale bars from 0, hatched where they are not private, ending in a tick where no interval shows the value."""
+    size = LYING_BAR if panel.lying else panel.bar
+    orient: Any = "horizontal" if panel.lying else "vertical"
+    layers: list[Any] = [
+        data.mark_bar(size=size, orient=orient, color=counts.ink.pale, aria=False).encode(
+            **side.bin(), **side.value("value"), **side.zero()
+        )
+    ]
+    if not counts.real:
+        layers += [_hatching(counts, panel, side)]
+    if not (panel.intervals and counts.bars):
+        beyond = 6 if panel.lying else 0
+        layers += [
+            data.mark_tick(size=size + beyond, thickness=2, color=counts.ink.strong, **side.tick).encode(
+                **side.bin(), **side.value("value")
+            )
+        ]
+    return layers
+
+
+def _intervals(data: alt.Chart, counts: Counts, panel: Panel, side: _Side, bars: Bars) -> list[Any]:
+    """Thin with caps for all bins at once, and over it thick without for any one bin."""
+    assert counts.one is not None
+    assert counts.every is not None
+    strong = counts.ink.strong
+    layers: list[Any] = []
+    if bars in ("both", "all"):
+        layers += [
+            data.mark_rule(strokeWidth=1, strokeDash=DASHES[counts.every.how], color=strong, aria=False).encode(
+                **side.bin(), **side.value("low_all"), **side.value2("high_all")
+            )
+        ]
+        cap = min(8.0, panel.pitch * 0.55)
+        if cap >= 2:
+            layers += [
+                data.mark_tick(size=cap, thickness=1, color=strong, **side.tick)
+                .encode(**side.bin(), **side.value(f"{end}_all"))
+                .transform_filter(f"datum.{end}_cap")
+                for end in ("low", "high")
+            ]
+    if bars in ("both", "one"):
+        thick = max(1.4, min(3.4, panel.pitch * 0.45))
+        layers += [
+            data.mark_rule(strokeWidth=thick, strokeDash=DASHES[counts.one.how], color=strong, aria=False).encode(
+                **side.bin(), **side.value("low"), **side.value2("high")
+            )
+        ]
+    return layers
+
+
+def _values(data: alt.Chart, counts: Counts, panel: Panel, side: _Side) -> list[Any]:
+    """A filled dot with a halo for a released value, a hollow one for a teaching draw."""
+    ground, strong = counts.colours.ground, counts.ink.strong
+    radius = max(1.2, min(4.0, panel.pitch * 0.32))
+    inside = data.transform_filter("datum.shown")
+    place = side.bin() | side.value("value")
+    dot: dict[str, Any] = {"opacity": 1, "aria": False}
+    if not counts.real:
+        hollow = inside.mark_point(
+            filled=True, fill=ground, stroke=strong, strokeWidth=1.6, size=math.pi * radius**2, **dot
+        )
+        return [hollow.encode(**place)]
+    layers = [inside.mark_circle(color=strong, size=math.pi * radius**2, **dot).encode(**place)]
+    if panel.pitch >= 5:
+        halo = radius + min(1.2, panel.pitch * 0.12)
+        layers = [inside.mark_circle(color=ground, size=math.pi * halo**2, **dot).encode(**place), *layers]
     return layers
 
 
@@ -262,7 +283,7 @@ def _pointer(data: alt.Chart, counts: Counts, panel: Panel, side: _Side) -> alt.
 
 def _hatching(counts: Counts, panel: Panel, side: _Side) -> alt.Chart:
     """Slanted lines across each bar: the sign of public or made-up counts."""
-    wide = 12.0 if panel.lying else panel.bar
+    wide = LYING_BAR if panel.lying else panel.bar
     tops = [panel.up(value) for value in counts.values.tolist()]
     foot = panel.up(max(0.0, panel.low))
     step = max(6.0, sum(wide + abs(top - foot) for top in tops) / 2_000)

@@ -18,6 +18,9 @@ from dpviz.model.error import ErrorValue
 from dpviz.model.public import PublicTable
 from dpviz.model.release import Release
 
+MOST_SINGLE, NARROWEST = 500, 1.2
+"""Up to so many bins, of at least so many pixels each, every bin has its own marks."""
+
 LEGIBLE = 3
 """The least length in pixels of a one-bin bar, from the value outward, that a reader can make out."""
 
@@ -118,6 +121,11 @@ class Panel:
     def pitch(self) -> float:
         """Pixels from bin to bin."""
         return self.wide / self.bins
+
+    @property
+    def single(self) -> bool:
+        """Whether each bin has its own marks; else one mark stands for each pixel column."""
+        return self.bins <= MOST_SINGLE and self.pitch >= NARROWEST
 
     @property
     def bar(self) -> float:

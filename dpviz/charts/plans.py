@@ -16,6 +16,7 @@ from dpviz.charts.theme import FLOOR, SMALL, TEXT, Palette, Theme, palette
 from dpviz.charts.words import capital, known, often, shown, spread, wrapped
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability, text
+from dpviz.hidden import publicly
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.error import ErrorValue
 from dpviz.model.mechanism import Bound
@@ -30,6 +31,7 @@ LABEL_ROOM = 120
 THICK, THIN = 3.0, 1.0
 
 
+@publicly
 def error_against_epsilon(
     sheet: PlanSheet, *, beta: Number = "0.05", theme: Theme = "light", width: int = 560
 ) -> Picture:
@@ -56,6 +58,7 @@ def error_against_epsilon(
 of_plan = error_against_epsilon
 
 
+@publicly
 def noise_law(
     planned: PlanSheet | Release | Bound, *, beta: Number = "0.05", theme: Theme = "light", width: int = 560
 ) -> Picture:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from dpviz.charts.canvas import AXIS_ROOM
 from dpviz.charts.theme import SMALL
 from dpviz.charts.words import MINUS, measured, shown
@@ -11,6 +9,9 @@ from dpviz.model.domain import Domain, IntegerDomain, IntervalDomain
 
 MOST_LYING = 24
 """Up to so many categories lie on their side, so that long names can be read."""
+
+MOST_MEASURED = 2_000
+"""From so many names the room for one is judged."""
 
 
 def lies(domain: Domain) -> bool:
@@ -36,46 +37,36 @@ def ticks(domain: Domain, width: float) -> list[tuple[float, str]]:
     if lies(domain):
         most = int(width * 0.34 / (0.55 * SMALL))
         return [(index, _cut(domain.short_label(index), most)) for index in range(size)]
+    inside = _inside(domain)
+    edged = isinstance(domain, IntervalDomain)  # intervals are named at their edges
+    count, start = len(inside) + edged, inside.start - edged / 2
+
+    def name(place: int) -> str:
+        if isinstance(domain, IntervalDomain):
+            return shown(domain.edges[place])
+        return domain.short_label(inside.start + place)
+
     pitch = width / size
-    if isinstance(domain, IntervalDomain):
-        places = _edges(domain)
-    else:
-        places = [(float(index), domain.short_label(index)) for index in range(size)] if size <= 20_000 else []
-        places = places or [(float(index), domain.short_label(index)) for index in range(0, size, size // 10_000)]
-    outside = _outside(domain)
-    inner = [(at, name) for at, name in places if at not in outside]
-    widest = max((measured(_cut(name)) for _, name in inner), default=0.0) + 24
-    gap = max(abs(inner[1][0] - inner[0][0]) * pitch, 1e-9) if len(inner) > 1 else 1.0
-    every = _stride(widest / gap)
-    first = _first(inner, every) if isinstance(domain, IntegerDomain) else 0
+    sample = range(0, count, max(1, count // MOST_MEASURED))
+    every = _stride((max(measured(_cut(name(place))) for place in sample) + 24) / pitch)
+    first = -int(name(0)) % every if isinstance(domain, IntegerDomain) else 0
+    outside = [(float(at), domain.short_label(at)) for at in (*range(inside.start), *range(inside.stop, size))]
     taken: list[tuple[float, float]] = []
     found = []
-    for at, name in [*((at, name) for at, name in places if at in outside), *inner[first::every]]:
-        half = measured(_cut(name)) / 2 + 4
+    for at, words in [*outside, *((start + place, name(place)) for place in range(first, count, every))]:
+        half = measured(_cut(words)) / 2 + 4
         middle = (at + 0.5) * pitch
         if all(middle - half >= right or middle + half <= left for left, right in taken):
             taken.append((middle - half, middle + half))
-            found.append((at, _cut(name).replace("-", MINUS) if isinstance(domain, IntegerDomain) else _cut(name)))
+            found.append((at, _cut(words.replace("-", MINUS) if isinstance(domain, IntegerDomain) else words)))
     return sorted(found)
 
 
-def _outside(domain: Domain) -> set[float]:
-    """The bins for what falls under, over or nowhere, which end the axis."""
-    if not isinstance(domain, IntegerDomain | IntervalDomain):
-        return set()
-    inner = range(domain.underflow, domain.underflow + domain.inner)
-    return {float(index) for index in range(domain.size) if index not in inner}
-
-
-def _edges(domain: IntervalDomain) -> list[tuple[float, str]]:
-    """Intervals are named at their edges."""
-    inner = [(domain.underflow + place - 0.5, shown(edge)) for place, edge in enumerate(domain.edges)]
-    return sorted([*inner, *((at, domain.short_label(int(at))) for at in _outside(domain))])
-
-
-def _first(inner: Sequence[tuple[float, str]], every: int) -> int:
-    """The first bin whose number is a multiple of the stride."""
-    return -int(inner[0][1]) % every if inner else 0
+def _inside(domain: Domain) -> range:
+    """The bins but for those of what falls under, over or nowhere, which stand at the ends."""
+    if isinstance(domain, IntegerDomain | IntervalDomain):
+        return range(domain.underflow, domain.underflow + domain.inner)
+    return range(domain.size)
 
 
 def _stride(least: float) -> int:

@@ -7,8 +7,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from dpviz.errors import ParameterError
-from dpviz.model.hidden import Hidden, shown
-from dpviz.model.source import Source
+from dpviz.hidden import Hidden, Unstored, shown
+from dpviz.model.question import Question
+from dpviz.model.source import Source, Tick
+from dpviz.model.statistic import Column, Kind, Statistic
+from dpviz.privacy.unit import Unit
 
 __all__ = ["as_source"]
 
@@ -32,8 +35,34 @@ def as_source(data: object, name: str | None = None, schema: Mapping[str, str] |
         raise ParameterError.of(held.kind, "data must be a pandas DataFrame or a source")
     if schema is not None or name not in (None, held.take().name):
         raise ParameterError.of("name or schema", "a source has its own name and schema", "leave both out")
-    source: Source = held.take()
+    source: Source = held.take() if isinstance(held.take(), Unstored) else Kept(held)
     return source
+
+
+class Kept(Unstored):
+    """Somebody's own source, whose repr nobody has read: a dataclass would show the data it holds."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self, held: Hidden[Source]) -> None:
+        self._held = held
+
+    @property
+    def name(self) -> str:
+        return self._held.take().name
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self._held.take().columns
+
+    def check(self, question: Question, unit: Unit, kind: Kind) -> None:
+        self._held.take().check(question, unit, kind)
+
+    def count(self, question: Question, unit: Unit, kind: Kind, tick: Tick | None = None) -> Statistic:
+        return self._held.take().count(question, unit, kind, tick)
+
+    def __repr__(self) -> str:
+        return f"<private data: {self.name}, {len(self.columns)} columns>"
 
 
 def _is_frame(held: Hidden[Any]) -> bool:

@@ -11,8 +11,8 @@ import pandas as pd
 from dpviz.engines.bounding import count_rows, count_users
 from dpviz.engines.reading import NONE, Bins, Reading, as_written, read
 from dpviz.errors import DomainError, ParameterError, SchemaError, short
-from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain, ProductDomain, kind_of
-from dpviz.model.hidden import Hidden, Unstored, quietly, shown
+from dpviz.hidden import Hidden, Unstored, kind_of, quietly, shown
+from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain, ProductDomain
 from dpviz.model.question import Between, Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import Column, DenseCounts, Kind

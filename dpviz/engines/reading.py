@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from dpviz.engines.bounding import Users, mark
 from dpviz.exact import rational, text
+from dpviz.hidden import Unstored
 from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain
-from dpviz.model.hidden import Unstored
 from dpviz.model.question import Between, Condition
 
 Bins: TypeAlias = NDArray[np.int64]
@@ -178,6 +178,12 @@ def printed(value: Any) -> Fraction:
     return Fraction(np.format_float_scientific(value))
 
 
+@lru_cache
+def printed_last(dtype: np.dtype[Any]) -> Fraction:
+    """The decimal that the greatest float of a type prints as."""
+    return printed(np.finfo(dtype).max)
+
+
 @lru_cache(maxsize=1 << 14)
 def least(dtype: np.dtype[Any], limit: Fraction, above: bool = False) -> Any:
     """The least value of a type whose decimal reaches `limit`, or lies above it; infinity where there is none.
@@ -191,14 +197,15 @@ def least(dtype: np.dtype[Any], limit: Fraction, above: bool = False) -> Any:
     def reached(value: Any) -> bool:
         return printed(value) > limit if above else printed(value) >= limit
 
-    greatest = np.finfo(dtype).max
-    if not reached(greatest):
+    last = printed_last(dtype)
+    if limit > last or (above and limit == last):
         return dtype.type(math.inf)
-    if reached(-greatest):
-        return -greatest
+    if limit < -last or (not above and limit == -last):
+        return -np.finfo(dtype).max
     value = dtype.type(float(limit))
     while not reached(value):
         value = np.nextafter(value, dtype.type(math.inf))
+    # Rounded twice, to double and to single, it may be one too far.
     while reached(before := np.nextafter(value, dtype.type(-math.inf))):
         value = before
     return value

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Decay, Number, exp_bounds, log_at_most, log_up, positive, rational, text, whole
+from dpviz.exact import Decay, Number, exp_bounds, log_at_most, log_up, positive, text, typed, whole
 from dpviz.laws.clamped import Clamped
 from dpviz.laws.finite import FastSampleLaw
 from dpviz.laws.geometric import TwoSidedGeometric
@@ -24,8 +24,9 @@ from dpviz.model.mechanism import Choice, Mode
 from dpviz.model.source import Tick
 from dpviz.noise.bits import Bits
 from dpviz.noise.finite import FiniteSampler, paper_base, truncation
-from dpviz.noise.geometric import two_sided_geometric
+from dpviz.noise.geometric import check_scale, two_sided_geometric
 from dpviz.privacy.conversion import STEP
+from dpviz.privacy.grid import LARGEST_EPSILON
 
 Base = Literal["exp", "paper", "tight"]
 Sampler = Literal["auto", "geosample", "fastsample"]
@@ -33,6 +34,10 @@ Kind = Literal["geosample", "fastsample"]
 
 GAMMA = Fraction(1, 2**30)
 """Default chance that FastSample gives one count a uniform value: public, stated, and small beside any useful beta."""
+
+
+MOST_COUNT = 2**60
+"""A public bound on counts is at most this, so that counts and their intervals fit into 64 bits."""
 
 
 class CountLaw(Protocol):
@@ -92,11 +97,11 @@ class CountNoise:
                 gamma, "gamma belongs to FastSample, which needs a rational base", "leave gamma out"
             )
         return cls(
-            positive(epsilon, "epsilon"),
+            _epsilon(epsilon),
             cast(Base, base),
             cast(Sampler, sampler),
             None if gamma is None else _gamma(gamma),
-            None if cap is None else whole(cap, "cap"),
+            None if cap is None else whole(cap, "cap", most=MOST_COUNT),
         )
 
     def parameters(self) -> dict[str, str]:
@@ -111,6 +116,9 @@ class CountNoise:
     def bind(self, l1: int, n: int | None) -> BoundNoise:
         """Fix the law for counts that one unit moves by l1 in all; `n` is the unit's public number of rows."""
         limit = n if self.cap is None else self.cap
+        if limit is not None and limit > MOST_COUNT:
+            raise ParameterError.of(limit, f"a public bound on counts is at most {MOST_COUNT}", "give a smaller cap=")
+        check_scale(Decay.exp(self.epsilon / l1))
         if self.base == "exp":
             return BoundNoise(self, l1, limit, None)
         if limit is None:
@@ -119,7 +127,9 @@ class CountNoise:
                 "the finite samplers need a public bound on every count, and this unit has no public n",
                 'give cap=, a bound chosen without looking at the data, or use base="exp"',
             )
-        return BoundNoise(self, l1, limit, _finite(self, limit, l1))
+        part = _finite(self, limit, l1)
+        check_scale(Decay.rational(Fraction(part.q, part.p)))
+        return BoundNoise(self, l1, limit, part)
 
 
 def choices() -> tuple[Choice, ...]:
@@ -205,8 +215,19 @@ class BoundNoise:
         return sampler.add(counts, bits, tick, mode=mode)
 
 
+def _epsilon(value: Number) -> Fraction:
+    epsilon = positive(typed(value, "epsilon"), "epsilon")
+    if epsilon > LARGEST_EPSILON:
+        raise ParameterError.of(
+            text(epsilon),
+            f"epsilon must be at most {LARGEST_EPSILON}; beyond it nothing is protected",
+            "type a number like 0.1 or 1/10",
+        )
+    return epsilon
+
+
 def _gamma(value: Number) -> Fraction:
-    gamma = rational(value, "gamma")
+    gamma = typed(value, "gamma")
     if not (0 < gamma < 1) or gamma.numerator != 1:
         raise ParameterError.of(
             text(gamma), "gamma must be one over a whole number of at least 2", "write it like 1/1000"

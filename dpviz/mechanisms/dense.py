@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, Number, text, whole
+from dpviz.hidden import singly
 from dpviz.laws import geometric, tables
 from dpviz.laws.finite import FastSampleLaw
 from dpviz.mechanisms.count_noise import Base, BoundNoise, CountNoise, Rational, Sampler, choices
@@ -69,6 +70,7 @@ class Dense:
     cap: int | None = None
     clamp: bool = True
 
+    @singly
     def __init__(
         self,
         epsilon: Number,
@@ -262,7 +264,9 @@ class DenseError(ErrorModel):
         if isinstance(self._law, FastSampleLaw):
             value = self._law.worst_quantile_of(bins, beta)
             return ErrorValue(
-                Fraction(value), "exact", f"product over {bins:,} independent bins, worst case over true counts"
+                Fraction(value),
+                "exact" if self._reached(value) else "bound",
+                f"product over {bins:,} independent bins, worst case over true counts",
             )
         if not self.bound.mechanism.clamp:
             value = geometric.simultaneous_quantile(self.bound.decay, beta, bins, 0)
@@ -273,6 +277,14 @@ class DenseError(ErrorModel):
         return ErrorValue(
             Fraction(value), "exact", f"product over {bins:,} independent bins, worst case over true counts"
         )
+
+    def _reached(self, value: int) -> bool:
+        """Whether some vector of counts certainly errs by `value`: all of them empty, or all of them equal to it.
+
+        The second may hold more rows than a public n allows; then a smaller value might do for every vector.
+        """
+        n, limit = self.bound.unit.n, self.bound.limit
+        return n is None or limit is None or 2 * value > limit or self.bound.question.bins * value <= n
 
     def _least(self, quantile: Callable[[int, int], int], bins: int) -> int:
         """The least a that holds for every vector of counts.
@@ -314,7 +326,8 @@ class DenseError(ErrorModel):
         return _drawn(self._law.bias(count), f"mean of the law at a true count of {count:,}")
 
     def chance_shown(self, count: int) -> float:
-        return float(self._law.chance_above(count, 0))
+        limit = self.bound.limit if self.bound.mechanism.clamp else None
+        return float(self._law.chance_above(count if limit is None else min(count, limit), 0))
 
     def quantiles(self, levels: list[Fraction]) -> list[int]:
         return geometric.quantiles(self.bound.decay, levels)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, Number, exp_bounds, probability, text
+from dpviz.hidden import singly
 from dpviz.laws import geometric, tables
 from dpviz.laws.finite import FastSampleLaw
 from dpviz.laws.geometric import TwoSidedGeometric
@@ -67,6 +68,7 @@ class Stability:
     cap: int | None = None
     variant: Variant = "repaired"
 
+    @singly
     def __init__(
         self,
         epsilon: Number,

@@ -15,15 +15,13 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar, Final
 
-from dpviz.errors import DomainError
-from dpviz.exact import Number, rational, text
-from dpviz.model.hidden import Hidden, publicly
+from dpviz.errors import DomainError, unwritable
+from dpviz.exact import LONGEST, Number, rational, text, writable
+from dpviz.hidden import Hidden, kind_of, publicly
 
 FROM_DATA = "bins and filters must be public; write values out instead of taking them from the data"
 LARGEST_SHOWN = 2_000
 """Domains with more bins than this are not drawn bin by bin."""
-LONGEST_NUMBER = 200
-"""A number that a domain is declared with is written in at most so many characters, and so can be read back."""
 WRITTEN: Final = {
     "integers": (("column", "low", "high"), ("underflow", "overflow", "missing")),
     "intervals": (("column", "edges"), ("underflow", "overflow", "missing")),
@@ -462,24 +460,16 @@ def limit(value: Any, name: str) -> Fraction:
     if isinstance(value, Hidden):
         raise DomainError.of(value.kind, FROM_DATA)
     number = rational(value, name)
-    bits = number.numerator.bit_length() + number.denominator.bit_length()
-    if bits > 4 * LONGEST_NUMBER or len(text(number)) > LONGEST_NUMBER:
-        raise DomainError.of("a longer one", f"{name} must be a number of at most {LONGEST_NUMBER} characters")
+    if not writable(number):
+        raise DomainError.of("a longer one", f"{name} must be a number of at most {LONGEST} characters")
     return number
 
 
 def _writable(name: str, what: str) -> str:
-    """Refuse text that cannot be written to a file: half of a surrogate pair."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        raise DomainError.of(ascii(name), f"{what} must be text that can be written as UTF-8") from None
+    """Refuse text that cannot be written to a file."""
+    if unwritable(name):
+        raise DomainError.of(ascii(name), f"{what} must be text that can be written as UTF-8")
     return name
-
-
-def kind_of(value: object) -> str:
-    """The name of a value's type, for a message that must not show the value."""
-    return value.kind if isinstance(value, Hidden) else type(value).__name__
 
 
 def _listed(values: Any) -> Sequence[Any]:

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, text
-from dpviz.model.domain import Domain, category_text, column_name, kind_of, limit, quoted
-from dpviz.model.hidden import publicly
+from dpviz.hidden import kind_of, publicly
+from dpviz.model.domain import Domain, category_text, column_name, limit, quoted
 from dpviz.privacy.unit import Unit
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import Number, probability, text
+from dpviz.hidden import publicly, singly
 from dpviz.model.answer import Answer, SparseTable, Table
 from dpviz.model.domain import category_text
 from dpviz.model.error import ErrorModel, ErrorValue
@@ -102,10 +103,12 @@ class Release:
             return [label if isinstance(label, str) else domain.label(label) for label in self.answer.labels]
         return domain.labels
 
+    @publicly
     def __getitem__(self, label: object) -> int:
         """The released value of one bin, free. What is not shown reads 0."""
         return int(self.many([label])[0])
 
+    @publicly
     def many(self, labels: Sequence[object]) -> NDArray[np.int64]:
         """The released values of many bins at once, free."""
         domain, answer = self.question.domain, self.answer
@@ -121,6 +124,7 @@ class Release:
             raise ReleaseFormat.of(answer.kind, "this answer does not answer single bins")
         return look_up(indices)
 
+    @singly
     def bars(self, beta: Number = "0.05") -> tuple[ErrorValue, ErrorValue]:
         """Half-widths that fail at most `beta` of the time: of one bin, and of all bins at once."""
         level = probability(beta, "beta", zero=False)
@@ -143,6 +147,7 @@ class Release:
         low, high = value - reach, value + reach
         return (low if least is None else max(low, least)), (high if most is None else min(high, most))
 
+    @singly
     def to_frame(self, beta: Number = "0.05") -> pd.DataFrame:
         """One row per bin, or per bin that is shown.
 
@@ -158,6 +163,7 @@ class Release:
             columns[f"low{ending}"], columns[f"high{ending}"] = self.intervals(bar.value)
         return pd.DataFrame(columns)
 
+    @singly
     def to_csv(self, path: str | Path | None = None, beta: Number = "0.05") -> str | None:
         """The frame of `to_frame` as CSV, preceded by comment lines that state the guarantee."""
         note = "not a release: seeded teaching draw" if self.teaching is not None else self.guarantee.sentence
@@ -168,6 +174,7 @@ class Release:
         Path(path).write_text(content, encoding="utf-8")
         return None
 
+    @publicly
     def chart(self, **options: Any) -> Any:
         """An Altair chart of this release; see `dpviz.charts.histogram`. Charts lie above: found by name, on use."""
         return pkgutil.resolve_name("dpviz.charts:of_release")(self, **options)
@@ -202,11 +209,17 @@ class Release:
         body = self.to_json()
         return canonical({"release": body, "sha256": sha256(canonical(body)).hexdigest()})
 
+    @singly
     def save(self, path: str | Path) -> Path:
         """Write the release to a file that `dv.load` reads. It holds public things only."""
         target = Path(path)
         target.write_bytes(self.to_bytes())
         return target
+
+    def _repr_html_(self) -> str:
+        """A short table for a notebook, escaped; found by name, as for `chart`."""
+        shown: str = pkgutil.resolve_name("dpviz.charts.tables:of_release")(self)
+        return shown
 
     def __repr__(self) -> str:
         head = f"Draw (not private · teaching, seed {self.teaching})" if self.teaching is not None else "Release"

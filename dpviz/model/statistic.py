@@ -44,6 +44,9 @@ class Statistic:
     def __reduce__(self) -> NoReturn:
         raise Forbidden("a private statistic is not stored or sent anywhere", rule="private statistics stay in memory")
 
+    def __getstate__(self) -> NoReturn:
+        self.__reduce__()
+
     def __copy__(self) -> NoReturn:
         self.__reduce__()
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dpviz.privacy.grid import LARGEST_EPSILON
+
 STEPS = ("1", "1.2", "1.5", "2", "2.5", "3", "4", "5", "6", "8")
 LABELLED = ("1", "2", "5")
 DECADES_BELOW = 200
@@ -11,7 +13,11 @@ DECADES_BELOW = 200
 
 
 def epsilon_grid(top: Fraction) -> tuple[list[Fraction], list[Fraction]]:
-    """Ascending slider values up to `top` (included), and those among them that are labelled 1-2-5."""
+    """Ascending slider values up to `top` (included), and those among them that are labelled 1-2-5.
+
+    A larger `top` than any answer may cost is cut to that.
+    """
+    top = min(top, Fraction(LARGEST_EPSILON))
     steps = [Fraction(step) for step in STEPS]
     scale = Fraction(1)
     while scale > top / DECADES_BELOW:

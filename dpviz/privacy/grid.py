@@ -11,6 +11,9 @@ from dpviz.privacy.loss import ApproxDP
 GRID = 10**30 * lcm(*range(1, 51))
 """One over this is the smallest amount. Decimals of up to 30 places and fractions over 1..50 are multiples of it."""
 
+LARGEST_EPSILON = 1000
+"""The most that one answer may cost. Odds of e^1000 to one protect nobody, and cost time to calculate with."""
+
 EPSILON_STEP = Fraction(1, 10**12)
 DELTA_STEP = Fraction(1, 10**30)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from dpviz.errors import UnitError
+from dpviz.errors import UnitError, unwritable
 from dpviz.exact import whole
+from dpviz.hidden import singly
 
 Relation = Literal["add-remove", "replace-one"]
 RELATIONS: tuple[Relation, ...] = ("add-remove", "replace-one")
@@ -31,13 +32,31 @@ class Unit:
     max_per_bin: int = 1
     n: int | None = None
 
-    def __post_init__(self) -> None:
+    @singly
+    def __init__(
+        self,
+        of: str = "row",
+        relation: Relation = "add-remove",
+        noun: str = "",
+        max_bins: int = 1,
+        max_per_bin: int = 1,
+        n: int | None = None,
+    ) -> None:
+        given = {"of": of, "relation": relation, "noun": noun, "max_bins": max_bins, "max_per_bin": max_per_bin, "n": n}
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+        self._check()
+
+    def _check(self) -> None:
         if not isinstance(self.of, str) or not self.of:
             raise UnitError.of(self.of, 'a unit must be "row" or the name of the column that names the user')
         if self.relation not in RELATIONS:
             raise UnitError.of(self.relation, 'relation must be "add-remove" or "replace-one"')
         if not isinstance(self.noun, str):
             raise UnitError.of(self.noun, "noun must be text")
+        for name in ("of", "noun"):
+            if unwritable(getattr(self, name)):
+                raise UnitError.of(ascii(getattr(self, name)), f"{name} must be text that can be written as UTF-8")
         for name in ("max_bins", "max_per_bin"):
             object.__setattr__(self, name, whole(getattr(self, name), name))
         if self.is_row and (self.max_bins, self.max_per_bin) != (1, 1):

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpviz.errors import BudgetExceeded, ParameterError
-from dpviz.exact import Number, positive, probability, text
+from dpviz.exact import Number, positive, probability, text, typed
+from dpviz.hidden import singly
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import GRID, amount, payable, steps
 from dpviz.privacy.loss import ApproxDP, Loss
@@ -32,9 +33,10 @@ class Budget:
     epsilon: Fraction
     delta: Fraction = Fraction(0)
 
+    @singly
     def __init__(self, epsilon: Number, delta: Number = 0) -> None:
-        object.__setattr__(self, "epsilon", _on_grid(positive(epsilon, "epsilon"), "epsilon"))
-        object.__setattr__(self, "delta", _on_grid(probability(delta, "delta"), "delta"))
+        object.__setattr__(self, "epsilon", _on_grid(positive(typed(epsilon, "epsilon"), "epsilon"), "epsilon"))
+        object.__setattr__(self, "delta", _on_grid(probability(typed(delta, "delta"), "delta"), "delta"))
 
     def __repr__(self) -> str:
         return f'Budget(epsilon="{text(self.epsilon)}", delta="{text(self.delta)}")'

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpviz.exact import Number, probability, text
+from dpviz.hidden import publicly, singly
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.mechanism import Bound, Space
@@ -50,9 +51,11 @@ class Plan:
         charged = payable(to_approx(self.price.loss))
         return charged.epsilon <= self.remaining.epsilon and charged.delta <= self.remaining.delta
 
+    @singly
     def one_bin(self, beta: Number = "0.05") -> ErrorValue | None:
         return self.error.one_bin(probability(beta, "beta", zero=False))
 
+    @singly
     def all_bins(self, beta: Number = "0.05") -> ErrorValue | None:
         return self.error.all_bins(probability(beta, "beta", zero=False))
 
@@ -68,6 +71,7 @@ class Plan:
             made=datetime.now().strftime("%H:%M"),
         )
 
+    @publicly
     def chart(self, **options: Any) -> Any:
         """An Altair chart of error against epsilon; see `dpviz.charts.error_against_epsilon`."""
         return pkgutil.resolve_name("dpviz.charts:of_plan")(self.sheet, **options)

@@ -7,6 +7,7 @@ traceback, so that no frame with private locals is ever shown, and signals (Ctrl
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
@@ -41,6 +42,7 @@ class Running:
         self._cancel = threading.Event()
         self._future: Future[Release] = Future()
         self._watchers: list[Callable[[Running], None]] = []
+        self._pid = os.getpid()
 
     def start(self, work: Callable[[Running], Release]) -> Running:
         threading.Thread(target=self._run, args=(work,), name="dpviz-release", daemon=True).start()
@@ -96,6 +98,11 @@ class Running:
     @property
     def cancelling(self) -> bool:
         return self._cancel.is_set()
+
+    @property
+    def here(self) -> bool:
+        """Whether this process draws it. A fork copies the handle, and no thread that would ever end it."""
+        return self._pid == os.getpid()
 
     @property
     def done(self) -> bool:

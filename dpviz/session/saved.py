@@ -6,20 +6,27 @@ from pathlib import Path
 from typing import Any
 
 from dpviz.errors import DpvizError, ReleaseFormat
+from dpviz.hidden import kind_of, singly
 from dpviz.mechanisms import mechanism
 from dpviz.model.answer import Table, answer_from_json
 from dpviz.model.question import Question
 from dpviz.model.release import Release, checked
 from dpviz.privacy.unit import Unit
+from dpviz.session.running import clean
 
 
+@singly
 def load(path: str | Path) -> Release:
     """The release saved at `path`. Raises ReleaseFormat where the file is truncated, altered, or of a newer format."""
+    if not isinstance(path, str | Path):
+        raise ReleaseFormat.of(kind_of(path), "a release is loaded from a file", 'write dv.load("visits.json")')
     try:
-        content = Path(path).read_bytes()
+        return from_bytes(Path(path).read_bytes())
     except OSError as error:
-        raise ReleaseFormat(f"the file cannot be read: {error.strerror}", value=str(path)) from None
-    return from_bytes(content)
+        refused = ReleaseFormat(f"the file cannot be read: {error.strerror}", value=str(path))
+    except ReleaseFormat as error:
+        refused = error
+    raise clean(refused)  # without the frames that hold the file: it may be anything
 
 
 def from_bytes(content: bytes) -> Release:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import uuid
 import weakref
 from collections.abc import Callable, Iterator, Mapping
@@ -19,8 +20,10 @@ from dpviz.errors import (
     SessionBusy,
     UnitError,
     short,
+    unwritable,
 )
 from dpviz.exact import text
+from dpviz.hidden import Hidden, kind_of, publicly, shown, single, singly
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound, Mechanism, Mode
@@ -38,6 +41,9 @@ from dpviz.session.ledger import Entry, Ledger
 from dpviz.session.plan import Plan
 from dpviz.session.running import Running, Stopped
 from dpviz.session.saved import from_bytes
+
+RENEW_EVERY = 40.0
+"""Seconds between two renewals of the lease on a draw."""
 
 
 class Session:
@@ -64,12 +70,17 @@ class Session:
         dataset: str | None = None,
         schema: Mapping[str, str] | None = None,
     ) -> None:
+        data, unit, budget, ledger = Hidden.of(data), single(unit), single(budget), single(ledger)
+        dataset, schema = single(dataset), shown(schema)  # from here on no variable of this call shows data
         source = as_source(data, name=dataset, schema=schema)
-        del data  # no frame of ours keeps the user's table where a traceback could print it
         if not isinstance(unit, Unit):
-            raise UnitError.of(type(unit).__name__, "unit must be a Unit", 'write dv.Unit("row", noun="person-year")')
+            raise UnitError.of(kind_of(unit), "unit must be a Unit", 'write dv.Unit("row", noun="person-year")')
         if not isinstance(budget, Budget):
-            raise ParameterError.of(type(budget).__name__, "budget must be a Budget", 'write dv.Budget(epsilon="2")')
+            raise ParameterError.of(kind_of(budget), "budget must be a Budget", 'write dv.Budget(epsilon="2")')
+        if unwritable(source.name):
+            raise ParameterError.of(
+                ascii(source.name), "the name of a dataset must be text that can be written as UTF-8"
+            )
         if not unit.is_row and unit.of not in {column.name for column in source.columns}:
             raise UnitError.of(unit.of, 'the unit must be "row" or one of the data\'s columns', "name the user column")
         self._source: Source = source
@@ -87,6 +98,7 @@ class Session:
         )
         self._lock = threading.Lock()
         self._running: Running | None = None
+        self._renewed = 0.0
         self._onlookers: list[weakref.WeakMethod[Callable[[Running], None]]] = []
 
     # ------------------------------------------------------------ what anybody may know
@@ -130,12 +142,13 @@ class Session:
     def running(self) -> Running | None:
         """The release on its way in this session, if there is one."""
         running = self._running
-        return running if running is not None and not running.done else None
+        return running if running is not None and running.here and not running.done else None
 
+    @singly
     def raise_budget(self, budget: Budget) -> None:
         """Raise the total. The decision is a chained entry of the ledger; nothing is edited."""
         if not isinstance(budget, Budget):
-            raise ParameterError.of(type(budget).__name__, "budget must be a Budget")
+            raise ParameterError.of(kind_of(budget), "budget must be a Budget")
         self._ledger.raise_budget(budget.to_json(), lambda state: accountant.widened(state, budget))
 
     def __repr__(self) -> str:
@@ -147,6 +160,7 @@ class Session:
 
     # ------------------------------------------------------------ plan: free
 
+    @publicly
     def plan(self, question: object, mechanism: Mechanism, *, where: Mapping[str, object] | None = None) -> Plan:
         """What a release would cost and how wrong it would be. Free, and blind to the data."""
         return Plan(self._bind(question, mechanism, where), self.budget, self.remaining)
@@ -156,7 +170,7 @@ class Session:
         asked = Question.of(question, where)
         if type(mechanism) not in REGISTRY.values():
             raise ParameterError.of(
-                type(mechanism).__name__,
+                kind_of(mechanism),
                 f"a mechanism is one of {', '.join(REGISTRY)}",
                 'write dv.Dense(epsilon="1/2")',
             )
@@ -166,6 +180,7 @@ class Session:
 
     # ------------------------------------------------------------ release: paid
 
+    @publicly
     def release(
         self,
         question: object,
@@ -188,6 +203,7 @@ class Session:
         """
         return self.release_async(question, mechanism, where=where, mode=mode, key=key, retry=retry).result()
 
+    @publicly
     def release_async(
         self,
         question: object,
@@ -208,8 +224,9 @@ class Session:
                 f"{mechanism!r} runs in mode {' or '.join(bound.modes())}",
                 'a rational base (base="tight") also runs strict' if chosen == "strict" else "",
             )
-        if key is not None and (not isinstance(key, str) or not key or len(key) > 200):
-            raise ParameterError.of(type(key).__name__, "key must be a text of 1 to 200 characters")
+        if key is not None and (not isinstance(key, str) or not 0 < len(key) <= 200 or unwritable(key)):
+            raise ParameterError.of(kind_of(key), "key must be a text of 1 to 200 characters")
+        name = release_key(bound.question, self._unit, mechanism, chosen, key)
         running = Running(uuid.uuid4().hex, f"Drawing {bound.question.domain.size_text}")
         running.watch(self._look_on)
         if watch is not None:
@@ -220,9 +237,8 @@ class Session:
                     "this session is drawing another release; nothing was charged",
                     next_step="wait for it, or cancel it",
                 )
-            self._running = running
-        name = release_key(bound.question, self._unit, mechanism, chosen, key)
-        return running.start(lambda handle: self._pay_and_draw(handle, bound, chosen, name, key, retry))
+            self._running = running.start(lambda handle: self._pay_and_draw(handle, bound, chosen, name, key, retry))
+        return running
 
     def look_on(self, onlooker: Callable[[Running], None]) -> None:
         """Call a bound method whenever a release of this session ends, for as long as its object lives."""
@@ -256,6 +272,7 @@ class Session:
         if entry.status == "done":
             return from_bytes(self._ledger.answer(entry.number))
         outcome = "failed"
+        running.watch(self._renew)
         try:
             content = self._draw(running, bound, mode, name, entry.number)
             running.tick(bound.cost.steps, bound.cost.steps)
@@ -300,6 +317,13 @@ class Session:
     def _bits(self) -> Bits:
         return SystemBits()
 
+    def _renew(self, running: Running) -> None:
+        """While a long draw goes on, tell kernels on other machines that it is not lost."""
+        now = time.monotonic()
+        if running.number is not None and not running.done and now - self._renewed > RENEW_EVERY:
+            self._renewed = now
+            self._ledger.renew(running.number)
+
     def _close(self, number: int, outcome: str) -> None:
         """Record a cancelled or failed draw. Where even that fails, the charge stays pending and counts as spent."""
         try:
@@ -340,12 +364,20 @@ class Releases(Mapping[int, Release]):
     def _done(self) -> list[Entry]:
         return [entry for entry in self._ledger.entries() if entry.status == "done"]
 
+    @singly
     def __getitem__(self, number: int) -> Release:
-        numbers = list(self)
-        if number not in numbers:
-            shown = ", ".join(str(one) for one in numbers) or "none"
-            raise ParameterError.of(number, f"finished releases are: {shown}")
+        if not self._is_done(number):
+            shown = ", ".join(str(one) for one in list(self)[-20:]) or "none"
+            raise ParameterError.of(number, f"the latest finished releases are: {shown}")
         return from_bytes(self._ledger.answer(number))
+
+    def _is_done(self, number: object) -> bool:
+        if not isinstance(number, int) or isinstance(number, bool):
+            return False
+        try:
+            return self._ledger.entry(number).status == "done"
+        except ParameterError:
+            return False
 
     def __iter__(self) -> Iterator[int]:
         return iter([entry.number for entry in self._done()])

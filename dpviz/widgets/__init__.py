@@ -2,10 +2,22 @@
 
 from dpviz.widgets.budget_meter import BudgetMeter
 from dpviz.widgets.desk import Desk
+from dpviz.widgets.mechanism_comparison import MechanismComparison
 from dpviz.widgets.mechanism_picker import MechanismPicker
 from dpviz.widgets.plan_pane import PlanPane
 from dpviz.widgets.release_pane import ReleasePane
 from dpviz.widgets.result_chart import ResultChart
+from dpviz.widgets.sampler_explorer import SamplerExplorer
 from dpviz.widgets.workbench import Workbench
 
-__all__ = ["BudgetMeter", "Desk", "MechanismPicker", "PlanPane", "ReleasePane", "ResultChart", "Workbench"]
+__all__ = [
+    "BudgetMeter",
+    "Desk",
+    "MechanismComparison",
+    "MechanismPicker",
+    "PlanPane",
+    "ReleasePane",
+    "ResultChart",
+    "SamplerExplorer",
+    "Workbench",
+]

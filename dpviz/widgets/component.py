@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import anywidget
 import traitlets
 
+from dpviz.hidden import publicly
 from dpviz.widgets.desk import Desk, desk_of
 
 STATIC = Path(__file__).parent.parent / "static"
@@ -26,6 +27,7 @@ class Component(anywidget.AnyWidget):
     state = traitlets.Unicode().tag(sync=True)
     result = traitlets.Unicode().tag(sync=True)
 
+    @publicly
     def __init__(self, session: object, *questions: object, **options: Any) -> None:
         standing = desk_of(session, questions, **options)
         mirrors = standing.mirrors()

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dpviz.charts.picture import picture
 from dpviz.errors import DpvizError, Forbidden, ParameterError, SessionBusy
-from dpviz.exact import rational, text
+from dpviz.exact import rational, text, typed
+from dpviz.hidden import kind_of
 from dpviz.mechanisms import Dense, mechanism
 from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Mechanism
@@ -150,7 +151,8 @@ class Desk:
         except DpvizError as refused:
             return messages.refusal(message.id, refused)
         except Exception:  # a fault of ours must not leave the page waiting, and its text might say too much
-            return messages.refusal(message.id, DpvizError("the kernel could not answer; see the notebook's log"))
+            fault = DpvizError("the kernel could not answer; session.releases says what was charged")
+            return messages.refusal(message.id, fault)
 
     def _on_plan(self, args: Body) -> Body:
         question, made = self._asked(args)
@@ -180,11 +182,12 @@ class Desk:
             self._show()
             return {"result": self._result, "state": self.state()}
         plan = self.session.plan(question, made)
-        said = {name: rational(value, name) for name, value in args["price"].items()}
+        said = {name: typed(value, name) for name, value in args["price"].items()}
         real = state.price_of(plan)
         if said != real:
             raise Forbidden(
-                f"the button said ε {text(said['epsilon'])}, but this release costs ε {text(real['epsilon'])}; nothing was charged",
+                f"the button said ε {text(said['epsilon'])}, but this release costs ε {text(real['epsilon'])}; "
+                "nothing was charged",
                 next_step="plan again",
             )
         with self._lock:
@@ -264,7 +267,7 @@ class Desk:
             made,
             question,
             self.session.unit,
-            error=rational(args["error"], "error"),
+            error=typed(args["error"], "error"),
             which=args["which"],
             beta=beta,
             grid=grid,
@@ -289,12 +292,12 @@ def _opening(session: Session | Teaching) -> Fraction:
     if isinstance(session, Teaching):
         return Fraction(1, 2)
     grid, labelled = epsilon_grid(session.budget.epsilon)
-    wanted = session.budget.epsilon / 10
+    wanted = grid[-1] / 10
     return max((value for value in labelled if value <= wanted), default=grid[0])
 
 
 def _declared_default(session: Session | Teaching) -> Question:
-    """Ten bins that no data were asked for, so that there is something to look at; the page invites to declare others."""
+    """Ten bins that no data were asked for, to have something to look at; the page invites to declare others."""
     for column in session.columns:
         if column.kind == "number" and column.name != session.unit.of:
             return Question.of(Domain.integers(0, 9, column=column.name, underflow=True, overflow=True))
@@ -312,7 +315,7 @@ def desk_of(session: object, questions: Sequence[object], **options: Any) -> Des
     if isinstance(board, Desk) and not questions and not options:
         return board
     raise ParameterError.of(
-        type(session).__name__,
+        kind_of(session),
         "a component stands on a session, or on another component's board",
         "write dv.Workbench(session)",
     )

@@ -10,6 +10,8 @@ from dpviz.errors import BudgetExceeded, DpvizError, Forbidden, short
 VERSION = 1
 LONGEST = 4_000
 MOST_ITEMS = 20_000
+MOST_TEXT = 1_000_000
+"""How many characters the labels or edges of one declaration have together, at most."""
 
 _PLAN: dict[str, type | tuple[type, ...]] = {"question": dict, "mechanism": str, "parameters": dict}
 ASKS: dict[str, dict[str, type | tuple[type, ...]]] = {
@@ -20,6 +22,8 @@ ASKS: dict[str, dict[str, type | tuple[type, ...]]] = {
     "show": {"number": str},
     "ask": {**_PLAN, "what": str, "which": str, "beta": str, "error": str},
 }
+EXPLORERS: dict[str, dict[str, type | tuple[type, ...]]] = {"status": {}, "move": {"place": dict}}
+"""What the page of an explorer may ask for: an explorer has no session."""
 DECLARATIONS: dict[str, dict[str, type]] = {
     "integers": {"low": str, "high": str, "underflow": bool, "overflow": bool, "missing": bool},
     "intervals": {"edges": list, "underflow": bool, "overflow": bool, "missing": bool},
@@ -36,16 +40,18 @@ class Message:
     args: dict[str, Any]
 
 
-def parse(content: object) -> Message:
+def parse(content: object, asks: dict[str, dict[str, type | tuple[type, ...]]] = ASKS) -> Message:
     """The message, or Forbidden. Only plain texts, booleans, lists of texts and flat mappings get through."""
     if not isinstance(content, dict) or content.get("v") != VERSION or id_of(content) is None:
         raise Forbidden(f"a message must be of version {VERSION} and carry an id")
     if set(content) - {"v", "id", "ask", "args"}:
         raise Forbidden("a message has v, id, ask and args, and nothing else")
     ask, args = content.get("ask"), content.get("args", {})
-    if not isinstance(ask, str) or ask not in ASKS:
-        raise Forbidden(f"the page may ask for {', '.join(ASKS)}")
-    _shape(ask, args, ASKS[ask])
+    if not isinstance(ask, str) or ask not in asks:
+        raise Forbidden(f"the page may ask for {', '.join(asks)}")
+    _shape(ask, args, asks[ask])
+    if "place" in args:
+        _texts("place", args["place"])
     if "parameters" in args:
         _texts("parameters", args["parameters"])
         if "epsilon" not in args["parameters"]:
@@ -103,6 +109,8 @@ def _question(said: dict[Any, Any]) -> None:
             raise Forbidden(f"{part} must be at most {MOST_ITEMS:,} texts")
         for value in values:
             _short_enough(part, value)
+        if sum(map(len, values)) > MOST_TEXT:
+            raise Forbidden(f"{part} have more than {MOST_TEXT:,} characters together")
 
 
 def declaration(said: dict[str, Any]) -> dict[str, Any]:

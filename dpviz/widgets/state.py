@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -22,7 +23,7 @@ VERSION = 1
 HISTORY = 200
 """How many of the latest entries a page gets."""
 
-KERNEL = f"{os.getpid():x}-{os.urandom(4).hex()}"
+KERNEL = f"{os.getpid():x}-{secrets.token_hex(4)}"
 """Names this kernel process, so that a page notices a restart."""
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 LAYERS = (
     {"errors"},
-    {"exact"},
+    {"exact", "hidden"},
     {"noise", "laws", "datasets"},
     {"privacy"},
     {"model"},

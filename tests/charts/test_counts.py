@@ -311,6 +311,16 @@ def test_a_pixel_column_shows_the_least_and_the_greatest_of_its_bins() -> None:
     assert sum(row["to"] - row["at"] for row in drawn) == 2000
 
 
+def test_bins_narrower_than_a_pixel_are_bands_as_well_and_the_key_says_so() -> None:
+    chart = histogram(released(dv.Domain.integers(0, 399, column="minute"), [300] * 400), width=300)
+    assert len(marks(chart, "area")) == 3
+    assert [word for word in texts(chart) if word in ("Strong", "Middle", "Pale", "Thick", "Thin with caps")] == [
+        "Strong",
+        "Middle",
+        "Pale",
+    ]
+
+
 def test_500_bins_still_have_their_own_marks() -> None:
     chart = histogram(released(dv.Domain.integers(0, 499, column="minute"), [300] * 500), width=700)
     assert len(marks(chart, "bar")[0]["rows"]) == 500
@@ -361,6 +371,28 @@ def test_at_most_five_values_are_labelled_and_none_touches_another() -> None:
     assert 1 <= len(labelled) <= 5
     assert {row["text"] for row in labelled} <= {f"{value:,}" for value in FEW_HIGH}
     assert "6,293" in {row["text"] for row in labelled}
+
+
+def named(chart: Any) -> dict[str, str]:
+    """The names on the axis of the bins, by place."""
+    found: dict[str, str] = spec(chart)["params"][0]["value"]
+    return found
+
+
+def test_bins_are_named_every_so_many_and_those_outside_the_range_always() -> None:
+    assert named(histogram(CUT)) == {**{str(step): str(step) for step in range(0, 40, 5)}, "41": "41+"}
+    around = dv.Domain.integers(-7, 7, column="x", underflow=True, missing=True)
+    found = named(histogram(released(around, [0] * 17), width=240))
+    assert (found["0"], found["16"], found["3"]) == ("<-7".replace("-", "−"), "missing", "−5")
+    edges = dv.Domain.intervals([0, "0.5", 2000], column="x", overflow=True)
+    assert named(histogram(released(edges, [1, 2, 3]))) == {"-0.5": "0", "0.5": "0.5", "1.5": "2,000", "2": ">2000"}
+
+
+def test_a_million_bins_are_named_and_drawn_by_a_few_hundred() -> None:
+    many = released(dv.Domain.integers(0, 999_999, column="x", overflow=True), [3] * 1_000_001)
+    assert named(histogram(many))["1000000"] == "1000000+"
+    assert len(named(histogram(many))) < 30
+    assert len(marks(histogram(many), "area")[0]["rows"]) == 701
 
 
 # ---------------------------------------------------------------- what is not private

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from dpviz import datasets
 from dpviz.engines import as_source
 from dpviz.engines.pandas_source import PandasSource
+from dpviz.engines.reading import holds, least, printed
 from dpviz.errors import DomainError, ParameterError, SchemaError
 from dpviz.model.domain import Domain
 from dpviz.model.question import Between, Question
@@ -159,6 +160,40 @@ def test_large_whole_numbers_are_told_apart_exactly() -> None:
     assert count(pd.Series([2**64 - 1], dtype="uint64"), Domain.integers(2**64 - 2, 2**64, column="x")) == [0, 1, 0]
     # The float nearest to 10**23 lies below it, and prints as it.
     assert count([1e23], Domain.integers(10**23 - 1, 10**23 + 1, column="x")) == [0, 1, 0]
+
+
+def test_short_floats_are_the_whole_numbers_they_print_as() -> None:
+    single, half = pd.Series([123_456_789], dtype="float32"), pd.Series([65_504], dtype="float16")
+    assert (str(single.array[0]), str(half.array[0])) == ("1.2345679e+08", "6.55e+04")
+    assert count(single, Domain.integers(123_456_788, 123_456_792, column="x")) == [0, 0, 1, 0, 0]
+    assert count(half, Domain.integers(65_499, 65_504, column="x")) == [0, 1, 0, 0, 0, 0]
+
+
+def test_the_least_float_that_reaches_a_limit_is_found_among_all_half_floats() -> None:
+    dtype = np.dtype(np.float16)
+    every = np.sort(np.arange(2**16, dtype=np.uint16).view(np.float16))
+    every = every[np.isfinite(every) & ~((every == 0) & np.signbit(every))]
+    decimals = [Fraction(str(value)) for value in every]
+    assert decimals == sorted(set(decimals))
+    assert [printed(value) for value in every] == decimals
+    for place in [*range(0, len(every), 37), len(every) - 1]:
+        value, exact = every[place], decimals[place]
+        after = np.float16(math.inf) if place == len(every) - 1 else every[place + 1]
+        assert least(dtype, exact) == least(dtype, exact - Fraction(1, 10**12)) == value
+        assert least(dtype, exact, above=True) == least(dtype, exact + Fraction(1, 10**12)) == after
+        assert holds(dtype, exact) == value
+        assert holds(dtype, exact + Fraction(1, 10**12)) is None
+
+
+def test_a_label_between_two_floats_matches_neither() -> None:
+    values = [0.3, math.nextafter(0.3, 1)]
+    assert count(values, Domain.categories([Fraction("0.30000000000000001"), 0.3], column="x", other=True)) == [0, 1, 1]
+
+
+def test_not_a_number_is_missing_wherever_it_is_held() -> None:
+    quotients = pd.Series([0.0, 1.0, -1.0, None], dtype="Float64") / 0
+    flags = {"underflow": True, "overflow": True, "missing": True}
+    assert count(quotients, Domain.intervals([0, 1], column="x", **flags)) == [1, 0, 1, 2]
 
 
 def test_one_missing_value_changes_neither_the_kind_nor_a_count() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import sqlite3
 import tempfile
+import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +21,7 @@ from sqlalchemy.pool import Pool
 from dpviz.errors import LedgerCorrupt, LedgerError, LedgerFormat, LedgerFull, LedgerReadOnly, ReleaseLost
 from dpviz.session.ledger import Ledger, store
 from dpviz.session.ledger.chain import FORMAT, Row, State
-from tests.ledger.tools import BODY, CHARTER, Child, admit, edit, key, opened, spend
+from tests.ledger.tools import BODY, CHARTER, Child, admit, edit, key, opened, spend, until
 
 
 def in_our_words(error: LedgerError) -> None:
@@ -310,6 +312,7 @@ def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
         "sqlite://",
         "sqlite:///:memory:",
         "postgresql://ann:secret@db/visits",
+        "postgresql://ann:secret@db:port/visits",
         "a://b://c",
         7,
         None,
@@ -375,6 +378,19 @@ def test_a_ledger_that_stays_locked_is_refused_in_time(tmp_path: Path, monkeypat
     holder.execute("ROLLBACK")
     holder.close()
     spend(ledger, "a")
+
+
+def test_the_lock_that_keeps_the_order_is_a_courtesy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stopped process that holds it delays the others and no more."""
+    monkeypatch.setattr(store, "PATIENCE", 0.05)
+    path = tmp_path / "visits.ledger"
+    ledger = opened(path)
+    with path.with_name("visits.ledger-lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        spend(ledger, "a")
+    spend(ledger, "b")
+    assert ledger.account["spent"] == "2"
+    until(lambda: "dpviz-turn" not in {thread.name for thread in threading.enumerate()})
 
 
 def test_what_is_refused_would_show_a_leak(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
@@ -30,8 +31,8 @@ class Listed(Law):
         return Fraction(sum(self.masses[: value - self.start + 1]), sum(self.masses))
 
     def cdf(self, value: int, places: int) -> tuple[int, int]:
-        low = int(self.exact(value) * 2**places)
-        return low, low + 1
+        scaled = self.exact(value) * 2**places
+        return math.floor(scaled), math.ceil(scaled)
 
     def sweep(self, places: int) -> tuple[int, list[int], int]:
         total = sum(self.masses)

@@ -177,10 +177,11 @@ SAMPLERS = {
 
 
 def law_of(sampler: FiniteSampler, count: int) -> np.ndarray:
+    n, p, q = sampler.n, sampler.p, sampler.q
     if sampler.kind == "geosample":
-        return np.array([float(geosample_law(30, 5, 4).pmf(count, z)[0]) for z in range(31)])
-    law = FastSampleLaw(30, 5, 4, sampler.g, sampler.t)
-    return np.array([float(law.pmf(count, z)) for z in range(31)])
+        return np.array([float(geosample_law(n, p, q).pmf(count, z)[0]) for z in range(n + 1)])
+    law = FastSampleLaw(n, p, q, sampler.g, sampler.t)
+    return np.array([float(law.pmf(count, z)) for z in range(n + 1)])
 
 
 @pytest.mark.parametrize("count", [0, 1, 13, 30], ids=str)
@@ -193,6 +194,17 @@ def test_both_modes_follow_the_law_in_every_bin_ends_included(name: str, mode: M
     neighbour = law_of(sampler, count + 1 if count < 30 else 29)
     assert power(draws, law_of(sampler, count), neighbour) > 0.999
     assert p_value(np.bincount(noisy, minlength=31), neighbour) < FALSE_ALARM
+
+
+@pytest.mark.parametrize("count", [0, 1, 2], ids=str)
+def test_noise_reaches_as_far_as_the_truncation_and_no_further(count: int) -> None:
+    """The shortest truncation that is allowed, where both the last step and what is cut off have weight."""
+    sampler = FiniteSampler(2, 7, 2, "fastsample", 2, 1)
+    noisy = sampler.add(np.full(200_000, count), TeachingBits(23), mode="exact")
+    assert p_value(np.bincount(noisy, minlength=3), law_of(sampler, count)) > FALSE_ALARM
+    for t in (2, 3):
+        longer = law_of(FiniteSampler(2, 7, 2, "fastsample", 2, t), count)
+        assert p_value(np.bincount(noisy, minlength=3), longer) < FALSE_ALARM
 
 
 def test_small_vectors_of_fastsample_follow_its_law_too() -> None:

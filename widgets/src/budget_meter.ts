@@ -17,7 +17,10 @@ export function budgetMeter(desk: Desk): Component {
     const unit = h("span", { class: "dp-quiet" });
     const delta = h("span", { class: "dp-quiet" });
     const fold = h("button", {
-        type: "button", class: "dp-link", "aria-controls": historyId, onclick: () => {
+        type: "button",
+        class: "dp-link",
+        "aria-controls": historyId,
+        onclick: () => {
             open = !isOpen();
             draw();
         },
@@ -31,8 +34,18 @@ export function budgetMeter(desk: Desk): Component {
     const element = h(
         "section",
         { class: "dp-budget", "aria-labelledby": titleId },
-        h("div", { class: "dp-section-head" }, h("h3", { id: titleId }, "Budget"), unit, h("span", { class: "dp-push" }, delta, fold)),
-        h("div", { class: "dp-balance" }, taken, left), bar, wrong, notices, history,
+        h(
+            "div",
+            { class: "dp-section-head" },
+            h("h3", { id: titleId }, "Budget"),
+            unit,
+            h("span", { class: "dp-push" }, delta, fold),
+        ),
+        h("div", { class: "dp-balance" }, taken, left),
+        bar,
+        wrong,
+        notices,
+        history,
     );
     let width = 600;
     let open: boolean | null = null;
@@ -59,21 +72,43 @@ export function budgetMeter(desk: Desk): Component {
         const noun = desk.state!.unit.noun;
         const anyDelta = entries.some((entry) => costsDelta(entry.price));
         const columns = [
-            { name: "#" }, { name: "question" }, { name: "mechanism" }, { name: `guarantee, per ${noun}` },
-            { name: "paid ε", figures: true }, ...(anyDelta ? [{ name: "paid δ", figures: true }] : []), { name: "outcome" },
+            { name: "#" },
+            { name: "question" },
+            { name: "mechanism" },
+            { name: `guarantee, per ${noun}` },
+            { name: "paid ε", figures: true },
+            ...(anyDelta ? [{ name: "paid δ", figures: true }] : []),
+            { name: "outcome" },
         ];
-        history.replaceChildren(dataTable("History of the budget", columns, entries.length, (i) => {
-            const entry = entries[i]!;
-            const words = outcome(entry, number);
-            const look = words === "chart" && desk.kernel.health !== "gone";
-            return [
-                entry.number, entry.question, entry.mechanism, entry.guarantee, entry.price.epsilon,
-                ...(anyDelta ? [entry.price.delta] : []),
-                look ? h("button", {
-                    type: "button", class: "dp-link", "aria-label": `chart of release ${entry.number}`, onclick: () => desk.show(entry.number),
-                }, words) : words === "chart" ? "done" : words,
-            ];
-        }));
+        history.replaceChildren(
+            dataTable("History of the budget", columns, entries.length, (i) => {
+                const entry = entries[i]!;
+                const words = outcome(entry, number);
+                const look = words === "chart" && desk.kernel.health !== "gone";
+                return [
+                    entry.number,
+                    entry.question,
+                    entry.mechanism,
+                    entry.guarantee,
+                    entry.price.epsilon,
+                    ...(anyDelta ? [entry.price.delta] : []),
+                    look
+                        ? h(
+                              "button",
+                              {
+                                  type: "button",
+                                  class: "dp-link",
+                                  "aria-label": `chart of release ${entry.number}`,
+                                  onclick: () => desk.show(entry.number),
+                              },
+                              words,
+                          )
+                        : words === "chart"
+                          ? "done"
+                          : words,
+                ];
+            }),
+        );
     }
 
     function draw(): void {
@@ -83,29 +118,57 @@ export function budgetMeter(desk: Desk): Component {
         if (state === null || budget === null) return;
         const purse = budget.epsilon;
         setText(unit, `ε, exact · per ${state.unit.text.replace(/^one /, "")}`);
-        setText(delta, budget.delta.total === "0" ? "no δ in this budget" : `δ spent ${budget.delta.spent} of ${budget.delta.total}`);
+        setText(
+            delta,
+            budget.delta.total === "0"
+                ? "no δ in this budget"
+                : `δ spent ${budget.delta.spent} of ${budget.delta.total}`,
+        );
         const entries = state.entries;
         show(fold, entries.length > 0);
-        setText(fold, isOpen() ? "hide history" : `History, ${entries.length} ${entries.length === 1 ? "entry" : "entries"}`);
+        setText(
+            fold,
+            isOpen() ? "hide history" : `History, ${entries.length} ${entries.length === 1 ? "entry" : "entries"}`,
+        );
         fold.setAttribute("aria-expanded", String(isOpen()));
         setText(taken, `spent ${purse.spent}${purse.pending === "0" ? "" : ` · pending ${purse.pending}`}`);
         setText(left, `left ${purse.left} of ${purse.total}`);
         const sound = addsUp(purse) && addsUp(budget.delta);
         show(wrong, !sound);
-        setText(wrong, sound ? "" : "Spent, pending and left do not add up to the total in what this page was sent; run the session cell again.");
+        setText(
+            wrong,
+            sound
+                ? ""
+                : "Spent, pending and left do not add up to the total in what this page was sent; " +
+                      "run the session cell again.",
+        );
         const planning = !desk.locked && state.running === null;
-        const plan = planning && desk.point !== null && !(desk.twin?.status === "done" && desk.fresh === null) ? desk.point.price.epsilon : null;
+        const plan =
+            planning && desk.point !== null && !(desk.twin?.status === "done" && desk.fresh === null)
+                ? desk.point.price.epsilon
+                : null;
         const now = performance.now();
         if (before !== null && compare(exactly(before), exactly(purse.spent)) < 0) slide = { before, since: now };
         before = purse.spent;
         const ago = slide === null ? SLIDE : now - slide.since;
         const paid = slide !== null && ago < SLIDE ? { before: slide.before, ago } : null;
         bar.replaceChildren(...(sound ? [meterChart(width, { purse, entries, plan, paid })] : []));
-        notices.replaceChildren(...entries.filter((entry) => entry.status === "lost").map((entry) => h(
-            "div", { class: "dp-notice dp-warning" },
-            h("strong", {}, `Release ${entry.number} started at ${clock(entry.opened)} and never reported back.`),
-            ` Its ${priceText(entry.price)} counts as spent.`,
-        )));
+        notices.replaceChildren(
+            ...entries
+                .filter((entry) => entry.status === "lost")
+                .map((entry) =>
+                    h(
+                        "div",
+                        { class: "dp-notice dp-warning" },
+                        h(
+                            "strong",
+                            {},
+                            `Release ${entry.number} started at ${clock(entry.opened)} and never reported back.`,
+                        ),
+                        ` Its ${priceText(entry.price)} counts as spent.`,
+                    ),
+                ),
+        );
         drawHistory(entries);
     }
 

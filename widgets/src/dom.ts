@@ -17,13 +17,17 @@ function fill<E extends Element>(element: E, attributes: Attributes, children: C
 }
 
 export function h<K extends keyof HTMLElementTagNameMap>(
-    tag: K, attributes: Attributes = {}, ...children: Child[]
+    tag: K,
+    attributes: Attributes = {},
+    ...children: Child[]
 ): HTMLElementTagNameMap[K] {
     return fill(document.createElement(tag), attributes, children);
 }
 
 export function s<K extends keyof SVGElementTagNameMap>(
-    tag: K, attributes: Attributes = {}, ...children: Child[]
+    tag: K,
+    attributes: Attributes = {},
+    ...children: Child[]
 ): SVGElementTagNameMap[K] {
     return fill(document.createElementNS(SVG, tag) as SVGElementTagNameMap[K], attributes, children);
 }
@@ -49,7 +53,11 @@ export function newId(): string {
 }
 
 /** Put the options into a select when they changed, and choose one. */
-export function setOptions(select: HTMLSelectElement, options: readonly { value: string; label: string }[], chosen: string): void {
+export function setOptions(
+    select: HTMLSelectElement,
+    options: readonly { value: string; label: string }[],
+    chosen: string,
+): void {
     const signature = JSON.stringify(options);
     if (select.dataset["options"] !== signature) {
         select.dataset["options"] = signature;

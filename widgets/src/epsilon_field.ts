@@ -13,24 +13,44 @@ export function epsilonField(desk: Desk, brief = false): Component {
     const name = h("label", { for: id, class: "dp-field-name" });
     const hint = h("span", { class: "dp-quiet" });
     const box = h("input", {
-        id: boxId, type: "text", class: "dp-exact-text dp-epsilon-box", inputmode: "decimal", autocomplete: "off", spellcheck: "false",
-        "aria-label": "Privacy loss ε, exact", "aria-describedby": `${helpId} ${faultId}`,
+        id: boxId,
+        type: "text",
+        class: "dp-exact-text dp-epsilon-box",
+        inputmode: "decimal",
+        autocomplete: "off",
+        spellcheck: "false",
+        "aria-label": "Privacy loss ε, exact",
+        "aria-describedby": `${helpId} ${faultId}`,
         onchange: (event: Event) => timed(event, () => commit()),
         onkeydown: (event: KeyboardEvent) => boxKey(event),
     });
     const slider = h("input", {
-        id, type: "range", min: 0, max: 0, step: 1, "aria-describedby": helpId,
+        id,
+        type: "range",
+        min: 0,
+        max: 0,
+        step: 1,
+        "aria-describedby": helpId,
         oninput: (event: Event) => timed(event, () => desk.moveTo(Number(slider.value))),
         onkeydown: (event: KeyboardEvent) => sliderKey(event),
     });
     const scale = h("div", { class: "dp-scale", "aria-hidden": "true" });
-    const marker = h("div", { class: "dp-marker", "aria-hidden": "true", hidden: true },
-        s("svg", { width: 10, height: 8 }, s("path", { d: "M0 0H10L5 8Z" })));
+    const marker = h(
+        "div",
+        { class: "dp-marker", "aria-hidden": "true", hidden: true },
+        s("svg", { width: 10, height: 8 }, s("path", { d: "M0 0H10L5 8Z" })),
+    );
     const track = h("div", { class: "dp-track" }, marker, slider, scale);
     const help = h("p", { id: helpId, class: "dp-hint" });
     const fault = h("p", { id: faultId, class: "dp-fault", role: "alert", hidden: true });
-    const element = h("div", { class: "dp-epsilon", role: "group", "aria-label": "Privacy loss" },
-        h("div", { class: "dp-epsilon-head" }, h("span", {}, name, " ", hint), brief ? null : box), track, help, fault);
+    const element = h(
+        "div",
+        { class: "dp-epsilon", role: "group", "aria-label": "Privacy loss" },
+        h("div", { class: "dp-epsilon-head" }, h("span", {}, name, " ", hint), brief ? null : box),
+        track,
+        help,
+        fault,
+    );
     let axisSeen = "";
 
     function commit(): void {
@@ -42,7 +62,7 @@ export function epsilonField(desk: Desk, brief = false): Component {
             event.preventDefault();
             timed(event, () => commit());
         } else if (event.key === "Escape") {
-            box.value = desk.fault === null ? desk.typed : desk.point?.epsilon ?? desk.typed;
+            box.value = desk.fault === null ? desk.typed : (desk.point?.epsilon ?? desk.typed);
             if (desk.fault !== null) desk.type(box.value);
         }
     }
@@ -75,11 +95,13 @@ export function epsilonField(desk: Desk, brief = false): Component {
         if (signature === axisSeen) return;
         axisSeen = signature;
         slider.max = String(axis.grid.length - 1);
-        scale.replaceChildren(...axis.labelled.map((text) => {
-            const tick = h("span", {}, text);
-            tick.style.left = share(axis.grid.indexOf(text), axis.grid.length);
-            return tick;
-        }));
+        scale.replaceChildren(
+            ...axis.labelled.map((text) => {
+                const tick = h("span", {}, text);
+                tick.style.left = share(axis.grid.indexOf(text), axis.grid.length);
+                return tick;
+            }),
+        );
     }
 
     function draw(): void {
@@ -102,7 +124,12 @@ export function epsilonField(desk: Desk, brief = false): Component {
         show(marker, at >= 0);
         if (at >= 0) marker.style.left = share(at, axis.grid.length);
         const marked = at >= 0 ? `▼ last release of this question, ${last!.epsilon}` : "";
-        setText(help, desk.fault === null ? [exactPart(), paysPart(), marked].filter((part) => part !== "").join(" · ") : stalePart());
+        setText(
+            help,
+            desk.fault === null
+                ? [exactPart(), paysPart(), marked].filter((part) => part !== "").join(" · ")
+                : stalePart(),
+        );
         help.title = point !== null && point.price.asked !== point.price.epsilon ? PAYS_TIP : "";
         setAttribute(box, "aria-invalid", desk.fault === null ? null : "true");
         setText(fault, desk.fault === null ? "" : `⚠ ${desk.fault}`);
@@ -110,13 +137,20 @@ export function epsilonField(desk: Desk, brief = false): Component {
     }
 
     const stalePart = (): string =>
-        (desk.point === null ? "" : `The plan below is still for ε ${desk.point.epsilon}, the last value that made sense.`);
+        desk.point === null
+            ? ""
+            : `The plan below is still for ε ${desk.point.epsilon}, the last value that made sense.`;
 
     function exactPart(): string {
         const { point } = desk;
         if (desk.settled) return point === null ? "" : `exactly ${point.exactly}`;
-        const shown = point === null ? "no tick is as private" : `shown for ε ${point.epsilon}, the nearest tick that is more private`;
-        return desk.kernel.health === "gone" ? `no kernel to plan ε ${desk.typed}: ${shown}` : `asking the kernel for ε ${desk.typed}; ${shown}`;
+        const shown =
+            point === null
+                ? "no tick is as private"
+                : `shown for ε ${point.epsilon}, the nearest tick that is more private`;
+        return desk.kernel.health === "gone"
+            ? `no kernel to plan ε ${desk.typed}: ${shown}`
+            : `asking the kernel for ε ${desk.typed}; ${shown}`;
     }
 
     function paysPart(): string {

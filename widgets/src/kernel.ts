@@ -23,6 +23,7 @@ export type Heed = Exclude<Heard, { kind: "reply" }>;
 const OVERDUE = 1_000;
 const HOPELESS = 4_000;
 const LOOK = 250;
+const BEAT = 1_000;
 
 interface Waiting {
     since: number;
@@ -36,6 +37,8 @@ export class Kernel {
     readonly #changed: () => void;
     readonly #heed: (heard: Heed) => void;
     #watch: ReturnType<typeof setInterval> | null = null;
+    #pulse: ReturnType<typeof setInterval> | null = null;
+    #lost = false;
     #last = 0;
     #probed = 0;
 
@@ -46,12 +49,15 @@ export class Kernel {
 
     attach(channel: Channel): void {
         this.#channels.push(channel);
+        this.#pulse ??= setInterval(() => this.#beat(), BEAT);
     }
 
     detach(channel: Channel): void {
         const at = this.#channels.indexOf(channel);
         if (at >= 0) this.#channels.splice(at, 1);
         if (this.#channels.length > 0) return;
+        if (this.#pulse !== null) clearInterval(this.#pulse);
+        this.#pulse = null;
         this.#waiting.clear();
         this.#look();
     }
@@ -87,6 +93,17 @@ export class Kernel {
         this.#waiting.delete(heard.re);
         this.#become("ready");
         waiting.settle(heard.reply);
+    }
+
+    /** Notice a kernel that dies, or comes back, while nobody asks it anything. */
+    #beat(): void {
+        if (this.#host() === "dead") {
+            this.#lost = true;
+            this.#become("gone");
+        } else if (this.#lost) {
+            this.#lost = false;
+            void this.probe();
+        }
     }
 
     #look(): void {

@@ -21,10 +21,19 @@ export function mechanismPicker(desk: Desk): Component {
         "div",
         { class: "dp-picker" },
         question.element,
-        h("div", { class: "dp-knobs" },
+        h(
+            "div",
+            { class: "dp-knobs" },
             h("div", { class: "dp-field dp-mechanism" }, h("label", { for: id }, "Mechanism"), mechanism, about, more),
             epsilon.element,
-            h("div", { class: "dp-field dp-delta" }, h("span", { id: deltaName, class: "dp-field-name" }, "δ"), needed, delta)),
+            h(
+                "div",
+                { class: "dp-field dp-delta" },
+                h("span", { id: deltaName, class: "dp-field-name" }, "δ"),
+                needed,
+                delta,
+            ),
+        ),
     );
     const controls = new Map<string, HTMLSelectElement | HTMLInputElement>();
     let seen = "";
@@ -37,15 +46,26 @@ export function mechanismPicker(desk: Desk): Component {
         if (signature !== seen) {
             seen = signature;
             controls.clear();
-            choices.replaceChildren(...offered.map(({ name, label, options }) => {
-                const choiceId = newId();
-                const ask = (): void => void desk.plan({ parameters: { [name]: control.value.trim() } });
-                const control = options.length > 0
-                    ? h("select", { id: choiceId, onchange: ask })
-                    : h("input", { id: choiceId, type: "text", class: "dp-exact-text", autocomplete: "off", spellcheck: "false", placeholder: "not set", onchange: ask });
-                controls.set(name, control);
-                return h("div", { class: "dp-field" }, h("label", { for: choiceId }, label), control);
-            }));
+            choices.replaceChildren(
+                ...offered.map(({ name, label, options }) => {
+                    const choiceId = newId();
+                    const ask = (): void => void desk.plan({ parameters: { [name]: control.value.trim() } });
+                    const control =
+                        options.length > 0
+                            ? h("select", { id: choiceId, onchange: ask })
+                            : h("input", {
+                                  id: choiceId,
+                                  type: "text",
+                                  class: "dp-exact-text",
+                                  autocomplete: "off",
+                                  spellcheck: "false",
+                                  placeholder: "not set",
+                                  onchange: ask,
+                              });
+                    controls.set(name, control);
+                    return h("div", { class: "dp-field" }, h("label", { for: choiceId }, label), control);
+                }),
+            );
             show(more, offered.length > 0);
         }
         for (const { name, options } of offered) {
@@ -62,7 +82,11 @@ export function mechanismPicker(desk: Desk): Component {
         epsilon.draw();
         mechanism.disabled = sheet === null || desk.locked || desk.kernel.health === "gone";
         if (sheet === null) return;
-        setOptions(mechanism, sheet.mechanisms.map(({ name, title }) => ({ value: name, label: title })), sheet.mechanism.name);
+        setOptions(
+            mechanism,
+            sheet.mechanisms.map(({ name, title }) => ({ value: name, label: title })),
+            sheet.mechanism.name,
+        );
         setText(about, sheet.mechanism.about);
         setText(needed, desk.point === null || desk.point.price.delta === "0" ? "not needed" : desk.point.price.delta);
         setText(delta, sheet.mechanism.delta);

@@ -37,8 +37,12 @@ export interface Panel {
     stored?: Paid;
 }
 
-const button = (look: Button["look"], label: Button["label"], act: Act | null, safe = false): Button =>
-    ({ look, label, act, ...(safe ? { safe } : {}) });
+const button = (look: Button["look"], label: Button["label"], act: Act | null, safe = false): Button => ({
+    look,
+    label,
+    act,
+    ...(safe ? { safe } : {}),
+});
 const keep = (): Button => button("plain", "Keep planning", { do: "keep" }, true);
 
 export function panelOf(desk: Desk): Panel {
@@ -57,7 +61,8 @@ function spending(desk: Desk): Panel | null {
                 buttons: [button("pay", `Yes, pay ${priceText(spend.order.price)}`, { do: "confirm" }), keep()],
             };
         case "waiting":
-            if (desk.kernel.health === "gone") return { ...gone(desk), buttons: [off("Release needs a kernel"), withdraw()] };
+            if (desk.kernel.health === "gone")
+                return { ...gone(desk), buttons: [off("Release needs a kernel"), withdraw()] };
             return { kind: "waiting", buttons: [off("Waiting for the kernel"), withdraw()] };
         case "sent":
             if (desk.kernel.health === "gone") return silent(spend.order.price);
@@ -101,7 +106,12 @@ function running(desk: Desk, run: Running, price: Price | null): Panel {
         progress: { text: run.text, share: Math.min(1, Number(run.done) / of) },
         ...(teaching ? {} : { beside: `${priceText(price)} is written to the ledger.` }),
         buttons: [
-            button("plain", teaching ? "Cancel" : `Cancel · ${price.epsilon} stays spent`, { do: "cancel", token: run.token }, true),
+            button(
+                "plain",
+                teaching ? "Cancel" : `Cancel · ${price.epsilon} stays spent`,
+                { do: "cancel", token: run.token },
+                true,
+            ),
         ],
     };
 }
@@ -119,14 +129,19 @@ function resting(desk: Desk): Panel {
     const verb = state.teaching === null ? "Release" : "Draw";
     if (desk.kernel.health === "gone") return gone(desk);
     const twin = desk.twin;
-    if (twin?.status === "done" && desk.fresh === null && desk.settled && desk.fault === null) return already(desk, twin);
+    if (twin?.status === "done" && desk.fresh === null && desk.settled && desk.fault === null)
+        return already(desk, twin);
     const left = state.budget?.epsilon.left;
     if (left !== undefined && state.teaching === null && equal(exactly(left), ZERO)) {
         return {
             kind: "spent",
-            text: [["The budget is spent."], ` All ${state.budget!.epsilon.total} of ε ${state.budget!.epsilon.total} are in the ledger.`],
+            text: [
+                ["The budget is spent."],
+                ` All ${state.budget!.epsilon.total} of ε ${state.budget!.epsilon.total} are in the ledger.`,
+            ],
             buttons: [],
-            note: "Every release stays free to look at, combine and report. " +
+            note:
+                "Every release stays free to look at, combine and report. " +
                 "New questions need a new budget and a person who grants it.",
             ...stored(desk),
         };
@@ -141,7 +156,8 @@ function resting(desk: Desk): Panel {
         return {
             kind: "elsewhere",
             buttons: [off(verb)],
-            note: `Number ${twin.number}, the same question and settings, is being drawn` +
+            note:
+                `Number ${twin.number}, the same question and settings, is being drawn` +
                 `${twin.status === "elsewhere" ? " by another kernel" : ""}. Its answer will be free to look at here.`,
         };
     }
@@ -155,16 +171,22 @@ function offer(desk: Desk, twin: Entry | null): Panel {
         return {
             kind: "teaching",
             text: [point!.verb, " Seeded, so anybody can draw it again."],
-            buttons: [button("pay", `${desk.result === null ? "Draw" : "Draw again"} · not a release`, { do: "press" })],
+            buttons: [
+                button("pay", `${desk.result === null ? "Draw" : "Draw again"} · not a release`, { do: "press" }),
+            ],
         };
     }
     const budget = state!.budget;
-    const balance = budget === null ? "" :
-        `${budget.epsilon.left} left now, ${leftAfter(budget.epsilon.left, price.epsilon)} after. `;
+    const balance =
+        budget === null
+            ? ""
+            : `${budget.epsilon.left} left now, ${leftAfter(budget.epsilon.left, price.epsilon)} after. `;
     const lost = twin !== null && desk.fresh === null ? lostBefore(twin) : null;
     return {
         kind: "offer",
-        ...(lost === null ? {} : { notice: { tone: "warning" as const, strong: lost, rest: "This would be a new draw, paid again." } }),
+        ...(lost === null
+            ? {}
+            : { notice: { tone: "warning" as const, strong: lost, rest: "This would be a new draw, paid again." } }),
         text: [`${point!.verb} Guarantee: `, [`${point!.guarantee}.`]],
         buttons: [button("pay", ["Release", `pay ${priceText(price)}`], { do: "press" })],
         note: `${balance}Cannot be undone.${desk.fresh === null ? "" : " A second, independent answer."}`,
@@ -173,7 +195,8 @@ function offer(desk: Desk, twin: Entry | null): Panel {
 }
 
 function lostBefore(twin: Entry): string {
-    const was = twin.status === "cancelled" ? "was cancelled" : twin.status === "failed" ? "failed" : "never reported back";
+    const was =
+        twin.status === "cancelled" ? "was cancelled" : twin.status === "failed" ? "failed" : "never reported back";
     return `Number ${twin.number} asked exactly this and ${was}; its ${priceText(twin.price)} stays spent.`;
 }
 
@@ -186,10 +209,20 @@ function already(desk: Desk, twin: Entry): Panel {
     const teaching = desk.state?.teaching != null;
     return {
         kind: "already",
-        text: [[`Already ${teaching ? "drawn" : "released"} as number ${twin.number}`], ", same question, same settings."],
+        text: [
+            [`Already ${teaching ? "drawn" : "released"} as number ${twin.number}`],
+            ", same question, same settings.",
+        ],
         buttons: [
-            button("free", `Show ${teaching ? "draw" : "release"} ${twin.number} · free`, { do: "show", number: twin.number }),
-            button("link", `A second, independent answer costs ${priceText(desk.point!.price)} more; both can be combined.`, { do: "again" }),
+            button("free", `Show ${teaching ? "draw" : "release"} ${twin.number} · free`, {
+                do: "show",
+                number: twin.number,
+            }),
+            button(
+                "link",
+                `A second, independent answer costs ${priceText(desk.point!.price)} more; both can be combined.`,
+                { do: "again" },
+            ),
         ],
     };
 }
@@ -225,7 +258,9 @@ function over(desk: Desk): Panel | null {
 function affordable(desk: Desk, left: string): string | null {
     const price = desk.point!.price;
     if (equal(exactly(price.asked), exactly(price.epsilon))) return left;
-    const within = desk.sheet!.fans.epsilon.findLast((point) => compare(exactly(point.price.epsilon), exactly(left)) <= 0);
+    const within = desk.sheet!.fans.epsilon.findLast(
+        (point) => compare(exactly(point.price.epsilon), exactly(left)) <= 0,
+    );
     return within?.epsilon ?? null;
 }
 
@@ -234,7 +269,11 @@ function refused(error: Refusal): Panel {
     const fix = error.fix?.epsilon ?? null;
     return {
         kind: "refused",
-        notice: { tone: "error", strong: sentence(error.message), ...(charged ? {} : { rest: "Nothing was charged." }) },
+        notice: {
+            tone: "error",
+            strong: sentence(error.message),
+            ...(charged ? {} : { rest: "Nothing was charged." }),
+        },
         buttons: [...(fix === null ? [] : [button("free", `Set ε to ${fix}`, { do: "set", epsilon: fix })]), keep()],
     };
 }
@@ -256,7 +295,9 @@ function silent(price: Price): Panel {
         notice: {
             tone: "warning",
             strong: "The kernel stopped answering.",
-            rest: `Count ${priceText(price)} as spent until the ledger says otherwise: restart the kernel and run the session cell.`,
+            rest:
+                `Count ${priceText(price)} as spent until the ledger says otherwise: ` +
+                "restart the kernel and run the session cell.",
         },
         buttons: [off("Release needs a kernel")],
     };

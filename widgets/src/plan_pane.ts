@@ -9,7 +9,7 @@ import { approximate, equal, exactly, leftAfter } from "./exact";
 import { timed } from "./perf";
 import type { Bar, Point } from "./protocol";
 import type { Desk, Which } from "./store";
-import { allTip, kindOf, oddsTip, often, oneTip, PAYS_TIP, same, shown, spread } from "./words";
+import { allTip, kindOf, oddsTip, often, oneTip, PAYS_TIP, priceText, same, shown, spread } from "./words";
 
 const CHARTS = ["Error against ε", "20 equally likely errors", "Chance of a value above 0"] as const;
 const HEIGHT = 186;
@@ -36,17 +36,35 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
     const odds = stat("Odds can move");
     odds.element.classList.add("dp-stat-odds");
     cost.element.classList.add("dp-stat-cost");
-    const figures = CHARTS.map((name) => h("figure", { class: "dp-figure" }, h("figcaption", {}, name), h("div", { class: "dp-plot" })));
-    const chooser = h("select", { "aria-label": "Which plan chart", onchange: () => draw() }, ...CHARTS.map((name) => h("option", {}, name)));
+    const figures = CHARTS.map((name) =>
+        h("figure", { class: "dp-figure" }, h("figcaption", {}, name), h("div", { class: "dp-plot" })),
+    );
+    const chooser = h(
+        "select",
+        { "aria-label": "Which plan chart", onchange: () => draw() },
+        ...CHARTS.map((name) => h("option", {}, name)),
+    );
     const known = h("ul", {});
-    const how = h("details", { class: "dp-how dp-hint", hidden: true }, h("summary", {}, "How these errors are known"), known);
+    const how = h(
+        "details",
+        { class: "dp-how dp-hint", hidden: true },
+        h("summary", {}, "How these errors are known"),
+        known,
+    );
     const charts = h("div", { class: "dp-charts" }, h("div", { class: "dp-which-chart" }, chooser), ...figures);
     const element = h(
         "section",
         { class: "dp-plan", "aria-labelledby": titleId },
         h("div", { class: "dp-pane-head" }, h("h3", { id: titleId }, options.title), asking, chip),
         within?.element,
-        h("div", { class: "dp-stats" }, one.element, all.element, cost.element, ...(options.brief ? [] : [space.element, odds.element])),
+        h(
+            "div",
+            { class: "dp-stats" },
+            one.element,
+            all.element,
+            cost.element,
+            ...(options.brief ? [] : [space.element, odds.element]),
+        ),
         options.brief ? null : charts,
         options.brief ? null : how,
     );
@@ -62,16 +80,29 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
         one.draw(point);
         all.draw(point);
         const purse = state?.budget?.epsilon;
-        setText(cost.value, point === null ? "—" : point.price.epsilon + (point.price.delta === "0" ? "" : `, δ ${point.price.delta}`));
+        setText(cost.value, point === null ? "—" : priceText(point.price).replace(/^ε /, ""));
         const after = point === null || purse === undefined ? null : leftAfter(purse.left, point.price.epsilon);
         const asked = point !== null && !equal(exactly(point.price.asked), exactly(point.price.epsilon));
-        setText(cost.note, point === null || sheet === null ? "" : [
-            purse === undefined ? `per ${sheet.question.noun}`
-                : after === null ? `more than the ${purse.left} left` : `leaves ${after} of ${purse.total}`,
-            asked ? `asked ${point.price.asked}, pays ${point.price.epsilon}` : "",
-        ].filter((part) => part !== "").join(" · "));
+        setText(
+            cost.note,
+            point === null || sheet === null
+                ? ""
+                : [
+                      purse === undefined
+                          ? `per ${sheet.question.noun}`
+                          : after === null
+                            ? `more than the ${purse.left} left`
+                            : `leaves ${after} of ${purse.total}`,
+                      asked ? `asked ${point.price.asked}, pays ${point.price.epsilon}` : "",
+                  ]
+                      .filter((part) => part !== "")
+                      .join(" · "),
+        );
         cost.note.title = asked ? PAYS_TIP : "";
-        space.value.replaceChildren(point === null ? "—" : shown(point.space.bits), h("small", {}, point === null ? "" : " bits"));
+        space.value.replaceChildren(
+            point === null ? "—" : shown(point.space.bits),
+            h("small", {}, point === null ? "" : " bits"),
+        );
         setText(space.note, point?.space.text ?? "");
         setText(odds.value, point === null ? "×—" : `×${point.odds}`);
         setText(odds.note, sheet === null ? "" : `that a ${sheet.question.noun} is in`);
@@ -83,14 +114,19 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
         show(how, point !== null);
         if (point === null || !how.open) return;
         const { one, all, edge } = point.errors.get(desk.beta)!;
-        const line = (name: string, value: string, rule: string): HTMLElement => h("li", {}, `${name} ${value}: ${rule}.`);
+        const line = (name: string, value: string, rule: string): HTMLElement =>
+            h("li", {}, `${name} ${value}: ${rule}.`);
         const bounds = (point.more ?? []).filter((item) => item.beta === null || same(item.beta, desk.beta));
         known.replaceChildren(
             line("Any one bin", spread(one), one.rule),
             line("All at once", spread(all), all.rule),
             ...(edge === null ? [] : [line("An empty bin", spread(edge), edge.rule)]),
-            ...bounds.map((item) => line(item.label, `${item.kind === "bound" ? "≤ " : "±"}${shown(item.value)}`, item.rule)),
-            ...(point.bias === null ? [] : [h("li", {}, `An empty bin is shown ${shown(point.bias)} too high on average.`)]),
+            ...bounds.map((item) =>
+                line(item.label, `${item.kind === "bound" ? "≤ " : "±"}${shown(item.value)}`, item.rule),
+            ),
+            ...(point.bias === null
+                ? []
+                : [h("li", {}, `An empty bin is shown ${shown(point.bias)} too high on average.`)]),
         );
     }
 
@@ -109,7 +145,15 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
             show(figure.firstElementChild as HTMLElement, !single);
             const plot = figure.lastElementChild!;
             if (!visible) return;
-            plot.replaceChildren(i === 0 ? curve(desk, each) : point === null ? "" : i === 1 ? dots(desk, point, each) : chance(point, each));
+            plot.replaceChildren(
+                i === 0
+                    ? curve(desk, each)
+                    : point === null
+                      ? ""
+                      : i === 1
+                        ? dots(desk, point, each)
+                        : chance(point, each),
+            );
         });
         charts.style.setProperty("--dp-count", String(count));
     }
@@ -118,7 +162,11 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
         const { point } = desk;
         within?.draw();
         show(asking, (desk.asking || desk.sheet === null) && desk.kernel.health === "busy");
-        setAttribute(element, "data-stale", desk.fault !== null || (!desk.settled && desk.sheet !== null) ? "true" : null);
+        setAttribute(
+            element,
+            "data-stale",
+            desk.fault !== null || (!desk.settled && desk.sheet !== null) ? "true" : null,
+        );
         drawStats(point);
         if (options.brief) return;
         drawHow(point);
@@ -140,7 +188,11 @@ interface Stat {
 function stat(name: string): Stat {
     const value = h("div", { class: "dp-readout" });
     const note = h("div", { class: "dp-note" });
-    return { element: h("div", { class: "dp-stat" }, h("div", { class: "dp-stat-name" }, name), value, note), value, note };
+    return {
+        element: h("div", { class: "dp-stat" }, h("div", { class: "dp-stat-name" }, name), value, note),
+        value,
+        note,
+    };
 }
 
 /** A planned error that is also an input: type an error and ε follows, rounded so that the error is met. */
@@ -149,7 +201,12 @@ function errorStat(desk: Desk, which: Which): { element: HTMLElement; draw(point
     const name = h("label", { for: id, class: "dp-stat-name" });
     const sign = h("span", { "aria-hidden": "true" });
     const input = h("input", {
-        id, type: "text", inputmode: "decimal", autocomplete: "off", spellcheck: "false", "aria-describedby": faultId,
+        id,
+        type: "text",
+        inputmode: "decimal",
+        autocomplete: "off",
+        spellcheck: "false",
+        "aria-describedby": faultId,
         onchange: (event: Event) => timed(event, () => commit()),
         onkeydown: (event: KeyboardEvent) => {
             if (event.key === "Enter") {
@@ -163,12 +220,26 @@ function errorStat(desk: Desk, which: Which): { element: HTMLElement; draw(point
         },
         oninput: () => fit(),
     });
-    const beta = h("select", { "aria-label": `How often, ${which === "one" ? "any one bin" : "all bins"}`, onchange: () => desk.setBeta(beta.value) });
+    const beta = h("select", {
+        "aria-label": `How often, ${which === "one" ? "any one bin" : "all bins"}`,
+        onchange: () => desk.setBeta(beta.value),
+    });
     const kind = h("span", {});
     const fault = h("p", { id: faultId, class: "dp-fault", role: "alert", hidden: true });
-    const element = h("div", { class: `dp-stat dp-stat-${which}` }, name,
-        h("div", { class: "dp-readout dp-editable" }, sign, input, h("span", { class: "dp-pen", "aria-hidden": "true" }, "✎")),
-        h("div", { class: "dp-note" }, beta, kind), fault);
+    const element = h(
+        "div",
+        { class: `dp-stat dp-stat-${which}` },
+        name,
+        h(
+            "div",
+            { class: "dp-readout dp-editable" },
+            sign,
+            input,
+            h("span", { class: "dp-pen", "aria-hidden": "true" }, "✎"),
+        ),
+        h("div", { class: "dp-note" }, beta, kind),
+        fault,
+    );
     let written = "";
 
     function commit(): void {
@@ -182,18 +253,31 @@ function errorStat(desk: Desk, which: Which): { element: HTMLElement; draw(point
     function draw(point: Point | null): void {
         const { sheet } = desk;
         const bar: Bar | null = point?.errors.get(desk.beta)?.[which] ?? null;
-        setText(name, which === "one" ? "Any one bin" : `All ${sheet === null ? "bins" : shown(sheet.question.bins)} at once`);
+        setText(
+            name,
+            which === "one" ? "Any one bin" : `All ${sheet === null ? "bins" : shown(sheet.question.bins)} at once`,
+        );
         setText(sign, bar?.kind === "bound" ? "≤ " : "±");
         written = bar === null ? "—" : shown(bar.value);
         const mine = desk.seekFault?.which === which ? desk.seekFault : null;
         if (mine === null || document.activeElement !== input) input.value = written;
         fit();
         input.disabled = bar === null || desk.locked;
-        if (sheet !== null) setOptions(beta, sheet.betas.map((value) => ({ value, label: often(value) })), desk.beta);
+        if (sheet !== null)
+            setOptions(
+                beta,
+                sheet.betas.map((value) => ({ value, label: often(value) })),
+                desk.beta,
+            );
         show(beta, sheet !== null);
         setText(kind, bar === null ? "" : ` · ${kindOf(bar)}`);
         kind.title = bar?.rule ?? "";
-        element.title = bar === null || sheet === null ? "" : which === "one" ? oneTip(desk.beta, bar) : allTip(desk.beta, bar, sheet.question.bins);
+        element.title =
+            bar === null || sheet === null
+                ? ""
+                : which === "one"
+                  ? oneTip(desk.beta, bar)
+                  : allTip(desk.beta, bar, sheet.question.bins);
         setText(fault, mine?.text ?? "");
         show(fault, mine !== null);
         setAttribute(input, "aria-invalid", mine === null ? null : "true");

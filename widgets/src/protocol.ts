@@ -39,26 +39,35 @@ const whole: Reader<string> = (value, where) =>
 const share: Reader<number> = (value, where) =>
     typeof value === "number" && value >= 0 && value <= 1 ? value : wrong(where, "a share between 0 and 1");
 
-const oneOf = <const T extends string>(...names: T[]): Reader<T> => (value, where) =>
-    names.find((name) => name === value) ?? wrong(where, `one of ${names.join(", ")}`);
+const oneOf =
+    <const T extends string>(...names: T[]): Reader<T> =>
+    (value, where) =>
+        names.find((name) => name === value) ?? wrong(where, `one of ${names.join(", ")}`);
 
-const maybe = <T>(reader: Reader<T>): Reader<T | null> => (value, where) =>
-    value === undefined || value === null ? null : reader(value, where);
+const maybe =
+    <T>(reader: Reader<T>): Reader<T | null> =>
+    (value, where) =>
+        value === undefined || value === null ? null : reader(value, where);
 
-const list = <T>(reader: Reader<T>): Reader<T[]> => (value, where) =>
-    Array.isArray(value) && value.length <= MOST
-        ? value.map((item: unknown, i) => reader(item, `${where}[${i}]`))
-        : wrong(where, "a list");
+const list =
+    <T>(reader: Reader<T>): Reader<T[]> =>
+    (value, where) =>
+        Array.isArray(value) && value.length <= MOST
+            ? value.map((item: unknown, i) => reader(item, `${where}[${i}]`))
+            : wrong(where, "a list");
 
 function fields(value: unknown, where: string): Record<string, unknown> {
     if (typeof value !== "object" || value === null || Array.isArray(value)) wrong(where, "an object");
     return value as Record<string, unknown>;
 }
 
-const table = <T>(reader: Reader<T>): Reader<ReadonlyMap<string, T>> => (value, where) =>
-    new Map(Object.entries(fields(value, where)).map(([key, item]) => [key, reader(item, `${where}.${key}`)]));
+const table =
+    <T>(reader: Reader<T>): Reader<ReadonlyMap<string, T>> =>
+    (value, where) =>
+        new Map(Object.entries(fields(value, where)).map(([key, item]) => [key, reader(item, `${where}.${key}`)]));
 
-const shape = <S extends Record<string, Reader<unknown>>>(readers: S): Reader<{ [K in keyof S]: Read<S[K]> }> =>
+const shape =
+    <S extends Record<string, Reader<unknown>>>(readers: S): Reader<{ [K in keyof S]: Read<S[K]> }> =>
     (value, where) => {
         const given = fields(value, where);
         const own = (name: string): unknown => (Object.hasOwn(given, name) ? given[name] : undefined);
@@ -87,7 +96,17 @@ const readPoint = shape({
     space: shape({ bits: text, text: text }),
     verb: text,
     errors: table(shape({ one: readBar, all: readBar, edge: maybe(readBar) })),
-    more: maybe(list(shape({ label: text, value: text, kind: oneOf("exact", "bound", "simulated"), rule: text, beta: maybe(text) }))),
+    more: maybe(
+        list(
+            shape({
+                label: text,
+                value: text,
+                kind: oneOf("exact", "bound", "simulated"),
+                rule: text,
+                beta: maybe(text),
+            }),
+        ),
+    ),
     dots: maybe(list(exact)),
     bias: maybe(text),
     chance: maybe(shape({ c: list(exact), p: list(share) })),
@@ -99,7 +118,13 @@ const readSheetShape = shape({
     version,
     made: text,
     question: shape({
-        id: text, column: text, noun: text, nouns: text, bins: whole, bins_text: text, sentence: text,
+        id: text,
+        column: text,
+        noun: text,
+        nouns: text,
+        bins: whole,
+        bins_text: text,
+        sentence: text,
     }),
     unit: shape({ text: text, sentence: text, relation: text }),
     mechanism: shape({
@@ -135,18 +160,20 @@ const readStateShape = shape({
     columns: list(shape({ name: text, kind: oneOf("number", "text") })),
     questions: list(shape({ id: text, column: text, bins_text: text, bins: whole })),
     budget: maybe(shape({ epsilon: readPurse, delta: readPurse })),
-    entries: list(shape({
-        number: whole,
-        question: text,
-        question_id: text,
-        key: text,
-        mechanism: text,
-        guarantee: text,
-        price: readPrice,
-        epsilon: text,
-        status: oneOf("done", "pending", "elsewhere", "lost", "cancelled", "failed"),
-        opened: text,
-    })),
+    entries: list(
+        shape({
+            number: whole,
+            question: text,
+            question_id: text,
+            key: text,
+            mechanism: text,
+            guarantee: text,
+            price: readPrice,
+            epsilon: text,
+            status: oneOf("done", "pending", "elsewhere", "lost", "cancelled", "failed"),
+            opened: text,
+        }),
+    ),
     running: maybe(readRunning),
 });
 
@@ -211,7 +238,10 @@ export type Entry = State["entries"][number];
 export type Purse = Read<typeof readPurse>;
 export type Result = Read<typeof readResultShape>;
 export type Refusal = Read<typeof readRefusal>;
-export type Report = Omit<Read<typeof readReportShape>, "releases" | "sheets"> & { releases: Result[]; sheets: Sheet[] };
+export type Report = Omit<Read<typeof readReportShape>, "releases" | "sheets"> & {
+    releases: Result[];
+    sheets: Sheet[];
+};
 
 /** A trait or a body as it arrives: JSON text, or the object itself. */
 function decode(value: unknown): unknown {
@@ -277,7 +307,11 @@ export function readMessage(content: unknown): Heard | null {
             if (message["ok"] === true) {
                 return { kind: "reply", re: message["re"], reply: { ok: true, body: fields(message["body"], "body") } };
             }
-            return { kind: "reply", re: message["re"], reply: { ok: false, error: readRefusal(message["error"], "error") } };
+            return {
+                kind: "reply",
+                re: message["re"],
+                reply: { ok: false, error: readRefusal(message["error"], "error") },
+            };
         }
         const body = fields(message["body"], "body");
         switch (message["event"]) {

@@ -23,11 +23,14 @@ export function questionRow(desk: Desk): Component {
     const element = h(
         "div",
         { class: "dp-question", role: "group", "aria-label": "Question" },
-        h("div", { class: "dp-fields" },
+        h(
+            "div",
+            { class: "dp-fields" },
             field("Count", count, null, "dp-count"),
             field("by column", column, columnId, "dp-column"),
             field("Bins (public, not taken from the data)", chosen, binsId, "dp-bins"),
-            field("Protects", protects, null, "dp-protects")),
+            field("Protects", protects, null, "dp-protects"),
+        ),
         declaration.element,
         sentence,
         fault,
@@ -70,12 +73,23 @@ export function questionRow(desk: Desk): Component {
         const name = opened ?? question?.column ?? "";
         const columns = state?.columns.map((item) => item.name) ?? [];
         setText(count, state?.unit.nouns ?? question?.nouns ?? "—");
-        setOptions(column, [...new Set([...columns, ...(name ? [name] : [])])].map((value) => ({ value, label: value })), name);
-        const known = state?.questions.filter((item) => item.column === name).map((item) => ({ value: item.id, label: item.bins_text })) ?? [];
+        setOptions(
+            column,
+            [...new Set([...columns, ...(name ? [name] : [])])].map((value) => ({ value, label: value })),
+            name,
+        );
+        const known =
+            state?.questions
+                .filter((item) => item.column === name)
+                .map((item) => ({ value: item.id, label: item.bins_text })) ?? [];
         if (question && question.column === name && !known.some((item) => item.value === question.id)) {
             known.push({ value: question.id, label: question.bins_text });
         }
-        setOptions(chosen, [...known, { value: DECLARE, label: "Declare bins…" }], opened === null ? question?.id ?? DECLARE : DECLARE);
+        setOptions(
+            chosen,
+            [...known, { value: DECLARE, label: "Declare bins…" }],
+            opened === null ? (question?.id ?? DECLARE) : DECLARE,
+        );
         setText(protects, state?.unit.text ?? sheet?.unit.text ?? "—");
         column.disabled = off;
         chosen.disabled = off;
@@ -104,8 +118,18 @@ function declare(desk: Desk, done: () => void): { element: HTMLElement; open(col
 
     function box(name: string, value = "", wide = false): { field: HTMLElement; input: HTMLInputElement } {
         const id = newId();
-        const input = h("input", { id, type: "text", value, autocomplete: "off", spellcheck: "false", class: "dp-exact-text" });
-        return { field: h("div", { class: `dp-field${wide ? " dp-wide" : ""}` }, h("label", { for: id }, name), input), input };
+        const input = h("input", {
+            id,
+            type: "text",
+            value,
+            autocomplete: "off",
+            spellcheck: "false",
+            class: "dp-exact-text",
+        });
+        return {
+            field: h("div", { class: `dp-field${wide ? " dp-wide" : ""}` }, h("label", { for: id }, name), input),
+            input,
+        };
     }
 
     function tick(name: string, on: boolean): { field: HTMLElement; input: HTMLInputElement } {
@@ -119,18 +143,27 @@ function declare(desk: Desk, done: () => void): { element: HTMLElement; open(col
         const others: HTMLElement[] = [];
         let fields: HTMLElement[] = [];
         let read: () => Record<string, unknown> | string = () => "";
-        const texts = (input: HTMLInputElement): string[] => input.value.split(",").map((part) => part.trim()).filter((part) => part !== "");
+        const texts = (input: HTMLInputElement): string[] =>
+            input.value
+                .split(",")
+                .map((part) => part.trim())
+                .filter((part) => part !== "");
         const integers = (): void => {
             const [low, high] = [box("From"), box("To")];
             const [under, over] = [tick("a bin for below", false), tick("a bin for above", true)];
             fields = [low.field, high.field, under.field, over.field, missing.field];
             read = () => {
                 const [a, b] = [parse(low.input.value), parse(high.input.value)];
-                if (a === null || b === null || a.d !== 1n || b.d !== 1n) return "From and To must be whole numbers, like 0 and 40.";
+                if (a === null || b === null || a.d !== 1n || b.d !== 1n)
+                    return "From and To must be whole numbers, like 0 and 40.";
                 if (a.n > b.n) return `From must be at most To, got ${a.n} and ${b.n}.`;
                 return {
-                    kind: "integers", low: String(a.n), high: String(b.n),
-                    underflow: under.input.checked, overflow: over.input.checked, missing: missing.input.checked,
+                    kind: "integers",
+                    low: String(a.n),
+                    high: String(b.n),
+                    underflow: under.input.checked,
+                    overflow: over.input.checked,
+                    missing: missing.input.checked,
                 };
             };
         };
@@ -140,10 +173,14 @@ function declare(desk: Desk, done: () => void): { element: HTMLElement; open(col
             fields = [edges.field, under.field, over.field, missing.field];
             read = () => {
                 const given = texts(edges.input);
-                if (given.length < 2 || given.some((text) => parse(text) === null)) return "Edges must be two numbers or more, like 0, 0.5, 1.";
+                if (given.length < 2 || given.some((text) => parse(text) === null))
+                    return "Edges must be two numbers or more, like 0, 0.5, 1.";
                 return {
-                    kind: "intervals", edges: given,
-                    underflow: under.input.checked, overflow: over.input.checked, missing: missing.input.checked,
+                    kind: "intervals",
+                    edges: given,
+                    underflow: under.input.checked,
+                    overflow: over.input.checked,
+                    missing: missing.input.checked,
                 };
             };
         };
@@ -154,12 +191,22 @@ function declare(desk: Desk, done: () => void): { element: HTMLElement; open(col
             read = () => {
                 const given = texts(labels.input);
                 if (given.length === 0) return "Name at least one label, from public knowledge of the column.";
-                return { kind: "categories", labels: given, other: other.input.checked, missing: missing.input.checked };
+                return {
+                    kind: "categories",
+                    labels: given,
+                    other: other.input.checked,
+                    missing: missing.input.checked,
+                };
             };
         };
         if (column.kind === "number") {
             const id = newId();
-            const kind = h("select", { id, onchange: () => choose() }, h("option", {}, "whole numbers"), h("option", {}, "intervals"));
+            const kind = h(
+                "select",
+                { id, onchange: () => choose() },
+                h("option", {}, "whole numbers"),
+                h("option", {}, "intervals"),
+            );
             const choose = (): void => {
                 if (kind.selectedIndex === 0) integers();
                 else intervals();
@@ -174,13 +221,27 @@ function declare(desk: Desk, done: () => void): { element: HTMLElement; open(col
             const wrong = typeof declaration === "string" ? declaration : null;
             setText(fault, wrong ?? "");
             show(fault, wrong !== null);
-            if (typeof declaration !== "string" && await desk.plan({ question: { column: column.name, ...declaration } })) done();
+            if (
+                typeof declaration !== "string" &&
+                (await desk.plan({ question: { column: column.name, ...declaration } }))
+            )
+                done();
         };
         element.replaceChildren(
-            h("p", { class: "dp-hint" }, `Bins for ${column.name}, from public knowledge: looking at the data to choose them would be a release nobody paid for.`),
-            h("div", { class: "dp-declare-fields" }, ...others, place,
+            h(
+                "p",
+                { class: "dp-hint" },
+                `Bins for ${column.name}, from public knowledge: looking at the data to choose them would be ` +
+                    "a release nobody paid for.",
+            ),
+            h(
+                "div",
+                { class: "dp-declare-fields" },
+                ...others,
+                place,
                 h("button", { type: "button", class: "dp-button", onclick: () => void use() }, "Use these bins"),
-                h("button", { type: "button", class: "dp-button", onclick: done }, "Keep the old ones")),
+                h("button", { type: "button", class: "dp-button", onclick: done }, "Keep the old ones"),
+            ),
             fault,
         );
     }

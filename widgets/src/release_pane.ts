@@ -10,27 +10,47 @@ export function releasePane(desk: Desk): Component {
     const title = h("h3", { id: titleId });
     const terms = h("span", {});
     const body = h("div", { class: "dp-release-body" });
-    const copied = h("button", { type: "button", class: "dp-button dp-copy", onclick: () => void copyPython() }, "Copy as Python");
-    const code = h("textarea", { class: "dp-code", readonly: true, rows: 5, "aria-label": "The same in Python", hidden: true });
+    const copied = h(
+        "button",
+        { type: "button", class: "dp-button dp-copy", onclick: () => void copyPython() },
+        "Copy as Python",
+    );
+    const code = h("textarea", {
+        class: "dp-code",
+        readonly: true,
+        rows: 5,
+        "aria-label": "The same in Python",
+        hidden: true,
+    });
     const foot = h("div", { class: "dp-release-foot" }, copied, code);
     const element = h(
         "section",
         { class: "dp-release", "aria-labelledby": titleId, onkeydown: (event: KeyboardEvent) => key(event) },
-        h("div", { class: "dp-release-head" }, title, terms), body, foot,
+        h("div", { class: "dp-release-head" }, title, terms),
+        body,
+        foot,
     );
     let seen = "";
     let kind = "";
 
     function act(what: Act): void {
         switch (what.do) {
-            case "press": return desk.press();
-            case "confirm": return desk.confirm();
-            case "keep": return desk.keep();
-            case "withdraw": return desk.withdraw();
-            case "again": return desk.again();
-            case "cancel": return desk.cancel(what.token);
-            case "show": return desk.show(what.number);
-            case "set": return desk.type(what.epsilon);
+            case "press":
+                return desk.press();
+            case "confirm":
+                return desk.confirm();
+            case "keep":
+                return desk.keep();
+            case "withdraw":
+                return desk.withdraw();
+            case "again":
+                return desk.again();
+            case "cancel":
+                return desk.cancel(what.token);
+            case "show":
+                return desk.show(what.number);
+            case "set":
+                return desk.type(what.epsilon);
         }
     }
 
@@ -66,15 +86,24 @@ export function releasePane(desk: Desk): Component {
             if (focused !== null) refocus(body, same ?? null);
         }
         if (panel.progress !== undefined) drawProgress(body, panel.progress.share);
-        show(foot, desk.sheet !== null && ["offer", "over", "already", "teaching", "gone", "fault"].includes(panel.kind));
+        show(
+            foot,
+            desk.sheet !== null && ["offer", "over", "already", "teaching", "gone", "fault"].includes(panel.kind),
+        );
     }
 
     return { element, draw };
 }
 
-/** Keep the focus in the pane when it is drawn anew: on the same button, else the safe answer, else what there is to read. */
+/** Keep the focus in a pane drawn anew: on the same button, else the safe answer, else what there is to read. */
 function refocus(body: HTMLElement, act: string | null): void {
-    const places = [...(act === null ? [] : [`[data-act="${act}"]`]), "[data-safe]", ".dp-notice", ".dp-pay", ".dp-button"];
+    const places = [
+        ...(act === null ? [] : [`[data-act="${act}"]`]),
+        "[data-safe]",
+        ".dp-notice",
+        ".dp-pay",
+        ".dp-button",
+    ];
     for (const place of places) {
         const target = body.querySelector<HTMLElement>(place);
         if (target !== null) return target.focus();
@@ -84,40 +113,87 @@ function refocus(body: HTMLElement, act: string | null): void {
 function drawPanel(panel: Panel, resting: boolean, act: (what: Act) => void): Node[] {
     const { notice, text, progress, beside, note, stored } = panel;
     return [
-        notice && h("div", { class: `dp-notice dp-${notice.tone}`, role: "alert", tabindex: -1 },
-            h("strong", {}, notice.strong), notice.rest ? ` ${notice.rest}` : null),
+        notice &&
+            h(
+                "div",
+                { class: `dp-notice dp-${notice.tone}`, role: "alert", tabindex: -1 },
+                h("strong", {}, notice.strong),
+                notice.rest ? ` ${notice.rest}` : null,
+            ),
         text && h("p", {}, ...text.map((part) => (typeof part === "string" ? part : h("strong", {}, part[0])))),
         progress && progressBar(progress.text),
-        h("div", { class: "dp-actions" }, beside && h("span", { class: "dp-note" }, beside), ...panel.buttons.map((item) => drawButton(item, resting, act))),
+        h(
+            "div",
+            { class: "dp-actions" },
+            beside && h("span", { class: "dp-note" }, beside),
+            ...panel.buttons.map((item) => drawButton(item, resting, act)),
+        ),
         note && h("p", { class: "dp-note" }, note),
-        stored && h("div", { class: "dp-stored" },
-            h("p", { class: "dp-note" }, h("strong", {}, `Release ${stored.number}`),
-                ` of this question at ε ${stored.epsilon} is stored. Looking at it again costs nothing.`),
-            drawButton({ look: "free", label: `Show release ${stored.number} · free`, act: { do: "show", number: stored.number } }, false, act)),
+        stored &&
+            h(
+                "div",
+                { class: "dp-stored" },
+                h(
+                    "p",
+                    { class: "dp-note" },
+                    h("strong", {}, `Release ${stored.number}`),
+                    ` of this question at ε ${stored.epsilon} is stored. Looking at it again costs nothing.`,
+                ),
+                drawButton(
+                    {
+                        look: "free",
+                        label: `Show release ${stored.number} · free`,
+                        act: { do: "show", number: stored.number },
+                    },
+                    false,
+                    act,
+                ),
+            ),
     ].filter((node): node is HTMLElement => node instanceof Node);
 }
 
 function drawButton(item: Button, resting: boolean, act: (what: Act) => void): HTMLElement {
     const off = item.act === null || (item.look === "pay" && resting);
-    const looks = { pay: "dp-pay", free: "dp-button dp-dashed", plain: "dp-button", link: "dp-link", off: "dp-pay dp-off" };
+    const looks = {
+        pay: "dp-pay",
+        free: "dp-button dp-dashed",
+        plain: "dp-button",
+        link: "dp-link",
+        off: "dp-pay dp-off",
+    };
     return h(
         "button",
         {
-            type: "button", class: looks[item.look], "aria-disabled": off ? "true" : null, "data-safe": item.safe ?? false,
-            "data-act": item.act?.do, onclick: () => {
+            type: "button",
+            class: looks[item.look],
+            "aria-disabled": off ? "true" : null,
+            "data-safe": item.safe ?? false,
+            "data-act": item.act?.do,
+            onclick: () => {
                 if (!off && item.act !== null) act(item.act);
             },
         },
-        ...(typeof item.label === "string" ? [item.label] : [
-            h("span", {}, item.label[0]), h("span", { class: "dp-divide", "aria-hidden": "true" }), h("span", {}, item.label[1]),
-        ]),
+        ...(typeof item.label === "string"
+            ? [item.label]
+            : [
+                  h("span", {}, item.label[0]),
+                  h("span", { class: "dp-divide", "aria-hidden": "true" }),
+                  h("span", {}, item.label[1]),
+              ]),
     );
 }
 
 function progressBar(text: string): HTMLElement {
-    return h("div", {},
+    return h(
+        "div",
+        {},
         h("div", { class: "dp-progress-head" }, h("strong", {}, text), h("span", { class: "dp-note" })),
-        h("div", { class: "dp-progress", role: "progressbar", "aria-label": text, "aria-valuemin": 0, "aria-valuemax": 100 }, h("div", {})));
+        h(
+            "div",
+            { class: "dp-progress", role: "progressbar", "aria-label": text, "aria-valuemin": 0, "aria-valuemax": 100 },
+            h("div", {}),
+        ),
+    );
 }
 
 /** Progress moves in place: a button drawn anew under the pointer would swallow the click that cancels. */

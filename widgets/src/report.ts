@@ -16,17 +16,29 @@ function plural(count: number, noun: string): string {
 function head(report: Report): HTMLElement {
     const { totals } = report;
     const parts = [
-        ["total paid", `ε ${totals.epsilon} · δ ${totals.delta}`], ["unit", totals.unit],
-        ["random bits", totals.randomness], ["ledger chain", totals.chain],
+        ["total paid", `ε ${totals.epsilon} · δ ${totals.delta}`],
+        ["unit", totals.unit],
+        ["random bits", totals.randomness],
+        ["ledger chain", totals.chain],
     ];
     return h(
         "header",
         { class: "dp-report-head" },
-        h("p", { class: "dp-quiet" }, "dpviz report · one file · works without a network or a kernel · " +
-            `${plural(report.releases.length, "release")}, ${plural(report.sheets.length, "plan sheet")}`),
+        h(
+            "p",
+            { class: "dp-quiet" },
+            "dpviz report · one file · works without a network or a kernel · " +
+                `${plural(report.releases.length, "release")}, ${plural(report.sheets.length, "plan sheet")}`,
+        ),
         h("h1", {}, report.title),
         report.lead === null ? null : h("p", { class: "dp-lead" }, report.lead),
-        h("dl", { class: "dp-totals" }, ...parts.filter(([, value]) => value !== "").map(([name, value]) => h("div", {}, h("dt", {}, name!), h("dd", {}, value!)))),
+        h(
+            "dl",
+            { class: "dp-totals" },
+            ...parts
+                .filter(([, value]) => value !== "")
+                .map(([name, value]) => h("div", {}, h("dt", {}, name!), h("dd", {}, value!))),
+        ),
     );
 }
 
@@ -48,28 +60,57 @@ function trial(sheet: Sheet, releases: readonly Result[], several: boolean): HTM
     const desk = new Desk();
     desk.furnish(sheet, releases.findLast((item) => item.question_id === sheet.question.id) ?? null);
     const title = several ? `Try another ε: ${sheet.question.column}` : "Try another ε";
-    const place = live((own) => planPane(own, { title, chip: "free · alive in this file", brief: true }, epsilonField(own)), desk);
-    place.classList.add("dp-half");
-    place.querySelector(".dp-plan")?.append(
-        h("button", { type: "button", class: "dp-pay dp-off", "aria-disabled": "true" }, "Release needs a kernel"),
-        h("p", { class: "dp-note" }, "This page holds releases and plans, and no data. Open the notebook to release."),
+    const place = live(
+        (own) => planPane(own, { title, chip: "free · alive in this file", brief: true }, epsilonField(own)),
+        desk,
     );
+    place.classList.add("dp-half");
+    place
+        .querySelector(".dp-plan")
+        ?.append(
+            h("button", { type: "button", class: "dp-pay dp-off", "aria-disabled": "true" }, "Release needs a kernel"),
+            h(
+                "p",
+                { class: "dp-note" },
+                "This page holds releases and plans, and no data. Open the notebook to release.",
+            ),
+        );
     return place;
 }
 
 function numbers(result: Result, first: boolean): HTMLElement {
-    const button = h("button", {
-        type: "button", class: "dp-button", onclick: () => void copy(result.csv).then((done) => {
-            setText(button, done ? "Copied" : "Copy table");
-            setTimeout(() => setText(button, "Copy table"), 1500);
-        }),
-    }, "Copy table");
+    const button = h(
+        "button",
+        {
+            type: "button",
+            class: "dp-button",
+            onclick: () =>
+                void copy(result.csv).then((done) => {
+                    setText(button, done ? "Copied" : "Copy table");
+                    setTimeout(() => setText(button, "Copy table"), 1500);
+                }),
+        },
+        "Copy table",
+    );
     const price = `ε ${result.price.epsilon}${costsDelta(result.price) ? `, δ ${result.price.delta}` : ""}`;
-    return h("details", { class: "dp-numbers", open: first },
+    return h(
+        "details",
+        { class: "dp-numbers", open: first },
         h("summary", {}, `Numbers: ${result.plain_title}`),
-        h("div", { class: "dp-numbers-head" }, h("p", { class: "dp-note" }, `${result.number === null ? "" : `Release ${shown(result.number)}, `}paid ${price}. ${result.guarantee}. ${result.mechanism}, ${result.mode} mode, ` +
-            `random bits: ${result.randomness}.`), button),
-        numbersTable(result, result.beta));
+        h(
+            "div",
+            { class: "dp-numbers-head" },
+            h(
+                "p",
+                { class: "dp-note" },
+                `${result.number === null ? "" : `Release ${shown(result.number)}, `}paid ${price}. ` +
+                    `${result.guarantee}. ${result.mechanism}, ${result.mode} mode, ` +
+                    `random bits: ${result.randomness}.`,
+            ),
+            button,
+        ),
+        numbersTable(result, result.beta),
+    );
 }
 
 export function draw(report: Report, root: HTMLElement): void {
@@ -79,10 +120,25 @@ export function draw(report: Report, root: HTMLElement): void {
         "div",
         { class: "dpviz-report" },
         head(report),
-        h("div", { class: "dp-report-grid" }, ...ordered.map(released), ...report.sheets.map((sheet) => trial(sheet, report.releases, report.sheets.length > 1))),
-        h("section", { "aria-label": "Numbers" }, ...report.releases.filter((item) => item.kind === "histogram").map((item, i) => numbers(item, i === 0))),
-        report.caveats.length === 0 ? null : h("footer", { class: "dp-caveats" }, h("h2", {}, "What this does not protect"),
-            ...report.caveats.map((caveat) => h("p", {}, caveat))),
+        h(
+            "div",
+            { class: "dp-report-grid" },
+            ...ordered.map(released),
+            ...report.sheets.map((sheet) => trial(sheet, report.releases, report.sheets.length > 1)),
+        ),
+        h(
+            "section",
+            { "aria-label": "Numbers" },
+            ...report.releases.filter((item) => item.kind === "histogram").map((item, i) => numbers(item, i === 0)),
+        ),
+        report.caveats.length === 0
+            ? null
+            : h(
+                  "footer",
+                  { class: "dp-caveats" },
+                  h("h2", {}, "What this does not protect"),
+                  ...report.caveats.map((caveat) => h("p", {}, caveat)),
+              ),
     );
     root.replaceChildren(h("div", { class: "dpviz dp-report-root" }, page));
 }
@@ -95,9 +151,16 @@ function start(): void {
         draw(readReport(data.textContent ?? ""), root);
     } catch (error) {
         if (!(error instanceof Malformed || error instanceof Newer)) throw error;
-        root.replaceChildren(h("p", { role: "alert" }, error instanceof Newer
-            ? `This report was written in ${error.message} of its format and this file's program reads version 1. Nothing is drawn.`
-            : `This report cannot be drawn: ${error.message}.`));
+        root.replaceChildren(
+            h(
+                "p",
+                { role: "alert" },
+                error instanceof Newer
+                    ? `This report was written in ${error.message} of its format and its program reads version 1. ` +
+                          "Nothing is drawn."
+                    : `This report cannot be drawn: ${error.message}.`,
+            ),
+        );
     }
 }
 

@@ -46,7 +46,8 @@ export function resultOf(desk: Desk): ResultSource {
             const { sheet, point, beta } = desk;
             if (sheet === null || point === null) return null;
             const { one, all } = point.errors.get(beta)!;
-            return `Planned: any one bin within ${spread(one)}, all ${shown(sheet.question.bins)} within ${spread(all)}.`;
+            const count = shown(sheet.question.bins);
+            return `Planned: any one bin within ${spread(one)}, all ${count} within ${spread(all)}.`;
         },
         get wantsFocus() {
             return desk.wantsFocus;
@@ -62,14 +63,25 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
     const guarantee = h("p", { class: "dp-guarantee" });
     const finding = h("p", { class: "dp-hint dp-finding" });
     const key = h("div", { class: "dp-key" });
-    const beta = h("select", { "aria-label": "How often the bars hold", onchange: (event: Event) => timed(event, () => setBeta(beta.value)) });
+    const beta = h("select", {
+        "aria-label": "How often the bars hold",
+        onchange: (event: Event) => timed(event, () => setBeta(beta.value)),
+    });
     const tableId = newId();
-    const tableButton = h("button", {
-        type: "button", class: "dp-button", "aria-expanded": "false", "aria-controls": tableId, onclick: () => {
-            tableOpen = !tableOpen;
-            drawTable();
+    const tableButton = h(
+        "button",
+        {
+            type: "button",
+            class: "dp-button",
+            "aria-expanded": "false",
+            "aria-controls": tableId,
+            onclick: () => {
+                tableOpen = !tableOpen;
+                drawTable();
+            },
         },
-    }, "Table");
+        "Table",
+    );
     const saving = saveMenu(() => source.result);
     const tools = h("div", { class: "dp-tools" }, beta, ...(options.tools ? [tableButton, saving] : []));
     const zoom = zoomFields((from, to) => setView(from, to));
@@ -78,13 +90,29 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
     const outline = h("div", { class: "dp-probe-box", hidden: true });
     const brush = h("div", { class: "dp-brush", hidden: true });
     const readout = h("div", { class: "dp-tip", hidden: true });
-    const walker = h("input", { type: "range", class: "dp-walker", min: 0, max: 0, step: 1, "aria-label": "Walk the bins" });
+    const walker = h("input", {
+        type: "range",
+        class: "dp-walker",
+        min: 0,
+        max: 0,
+        step: 1,
+        "aria-label": "Walk the bins",
+    });
     const stage = h("div", { class: "dp-stage" }, plot, outline, brush, cover, walker, readout);
     const table = h("div", { id: tableId, hidden: true });
     const filled = h("div", {}, h("div", { class: "dp-result-tools" }, key, tools), zoom.element, stage, table);
     const large = h("div", { class: "dp-large" });
     const empty = h("div", { class: "dp-empty" }, h("strong", {}, "Nothing released yet."), h("span", {}));
-    const element = h("section", { class: "dp-result", "aria-labelledby": titleId }, title, guarantee, finding, empty, large, filled);
+    const element = h(
+        "section",
+        { class: "dp-result", "aria-labelledby": titleId },
+        title,
+        guarantee,
+        finding,
+        empty,
+        large,
+        filled,
+    );
 
     let width = 640;
     let drawnResult: Result | null = null;
@@ -128,18 +156,31 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
         if (bin === null || result === null || chart === null) return;
         const words = readOf(result, chosenBeta, bin);
         readout.replaceChildren(
-            h("strong", {}, words.value), h("span", {}, words.bars), h("span", { class: "dp-quiet" }, "Chosen because it stood out? Read the second."),
+            h("strong", {}, words.value),
+            h("span", {}, words.bars),
+            h("span", { class: "dp-quiet" }, "Chosen because it stood out? Read the second."),
         );
         setAttribute(walker, "aria-valuetext", `${words.value}; ${words.bars}`);
         const box = chart.probe(bin);
         Object.assign(outline.style, {
-            left: `${box.left}px`, top: `${box.top}px`, width: `${box.right - box.left}px`, height: `${box.bottom - box.top}px`,
+            left: `${box.left}px`,
+            top: `${box.top}px`,
+            width: `${box.right - box.left}px`,
+            height: `${box.bottom - box.top}px`,
         });
         const wide = Math.min(336, width - 16);
         const middle = (box.left + box.right) / 2;
         const lying = box.right - box.left > width / 2;
-        const left = lying ? width - wide - 8 : middle + 14 + wide < width ? middle + 14 : Math.max(4, middle - 14 - wide);
-        const top = lying ? (box.bottom + 78 < chart.element.height.baseVal.value ? box.bottom + 4 : Math.max(0, box.top - 74)) : box.top + 6;
+        const left = lying
+            ? width - wide - 8
+            : middle + 14 + wide < width
+              ? middle + 14
+              : Math.max(4, middle - 14 - wide);
+        const top = lying
+            ? box.bottom + 78 < chart.element.height.baseVal.value
+                ? box.bottom + 4
+                : Math.max(0, box.top - 74)
+            : box.top + 6;
         Object.assign(readout.style, { left: `${left}px`, top: `${top}px`, width: `${wide}px` });
     }
 
@@ -151,12 +192,13 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
     cover.addEventListener("pointermove", (event) => {
         const at = place(event);
         const over = chart?.binAt(at.x, at.y) ?? null;
-        if (dragged !== null && chart !== null && over !== null) drawBrush(Math.min(dragged, over), Math.max(dragged, over));
+        if (dragged !== null && chart !== null && over !== null)
+            drawBrush(Math.min(dragged, over), Math.max(dragged, over));
         setBin(over ?? (document.activeElement === walker ? bin : null));
     });
     cover.addEventListener("pointerdown", (event) => {
         const at = place(event);
-        dragged = marks.length > LONG ? chart?.binAt(at.x, at.y) ?? null : null;
+        dragged = marks.length > LONG ? (chart?.binAt(at.x, at.y) ?? null) : null;
     });
     cover.addEventListener("pointerup", (event) => {
         const at = place(event);
@@ -177,7 +219,12 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
     function drawBrush(from: number, to: number): void {
         const [a, b] = [chart!.probe(from), chart!.probe(to)];
         show(brush, true);
-        Object.assign(brush.style, { left: `${a.left}px`, width: `${b.right - a.left}px`, top: "0", height: `${a.bottom}px` });
+        Object.assign(brush.style, {
+            left: `${a.left}px`,
+            width: `${b.right - a.left}px`,
+            top: "0",
+            height: `${a.bottom}px`,
+        });
     }
 
     walker.addEventListener("focus", () => setBin(bin ?? view.from));
@@ -187,8 +234,14 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
         const step = event.shiftKey ? 10 : 1;
         const at = bin ?? view.from;
         const to: Record<string, number | undefined> = {
-            ArrowRight: at + step, ArrowDown: at + step, ArrowLeft: at - step, ArrowUp: at - step, PageUp: at - 10, PageDown: at + 10,
-            Home: view.from, End: view.to,
+            ArrowRight: at + step,
+            ArrowDown: at + step,
+            ArrowLeft: at - step,
+            ArrowUp: at - step,
+            PageUp: at - 10,
+            PageDown: at + 10,
+            Home: view.from,
+            End: view.to,
         };
         const next = to[event.key];
         if (event.key === "Escape") walker.blur();
@@ -230,7 +283,11 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
             [walker.min, walker.max] = [String(view.from), String(view.to)];
             setText(finding, words);
             key.replaceChildren(...keyOf(result, chosenBeta, chart));
-            setOptions(beta, result.betas.map((value) => ({ value, label: often(value) })), chosenBeta);
+            setOptions(
+                beta,
+                result.betas.map((value) => ({ value, label: often(value) })),
+                chosenBeta,
+            );
             zoom.draw(result, view.from, view.to);
             drawReadout();
         }
@@ -247,9 +304,14 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
         setText(title, result.title);
         guarantee.replaceChildren(
             `${result.guarantee}. The odds of any answer move by at most ×${result.odds}. `,
-            h("span", { class: "dp-together" }, teaching ? "" : `Release ${result.number}, `, teaching
-                ? h("span", { class: "dp-chip dp-violet" }, `not a release · seed ${result.teaching!.seed}`)
-                : h("span", { class: "dp-chip dp-paid" }, `paid ${priceText(result.price).replace("ε ", "")}`)),
+            h(
+                "span",
+                { class: "dp-together" },
+                teaching ? "" : `Release ${result.number}, `,
+                teaching
+                    ? h("span", { class: "dp-chip dp-violet" }, `not a release · seed ${result.teaching!.seed}`)
+                    : h("span", { class: "dp-chip dp-paid" }, `paid ${priceText(result.price).replace("ε ", "")}`),
+            ),
         );
     }
 
@@ -296,14 +358,21 @@ export function findingOf(result: Result, beta: string): string {
     const all = exactly(result.bars.get(beta)!.all.value);
     const apart = values.filter((value) => compare(subtract(value, all), ZERO) > 0).length;
     const count = shown(String(values.length));
-    const told = apart === values.length ? `all ${count} bins are` : `${shown(String(apart))} of ${count} bins ${apart === 1 ? "is" : "are"}`;
-    return `Most ${result.nouns} at ${shown(result.labels[top]!)}: ${shown(result.values[top]!)} released. ` +
-        `Looking at all bins at once, ${told} told apart from 0.`;
+    const told =
+        apart === values.length
+            ? `all ${count} bins are`
+            : `${shown(String(apart))} of ${count} bins ${apart === 1 ? "is" : "are"}`;
+    return (
+        `Most ${result.nouns} at ${shown(result.labels[top]!)}: ${shown(result.values[top]!)} released. ` +
+        `Looking at all bins at once, ${told} told apart from 0.`
+    );
 }
 
 export function numbersTable(result: Result, beta: string): HTMLElement {
     const columns = [
-        { name: result.axis }, { name: "released", figures: true }, { name: "this bin alone", figures: true },
+        { name: result.axis },
+        { name: "released", figures: true },
+        { name: "this bin alone", figures: true },
         { name: `among all ${shown(String(result.values.length))}`, figures: true },
     ];
     return dataTable(TABLE, columns, result.values.length, (i) => {
@@ -317,8 +386,12 @@ function describe(result: Result, beta: string): Node[] {
     const { one, all } = result.bars.get(beta)!;
     const count = shown(result.bins ?? "0");
     return [
-        h("p", {}, `${count} bins, ${spread(one)} for any one bin, ` +
-            `${spread(all)} for all ${count} at once, ${often(beta)}: too many to draw here.`),
+        h(
+            "p",
+            {},
+            `${count} bins, ${spread(one)} for any one bin, ` +
+                `${spread(all)} for all ${count} at once, ${often(beta)}: too many to draw here.`,
+        ),
         h("p", {}, "The whole of it, for nothing more: ", h("code", {}, `${result.python}.to_frame()`)),
     ];
 }
@@ -328,63 +401,115 @@ function keyOf(result: Result, beta: string, chart: Histogram): Node[] {
     const count = shown(String(result.values.length));
     const how = (bar: typeof one): string => (bar.kind === "exact" ? "" : `, ${kindOf(bar)}`);
     if (chart.tooShort) {
-        return [h("p", {}, `${spread(one)} for any one bin${how(one)}, ${spread(all)} for all ${count} at once${how(all)}, ` +
-            `${often(beta)}: smaller than the marks.`)];
+        return [
+            h(
+                "p",
+                {},
+                `${spread(one)} for any one bin${how(one)}, ${spread(all)} for all ${count} at once${how(all)}, ` +
+                    `${often(beta)}: smaller than the marks.`,
+            ),
+        ];
     }
     const [first, second] = chart.columns ? ["middle", "pale"] : ["thick", "thin with caps"];
     return [
         chart.columns ? columnGlyph() : glyph(),
-        h("div", {},
-            ...(chart.columns ? [h("div", {}, h("strong", {}, "dark"), " least to greatest released value in a column")] : []),
-            h("div", { title: oneTip(beta, one) }, h("strong", {}, first), ` ${spread(one)}, holds for any one bin, ${often(beta)}${how(one)}`),
-            h("div", { title: allTip(beta, all, count) }, h("strong", {}, second), ` ${spread(all)}, holds for all ${count} bins at once, ${often(beta)}${how(all)}`)),
+        h(
+            "div",
+            {},
+            ...(chart.columns
+                ? [h("div", {}, h("strong", {}, "dark"), " least to greatest released value in a column")]
+                : []),
+            h(
+                "div",
+                { title: oneTip(beta, one) },
+                h("strong", {}, first),
+                ` ${spread(one)}, holds for any one bin, ${often(beta)}${how(one)}`,
+            ),
+            h(
+                "div",
+                { title: allTip(beta, all, count) },
+                h("strong", {}, second),
+                ` ${spread(all)}, holds for all ${count} bins at once, ${often(beta)}${how(all)}`,
+            ),
+        ),
     ];
 }
 
-const glyph = (): SVGSVGElement => s("svg", { class: "dp-glyph", width: 14, height: 34, "aria-hidden": "true" },
-    s("path", { d: "M7 2V32M3 2H11M3 32H11", class: "dp-all" }),
-    s("path", { d: "M7 9V25", class: "dp-one", "stroke-width": 3.4 }),
-    s("circle", { cx: 7, cy: 17, r: 4, class: "dp-value" }));
+const glyph = (): SVGSVGElement =>
+    s(
+        "svg",
+        { class: "dp-glyph", width: 14, height: 34, "aria-hidden": "true" },
+        s("path", { d: "M7 2V32M3 2H11M3 32H11", class: "dp-all" }),
+        s("path", { d: "M7 9V25", class: "dp-one", "stroke-width": 3.4 }),
+        s("circle", { cx: 7, cy: 17, r: 4, class: "dp-value" }),
+    );
 
-const columnGlyph = (): SVGSVGElement => s("svg", { class: "dp-glyph", width: 14, height: 50, "aria-hidden": "true" },
-    s("path", { d: "M7 2V48", class: "dp-column dp-column-all", "stroke-width": 8 }),
-    s("path", { d: "M7 12V38", class: "dp-column dp-column-one", "stroke-width": 8 }),
-    s("path", { d: "M7 20V30", class: "dp-column dp-column-value", "stroke-width": 8 }));
+const columnGlyph = (): SVGSVGElement =>
+    s(
+        "svg",
+        { class: "dp-glyph", width: 14, height: 50, "aria-hidden": "true" },
+        s("path", { d: "M7 2V48", class: "dp-column dp-column-all", "stroke-width": 8 }),
+        s("path", { d: "M7 12V38", class: "dp-column dp-column-one", "stroke-width": 8 }),
+        s("path", { d: "M7 20V30", class: "dp-column dp-column-value", "stroke-width": 8 }),
+    );
 
 // --- tools -----------------------------------------------------------------------------------------------------------
 
 function saveMenu(current: () => Result | null): HTMLElement {
     const id = newId();
     const stem = (result: Result): string => (result.number === null ? "teaching-draw" : `release-${result.number}`);
-    const entry = (name: string, act: (result: Result) => void): HTMLElement => h("button", {
-        type: "button", class: "dp-button", onclick: () => {
-            const result = current();
-            if (result !== null) act(result);
-            fold(false);
-        },
-    }, name);
-    const menu = h("div", { id, class: "dp-menu", hidden: true },
+    const entry = (name: string, act: (result: Result) => void): HTMLElement =>
+        h(
+            "button",
+            {
+                type: "button",
+                class: "dp-button",
+                onclick: () => {
+                    const result = current();
+                    if (result !== null) act(result);
+                    fold(false);
+                },
+            },
+            name,
+        );
+    const menu = h(
+        "div",
+        { id, class: "dp-menu", hidden: true },
         entry("CSV", (result) => save(`${stem(result)}.csv`, "text/csv", result.csv)),
         entry("JSON", (result) => save(`${stem(result)}.json`, "application/json", `${toJson(result)}\n`)),
-        entry("Copy as Python", (result) => void copy(result.python)));
-    const button = h("button", {
-        type: "button", class: "dp-button", "aria-expanded": "false", "aria-controls": id, onclick: () => fold(menu.hidden),
-    }, "Save");
+        entry("Copy as Python", (result) => void copy(result.python)),
+    );
+    const button = h(
+        "button",
+        {
+            type: "button",
+            class: "dp-button",
+            "aria-expanded": "false",
+            "aria-controls": id,
+            onclick: () => fold(menu.hidden),
+        },
+        "Save",
+    );
     const fold = (open: boolean): void => {
         show(menu, open);
         button.setAttribute("aria-expanded", String(open));
     };
-    return h("div", {
-        class: "dp-save",
-        onfocusout: (event: FocusEvent) => {
-            if (!(event.currentTarget as Element).contains(event.relatedTarget as Node | null)) fold(false);
+    return h(
+        "div",
+        {
+            class: "dp-save",
+            onfocusout: (event: FocusEvent) => {
+                if (!(event.currentTarget as Element).contains(event.relatedTarget as Node | null)) fold(false);
+            },
+            onkeydown: (event: KeyboardEvent) => {
+                if (event.key !== "Escape") return;
+                fold(false);
+                button.focus();
+            },
         },
-        onkeydown: (event: KeyboardEvent) => {
-            if (event.key !== "Escape") return;
-            fold(false);
-            button.focus();
-        },
-    }, button, menu);
+        button,
+        menu,
+    );
 }
 
 /** The release as this page holds it: what `show` sent, without the CSV, which is a file of its own. */
@@ -393,16 +518,39 @@ function toJson(result: Result): string {
 }
 
 /** From and To for a long release: the same as dragging over the chart. */
-function zoomFields(setView: (from: number, to: number) => void): { element: HTMLElement; draw(result: Result, from: number, to: number): void } {
+function zoomFields(setView: (from: number, to: number) => void): {
+    element: HTMLElement;
+    draw(result: Result, from: number, to: number): void;
+} {
     const [fromId, toId, listId] = [newId(), newId(), newId()];
     const list = h("datalist", { id: listId });
-    const box = (id: string): HTMLInputElement => h("input", {
-        id, type: "text", class: "dp-exact-text", autocomplete: "off", list: listId, onchange: (event: Event) => timed(event, () => commit()),
-    });
+    const box = (id: string): HTMLInputElement =>
+        h("input", {
+            id,
+            type: "text",
+            class: "dp-exact-text",
+            autocomplete: "off",
+            list: listId,
+            onchange: (event: Event) => timed(event, () => commit()),
+        });
     const [from, to] = [box(fromId), box(toId)];
-    const whole = h("button", { type: "button", class: "dp-button", onclick: (event: Event) => timed(event, () => setView(0, size - 1)) }, "All bins");
+    const whole = h(
+        "button",
+        { type: "button", class: "dp-button", onclick: (event: Event) => timed(event, () => setView(0, size - 1)) },
+        "All bins",
+    );
     const fault = h("span", { class: "dp-fault", role: "alert", hidden: true });
-    const element = h("div", { class: "dp-zoom", hidden: true }, h("label", { for: fromId }, "From"), from, h("label", { for: toId }, "to"), to, whole, fault, list);
+    const element = h(
+        "div",
+        { class: "dp-zoom", hidden: true },
+        h("label", { for: fromId }, "From"),
+        from,
+        h("label", { for: toId }, "to"),
+        to,
+        whole,
+        fault,
+        list,
+    );
     let size = 0;
     let names: readonly string[] = [];
 

@@ -8,8 +8,22 @@
 import { compare, equal, exactly, leftAfter, morePrivate, parse, times, ZERO, type Fraction } from "./exact";
 import { Kernel, type Channel, type Heed } from "./kernel";
 import {
-    epsilonAxis, Malformed, Newer, readResult, readSheet, readState,
-    type Bar, type Entry, type Point, type Price, type Refusal, type Reply, type Result, type Running, type Sheet, type State,
+    epsilonAxis,
+    Malformed,
+    Newer,
+    readResult,
+    readSheet,
+    readState,
+    type Bar,
+    type Entry,
+    type Point,
+    type Price,
+    type Refusal,
+    type Reply,
+    type Result,
+    type Running,
+    type Sheet,
+    type State,
 } from "./protocol";
 import { EPSILON_HELP, priceText, same, shown, spread } from "./words";
 
@@ -25,7 +39,8 @@ export type Spend =
     /** Pressed, and the kernel asked whether it listens. Nothing is sent yet, so it can be withdrawn for nothing. */
     | { kind: "waiting"; order: Order }
     | { kind: "sent"; order: Order }
-    | { kind: "running"; running: Running; price: Price }
+    /** `before` is the last entry's number when the order was sent: a later one tells that it was charged. */
+    | { kind: "running"; running: Running; price: Price; before: bigint }
     | { kind: "cancelled"; price: Price }
     | { kind: "refused"; error: Refusal }
     | { kind: "failed"; error: Refusal; price: Price };
@@ -80,7 +95,10 @@ export class Desk {
     #restUntil = 0;
 
     constructor() {
-        this.kernel = new Kernel(() => this.#tell(), (heard) => this.#heed(heard));
+        this.kernel = new Kernel(
+            () => this.#tell(),
+            (heard) => this.#heed(heard),
+        );
     }
 
     // --- who listens -------------------------------------------------------------------------------------------
@@ -169,7 +187,8 @@ export class Desk {
             act();
         } catch (error) {
             if (error instanceof Newer) {
-                this.problem = `This page reads version 1 and was sent ${error.message}. Nothing is drawn; ` +
+                this.problem =
+                    `This page reads version 1 and was sent ${error.message}. Nothing is drawn; ` +
                     "restart the kernel and reload the page, so that both are of one release.";
             } else if (error instanceof Malformed) {
                 console.warn(`dpviz: ignored what this page was sent: ${error.message}`);
@@ -191,7 +210,10 @@ export class Desk {
         const restarted = this.state !== null && this.state.kernel !== state.kernel;
         this.state = state;
         if (this.spend.kind !== "running") return;
-        const { price, running: { number } } = this.spend;
+        const {
+            price,
+            running: { number },
+        } = this.spend;
         const entry = state.entries.find((item) => item.number === number);
         if (restarted || state.running !== null || entry === undefined || entry.status === "pending") return;
         this.#later("settle", SETTLE, () => {
@@ -224,14 +246,21 @@ export class Desk {
             if (mine !== null) this.#finish(heard.result);
             else this.result = heard.result;
         } else if (mine !== null) {
-            const { price } = mine;
-            this.#spend(heard.kind === "failed" ? { kind: "failed", price, error: heard.error } : { kind: "cancelled", price });
+            this.spend = this.#ended(mine, heard.kind === "failed" ? heard.error : null);
         }
         this.#tell();
     }
 
+    /** How a release ended other than well: after its charge it is spent, before it nothing happened. */
+    #ended({ price, before }: Extract<Spend, { kind: "running" }>, error: Refusal | null): Spend {
+        const charged = lastNumber(this.state) > before || this.state?.teaching != null;
+        if (!charged) return { kind: "refused", error: error ?? refusal("Cancelled before anything was charged.") };
+        return error === null ? { kind: "cancelled", price } : { kind: "failed", price, error };
+    }
+
     #sayProgress(before: Running, now: Running): void {
-        const part = (running: Running): number => Number((200n * BigInt(running.done)) / (BigInt(running.of) || 1n)) / 2;
+        const part = (running: Running): number =>
+            Number((200n * BigInt(running.done)) / (BigInt(running.of) || 1n)) / 2;
         if (part(before) < 50 && part(now) >= 50) this.say(`${now.text}: half done.`, 0);
     }
 
@@ -296,7 +325,9 @@ export class Desk {
             const best = fans.at(-1)!;
             this.seekFault = {
                 which,
-                text: `At ε ${best.epsilon}, the end of the slider, it is ${spread(error(best))}. Ask for at least that.`,
+                text:
+                    `At ε ${best.epsilon}, the end of the slider, it is ${spread(error(best))}. ` +
+                    "Ask for at least that.",
             };
         }
         this.#tell();
@@ -315,17 +346,24 @@ export class Desk {
         const { one, all } = point.errors.get(this.beta)!;
         const purse = this.state?.budget?.epsilon;
         const after = purse === undefined ? null : leftAfter(purse.left, point.price.epsilon);
-        const cost = purse === undefined ? "" : after === null
-            ? `; would cost ${point.price.epsilon}, more than the ${purse.left} left`
-            : `; would cost ${point.price.epsilon}, leaves ${after}`;
+        const cost =
+            purse === undefined
+                ? ""
+                : after === null
+                  ? `; would cost ${point.price.epsilon}, more than the ${purse.left} left`
+                  : `; would cost ${point.price.epsilon}, leaves ${after}`;
         this.say(
             `ε ${point.epsilon}: any one bin within ${shown(one.value)}, ` +
-            `all ${shown(sheet.question.bins)} within ${shown(all.value)}${cost}.`,
+                `all ${shown(sheet.question.bins)} within ${shown(all.value)}${cost}.`,
         );
     }
 
     /** Ask the kernel for a plan; the latest question wins. */
-    async plan(change: { question?: Question; mechanism?: string; parameters?: Record<string, string> }): Promise<boolean> {
+    async plan(change: {
+        question?: Question;
+        mechanism?: string;
+        parameters?: Record<string, string>;
+    }): Promise<boolean> {
         const sheet = this.sheet;
         if (sheet === null || this.locked) return false;
         clearTimeout(this.#timers.get("plan"));
@@ -341,7 +379,11 @@ export class Desk {
         const reply = await this.kernel.ask("plan", {
             question: change.question ?? { id: sheet.question.id },
             mechanism,
-            parameters: { ...kept, ...change.parameters, epsilon: this.fault === null ? this.typed : this.point?.epsilon ?? "" },
+            parameters: {
+                ...kept,
+                ...change.parameters,
+                epsilon: this.fault === null ? this.typed : (this.point?.epsilon ?? ""),
+            },
         });
         if (mine !== this.#asked) return false;
         this.asking = false;
@@ -396,8 +438,7 @@ export class Desk {
     #large(price: Price): boolean {
         const budget = this.state?.budget;
         if (budget == null) return false;
-        const more = (cost: string, left: string): boolean =>
-            compare(times(exactly(cost), 4n), exactly(left)) > 0;
+        const more = (cost: string, left: string): boolean => compare(times(exactly(cost), 4n), exactly(left)) > 0;
         return more(price.epsilon, budget.epsilon.left) || more(price.delta, budget.delta.left);
     }
 
@@ -408,6 +449,7 @@ export class Desk {
         const heard = await this.kernel.ask("status", {});
         if (!still(waiting)) return;
         if (heard.ok) this.#adoptState(heard);
+        const before = lastNumber(this.state);
         const sent: Spend = { kind: "sent", order };
         this.#spend(sent);
         const reply = await this.kernel.ask("release", order.args);
@@ -424,7 +466,7 @@ export class Desk {
             } else if (typeof token === "string") {
                 const of = this.sheet?.question.bins ?? "1";
                 const running = { token, number: String(number), done: "0", of, text: `Drawing ${shown(of)} bins` };
-                this.spend = { kind: "running", running, price: order.price };
+                this.spend = { kind: "running", running, price: order.price, before };
                 this.say(`ε ${order.price.epsilon} is written to the ledger. Drawing ${shown(of)} bins.`, 0);
             }
         });
@@ -495,7 +537,8 @@ export class Desk {
         }
         const { result } = this;
         return result !== null && result.question_id === id && result.number !== null
-            ? { number: result.number, epsilon: result.epsilon } : null;
+            ? { number: result.number, epsilon: result.epsilon }
+            : null;
     }
 
     /** The Python call that does exactly what the button would do. */
@@ -506,6 +549,9 @@ export class Desk {
         return this.fresh === null ? call : call.replace(/,?\s*\)$/, `,\n    key="${this.fresh}",\n)`);
     }
 }
+
+const lastNumber = (state: State | null): bigint =>
+    (state?.entries ?? []).reduce((last, { number }) => (BigInt(number) > last ? BigInt(number) : last), 0n);
 
 function refusal(message: string): Refusal {
     return { kind: "Lost", message, value: null, rule: null, next_step: null, fix: null };

@@ -12,18 +12,32 @@ const ROW = 28;
 const ALL = 200;
 const BEYOND = 10;
 
-export function dataTable(caption: string, columns: readonly Column[], count: number, row: (i: number) => (string | Node)[]): HTMLElement {
+export function dataTable(
+    caption: string,
+    columns: readonly Column[],
+    count: number,
+    row: (i: number) => (string | Node)[],
+): HTMLElement {
     const kind = (i: number): string | null => (columns[i]?.figures ? "dp-figures" : null);
     const body = h("tbody");
     const table = h(
         "table",
         { class: "dp-table", "aria-rowcount": count + 1 },
         h("caption", { class: "dp-offscreen" }, caption),
-        h("thead", {}, h("tr", { "aria-rowindex": 1 }, ...columns.map((column, i) => h("th", { scope: "col", class: kind(i) }, column.name)))),
+        h(
+            "thead",
+            {},
+            h(
+                "tr",
+                { "aria-rowindex": 1 },
+                ...columns.map((column, i) => h("th", { scope: "col", class: kind(i) }, column.name)),
+            ),
+        ),
         body,
     );
     const element = h("div", { class: "dp-table-box", tabindex: 0, role: "region", "aria-label": caption }, table);
-    const line = (i: number): HTMLElement => h("tr", { "aria-rowindex": i + 2 }, ...row(i).map((cell, k) => h("td", { class: kind(k) }, cell)));
+    const line = (i: number): HTMLElement =>
+        h("tr", { "aria-rowindex": i + 2 }, ...row(i).map((cell, k) => h("td", { class: kind(k) }, cell)));
 
     if (count <= ALL) {
         body.append(...Array.from({ length: count }, (_, i) => line(i)));
@@ -40,7 +54,11 @@ export function dataTable(caption: string, columns: readonly Column[], count: nu
         const last = Math.min(count, first + Math.ceil((element.clientHeight || 320) / ROW) + 2 * BEYOND);
         if (drawn === `${first}-${last}`) return;
         drawn = `${first}-${last}`;
-        body.replaceChildren(spacer(first), ...Array.from({ length: last - first }, (_, i) => line(first + i)), spacer(count - last));
+        body.replaceChildren(
+            spacer(first),
+            ...Array.from({ length: last - first }, (_, i) => line(first + i)),
+            spacer(count - last),
+        );
     };
     element.addEventListener("scroll", draw);
     draw();

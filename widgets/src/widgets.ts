@@ -21,7 +21,7 @@ export interface Model {
 }
 
 const COMPONENTS: Record<string, (desk: Desk) => Component> = {
-    "workbench": workbench,
+    workbench: workbench,
     "mechanism-picker": mechanismPicker,
     "plan-pane": (desk) => planPane(desk),
     "release-pane": releasePane,

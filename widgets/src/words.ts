@@ -57,10 +57,10 @@ export const allTip = (beta: string, bar: Bar, count: string): string =>
     `${shown(bar.value)}. Use it to compare bins, or when one caught your eye.`;
 
 export const oddsTip = (noun: string): string =>
-    `Whatever someone believed, the odds that a given ${noun} is in the data change by at most this factor, either way.`;
+    `Whatever someone believed, the odds that a given ${noun} is in the data change by at most this factor, ` +
+    "either way.";
 
-export const PAYS_TIP =
-    "The finite sampler is a little more private than asked; you pay the real loss, rounded up.";
+export const PAYS_TIP = "The finite sampler is a little more private than asked; you pay the real loss, rounded up.";
 
 export const EPSILON_HELP = "Type a number like 0.1 or 1/10.";
 

@@ -13,13 +13,33 @@ export function workbench(desk: Desk): Component {
     const about = h("span", {});
     const health = h("span", { class: "dp-health" });
     const still = h("span", { class: "dp-chip dp-free", hidden: true });
-    const parts = [mechanismPicker(desk), planPane(desk), releasePane(desk), budgetMeter(desk), resultChart(resultOf(desk))];
-    const [picker, plan, release, budget, result] = parts.map((part) => part.element) as [HTMLElement, HTMLElement, HTMLElement, HTMLElement, HTMLElement];
+    const parts = [
+        mechanismPicker(desk),
+        planPane(desk),
+        releasePane(desk),
+        budgetMeter(desk),
+        resultChart(resultOf(desk)),
+    ];
+    const [picker, plan, release, budget, result] = parts.map((part) => part.element) as [
+        HTMLElement,
+        HTMLElement,
+        HTMLElement,
+        HTMLElement,
+        HTMLElement,
+    ];
     const element = h(
         "div",
         { class: "dp-workbench" },
-        h("header", { class: "dp-head" }, h("h2", {}, "Workbench"), h("p", { class: "dp-quiet" }, about, health, still)),
-        picker, h("div", { class: "dp-panes" }, plan, release), budget, result,
+        h(
+            "header",
+            { class: "dp-head" },
+            h("h2", {}, "Workbench"),
+            h("p", { class: "dp-quiet" }, about, health, still),
+        ),
+        picker,
+        h("div", { class: "dp-panes" }, plan, release),
+        budget,
+        result,
     );
 
     function draw(): void {
@@ -29,10 +49,17 @@ export function workbench(desk: Desk): Component {
             ...(state?.ledger ? [" · ledger ", h("code", {}, state.ledger)] : []),
             ...(state?.teaching ? [` · teaching, seed ${state.teaching.seed}, no ledger`] : []),
         );
-        const words = { unknown: "", ready: "● kernel ready", busy: "◐ kernel busy", gone: "○ no kernel" }[desk.kernel.health];
+        const words = { unknown: "", ready: "● kernel ready", busy: "◐ kernel busy", gone: "○ no kernel" }[
+            desk.kernel.health
+        ];
         setText(health, words);
         setAttribute(health, "data-health", desk.kernel.health);
-        const alive = { busy: "plan still moves", gone: `plan sheet of ${sheet?.made} still works`, ready: "", unknown: "" }[desk.kernel.health];
+        const alive = {
+            busy: "plan still moves",
+            gone: `plan sheet of ${sheet?.made} still works`,
+            ready: "",
+            unknown: "",
+        }[desk.kernel.health];
         still.hidden = alive === "" || sheet === null;
         setText(still, alive);
         setAttribute(element, "data-teaching", state?.teaching ? "true" : null);

@@ -22,13 +22,26 @@ test("an interval is cut at the clamp, exactly, and only where it passes it", ()
     expect(ends(interval(exactly("39"), exactly("67"), clamp))).toEqual({ low: "0", high: "106" });
     expect(interval(exactly("39"), exactly("67"), clamp)).toMatchObject({ lowCut: true, highCut: false });
     expect(interval(exactly("67"), exactly("67"), clamp).lowCut).toBe(false);
-    expect(interval(exactly("5"), exactly("2"), { low: null, high: exactly("6.5") })).toMatchObject({ highCut: true, high: exactly("6.5") });
+    expect(interval(exactly("5"), exactly("2"), { low: null, high: exactly("6.5") })).toMatchObject({
+        highCut: true,
+        high: exactly("6.5"),
+    });
 });
 
 test("no cap is drawn at a cut", () => {
     const two = { ...result(), labels: ["a", "b"], short_labels: ["0", "1"], values: ["10", "1000"] };
     const drawn = (values: string[]): number => {
-        const read = readResult({ ...two, values, bars: { ...two.bars, "0.05": { one: { value: "50", kind: "exact", rule: "" }, all: { value: "100", kind: "exact", rule: "" } } } });
+        const read = readResult({
+            ...two,
+            values,
+            bars: {
+                ...two.bars,
+                "0.05": {
+                    one: { value: "50", kind: "exact", rule: "" },
+                    all: { value: "100", kind: "exact", rule: "" },
+                },
+            },
+        });
         const chart = histogram(read, "0.05", marksOf(read, "0.05"), { ...at, to: 1 });
         return caps(chart.element.querySelector(".dp-all")!.getAttribute("d")!);
     };
@@ -40,7 +53,9 @@ test("bars too short for the full axis get a second panel, cut where they can be
     const read = readResult(result());
     const chart = histogram(read, "0.05", marksOf(read, "0.05"), at);
     expect(chart.element.querySelectorAll(".dp-cut")).toHaveLength(1);
-    expect(chart.element.querySelectorAll(".dp-value").length).toBe(read.values.filter((value) => Number(value) <= 150).length);
+    expect(chart.element.querySelectorAll(".dp-value").length).toBe(
+        read.values.filter((value) => Number(value) <= 150).length,
+    );
     const above = (chart.element.querySelector(".dp-over")!.getAttribute("d")!.match(/M/g) ?? []).length;
     expect(above).toBe(read.values.filter((value) => Number(value) > 150).length);
 });
@@ -107,20 +122,31 @@ test("a plan that does not fit is not said to leave anything", () => {
 
 test("the read-out gives the value and both intervals, cut at the domain's edge", () => {
     const read = readResult(result());
-    expect(readOf(read, "0.05", 38)).toEqual({ value: "38 visits: 39 released", bars: "this bin alone: 9 to 69 · among all 42: 0 to 106" });
+    expect(readOf(read, "0.05", 38)).toEqual({
+        value: "38 visits: 39 released",
+        bars: "this bin alone: 9 to 69 · among all 42: 0 to 106",
+    });
 });
 
 test("the finding counts the bins that stand apart when all are looked at", () => {
     const read = readResult(result());
     const apart = read.values.filter((value) => Number(value) > 67).length;
-    expect(findingOf(read, "0.05")).toBe(`Most person-years at 0: 6,293 released. Looking at all bins at once, ${apart} of 42 bins are told apart from 0.`);
+    expect(findingOf(read, "0.05")).toBe(
+        "Most person-years at 0: 6,293 released. " +
+            `Looking at all bins at once, ${apart} of 42 bins are told apart from 0.`,
+    );
 });
 
 test("labels never overlap", () => {
     const labels = new Labels({ left: 0, right: 200, top: 0, bottom: 100 });
     expect(labels.place("one", "", [{ x: 10, y: 50, anchor: "start" }])).not.toBeNull();
     expect(labels.place("two", "", [{ x: 15, y: 52, anchor: "start" }])).toBeNull();
-    expect(labels.place("two", "", [{ x: 15, y: 52, anchor: "start" }, { x: 15, y: 80, anchor: "start" }])).not.toBeNull();
+    expect(
+        labels.place("two", "", [
+            { x: 15, y: 52, anchor: "start" },
+            { x: 15, y: 80, anchor: "start" },
+        ]),
+    ).not.toBeNull();
 });
 
 test("numbers read as people write them", () => {

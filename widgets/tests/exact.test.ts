@@ -1,5 +1,17 @@
 import { expect, test } from "vitest";
-import { add, approximate, compare, exactly, format, fraction, leftAfter, morePrivate, parse, subtract, times } from "../src/exact";
+import {
+    add,
+    approximate,
+    compare,
+    exactly,
+    format,
+    fraction,
+    leftAfter,
+    morePrivate,
+    parse,
+    subtract,
+    times,
+} from "../src/exact";
 
 test("decimals, fractions, exponents and a true minus sign are read exactly", () => {
     expect(parse("0.1")).toEqual(fraction(1n, 10n));
@@ -12,7 +24,20 @@ test("decimals, fractions, exponents and a true minus sign are read exactly", ()
 });
 
 test("what is no number is null, never zero", () => {
-    for (const text of ["", ".", "abc", "1/0", "0x10", "NaN", "Infinity", "1,5", "1e9999", "--1", "1/2/3", "9".repeat(5000)]) {
+    for (const text of [
+        "",
+        ".",
+        "abc",
+        "1/0",
+        "0x10",
+        "NaN",
+        "Infinity",
+        "1,5",
+        "1e9999",
+        "--1",
+        "1/2/3",
+        "9".repeat(5000),
+    ]) {
         expect(parse(text), text).toBeNull();
     }
 });

@@ -23,7 +23,9 @@ let desks = 0;
 export class Host implements Model {
     readonly asked: Asked[] = [];
     readonly traits: Record<string, unknown>;
-    readonly answers: Record<string, Answer> = { status: () => ({ state: JSON.parse(String(this.traits["state"])) as unknown }) };
+    readonly answers: Record<string, Answer> = {
+        status: () => ({ state: JSON.parse(String(this.traits["state"])) as unknown }),
+    };
     widget_manager: { kernel: { status: string } | null } = { kernel: { status: "idle" } };
     readonly #heard = new Map<string, ((content: unknown) => void)[]>();
 
@@ -36,7 +38,8 @@ export class Host implements Model {
             state: JSON.stringify(state()),
             result: JSON.stringify(result()),
         };
-        for (const [name, value] of Object.entries(traits)) this.traits[name] = typeof value === "string" ? value : JSON.stringify(value);
+        for (const [name, value] of Object.entries(traits))
+            this.traits[name] = typeof value === "string" ? value : JSON.stringify(value);
     }
 
     get(name: string): unknown {
@@ -48,7 +51,10 @@ export class Host implements Model {
     }
 
     off(name: string, heard: (...args: never[]) => void): void {
-        this.#heard.set(name, (this.#heard.get(name) ?? []).filter((item) => item !== heard));
+        this.#heard.set(
+            name,
+            (this.#heard.get(name) ?? []).filter((item) => item !== heard),
+        );
     }
 
     send(content: unknown): void {

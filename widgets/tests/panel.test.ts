@@ -4,7 +4,9 @@ import { Desk } from "../src/store";
 import { sheet, state } from "./host";
 
 /** A desk with a kernel that is there and says nothing. */
-function desk(change: (it: { sheet: ReturnType<typeof sheet>; state: ReturnType<typeof state> }) => void = () => undefined): Desk {
+function desk(
+    change: (it: { sheet: ReturnType<typeof sheet>; state: ReturnType<typeof state> }) => void = () => undefined,
+): Desk {
     const it = { sheet: sheet(), state: state() };
     change(it);
     const made = new Desk();
@@ -37,7 +39,8 @@ test("over the budget: value, rule, next step, and the button is off", () => {
     it.type("1.5");
     const panel = panelOf(it);
     expect([panel.notice?.strong, panel.notice?.rest]).toEqual([
-        "This release costs ε = 1.5 but 1.1 is left; ask for at most 1.1.", "Nothing was charged.",
+        "This release costs ε = 1.5 but 1.1 is left; ask for at most 1.1.",
+        "Nothing was charged.",
     ]);
     expect(labels(panel)).toEqual(["Set ε to 1.1", "Costs 1.5 · 1.1 left"]);
     expect(panel.buttons[1]?.act).toBeNull();
@@ -45,7 +48,8 @@ test("over the budget: value, rule, next step, and the button is off", () => {
 
 test("where less is paid than asked, the most that fits is a tick of the slider", () => {
     const it = desk(({ sheet: cheap }) => {
-        for (const point of [cheap.now, ...cheap.fans.epsilon]) point.price.epsilon = String(Math.round(Number(point.epsilon) * 890_000) / 1_000_000);
+        for (const point of [cheap.now, ...cheap.fans.epsilon])
+            point.price.epsilon = String(Math.round(Number(point.epsilon) * 890_000) / 1_000_000);
     });
     it.type("1.5");
     const fits = it.sheet!.fans.epsilon.filter((point) => Number(point.price.epsilon) <= 1.1).at(-1)!;
@@ -54,7 +58,9 @@ test("where less is paid than asked, the most that fits is a tick of the slider"
 
 test("too little delta is refused as delta", () => {
     const panel = panelOf(desk(({ sheet: it }) => (it.now.price.delta = "0.00001")));
-    expect(panel.notice?.strong).toBe("This release costs δ = 0.00001 but 0.000001 is left; ask for at most 0.000001.");
+    expect(panel.notice?.strong).toBe(
+        "This release costs δ = 0.00001 but 0.000001 is left; ask for at most 0.000001.",
+    );
 });
 
 test("the same question at the same settings is free, and a second answer is not", () => {
@@ -62,23 +68,32 @@ test("the same question at the same settings is free, and a second answer is not
     it.type("0.1");
     const panel = panelOf(it);
     expect(panel.text).toEqual([["Already released as number 3"], ", same question, same settings."]);
-    expect(labels(panel)).toEqual(["Show release 3 · free", "A second, independent answer costs ε 0.1 more; both can be combined."]);
+    expect(labels(panel)).toEqual([
+        "Show release 3 · free",
+        "A second, independent answer costs ε 0.1 more; both can be combined.",
+    ]);
 });
 
-test.each([["cancelled", "was cancelled"], ["failed", "failed"], ["lost", "never reported back"]])(
-    "a %s twin is named before its question is paid for again", (status, words) => {
-        const it = desk(({ state: session }) => (session.entries[2]!.status = status));
-        it.type("0.1");
-        const panel = panelOf(it);
-        expect([panel.kind, panel.notice?.strong]).toEqual(["offer", `Number 3 asked exactly this and ${words}; its ε 0.1 stays spent.`]);
-    },
-);
+test.each([
+    ["cancelled", "was cancelled"],
+    ["failed", "failed"],
+    ["lost", "never reported back"],
+])("a %s twin is named before its question is paid for again", (status, words) => {
+    const it = desk(({ state: session }) => (session.entries[2]!.status = status));
+    it.type("0.1");
+    const panel = panelOf(it);
+    expect([panel.kind, panel.notice?.strong]).toEqual([
+        "offer",
+        `Number 3 asked exactly this and ${words}; its ε 0.1 stays spent.`,
+    ]);
+});
 
 test("a twin that another kernel is drawing is waited for", () => {
     const it = desk(({ state: session }) => (session.entries[2]!.status = "elsewhere"));
     it.type("0.1");
     expect(panelOf(it).note).toBe(
-        "Number 3, the same question and settings, is being drawn by another kernel. Its answer will be free to look at here.",
+        "Number 3, the same question and settings, is being drawn by another kernel. " +
+            "Its answer will be free to look at here.",
     );
     expect(it.press()).toBeUndefined();
     expect(it.spend.kind).toBe("idle");
@@ -94,11 +109,16 @@ test("an input that makes no sense turns the release off and says where to look"
     const it = desk();
     it.type("-1");
     const panel = panelOf(it);
-    expect([panel.buttons[0]?.act, panel.note]).toEqual([null, "Put ε right first: ε must be positive, got −1. Type a number like 0.1 or 1/10."]);
+    expect([panel.buttons[0]?.act, panel.note]).toEqual([
+        null,
+        "Put ε right first: ε must be positive, got −1. Type a number like 0.1 or 1/10.",
+    ]);
 });
 
 test("teaching draws, and never releases", () => {
-    const panel = panelOf(desk(({ state: it }) => Object.assign(it, { teaching: { seed: "7" }, budget: null, entries: [] })));
+    const panel = panelOf(
+        desk(({ state: it }) => Object.assign(it, { teaching: { seed: "7" }, budget: null, entries: [] })),
+    );
     expect(labels(panel)).toEqual(["Draw · not a release"]);
     expect(JSON.stringify(panel)).not.toMatch(/Release|pay /);
 });

@@ -19,7 +19,10 @@ test.each([
     ["a fan with a point missing", (it: ReturnType<typeof sheet>) => it.fans.epsilon.pop()],
     ["a fan in another order", (it: ReturnType<typeof sheet>) => it.fans.epsilon.reverse()],
     ["a price that is no number", (it: ReturnType<typeof sheet>) => (it.now.price.epsilon = "NaN")],
-    ["a price that is a float", (it: ReturnType<typeof sheet>) => ((it.now.price as { epsilon: unknown }).epsilon = 0.2)],
+    [
+        "a price that is a float",
+        (it: ReturnType<typeof sheet>) => ((it.now.price as { epsilon: unknown }).epsilon = 0.2),
+    ],
     ["a chance above 1", (it: ReturnType<typeof sheet>) => (it.now.chance.p[0] = 1.5)],
     ["a beta without errors", (it: ReturnType<typeof sheet>) => it.betas.push("0.2")],
     ["no epsilon axis", (it: ReturnType<typeof sheet>) => (it.axes[0]!.name = "delta")],
@@ -48,13 +51,18 @@ test.each([
     ["a reply without a body", { v: 1, re: "1", ok: true }],
     ["a refusal without an error", { v: 1, re: "1", ok: false }],
     ["progress of the wrong shape", { v: 1, event: "progress", body: { token: 3 } }],
-    ["a release of a broken result", { v: 1, event: "released", body: { token: "t", result: { version: 1 }, state: {} } }],
+    [
+        "a release of a broken result",
+        { v: 1, event: "released", body: { token: "t", result: { version: 1 }, state: {} } },
+    ],
 ])("%s from the kernel side is ignored", (_, content) => {
     expect(readMessage(content)).toBeNull();
 });
 
 test("a good message is heard", () => {
     expect(readMessage({ v: 1, re: "7", ok: true, body: { sheet: 1 } })).toEqual({
-        kind: "reply", re: "7", reply: { ok: true, body: { sheet: 1 } },
+        kind: "reply",
+        re: "7",
+        reply: { ok: true, body: { sheet: 1 } },
     });
 });

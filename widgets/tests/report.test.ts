@@ -8,8 +8,18 @@ const EVIL = "</script><img src=x onerror=alert(1)>";
 let root: HTMLElement;
 
 const report = (): Record<string, unknown> => ({
-    version: 1, title: "How often do people see a doctor?", lead: "One person-year.", releases: [result(), healthJson], sheets: [sheet()],
-    totals: { epsilon: "0.6", delta: "0", unit: "row, add or remove", randomness: "operating system", chain: "verified to entry 3" },
+    version: 1,
+    title: "How often do people see a doctor?",
+    lead: "One person-year.",
+    releases: [result(), healthJson],
+    sheets: [sheet()],
+    totals: {
+        epsilon: "0.6",
+        delta: "0",
+        unit: "row, add or remove",
+        randomness: "operating system",
+        chain: "verified to entry 3",
+    },
     caveats: ["The person who ran the notebook saw the data."],
 });
 
@@ -25,14 +35,18 @@ test("a report shows what was paid, every release, and what is not protected", (
     expect(text).toContain("total paidε 0.6 · δ 0");
     expect(text).toContain("11,018 ±6");
     expect(text).toContain("What this does not protect");
-    expect([...root.querySelectorAll("h2")].map((node) => node.textContent)).toContain("Visits per person-year, released with ε = 0.1");
+    expect([...root.querySelectorAll("h2")].map((node) => node.textContent)).toContain(
+        "Visits per person-year, released with ε = 0.1",
+    );
 });
 
 test("the slider is alive with no kernel, the release is not, and the paid one is marked", () => {
     draw(readReport(report()), root);
     const slider = root.querySelector<HTMLInputElement>(".dp-track input")!;
     press(slider, "Home");
-    expect(root.querySelector<HTMLInputElement>(".dp-stat-one input")!.value).toBe(sheet().fans.epsilon[0]!.errors["0.05"].one.value);
+    expect(root.querySelector<HTMLInputElement>(".dp-stat-one input")!.value).toBe(
+        sheet().fans.epsilon[0]!.errors["0.05"].one.value,
+    );
     expect(root.textContent).toContain("▼ last release of this question, 0.1");
     const button = [...root.querySelectorAll("button")].find((node) => node.textContent === "Release needs a kernel")!;
     expect(button.getAttribute("aria-disabled")).toBe("true");
@@ -43,11 +57,19 @@ test("off-grid text without a kernel shows the nearest more private tick, by nam
     const box = root.querySelector<HTMLInputElement>(".dp-epsilon-box")!;
     box.value = "0.13";
     press(box, "Enter");
-    expect(root.textContent).toContain("no kernel to plan ε 0.13: shown for ε 0.12, the nearest tick that is more private");
+    expect(root.textContent).toContain(
+        "no kernel to plan ε 0.13: shown for ε 0.12, the nearest tick that is more private",
+    );
 });
 
 test("hostile labels are text in a report, too", () => {
-    const evil = { ...healthJson, title: EVIL, plain_title: EVIL, labels: [EVIL, "b", "c", "d"], short_labels: [EVIL, "b", "c", "d"] };
+    const evil = {
+        ...healthJson,
+        title: EVIL,
+        plain_title: EVIL,
+        labels: [EVIL, "b", "c", "d"],
+        short_labels: [EVIL, "b", "c", "d"],
+    };
     draw(readReport({ ...report(), title: EVIL, lead: EVIL, caveats: [EVIL], releases: [evil] }), root);
     expect(root.textContent).toContain(EVIL);
     expect(root.querySelectorAll("img, script, [onerror]")).toHaveLength(0);

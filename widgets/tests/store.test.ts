@@ -12,7 +12,10 @@ function open(traits: Record<string, unknown> = {}): void {
     [host, desk] = [own, sat];
     for (const trait of ["sheet", "state", "result"] as const) desk.take(trait, host.get(trait));
     own.on("msg:custom", ((content: unknown) => sat.kernel.receive(content)) as never);
-    sat.attach({ send: (content) => own.send(content), status: () => (own.widget_manager.kernel?.status ?? "dead") as HostStatus });
+    sat.attach({
+        send: (content) => own.send(content),
+        status: () => (own.widget_manager.kernel?.status ?? "dead") as HostStatus,
+    });
 }
 
 beforeEach(() => {
@@ -51,7 +54,10 @@ test("off-grid text keeps its letters, stands on the more private tick, and asks
     expect(host.of("plan")).toHaveLength(1);
     expect((host.of("plan")[0]!.args["parameters"] as Record<string, string>)["epsilon"]).toBe("0.1301");
     const planned = sheet();
-    Object.assign(planned.now, { epsilon: "0.1301", price: { ...planned.now.price, epsilon: "0.1301", asked: "0.1301" } });
+    Object.assign(planned.now, {
+        epsilon: "0.1301",
+        price: { ...planned.now.price, epsilon: "0.1301", asked: "0.1301" },
+    });
     host.tell({ v: 1, re: host.of("plan")[0]!.id, ok: true, body: { sheet: planned } });
     await settle();
     expect([desk.typed, desk.point?.price.epsilon, desk.settled]).toEqual(["0.1301", "0.1301", true]);
@@ -171,7 +177,10 @@ test("nothing is sent before the kernel says that it listens, so withdrawing pay
     await rested();
     desk.press();
     await vi.advanceTimersByTimeAsync(1500);
-    expect(panelOf(desk).buttons.map((button) => button.label)).toEqual(["Waiting for the kernel", "Withdraw · nothing paid"]);
+    expect(panelOf(desk).buttons.map((button) => button.label)).toEqual([
+        "Waiting for the kernel",
+        "Withdraw · nothing paid",
+    ]);
     desk.withdraw();
     host.tell({ v: 1, re: host.of("status").at(-1)!.id, ok: true, body: { state: state() } });
     await settle();
@@ -195,11 +204,19 @@ test("while a release runs the knobs keep the priced values", async () => {
 
 test("progress, then the result: it is shown, spoken, and wants the focus", async () => {
     await started();
-    host.tell({ v: 1, event: "progress", body: { token: "t", number: "5", done: "21", of: "42", text: "Drawing 42 bins" } });
+    host.tell({
+        v: 1,
+        event: "progress",
+        body: { token: "t", number: "5", done: "21", of: "42", text: "Drawing 42 bins" },
+    });
     expect(panelOf(desk).progress).toEqual({ text: "Drawing 42 bins", share: 0.5 });
     const after = state();
     Object.assign(after.budget.epsilon, { spent: "1.05", left: "0.9" });
-    host.tell({ v: 1, event: "released", body: { token: "t", result: { ...result(), number: "5", price: { epsilon: "0.2", delta: "0" } }, state: after } });
+    host.tell({
+        v: 1,
+        event: "released",
+        body: { token: "t", result: { ...result(), number: "5", price: { epsilon: "0.2", delta: "0" } }, state: after },
+    });
     await vi.advanceTimersByTimeAsync(10);
     expect([desk.result?.number, desk.spend.kind, desk.wantsFocus]).toEqual(["5", "idle", true]);
     expect(desk.sentence).toBe("Released, number 5, paid 0.2, 0.9 left.");
@@ -207,26 +224,62 @@ test("progress, then the result: it is shown, spoken, and wants the focus", asyn
 
 test("progress and an end of a release nobody started here change nothing", async () => {
     await started();
-    host.tell({ v: 1, event: "progress", body: { token: "forged", number: "5", done: "42", of: "42", text: "Drawing 42 bins" } });
+    host.tell({
+        v: 1,
+        event: "progress",
+        body: { token: "forged", number: "5", done: "42", of: "42", text: "Drawing 42 bins" },
+    });
     host.tell({ v: 1, event: "cancelled", body: { token: "forged", state: state() } });
     expect(panelOf(desk).progress?.share).toBe(0);
 });
+
+/** The session once entry 5 was charged and ended without an answer. */
+function ended(status: string): ReturnType<typeof state> {
+    const after = state();
+    after.entries.push({ ...after.entries[2]!, number: "5", status });
+    return after;
+}
 
 test("a cancelled release says what stays spent", async () => {
     await started();
     desk.cancel("t");
     expect(host.of("cancel")[0]!.args).toEqual({ token: "t" });
-    host.tell({ v: 1, event: "cancelled", body: { token: "t", state: state() } });
+    host.tell({ v: 1, event: "cancelled", body: { token: "t", state: ended("cancelled") } });
     expect(panelOf(desk).notice?.strong).toBe("Cancelled. ε 0.2 is spent and no answer was shown.");
 });
 
+test("a release that fails after its charge says that it is spent, before it that nothing was charged", async () => {
+    const error = { kind: "EngineError", message: "the engine stopped" };
+    await started();
+    host.tell({ v: 1, event: "failed", body: { token: "t", error, state: ended("failed") } });
+    expect(panelOf(desk).notice).toMatchObject({
+        strong: "The engine stopped.",
+        rest: "The draw came after the charge: ε 0.2 is spent and no answer was shown.",
+    });
+    desk.keep();
+    host.answers["status"] = () => ({ state: state() });
+    await started();
+    host.tell({ v: 1, event: "failed", body: { token: "t", error, state: state() } });
+    expect(panelOf(desk).notice).toMatchObject({ strong: "The engine stopped.", rest: "Nothing was charged." });
+});
+
 test("a refusal is shown with what would mend it, and nothing was charged", async () => {
-    host.answers["release"] = () => ({ error: { kind: "BudgetExceeded", message: "this release costs epsilon = 1/5 but 1/10 is left; ask for at most 1/10", fix: { epsilon: "0.1" } } });
+    host.answers["release"] = () => ({
+        error: {
+            kind: "BudgetExceeded",
+            message: "this release costs epsilon = 1/5 but 1/10 is left; ask for at most 1/10",
+            fix: { epsilon: "0.1" },
+        },
+    });
     await rested();
     desk.press();
     await settle();
     const panel = panelOf(desk);
-    expect([panel.kind, panel.notice?.rest, panel.buttons[0]?.label]).toEqual(["refused", "Nothing was charged.", "Set ε to 0.1"]);
+    expect([panel.kind, panel.notice?.rest, panel.buttons[0]?.label]).toEqual([
+        "refused",
+        "Nothing was charged.",
+        "Set ε to 0.1",
+    ]);
 });
 
 test("an answer that was already paid for arrives at once", async () => {
@@ -285,6 +338,18 @@ test("no kernel at all is known at once; one that never answers, after a while",
     desk.probe();
     await vi.advanceTimersByTimeAsync(5000);
     expect(desk.kernel.health).toBe("gone");
+});
+
+test("a kernel that dies while nobody asks it anything is noticed, and so is its return", async () => {
+    open();
+    await vi.advanceTimersByTimeAsync(1500);
+    expect(desk.kernel.health).toBe("ready");
+    host.widget_manager.kernel = null;
+    await vi.advanceTimersByTimeAsync(1500);
+    expect(desk.kernel.health).toBe("gone");
+    host.widget_manager.kernel = { status: "idle" };
+    await vi.advanceTimersByTimeAsync(1500);
+    expect(desk.kernel.health).toBe("ready");
 });
 
 test("a kernel that dies under a release leaves no doubt unspoken", async () => {

@@ -148,7 +148,12 @@ test("after a release made here the focus is on the result's title, and the sent
     await settle();
     expect(shown.text()).toContain("ε 0.2 is written to the ledger.");
     expect(document.activeElement?.textContent).toBe("Cancel · 0.2 stays spent");
-    const fresh = { ...result(), number: "5", title: "Visits, released with ε = 0.2", price: { epsilon: "0.2", delta: "0" } };
+    const fresh = {
+        ...result(),
+        number: "5",
+        title: "Visits, released with ε = 0.2",
+        price: { epsilon: "0.2", delta: "0" },
+    };
     shown.host.tell({ v: 1, event: "released", body: { token: "t", result: fresh, state: state() } });
     expect(document.activeElement?.textContent).toBe("Visits, released with ε = 0.2");
     await vi.advanceTimersByTimeAsync(10);
@@ -161,7 +166,11 @@ test("progress leaves the cancel button under the pointer in place", async () =>
     pay().click();
     await settle();
     const cancel = shown.button("Cancel · 0.2 stays spent");
-    shown.host.tell({ v: 1, event: "progress", body: { token: "t", number: "5", done: "10", of: "42", text: "Drawing 42 bins" } });
+    shown.host.tell({
+        v: 1,
+        event: "progress",
+        body: { token: "t", number: "5", done: "10", of: "42", text: "Drawing 42 bins" },
+    });
     expect(shown.el.querySelector("[role=progressbar]")?.getAttribute("aria-valuenow")).toBe("23");
     expect(shown.button("Cancel · 0.2 stays spent")).toBe(cancel);
     expect([slider().disabled, box().disabled]).toEqual([true, true]);
@@ -184,7 +193,9 @@ test("the chart is one stop: arrows walk bins, Shift walks ten, and the read-out
     press(walker, "End");
     press(walker, "ArrowLeft", { shiftKey: true });
     press(walker, "ArrowRight");
-    expect(walker.getAttribute("aria-valuetext")).toMatch(/^32 visits: 4 released; this bin alone: 0 to 34 · among all 42: 0 to 71$/);
+    expect(walker.getAttribute("aria-valuetext")).toMatch(
+        /^32 visits: 4 released; this bin alone: 0 to 34 · among all 42: 0 to 71$/,
+    );
     expect(shown.el.querySelector<HTMLElement>(".dp-tip")!.hidden).toBe(false);
     press(walker, "Home");
     expect(shown.el.querySelector(".dp-tip")!.textContent).toContain("0 visits: 6,293 released");
@@ -271,7 +282,15 @@ test("figures that do not add up are said to, and not drawn", () => {
 
 test("forged and unknown messages change nothing on the screen", () => {
     const before = shown.el.innerHTML;
-    for (const content of [null, 3, "x", {}, { v: 1, event: "released", body: {} }, { v: 1, re: "99", ok: true, body: {} }, { v: 9, event: "progress" }]) {
+    for (const content of [
+        null,
+        3,
+        "x",
+        {},
+        { v: 1, event: "released", body: {} },
+        { v: 1, re: "99", ok: true, body: {} },
+        { v: 9, event: "progress" },
+    ]) {
         shown.host.tell(content);
     }
     expect(shown.el.innerHTML).toBe(before);
@@ -291,12 +310,20 @@ test("declaring bins asks for exactly what was declared, and only when it makes 
     shown.button("Use these bins").click();
     await settle();
     expect(shown.host.of("plan")[0]!.args["question"]).toEqual({
-        column: "visits", kind: "integers", low: "9", high: "20", underflow: false, overflow: true, missing: false,
+        column: "visits",
+        kind: "integers",
+        low: "9",
+        high: "20",
+        underflow: false,
+        overflow: true,
+        missing: false,
     });
 });
 
 test("a refused declaration says why and keeps the old question", async () => {
-    shown.host.answers["plan"] = () => ({ error: { kind: "DomainError", message: "labels must differ, got good twice" } });
+    shown.host.answers["plan"] = () => ({
+        error: { kind: "DomainError", message: "labels must differ, got good twice" },
+    });
     const [column] = [...shown.el.querySelectorAll<HTMLSelectElement>(".dp-question select")];
     column!.value = "self_rated_health";
     column!.dispatchEvent(new Event("change"));
@@ -307,7 +334,10 @@ test("a refused declaration says why and keeps the old question", async () => {
 });
 
 test("teaching has a violet frame, no ledger, no price, and draws", () => {
-    open("workbench", { state: { ...state(), teaching: { seed: "7" }, budget: null, entries: [], ledger: "" }, result: { ...result(), number: null, teaching: { seed: "7" }, title: "drawn" } });
+    open("workbench", {
+        state: { ...state(), teaching: { seed: "7" }, budget: null, entries: [], ledger: "" },
+        result: { ...result(), number: null, teaching: { seed: "7" }, title: "drawn" },
+    });
     expect(shown.el.querySelector(".dp-release")?.getAttribute("data-teaching")).toBe("true");
     expect(shown.text()).toContain("Not private · teaching, seed 7");
     expect(shown.button("Draw again · not a release")).toBeTruthy();
@@ -324,13 +354,19 @@ test("before anything arrives there are frames and labels, and dashes for number
     expect([one().value, shown.el.querySelector(".dp-readout")?.textContent]).toEqual(["—", "±✎"]);
     expect(shown.el.querySelector<HTMLElement>(".dp-empty")!.hidden).toBe(true);
     await vi.advanceTimersByTimeAsync(1300);
-    const asking = [...shown.el.querySelectorAll<HTMLElement>(".dp-quiet")].find((node) => node.textContent === "asking the kernel…");
+    const asking = [...shown.el.querySelectorAll<HTMLElement>(".dp-quiet")].find(
+        (node) => node.textContent === "asking the kernel…",
+    );
     expect(asking?.hidden).toBe(false);
 });
 
 test("a release too long to draw is described, and the call that has it is named", () => {
-    open("result-chart", { result: { ...result(), kind: "large", bins: "1000000", labels: [], short_labels: [], values: [], csv: "" } });
-    expect(shown.text()).toContain("1,000,000 bins, ±30 for any one bin, ±67 for all 1,000,000 at once, 95 in 100: too many to draw here.");
+    open("result-chart", {
+        result: { ...result(), kind: "large", bins: "1000000", labels: [], short_labels: [], values: [], csv: "" },
+    });
+    expect(shown.text()).toContain(
+        "1,000,000 bins, ±30 for any one bin, ±67 for all 1,000,000 at once, 95 in 100: too many to draw here.",
+    );
     expect(shown.el.querySelector(".dp-large code")?.textContent).toBe("session.releases[3].to_frame()");
     expect(shown.el.querySelector(".dp-chart")).toBeNull();
 });

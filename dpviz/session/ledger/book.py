@@ -37,6 +37,9 @@ Account: TypeAlias = Mapping[str, str]
 LEASE = 120
 """For how many seconds another machine believes in a draw that is not renewed."""
 
+_DRAWING: set[tuple[str, int]] = set()
+"""What this process draws, through whichever ledger object: the token of its owner, and the number of the entry."""
+
 _CHARTER = ("dataset", "schema", "unit", "budget")
 _KEY = re.compile(r"[0-9a-f]{32,128}\Z")
 
@@ -80,7 +83,6 @@ class Ledger:
         self._path = path
         self._store = store
         self._own, self._pid = owner, os.getpid()
-        self._drawing: set[int] = set()
 
     @classmethod
     def open(
@@ -135,7 +137,7 @@ class Ledger:
     def owner(self) -> Owner:
         """Who charges through this ledger: this object, in this process. After a fork the child is another."""
         if self._pid != os.getpid():
-            self._own, self._pid, self._drawing = Owner.here(), os.getpid(), set()
+            self._own, self._pid = Owner.here(), os.getpid()
         return self._own
 
     @property
@@ -168,7 +170,7 @@ class Ledger:
         if not isinstance(key, str) or not _KEY.match(key):
             raise ParameterError.of(key, "a key is a digest of 32 to 128 hexadecimal digits")
         owner = self.owner
-        charged: set[int] = set()
+        charged: set[tuple[str, int]] = set()
 
         def work(connection: Connection) -> Entry:
             last = _last(connection)
@@ -186,14 +188,14 @@ class Ledger:
             _append(connection, row)
             connection.execute(_ADD_ENTRY, _columns(IndexRow(state.charges, key, "pending", row.seq, None, None)))
             connection.execute(_ADD_LEASE, {"number": state.charges, "until": _until(), **_columns(owner)})
-            charged.add(state.charges)
-            self._drawing.add(state.charges)  # before others can see the charge, so that they find it being drawn
+            charged.add((owner.token, state.charges))
+            _DRAWING.update(charged)  # before others can see the charge, so that they find it being drawn
             return Entry(state.charges, key, row.content["charge"], "pending", row.content["at"], None, mine=True)
 
         try:
             return self._store.write(work)
         except BaseException:  # should the write have succeeded all the same, nobody draws what was charged
-            self._drawing.difference_update(charged)
+            _DRAWING.difference_update(charged)
             raise
 
     def finish(self, number: int, answer: bytes) -> Entry:
@@ -228,7 +230,7 @@ class Ledger:
         except LedgerError as error:
             raise _not_stored(number, error) from None
         finally:
-            self._drawing.discard(number)  # recorded or not: nobody draws it any more
+            _DRAWING.discard((self.owner.token, number))  # recorded or not: nobody draws it any more
         if isinstance(outcome, DpvizError):
             raise outcome
         return outcome
@@ -324,9 +326,9 @@ class Ledger:
         """Whether someone still draws a pending entry."""
         if record[lease.c.token] is None:
             return False
-        if mine:
-            return number in self._drawing
         owner = Owner(*(record[lease.c[part.name]] for part in fields(Owner)))
+        if mine or owner.here_too(self.owner):
+            return (owner.token, number) in _DRAWING
         running = owner.running()
         return bool(record[lease.c.until] >= time.time()) if running is None else running
 

@@ -31,6 +31,10 @@ class Owner:
         """This process, under a token of its own at each call."""
         return cls(secrets.token_hex(16), _place(), os.getpid(), _birth(os.getpid()) or "")
 
+    def here_too(self, other: Owner) -> bool:
+        """Whether both are one process, under two tokens."""
+        return (self.place, self.pid, self.born) == (other.place, other.pid, other.born)
+
     def running(self) -> bool | None:
         """Whether the process is still there, or None where that cannot be asked from here."""
         if self.place != _place():

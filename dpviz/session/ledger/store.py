@@ -164,7 +164,7 @@ def _turn(path: Path, deadline: float) -> Iterator[None]:
     """Wait in turn for the lock on `path`, until the deadline at most."""
     descriptor = None
     if sys.platform != "win32":
-        with contextlib.suppress(OSError):  # whether the folder can be written is for SQLite to say
+        with contextlib.suppress(OSError, RuntimeError):  # whether the folder can be written is for SQLite to say
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
             _lock(descriptor, deadline)
     try:
@@ -202,7 +202,7 @@ def locate(location: str | Path) -> Path:
         try:
             url = make_url(location)
         except (ArgumentError, ValueError):
-            raise _no_place(location) from None
+            raise _no_place(location.partition("://")[0] + "://...") from None  # the rest may hold a password
         if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:" or url.query:
             raise _no_place(url.render_as_string(hide_password=True))
         location = url.database
@@ -213,7 +213,7 @@ def locate(location: str | Path) -> Path:
 
 def _no_place(location: object) -> LedgerError:
     rule, step = "a ledger is a file, or the SQLAlchemy URL of a SQLite file", "write a path like visits.ledger"
-    shown = short(repr(location))
+    shown = short(repr(location) if isinstance(location, str) else location)
     return LedgerError(f"{rule}, got {shown}; {step}", value=shown, rule=rule, next_step=step)
 
 

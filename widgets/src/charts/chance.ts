@@ -18,7 +18,9 @@ export function percent(share: number): string {
 export function chanceChart(width: number, height: number, data: ChanceData): SVGSVGElement {
     const box = { left: 44, right: width - 10, top: 14, bottom: height - 38 };
     const last = data.counts.at(-1) ?? 1;
-    const x = scaleLinear().domain([data.counts[0] ?? 0, last]).range([box.left, box.right]);
+    const x = scaleLinear()
+        .domain([data.counts[0] ?? 0, last])
+        .range([box.left, box.right]);
     const y = scaleLinear().domain([0, 1]).range([box.bottom, box.top]);
     const empty = data.shares[0] ?? 0;
     const sure = data.shares.findIndex((share) => share >= 0.95);
@@ -28,9 +30,17 @@ export function chanceChart(width: number, height: number, data: ChanceData): SV
         `An empty bin is shown above 0 with chance ${percent(empty)}` +
             (sure > 0 ? `, one of true count ${data.counts[sure]} with chance ${percent(data.shares[sure]!)}` : ""),
         leftAxis(box, { at: y, values: [0, 0.5, 1], text: (value) => (value === 0 ? "0" : `${100 * value} %`) }),
-        bottomAxis(box, { at: x, values: x.ticks(Math.max(2, Math.floor(width / 60))).filter(Number.isInteger) }, "true count c of a bin"),
+        bottomAxis(
+            box,
+            { at: x, values: x.ticks(Math.max(2, Math.floor(width / 60))).filter(Number.isInteger) },
+            "true count c of a bin",
+        ),
         s("path", {
-            d: path<number>().x((i) => x(data.counts[i]!)).y((i) => y(data.shares[i]!)).curve(curveStep)(data.counts.map((_, i) => i)) ?? "",
+            d:
+                path<number>()
+                    .x((i) => x(data.counts[i]!))
+                    .y((i) => y(data.shares[i]!))
+                    .curve(curveStep)(data.counts.map((_, i) => i)) ?? "",
             class: "dp-curve dp-medium dp-exact",
         }),
     );

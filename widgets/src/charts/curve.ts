@@ -27,20 +27,32 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
     const low = 10 ** Math.floor(Math.log10(Math.min(...errors, 1)));
     const high = 10 ** Math.ceil(Math.log10(Math.max(...errors, 10)) - 1e-9);
     const epsilons = data.points.map(({ epsilon }) => epsilon);
-    const x = scaleLog().domain([Math.min(...epsilons), Math.max(...epsilons)]).range([box.left, box.right]);
+    const x = scaleLog()
+        .domain([Math.min(...epsilons), Math.max(...epsilons)])
+        .range([box.left, box.right]);
     const y = scaleLog().domain([low, high]).range([box.bottom, box.top]).clamp(true);
-    const decades = Array.from({ length: Math.round(Math.log10(high / low)) + 1 }, (_, i) => Number((low * 10 ** i).toPrecision(3)));
+    const decades = Array.from({ length: Math.round(Math.log10(high / low)) + 1 }, (_, i) =>
+        Number((low * 10 ** i).toPrecision(3)),
+    );
     const chart = svg(
         width,
         height,
         data.now === null
             ? "Error against epsilon"
-            : `At ε ${tickText(data.now.epsilon)} any one bin is within ${data.words.one}, all ${data.words.bins} at once within ${data.words.all}`,
+            : `At ε ${tickText(data.now.epsilon)} any one bin is within ${data.words.one}, ` +
+                  `all ${data.words.bins} at once within ${data.words.all}`,
         leftAxis(box, { at: y, values: decades }),
-        bottomAxis(box, { at: x, values: oneTwoFive(Math.min(...epsilons), Math.max(...epsilons)).filter(isDecade) }, "ε (log)"),
+        bottomAxis(
+            box,
+            { at: x, values: oneTwoFive(Math.min(...epsilons), Math.max(...epsilons)).filter(isDecade) },
+            "ε (log)",
+        ),
     );
     const drawn = (which: "one" | "all"): string =>
-        path<CurvePoint>().defined((p) => p[which] > 0).x((p) => x(p.epsilon)).y((p) => y(p[which]))(data.points as CurvePoint[]) ?? "";
+        path<CurvePoint>()
+            .defined((p) => p[which] > 0)
+            .x((p) => x(p.epsilon))
+            .y((p) => y(p[which]))(data.points as CurvePoint[]) ?? "";
     chart.append(
         s("path", { d: drawn("all"), class: `dp-curve dp-thin dp-${data.kinds.all}` }),
         s("path", { d: drawn("one"), class: `dp-curve dp-thick dp-${data.kinds.one}` }),
@@ -57,7 +69,10 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
         const [at, one, all] = [x(data.now.epsilon), y(data.now.one), y(data.now.all)];
         chart.append(line(at, box.top, at, box.bottom, "dp-probe"));
         labels.take({ left: at - 5, right: at + 5, top: box.top, bottom: box.bottom });
-        for (const [value, place] of [[data.now.all, all], [data.now.one, one]] as const) {
+        for (const [value, place] of [
+            [data.now.all, all],
+            [data.now.one, one],
+        ] as const) {
             if (value > 0) chart.append(dot(at, place, "dp-plan-dot"));
         }
         const apart = Math.max(0, 13 - (one - all)) / 2;
@@ -76,26 +91,33 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
     if (data.released !== null) {
         const { epsilon, one, number } = data.released;
         const at = x(epsilon);
-        append(chart, labels.place(`release ${number}`, "dp-release", [
-            { x: at - 5, y: y(one) + 17, anchor: "end" },
-            { x: at - 2, y: y(one) + 26, anchor: "end" },
-            { x: at - 2, y: y(one) + 26, anchor: "start" },
-        ]));
+        append(
+            chart,
+            labels.place(`release ${number}`, "dp-release", [
+                { x: at - 5, y: y(one) + 17, anchor: "end" },
+                { x: at - 2, y: y(one) + 26, anchor: "end" },
+                { x: at - 2, y: y(one) + 26, anchor: "start" },
+            ]),
+        );
     }
-    const along = (which: "one" | "all", dy: number, anchor: "start" | "end", shares: number[]) => shares.map((share) => {
-        const point = data.points[Math.round(share * (data.points.length - 1))]!;
-        return { x: x(point.epsilon) + (anchor === "start" ? 4 : -4), y: y(point[which]) + dy, anchor };
-    });
+    const along = (which: "one" | "all", dy: number, anchor: "start" | "end", shares: number[]) =>
+        shares.map((share) => {
+            const point = data.points[Math.round(share * (data.points.length - 1))]!;
+            return { x: x(point.epsilon) + (anchor === "start" ? 4 : -4), y: y(point[which]) + dy, anchor };
+        });
     for (const text of [`all ${data.words.bins} at once`, `all ${data.words.bins}`]) {
-        if (append(chart, labels.place(text, "dp-tick", along("all", -5, "start", [0.08, 0.02, 0.3, 0.45, 0.55])))) break;
+        if (append(chart, labels.place(text, "dp-tick", along("all", -5, "start", [0.08, 0.02, 0.3, 0.45, 0.55]))))
+            break;
     }
     for (const text of ["any one bin", "one bin"]) {
-        if (append(chart, labels.place(text, "dp-tick", along("one", 14, "end", [0.42, 0.36, 0.5, 0.6, 0.7, 0.8])))) break;
+        if (append(chart, labels.place(text, "dp-tick", along("one", 14, "end", [0.42, 0.36, 0.5, 0.6, 0.7, 0.8]))))
+            break;
     }
     return chart;
 }
 
-const dot = (x: number, y: number, kind: string): SVGCircleElement => s("circle", { cx: px(x), cy: px(y), r: 4, class: kind });
+const dot = (x: number, y: number, kind: string): SVGCircleElement =>
+    s("circle", { cx: px(x), cy: px(y), r: 4, class: kind });
 
 function append(chart: SVGSVGElement, node: Node | null): boolean {
     if (node !== null) chart.append(node);

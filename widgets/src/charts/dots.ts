@@ -19,7 +19,7 @@ export function dotsChart(width: number, height: number, data: DotsData): SVGSVG
     const x = scaleLinear().domain([-reach, reach]).range([box.left, box.right]);
     const floor = box.bottom - 34;
     const stacks = new Map<number, number>();
-    const cell = (2 * RADIUS) + 1;
+    const cell = 2 * RADIUS + 1;
     const placed = data.errors.map((error) => {
         const column = Math.round((x(error) - x(0)) / cell);
         const height_ = stacks.get(column) ?? 0;
@@ -28,15 +28,21 @@ export function dotsChart(width: number, height: number, data: DotsData): SVGSVG
     });
     const pitch = Math.min(cell, (floor - box.top) / Math.max(...stacks.values(), 1));
     const half = (value: number): string => `${value > 0 ? "+" : ""}${tickText(value)}`;
+    const held = `${data.words.within} holds ${data.words.often.replace(" in ", " of ")}`;
     return svg(
         width,
         height,
-        `Twenty equally likely errors in one bin; ${data.words.within} holds ${data.words.often.replace(" in ", " of ")}`,
-        ...placed.map(({ at, height: up }) => s("circle", {
-            cx: px(at), cy: px(floor - pitch / 2 - up * pitch), r: px(Math.min(RADIUS, pitch / 2)), class: "dp-plan-dot",
-        })),
+        `Twenty equally likely errors in one bin; ${held}`,
+        ...placed.map(({ at, height: up }) =>
+            s("circle", {
+                cx: px(at),
+                cy: px(floor - pitch / 2 - up * pitch),
+                r: px(Math.min(RADIUS, pitch / 2)),
+                class: "dp-plan-dot",
+            }),
+        ),
         line(x(-data.within), floor + 6, x(data.within), floor + 6, "dp-curve dp-thick dp-exact"),
-        label(x(0), floor + 22, `${data.words.within} holds ${data.words.often.replace(" in ", " of ")}`, "middle", "dp-tick"),
+        label(x(0), floor + 22, held, "middle", "dp-tick"),
         bottomAxis(box, { at: x, values: [-reach, -reach / 2, 0, reach / 2, reach], text: half }, "error in one bin"),
     );
 }

@@ -19,7 +19,10 @@ export const px = (value: number): string => value.toFixed(1).replace(/\.0$/, ""
 
 /** A tick's number: thousands with commas, a true minus sign, no float dust. */
 export function tickText(value: number): string {
-    const text = Math.abs(value) >= 1 ? Number(value.toPrecision(12)).toLocaleString("en-US") : String(Number(value.toPrecision(3)));
+    const text =
+        Math.abs(value) >= 1
+            ? Number(value.toPrecision(12)).toLocaleString("en-US")
+            : String(Number(value.toPrecision(3)));
     return text.replace("-", MINUS);
 }
 
@@ -41,7 +44,11 @@ export function svg(width: number, height: number, title: string, ...children: (
 }
 
 export function label(
-    x: number, y: number, text: string, anchor: "start" | "middle" | "end" = "start", kind = "",
+    x: number,
+    y: number,
+    text: string,
+    anchor: "start" | "middle" | "end" = "start",
+    kind = "",
 ): SVGTextElement {
     return s("text", { x: px(x), y: px(y), "text-anchor": anchor, class: `dp-label ${kind}`.trim() }, text);
 }
@@ -57,10 +64,17 @@ export interface Ticks {
 
 /** Labels left of the plot, with a faint line across it at each. */
 export function leftAxis(box: Box, { at, values, text = tickText }: Ticks): SVGGElement {
-    return s("g", {}, ...values.flatMap((value) => {
-        const y = at(value);
-        return [line(box.left, y, box.right, y, "dp-grid"), label(box.left - 6, y + 4, text(value), "end", "dp-tick")];
-    }));
+    return s(
+        "g",
+        {},
+        ...values.flatMap((value) => {
+            const y = at(value);
+            return [
+                line(box.left, y, box.right, y, "dp-grid"),
+                label(box.left - 6, y + 4, text(value), "end", "dp-tick"),
+            ];
+        }),
+    );
 }
 
 /** The line under the plot, short strokes below it, labels that leave out any they would touch. */
@@ -107,9 +121,17 @@ export class Labels {
     place(text: string, kind: string, spots: readonly Spot[], must = false): SVGTextElement | null {
         const fits = (spot: Spot): boolean => {
             const box = Labels.box(spot, text);
-            return box.left >= this.#within.left && box.right <= this.#within.right &&
-                this.#taken.every((other) =>
-                    box.right < other.left || box.left > other.right || box.bottom < other.top || box.top > other.bottom);
+            return (
+                box.left >= this.#within.left &&
+                box.right <= this.#within.right &&
+                this.#taken.every(
+                    (other) =>
+                        box.right < other.left ||
+                        box.left > other.right ||
+                        box.bottom < other.top ||
+                        box.top > other.bottom,
+                )
+            );
         };
         const spot = spots.find(fits) ?? (must ? spots[0] : undefined);
         if (spot === undefined) return null;

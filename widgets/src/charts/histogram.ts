@@ -12,7 +12,19 @@ import { approximate, exactly } from "../exact";
 import type { Result } from "../protocol";
 import { shown } from "../words";
 import { interval, clampOf, type Interval } from "./intervals";
-import { bottomAxis, Labels, label, leftAxis, line, niceCeiling, px, svg, textWidth, tickText, type Box } from "./frame";
+import {
+    bottomAxis,
+    Labels,
+    label,
+    leftAxis,
+    line,
+    niceCeiling,
+    px,
+    svg,
+    textWidth,
+    tickText,
+    type Box,
+} from "./frame";
 
 export interface Histogram {
     element: SVGSVGElement;
@@ -43,8 +55,12 @@ const MOST_SIDEWAYS = 24;
 const LEGIBLE = 3;
 const MOST_LABELS = 5;
 
-const near = (ends: Interval): Ends =>
-    ({ low: approximate(ends.low), high: approximate(ends.high), lowCut: ends.lowCut, highCut: ends.highCut });
+const near = (ends: Interval): Ends => ({
+    low: approximate(ends.low),
+    high: approximate(ends.high),
+    lowCut: ends.lowCut,
+    highCut: ends.highCut,
+});
 
 export function marksOf(result: Result, beta: string): Mark[] {
     const bars = result.bars.get(beta)!;
@@ -68,7 +84,8 @@ export interface View {
 }
 
 export function histogram(result: Result, beta: string, marks: readonly Mark[], view: View): Histogram {
-    const sideways = (result.scale === "categories" || result.scale === "product") && result.values.length <= MOST_SIDEWAYS;
+    const sideways =
+        (result.scale === "categories" || result.scale === "product") && result.values.length <= MOST_SIDEWAYS;
     const made = sideways ? lying(result, beta, marks, view) : standing(result, beta, marks, view);
     if (result.teaching !== null) hatchBars(made.element);
     return made;
@@ -80,14 +97,22 @@ let hatches = 0;
 function hatchBars(chart: SVGSVGElement): void {
     hatches += 1;
     const id = `dp-teaching-${hatches}`;
-    chart.prepend(s("defs", {}, s(
-        "pattern", { id, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-        s("rect", { width: 6, height: 6, class: "dp-hatch-ground" }), line(0, 0, 0, 6, "dp-hatch-line"),
-    )));
+    chart.prepend(
+        s(
+            "defs",
+            {},
+            s(
+                "pattern",
+                { id, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+                s("rect", { width: 6, height: 6, class: "dp-hatch-ground" }),
+                line(0, 0, 0, 6, "dp-hatch-line"),
+            ),
+        ),
+    );
     for (const bar of chart.querySelectorAll(".dp-bar")) bar.setAttribute("fill", `url(#${id})`);
 }
 
-// --- upright -----------------------------------------------------------------------------------------------------------
+// --- upright ---------------------------------------------------------------------------------------------------
 
 interface Panel {
     box: Box;
@@ -114,11 +139,14 @@ function standing(result: Result, beta: string, marks: readonly Mark[], view: Vi
     };
     const ticks = scaleLinear().domain([full.low, full.high]).ticks(4);
     full.box.left = Math.max(36, ...ticks.map((value) => textWidth(tickText(value)) + 12));
-    const below: Panel | null = cut === null ? null : {
-        box: { ...full.box, top: full.box.bottom + 32, bottom: full.box.bottom + 32 + (narrow ? 150 : 152) },
-        low: Math.max(-cut, Math.min(0, ...seen.map((mark) => mark.all.low))),
-        high: cut,
-    };
+    const below: Panel | null =
+        cut === null
+            ? null
+            : {
+                  box: { ...full.box, top: full.box.bottom + 32, bottom: full.box.bottom + 32 + (narrow ? 150 : 152) },
+                  low: Math.max(-cut, Math.min(0, ...seen.map((mark) => mark.all.low))),
+                  high: cut,
+              };
     const bottom = below ?? full;
     const step = (full.box.right - full.box.left) / seen.length;
     const columns = seen.length > MOST_SINGLE || step < 1.2;
@@ -132,10 +160,14 @@ function standing(result: Result, beta: string, marks: readonly Mark[], view: Vi
     if (!columns) {
         const labels = new Labels({ ...full.box, right: width, top: 0 });
         const wide = barWidth(step);
-        seen.forEach((mark, i) => labels.take({
-            left: at(from + i) - wide / 2, right: at(from + i) + wide / 2,
-            top: y(legible ? mark.all.high : mark.value) - 2, bottom: full.box.bottom,
-        }));
+        seen.forEach((mark, i) =>
+            labels.take({
+                left: at(from + i) - wide / 2,
+                right: at(from + i) + wide / 2,
+                top: y(legible ? mark.all.high : mark.value) - 2,
+                bottom: full.box.bottom,
+            }),
+        );
         if (below !== null) cutLabel(chart, labels, full, y(below.high), narrow);
         largest(seen, MOST_LABELS).forEach((i) => {
             const [x, up, words] = [at(from + i), y(seen[i]!.value), shown(result.values[from + i]!)];
@@ -163,8 +195,10 @@ function standing(result: Result, beta: string, marks: readonly Mark[], view: Vi
             return Math.min(to, from + Math.floor((x - full.box.left) / step));
         },
         probe: (bin) => ({
-            left: at(bin) - Math.max(3, step / 2), right: at(bin) + Math.max(3, step / 2),
-            top: bottom.box.top - 2, bottom: bottom.box.bottom,
+            left: at(bin) - Math.max(3, step / 2),
+            right: at(bin) + Math.max(3, step / 2),
+            top: bottom.box.top - 2,
+            bottom: bottom.box.bottom,
         }),
     };
 }
@@ -187,9 +221,11 @@ function cutLabel(chart: SVGSVGElement, labels: Labels, full: Panel, up: number,
     if (full.box.bottom - up < 1.5) return;
     chart.append(line(full.box.left, up, full.box.right, up, "dp-cut"));
     const words = narrow ? "below: drawn again ↓" : "below this line, drawn again underneath ↓";
-    const spots = [0, 0.25, 0.5].map((share) => (
-        { x: full.box.right - share * (full.box.right - full.box.left), y: up - 7, anchor: "end" as const }
-    ));
+    const spots = [0, 0.25, 0.5].map((share) => ({
+        x: full.box.right - share * (full.box.right - full.box.left),
+        y: up - 7,
+        anchor: "end" as const,
+    }));
     const text = labels.place(words, "dp-tick", spots);
     if (text !== null) chart.append(text);
 }
@@ -197,7 +233,11 @@ function cutLabel(chart: SVGSVGElement, labels: Labels, full: Panel, up: number,
 const barWidth = (step: number): number => (step > 4 ? Math.min(step * 0.78, 64) : step);
 
 function drawPanel(
-    panel: Panel, seen: readonly Mark[], at: (bin: number) => number, from: number, step: number,
+    panel: Panel,
+    seen: readonly Mark[],
+    at: (bin: number) => number,
+    from: number,
+    step: number,
     want: { bars: boolean; intervals: boolean; columns: boolean },
 ): Node[] {
     const { box, low, high } = panel;
@@ -218,10 +258,17 @@ function drawPanel(
         if (!want.intervals) return;
         paths.thin += whisker(x, mark.all, y, inside, cap);
         paths.thick += whisker(x, mark.one, y, inside, 0);
-        if (mark.value > high) paths.over += `M${px(x - 4)} ${px(box.top)}L${px(x)} ${px(box.top - 7)}L${px(x + 4)} ${px(box.top)}Z`;
-        else if (mark.value < low) paths.over += `M${px(x - 4)} ${px(box.bottom)}L${px(x)} ${px(box.bottom + 7)}L${px(x + 4)} ${px(box.bottom)}Z`;
+        if (mark.value > high) paths.over += triangle(x, box.top, -7);
+        else if (mark.value < low) paths.over += triangle(x, box.bottom, 7);
         else if (!want.bars) {
-            dots.push(s("circle", { cx: px(x), cy: px(y(mark.value)), r: px(Math.max(1.2, Math.min(4, step * 0.42))), class: "dp-value" }));
+            dots.push(
+                s("circle", {
+                    cx: px(x),
+                    cy: px(y(mark.value)),
+                    r: px(Math.max(1.2, Math.min(4, step * 0.42))),
+                    class: "dp-value",
+                }),
+            );
         }
     });
     const thick = Math.max(1.4, Math.min(3.4, step * 0.45));
@@ -235,13 +282,26 @@ function drawPanel(
     ].filter((node): node is Exclude<typeof node, ""> => node !== "");
 }
 
+/** Points to a value beyond the panel's edge. */
+const triangle = (x: number, edge: number, reach: number): string =>
+    `M${px(x - 4)} ${px(edge)}L${px(x)} ${px(edge + reach)}L${px(x + 4)} ${px(edge)}Z`;
+
 /** One interval, clipped to the panel; a cap only where the bar itself ends inside it. */
-function whisker(x: number, ends: Ends, y: (value: number) => number, inside: (value: number) => boolean, cap: number): string {
+function whisker(
+    x: number,
+    ends: Ends,
+    y: (value: number) => number,
+    inside: (value: number) => boolean,
+    cap: number,
+): string {
     const [low, high] = [y(ends.low), y(ends.high)];
     if (low === high && !inside(ends.low) && !inside(ends.high)) return "";
     const stroke = (up: number): string => (cap > 0 ? `M${px(x - cap)} ${px(up)}H${px(x + cap)}` : "");
-    return `M${px(x)} ${px(low)}V${px(high)}` +
-        (inside(ends.low) && !ends.lowCut ? stroke(low) : "") + (inside(ends.high) && !ends.highCut ? stroke(high) : "");
+    return (
+        `M${px(x)} ${px(low)}V${px(high)}` +
+        (inside(ends.low) && !ends.lowCut ? stroke(low) : "") +
+        (inside(ends.high) && !ends.highCut ? stroke(high) : "")
+    );
 }
 
 /** One mark per pixel column: least to greatest value, then the band of any one bin, then the band of all bins. */
@@ -252,7 +312,14 @@ function drawColumns(box: Box, seen: readonly Mark[], y: (value: number) => numb
     for (let column = 0; column < count; column += 1) {
         const start = Math.floor((column * seen.length) / count);
         const end = Math.max(start + 1, Math.floor(((column + 1) * seen.length) / count));
-        let [least, greatest, oneLow, oneHigh, allLow, allHigh] = [Infinity, -Infinity, Infinity, -Infinity, Infinity, -Infinity];
+        let [least, greatest, oneLow, oneHigh, allLow, allHigh] = [
+            Infinity,
+            -Infinity,
+            Infinity,
+            -Infinity,
+            Infinity,
+            -Infinity,
+        ];
         for (let i = start; i < end; i += 1) {
             const mark = seen[i]!;
             least = Math.min(least, mark.value);
@@ -273,12 +340,20 @@ function drawColumns(box: Box, seen: readonly Mark[], y: (value: number) => numb
         paths.all += stroke(allLow, allHigh);
     }
     const drawn = (d: string, kind: string): Node[] =>
-        (d === "" ? [] : [s("path", { d, class: `dp-column ${kind}`, "stroke-width": (wide + 0.05).toFixed(2) })]);
-    return [...drawn(paths.all, "dp-column-all"), ...drawn(paths.one, "dp-column-one"), ...drawn(paths.values, "dp-column-value")];
+        d === "" ? [] : [s("path", { d, class: `dp-column ${kind}`, "stroke-width": (wide + 0.05).toFixed(2) })];
+    return [
+        ...drawn(paths.all, "dp-column-all"),
+        ...drawn(paths.one, "dp-column-one"),
+        ...drawn(paths.values, "dp-column-value"),
+    ];
 }
 
 function largest(marks: readonly Mark[], count: number): number[] {
-    return marks.map((mark, i) => [mark.value, i] as const).sort((a, b) => b[0] - a[0]).slice(0, count).map(([, i]) => i);
+    return marks
+        .map((mark, i) => [mark.value, i] as const)
+        .sort((a, b) => b[0] - a[0])
+        .slice(0, count)
+        .map(([, i]) => i);
 }
 
 /** Names of bins under the plot: the last one first (it is often "over 40"), then every so many, none touching. */
@@ -293,14 +368,20 @@ function binAxis(result: Result, from: number, to: number, at: (bin: number) => 
     const offset = Number.isInteger(first) ? ((-first % every) + every) % every : 0;
     const ends = result.scale === "integers" ? [to, to - 1, to - 2].filter((i) => i >= from) : [to];
     const special = ends.filter((i) => !/^-?\d+$/.test(names[i]!));
-    const regular = Array.from({ length: Math.ceil((to - from + 1 - offset) / every) }, (_, k) => from + offset + k * every);
+    const regular = Array.from(
+        { length: Math.ceil((to - from + 1 - offset) / every) },
+        (_, k) => from + offset + k * every,
+    );
     for (const bin of [...special, ...regular]) {
         const [x, words] = [at(bin), shown(names[bin]!)];
         const half = textWidth(words) / 2;
         const middle = Math.min(bin === to && special.includes(bin) ? x + 8 : x, box.right + 10 - half);
         if (bin > to || taken.some(([left, right]) => middle - half < right + 4 && middle + half > left - 4)) continue;
         taken.push([middle - half, middle + half]);
-        group.append(line(x, box.bottom, x, box.bottom + 5, "dp-axis"), label(middle, box.bottom + 17, words, "middle", "dp-tick"));
+        group.append(
+            line(x, box.bottom, x, box.bottom + 5, "dp-axis"),
+            label(middle, box.bottom + 17, words, "middle", "dp-tick"),
+        );
     }
     group.append(label((box.left + box.right) / 2, box.bottom + 34, result.axis, "middle", "dp-tick"));
     return group;
@@ -313,20 +394,25 @@ function stride(atLeast: number): number {
     }
 }
 
-// --- lying -------------------------------------------------------------------------------------------------------------
+// --- lying -----------------------------------------------------------------------------------------------------
 
 const ROW = 28;
 
 function lying(result: Result, beta: string, marks: readonly Mark[], view: View): Histogram {
     const { width } = view;
     const bars = result.bars.get(beta)!;
-    const most = Math.floor(width * 0.34 / 6.3);
-    const names = result.short_labels.map((name) => (name.length > most ? `${name.slice(0, Math.max(1, most - 1))}…` : name));
+    const most = Math.floor((width * 0.34) / 6.3);
+    const names = result.short_labels.map((name) =>
+        name.length > most ? `${name.slice(0, Math.max(1, most - 1))}…` : name,
+    );
     const labelled = new Set(largest(marks, marks.length <= 8 ? 8 : MOST_LABELS));
     const words = result.values.map((value) => `${shown(value)} ±${shown(bars.one.value)}`);
     const room = Math.max(...words.filter((_, i) => labelled.has(i)).map(textWidth)) + 10;
     const box: Box = {
-        left: Math.max(...names.map(textWidth)) + 14, right: width - room, top: 8, bottom: 8 + ROW * marks.length,
+        left: Math.max(...names.map(textWidth)) + 14,
+        right: width - room,
+        top: 8,
+        bottom: 8 + ROW * marks.length,
     };
     const x = scaleLinear()
         .domain([Math.min(0, ...marks.map((mark) => mark.all.low)), Math.max(1, ...marks.map((mark) => mark.all.high))])
@@ -336,14 +422,20 @@ function lying(result: Result, beta: string, marks: readonly Mark[], view: View)
     for (const tick of x.ticks(Math.max(2, Math.floor((box.right - box.left) / 80)))) {
         chart.append(line(x(tick), box.top, x(tick), box.bottom, "dp-grid"));
     }
-    chart.append(bottomAxis(box, { at: x, values: x.ticks(Math.max(2, Math.floor((box.right - box.left) / 80))) }, result.nouns));
+    chart.append(
+        bottomAxis(box, { at: x, values: x.ticks(Math.max(2, Math.floor((box.right - box.left) / 80))) }, result.nouns),
+    );
     marks.forEach((mark, i) => {
         const middle = box.top + (i + 0.5) * ROW;
         const [zero, end] = [x(0), x(mark.value)];
         chart.append(
             label(box.left - 8, middle + 4, names[i]!, "end"),
             s("rect", {
-                x: px(Math.min(zero, end)), y: px(middle - 6), width: px(Math.abs(end - zero)), height: 12, class: "dp-bar",
+                x: px(Math.min(zero, end)),
+                y: px(middle - 6),
+                width: px(Math.abs(end - zero)),
+                height: 12,
+                class: "dp-bar",
             }),
         );
         let reach = Math.max(zero, end);
@@ -365,7 +457,13 @@ function lying(result: Result, beta: string, marks: readonly Mark[], view: View)
         element: chart,
         columns: false,
         tooShort: !legible,
-        binAt: (_, y) => (y < box.top || y > box.bottom ? null : Math.min(marks.length - 1, Math.floor((y - box.top) / ROW))),
-        probe: (bin) => ({ left: 2, right: width - 2, top: box.top + bin * ROW + 1, bottom: box.top + (bin + 1) * ROW - 1 }),
+        binAt: (_, y) =>
+            y < box.top || y > box.bottom ? null : Math.min(marks.length - 1, Math.floor((y - box.top) / ROW)),
+        probe: (bin) => ({
+            left: 2,
+            right: width - 2,
+            top: box.top + bin * ROW + 1,
+            bottom: box.top + (bin + 1) * ROW - 1,
+        }),
     };
 }

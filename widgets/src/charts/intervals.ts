@@ -28,4 +28,7 @@ export function interval(value: Fraction, bar: Fraction, clamp: Clamp): Interval
     return { low: lowCut ? clamp.low! : low, high: highCut ? clamp.high! : high, lowCut, highCut };
 }
 
-export const ends = ({ low, high }: Interval): { low: string; high: string } => ({ low: format(low), high: format(high) });
+export const ends = ({ low, high }: Interval): { low: string; high: string } => ({
+    low: format(low),
+    high: format(high),
+});

@@ -29,26 +29,50 @@ let patterns = 0;
 export function meterChart(width: number, { purse, entries, plan, paid }: MeterData): SVGSVGElement {
     const [total, spent, pending] = [exactly(purse.total), exactly(purse.spent), exactly(purse.pending)];
     const taken = add(spent, pending);
-    const x = scaleLinear().domain([0, approximate(total) || 1]).range([0.5, width - 0.5]);
+    const x = scaleLinear()
+        .domain([0, approximate(total) || 1])
+        .range([0.5, width - 0.5]);
     const [top, height] = [1, 20];
     patterns += 1;
     const hatch = `dp-hatch-${patterns}`;
-    const rect = (from: number, to: number, kind: string, fill?: string): SVGRectElement => s("rect", {
-        x: px(from), y: top, width: px(Math.max(0, to - from)), height, class: kind, ...(fill ? { fill } : {}),
-    });
+    const rect = (from: number, to: number, kind: string, fill?: string): SVGRectElement =>
+        s("rect", {
+            x: px(from),
+            y: top,
+            width: px(Math.max(0, to - from)),
+            height,
+            class: kind,
+            ...(fill ? { fill } : {}),
+        });
     const after = plan === null ? null : leftAfter(purse.left, plan);
     const chart = svg(
         width,
         height + 22,
         `Spent ${purse.spent}, pending ${purse.pending}, left ${purse.left} of ${purse.total}` +
-            (plan === null ? "" : after === null ? `; this plan costs ${plan}, more than is left` : `; this plan costs ${plan}`),
-        s("defs", {}, s(
-            "pattern", { id: hatch, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-            line(0, 0, 0, 5, "dp-hatch"),
-        )),
+            (plan === null
+                ? ""
+                : after === null
+                  ? `; this plan costs ${plan}, more than is left`
+                  : `; this plan costs ${plan}`),
+        s(
+            "defs",
+            {},
+            s(
+                "pattern",
+                { id: hatch, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+                line(0, 0, 0, 5, "dp-hatch"),
+            ),
+        ),
         rect(x(0), x(approximate(total)), "dp-meter-left"),
         rect(x(0), x(approximate(paid === null ? spent : exactly(paid.before))), "dp-meter-spent"),
-        ...(paid === null ? [] : [sliding(rect(x(approximate(exactly(paid.before))), x(approximate(spent)), "dp-meter-spent dp-meter-paid"), paid.ago)]),
+        ...(paid === null
+            ? []
+            : [
+                  sliding(
+                      rect(x(approximate(exactly(paid.before))), x(approximate(spent)), "dp-meter-spent dp-meter-paid"),
+                      paid.ago,
+                  ),
+              ]),
         rect(x(approximate(spent)), x(approximate(taken)), "dp-meter-pending", `url(#${hatch})`),
     );
     chart.append(...numbers(purse, entries, x, top, height));
@@ -59,14 +83,21 @@ export function meterChart(width: number, { purse, entries, plan, paid }: MeterD
         const words = [`plan ${plan}`, plan].find((text) => textWidth(text) + 6 < to - from);
         if (words !== undefined) chart.append(label((from + to) / 2, top + 14, words, "middle"));
         const rest = `${after} would be left`;
-        if (after !== null && textWidth(rest) + 12 < width - to) chart.append(label((to + width) / 2, top + 14, rest, "middle", "dp-tick"));
+        if (after !== null && textWidth(rest) + 12 < width - to)
+            chart.append(label((to + width) / 2, top + 14, rest, "middle", "dp-tick"));
     }
     const ticks = x.ticks(width < 420 ? 4 : 5).filter((tick) => tick < approximate(total) * 0.93);
     for (const tick of [...ticks, approximate(total)]) {
         const end = tick === 0 ? "start" : tick === approximate(total) ? "end" : "middle";
         chart.append(
             line(x(tick), top + height, x(tick), top + height + 4, "dp-axis"),
-            label(x(tick), top + height + 16, tick === approximate(total) ? purse.total : tickText(tick), end, "dp-tick"),
+            label(
+                x(tick),
+                top + height + 16,
+                tick === approximate(total) ? purse.total : tickText(tick),
+                end,
+                "dp-tick",
+            ),
         );
     }
     return chart;
@@ -79,7 +110,13 @@ function sliding(segment: SVGRectElement, ago: number): SVGRectElement {
 }
 
 /** Gaps between the paid entries and their numbers, where the entries account for all that is spent. */
-function numbers(purse: Purse, entries: readonly Entry[], x: (value: number) => number, top: number, height: number): Node[] {
+function numbers(
+    purse: Purse,
+    entries: readonly Entry[],
+    x: (value: number) => number,
+    top: number,
+    height: number,
+): Node[] {
     const paid = entries.filter((entry) => !isPending(entry));
     const sum = paid.reduce((before, entry) => add(before, exactly(entry.price.epsilon)), ZERO);
     if (!equal(sum, exactly(purse.spent))) return [];
@@ -89,7 +126,8 @@ function numbers(purse: Purse, entries: readonly Entry[], x: (value: number) => 
         const to = add(from, exactly(entry.price.epsilon));
         const [a, b] = [x(approximate(from)), x(approximate(to))];
         if (i < paid.length - 1 && b - a > 3) nodes.push(line(b, top, b, top + height, "dp-meter-gap"));
-        if (b - a > textWidth(entry.number) + 8) nodes.push(label((a + b) / 2, top + 14, entry.number, "middle", "dp-on-ink"));
+        if (b - a > textWidth(entry.number) + 8)
+            nodes.push(label((a + b) / 2, top + 14, entry.number, "middle", "dp-on-ink"));
         from = to;
     });
     return nodes;

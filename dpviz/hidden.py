@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import wraps
+from pathlib import PurePath
 from typing import Any, Final, Generic, NoReturn, ParamSpec, TypeVar
 
 import gmpy2
@@ -22,7 +23,9 @@ T = TypeVar("T")
 P = ParamSpec("P")
 Result = TypeVar("Result")
 
-TYPED: Final = (str, int, float, complex, range, type, Decimal, Fraction, type(gmpy2.mpz()), type(gmpy2.mpq()))
+TYPED: Final = (
+    str, int, float, complex, range, type, Decimal, Fraction, type(gmpy2.mpz()), type(gmpy2.mpq()), PurePath
+)  # fmt: skip
 """What a person types. It may be shown in a message and in a traceback."""
 
 
@@ -33,6 +36,9 @@ class Unstored:
 
     def __reduce__(self) -> NoReturn:
         raise Forbidden("private data is not stored, sent or copied", rule="private data stays in memory")
+
+    def __getstate__(self) -> NoReturn:
+        self.__reduce__()
 
     def __copy__(self) -> NoReturn:
         self.__reduce__()
@@ -70,7 +76,7 @@ def shown(thing: Any) -> Any:
     kind = type(thing)
     ours = any(base.__module__.startswith("dpviz.") for base in kind.__mro__)
     typed = isinstance(thing, TYPED) and not isinstance(thing, np.generic)  # NumPy's numbers come from arrays
-    if thing is None or ours or typed:
+    if thing is None or ours or typed or callable(thing):
         return thing
     if kind in (list, tuple):
         return kind(shown(part) for part in thing)
@@ -79,12 +85,35 @@ def shown(thing: Any) -> Any:
     return Hidden(thing)
 
 
+def single(thing: Any) -> Any:
+    """The same thing where it is one value that a person types or computes; a list is hidden as a column is."""
+    computed = isinstance(thing, np.number | np.bool_)
+    return thing if computed or shown(thing) is thing else Hidden(thing)
+
+
+def kind_of(value: object) -> str:
+    """The name of a value's type, for a message that must not show the value."""
+    return value.kind if isinstance(value, Hidden) else type(value).__name__
+
+
 def publicly(call: Callable[P, Result]) -> Callable[P, Result]:
     """Mark a call whose arguments are public: data given to it by mistake is hidden before anything can go wrong."""
 
     @wraps(call)
     def called(*given: P.args, **named: P.kwargs) -> Result:
         given, named = shown(given), shown(named)  # from here on no variable of this call shows data
+        return call(*given, **named)
+
+    return called
+
+
+def singly(call: Callable[P, Result]) -> Callable[P, Result]:
+    """Mark a call whose arguments are public and single, like epsilon: a column or a list is hidden, then refused."""
+
+    @wraps(call)
+    def called(*given: P.args, **named: P.kwargs) -> Result:
+        given = tuple(single(thing) for thing in given)  # type: ignore[assignment]
+        named = {name: single(thing) for name, thing in named.items()}  # type: ignore[assignment]
         return call(*given, **named)
 
     return called

@@ -1,0 +1,65 @@
+"""From a slider's input event to after the paint, in a real JupyterLab: the kernel idle, releasing, and gone.
+
+The page measures itself (`dpviz:redraw` in the performance timeline). Each case moves the slider 60 steps.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from statistics import quantiles
+
+from benchmarks.measured import Measured
+from tests.browser.lab import Lab, Notebook, open_browser
+
+STEPS = 60
+ALLOWED = {42: 50.0, 2_000: 100.0}
+SESSION = """
+import dpviz as dv
+session = dv.Session(dv.datasets.doctor_visits(), unit=dv.Unit("row", noun="person-year"),
+                     budget=dv.Budget(100), ledger="page{bins}.ledger")
+bins = dv.Domain.integers(0, {top}, column="visits", overflow=True)
+session.release(bins, dv.Dense("1/2"))
+wide = dv.Domain.integers(0, 9_999_999, column="visits")
+"""
+BENCH = "bench = dv.Workbench(session, bins)\nbench"
+REDRAWS = "() => performance.getEntriesByName('dpviz:redraw').map(entry => entry.duration)"
+
+
+def table() -> list[Measured]:
+    lines = []
+    with (
+        tempfile.TemporaryDirectory(prefix="dpviz-bench-") as folder,
+        Lab.start(Path(folder)) as lab,
+        open_browser() as browser,
+    ):
+        for bins in ALLOWED:
+            name = f"page{bins}.ipynb"
+            lab.write(name, SESSION.format(bins=bins, top=bins - 2), BENCH)
+            with Notebook.open(lab, browser, name, viewport={"width": 1280, "height": 1700}) as notebook:
+                notebook.run_all()
+                lines.append(line(f"{bins:,} bins, kernel idle", moved(notebook), ALLOWED[bins]))
+                notebook.begin("running = session.release_async(wide, dv.Dense('1/3')); running.result()")
+                lines.append(line(f"{bins:,} bins, a release running", moved(notebook), ALLOWED[bins]))
+                notebook.end()
+                notebook.page.evaluate("async () => window.panel.sessionContext.session.kernel.shutdown()")
+                lines.append(line(f"{bins:,} bins, no kernel", moved(notebook), ALLOWED[bins]))
+    return lines
+
+
+def moved(notebook: Notebook) -> list[float]:
+    """The milliseconds of each redraw while the slider goes up and down."""
+    notebook.page.evaluate("() => performance.clearMeasures()")
+    notebook.slider("Privacy loss ε").focus()
+    for step in range(STEPS):
+        notebook.page.keyboard.press("ArrowRight" if step % 20 < 10 else "ArrowLeft")
+        notebook.page.wait_for_timeout(50)
+    found: list[float] = notebook.page.evaluate(REDRAWS)
+    if len(found) < STEPS // 2:
+        raise RuntimeError(f"only {len(found)} redraws were measured")
+    return found
+
+
+def line(what: str, found: list[float], allowed: float) -> Measured:
+    worst = quantiles(found, n=20)[-1]
+    return Measured(f"{what}: 95th percentile", f"{worst:.1f} ms", f"{allowed:.0f} ms", worst <= allowed)

@@ -1,0 +1,77 @@
+"""What the explorers share: one sheet of public things, and one ask that moves its centre. No session, no data."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+import anywidget
+import traitlets
+
+from dpviz.errors import DpvizError, Forbidden
+from dpviz.widgets import messages
+
+STATIC = Path(__file__).parent.parent / "static"
+
+
+class Sheet(Protocol):
+    """A sheet that a page redraws from, and that can be made again through another point."""
+
+    def to_json(self) -> dict[str, Any]: ...
+
+    def moved(self, place: Mapping[str, str]) -> Sheet: ...
+
+
+class Explorer(anywidget.AnyWidget):
+    """A view of one sheet. Its synced traits are written by the kernel and never read by it: a page may forge them."""
+
+    _esm = STATIC / "widgets.js"
+    _css = STATIC / "widgets.css"
+    name: ClassVar[str] = ""
+
+    component = traitlets.Unicode().tag(sync=True)
+    desk = traitlets.Unicode().tag(sync=True)
+    sheet = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, sheet: Sheet) -> None:
+        self._sheet = sheet
+        super().__init__(component=type(self).name, desk=uuid.uuid4().hex[:12], sheet=_json(sheet.to_json()))
+        self.on_msg(self._receive)
+
+    def answer(self, content: object) -> dict[str, Any] | None:
+        """The reply to one message from the page. Never raises; a message without an id is dropped."""
+        try:
+            message = messages.parse(content, messages.EXPLORERS)
+        except Forbidden as refused:
+            name = messages.id_of(content)
+            return None if name is None else messages.refusal(name, refused)
+        try:
+            if message.ask == "status":
+                return messages.reply(message.id, {})
+            sheet = self._sheet.moved(message.args["place"])
+            made = sheet.to_json()
+        except DpvizError as refused:
+            return messages.refusal(message.id, refused)
+        except Exception:  # a fault of ours must not leave the page waiting
+            return messages.refusal(message.id, DpvizError("the kernel could not answer; see the notebook's log"))
+        self._sheet = sheet
+        self.sheet = _json(made)
+        return messages.reply(message.id, {"sheet": made})
+
+    def _receive(self, _widget: object, content: object, buffers: object) -> None:
+        answer = self.answer(content)
+        if answer is not None:
+            self.send(answer)
+
+    def _repr_keys(self) -> list[str]:
+        return []
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,80 @@
+"""Several mechanisms for one question at the same price: errors, what is shown, what is stored. Free; sees no data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import ClassVar
+
+from dpviz.errors import ParameterError
+from dpviz.exact import Number, positive
+from dpviz.mechanisms import REGISTRY, mechanism
+from dpviz.model.mechanism import Mechanism
+from dpviz.model.question import Question
+from dpviz.planning.comparison_sheet import MOST, ComparisonSheet
+from dpviz.privacy.unit import Unit
+from dpviz.session.plan import TEACHING_TOP
+from dpviz.session.session import Session
+from dpviz.session.teaching import Teaching
+from dpviz.widgets.explorer import Explorer
+
+OPENING = Fraction(1, 2)
+
+
+class MechanismComparison(Explorer):
+    """The same question in the same unit at the same epsilon, answered by several mechanisms: which one fits?
+
+    session     a session or a teaching session, for its unit and budget; None for neither
+    question    a Domain or a question; its data are not looked at
+    mechanisms  names or mechanisms; all that dpviz knows where left out. Their epsilon is set to the common one
+    unit        who is protected, where there is no session
+    epsilon     where the slider stands at first
+    count       the true count that is probed at first
+
+    >>> from dpviz.model.domain import Domain
+    >>> MechanismComparison(None, Domain.integers(0, 999, column="minute"), mechanisms=["Dense", "Stability"])
+    MechanismComparison()
+    """
+
+    name: ClassVar[str] = "mechanism-comparison"
+
+    def __init__(
+        self,
+        session: Session | Teaching | None,
+        question: object,
+        mechanisms: Iterable[str | Mechanism] | None = None,
+        *,
+        unit: Unit | None = None,
+        where: Mapping[str, object] | None = None,
+        epsilon: Number | None = None,
+        count: int | None = None,
+    ) -> None:
+        if session is not None and not isinstance(session, Session | Teaching):
+            raise ParameterError.of(
+                type(session).__name__,
+                "a comparison takes a session, or None",
+                "write dv.MechanismComparison(None, bins)",
+            )
+        if session is not None and unit is not None:
+            raise ParameterError.of("unit", "the session says who is protected", "leave unit out")
+        top = session.budget.epsilon if isinstance(session, Session) else TEACHING_TOP
+        start = min(OPENING, top) if epsilon is None else positive(epsilon, "epsilon")
+        asked = list(REGISTRY)[:MOST] if mechanisms is None else list(mechanisms)
+        super().__init__(
+            ComparisonSheet(
+                Question.of(question, where),
+                session.unit if session is not None else unit or Unit(),
+                tuple(_made(one).with_epsilon(start) for one in asked),
+                epsilon=start,
+                top=max(top, start) if session is None else top,
+                count=count,
+            )
+        )
+
+
+def _made(asked: str | Mechanism) -> Mechanism:
+    if isinstance(asked, str):
+        return mechanism(asked, {"epsilon": str(OPENING)})
+    if type(asked) not in REGISTRY.values():
+        raise ParameterError.of(type(asked).__name__, f"a mechanism is one of {', '.join(REGISTRY)}")
+    return asked

@@ -1,0 +1,112 @@
+"""Messages that a page would never send: refused at once, with nothing charged and nothing kept."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpviz as dv
+from dpviz.session.session import Session
+from dpviz.widgets.desk import Desk
+from tests.session.sources import KnownCounts
+
+HALF = {"epsilon": "1/2"}
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    session = Session(KnownCounts([4, 0, 9, 1]), dv.Unit(), dv.Budget(10), tmp_path / "test.ledger")
+    return Desk(session, [dv.Domain.integers(0, 3, column="x")])
+
+
+def integers(**parts: Any) -> dict[str, Any]:
+    flags = {"underflow": False, "overflow": False, "missing": False}
+    return {"kind": "integers", "column": "x", "low": "0", "high": "3", **flags, **parts}
+
+
+def categories(labels: list[str]) -> dict[str, Any]:
+    return {"kind": "categories", "column": "x", "labels": labels, "other": False, "missing": False}
+
+
+def nested(depth: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for _ in range(depth):
+        found = {"a": found}
+    return found
+
+
+def plan(question: dict[str, Any], parameters: dict[str, Any] = HALF, mechanism: str = "Dense") -> dict[str, Any]:
+    return {"ask": "plan", "args": {"question": question, "mechanism": mechanism, "parameters": parameters}}
+
+
+def release(price: dict[str, Any], **more: Any) -> dict[str, Any]:
+    args = {"question": integers(), "mechanism": "Dense", "parameters": HALF, "price": price, "key": None, **more}
+    return {"ask": "release", "args": args}
+
+
+HOSTILE = {
+    "a trillion bins": plan(integers(high="1000000000000")),
+    "more bins than digits": plan(integers(high="1e9999")),
+    "half a surrogate pair": plan(categories(["\ud800"])),
+    "labels of 80 MB": plan(categories(["a" * 3_990 + str(number) for number in range(20_000)])),
+    "a list of lists": plan(categories([["a"]])),  # type: ignore[list-item]
+    "labels in a text": plan({**categories([]), "labels": "abc"}),
+    "a million labels": plan(categories(["a"] * 1_000_000)),
+    "a prototype": plan(integers(), mechanism="__proto__"),
+    "a dunder": plan(integers(), mechanism="__class__"),
+    "a prototype as parameter": plan(integers(), {"epsilon": "1", "__proto__": "x"}),
+    "a constructor as question": plan({"id": "constructor"}),
+    "not a number": plan(integers(), {"epsilon": "NaN"}),
+    "too long a number": plan(integers(), {"epsilon": "1" * 3_000}),
+    "too large a number": plan(integers(), {"epsilon": "1e9999"}),
+    "a price as number": plan(integers(), {"epsilon": 0.5}),
+    "deep parameters": plan(integers(), nested(100_000)),
+    "a deep question": plan(nested(100_000)),
+    "deep arguments": {"ask": "plan", "args": nested(100_000)},
+    "a lower price": release({"epsilon": "0.49999999999999999999999999999999999999", "delta": "0"}),
+    "no price": release({"epsilon": "0", "delta": "0"}),
+    "a price that is no number": release({"epsilon": "NaN", "delta": "0"}),
+    "a price of ten thousand digits": release({"epsilon": "1e9999", "delta": "0"}),
+    "a price with one part": release({"epsilon": "0.5"}),
+    "a key that cannot be stored": release({"epsilon": "0.5", "delta": "0"}, key="\ud800"),
+    "an empty key": release({"epsilon": "0.5", "delta": "0"}, key=""),
+    "a retry": release({"epsilon": "0.5", "delta": "0"}, retry=True),
+    "a release by a number that is not one": {"ask": "show", "args": {"number": "٣"}},
+    "a release that is not there": {"ask": "show", "args": {"number": "9" * 18}},
+    "an error of ten thousand digits": {
+        "ask": "ask",
+        "args": {**plan(integers())["args"], "what": "epsilon", "which": "one", "beta": "0.05", "error": "-1e9999"},
+    },
+    "a method": {"ask": "__init__", "args": {}},
+    "no ask": {"args": {}},
+    "an ask that is a list": {"ask": ["plan"], "args": {}},
+}
+
+
+@pytest.mark.parametrize("message", HOSTILE.values(), ids=HOSTILE.keys())
+def test_a_hostile_message_is_refused_at_once_and_changes_nothing(desk: Desk, message: dict[str, Any]) -> None:
+    before = desk.mirrors()
+    began = time.monotonic()
+    answer = desk.answer({"v": 1, "id": "a", **message})
+    assert time.monotonic() - began < 2
+    assert answer is not None and answer["ok"] is False
+    assert answer["error"]["kind"] != "DpvizError", "a refusal should name what is wrong"
+    assert len(json.dumps(answer)) < 10_000
+    assert desk.mirrors() == before
+    assert isinstance(desk.session, Session) and desk.session.ledger.entries() == []
+
+
+@pytest.mark.parametrize("content", [None, 5, "x", [], {}, {"v": 1}, {"v": 1, "id": 5}, {"v": 1, "id": "x" * 65}])
+def test_what_is_no_message_gets_no_answer(desk: Desk, content: Any) -> None:
+    assert desk.answer(content) is None
+
+
+@pytest.mark.parametrize("price", ["0.5", "0.50", "1/2", "5e-1", "+.5", " 0.5 "])
+def test_a_price_is_compared_as_a_number(desk: Desk, price: str) -> None:
+    answer = desk.answer({"v": 1, "id": "a", **release({"epsilon": price, "delta": "0.0"})})
+    assert answer is not None and answer["ok"], answer
+    assert isinstance(desk.session, Session) and desk.session.remaining.epsilon == dv.Budget("9.5").epsilon

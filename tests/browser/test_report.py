@@ -1,0 +1,101 @@
+"""A report as a reader opens it: from a disk, without a network, without a kernel; with JavaScript and without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+import dpviz as dv
+
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+PERSON_YEAR = dv.Unit("row", noun="person-year")
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report on the doctor visits, with a hostile label, a hostile title and a teaching draw."""
+    folder = tmp_path_factory.mktemp("report")
+    visits = dv.datasets.doctor_visits()
+    session = dv.Session(visits, PERSON_YEAR, dv.Budget(epsilon="2"), folder / "visits.ledger")
+    bins = dv.Domain.integers(0, 40, column="visits", overflow=True)
+    health = dv.Domain.categories(["excellent", "good", HOSTILE], column="self_rated_health")
+    releases = [session.release(bins, dv.Dense("1/10")), session.release(health, dv.Dense("1/2"))]
+    drawn = dv.teaching(visits, 7, PERSON_YEAR).draw(bins, dv.Dense("1"))
+    return dv.report([*releases, drawn], folder / "visits.html", title=f"Visits {HOSTILE}", ledger=session)
+
+
+@contextmanager
+def opened(browser: Browser, path: Path, **window: Any) -> Iterator[Page]:
+    """The file in a window without a network; whatever goes wrong, or reaches out, fails the test."""
+    context = browser.new_context(offline=True, **({"viewport": {"width": 1000, "height": 900}} | window))
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
+    page.on("dialog", lambda dialog: wrong.append(f"dialog: {dialog.message}"))
+    page.on(
+        "request", lambda request: wrong.append(request.url) if not request.url.startswith(("file:", "blob:")) else None
+    )
+    page.goto(path.as_uri())
+    yield page
+    assert wrong == []
+    assert page.locator("img").count() == 0
+    context.close()
+
+
+def test_it_opens_from_a_disk_and_says_what_was_paid(browser: Browser, path: Path) -> None:
+    with opened(browser, path) as page:
+        expect(page.get_by_role("heading", level=1)).to_have_text(f"Visits {HOSTILE}")
+        expect(page.get_by_role("main")).to_contain_text("ε 0.6")
+        expect(page.get_by_role("main")).to_contain_text("one person-year, add or remove")
+        expect(page.get_by_role("main")).to_contain_text("verified to entry 2")
+        expect(
+            page.get_by_role("heading", name="Visits, person-years in each bin, released with ε = 0.1")
+        ).to_be_visible()
+        expect(page.get_by_role("heading", name="Not private · teaching, seed 7")).to_be_visible()
+        expect(page.get_by_role("heading", name="What this does not protect")).to_be_visible()
+
+
+def test_its_sliders_move_by_keyboard_and_release_says_that_it_needs_a_kernel(browser: Browser, path: Path) -> None:
+    with opened(browser, path) as page:
+        plan = page.get_by_role("region", name="Try another ε: visits")
+        slider = plan.get_by_role("slider")
+        expect(slider).to_have_attribute("aria-valuetext", "ε 0.1")
+        expect(plan.get_by_label("Any one bin", exact=True)).to_have_value("30")
+        slider.focus()
+        for _ in range(3):
+            page.keyboard.press("ArrowRight")
+        expect(slider).to_have_attribute("aria-valuetext", "ε 0.2")
+        expect(plan.get_by_label("Any one bin", exact=True)).to_have_value("15")
+        expect(plan.get_by_label("All 42 at once", exact=True)).to_have_value("34")
+        pay = plan.get_by_role("button", name="Release needs a kernel")
+        expect(pay).to_be_disabled()
+
+
+def test_a_hostile_label_is_shown_as_text(browser: Browser, path: Path) -> None:
+    with opened(browser, path) as page:
+        page.locator("details").nth(1).evaluate("details => { details.open = true; }")
+        expect(
+            page.get_by_role("rowheader", name=HOSTILE).or_(page.get_by_role("cell", name=HOSTILE)).first
+        ).to_be_visible()
+
+
+def test_a_narrow_window_does_not_scroll_sideways(browser: Browser, path: Path) -> None:
+    with opened(browser, path, viewport={"width": 320, "height": 800}) as page:
+        expect(page.get_by_role("slider").first).to_be_visible()
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= 320
+
+
+def test_without_javascript_it_shows_its_tables(browser: Browser, path: Path) -> None:
+    with opened(browser, path, java_script_enabled=False) as page:
+        expect(page.get_by_role("heading", level=1)).to_have_text(f"Visits {HOSTILE}")
+        expect(page.get_by_role("rowheader", name="over 40").first).to_be_visible()
+        expect(page.get_by_role("rowheader", name=HOSTILE)).to_be_visible()
+        said = page.locator("main").inner_text()
+        assert "0.1-differential privacy for adding or removing one person-year." in said
+        assert "What this does not protect" in said

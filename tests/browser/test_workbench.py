@@ -1,0 +1,80 @@
+"""The Workbench in a real JupyterLab, beside the main story: a dead kernel, a cancel, a refusal, a typed error."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Browser, expect
+
+from tests.browser.lab import Lab, Notebook
+
+SESSION = """
+import dpviz as dv
+session = dv.Session(
+    dv.datasets.doctor_visits(),
+    unit=dv.Unit("row", relation="add-remove", noun="person-year"),
+    budget=dv.Budget(epsilon="2", delta="1e-6"),
+    ledger="{name}.ledger",
+)
+bins = dv.Domain.integers(0, {top}, column="visits", overflow=True)
+"""
+BENCH = "bench = dv.Workbench(session, bins)\nbench"
+LEFT = "print(session.remaining.epsilon)"
+TALL = {"width": 1280, "height": 1700}
+
+
+def write(lab: Lab, name: str, top: int = 40) -> str:
+    lab.write(f"{name}.ipynb", SESSION.format(name=name, top=top), BENCH)
+    return f"{name}.ipynb"
+
+
+def test_a_dead_kernel_leaves_the_plan_alive_and_release_says_why_not(lab: Lab, browser: Browser) -> None:
+    with Notebook.open(lab, browser, write(lab, "dead"), viewport=TALL) as notebook:
+        notebook.run_all()
+        notebook.page.evaluate("async () => window.panel.sessionContext.session.kernel.shutdown()")
+        notebook.slider("Privacy loss ε").focus()
+        notebook.page.keyboard.press("ArrowRight")
+        expect(notebook.page.get_by_role("textbox", name="Any one bin")).to_have_value("12")
+        release = notebook.button("Release needs a kernel")
+        expect(release).to_be_visible()
+        expect(release).to_be_disabled()
+
+
+def test_a_long_release_can_be_cancelled_and_its_charge_stays(lab: Lab, browser: Browser) -> None:
+    with Notebook.open(lab, browser, write(lab, "cancel", top=9_999_998), viewport=TALL) as notebook:
+        notebook.run_all()
+        notebook.button("Release").filter(has_text="pay ε 0.2").click()
+        notebook.button("Cancel").click()
+        expect(notebook.page.get_by_text("is spent and no answer was shown").first).to_be_visible()
+        assert notebook.ask(LEFT).strip() == "9/5"
+        assert notebook.ask("print(session.ledger.entries()[0].status)").strip() == "cancelled"
+
+
+def test_a_release_made_in_a_cell_shows_in_the_workbench(lab: Lab, browser: Browser) -> None:
+    with Notebook.open(lab, browser, write(lab, "cell"), viewport=TALL) as notebook:
+        notebook.run_all()
+        assert notebook.ask("print(session.release(bins, dv.Dense('1/2')).number)").strip() == "1"
+        expect(notebook.page.get_by_role("heading", name=re.compile("released with ε = 0.5"))).to_be_visible()
+        expect(notebook.page.get_by_text("left 1.5 of 2", exact=False).first).to_be_visible()
+
+
+def test_asking_for_too_much_is_refused_before_anything_is_charged(lab: Lab, browser: Browser) -> None:
+    with Notebook.open(lab, browser, write(lab, "much"), viewport=TALL) as notebook:
+        notebook.run_all()
+        assert notebook.ask("print(session.release(bins, dv.Dense('1')).number)").strip() == "1"
+        box = notebook.page.get_by_role("textbox", name="Privacy loss ε, exact")
+        box.fill("3/2")
+        box.press("Enter")
+        expect(notebook.page.get_by_text("ask for at most 1", exact=False).first).to_be_visible()
+        assert notebook.ask(LEFT).strip() == "1"
+
+
+def test_a_typed_value_that_makes_no_sense_keeps_the_last_plan(lab: Lab, browser: Browser) -> None:
+    with Notebook.open(lab, browser, write(lab, "wrong"), viewport=TALL) as notebook:
+        notebook.run_all()
+        box = notebook.page.get_by_role("textbox", name="Privacy loss ε, exact")
+        box.fill("-1/2")
+        box.press("Enter")
+        expect(notebook.page.get_by_role("alert").filter(has_text="ε must be positive, got −1/2")).to_be_visible()
+        expect(notebook.page.get_by_role("textbox", name="Any one bin")).to_have_value("15")
+        assert notebook.errors == []

@@ -1,0 +1,119 @@
+"""The comparison sheet says of each mechanism what its own plan says, and what it cannot beat."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+
+import dpviz as dv
+from dpviz.errors import ParameterError
+from dpviz.exact import text
+from dpviz.laws import lower_bounds
+from dpviz.mechanisms import REGISTRY
+from dpviz.mechanisms import mechanism as made
+from dpviz.model.mechanism import Mechanism
+from dpviz.planning.comparison_sheet import ComparisonSheet
+
+BINS = dv.Question.of(dv.Domain.integers(0, 525_599, column="scheduled_minute"))
+ROWS = dv.Unit(relation="replace-one", n=5000)
+HALF = Fraction(1, 2)
+
+
+def sheet_of(
+    *mechanisms: Mechanism, question: dv.Question = BINS, unit: dv.Unit = ROWS, count: int | None = None
+) -> ComparisonSheet:
+    return ComparisonSheet(question, unit, mechanisms, HALF, Fraction(2), count)
+
+
+def test_every_number_is_the_one_that_the_mechanism_itself_gives() -> None:
+    mechanisms = [made(name, {"epsilon": "1"}) for name in list(REGISTRY)[:5]]
+    said = sheet_of(*mechanisms).to_json()
+    counts = [int(c) for c in said["axes"][2]["grid"]]
+    beta = Fraction(1, 20)
+    for row, mechanism in zip(said["now"]["rows"], mechanisms, strict=True):
+        assert row["refused"] == ""
+        bound = mechanism.with_epsilon(HALF).bind(BINS, ROWS)
+        one, every = bound.error.one_bin(beta), bound.error.all_bins(beta)
+        assert one is not None
+        assert row["one"]["value"] == text(one.value)
+        assert row["all"] == (None if every is None else every.to_json())
+        assert row["space"] == {"bits": str(bound.space.bits), "text": bound.space.text}
+        assert row["cost"]["text"] == bound.cost.text
+        for c, value, chance in zip(counts, row["curve"]["values"], row["chance"], strict=True):
+            at = bound.error.one_bin(beta, count=c)
+            shown = bound.error.chance_shown(c)
+            assert at is not None and shown is not None
+            assert value == text(at.value)
+            assert chance == round(shown, 5)
+
+
+def test_no_mechanism_errs_less_than_its_floor() -> None:
+    for unit in (dv.Unit(), ROWS):
+        said = sheet_of(dv.Dense(1), dv.Stability(1, "1e-6"), unit=unit).to_json()
+        for point in said["fans"]["epsilon"]:
+            for row in point["rows"]:
+                assert Fraction(row["floor"]["one"]) <= Fraction(row["one"]["value"])
+                assert Fraction(row["floor"]["all"]) <= Fraction(row["all"]["value"])
+
+
+def test_the_floor_of_a_sparse_answer_is_theorem_7_2_where_n_is_public() -> None:
+    unit = dv.Unit(relation="replace-one", n=1000)
+    said = ComparisonSheet(BINS, unit, (dv.Dense(1), dv.Stability(1, "1e-12")), Fraction(1, 10), Fraction(2)).to_json()
+    dense, stability = said["now"]["rows"]
+    told = {"n": 1000, "delta": Fraction(1, 10**12)}
+    sparse = lower_bounds.sparse(Fraction(1, 10), Fraction(1, 20), bins=525_600, shown=1000, **told)
+    assert stability["floor"]["rule"] == "Theorem 7.2"
+    assert stability["floor"]["one"] == text(sparse)
+    assert dense["floor"]["rule"] == "Theorem 7.1"
+    assert Fraction(dense["floor"]["one"]) < sparse
+
+
+def test_each_fan_holds_the_points_of_the_sheets_made_there() -> None:
+    sheet = sheet_of(dv.Dense(1), dv.Stability(1, "1e-6"), count=30)
+    said = sheet.to_json()
+    counts = sheet.counts()
+    for axis in said["axes"][:2]:
+        points = said["fans"][axis["name"]]
+        assert [point["at"][axis["name"]] for point in points] == axis["grid"]
+        for point in points[::5]:
+            assert point == sheet.moved(point["at"]).point(counts)
+    json.dumps(said, allow_nan=False)
+
+
+def test_the_axis_of_counts_holds_the_probe_and_ends_at_the_public_n() -> None:
+    assert 37 in sheet_of(dv.Dense(1), count=37).counts()
+    assert sheet_of(dv.Stability(1, "1e-6"), unit=dv.Unit(relation="replace-one", n=90)).counts()[-1] <= 90
+    axis = sheet_of(dv.Stability(1, "1e-6"), unit=dv.Unit()).counts()
+    assert axis[0] == 0
+    assert axis == sorted(set(axis))
+    assert len(axis) <= 83
+
+
+def test_a_mechanism_that_does_not_answer_the_question_says_why_and_the_others_stay() -> None:
+    keys = dv.Question.of(dv.Domain.keys(column="word"))
+    said = sheet_of(dv.Dense(1), dv.Stability(1, "1e-6"), question=keys, unit=dv.Unit()).to_json()
+    dense, stability = said["now"]["rows"]
+    assert "declared bins" in dense["refused"]
+    assert stability["refused"] == ""
+    assert stability["all"] is None
+    assert stability["floor"]["all"] == ""
+    short = dv.Unit(relation="replace-one", n=20)
+    refused = [row["refused"] for row in sheet_of(dv.Stability(1, "1e-6"), unit=short).to_json()["now"]["rows"]]
+    assert "no count of at most 20" in refused[0]
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        {"epsilon": "0", "beta": "0.05", "c": "1"},
+        {"epsilon": "1", "beta": "0.07", "c": "1"},
+        {"epsilon": "1", "beta": "0.05", "c": "-1"},
+        {"epsilon": "1", "beta": "0.05", "c": "1e15"},
+        {"epsilon": "1", "beta": "0.05"},
+    ],
+)
+def test_a_place_outside_the_axes_is_refused(place: dict[str, str]) -> None:
+    with pytest.raises(ParameterError):
+        sheet_of(dv.Dense(1)).moved(place)

@@ -1,0 +1,332 @@
+"""Reports as files: what goes in, what is said, what is refused. What a browser makes of them is in tests/browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpviz as dv
+from dpviz import reports
+from dpviz.charts.picture import picture
+from dpviz.errors import DpvizError, Forbidden, LedgerError, ParameterError, UnitError
+from dpviz.model.public import PublicTable
+from dpviz.model.release import Release
+from dpviz.noise.bits import Bits, TeachingBits
+from tests.charts.made import HOSTILE, PERSON_YEAR
+
+VISITS = dv.Domain.integers(0, 3, column="visits")
+HEALTH = dv.Domain.categories(["good", HOSTILE, "\u2028\u2029", "$a$"], column="health")
+COUNT = 7919
+
+
+class Seeded(dv.Session):
+    """A session whose noise a test can repeat."""
+
+    def _bits(self) -> Bits:
+        return TeachingBits(11)
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> dv.Session:
+    data = pd.DataFrame({"visits": [1] * COUNT + [2] * 81, "health": ["good"] * 6000 + ["canary-7f3a"] * 2000})
+    return Seeded(data, PERSON_YEAR, dv.Budget(epsilon="2", delta="1e-6"), tmp_path / "visits.ledger", dataset="visits")
+
+
+@pytest.fixture
+def releases(session: dv.Session) -> list[Release]:
+    return [session.release(VISITS, dv.Dense("1/10")), session.release(HEALTH, dv.Dense("1/2"))]
+
+
+class Page(HTMLParser):
+    """The scripts of a page by id, its tags, and what it says without JavaScript."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.scripts: dict[str, str] = {}
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.plain = ""
+        self._in: list[str] = []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = dict(attrs)
+        self.tags.append((tag, named))
+        if tag == "script":
+            self._in.append(named.get("id") or "loader")
+        elif tag == "noscript":
+            self._in.append("plain")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("script", "noscript"):
+            self._in.pop()
+
+    def handle_data(self, data: str) -> None:
+        if self._in and self._in[-1] == "plain":
+            self.plain += data + "\n"
+        elif self._in:
+            self.scripts[self._in[-1]] = self.scripts.get(self._in[-1], "") + data
+
+    @property
+    def data(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.scripts["dpviz-data"])
+        return found
+
+
+def written(tmp_path: Path, *items: Any, **options: Any) -> Page:
+    path = dv.report(list(items), tmp_path / "report.html", **options)
+    assert path == tmp_path / "report.html"
+    return Page(path)
+
+
+# ---------------------------------------------------------------- what goes in
+
+
+def test_a_release_goes_in_as_its_picture_with_its_plan_sheet(releases: list[Release], tmp_path: Path) -> None:
+    data = written(tmp_path, *releases).data
+    assert data["releases"] == [picture(release) for release in releases]
+    assert [sheet["question"]["id"] for sheet in data["sheets"]] == [release.question.id for release in releases]
+    assert [sheet["now"]["epsilon"] for sheet in data["sheets"]] == ["0.1", "0.5"]
+    assert all(len(sheet["fans"]["epsilon"]) > 20 for sheet in data["sheets"])
+
+
+def test_a_plan_given_takes_the_place_of_the_releases_own_sheet(
+    session: dv.Session, releases: list[Release], tmp_path: Path
+) -> None:
+    plan = session.plan(VISITS, dv.Dense("1/4"))
+    for given in (plan, plan.sheet):
+        sheets = written(tmp_path, *releases, given).data["sheets"]
+        assert [sheet["now"]["epsilon"] for sheet in sheets] == ["0.25", "0.5"]
+
+
+def test_all_of_a_session_can_be_given_at_once(session: dv.Session, releases: list[Release], tmp_path: Path) -> None:
+    expected = written(tmp_path, *releases).data
+    for items in (session.releases, {1: releases[0], 2: releases[1]}, tuple(releases)):
+        assert Page(dv.report(items, tmp_path / "again.html")).data == expected
+    assert Page(dv.report(releases[0], tmp_path / "one.html")).data["totals"]["epsilon"] == "0.1"  # type: ignore[arg-type]
+
+
+def test_a_release_given_twice_is_shown_and_counted_once(releases: list[Release], tmp_path: Path) -> None:
+    data = written(tmp_path, releases[0], releases[0]).data
+    assert len(data["releases"]) == 1
+    assert data["totals"]["epsilon"] == "0.1"
+
+
+def test_the_head_adds_up_what_one_unit_pays(releases: list[Release], tmp_path: Path) -> None:
+    data = written(tmp_path, *releases, title="Visits", lead="A real survey.").data
+    assert data["totals"] == {
+        "epsilon": "0.6",
+        "delta": "0",
+        "unit": "one person-year, add or remove",
+        "randomness": "teaching, seed 11",
+        "chain": "not checked",
+    }
+    assert data["title"] == "Visits"
+    assert data["lead"] == (
+        "A real survey. Everything released below protects one person-year: adding or removing any single one changes "
+        "the odds of this whole report by at most ×1.83."
+    )
+
+
+def test_neither_a_true_count_nor_a_label_of_the_data_goes_in(
+    session: dv.Session, releases: list[Release], tmp_path: Path
+) -> None:
+    assert COUNT not in releases[0].values
+    dv.report([*releases, session.plan(VISITS, dv.Dense("1"))], tmp_path / "report.html", ledger=session)
+    content = (tmp_path / "report.html").read_text()
+    assert str(releases[0].values[1]) in content
+    program = (reports.STATIC / "report.js").read_text()
+    for canary in (str(COUNT), f"{COUNT:,}", "canary-7f3a"):
+        assert canary not in content.replace(json.dumps(program).replace("<", "\\u003c"), "")
+
+
+# ---------------------------------------------------------------- the file
+
+
+def test_the_page_may_load_nothing(releases: list[Release], tmp_path: Path) -> None:
+    page = written(tmp_path, *releases)
+    policies = [attrs["content"] for tag, attrs in page.tags if attrs.get("http-equiv") == "Content-Security-Policy"]
+    assert policies == [
+        "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data:"
+    ]
+    assert not [attrs for _, attrs in page.tags if "src" in attrs or "href" in attrs]
+
+
+def test_hostile_text_ends_no_element(releases: list[Release], tmp_path: Path) -> None:
+    page = written(tmp_path, *releases, title=HOSTILE, lead=HOSTILE + "\u2028")
+    assert [tag for tag, _ in page.tags].count("script") == 3
+    assert "img" not in {tag for tag, _ in page.tags}
+    assert page.data["title"] == HOSTILE
+    assert page.data["releases"][1]["labels"] == ["good", HOSTILE, "\u2028\u2029", "$a$"]
+    assert "<" not in page.scripts["dpviz-data"] + page.scripts["dpviz-program"]
+    assert (page.scripts["dpviz-data"] + page.scripts["dpviz-program"]).isascii()
+    assert HOSTILE in page.plain
+
+
+def test_the_program_is_the_built_one(releases: list[Release], tmp_path: Path) -> None:
+    page = written(tmp_path, *releases)
+    assert json.loads(page.scripts["dpviz-program"]) == (reports.STATIC / "report.js").read_text(encoding="utf-8")
+
+
+def test_without_javascript_the_tables_are_there(releases: list[Release], session: dv.Session, tmp_path: Path) -> None:
+    page = written(tmp_path, *releases, title="Visits")
+    assert "Visits, person-years in each bin, released with ε = 0.1" in page.plain
+    assert "0.1-differential privacy for adding or removing one person-year." in page.plain
+    for row in releases[0].to_frame().itertuples():
+        assert f"{row.value:,}" in page.plain
+        assert f"{row.low_all:,} to {row.high_all:,}" in page.plain
+    assert "What this does not protect" in page.plain
+    assert "Total paid: ε 0.6" in page.plain
+
+
+def test_a_title_that_utf8_cannot_write_is_written_all_the_same(releases: list[Release], tmp_path: Path) -> None:
+    assert written(tmp_path, *releases, title="\ud800 visits").data["title"] == "\ud800 visits"
+
+
+# ---------------------------------------------------------------- the ledger
+
+
+def test_with_a_ledger_the_chain_is_verified(session: dv.Session, releases: list[Release], tmp_path: Path) -> None:
+    for ledger in (session, session.ledger, tmp_path / "visits.ledger", str(tmp_path / "visits.ledger")):
+        data = written(tmp_path, releases[0], ledger=ledger).data
+        assert data["totals"]["chain"] == "verified to entry 2"
+        assert "The ledger has charged ε 0.6 for 2 entries; this report shows 1 of them." in data["caveats"]
+
+
+def test_a_release_that_is_not_in_the_ledger_is_refused(releases: list[Release], tmp_path: Path) -> None:
+    other = Seeded(
+        pd.DataFrame({"visits": [1]}), PERSON_YEAR, dv.Budget(2), tmp_path / "other.ledger", dataset="others"
+    )
+    other.release(VISITS, dv.Dense("1/10"))
+    with pytest.raises(ParameterError, match="release 1"):
+        dv.report([releases[0]], tmp_path / "report.html", ledger=other)
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_a_ledger_that_was_tampered_with_is_refused(releases: list[Release], tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.ledger"
+    damaged.write_bytes(b"SQLite format 3\x00" + b"?" * 5000)
+    for wrong in (damaged, tmp_path / "nowhere.ledger"):
+        with pytest.raises(LedgerError):
+            dv.report(releases, tmp_path / "report.html", ledger=wrong)
+    with pytest.raises(ParameterError):
+        dv.report(releases, tmp_path / "report.html", ledger=7)  # type: ignore[arg-type]
+    assert not (tmp_path / "report.html").exists()
+
+
+# ---------------------------------------------------------------- teaching, plans alone
+
+
+def test_a_teaching_draw_is_marked_and_adds_nothing_to_the_total(releases: list[Release], tmp_path: Path) -> None:
+    drawn = dv.teaching(pd.DataFrame({"visits": [1, 2]}), 7, PERSON_YEAR).draw(VISITS, dv.Dense("1/2"))
+    data = written(tmp_path, releases[0], drawn).data
+    assert data["totals"]["epsilon"] == "0.1"
+    assert data["releases"][1]["title"].startswith("Not private · teaching, seed 7: ")
+    assert data["releases"][1]["teaching"] == {"seed": "7"}
+    assert any("protects nobody" in caveat for caveat in data["caveats"])
+    alone = written(tmp_path, drawn).data
+    assert alone["totals"]["epsilon"] == "0"
+    assert alone["lead"] == ""
+
+
+def test_plans_alone_make_a_report_that_pays_nothing(session: dv.Session, tmp_path: Path) -> None:
+    page = written(tmp_path, session.plan(VISITS, dv.Dense("1/10")), session.plan(HEALTH, dv.Dense("1/10")))
+    assert page.data["releases"] == []
+    assert page.data["totals"]["epsilon"] == "0"
+    assert page.data["totals"]["randomness"] == "none drawn"
+    assert "Plan, free: Visits" in page.plain
+
+
+# ---------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        pd.DataFrame({"visits": [7777777]}),
+        [pd.DataFrame({"visits": [7777777]})],
+        [PublicTable(VISITS, np.array([1, 2, 3, 7777777]))],
+        [7777777],
+        "7777777",
+        {"7777777": 1},
+        None,
+    ],
+)
+def test_a_report_takes_releases_and_plans_only(items: Any, tmp_path: Path) -> None:
+    with pytest.raises(Forbidden) as refusal:
+        dv.report(items, tmp_path / "report.html")
+    assert "7777777" not in str(refusal.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_report_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="at least one"):
+        dv.report([], tmp_path / "report.html")
+
+
+def test_units_are_not_mixed(releases: list[Release], tmp_path: Path) -> None:
+    replaced = dv.teaching(
+        pd.DataFrame({"visits": [1]}), 7, dv.Unit("row", relation="replace-one", noun="person-year", n=1)
+    ).plan(VISITS, dv.Dense("1/2"))
+    with pytest.raises(UnitError) as refusal:
+        dv.report([releases[0], replaced], tmp_path / "report.html")
+    assert "one person-year, replace" in str(refusal.value)
+    assert not (tmp_path / "report.html").exists()
+
+
+@pytest.mark.parametrize("options", [{"title": 7}, {"lead": b"bytes"}, {"title": None}])
+def test_title_and_lead_are_text(options: Any, releases: list[Release], tmp_path: Path) -> None:
+    with pytest.raises(ParameterError):
+        dv.report(releases, tmp_path / "report.html", **options)
+
+
+@pytest.mark.parametrize("place", ["nowhere/report.html", ".", "", "a\x00b.html", "x" * 300 + ".html"])
+def test_a_place_that_cannot_be_written_is_refused(place: str, releases: list[Release], tmp_path: Path) -> None:
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(ParameterError) as refusal:
+        dv.report(releases, f"{tmp_path}/{place}" if place else "")
+    assert refusal.value.rule
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_report_that_fails_leaves_the_one_before(
+    releases: list[Release], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = dv.report(releases[:1], tmp_path / "report.html")
+    before = path.read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(ParameterError, match="No space left"):
+        dv.report(releases, path)
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir() if one.name.startswith(".")] == []
+
+
+def test_a_report_can_be_read_by_who_may_read_its_folder(releases: list[Release], tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.touch()
+    path = dv.report(releases, tmp_path / "report.html")
+    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+
+
+def test_a_missing_program_is_named(releases: list[Release], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reports, "STATIC", tmp_path / "static")
+    with pytest.raises(DpvizError, match="make build"):
+        dv.report(releases, tmp_path / "report.html")
+
+
+def test_no_time_and_no_machine_is_written(releases: list[Release], tmp_path: Path) -> None:
+    first = dv.report(releases, tmp_path / "a.html").read_bytes()
+    assert dv.report(releases, tmp_path / "b.html").read_bytes() == first
+    assert not re.search(rb"/tmp/|/home/", first)

@@ -1,0 +1,136 @@
+"""The explorers answer two asks, refuse everything else, and hold public things only."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpviz as dv
+from dpviz.errors import ParameterError
+from dpviz.widgets.explorer import Explorer
+from tests.session.sources import KnownCounts
+
+BINS = dv.Domain.integers(0, 99, column="x")
+SECRETS = [7_310_001, 8_420_002]
+PLACE = {"n": "30", "c": "10", "epsilon": "0.5", "gamma": "0.01", "t": "2"}
+
+
+def ask(explorer: Explorer, name: str, **args: Any) -> dict[str, Any]:
+    reply = explorer.answer({"v": 1, "id": "1", "ask": name, "args": args})
+    assert reply is not None and reply["re"] == "1"
+    return json.loads(json.dumps(reply, allow_nan=False))  # type: ignore[no-any-return]
+
+
+def test_a_move_gives_the_sheet_through_that_point_and_the_trait_follows() -> None:
+    explorer = dv.SamplerExplorer()
+    reply = ask(explorer, "move", place=PLACE)
+    assert reply["ok"] is True
+    assert reply["body"]["sheet"]["now"]["at"] == PLACE
+    assert reply["body"]["sheet"]["now"]["fastsample"]["ratio"] == "219.24"
+    assert json.loads(explorer.sheet) == reply["body"]["sheet"]
+
+
+@pytest.mark.parametrize(
+    "place",
+    [{}, {**PLACE, "n": "1000"}, {**PLACE, "epsilon": "1/0"}, {**PLACE, "t": "0"}, {**PLACE, "gamma": "1e-400"}],
+)
+def test_a_move_to_nowhere_is_refused_and_the_sheet_stays(place: dict[str, str]) -> None:
+    explorer = dv.SamplerExplorer()
+    before = explorer.sheet
+    assert ask(explorer, "move", place=place)["ok"] is False
+    assert explorer.sheet == before
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"v": 1, "id": "1", "ask": "release", "args": {}},
+        {"v": 1, "id": "1", "ask": "plan", "args": {}},
+        {"v": 1, "id": "1", "ask": "move", "args": {"place": PLACE, "more": 1}},
+        {"v": 1, "id": "1", "ask": "move", "args": {"place": {**PLACE, "n": 30}}},
+        {"v": 1, "id": "1", "ask": "move", "args": {"place": [1]}},
+        {"v": 2, "id": "1", "ask": "status", "args": {}},
+    ],
+)
+def test_everything_else_is_refused_as_forbidden(content: dict[str, Any]) -> None:
+    reply = dv.SamplerExplorer().answer(content)
+    assert reply is not None
+    assert reply["ok"] is False
+    assert reply["error"]["kind"] == "Forbidden"
+
+
+def test_a_message_without_an_id_is_dropped_and_status_says_somebody_is_there() -> None:
+    explorer = dv.SamplerExplorer()
+    assert explorer.answer({"v": 1, "ask": "status", "args": {}}) is None
+    assert ask(explorer, "status") == {"v": 1, "re": "1", "ok": True, "body": {}}
+
+
+def test_a_forged_trait_decides_nothing() -> None:
+    comparison = dv.MechanismComparison(None, BINS, ["Dense"])
+    comparison.sheet = '{"version": 1}'
+    place = {"epsilon": "0.2", "beta": "0.05", "c": "7"}
+    sheet = ask(comparison, "move", place=place)["body"]["sheet"]
+    assert sheet["now"]["at"] == place
+    assert [row["name"] for row in sheet["now"]["rows"]] == ["Dense"]
+
+
+def test_a_comparison_takes_unit_and_budget_of_the_session_and_nothing_of_its_data(tmp_path: Path) -> None:
+    unit, budget = dv.Unit(noun="person"), dv.Budget("0.8", "1e-6")
+    session = dv.Session(KnownCounts(SECRETS), unit, budget, tmp_path / "a.ledger")  # type: ignore[arg-type]
+    comparison = dv.MechanismComparison(session, BINS)
+    sheet = json.loads(comparison.sheet)
+    assert sheet["unit"]["text"] == "one person, add or remove"
+    assert sheet["axes"][0]["grid"][-1] == "0.8"
+    assert not [secret for secret in SECRETS if str(secret) in comparison.sheet]
+    assert (
+        comparison.sheet
+        == dv.MechanismComparison(
+            dv.Session(KnownCounts([0, 0]), unit, budget, tmp_path / "b.ledger"),  # type: ignore[arg-type]
+            BINS,
+        ).sheet
+    )
+    assert session.remaining.epsilon == budget.epsilon
+    assert (
+        ask(comparison, "move", place={"epsilon": "5", "beta": "0.05", "c": "7"})["body"]["sheet"]["now"]["at"][
+            "epsilon"
+        ]
+        == "0.8"
+    )
+
+
+def test_mechanisms_are_given_by_name_or_as_they_are_and_share_one_epsilon() -> None:
+    paper = dv.Stability(epsilon=2, delta="1e-9", variant="paper")
+    sheet = json.loads(dv.MechanismComparison(None, BINS, ["Dense", paper], epsilon="0.25").sheet)
+    assert [row["name"] for row in sheet["now"]["rows"]] == ["Dense", "Stability"]
+    assert [row["price"]["asked"] for row in sheet["now"]["rows"]] == ["0.25", "0.25"]
+    assert sheet["now"]["rows"][1]["price"]["delta"] == "0.000000001"
+    assert 'variant="paper"' in sheet["now"]["rows"][1]["python"]
+
+
+def test_left_out_mechanisms_are_those_that_dpviz_knows() -> None:
+    from dpviz.mechanisms import REGISTRY
+
+    sheet = json.loads(dv.MechanismComparison(None, BINS).sheet)
+    assert [row["name"] for row in sheet["now"]["rows"]] == list(REGISTRY)[:5]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: dv.MechanismComparison("visits", BINS),  # type: ignore[arg-type]
+        lambda: dv.MechanismComparison(None, BINS, ["Laplace"]),
+        lambda: dv.MechanismComparison(None, BINS, [object()]),  # type: ignore[list-item]
+        lambda: dv.MechanismComparison(None, BINS, []),
+        lambda: dv.MechanismComparison(None, BINS, ["Dense"] * 6),
+        lambda: dv.MechanismComparison(None, BINS, epsilon=0),
+        lambda: dv.MechanismComparison(None, BINS, count=-1),
+        lambda: dv.SamplerExplorer(n=3),
+        lambda: dv.SamplerExplorer(epsilon="0.3"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(make: Any) -> None:
+    with pytest.raises(ParameterError):
+        make()
