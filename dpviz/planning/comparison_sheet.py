@@ -59,6 +59,17 @@ class ComparisonSheet:
             object.__setattr__(self, "count", whole(self.count, "c", least=0, most=REACH))
         object.__setattr__(self, "epsilon", min(positive(self.epsilon, "epsilon"), self.top))
 
+    @property
+    def names(self) -> list[str]:
+        """The names of the mechanisms, with what tells those of one name apart: `Dense, base tight`."""
+        names = []
+        for mechanism in self.mechanisms:
+            twins = [other.parameters() for other in self.mechanisms if other.name == mechanism.name]
+            own = mechanism.parameters()
+            apart = [part for part in own if part != "epsilon" and len({twin.get(part) for twin in twins}) > 1]
+            names.append(", ".join([mechanism.name, *(f"{part} {own[part]}" for part in apart if own[part] != "")]))
+        return names
+
     def moved(self, place: Mapping[str, str]) -> ComparisonSheet:
         """The sheet through the point that a page names: its epsilon, at most `top`, its beta and its true count c."""
         if set(place) != {"epsilon", "beta", "c"}:
@@ -111,11 +122,14 @@ class ComparisonSheet:
         """All mechanisms at this epsilon and beta, against these true counts."""
         return {
             "at": {"epsilon": text(self.epsilon), "beta": text(self.beta), "c": str(self.count)},
-            "rows": [self._row(mechanism.with_epsilon(self.epsilon), counts) for mechanism in self.mechanisms],
+            "rows": [
+                {"name": name, **self._row(mechanism.with_epsilon(self.epsilon), counts)}
+                for name, mechanism in zip(self.names, self.mechanisms, strict=True)
+            ],
         }
 
     def _row(self, mechanism: Mechanism, counts: Sequence[int]) -> dict[str, Any]:
-        said = {"name": mechanism.name, "about": mechanism.about, "python": mechanism.python}
+        said = {"about": mechanism.about, "python": mechanism.python}
         bound = _bound(mechanism, self.question, self.unit)
         if isinstance(bound, str):
             return {**said, "refused": bound}
@@ -191,4 +205,9 @@ def _weakest(values: Sequence[ErrorValue]) -> How:
 def _chances(error: ErrorModel, counts: Sequence[int]) -> list[float] | None:
     """The chance that a bin of each true count shows a value above 0."""
     chances = [error.chance_shown(count) for count in counts]
-    return None if None in chances else [round(chance, 5) for chance in chances if chance is not None]
+    return None if None in chances else [_told(chance) for chance in chances if chance is not None]
+
+
+def _told(chance: float) -> float:
+    """To five places, but never quite sure: 0 and 1 are kept for what is certain."""
+    return chance if chance in (0, 1) else min(1 - 1e-5, max(1e-5, round(chance, 5)))

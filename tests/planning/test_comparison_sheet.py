@@ -46,7 +46,8 @@ def test_every_number_is_the_one_that_the_mechanism_itself_gives() -> None:
             shown = bound.error.chance_shown(c)
             assert at is not None and shown is not None
             assert value == text(at.value)
-            assert chance == round(shown, 5)
+            assert chance == pytest.approx(shown, abs=1e-5)
+            assert (chance in (0, 1)) == (shown in (0, 1))
 
 
 def test_no_mechanism_errs_less_than_its_floor() -> None:
@@ -102,6 +103,11 @@ def test_a_mechanism_that_does_not_answer_the_question_says_why_and_the_others_s
     short = dv.Unit(relation="replace-one", n=20)
     refused = [row["refused"] for row in sheet_of(dv.Stability(1, "1e-6"), unit=short).to_json()["now"]["rows"]]
     assert "no count of at most 20" in refused[0]
+
+
+def test_mechanisms_of_one_name_are_told_apart_by_what_differs() -> None:
+    sheet = sheet_of(dv.Dense(1), dv.Dense(2, base="tight", cap=9), dv.Stability(1, "1e-6"))
+    assert sheet.names == ["Dense, base exp", "Dense, base tight, cap 9", "Stability"]
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
-/** Asking the kernel: six named questions, answers by number, and an honest word on whether anybody is listening. */
+/** Asking the kernel: a few named questions, answers by number, and an honest word on whether anybody is listening. */
 
 import { readMessage, VERSION, type Heard, type Reply } from "./protocol";
 
-export type AskName = "plan" | "release" | "cancel" | "status" | "show" | "ask";
+export type AskName = "plan" | "release" | "cancel" | "status" | "show" | "ask" | "move";
 
 /**
  * `unknown`: not heard from yet. `ready`: it answers. `busy`: an answer is overdue. `gone`: nobody is there, or a

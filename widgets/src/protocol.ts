@@ -13,43 +13,43 @@ export const VERSION = 1;
 export class Malformed extends Error {}
 export class Newer extends Error {}
 
-type Reader<T> = (value: unknown, where: string) => T;
-type Read<R> = R extends Reader<infer T> ? T : never;
+export type Reader<T> = (value: unknown, where: string) => T;
+export type Read<R> = R extends Reader<infer T> ? T : never;
 
 const LONGEST = 100_000;
 const LONGEST_FILE = 100_000_000;
 const MOST = 2_000_000;
 
-function wrong(where: string, expected: string): never {
+export function wrong(where: string, expected: string): never {
     throw new Malformed(`${where} is not ${expected}`);
 }
 
-const text: Reader<string> = (value, where) =>
+export const text: Reader<string> = (value, where) =>
     typeof value === "string" && value.length <= LONGEST ? value : wrong(where, "a text");
 
 const file: Reader<string> = (value, where) =>
     typeof value === "string" && value.length <= LONGEST_FILE ? value : wrong(where, "the text of a file");
 
-const exact: Reader<string> = (value, where) =>
+export const exact: Reader<string> = (value, where) =>
     typeof value === "string" && parse(value) !== null ? value : wrong(where, "an exact number");
 
-const whole: Reader<string> = (value, where) =>
+export const whole: Reader<string> = (value, where) =>
     typeof value === "string" && /^\d{1,40}$/.test(value) ? value : wrong(where, "a whole number");
 
-const share: Reader<number> = (value, where) =>
+export const share: Reader<number> = (value, where) =>
     typeof value === "number" && value >= 0 && value <= 1 ? value : wrong(where, "a share between 0 and 1");
 
-const oneOf =
+export const oneOf =
     <const T extends string>(...names: T[]): Reader<T> =>
     (value, where) =>
         names.find((name) => name === value) ?? wrong(where, `one of ${names.join(", ")}`);
 
-const maybe =
+export const maybe =
     <T>(reader: Reader<T>): Reader<T | null> =>
     (value, where) =>
         value === undefined || value === null ? null : reader(value, where);
 
-const list =
+export const list =
     <T>(reader: Reader<T>): Reader<T[]> =>
     (value, where) =>
         Array.isArray(value) && value.length <= MOST
@@ -61,12 +61,12 @@ function fields(value: unknown, where: string): Record<string, unknown> {
     return value as Record<string, unknown>;
 }
 
-const table =
+export const table =
     <T>(reader: Reader<T>): Reader<ReadonlyMap<string, T>> =>
     (value, where) =>
         new Map(Object.entries(fields(value, where)).map(([key, item]) => [key, reader(item, `${where}.${key}`)]));
 
-const shape =
+export const shape =
     <S extends Record<string, Reader<unknown>>>(readers: S): Reader<{ [K in keyof S]: Read<S[K]> }> =>
     (value, where) => {
         const given = fields(value, where);
@@ -76,7 +76,7 @@ const shape =
         ) as { [K in keyof S]: Read<S[K]> };
     };
 
-const version: Reader<number> = (value, where) => {
+export const version: Reader<number> = (value, where) => {
     if (typeof value !== "number") wrong(where, "a version");
     if (value > VERSION) throw new Newer(`version ${value}`);
     return value;
@@ -84,7 +84,7 @@ const version: Reader<number> = (value, where) => {
 
 const readPrice = shape({ epsilon: exact, delta: exact });
 
-const readBar = shape({ value: exact, kind: oneOf("exact", "bound", "simulated"), rule: text, runs: maybe(text) });
+export const readBar = shape({ value: exact, kind: oneOf("exact", "bound", "simulated"), rule: text, runs: maybe(text) });
 
 const readPoint = shape({
     epsilon: exact,
@@ -244,7 +244,7 @@ export type Report = Omit<Read<typeof readReportShape>, "releases" | "sheets"> &
 };
 
 /** A trait or a body as it arrives: JSON text, or the object itself. */
-function decode(value: unknown): unknown {
+export function decode(value: unknown): unknown {
     if (typeof value !== "string") return value;
     try {
         return JSON.parse(value) as unknown;

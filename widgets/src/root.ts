@@ -2,10 +2,16 @@
 
 import type { Component } from "./component";
 import { h, setText, show } from "./dom";
-import type { Desk } from "./store";
+
+/** What a component stands on: a desk, or the sheet of an explorer. */
+export interface Board {
+    readonly problem: string | null;
+    readonly sentence: string;
+    subscribe(listener: () => void): () => void;
+}
 
 /** Mount a component of a desk into an element; returns how to take it away again. */
-export function mount(desk: Desk, component: Component, into: HTMLElement): () => void {
+export function mount(desk: Board, component: Component, into: HTMLElement): () => void {
     const problem = h("p", { class: "dp-notice dp-error", role: "alert", hidden: true });
     const body = h("div", { class: "dp-body" }, component.element);
     const voice = h("div", { class: "dp-offscreen", "aria-live": "polite" });

@@ -2,12 +2,16 @@
 
 import { budgetMeter } from "./budget_meter";
 import type { Component } from "./component";
-import type { Channel, HostStatus } from "./kernel";
+import { Explorer } from "./explorer";
+import type { Channel, HostStatus, Kernel } from "./kernel";
+import { mechanismComparison } from "./mechanism_comparison";
 import { mechanismPicker } from "./mechanism_picker";
 import { planPane } from "./plan_pane";
 import { releasePane } from "./release_pane";
 import { resultChart, resultOf } from "./result_chart";
-import { mount } from "./root";
+import { mount, type Board } from "./root";
+import { samplerExplorer } from "./sampler_explorer";
+import { readComparison, readSampler } from "./sheets";
 import { leave, sit, type Desk } from "./store";
 import { workbench } from "./workbench";
 
@@ -28,6 +32,27 @@ const COMPONENTS: Record<string, (desk: Desk) => Component> = {
     "budget-meter": budgetMeter,
     "result-chart": (desk) => resultChart(resultOf(desk)),
 };
+
+/** Explorers have one sheet and no session; each stands on its own. */
+const EXPLORERS: Record<string, () => { desk: Stand; component: Component }> = {
+    "sampler-explorer": () => {
+        const desk = new Explorer(readSampler);
+        return { desk, component: samplerExplorer(desk) };
+    },
+    "mechanism-comparison": () => {
+        const desk = new Explorer(readComparison);
+        return { desk, component: mechanismComparison(desk) };
+    },
+};
+
+/** What the host's traits and messages go to. */
+interface Stand extends Board {
+    readonly kernel: Kernel;
+    take(trait: (typeof TRAITS)[number], value: unknown): void;
+    attach(channel: Channel): void;
+    detach(channel: Channel): void;
+    probe(): void;
+}
 
 const TRAITS = ["sheet", "state", "result"] as const;
 
@@ -53,15 +78,25 @@ function hostStatus(model: Model): HostStatus {
     }
 }
 
+/** The component and what it stands on: an explorer of its own, or the desk that it shares. */
+function standing(name: string, id: string): { desk: Stand; component: Component; leave: () => void } | null {
+    const explorer = Object.hasOwn(EXPLORERS, name) ? EXPLORERS[name]!() : null;
+    if (explorer !== null) return { ...explorer, leave: () => undefined };
+    const make = Object.hasOwn(COMPONENTS, name) ? COMPONENTS[name]! : null;
+    if (make === null) return null;
+    const desk = sit(id);
+    return { desk, component: make(desk), leave: () => leave(id) };
+}
+
 function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     const name = String(model.get("component"));
-    const make = Object.hasOwn(COMPONENTS, name) ? COMPONENTS[name] : undefined;
     const id = String(model.get("desk"));
-    if (make === undefined) {
+    const found = standing(name, id);
+    if (found === null) {
         el.textContent = "dpviz: this page does not know the component it was asked to draw.";
         return () => undefined;
     }
-    const desk = sit(id);
+    const { desk, component, leave: leaveDesk } = found;
     const channel: Channel = {
         send: (content) => model.send(content),
         status: () => hostStatus(model),
@@ -73,7 +108,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     for (const [event, heard] of changes) model.on(event, heard);
     model.on("msg:custom", hear);
     model.on("comm_live_update", live);
-    const unmount = mount(desk, make(desk), el);
+    const unmount = mount(desk, component, el);
     desk.attach(channel);
     return () => {
         for (const [event, heard] of changes) model.off(event, heard);
@@ -81,7 +116,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
         model.off("comm_live_update", live);
         unmount();
         desk.detach(channel);
-        leave(id);
+        leaveDesk();
     };
 }
 

@@ -1,0 +1,124 @@
+/** Curves over one axis with one probe: what the explorers draw. */
+
+import { scaleLinear, scaleLog } from "d3-scale";
+import { curveLinear, curveStep, line as path } from "d3-shape";
+import { s } from "../dom";
+import { bottomAxis, Labels, leftAxis, line, px, svg, type Box } from "./frame";
+
+/** Circle, triangle, diamond: a series has a shape, so that it is told apart without its colour. */
+const SHAPES = ["M-3.5 0A3.5 3.5 0 1 1 3.5 0A3.5 3.5 0 1 1 -3.5 0Z", "M0 -4.5L4.2 3.2H-4.2Z", "M0 -4.8L4.2 0L0 4.8L-4.2 0Z"];
+
+export interface Series {
+    name: string;
+    xs: readonly number[];
+    ys: readonly number[];
+    /** Classes of the curve: its width and what is known of it. */
+    kind: string;
+    /** From 1 on: a colour and a shape. */
+    colour?: number;
+    step?: boolean;
+}
+
+export interface Scale {
+    low: number;
+    high: number;
+    log: boolean;
+    name: string;
+    text?: (value: number) => string;
+}
+
+export interface Lines {
+    title: string;
+    x: Scale;
+    y: Scale;
+    series: readonly Series[];
+    /** Where the reader looks, and what stands there. */
+    probe?: { at: number; dots: readonly number[] } | null;
+    /** A line that means something by itself, such as a crossover. */
+    mark?: { at: number; name: string } | null;
+}
+
+type At = (value: number) => number;
+
+export function linesChart(width: number, height: number, data: Lines): SVGSVGElement {
+    const box: Box = { left: 48, right: width - 10, top: 14, bottom: height - 38 };
+    const [x, xTicks] = scaled(data.x, [box.left, box.right], Math.max(2, Math.floor(width / 70)));
+    const [y, yTicks] = scaled(data.y, [box.bottom, box.top], Math.max(2, Math.floor(height / 45)));
+    const chart = svg(
+        width,
+        height,
+        data.title,
+        leftAxis(box, { at: y, values: yTicks, ...(data.y.text ? { text: data.y.text } : {}) }),
+        bottomAxis(box, { at: x, values: xTicks, ...(data.x.text ? { text: data.x.text } : {}) }, data.x.name),
+    );
+    const labels = new Labels({ ...box, left: box.left + 2, right: width });
+    if (data.mark && data.mark.at >= data.x.low && data.mark.at <= data.x.high) {
+        const at = x(data.mark.at);
+        chart.append(line(at, box.top, at, box.bottom, "dp-crossover"));
+        const text = labels.place(data.mark.name, "dp-tick", [
+            { x: at + 5, y: box.bottom - 6, anchor: "start" },
+            { x: at - 5, y: box.bottom - 6, anchor: "end" },
+        ]);
+        if (text !== null) chart.append(text);
+    }
+    for (const series of data.series) chart.append(curve(series, x, y, data));
+    if (data.probe) {
+        const at = x(data.probe.at);
+        chart.append(line(at, box.top, at, box.bottom, "dp-probe"));
+        labels.take({ left: at - 3, right: at + 3, top: box.top, bottom: box.bottom });
+        for (const value of data.probe.dots) {
+            chart.append(s("circle", { cx: px(at), cy: px(y(value)), r: 4, class: "dp-plan-dot" }));
+        }
+    }
+    for (const series of data.series) name(series, chart, labels, x, y, data);
+    return chart;
+}
+
+function scaled({ low, high, log }: Scale, range: [number, number], ticks: number): [At, number[]] {
+    if (!log) {
+        const scale = scaleLinear().domain([low, high]).range(range).clamp(true);
+        return [scale, scale.ticks(ticks)];
+    }
+    const scale = scaleLog().domain([low, high]).range(range).clamp(true);
+    const [first, last] = [Math.ceil(Math.log10(low) - 1e-9), Math.floor(Math.log10(high) + 1e-9)];
+    const every = Math.max(1, Math.ceil((last - first + 1) / (ticks + 1)));
+    const values: number[] = [];
+    for (let power = first; power <= last; power += every) values.push(Number((10 ** power).toPrecision(3)));
+    return [scale, values];
+}
+
+const drawable = (value: number, log: boolean): boolean => Number.isFinite(value) && (!log || value > 0);
+
+function curve(series: Series, x: At, y: At, data: Lines): SVGGElement {
+    const seen = (i: number): boolean => drawable(series.ys[i]!, data.y.log) && drawable(series.xs[i]!, data.x.log);
+    const d = path<number>()
+        .defined(seen)
+        .x((i) => x(series.xs[i]!))
+        .y((i) => y(series.ys[i]!))
+        .curve(series.step ? curveStep : curveLinear)(series.xs.map((_, i) => i));
+    const colour = series.colour ? ` dp-series-${series.colour}` : "";
+    const group = s("g", { class: `dp-line${colour}` }, s("path", { d: d ?? "", class: `dp-curve ${series.kind}` }));
+    if (series.colour === undefined) return group;
+    const every = Math.max(1, Math.ceil(series.xs.length / 8));
+    series.xs.forEach((value, i) => {
+        if ((i + 2 * (series.colour ?? 0)) % every !== 0 || !seen(i)) return;
+        group.append(s("path", { d: SHAPES[series.colour! - 1]!, class: "dp-shape", transform: `translate(${px(x(value))} ${px(y(series.ys[i]!))})` }));
+    });
+    return group;
+}
+
+/** The name of a series, beside a part of its curve where there is room. */
+function name(series: Series, chart: SVGSVGElement, labels: Labels, x: At, y: At, data: Lines): void {
+    if (series.name === "") return;
+    const shares = [0.98, 0.8, 0.6, 0.4, 0.2, 0.03];
+    const spots = shares.flatMap((share) => {
+        const i = Math.round(share * (series.xs.length - 1));
+        const [at, value] = [series.xs[i], series.ys[i]];
+        if (at === undefined || value === undefined || !drawable(value, data.y.log)) return [];
+        const anchor = share > 0.5 ? ("end" as const) : ("start" as const);
+        return [-6, 15].map((dy) => ({ x: x(at), y: y(value) + dy, anchor }));
+    });
+    const colour = series.colour ? `dp-name dp-series-${series.colour}` : "dp-tick";
+    const text = labels.place(series.name, colour, spots);
+    if (text !== null) chart.append(text);
+}

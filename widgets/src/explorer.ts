@@ -1,0 +1,176 @@
+/**
+ * The store of an explorer: one sheet of public things, and the point of it that is on show.
+ *
+ * Every slider that has a fan moves at once, with a busy kernel or none; then the kernel is asked for the sheet through
+ * the new point, so that the next slider moves at once as well.
+ */
+
+import { Kernel, type Channel } from "./kernel";
+import { Malformed, Newer } from "./protocol";
+import type { Axis, Point, Sheet } from "./sheets";
+
+const DEBOUNCE = 150;
+const SPEAK = 500;
+
+type PointOf<S> = S extends Sheet<infer P> ? P : never;
+
+export class Explorer<S extends Sheet<Point>> {
+    readonly kernel: Kernel;
+
+    sheet: S | null = null;
+    point: PointOf<S> | null = null;
+    /** Where the sliders stand: of the point on show, but where the kernel was asked for more. */
+    place: ReadonlyMap<string, string> = new Map();
+    /** Whether `point` is the one at `place`. */
+    settled = true;
+    /** Why a move did not happen. */
+    fault: string | null = null;
+    problem: string | null = null;
+    sentence = "";
+
+    readonly #read: (value: unknown) => S;
+    readonly #listeners = new Set<() => void>();
+    readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
+    #seen: unknown = null;
+    #asked = 0;
+
+    constructor(read: (value: unknown) => S) {
+        this.#read = read;
+        this.kernel = new Kernel(
+            () => this.#tell(),
+            () => undefined,
+        );
+    }
+
+    subscribe(listener: () => void): () => void {
+        this.#listeners.add(listener);
+        return () => this.#listeners.delete(listener);
+    }
+
+    attach(channel: Channel): void {
+        this.kernel.attach(channel);
+        this.probe();
+    }
+
+    detach(channel: Channel): void {
+        this.kernel.detach(channel);
+        for (const timer of this.#timers.values()) clearTimeout(timer);
+        this.#timers.clear();
+    }
+
+    probe(): void {
+        void this.kernel.probe().then(() => this.#tell());
+    }
+
+    #tell(): void {
+        for (const listener of [...this.#listeners]) listener();
+    }
+
+    #later(name: string, delay: number, act: () => void): void {
+        clearTimeout(this.#timers.get(name));
+        this.#timers.set(name, setTimeout(act, delay));
+    }
+
+    say(sentence: string): void {
+        this.#later("say", SPEAK, () => {
+            this.sentence = sentence;
+            this.#tell();
+        });
+    }
+
+    /** Take in a trait. A malformed sheet is ignored, one of a later version is named. */
+    take(trait: string, value: unknown): void {
+        if (trait !== "sheet" || value === undefined || value === null || value === "" || value === this.#seen) return;
+        this.#seen = value;
+        try {
+            this.#use(this.#read(value));
+        } catch (error) {
+            if (error instanceof Newer) {
+                this.problem = `This page reads version 1 and was sent ${error.message}. Nothing is drawn; restart the kernel and reload the page.`;
+            } else if (error instanceof Malformed) {
+                console.warn(`dpviz: ignored what this page was sent: ${error.message}`);
+            } else throw error;
+        }
+        this.#tell();
+    }
+
+    #use(sheet: S): void {
+        const first = this.sheet === null;
+        this.sheet = sheet;
+        if (first || this.settled) this.#stand(sheet.now as PointOf<S>);
+        else this.#resolve(this.place);
+    }
+
+    axis(name: string): Axis | null {
+        return this.sheet?.axes.find((axis) => axis.name === name) ?? null;
+    }
+
+    /** Where a slider stands on its grid. */
+    tick(name: string): number {
+        return Math.max(0, this.axis(name)?.grid.indexOf(this.place.get(name) ?? "") ?? 0);
+    }
+
+    moveTo(name: string, tick: number): void {
+        const grid = this.axis(name)?.grid ?? [];
+        const value = grid[Math.max(0, Math.min(grid.length - 1, tick))];
+        if (value !== undefined) this.set(name, value);
+    }
+
+    /** Take a value of an axis, on its grid or not; the kernel says what is wrong with one it cannot stand on. */
+    set(name: string, value: string): void {
+        if (this.sheet === null || this.place.get(name) === value) return;
+        this.fault = null;
+        this.#resolve(new Map([...this.place, [name, value]]), name);
+        if (this.kernel.health !== "gone") this.#later("move", DEBOUNCE, () => void this.#move());
+        this.#tell();
+    }
+
+    /** Show the point at a place where the sheet holds it: on one fan, at grid values of the axes without one. */
+    #resolve(place: ReadonlyMap<string, string>, last: string | null = null): void {
+        const sheet = this.sheet!;
+        const off = sheet.axes.filter(({ name, grid }) => !sheet.fans.has(name) && !grid.includes(place.get(name)!));
+        const moved = sheet.axes.filter(({ name }) => sheet.fans.has(name) && place.get(name) !== sheet.now.at.get(name));
+        const found = moved.length === 0 ? sheet.now : moved.length === 1 ? this.#onFan(moved[0]!, place) : undefined;
+        this.place = place;
+        this.settled = found !== undefined && off.length === 0;
+        if (found !== undefined && off.length === 0) this.#stand(found as PointOf<S>);
+        else if (this.kernel.health === "gone") this.#alone(place, last);
+    }
+
+    #onFan({ name, grid }: Axis, place: ReadonlyMap<string, string>): Point | undefined {
+        return this.sheet!.fans.get(name)![grid.indexOf(place.get(name)!)];
+    }
+
+    /** Without a kernel one slider moves at a time: the others go back to where the sheet was made. */
+    #alone(place: ReadonlyMap<string, string>, last: string | null): void {
+        const axis = last === null ? null : this.axis(last);
+        const point = axis !== null && this.sheet!.fans.has(axis.name) ? this.#onFan(axis, place) : undefined;
+        this.fault =
+            point === undefined
+                ? "No kernel to compute this; what is shown is the nearest that was sent."
+                : "No kernel: one slider moves at a time, the others are back where the sheet was made.";
+        this.#stand((point ?? this.sheet!.now) as PointOf<S>);
+    }
+
+    #stand(point: PointOf<S>): void {
+        const free = this.sheet!.axes.filter(({ name, grid }) => !this.sheet!.fans.has(name) && grid.includes(this.place.get(name) ?? ""));
+        this.point = point;
+        this.settled = true;
+        this.place = new Map([...point.at, ...free.map(({ name }) => [name, this.place.get(name)!] as const)]);
+    }
+
+    async #move(): Promise<void> {
+        this.#asked += 1;
+        const mine = this.#asked;
+        const reply = await this.kernel.ask("move", { place: Object.fromEntries(this.place) });
+        if (mine !== this.#asked) return;
+        if (reply.ok) {
+            this.settled = true;
+            this.take("sheet", reply.body["sheet"]);
+        } else {
+            this.fault = reply.error.message;
+            if (this.point !== null) this.#stand(this.point);
+        }
+        this.#tell();
+    }
+}
