@@ -32,9 +32,9 @@ def mark(users: Iterable[str]) -> NDArray[np.uint64]:
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 
-def mixed(marks: NDArray[np.uint64], bins: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
+def mixed(marks: NDArray[np.uint64], steps: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
     """SplitMix64, started at the user's mark and the seed, at the step that the bin names."""
-    state: NDArray[np.uint64] = (marks ^ np.uint64(seed)) + (bins.astype(np.uint64) + np.uint64(1)) * GOLDEN
+    state: NDArray[np.uint64] = (marks ^ np.uint64(seed)) + (steps + np.uint64(1)) * GOLDEN
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return state ^ (state >> np.uint64(31))
@@ -45,14 +45,26 @@ def count_rows(bins: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     return np.bincount(bins[bins >= 0], minlength=size).astype(np.int64, copy=False)
 
 
-def count_users(bins: NDArray[np.int64], size: int, users: Users, unit: Unit, seed: int) -> NDArray[np.int64]:
-    """The rows in each bin, where a user counts in at most max_bins bins and at most max_per_bin times in each."""
+def count_users(
+    bins: NDArray[np.int64],
+    size: int,
+    users: Users,
+    unit: Unit,
+    seed: int,
+    steps: NDArray[np.uint64] | None = None,
+) -> NDArray[np.int64]:
+    """The rows in each bin, where a user counts in at most max_bins bins and at most max_per_bin times in each.
+
+    `steps` says which step of the mixing function each bin names, where that is not the bin's place: sparse bins are
+    numbered by their rank among those that occur, and other users must not move the choice.
+    """
     counted = (bins >= 0) & (users.codes >= 0)
     pairs, rows = np.unique(users.codes[counted] * size + bins[counted], return_counts=True)
     user, touched = np.divmod(pairs, size)
     if unit.max_bins < size:
         # Pairs come sorted by user and bin, and lexsort is stable: equal mixes are decided by the bin.
-        order = np.lexsort((mixed(users.marks[user], touched, seed), user))
+        named = touched.astype(np.uint64) if steps is None else steps[touched]
+        order = np.lexsort((mixed(users.marks[user], named, seed), user))
         place = np.arange(len(user)) - np.searchsorted(user, user)
         kept = order[place < unit.max_bins]
         touched, rows = touched[kept], rows[kept]

@@ -7,15 +7,16 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from dpviz.engines.bounding import count_rows, count_users
-from dpviz.engines.reading import NONE, Bins, Reading, as_written, read
+from dpviz.engines.bounding import count_rows, count_users, mark
+from dpviz.engines.reading import NONE, WIDE, Bins, Located, Reading, as_written, read
 from dpviz.errors import DomainError, ParameterError, SchemaError, short
 from dpviz.hidden import Hidden, Unstored, kind_of, quietly, shown
-from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain, ProductDomain
+from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain, KeyDomain, ProductDomain
 from dpviz.model.question import Between, Question
 from dpviz.model.source import Tick
-from dpviz.model.statistic import Column, DenseCounts, Kind
+from dpviz.model.statistic import Column, DenseCounts, Kind, SparseCounts
 from dpviz.privacy.unit import Unit
 
 KINDS: Final = ("number", "text")
@@ -68,10 +69,12 @@ class PandasSource(Unstored):
 
     def check(self, question: Question, unit: Unit, kind: Kind) -> None:
         """Refuse what cannot be counted, from the schema alone."""
-        if kind is not Kind.DENSE:
+        if kind not in (Kind.DENSE, Kind.SPARSE):
             raise ParameterError.of(kind.value, "a data frame is counted into one number per bin of a domain")
         for domain in parts(question.domain):
-            if isinstance(domain, CategoryDomain):
+            if isinstance(domain, KeyDomain):
+                self._kind(domain.column)
+            elif isinstance(domain, CategoryDomain):
                 self._can_hold(domain.columns[0], domain.values)
             else:
                 self._can_measure(domain.columns[0], f"a domain of {domain.kind}")
@@ -82,10 +85,10 @@ class PandasSource(Unstored):
                 self._can_hold(name, condition)
         if not unit.is_row:
             self._kind(unit.of)
-        if question.bins > MOST_BINS:
+        if kind is Kind.DENSE and question.bins > MOST_BINS:
             raise DomainError.of(f"{question.bins:,} bins", f"a dense count has at most {MOST_BINS:,} bins")
 
-    def count(self, question: Question, unit: Unit, kind: Kind, tick: Tick | None = None) -> DenseCounts:
+    def count(self, question: Question, unit: Unit, kind: Kind, tick: Tick | None = None) -> DenseCounts | SparseCounts:
         """Count rows, or users inside the unit's bounds. Filters first, then bounds what a user adds."""
         self.check(question, unit, kind)
         names = list(dict.fromkeys([*question.columns, *([] if unit.is_row else [unit.of])]))
@@ -95,7 +98,7 @@ class PandasSource(Unstored):
             quietly(self._read, name)
         if tick:
             tick(len(names), len(names) + 1)
-        counts = quietly(self._count, question, unit)
+        counts = quietly(self._dense, question, unit) if kind is Kind.DENSE else quietly(self._sparse, question, unit)
         if tick:
             tick(len(names) + 1, len(names) + 1)
         return counts
@@ -136,14 +139,30 @@ class PandasSource(Unstored):
             cells[name] = cell = read(cell, self._kind(name))
         return cell
 
-    def _count(self, question: Question, unit: Unit) -> DenseCounts:
-        bins = self._place(question.domain)
-        for name, condition in question.where.items():
-            bins[~self._read(name).passes(condition)] = NONE
+    def _dense(self, question: Question, unit: Unit) -> DenseCounts:
+        bins = self._filtered(self._place(question.domain), question)
         if unit.is_row:
             return DenseCounts(count_rows(bins, question.bins))
         users = self._read(unit.of).users
         return DenseCounts(count_users(bins, question.bins, users, unit, seed=int(question.id, 16)))
+
+    def _sparse(self, question: Question, unit: Unit) -> SparseCounts:
+        """Number the bins that occur by their rank, and count those."""
+        labels, ranks = self._occurring(question.domain)
+        ranks = self._filtered(ranks, question)
+        if unit.is_row:
+            counts = count_rows(ranks, len(labels))
+        else:
+            users, seed = self._read(unit.of).users, int(question.id, 16)
+            counts = count_users(ranks, len(labels), users, unit, seed, steps(labels, question.domain))
+        occupied = counts > 0
+        return SparseCounts(labels[occupied], counts[occupied])
+
+    def _filtered(self, bins: Bins, question: Question) -> Bins:
+        """The bins, NONE where a row does not pass the question's filters."""
+        for name, condition in question.where.items():
+            bins = np.where(self._read(name).passes(condition), bins, NONE)
+        return bins
 
     def _place(self, domain: Domain) -> Bins:
         if not isinstance(domain, ProductDomain):
@@ -151,14 +170,41 @@ class PandasSource(Unstored):
         first, second = self._place(domain.first), self._place(domain.second)
         return np.where((first == NONE) | (second == NONE), NONE, first * domain.second.size + second)
 
+    def _occurring(self, domain: Domain) -> tuple[NDArray[Any], Bins]:
+        """The labels that occur, ascending, and each row's rank among them, or NONE."""
+        if isinstance(domain, KeyDomain):
+            return self._read(domain.column).keys
+        bins, inside = self._locate(domain)
+        labels, found = np.unique(bins[inside], return_inverse=True)
+        ranks = np.full(len(bins), NONE)
+        ranks[inside] = found
+        return labels, ranks
+
+    def _locate(self, domain: Domain) -> Located:
+        if not isinstance(domain, ProductDomain):
+            return self._read(domain.columns[0]).locate(domain)
+        (first, one), (second, other) = self._locate(domain.first), self._locate(domain.second)
+        if domain.size <= WIDE:
+            return first * np.uint64(domain.second.size % WIDE) + second, one & other
+        return first.astype(object) * domain.second.size + second.astype(object), one & other
+
 
 def parts(domain: Domain) -> tuple[Domain, ...]:
     """The one-column domains that a domain is made of."""
     if isinstance(domain, ProductDomain):
         return domain.first, domain.second
-    if not isinstance(domain, IntegerDomain | IntervalDomain | CategoryDomain):
-        raise DomainError.of(type(domain).__name__, "a data frame is counted over integers, intervals or categories")
+    if not isinstance(domain, IntegerDomain | IntervalDomain | CategoryDomain | KeyDomain):
+        raise DomainError.of(
+            type(domain).__name__, "a data frame is counted over integers, intervals, categories or keys"
+        )
     return (domain,)
+
+
+def steps(labels: NDArray[Any], domain: Domain) -> NDArray[np.uint64]:
+    """Which step of the mixing function each label names: its bin modulo 2^64, or 64 bits of its text."""
+    if isinstance(domain, KeyDomain):
+        return mark(labels)
+    return labels if labels.dtype == np.uint64 else np.array([label % WIDE for label in labels], dtype=np.uint64)
 
 
 def _inferred(held: Hidden[pd.DataFrame]) -> list[tuple[Any, str]]:

@@ -24,6 +24,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.engines.bounding import Users, mark
+from dpviz.errors import unwritable
 from dpviz.exact import rational, text
 from dpviz.hidden import Unstored
 from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain
@@ -32,7 +33,14 @@ from dpviz.model.question import Between, Condition
 Bins: TypeAlias = NDArray[np.int64]
 """The bin of each row, or NONE."""
 
+Located: TypeAlias = tuple[NDArray[Any], NDArray[np.bool_]]
+"""The bin of each row of a domain of any size, and whether the row has one."""
+
 NONE: Final = -1
+NARROW: Final = 2**62
+"""Bins of a domain of at most this size are found as signed integers, with room for NONE."""
+WIDE: Final = 2**64
+"""Bins of a domain of at most this size are uint64; beyond, they are whole numbers of any size as objects."""
 
 
 class Reading(Unstored, ABC):
@@ -42,9 +50,28 @@ class Reading(Unstored, ABC):
     def place(self, domain: Domain) -> Bins:
         """The bin of each row in a one-column domain, or NONE."""
 
+    def locate(self, domain: Domain) -> Located:
+        """The bin of each row in a one-column domain of any size."""
+        if domain.size > NARROW:
+            assert isinstance(domain, IntegerDomain)
+            return self._wide(domain)
+        bins = self.place(domain)
+        return bins.astype(np.uint64), bins != NONE
+
+    @abstractmethod
+    def _wide(self, domain: IntegerDomain) -> Located: ...
+
     @abstractmethod
     def passes(self, condition: Condition) -> NDArray[np.bool_]:
         """Whether each row passes a public filter; a missing value never does."""
+
+    @cached_property
+    @abstractmethod
+    def keys(self) -> tuple[NDArray[Any], Bins]:
+        """The texts that values are matched by, in order, and each row's place among them, or NONE.
+
+        A text that cannot be written to a file is no key, for it could not be released.
+        """
 
     @cached_property
     @abstractmethod
@@ -115,8 +142,24 @@ class Numbers(Reading):
         return passed
 
     @cached_property
+    def keys(self) -> tuple[NDArray[Any], Bins]:
+        return self._listed().keys
+
+    @cached_property
     def users(self) -> Users:
         return self._listed().users
+
+    def _wide(self, domain: IntegerDomain) -> Located:
+        if not self.whole or domain.size > WIDE:
+            return self._listed()._wide(domain)
+        values, inside = self.values, np.ones(len(self.values), dtype=np.bool_)
+        # Differences modulo 2^64 are the bins themselves, for these lie in 0..2^64 - 1.
+        bins = values.astype(np.uint64) + np.uint64((domain.underflow - domain.low) % WIDE)
+        beside = ((values < domain.low, under), (values > domain.high, over), (self.missing, missing))
+        for rows, which in beside:
+            found = which(domain)
+            inside[rows], bins[rows] = found != NONE, max(found, 0)
+        return bins, inside
 
     def _integers(self, domain: IntegerDomain) -> Bins:
         values, low, high = self.values, domain.low, domain.high
@@ -131,7 +174,9 @@ class Numbers(Reading):
             start, stop = low, high
         inner: NDArray[Any] = np.full(len(values), NONE)
         if start <= stop:
-            inner = (np.clip(values, start, stop) - start).astype(np.int64) + (start - low + domain.underflow)
+            near = np.clip(values, start, stop)
+            near = near if self.whole else near.astype(np.int64)  # a difference of floats might be rounded
+            inner = (near - start).astype(np.int64) + (start - low + domain.underflow)
         bins = np.where(values < low, under(domain), np.where(values > high, over(domain), inner))
         if not self.whole:
             bins[values != np.floor(values)] = NONE
@@ -268,6 +313,20 @@ class Listed(Reading):
             named = by_label(condition)
             passed = [value in named for value in self.plain]
         return np.array([*passed, False])[self.codes]
+
+    def _wide(self, domain: IntegerDomain) -> Located:
+        found = [bin_of(domain, value) if isinstance(value, Fraction | float) else NONE for value in self.plain]
+        found.append(missing(domain))
+        bins = np.array([max(one, 0) for one in found], dtype=np.uint64 if domain.size <= WIDE else object)
+        return bins[self.codes], np.array([one != NONE for one in found])[self.codes]
+
+    @cached_property
+    def keys(self) -> tuple[NDArray[Any], Bins]:
+        names = [label_of(value) for value in self.plain]
+        held = sorted({name for name in names if name is not None and not unwritable(name)})
+        known: dict[str | None, int] = {name: place for place, name in enumerate(held)}
+        codes = np.array([*(known.get(name, NONE) for name in names), NONE], dtype=np.int64)
+        return np.array(held, dtype=object), codes[self.codes]
 
     @cached_property
     def users(self) -> Users:

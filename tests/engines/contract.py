@@ -15,7 +15,7 @@ import pandas as pd
 from dpviz.model.domain import Domain
 from dpviz.model.question import Question
 from dpviz.model.source import Source
-from dpviz.model.statistic import DenseCounts, Kind
+from dpviz.model.statistic import DenseCounts, Kind, SparseCounts
 from dpviz.privacy.unit import Unit
 from tests.engines import reference
 
@@ -48,6 +48,54 @@ def counts_as_the_reference(
     assert counts.shape == (question.bins,)
     assert counts.tolist() == reference.count(reference.rows_of(frame), source.columns, question, unit)
     return counts.tolist()
+
+
+def sparse_as_the_reference(
+    engine: Engine, frame: pd.DataFrame, question: Question, unit: Unit, schema: Mapping[str, str] | None = None
+) -> list[tuple[int | str, int]]:
+    """An engine's labels and counts of the bins that are not empty, after comparing them with the reference."""
+    source = engine(frame, "data", schema)
+    source.check(question, unit, Kind.SPARSE)
+    statistic = source.count(question, unit, Kind.SPARSE)
+    assert isinstance(statistic, SparseCounts)
+    labels, counts = statistic.take()
+    assert counts.dtype == np.int64
+    assert (counts > 0).all()
+    numbered = question.domain.declared and question.bins <= 2**64
+    assert labels.dtype == (np.uint64 if numbered else object)
+    found = list(zip(labels.tolist(), counts.tolist(), strict=True))
+    assert all(type(label) is (int if question.domain.declared else str) for label, _ in found)
+    assert found == reference.sparse(reference.rows_of(frame), source.columns, question, unit)
+    return found
+
+
+def sparse_counter(engine: Engine) -> Counter:
+    """The counts of every bin of a small domain, from what an engine says of those that are not empty."""
+
+    def count(frame: pd.DataFrame, question: Question, unit: Unit) -> Sequence[int]:
+        statistic = engine(frame, "data", None).count(question, unit, Kind.SPARSE)
+        assert isinstance(statistic, SparseCounts)
+        labels, occupied = statistic.take()
+        counts = np.zeros(question.bins, dtype=np.int64)
+        counts[labels.astype(np.int64)] = occupied
+        return counts.tolist()
+
+    return count
+
+
+def key_counter(engine: Engine, names: Sequence[str]) -> Counter:
+    """The counts of these keys, where the engine is asked for unknown ones."""
+
+    def count(frame: pd.DataFrame, question: Question, unit: Unit) -> Sequence[int]:
+        keys = Question.of(Domain.keys(column=question.domain.columns[0]), question.where or None)
+        statistic = engine(frame, "data", None).count(keys, unit, Kind.SPARSE)
+        assert isinstance(statistic, SparseCounts)
+        labels, occupied = statistic.take()
+        found = dict(zip(labels.tolist(), occupied.tolist(), strict=True))
+        assert set(found) <= set(names)
+        return [found.get(name, 0) for name in names]
+
+    return count
 
 
 def looks_at_values_only(count: Counter, frame: pd.DataFrame, question: Question, unit: Unit) -> None:
@@ -99,12 +147,14 @@ def neighbours(pieces: list[tuple[int, ...]], unit: Unit) -> Iterator[tuple[tupl
     return (((), rows) for rows in pieces)
 
 
-def ticks_with_public_sizes(engine: Engine, frames: Sequence[pd.DataFrame], question: Question, unit: Unit) -> None:
+def ticks_with_public_sizes(
+    engine: Engine, frames: Sequence[pd.DataFrame], question: Question, unit: Unit, kind: Kind = Kind.DENSE
+) -> None:
     """Frames of the same columns are counted with the same ticks, whatever they hold and however long they are."""
     seen = []
     for frame in frames:
         ticks: list[tuple[int, int]] = []
-        engine(frame, "data", None).count(question, unit, Kind.DENSE, lambda done, of, to=ticks: to.append((done, of)))
+        engine(frame, "data", None).count(question, unit, kind, lambda done, of, to=ticks: to.append((done, of)))
         seen.append(ticks)
     assert all(ticks == seen[0] for ticks in seen), "progress tells about the data"
     done = [step for step, _ in seen[0]]

@@ -102,6 +102,31 @@ def domains(draw: st.DrawFn, column: str, kind: str) -> Domain:
     return Domain.categories(labels, column=column, other=draw(flag), missing=draw(flag))
 
 
+FAR = [0, -(2**63), 2**53, 2**62, 2**63, 2**64 - 2, -(10**22), 10**30]
+
+
+@st.composite
+def wide_domains(draw: st.DrawFn, column: str, kind: str) -> Domain:
+    """Domains that nobody lists: integers of any size, for a column of numbers, or a small one to multiply by."""
+    if kind != "number" or draw(st.integers(0, 3)) == 0:
+        return draw(domains(column, kind))
+    low, high = draw(st.sampled_from([*ENDS, *FAR])), draw(st.sampled_from([*ENDS, *FAR]))
+    flag = st.booleans()
+    flags = {"underflow": draw(flag), "overflow": draw(flag), "missing": draw(flag)}
+    return Domain.integers(min(low, high), max(low, high), column=column, **flags)
+
+
+@st.composite
+def wide_questions(draw: st.DrawFn, kinds: dict[str, str]) -> Question:
+    """Questions over unknown keys, over huge domains and over their products, with the filters of `questions`."""
+    if draw(st.booleans()):
+        domain: Domain = Domain.keys(column=draw(st.sampled_from(["a", "b"])))
+    else:
+        domain = draw(wide_domains("a", kinds["a"]))
+        domain = domain * draw(wide_domains("b", kinds["b"])) if draw(st.booleans()) else domain
+    return Question.of(domain, draw(questions(kinds)).where)
+
+
 @st.composite
 def questions(draw: st.DrawFn, kinds: dict[str, str]) -> Question:
     first = draw(domains("a", kinds["a"]))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, ProductDomain
+from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, KeyDomain, ProductDomain
 from dpviz.model.question import Between, Question
 from dpviz.model.statistic import Column
 from dpviz.privacy.unit import Unit
@@ -100,23 +100,32 @@ def one_bin(domain: Domain, value: Any, kind: str) -> str | int | None:
     return max(place for place, edge in enumerate(domain.edges[:-1]) if edge <= exact)
 
 
-def bins_of(domain: Domain) -> list[str | int]:
-    """Every bin of a one-column domain in order, named as `one_bin` names them."""
+def position(domain: Domain, found: str | int | None) -> int | None:
+    """The position in a one-column domain of a bin that is named as `one_bin` names them, or None."""
     if isinstance(domain, CategoryDomain):
-        return [*(f"={name}" for name in domain.values), *["other"] * domain.other, *[MISSING] * domain.missing]
+        bins = [*(f"={name}" for name in domain.values), *["other"] * domain.other, *[MISSING] * domain.missing]
+        return bins.index(found) if found in bins else None
     inner = domain.high - domain.low + 1 if isinstance(domain, IntegerDomain) else len(domain.edges) - 1
-    under, over = ["under"] * domain.underflow, ["over"] * domain.overflow
-    return [*under, *range(inner), *over, *[MISSING] * domain.missing]
+    after = domain.underflow + inner
+    beside = {
+        "under": 0 if domain.underflow else None,
+        "over": after if domain.overflow else None,
+        MISSING: after + domain.overflow if domain.missing else None,
+    }
+    return found + domain.underflow if isinstance(found, int) else beside.get(found)
 
 
-def place(domain: Domain, row: Row, kinds: dict[str, str]) -> int | None:
-    """The position of a row's bin, or None."""
+def place(domain: Domain, row: Row, kinds: dict[str, str]) -> int | str | None:
+    """The position of a row's bin, or the key itself where no bins are declared; None where it has none."""
     if isinstance(domain, ProductDomain):
         first, second = place(domain.first, row, kinds), place(domain.second, row, kinds)
-        return None if first is None or second is None else first * len(bins_of(domain.second)) + second
+        return None if first is None or second is None else first * domain.second.size + second
     column = domain.columns[0]
-    found, bins = one_bin(domain, row[column], kinds[column]), bins_of(domain)
-    return bins.index(found) if found in bins else None
+    value, kind = row[column], kinds[column]
+    if isinstance(domain, KeyDomain):
+        key = None if is_missing(value) else written(value, kind)
+        return None if key is None or re.search("[\ud800-\udfff]", key) else key
+    return position(domain, one_bin(domain, value, kind))
 
 
 def passes(question: Question, row: Row, kinds: dict[str, str]) -> bool:
@@ -140,7 +149,7 @@ def user_of(row: Row, column: str, kinds: dict[str, str]) -> str | None:
     return None if is_missing(row[column]) else written(row[column], kinds[column])
 
 
-def counted(rows: list[Row], question: Question, unit: Unit, kinds: dict[str, str]) -> Iterator[tuple[str, int]]:
+def counted(rows: list[Row], question: Question, unit: Unit, kinds: dict[str, str]) -> Iterator[tuple[str, int | str]]:
     """Each row that counts: its user (empty for a row unit) and its bin."""
     for row in rows:
         where = place(question.domain, row, kinds) if passes(question, row, kinds) else None
@@ -149,21 +158,35 @@ def counted(rows: list[Row], question: Question, unit: Unit, kinds: dict[str, st
             yield user, where
 
 
-def rank(question: Question, user: str, place: int) -> tuple[int, int]:
-    """Smaller is kept first: SplitMix64 from the user's name and the question, at the step of the bin; then the bin."""
-    start = int.from_bytes(blake2b(user.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
-    state = ((start ^ int(question.id, 16)) + (place + 1) * 0x9E3779B97F4A7C15) & WORD
+def digest(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def rank(question: Question, user: str, place: int | str) -> tuple[int, int | str]:
+    """Smaller is kept first: SplitMix64 from the user's name and the question, at the step of the bin; then the bin.
+
+    The step of a key is a digest of its text.
+    """
+    step = digest(place) if isinstance(place, str) else place
+    state = ((digest(user) ^ int(question.id, 16)) + (step + 1) * 0x9E3779B97F4A7C15) & WORD
     state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & WORD
     state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & WORD
     return state ^ (state >> 31), place
 
 
-def count(rows: list[Row], columns: tuple[Column, ...], question: Question, unit: Unit) -> list[int]:
+def sparse(rows: list[Row], columns: tuple[Column, ...], question: Question, unit: Unit) -> list[tuple[int | str, int]]:
+    """The bins that are not empty, ascending, each with its count."""
     kinds = {column.name: column.kind for column in columns}
     pairs = Counter(counted(rows, question, unit, kinds))
-    counts = [0] * question.bins
+    counts: Counter[int | str] = Counter()
     for user in {user for user, _ in pairs}:
         touched = sorted((bin for name, bin in pairs if name == user), key=lambda bin: rank(question, user, bin))
         for bin in touched if unit.is_row else touched[: unit.max_bins]:
             counts[bin] += pairs[user, bin] if unit.is_row else min(pairs[user, bin], unit.max_per_bin)
-    return counts
+    return sorted(counts.items())
+
+
+def count(rows: list[Row], columns: tuple[Column, ...], question: Question, unit: Unit) -> list[int]:
+    """The counts of all bins."""
+    found = dict(sparse(rows, columns, question, unit))
+    return [found.get(bin, 0) for bin in range(question.bins)]

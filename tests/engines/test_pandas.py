@@ -53,7 +53,10 @@ def kinds_of(frame: pd.DataFrame, schema: Mapping[str, str]) -> dict[str, str]:
 def test_counts_are_those_of_the_reference(data: st.DataObject) -> None:
     frame, schema = data.draw(frames())
     question = data.draw(questions(kinds_of(frame, schema)))
-    contract.counts_as_the_reference(engine, frame, question, data.draw(units), schema)
+    unit = data.draw(units)
+    dense = contract.counts_as_the_reference(engine, frame, question, unit, schema)
+    occupied = contract.sparse_as_the_reference(engine, frame, question, unit, schema)
+    assert occupied == [(bin, count) for bin, count in enumerate(dense) if count]
 
 
 @settings(max_examples=200)
@@ -474,7 +477,11 @@ NUMBERS = Domain.integers(0, 3, column="n")
         (Question.of(NUMBERS, {"when": Between(1)}), ROW, Kind.DENSE, "a column of times cannot be counted yet"),
         (Question.of(NUMBERS), Unit("user"), Kind.DENSE, "got user; its columns"),
         (Question.of(NUMBERS), Unit("when"), Kind.DENSE, "a column of times cannot be counted yet"),
-        (Question.of(NUMBERS), ROW, Kind.SPARSE, "one number per bin"),
+        (Question.of(NUMBERS), ROW, Kind.TOP, "one number per bin"),
+        (Question.of(Domain.keys(column="n")), ROW, Kind.DENSE, "this question needs declared bins"),
+        (Question.of(Domain.keys(column="m")), ROW, Kind.SPARSE, "m; its columns are n, t, when, day"),
+        (Question.of(Domain.keys(column="when")), ROW, Kind.SPARSE, "a column of times cannot be counted yet"),
+        (Question.of(Domain.integers(0, 2**70, column="t")), ROW, Kind.SPARSE, "needs a column of numbers"),
         (Question.of(Domain.integers(0, 2**26, column="n")), ROW, Kind.DENSE, "67,108,865 bins"),
     ],
 )
@@ -554,7 +561,7 @@ def test_anything_else_is_refused_by_its_type(data: object) -> None:
 
 
 def test_domains_that_the_engine_does_not_know_are_refused() -> None:
-    with pytest.raises(DomainError, match="integers, intervals or categories"):
+    with pytest.raises(DomainError, match="integers, intervals, categories or keys"):
         engine(FRAME, "data", None).check(Question(Domain()), ROW, Kind.DENSE)
 
 
