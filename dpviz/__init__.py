@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpviz import charts, datasets
     from dpviz.errors import DpvizError
-    from dpviz.mechanisms import Dense, PureSparse, Stability
+    from dpviz.mechanisms import Compact, Dense, PureSparse, Stability
     from dpviz.model.domain import Domain
     from dpviz.model.public import PublicTable
     from dpviz.model.question import Between, Question
@@ -48,6 +48,7 @@ _HOME = {
     "Between": "dpviz.model.question",
     "Budget": "dpviz.session.accountant",
     "BudgetMeter": "dpviz.widgets",
+    "Compact": "dpviz.mechanisms",
     "Dense": "dpviz.mechanisms",
     "Domain": "dpviz.model.domain",
     "DpvizError": "dpviz.errors",
@@ -75,6 +76,7 @@ __all__ = [
     "Between",
     "Budget",
     "BudgetMeter",
+    "Compact",
     "Dense",
     "Domain",
     "DpvizError",

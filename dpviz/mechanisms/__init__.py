@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpviz.errors import ParameterError
+from dpviz.mechanisms.compact import Compact
 from dpviz.mechanisms.dense import Dense
 from dpviz.mechanisms.pure_sparse import PureSparse
 from dpviz.mechanisms.stability import Stability
@@ -12,6 +13,7 @@ REGISTRY: dict[str, type[Mechanism]] = {
     "Dense": Dense,
     "Stability": Stability,
     "PureSparse": PureSparse,
+    "Compact": Compact,
 }
 """Every mechanism a user can name, in the order in which widgets offer them."""
 
@@ -23,4 +25,4 @@ def mechanism(name: str, parameters: dict[str, str]) -> Mechanism:
     return REGISTRY[name].from_parameters(parameters)
 
 
-__all__ = ["REGISTRY", "Dense", "PureSparse", "Stability", "mechanism"]
+__all__ = ["REGISTRY", "Compact", "Dense", "PureSparse", "Stability", "mechanism"]

@@ -46,6 +46,9 @@ def _from_json(body: dict[str, Any]) -> Release:
     bound = made.bind(question, unit)
     if isinstance(answer, Table) and len(answer.values) != question.bins:
         raise ReleaseFormat.of(f"{len(answer.values)} values", f"this question has {question.domain.size_text}")
+    gives = getattr(bound, "gives", None)
+    if gives is not None and not gives(answer):
+        raise ReleaseFormat.of(answer.kind, "this mechanism, bound to this question, gives another answer")
     return Release(
         bound=bound,
         answer=answer,

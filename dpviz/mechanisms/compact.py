@@ -1,0 +1,635 @@
+"""Compact: a noisy count for every label of a huge domain, in one polynomial over a finite field."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Literal, cast
+
+import gmpy2
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.errors import DpvizError, ParameterError, ReleaseFormat
+from dpviz.exact import Decay, Number, exp_bounds, log_up, text, whole
+from dpviz.hidden import singly
+from dpviz.laws import geometric, tables
+from dpviz.laws.geometric import TwoSidedGeometric
+from dpviz.mechanisms.count_noise import (
+    GAMMA,
+    BoundNoise,
+    CountNoise,
+    Rational,
+    Sampler,
+    choices,
+    least,
+    tight_base,
+)
+from dpviz.mechanisms.count_noise import Kind as SamplerKind
+from dpviz.model.answer import SHAPES, Answer
+from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.mechanism import Choice, Cost, Mode, Space
+from dpviz.model.question import Question
+from dpviz.model.source import Tick
+from dpviz.model.statistic import Kind, SparseCounts, Statistic
+from dpviz.noise import field as fields
+from dpviz.noise.bits import Bits
+from dpviz.noise.empty_bin import EmptyBin
+from dpviz.noise.field import Field, field_bits, field_named, field_of, levels
+from dpviz.noise.finite import FiniteSampler, paper_base, truncation
+from dpviz.noise.geometric import check_scale
+from dpviz.privacy.conversion import STEP
+from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.loss import PureDP
+from dpviz.privacy.unit import Unit
+
+Base = Literal["tight", "paper"]
+
+JUNK = 200
+"""By default the labels that FastSample gives a uniform count, all together, are there with chance 1/JUNK at most."""
+
+MOST_BITS = 1 << 28
+"""An answer has at most so many bits (32 MiB): building takes some forty times that."""
+
+LARGEST_QUOTIENT = 1 << 16
+"""A base that leaves so little of epsilon that a field needs this many times d is passed over for the next one."""
+
+SHOWN_QUOTIENT = 10**12
+"""Where a field is larger than this many times d, the price is that of this many times d: it is no less."""
+
+BETAS = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))
+
+
+# ---------------------------------------------------------------- the answer
+
+
+@dataclass(frozen=True, eq=False)
+class CompactTable:
+    """A polynomial whose value at a bin's number stands for that bin's noisy count. Reading it is free.
+
+    coefficients  of 1, x, x**2 and so on, n + 1 of them, each an element of the field
+    empty         from an element to the count it stands for
+    """
+
+    kind: ClassVar[str] = "compact"
+    field: Field
+    empty: EmptyBin
+    coefficients: tuple[int, ...]
+
+    @cached_property
+    def _evaluate(self) -> Callable[[Sequence[int]], list[int]]:
+        return self.field.evaluator(self.coefficients)
+
+    def at(self, index: int) -> int:
+        """The noisy count of one bin."""
+        return int(self.many([index])[0])
+
+    def many(self, indices: Sequence[int]) -> NDArray[np.int64]:
+        """The noisy counts of many bins at once."""
+        points = [whole(index, "the number of a bin", least=0, most=self.field.order - 1) for index in indices]
+        return np.array(self.empty.values(self._evaluate(points)), dtype=np.int64)
+
+    @property
+    def element_bits(self) -> int:
+        return (self.field.order - 1).bit_length()
+
+    def to_json(self) -> dict[str, Any]:
+        part, width = self.empty.sampler, self.element_bits
+        whole_ = int(gmpy2.pack(list(self.coefficients), width))
+        packed = whole_.to_bytes(-(-len(self.coefficients) * width // 8), "little")
+        numbers = {"n": part.n, "p": part.p, "q": part.q, "g": part.g or 0, "t": part.t or 0}
+        return {
+            "kind": self.kind,
+            "field": self.field.name,
+            "sampler": part.kind,
+            **{name: str(number) for name, number in numbers.items()},
+            "packed": base64.b64encode(packed).decode(),
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> CompactTable:
+        """The answer that `to_json` wrote. What it did not write is refused."""
+        try:
+            return cls._read(data)
+        except ReleaseFormat:
+            raise
+        except (DpvizError, ValueError, TypeError, ArithmeticError):
+            raise ReleaseFormat(
+                "a saved compact answer must hold a field, a sampler and as many coefficients as it says"
+            ) from None
+
+    @classmethod
+    def _read(cls, data: dict[str, Any]) -> CompactTable:
+        names = ("n", "p", "q", "g", "t")
+        if set(data) != {"kind", "field", "sampler", "packed", *names} or not all(
+            isinstance(part, str) for part in data.values()
+        ):
+            raise ReleaseFormat.of(len(data), "a saved compact answer has ten texts")
+        numbers = {name: int(data[name]) for name in names if len(data[name]) <= 200}
+        n, p, q, g, t = (numbers[name] for name in names) if len(numbers) == len(names) else (0,) * 5
+        fast = data["sampler"] == "fastsample"
+        if any(str(numbers[name]) != data[name] for name in numbers) or n < 1 or (not fast and (g or t)):
+            raise ReleaseFormat.of("other numbers", "a saved compact answer writes n, p, q, g and t as whole numbers")
+        if (n + 1) * _least_bits(data["sampler"], n, p, q, t) > MOST_BITS:
+            raise ReleaseFormat.of(f"n = {n:,}", f"a compact answer has at most {MOST_BITS:,} bits")
+        sampler = FiniteSampler(n, p, q, data["sampler"], g if fast else None, t if fast else None)
+        field = field_named(data["field"])
+        empty, width = EmptyBin(sampler, field.order), (field.order - 1).bit_length()
+        packed = base64.b64decode(data["packed"], validate=True)
+        if base64.b64encode(packed).decode() != data["packed"] or len(packed) != -(-(n + 1) * width // 8):
+            raise ReleaseFormat.of(f"{len(packed):,} bytes", f"n + 1 elements take {-(-(n + 1) * width // 8):,}")
+        number = gmpy2.mpz(int.from_bytes(packed, "little"))
+        if number.bit_length() > (n + 1) * width:
+            raise ReleaseFormat.of("bits beyond the last coefficient", "there are none")
+        found = [int(part) for part in gmpy2.unpack(number, width)] if number else []
+        coefficients = (*found, *(0 for _ in range(n + 1 - len(found))))
+        if max(coefficients) >= field.order:
+            raise ReleaseFormat.of("a larger number", f"a coefficient is an element of {field.name}")
+        return cls(field, empty, coefficients)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CompactTable) and self.to_json() == other.to_json()
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+SHAPES[CompactTable.kind] = CompactTable.from_json
+
+
+# ---------------------------------------------------------------- parameters
+
+
+@dataclass(frozen=True)
+class Compact:
+    """Noise on the bins that are not empty, and a random polynomial that agrees with them and answers for all others.
+
+    epsilon  the price in the session's unit
+    base     "tight": the ratio p/q closest to what is asked; "paper": the paper's powers of two, at epsilon/(1 + 1/9)
+    sampler  "geosample", "fastsample", or "auto": the one whose field is smaller
+    field    "mersenne", "proth", "paper" (GF(2^(2*3^l)), l up to 6), or "auto": the smallest prime field
+    gamma    for FastSample: the chance that one count is replaced by a uniform one. By default so small that all labels
+             together have one with chance 1/200 at most
+    cap      a public bound on the number of rows in the domain; required where the unit has no public n
+
+    Privacy: pure DP. With n rows at most, the chance of a polynomial f is a constant times the product, over the bins
+             x that are not empty, of P_c(v)/P0(v), where v is the count that f(x) stands for, P_c the law of the noisy
+             count of a bin of c rows, and P0 that of an element drawn uniformly. One replaced row therefore costs
+             2 ln(p/q) + max ln(P0/P) + max ln(P/P0), and the last two are at most ln((Q + 1)/Q) for Q = d0 // d: the
+             field is chosen as small as that total allows, and epsilon is not halved.
+             More than n bins may be occupied where only a cap says that there are at most n rows. Nothing may fail
+             then, so the first n rows in the order of their labels are kept and the others dropped, in silence. A row
+             that is added may push another out, so adding or removing one row costs what replacing one does; whoever
+             adds up to m rows moves at most m rows up and m rows down, and pays m times that.
+    Error:   exact for one bin, picked beforehand: bins that are not empty have the sampler's law, empty ones P0, which
+             errs less. Several bins are not independent: their error is a union bound, and says so. It holds where
+             the cap does.
+    Source:  Balcer, Vadhan 2018, Algorithm 8.2, Theorems 8.3 and 8.6, Algorithm 8.5 for empty bins; the sharper price
+             is ours.
+
+    >>> from dpviz.model.domain import Domain
+    >>> keys = Question.of(Domain.integers(0, 2**64 - 1, column="key"))
+    >>> bound = Compact(epsilon=1).bind(keys, Unit("row", relation="replace-one", n=1000))
+    >>> bound.space.text, bound.price.exact
+    ('1,001 × 313', '2 ln(3/2) + ln(6/5)')
+    """
+
+    name: ClassVar[str] = "Compact"
+    about: ClassVar[str] = "Answers every label of a huge domain, one look-up at a time. No δ."
+    delta_text: ClassVar[str] = "Compact is pure: no δ."
+
+    epsilon: Fraction
+    base: Base = "tight"
+    sampler: Sampler = "auto"
+    field: fields.Kind = "auto"
+    gamma: Fraction | None = None
+    cap: int | None = None
+
+    @singly
+    def __init__(
+        self,
+        epsilon: Number,
+        base: Base = "tight",
+        sampler: Sampler = "auto",
+        field: fields.Kind = "auto",
+        gamma: Number | None = None,
+        cap: int | None = None,
+    ) -> None:
+        if base not in ("tight", "paper"):
+            raise ParameterError.of(base, 'base must be "tight" or "paper"', "Compact needs a rational law")
+        if field not in ("auto", "mersenne", "proth", "paper"):
+            raise ParameterError.of(field, 'field must be "auto", "mersenne", "proth" or "paper"')
+        noise = CountNoise.of(epsilon, base, sampler, gamma, cap)
+        for name in ("epsilon", "base", "sampler", "gamma", "cap"):
+            object.__setattr__(self, name, getattr(noise, name))
+        object.__setattr__(self, "field", field)
+
+    @property
+    def noise(self) -> CountNoise:
+        return CountNoise(self.epsilon, self.base, self.sampler, self.gamma, self.cap)
+
+    def parameters(self) -> dict[str, str]:
+        said = self.noise.parameters()
+        gamma, cap = said.pop("gamma"), said.pop("cap")
+        return {**said, "field": self.field, "gamma": gamma, "cap": cap}
+
+    @classmethod
+    def from_parameters(cls, parameters: dict[str, str]) -> Compact:
+        known = ("epsilon", "base", "sampler", "field", "gamma", "cap")
+        if unknown := set(parameters) - set(known):
+            raise ParameterError.of(sorted(unknown)[0], f"Compact takes {', '.join(known)}")
+        said: dict[str, Any] = {"epsilon": "", **{name: value for name, value in parameters.items() if value != ""}}
+        return cls(**said)
+
+    @classmethod
+    def choices(cls) -> tuple[Choice, ...]:
+        base = Choice("base", "Noise law", (("tight", "tight: close to ε"), ("paper", "paper: powers of two")))
+        field = Choice(
+            "field",
+            "Field",
+            (
+                ("auto", "auto: smallest prime"),
+                ("mersenne", "Mersenne prime"),
+                ("proth", "Proth prime"),
+                ("paper", "paper: GF(2^(2·3^l))"),
+            ),
+        )
+        _, sampler, gamma, _ = choices()
+        return base, sampler, field, gamma, Choice("cap", "Cap on the rows (public)")
+
+    @property
+    def python(self) -> str:
+        default = Compact(1).parameters()
+        parts = [f'epsilon="{text(self.epsilon)}"']
+        for name, value in self.parameters().items():
+            if name != "epsilon" and value != default[name]:
+                parts.append(f"{name}={value}" if name == "cap" else f'{name}="{value}"')
+        return f"dv.Compact({', '.join(parts)})"
+
+    def with_epsilon(self, epsilon: Fraction) -> Compact:
+        return replace(self, epsilon=epsilon)
+
+    def __repr__(self) -> str:
+        return self.python.removeprefix("dv.")
+
+    def bind(self, question: Question, unit: Unit) -> CompactBound:
+        """Fix n, the sampler and the size of the field. Raises ParameterError on public facts only."""
+        bins = question.bins
+        n = unit.n if self.cap is None else self.cap
+        if n is None:
+            raise ParameterError.of(
+                "no cap",
+                "Compact needs a public bound on the number of rows, and this unit has no public n",
+                "give cap=, chosen without looking at the data",
+            )
+        rows = unit.l1(bins) // (1 if unit.relation == "add-remove" else 2)
+        design = _design(self, bins, n, rows)
+        return CompactBound(self, question, unit, rows, design)
+
+
+# ---------------------------------------------------------------- sampler and field
+
+
+@dataclass(frozen=True)
+class Design:
+    """A sampler, and the least number of elements of a field for it. One row costs no more than these odds."""
+
+    part: Rational
+    least: int
+    kind: fields.Kind
+
+    @property
+    def sampler(self) -> FiniteSampler:
+        return _sampler(self.part)
+
+    @property
+    def bits(self) -> int:
+        """The bits of one element."""
+        return field_bits(self.least, self.kind)
+
+    @property
+    def quotient(self) -> int:
+        return min(SHOWN_QUOTIENT, fields.surely(self.least, self.kind) // self.sampler.size)
+
+    @property
+    def odds(self) -> Fraction:
+        """By how much one replaced row can move the odds of any answer."""
+        return Fraction(self.part.p, self.part.q) ** 2 * Fraction(self.quotient + 1, self.quotient)
+
+
+def _design(mechanism: Compact, bins: int, n: int, rows: int) -> Design:
+    """The sampler whose field is smaller, for a price of at most epsilon for `rows` replaced rows."""
+    step = mechanism.epsilon / rows
+    check_scale(Decay.exp(step / 2))
+    g = int(1 / mechanism.gamma) if mechanism.gamma is not None else max(int(1 / GAMMA), JUNK * bins)
+    wanted: tuple[SamplerKind, ...] = ("geosample", "fastsample")
+    if mechanism.sampler != "auto":
+        wanted = (mechanism.sampler,)
+    found: list[Design] = []
+    refused: list[int] = []
+    p, q, quotient, e = _base(mechanism.base, step)
+    for kind in wanted:
+        bits = _lower_bits(kind, n, p, q)
+        if _fits(n, bits):
+            rule: Literal["paper", "tight"] = "paper" if e else "tight"
+            t = truncation(n, g, p, q, rule=rule, e=e or None) if kind == "fastsample" else 0
+            bits = _least_bits(kind, n, p, q, t)
+        if _fits(n, bits):
+            part = Rational(kind, n, p, q, g if t else 0, t, Fraction(1, e) if e else step)
+            needed = max(bins, n + 1, quotient * _sampler(part).size)
+            bits = needed.bit_length()
+            if _fits(n, bits) and fields.holds(needed, mechanism.field):
+                found.append(Design(part, needed, mechanism.field))
+        refused.append(bits)
+    if not found:
+        most = fields.largest(mechanism.field)
+        raise ParameterError.of(
+            f"{n + 1:,} × {min(refused):,} bits or more",
+            f"a compact answer has at most {MOST_BITS:,} bits, in elements of at most {most:,}",
+            "use a larger epsilon, a smaller n, or another field",
+        )
+    return min(found, key=lambda design: design.bits)
+
+
+def _fits(n: int, bits: int) -> bool:
+    return bits <= fields.LARGEST and (n + 1) * bits <= MOST_BITS
+
+
+def _base(base: Base, step: Fraction) -> tuple[int, int, int, int]:
+    """p, q, the least quotient d0 // d that fits, and the paper's 1/epsilon' (0 for a tight base).
+
+    The paper takes epsilon' = 1/ceil(10 e/9) and d0 >= 30 e d where epsilon is 1/e (Theorem 8.6).
+    """
+    if base == "paper":
+        e = int(-(-1 // step))
+        own = -(-10 * e // 9)
+        p, q = paper_base(own)
+        return p, q, max(30 * e, _quotient(p, q, step) or 0), own
+    p, q = tight_base(step / 2)
+    while (quotient := _quotient(p, q, step)) is None or quotient > LARGEST_QUOTIENT:
+        p, q = _next(p, q)
+    return p, q, quotient, 0
+
+
+def _next(p: int, q: int) -> tuple[int, int]:
+    """The next smaller ratio of the same shape as `tight_base` gives."""
+    if p == q + 1:
+        return p + 1, q + 1
+    ratio = Fraction(p, q) - Fraction(1, 64)
+    return ratio.numerator, ratio.denominator
+
+
+def _quotient(p: int, q: int, step: Fraction) -> int | None:
+    """The least Q with (p/q)**2 (Q + 1)/Q <= exp(step), on the safe side; None where nothing is left for it."""
+    left = exp_bounds(step)[0] * Fraction(q * q, p * p) - 1
+    return int(-(-1 // left)) if left > 0 else None
+
+
+def _lower_bits(kind: SamplerKind, n: int, p: int, q: int) -> int:
+    """A lower bound on the bits of d, before anything of that size is computed: t + 1 >= ln(4)/ln(p/q)."""
+    return _least_bits(kind, n, p, q, q // (p - q))
+
+
+def _least_bits(kind: str, n: int, p: int, q: int, t: int) -> int:
+    return (n - 1 if kind == "geosample" else max(0, t)) * max(0, p.bit_length() - 1)
+
+
+def _sampler(part: Rational) -> FiniteSampler:
+    fast = part.kind == "fastsample"
+    return FiniteSampler(part.n, part.p, part.q, part.kind, part.g if fast else None, part.t if fast else None)
+
+
+# ---------------------------------------------------------------- bound
+
+
+@dataclass(frozen=True)
+class CompactBound:
+    """Compact, bound to a question and a unit.
+
+    rows  how many rows one unit can add to the domain
+    """
+
+    mechanism: Compact
+    question: Question
+    unit: Unit
+    rows: int
+    design: Design
+
+    needs: ClassVar[Kind] = Kind.SPARSE
+    reuse: ClassVar[bool] = True
+
+    @property
+    def n(self) -> int:
+        """The public bound on the number of rows: one less than the number of coefficients."""
+        return self.design.part.n
+
+    @cached_property
+    def noise(self) -> BoundNoise:
+        return BoundNoise(self.mechanism.noise, 2 * self.rows, self.n, self.design.part)
+
+    @cached_property
+    def field(self) -> Field:
+        """The field. A Proth prime is looked for here, which takes up to a tenth of a second."""
+        return field_of(self.design.least, self.design.kind)
+
+    @cached_property
+    def empty(self) -> EmptyBin:
+        return EmptyBin(self.design.sampler, self.field.order)
+
+    @cached_property
+    def price(self) -> Guarantee:
+        part, quotient = self.design.part, self.design.quotient
+        paid = min(self.mechanism.epsilon, log_up(self.design.odds, STEP, self.rows))
+        one = f"2 ln({part.p}/{part.q}) + ln({quotient + 1}/{quotient})"
+        return Guarantee(
+            PureDP(paid),
+            self.unit,
+            "Balcer, Vadhan 2018, Theorem 8.3, with the odds of the empty bins in force",
+            asked=self.mechanism.epsilon,
+            exact=one if self.rows == 1 else f"{self.rows} ({one})",
+        )
+
+    @property
+    def clamp(self) -> tuple[int | None, int | None]:
+        return 0, self.n
+
+    @cached_property
+    def space(self) -> Space:
+        bits = self.design.bits
+        return Space(bits=(self.n + 1) * bits, text=f"{self.n + 1:,} × {bits}")
+
+    @cached_property
+    def cost(self) -> Cost:
+        """Seconds from sizes, as `benchmarks/compact.py` measures them."""
+        size = self.space.bits
+        reading, building = size / 1.8e6, size * (self.n + 1).bit_length() / 7e7
+        spent = f"build about {_seconds(building)}, 10,000 look-ups about {_seconds(reading)}"
+        return Cost(steps=levels(self.n + 1) + 1, text=spent, slow=reading >= 2 or building >= 10)
+
+    @cached_property
+    def error(self) -> ErrorModel:
+        return CompactError(self)
+
+    @property
+    def verb(self) -> str:
+        return f"Adds noise to {self.question.domain.size_text} and keeps them as {self.n + 1:,} coefficients."
+
+    @property
+    def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
+        """The paper's table bounds (Figure 6)."""
+        epsilon = self.mechanism.epsilon / self.rows
+        shown = []
+        for label, bins in (("one bin", 1), (f"all of {self.question.domain.size_text}", self.question.bins)):
+            for beta in BETAS:
+                value = tables.compact(epsilon, beta, bins=bins, column=self.design.part.kind)
+                bound = ErrorValue(Fraction(value), "bound", "Balcer, Vadhan 2018, Figure 6")
+                shown.append((f"Table bound, {label}", {**bound.to_json(), "beta": text(beta)}))
+        return shown
+
+    def modes(self) -> tuple[Mode, ...]:
+        return ("exact", "strict")
+
+    def gives(self, answer: Answer) -> bool:
+        """Whether an answer has the shape that `draw` gives it: the same field, sampler and n."""
+        return (
+            isinstance(answer, CompactTable)
+            and answer.field.name == self.field.name
+            and answer.empty == self.empty
+            and len(answer.coefficients) == self.n + 1
+        )
+
+    def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> CompactTable:
+        """Draw the polynomial. Whatever the data, n + 1 counts get noise and n + 1 points are joined."""
+        assert isinstance(statistic, SparseCounts)
+        size, done = self.n + 1, 0
+
+        def step() -> None:
+            nonlocal done
+            done += 1
+            if tick is not None:
+                tick(done, self.cost.steps)
+
+        labels, counts = first_rows(*statistic.take(), self.n)
+        padded = np.zeros(size, dtype=np.int64)
+        padded[: len(counts)] = counts
+        noisy = self.noise.add(padded, bits, mode, low=0, high=self.n).tolist()
+        points = with_padding(labels, size, self.field.order)
+        elements = [
+            self.empty.element(value if place < len(labels) else None, bits) for place, value in enumerate(noisy)
+        ]
+        step()
+        coefficients = polynomial(self.field, points, elements, step)
+        return CompactTable(self.field, self.empty, coefficients)
+
+
+def first_rows(labels: NDArray[Any], counts: NDArray[np.int64], n: int) -> tuple[list[int], NDArray[np.int64]]:
+    """The bins and counts of the first n rows, in the order of the labels.
+
+    >>> first_rows(np.array([3, 7, 9], dtype=np.uint64), np.array([2, 4, 1]), 5)
+    ([3, 7], array([2, 3]))
+    """
+    counts = np.clip(counts, 0, n)
+    before = np.cumsum(counts) - counts
+    kept = np.clip(n - before, 0, counts)
+    return [int(label) for label in labels[kept > 0].tolist()], kept[kept > 0]
+
+
+def with_padding(labels: Sequence[int], size: int, order: int) -> list[int]:
+    """The labels, and the smallest other elements, `size` in all. Which are added changes no law."""
+    taken = set(labels)
+    free = [element for element in range(min(order, 2 * size)) if element not in taken]
+    return [*labels, *free[: size - len(labels)]]
+
+
+def polynomial(
+    field: Field, points: Sequence[int], elements: Sequence[int], step: Callable[[], None] | None = None
+) -> tuple[int, ...]:
+    """The coefficients, as many as points, of the polynomial with these elements at these points."""
+    found = field.interpolate(points, elements, step)
+    return (*found, *(0 for _ in range(len(points) - len(found))))
+
+
+def _seconds(value: float) -> str:
+    return "0.1 s" if value < 0.1 else f"{value:.1f} s" if value < 10 else f"{value:,.0f} s"
+
+
+# ---------------------------------------------------------------- error
+
+
+@dataclass(frozen=True)
+class CompactError(ErrorModel):
+    """The error of Compact: exact for one bin, a union bound for several."""
+
+    bound: CompactBound
+
+    @cached_property
+    def _law(self) -> Any:
+        """The law of the noisy count of a bin that is not empty."""
+        return self.bound.noise.law(0, self.bound.n)
+
+    def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
+        if count is None:
+            rule = "worst case over true counts; an empty bin errs less"
+            return ErrorValue(Fraction(self._least(1, beta)), "exact", rule)
+        if count == 0:
+            empty = self.bound.empty
+            value = least(lambda a: a >= self.bound.n or empty.d0 - empty.thresholds[a] <= beta * empty.d0)
+            return ErrorValue(Fraction(value), "exact", "the law of an empty bin")
+        value = self._law.error_quantile(count, beta)
+        return ErrorValue(Fraction(value), "exact", f"the law of a bin whose true count is {count:,}")
+
+    def all_bins(self, beta: Fraction) -> ErrorValue:
+        value = self._least(self.bound.question.bins, beta)
+        return ErrorValue(Fraction(value), "bound", f"union bound over {self.bound.question.domain.size_text}")
+
+    def look_ups(self, number: int, beta: Fraction) -> ErrorValue:
+        value = self._least(min(whole(number, "number"), self.bound.question.bins), beta)
+        return ErrorValue(Fraction(value), "bound", f"union bound over {number:,} look-ups")
+
+    def _least(self, bins: int, beta: Fraction) -> int:
+        """The least a with a sum of tails of at most beta, for every vector of `bins` counts of n rows in all."""
+        return least(lambda a: self._tails(bins, a) <= beta)
+
+    def _tails(self, bins: int, a: int) -> Fraction:
+        """The largest sum of P[|h - c| > a]: a count errs on both sides only where a < c < n - a, and at most
+        n // (a + 1) counts exceed a. Everywhere else an empty bin of the sampler's own law is the worst."""
+        n = self.bound.n
+        if a >= n:
+            return Fraction(0)
+        edge = self._tail(0, a)
+        if n < 2 * a + 2:
+            return bins * edge
+        both = min(bins, n // (a + 1))
+        return both * max(edge, self._tail(a + 1, a)) + (bins - both) * edge
+
+    def _tail(self, count: int, a: int) -> Fraction:
+        found = self._law.error_tail(count, a)
+        return found if isinstance(found, Fraction) else cast(Fraction, found[1])
+
+    def expected(self, count: int) -> ErrorValue:
+        value = self._empty_mean if count == 0 else self._law.expected_error(count)
+        return ErrorValue(Fraction(f"{value:.3g}"), "exact", f"mean of the law at a true count of {count:,}")
+
+    def bias(self, count: int) -> ErrorValue:
+        value = self._empty_mean if count == 0 else self._law.bias(count)
+        return ErrorValue(Fraction(f"{value:.3g}"), "exact", f"mean of the law at a true count of {count:,}")
+
+    @cached_property
+    def _empty_mean(self) -> float:
+        """The mean noisy count of an empty bin: the sum of P0[h > v]."""
+        empty = self.bound.empty
+        return float(Fraction(sum(empty.d0 - top for top in empty.thresholds), empty.d0))
+
+    def chance_shown(self, count: int) -> float:
+        if count == 0:
+            return float(1 - self.bound.empty.chance(0))
+        return float(self._law.chance_above(min(count, self.bound.n), 0))
+
+    def quantiles(self, levels: list[Fraction]) -> list[int]:
+        return geometric.quantiles(self.bound.noise.decay, levels)
+
+    def chances(self, errors: list[int]) -> list[float]:
+        law = TwoSidedGeometric(self.bound.noise.decay)
+        return [float(chance) for chance in law.pmf_array(np.array(errors, dtype=np.int64))]
