@@ -55,8 +55,10 @@ def exact_law(counts: Sequence[int], n: int, one: Callable[[int], Pmf]) -> dict[
     """The law of what is shown, by enumeration of every vector of noisy counts; `one` is the law of one of them."""
     found: dict[Outcome, Fraction] = {}
     for vector in itertools.product(*(one(count).items() for count in counts)):
-        shown = keep_heavy([value for value, _ in vector], n)
-        found[shown] = found.get(shown, Fraction(0)) + math.prod((chance for _, chance in vector), start=Fraction(1))
+        shown, chance = keep_heavy([value for value, _ in vector], n), Fraction(1)
+        for _, part in vector:
+            chance *= part
+        found[shown] = found.get(shown, Fraction(0)) + chance
     return found
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Decay, Number, text
+from dpviz.exact import Decay, Number, probability, text
 from dpviz.laws import geometric, tables
 from dpviz.laws.keep_heavy import OneBin
 from dpviz.mechanisms.count_noise import Base, BoundNoise, CountNoise, choices, least
@@ -21,14 +21,23 @@ from dpviz.model.mechanism import Choice, Cost, Mode, Space
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import Kind, SparseCounts, Statistic
+from dpviz.noise import sparse_strict
 from dpviz.noise.bits import Bits
 from dpviz.noise.order import Heavy
+from dpviz.noise.uniform import uniform
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import PureDP
+from dpviz.privacy.mixing import required_delta
 from dpviz.privacy.unit import Unit
 
 MOST_SHOWN = 10_000_000
 """More bins than this would not fit in memory."""
+
+JUNK = Fraction(1, 2**20)
+"""Default chance that strict mode shows junk: it costs few random bits, and is small beside any useful beta."""
+
+MOST_WORK = 2_000_000_000
+"""Strict mode beyond so many bit operations would take minutes."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +49,17 @@ class PureSparse:
              laws with a rational ratio q/p, which pay l1 ln(p/q) <= epsilon
     cap      n: a public bound on every count and on how many bins are shown. Left out, it is the unit's public number
              of rows; without one it is required. A count above it is clamped, and more occupied bins are no error.
+    beta1    for mode="strict", which needs a rational base: the chance that a uniform junk histogram is shown instead;
+             1/beta1 is a whole number. Left out, it is 2^-20.
 
     At most n bins are shown, and empty ones may be among them: which bins exist is as private as their counts.
 
     Privacy: pure DP. It is post-processing of noise on every bin, so it costs what Dense costs, in every unit.
     Error:   bins well above the cut err as in Dense; bins below it are lost. The cut grows with ln(bins / n).
-    Source:  Balcer, Vadhan 2018, Algorithms 6.1 (KeepHeavy) and 6.4 (KH'), Theorem 6.2; the exact mode draws their law
-             by one binomial number of empty bins that pass a public level.
+    Strict:  the paper's approximate order statistics, mixed with junk so finely that the price in force, not only the
+             one asked for, holds (Lemma 3.2, in any unit). Slow: sizes that would take minutes are refused.
+    Source:  Balcer, Vadhan 2018, Algorithms 6.1 (KeepHeavy), 6.4 (KH') and 6.9 (PureSparseHistogram), Theorems 6.2 and
+             6.10; the exact mode draws KeepHeavy's law by one binomial number of empty bins that pass a public level.
 
     >>> from dpviz.model.domain import Domain
     >>> minutes = Question.of(Domain.integers(0, 2**64 - 1, column="key"))
@@ -62,11 +75,23 @@ class PureSparse:
     epsilon: Fraction
     base: Base = "exp"
     cap: int | None = None
+    beta1: Fraction | None = None
 
-    def __init__(self, epsilon: Number, base: Base = "exp", cap: int | None = None) -> None:
+    def __init__(
+        self, epsilon: Number, base: Base = "exp", cap: int | None = None, beta1: Number | None = None
+    ) -> None:
         noise = CountNoise.of(epsilon, base, "auto", None, cap)
+        if beta1 is not None:
+            if base == "exp":
+                raise ParameterError.of(
+                    beta1, "beta1 belongs to strict mode, which needs a rational base", 'use base="tight"'
+                )
+            beta1 = probability(beta1, "beta1", zero=False)
+            if beta1.numerator != 1:
+                raise ParameterError.of(text(beta1), "beta1 must be one over a whole number", "write it like 1/1000")
         for name in ("epsilon", "base", "cap"):
             object.__setattr__(self, name, getattr(noise, name))
+        object.__setattr__(self, "beta1", beta1)
 
     @property
     def noise(self) -> CountNoise:
@@ -75,11 +100,12 @@ class PureSparse:
 
     def parameters(self) -> dict[str, str]:
         said = self.noise.parameters()
-        return {name: said[name] for name in ("epsilon", "base", "cap")}
+        beta1 = "" if self.beta1 is None else text(self.beta1)
+        return {**{name: said[name] for name in ("epsilon", "base", "cap")}, "beta1": beta1}
 
     @classmethod
     def from_parameters(cls, parameters: dict[str, str]) -> PureSparse:
-        known = ("epsilon", "base", "cap")
+        known = ("epsilon", "base", "cap", "beta1")
         if unknown := set(parameters) - set(known):
             raise ParameterError.of(sorted(unknown)[0], f"PureSparse takes {', '.join(known)}")
         said: dict[str, Any] = {"epsilon": "", **{name: value for name, value in parameters.items() if value != ""}}
@@ -87,7 +113,8 @@ class PureSparse:
 
     @classmethod
     def choices(cls) -> tuple[Choice, ...]:
-        return tuple(choice for choice in choices() if choice.name in ("base", "cap"))
+        shared = tuple(choice for choice in choices() if choice.name in ("base", "cap"))
+        return (*shared, Choice("beta1", "β₁, chance of junk in strict mode"))
 
     @property
     def python(self) -> str:
@@ -121,7 +148,14 @@ class PureSparse:
             raise ParameterError.of(
                 f"{bins:,} bins", f"PureSparse needs at least 2 n + 1 = {2 * n + 1:,}", "use Dense, or a smaller cap="
             )
-        return PureSparseBound(self, question, unit, noise)
+        bound = PureSparseBound(self, question, unit, noise)
+        if self.beta1 is not None and "strict" not in bound.modes():
+            raise ParameterError.of(
+                f"n = {n:,} and {question.domain.size_text}",
+                "strict mode would take minutes at this size",
+                "leave beta1 out and use the exact mode, or give a smaller cap=",
+            )
+        return bound
 
 
 @dataclass(frozen=True)
@@ -201,7 +235,28 @@ class PureSparseBound:
         return shown
 
     def modes(self) -> tuple[Mode, ...]:
-        return ("exact",)
+        """Strict mode where the base is rational and the convolutions of a release take less than minutes."""
+        if self.noise.finite is None:
+            return ("exact",)
+        label = self.question.bins.bit_length()
+        if self.n * self.n * (label - 1) * label > MOST_WORK:  # s has at least n (label - 1) bits
+            return ("exact",)
+        light = sparse_strict.work(self.n, self.question.bins, self.resolution) <= MOST_WORK
+        return ("exact", "strict") if light else ("exact",)
+
+    @property
+    def beta1(self) -> Fraction:
+        """The chance that strict mode shows junk."""
+        return JUNK if self.mechanism.beta1 is None else self.mechanism.beta1
+
+    @cached_property
+    def resolution(self) -> int:
+        """s: the fineness of strict mode's order statistics, for which the mixture keeps the price in force."""
+        part = self.noise.finite
+        assert part is not None
+        odds = Fraction(part.p, part.q) ** self.noise.l1
+        delta = required_delta(odds, self.beta1, sparse_strict.least_junk(self.n, self.question.bins))
+        return sparse_strict.resolution(self.n, self.question.bins, delta)
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> SparseTable:
         """Draw what is shown. How many bins are occupied is private: no tick tells."""
@@ -209,10 +264,27 @@ class PureSparseBound:
         labels, counts = statistic.take()
         if tick is not None:
             tick(0, self.cost.steps)
+        if mode == "strict":
+            return self._draw_strictly(dict(zip(labels.tolist(), counts.tolist(), strict=True)), bits)
         labels = labels.astype(np.uint64 if self.question.bins <= 2**64 else object)
         noisy = self.noise.add(counts, bits, mode, low=0, high=self.n)
         shown, values = Heavy(self.decay, self.question.bins, self.n, self.n).keep(labels, noisy, bits)
         return SparseTable(tuple(shown.tolist()), values)
+
+    def _draw_strictly(self, counts: dict[int, int], bits: Bits) -> SparseTable:
+        part = self.noise.finite
+        assert part is not None
+        shown = sparse_strict.pure_sparse_histogram(
+            counts,
+            n=self.n,
+            size=self.question.bins,
+            p=part.p,
+            q=part.q,
+            s=self.resolution,
+            g=self.beta1.denominator,
+            uniform=lambda d: uniform(d, bits),
+        )
+        return SparseTable(tuple(shown), np.array(list(shown.values()), dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -229,11 +301,15 @@ class PureSparseError(ErrorModel):
         given = "" if self.bound.unit.n == self.bound.n else f", if at most {self.bound.n:,} are counted in all"
         return f"{rule}, whatever the other bins hold{given}"
 
+    def _left(self, beta: Fraction) -> Fraction:
+        """What of beta the noise may use: junk, and the distance of strict mode from the exact law, take the rest."""
+        return beta - 2 * self.bound.beta1 if "strict" in self.bound.modes() else beta
+
     def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
         law, n = self.bound.law, self.bound.n
         if count is not None:
-            inside = min(count, n)  # a count above n is clamped
-            value = count - inside + least(lambda a: a >= n or law.tail(inside, a) <= beta)
+            inside, left = min(count, n), self._left(beta)  # a count above n is clamped
+            value = count - inside + least(lambda a: a >= n or law.tail(inside, a) <= left)
             return ErrorValue(Fraction(value), "bound", self._rule(f"the law of a bin whose true count is {count:,}"))
         return ErrorValue(Fraction(self._worst(beta, 0)), "bound", self._rule("worst case over true counts"))
 
@@ -244,22 +320,20 @@ class PureSparseError(ErrorModel):
     def _worst(self, beta: Fraction, rows: int) -> int:
         """The least a at which a bin of a + 1, the worst there is, fails rarely enough; with `rows`, as many such bins
         as these can fill, and no noise of the whole domain above a."""
-        law = self.bound.law
+        law, left = self.bound.law, self._left(beta)
 
         def holds(a: int) -> bool:
             if a >= self.bound.n:
                 return True
             fails = law.tail(a + 1, a)
-            return (max(1, rows // (a + 1)) * fails + law.any_above(a) if rows else fails) <= beta
+            return (max(1, rows // (a + 1)) * fails + law.any_above(a) if rows else fails) <= left
 
         return least(holds)
 
     def shown(self, beta: Fraction) -> ErrorValue:
-        value = min(self.bound.n, geometric.error_quantile(self.bound.decay, beta))
+        left = self._left(beta)
+        value = self.bound.n if left <= 0 else min(self.bound.n, geometric.error_quantile(self.bound.decay, left))
         return ErrorValue(Fraction(value), "bound", "two-sided tail of the noise, worst case over true counts")
-
-    def expected(self, count: int) -> ErrorValue | None:
-        return None
 
     def chance_shown(self, count: int) -> float:
         """If all other bins are empty: each that is not makes it smaller."""

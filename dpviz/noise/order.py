@@ -278,7 +278,7 @@ def _outside_by_hand(count: int, taken: list[int], free: int, bits: Bits) -> tup
 def _below(bound: int, count: int, bits: Bits) -> NDArray[np.uint64]:
     """Independent uniform numbers in 0..bound-1, for a bound of at most 2**64."""
     drawn = np.zeros(count, dtype=np.uint64)
-    if bound == 1:
+    if count == 0 or bound == 1:
         return drawn
     excess, last = np.uint64(64 - (bound - 1).bit_length()), np.uint64(bound - 1)
     filled = 0

@@ -1,0 +1,382 @@
+"""The top of many equal draws against laws enumerated here, outcome by outcome, with twins that are refused."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+
+from dpviz.exact import Decay
+from dpviz.laws.geometric import TwoSidedGeometric
+from dpviz.noise.bits import Bits, TeachingBits
+from dpviz.noise.geometric import BASE, two_sided_geometric
+from dpviz.noise.order import Digit, Heavy, OneSided, binomial, geometric, locate, outside
+from tests.noise.statistics import FALSE_ALARM, p_value, power
+
+PLACES = 320
+
+
+def chance_of(p: Fraction) -> Callable[[int], tuple[int, int]]:
+    return lambda places: (math.floor(p * 2**places), math.ceil(p * 2**places))
+
+
+# ---------------------------------------------------------------- one binomial number
+
+
+def cells(trials: int, p: Fraction, most: int | None) -> list[tuple[int, Fraction]]:
+    """Outcomes in their stated order with their exact probabilities, from the definition."""
+    law = {k: math.comb(trials, k) * p**k * (1 - p) ** (trials - k) for k in range(trials + 1)}
+    mode = min(trials, math.floor((trials + 1) * p))
+    if most is not None and mode >= most:
+        below = [(k, law[k]) for k in range(most - 1, -1, -1)]
+        return [*below, (most, 1 - sum(chance for _, chance in below))]
+    order = sorted(law, key=lambda k: (abs(k - mode), -k))
+    return [(k if most is None else min(k, most), law[k]) for k in order]
+
+
+BINOMIALS = [
+    (1, Fraction(2, 5)),
+    (2, Fraction(2, 7)),
+    (7, Fraction(3, 7)),
+    (30, Fraction(1, 11)),
+    (64, Fraction(9, 20)),
+]
+
+
+@pytest.mark.parametrize("most", [None, 1, 2, 5, 40], ids=str)
+@pytest.mark.parametrize(("trials", "p"), BINOMIALS, ids=str)
+def test_every_cell_of_the_binomial_law_begins_and_ends_where_it_should(
+    trials: int, p: Fraction, most: int | None
+) -> None:
+    """A hair inside each end of each cell: so every outcome has its exact probability, to 2**-300."""
+    hair, begin = 2**20, Fraction(0)
+    for k, chance in cells(trials, p, most):
+        end = begin + chance
+        for at in (math.ceil(begin * 2**PLACES) + hair, math.floor(end * 2**PLACES) - hair):
+            if begin * 2**PLACES < at < end * 2**PLACES - 1:
+                assert locate(at, PLACES, trials, chance_of(p), most) == k
+        begin = end
+    assert begin == 1
+
+
+def test_bits_that_do_not_tell_are_not_guessed() -> None:
+    begin = cells(7, Fraction(3, 7), None)[0][1]
+    for places in (1, 8, 64):
+        assert locate(math.floor(begin * 2**places), places, 7, chance_of(Fraction(3, 7))) is None
+
+
+@pytest.mark.parametrize("trials", [2**64, 2**128, 10**40], ids=str)
+def test_a_huge_number_of_trials_gives_the_poisson_law(trials: int) -> None:
+    """With success 1000.5 / m the law is within 1000.5 / m of Poisson in every outcome: cell ends agree to 10**-12."""
+    mean, mode = 1000.5, 1000
+    chance = chance_of(Fraction(mean) / trials)
+    law = {k: math.exp(-mean + k * math.log(mean) - math.lgamma(k + 1)) for k in range(500, 1600)}
+    end = 0.0
+    for k in sorted(law, key=lambda k: (abs(k - mode), -k))[:200]:
+        inside = Fraction(end) + Fraction(law[k]) * Fraction(1, 1000), Fraction(end) + Fraction(law[k] * 0.999)
+        assert [locate(math.floor(at * 2**64), 64, trials, chance) for at in inside] == [k, k]
+        end += law[k]
+
+
+def test_draws_of_a_binomial_follow_its_law() -> None:
+    trials, p, draws, bits = 12, Fraction(1, 4), 6_000, TeachingBits(5)
+    seen = np.bincount([binomial(trials, chance_of(p), bits) for _ in range(draws)], minlength=trials + 1)
+    law, fewer = (
+        np.array([math.comb(m, k) * 0.25**k * 0.75 ** (m - k) if k <= m else 0 for k in range(13)]) for m in (12, 11)
+    )
+    assert p_value(seen, law) > FALSE_ALARM
+    assert power(draws, law, fewer + 1e-12) > 0.999 and p_value(seen, fewer + 1e-12) < FALSE_ALARM
+
+
+def test_no_trials_take_no_bits_and_a_chance_below_all_digits_fails_always() -> None:
+    assert binomial(0, chance_of(Fraction(1, 2)), TeachingBits(1)) == 0
+    assert binomial(9, chance_of(Fraction(1, 2)), TeachingBits(1), most=0) == 0
+    assert {binomial(2**64, lambda places: (0, 1), TeachingBits(seed)) for seed in range(50)} == {0}
+    assert {binomial(2**64, chance_of(Fraction(1, 3)), TeachingBits(seed), most=7) for seed in range(50)} == {7}
+
+
+# ---------------------------------------------------------------- geometric numbers
+
+
+@pytest.mark.parametrize("ratio", [Fraction(1, 2), Fraction(20, 21), Fraction(1, 2**70)], ids=str)
+@pytest.mark.parametrize("step", [1, 3])
+def test_boundaries_of_a_geometric_table_enclose_the_law(ratio: Fraction, step: int) -> None:
+    law = OneSided(Decay.rational(ratio), step)
+    start, lows, width = law.sweep(192)
+    for value, low in enumerate(lows, start):
+        exact = (1 - ratio ** (step * (value + 1))) * 2**192
+        assert low <= exact <= low + width < low + 2**64
+        assert law.cdf(value, 192)[0] <= exact <= law.cdf(value, 192)[1]
+    assert 1 - Fraction(lows[-1] + width, 2**192) < Fraction(1, 2**63)
+
+
+def test_boundaries_of_a_digit_enclose_its_law() -> None:
+    ratio = Fraction(999, 1000)
+    law = Digit(Decay.rational(ratio), 2)
+    start, lows, width = law.sweep(192)
+    assert start == 0 and len(lows) == BASE - 1 and 0 < width < 2**64
+    for value, low in enumerate(lows):
+        exact = (1 - ratio ** (2 * (value + 1))) / (1 - ratio ** (2 * BASE)) * 2**192
+        assert low <= exact <= low + width
+
+
+@pytest.mark.parametrize(
+    "decay", [Decay.exp(Fraction(1, 2)), Decay.rational(Fraction(20, 21)), Decay.exp(Fraction(1, 400))], ids=str
+)
+def test_geometric_numbers_follow_their_law_in_every_value(decay: Decay) -> None:
+    draws, rate = 400_000, -math.log(float(decay.bounds()[0]))
+    last = math.ceil(30 / rate)
+    laws = []
+    for each in (rate, rate * 1.05):
+        law = -math.expm1(-each) * np.exp(-each * np.arange(last + 1))
+        law[-1] += math.exp(-each * (last + 1))
+        laws.append(law[::-1])
+    drawn = np.minimum(geometric(decay).draw(draws, TeachingBits(6)), last)
+    seen = np.bincount(last - drawn, minlength=last + 1)
+    assert p_value(seen, laws[0]) > FALSE_ALARM
+    assert power(draws, laws[0], laws[1]) > 0.999 and p_value(seen, laws[1]) < FALSE_ALARM
+
+
+# ---------------------------------------------------------------- uniform bins
+
+
+def sequence(count: int, taken: list[int], size: int, bits: Bits) -> tuple[int, ...]:
+    """The bins in the order of the sequence."""
+    labels, places = outside(count, np.array(taken, dtype=np.uint64 if size <= 2**64 else object), size, bits)
+    assert labels.tolist() == sorted(labels.tolist())
+    found = [0] * count
+    for label, place in zip(labels.tolist(), places.tolist(), strict=True):
+        found[place] = label
+    return tuple(found)
+
+
+def test_every_sequence_of_different_free_bins_is_equally_likely() -> None:
+    draws, bits, taken = 12_000, TeachingBits(7), [1, 3, 4]
+    wanted = list(itertools.permutations([0, 2, 5, 6], 3))
+    drawn = [sequence(3, taken, 7, bits) for _ in range(draws)]
+    assert set(drawn) <= set(wanted)
+    seen = np.array([drawn.count(one) for one in wanted])
+    assert p_value(seen, np.full(len(wanted), 1 / len(wanted))) > FALSE_ALARM
+    with_order_lost = np.array([6.0 if list(one) == sorted(one) else 1e-9 for one in wanted])
+    assert p_value(seen, with_order_lost / with_order_lost.sum()) < FALSE_ALARM
+
+
+def test_bins_beyond_64_bits_are_drawn_in_the_same_way() -> None:
+    """The numbers of the free bins are drawn one by one; a repeated one is dropped."""
+
+    class Ranks(TeachingBits):
+        def __init__(self, ranks: list[int]) -> None:
+            super().__init__(0)
+            self.ranks: Iterator[int] = iter(ranks)
+
+        def below(self, bound: int) -> int:
+            assert bound == 2**70 - 4
+            return next(self.ranks)
+
+    taken = [0, 1, 5, 2**70 - 1]
+    ranks = [3, 0, 3, 2**70 - 5, 2, 0]
+    assert sequence(4, taken, 2**70, Ranks(ranks)) == (6, 2, 2**70 - 2, 4)
+
+
+def test_bins_at_the_end_of_64_bits_are_found() -> None:
+    taken = [0, 2**64 - 2]
+    labels, _ = outside(1000, np.array(taken, dtype=np.uint64), 2**64, TeachingBits(8))
+    assert len(set(labels.tolist())) == 1000 and not set(labels.tolist()) & set(taken)
+    assert sequence(3, [2, 0][::-1], 5, TeachingBits(1)) in set(itertools.permutations([1, 3, 4]))
+
+
+# ---------------------------------------------------------------- the bins above the cut
+
+Shown = tuple[tuple[int, int], ...]
+
+
+def clamped(ratio: Fraction, count: int, top: int) -> dict[int, Fraction]:
+    """clip(count + Z, 0, top) with Pr[Z = z] proportional to ratio ** |z|, from the definition."""
+    far = 120
+    law: dict[int, Fraction] = dict.fromkeys(range(top + 1), Fraction(0))
+    for z in range(-far, far + 1):
+        law[min(max(count + z, 0), top)] += (1 - ratio) / (1 + ratio) * ratio ** abs(z)
+    law[0] += ratio ** (far + 1) / (1 + ratio)
+    law[top] += ratio ** (far + 1) / (1 + ratio)
+    return law
+
+
+def shown(noisy: tuple[int, ...], n: int, *, ties: bool = False) -> Shown:
+    cut = sorted(noisy, reverse=True)[n]
+    return tuple((x, v) for x, v in enumerate(noisy) if v > cut or (ties and v == cut and v > 0))
+
+
+def heavy_law(counts: list[int], n: int, ratio: Fraction, top: int, **how: bool) -> dict[Shown, float]:
+    found: dict[Shown, float] = {}
+    laws = [[(v, float(p)) for v, p in clamped(ratio, count, top).items()] for count in counts]
+    for vector in itertools.product(*laws):
+        outcome = shown(tuple(v for v, _ in vector), n, **how)
+        found[outcome] = found.get(outcome, 0.0) + math.prod(p for _, p in vector)
+    return found
+
+
+def with_repeats(counts: list[int], n: int, ratio: Fraction, top: int) -> dict[Shown, float]:
+    """The law if empty bins were drawn with replacement, the last draw of a bin counting."""
+    empty = [x for x, count in enumerate(counts) if not count]
+    found: dict[Shown, float] = {}
+    for outcome, chance in heavy_law(counts, n, ratio, top).items():
+        fixed = {x: v for x, v in outcome if x not in empty}
+        values = [v for x, v in outcome if x in empty]
+        for places in itertools.product(empty, repeat=len(values)):
+            twin = tuple(sorted({**fixed, **dict(zip(places, values, strict=True))}.items()))
+            found[twin] = found.get(twin, 0.0) + chance / len(empty) ** len(values)
+    return found
+
+
+def with_one_rival_less(counts: list[int], n: int, ratio: Fraction, top: int) -> dict[Shown, float]:
+    """The law if one empty bin too few competed, and the labels were spread over all of them."""
+    empty = [x for x, count in enumerate(counts) if not count]
+    found: dict[Shown, float] = {}
+    for gone in empty:
+        rest = [x for x in range(len(counts)) if x != gone]
+        for outcome, chance in heavy_law([counts[x] for x in rest], n, ratio, top).items():
+            twin = tuple((rest[x], v) for x, v in outcome)
+            found[twin] = found.get(twin, 0.0) + chance / len(empty)
+    return found
+
+
+def drawn(heavy: Heavy, counts: list[int], draws: int, seed: int) -> dict[Shown, int]:
+    bits, noise = TeachingBits(seed), two_sided_geometric(heavy.decay)
+    labels = np.array([x for x, count in enumerate(counts) if count], dtype=np.uint64)
+    occupied = np.array([count for count in counts if count], dtype=np.int64)
+    seen: dict[Shown, int] = {}
+    for _ in range(draws):
+        found, values = heavy.keep(labels, noise.add(occupied, 0, heavy.top, bits), bits)
+        outcome = tuple(zip(found.tolist(), values.tolist(), strict=True))
+        seen[outcome] = seen.get(outcome, 0) + 1
+    return seen
+
+
+def fit(seen: dict[Shown, int], law: dict[Shown, float]) -> float:
+    """The p-value over all outcomes, those of little chance together at the ends."""
+    outcomes = sorted({*seen, *law}, key=lambda one: (law.get(one, 0.0), one))
+    return p_value(
+        np.array([seen.get(one, 0) for one in outcomes]), np.array([law.get(one, 1e-12) for one in outcomes])
+    )
+
+
+def strength(draws: int, law: dict[Shown, float], twin: dict[Shown, float]) -> float:
+    outcomes = sorted({*law, *twin}, key=lambda one: (twin.get(one, 0.0), one))
+    pair = (np.array([which.get(one, 1e-12) for one in outcomes]) for which in (law, twin))
+    return power(draws, *pair)
+
+
+CASES = {
+    "no occupied bin": ([0, 0, 0, 0, 0], 2, Fraction(1, 2), 2),
+    "two occupied bins": ([0, 2, 0, 1, 0], 2, Fraction(1, 2), 2),
+    "more occupied bins than n": ([1, 2, 0, 1, 0], 2, Fraction(1, 3), 2),
+    "no empty bin": ([1, 1, 2, 1, 1], 2, Fraction(1, 2), 2),
+    "wide noise, a far clamp": ([0, 0, 3, 0, 0], 2, Fraction(3, 4), 5),
+    "seven bins": ([0, 0, 1, 0, 3, 0, 0], 3, Fraction(2, 3), 3),
+}
+DRAWS, MANY = 3_000, 15_000
+
+
+@pytest.mark.parametrize("level", [1, 2, 5])
+@pytest.mark.parametrize("name", CASES)
+def test_the_whole_law_is_that_of_noise_on_every_bin_whatever_the_level(name: str, level: int) -> None:
+    counts, n, ratio, top = CASES[name]
+    heavy = Heavy(Decay.rational(ratio), len(counts), n, top, min(level, top))
+    assert fit(drawn(heavy, counts, DRAWS, 30 + level), heavy_law(counts, n, ratio, top)) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("ratio", [Fraction(1, 2), Fraction(99, 100)], ids=str)
+def test_the_chances_of_a_level_are_enclosed(ratio: Fraction) -> None:
+    """Pr[Z >= v], and Pr[Z = v given Z <= v], from the definition of Z."""
+    heavy = Heavy(Decay.rational(ratio), 100, 3, 50)
+    for v in (1, 2, 7):
+        at = (1 - ratio) / (1 + ratio) * ratio**v
+        beyond = ratio ** (v + 1) / (1 + ratio)
+        for exact, chance in ((at + beyond, heavy._reach(v)), (at / (1 - beyond), heavy._opened(v))):
+            low, high = chance(200)
+            assert low <= exact * 2**200 <= high <= low + 200
+
+
+TWINS = {
+    "ties at the cut shown": lambda *case: heavy_law(*case, ties=True),
+    "one rival less": with_one_rival_less,
+    "labels with replacement": with_repeats,
+    "noise 20 % narrower": lambda counts, n, ratio, top: heavy_law(counts, n, ratio * Fraction(4, 5), top),
+    "noise 20 % wider": lambda counts, n, ratio, top: heavy_law(counts, n, ratio * Fraction(6, 5), top),
+}
+
+
+@cache
+def many(name: str) -> dict[Shown, int]:
+    counts, n, ratio, top = CASES[name]
+    return drawn(Heavy(Decay.rational(ratio), len(counts), n, top), counts, MANY, 40)
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_a_near_wrong_law_is_refused(name: str) -> None:
+    """With a probability of at least 0.999, by the test that the right law passes."""
+    place = "no occupied bin" if name == "labels with replacement" else "two occupied bins"
+    case, seen = CASES[place], many(place)
+    law, twin = heavy_law(*case), TWINS[name](*case)
+    assert math.isclose(sum(twin.values()), 1)
+    assert strength(MANY, law, twin) > 0.999
+    assert fit(seen, law) > FALSE_ALARM
+    assert fit(seen, twin) < FALSE_ALARM
+
+
+def test_the_withdrawn_order_statistics_are_refused() -> None:
+    """The conference version drew the next largest of m values from (F(z)/F(v))**(m - 1), which is wrong with ties."""
+    ratio, m, draws = Fraction(1, 2), 6, 10_000
+    one = [float(p) for p in clamped(ratio, 0, 2).values()]
+    F = np.cumsum(one)
+    right: dict[Shown, float] = {}
+    wrong: dict[Shown, float] = {}
+    for values in itertools.product(range(3), repeat=m):
+        key = tuple(enumerate(sorted(values, reverse=True)[:2]))
+        right[key] = right.get(key, 0.0) + math.prod(one[v] for v in values)
+    for first, second in itertools.product(range(3), repeat=2):
+        if second <= first:
+            top = F[first] ** m - (F[first - 1] ** m if first else 0)
+            given = (F[second] / F[first]) ** (m - 1) - ((F[second - 1] / F[first]) ** (m - 1) if second else 0)
+            wrong[((0, first), (1, second))] = top * given
+    heavy, bits, seen = Heavy(Decay.rational(ratio), m, 1, 2, 1), TeachingBits(41), {}
+    for _ in range(draws):
+        _, values = heavy.compete(np.zeros(0, dtype=np.int64), m, bits)
+        key = tuple(enumerate([*sorted(values.tolist(), reverse=True), 0, 0][:2]))
+        seen[key] = seen.get(key, 0) + 1
+    assert fit(seen, right) > FALSE_ALARM
+    assert strength(draws, right, wrong) > 0.999 and fit(seen, wrong) < FALSE_ALARM
+
+
+def test_a_level_is_reached_by_more_than_n_bins_and_not_by_many_more() -> None:
+    """In expectation: enough to hold but for a chance below 10**-10, and few enough to cost little."""
+    for size, n, step in itertools.product((10**4, 2**32, 2**64, 10**60), (1, 40, 3000), (1, Fraction(1, 40))):
+        if size < 2 * n + 1:
+            continue
+        heavy = Heavy(Decay.exp(Fraction(step)), size, n, 10**6)
+        reached = size * float(TwoSidedGeometric(heavy.decay).above(heavy.level - 1)[0])
+        assert reached < 4 * (n + 1 + 8 * math.sqrt(n + 1) + 32)
+        assert reached > (n + 1) / math.e and (step == 1 or reached > n + 1 + 7 * math.sqrt(n + 1))
+
+
+@pytest.mark.parametrize("size", [2**64, 2**64 + 1, 10**60], ids=str)
+def test_bins_are_ascending_few_enough_and_in_the_domain(size: int) -> None:
+    heavy, bits = Heavy(Decay.exp(Fraction(1, 2)), size, 50, 10**6), TeachingBits(42)
+    labels = np.array([0, 7, size - 1], dtype=np.uint64 if size <= 2**64 else object)
+    for _ in range(20):
+        found, values = heavy.keep(labels, np.array([500, 400, 300]), bits)
+        assert found.tolist() == sorted(set(found.tolist())) and 0 <= found[0] and int(found[-1]) < size
+        kept = dict(zip(found.tolist(), values.tolist(), strict=True))
+        assert len(kept) <= 50 and (kept[0], kept[7], kept[size - 1]) == (500, 400, 300)
+
+
+def test_noise_so_narrow_or_so_wide_that_all_bins_tie_shows_no_empty_one() -> None:
+    for step, n in ((Fraction(10**6), 5), (Fraction(30), 1000), (Fraction(1, 10**9), 10)):
+        heavy = Heavy(Decay.exp(step), 2**64, n, n)
+        found, _ = heavy.keep(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64), TeachingBits(1))
+        assert found.size == 0
