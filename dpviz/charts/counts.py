@@ -17,6 +17,7 @@ from dpviz.charts.words import capital, known, measured, shown, spread, wrapped
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability
 from dpviz.hidden import publicly
+from dpviz.model.answer import SparseTable
 from dpviz.model.public import PublicTable
 from dpviz.model.release import Release
 
@@ -70,7 +71,10 @@ def _released(release: Release, counts: Counts, bars: Bars, width: int) -> Pictu
     else:
         title, sentences, head = release.title, [f"{promised}{_odds(release)}"], counts.colours.ink
     full, below, short = panels(counts, width)
-    parts: list[Any] = [_key(counts, full, bars, short), plot(counts, full, bars, last=below is None)]
+    parts: list[Any] = [
+        _key(counts, full, bars, short, _all_bins(release)),
+        plot(counts, full, bars, last=below is None),
+    ]
     if below is not None:
         parts += [plot(counts, below, bars, last=True)]
     return _picture(counts, parts, title, sentences, head, _finding(release, counts), width)
@@ -118,23 +122,31 @@ def _picture(
 def _finding(release: Release, counts: Counts) -> str:
     """What the chart shows, in one sentence, for who cannot see it."""
     assert counts.one is not None
-    assert counts.every is not None
     greatest = int(counts.values.argmax())
+    among = "" if counts.every is None else f", and all {_all_bins(release)} at once within {shown(counts.every.value)}"
     marked = "" if release.teaching is None else f"Not private · teaching, seed {release.teaching}. "
     return (
         f"{marked}{release.title}: {counts.size:,} bins, the largest value {shown(int(counts.values[greatest]))} at "
         f"{counts.domain.label(greatest)}; {counts.often} times any one bin is within {shown(counts.one.value)} of the "
-        f"truth, and all {counts.size:,} at once within {shown(counts.every.value)}."
+        f"truth{among}."
     )
 
 
-def _key(counts: Counts, panel: Panel, bars: Bars, short: bool) -> alt.LayerChart:
+def _all_bins(release: Release) -> str:
+    """How many bins the answer is about: a sparse one is about all of its domain, shown or not."""
+    sparse = isinstance(release.answer, SparseTable)
+    return release.question.domain.size_text.removesuffix(" bins") if sparse else f"{len(release.values):,}"
+
+
+def _key(counts: Counts, panel: Panel, bars: Bars, short: bool, among: str) -> alt.LayerChart:
     """The two kinds of bar, as they are drawn, with their numbers in words; `short` where they cannot be seen."""
     assert counts.one is not None
-    assert counts.every is not None
     thick = f"{spread(counts.one)} ({known(counts.one)}), holds for any one bin, {counts.often}"
-    thin = f"{spread(counts.every)} ({known(counts.every)}), holds for all {counts.size:,} bins at once, {counts.often}"
-    rows = [row for row in (("thick", thick), ("thin with caps", thin)) if bars in ("both", _KIND[row[0]])]
+    kinds = [("thick", thick)]
+    if counts.every is not None:
+        thin = f"{spread(counts.every)} ({known(counts.every)}), holds for all {among} bins at once, {counts.often}"
+        kinds += [("thin with caps", thin)]
+    rows = [row for row in kinds if bars in ("both", _KIND[row[0]])]
     if not panel.single:
         rows = [(_BAND[word], said) for word, said in rows]
         rows = [("Strong", "least to greatest value in a column of pixels"), *rows]
@@ -169,7 +181,7 @@ _BAND = {"thick": "middle", "thin with caps": "pale"}
 def _sample(counts: Counts, word: str, left: float, middle: float) -> list[Any]:
     """A mark as it looks in the plot."""
     assert counts.one is not None
-    assert counts.every is not None
+    every = counts.every or counts.one
     ends: dict[str, Any] = {"x": alt.value(left + 4), "y": alt.value(middle - 7), "y2": alt.value(middle + 7)}
     shade = {"Strong": counts.ink.strong, "middle": counts.ink.middle, "pale": counts.ink.pale}.get(word)
     if shade is not None:
@@ -183,7 +195,7 @@ def _sample(counts: Counts, word: str, left: float, middle: float) -> list[Any]:
         )
         for step in (-7, 7)
     ]
-    dash = DASHES[counts.every.how]
+    dash = DASHES[every.how]
     return [_mark("rule", strokeWidth=1, strokeDash=dash, color=counts.ink.strong).encode(**ends), *caps]
 
 

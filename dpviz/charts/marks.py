@@ -160,10 +160,9 @@ def _bars(data: alt.Chart, counts: Counts, panel: Panel, side: _Side) -> list[An
 def _intervals(data: alt.Chart, counts: Counts, panel: Panel, side: _Side, bars: Bars) -> list[Any]:
     """Thin with caps for all bins at once, and over it thick without for any one bin."""
     assert counts.one is not None
-    assert counts.every is not None
     strong = counts.ink.strong
     layers: list[Any] = []
-    if bars in ("both", "all"):
+    if bars in ("both", "all") and counts.every is not None:
         layers += [
             data.mark_rule(strokeWidth=1, strokeDash=DASHES[counts.every.how], color=strong, aria=False).encode(
                 **side.bin(), **side.value("low_all"), **side.value2("high_all")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpviz.charts.theme import Ink, Palette
 from dpviz.charts.ticks import lies
 from dpviz.charts.words import measured, often, shown
+from dpviz.model.answer import SparseTable
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorValue
 from dpviz.model.public import PublicTable
@@ -49,9 +50,14 @@ class Counts:
     def released(cls, release: Release, beta: Any, colours: Palette) -> Counts:
         one, every = release.bars(beta)
         real = release.teaching is None
+        domain, values = release.question.domain, release.shown
+        if isinstance(release.answer, SparseTable):
+            column = " and ".join(domain.columns)
+            domain = Domain.categories(release.labels or ["no bin is shown"], column=column)
+            values = values if len(values) else np.zeros(1, dtype=np.int64)
         return cls(
-            domain=release.question.domain,
-            values=release.shown,
+            domain=domain,
+            values=values,
             nouns=release.unit.nouns,
             ink=colours.release if real else colours.public,
             colours=colours,
@@ -91,7 +97,7 @@ class Counts:
 
     @cached_property
     def among(self) -> Ends:
-        return self.ends(self.every)
+        return self.ends(self.every or self.one)
 
 
 @dataclass(frozen=True)
@@ -149,9 +155,9 @@ def panels(counts: Counts, width: int) -> tuple[Panel, Panel | None, bool]:
     full = Panel(
         lowest, _nice_top(max(highest, 4)) * air, tall, wide, counts.size, bars=True, intervals=False, lying=lying
     )
-    if counts.one is None or counts.every is None:
+    if counts.one is None:
         return full, None, False
-    one, every = float(counts.one.value), float(counts.every.value)
+    one, every = float(counts.one.value), float((counts.every or counts.one).value)
     if one * tall / (highest * air - lowest) >= LEGIBLE:
         least, most = min(lowest, int(counts.among.low.min())), int(counts.among.high.max())
         foot = -_nice_top(-least) if least < 0 else 0.0

@@ -40,7 +40,7 @@ def picture(release: Release) -> dict[str, Any]:
     bars = {}
     for beta in BETAS:
         one, every = release.bars(beta)
-        bars[text(beta)] = {"one": one.to_json(), "all": every.to_json()}
+        bars[text(beta)] = {"one": one.to_json(), "all": None if every is None else every.to_json()}
     return {
         "version": VERSION,
         "kind": "histogram" if shown else "large",

@@ -108,8 +108,9 @@ class _Plan:
         return self._said(self.bound.error.one_bin(self.beta))
 
     @property
-    def every(self) -> ErrorValue:
-        return self._said(self.bound.error.all_bins(self.beta))
+    def every(self) -> ErrorValue | None:
+        """None where nothing public bounds how many bins are occupied."""
+        return self.bound.error.all_bins(self.beta)
 
     def _said(self, error: ErrorValue | None) -> ErrorValue:
         if error is None:
@@ -123,10 +124,12 @@ class _Plan:
     @property
     def said(self) -> str:
         """The finding in one sentence."""
+        every = self.every
+        among = "" if every is None else f", {self.many} within {shown(every.value)} ({known(every)})"
         return (
             f"{self.bound.question.title(self.bound.unit)}, {self.bound.mechanism.name} at "
             f"{self.bound.price.loss.short}: {often(self.beta)} times any one bin within {shown(self.one.value)} "
-            f"({known(self.one)}), {self.many} within {shown(self.every.value)} ({known(self.every)})."
+            f"({known(self.one)}){among}."
         )
 
     def lines(self, ending: str) -> list[str]:
@@ -168,9 +171,9 @@ def _curves(sheet: PlanSheet, plan: _Plan) -> list[_Curve]:
         )
         for epsilon in grid
     ]
-    every = _Curve(plan.many, THIN, [(epsilon, one.every) for epsilon, one in zip(grid, plans, strict=True)])
+    among = [(epsilon, error) for epsilon, one in zip(grid, plans, strict=True) if (error := one.every) is not None]
     single = _Curve("any one bin", THICK, [(epsilon, one.one) for epsilon, one in zip(grid, plans, strict=True)])
-    return [every, single]
+    return [*([_Curve(plan.many, THIN, among)] if among else []), single]
 
 
 def _curve_plot(curves: list[_Curve], plan: _Plan, sheet: PlanSheet) -> alt.LayerChart:
@@ -205,7 +208,8 @@ def _curve_plot(curves: list[_Curve], plan: _Plan, sheet: PlanSheet) -> alt.Laye
                 .encode(x=x, y=y)
             )
     layers += _names(curves, plan, low, high)
-    for curve, error in zip(curves, (plan.every, plan.one), strict=True):
+    errors = [error for error in (plan.every, plan.one) if error is not None]
+    for curve, error in zip(curves, errors, strict=True):
         if error.value > 0 and grid[0] <= now <= grid[-1]:
             point = alt.Chart(
                 alt.InlineData(values=[{"epsilon": float(now), "error": float(error.value), "text": spread(error)}])
@@ -279,7 +283,7 @@ def _log_ticks(low: float, high: float) -> list[float]:
 
 def _law(plan: _Plan) -> tuple[int, list[dict[str, float]]]:
     """How far the axis goes, and the chance of each error on it (of every n-th where a pixel holds several)."""
-    most = max(1, math.ceil(1.2 * plan.every.value))
+    most = max(1, math.ceil(1.2 * (plan.every or plan.one).value))
     stride = max(1, 2 * most // plan.wide)
     errors = list(range(-most // stride * stride, most + 1, stride))
     chances = plan.bound.error.chances(errors)
@@ -319,10 +323,9 @@ def _steps_plot(rows: list[dict[str, float]], most: int, plan: _Plan) -> alt.Lay
 def _ranges_plot(most: int, plan: _Plan) -> alt.LayerChart:
     """The two ranges below the law, on the law's own axis, each under its words."""
     x = _error_axis(most, plan, named=False)
-    ranges = (
-        (f"Any one bin {spread(plan.one)}", plan.one, THICK + 0.4, False, 18),
-        (f"{capital(plan.many)} {spread(plan.every)}", plan.every, THIN, True, 50),
-    )
+    ranges = [(f"Any one bin {spread(plan.one)}", plan.one, THICK + 0.4, False, 18)]
+    if plan.every is not None:
+        ranges += [(f"{capital(plan.many)} {spread(plan.every)}", plan.every, THIN, True, 50)]
     layers: list[Any] = []
     for name, error, thick, caps, down in ranges:
         half = float(error.value)

@@ -7,6 +7,7 @@ from html import escape
 from dpviz.charts.picture import heading, promise
 from dpviz.charts.words import capital, known, often, shown, spread
 from dpviz.exact import Number, probability
+from dpviz.model.answer import SparseTable
 from dpviz.model.release import Release
 
 SHORT = 12
@@ -25,24 +26,29 @@ def table(release: Release, *, beta: Number = "0.05", most: int | None = None) -
     """
     level = probability(beta, "beta", zero=False)
     one, every = release.bars(level)
-    domain, values = release.question.domain, release.values
+    sparse, values = isinstance(release.answer, SparseTable), release.values
     first = values if most is None else values[:most]
+    names_of = release.labels if sparse else [release.question.domain.label(index) for index in range(len(first))]
+    bars = [one.value] if every is None else [one.value, every.value]
     rows = []
-    for index, value in enumerate(first):
-        alone, among = release.interval(value, one.value), release.interval(value, every.value)
-        cells = [shown(value), *(f"{shown(low)} to {shown(high)}" for low, high in (alone, among))]
+    for label, value in zip(names_of, first, strict=False):
+        ends = [release.interval(value, bar) for bar in bars]
+        cells = [shown(value), *(f"{shown(low)} to {shown(high)}" for low, high in ends)]
         row = "".join(f"<td>{cell}</td>" for cell in cells)
-        rows.append(f"<tr><th scope='row'>{escape(domain.label(index))}</th>{row}</tr>")
+        rows.append(f"<tr><th scope='row'>{escape(label)}</th>{row}</tr>")
     if len(first) < len(values):
         rows.append(f"<tr><td colspan='4'>… {len(values) - len(first):,} more rows, in to_frame()</td></tr>")
     verb = "released" if release.teaching is None else "drawn"
-    names = ("bin", verb, "this bin alone", f"among all {len(values):,}")
+    every_bin = release.question.domain.size_text.removesuffix(" bins") if sparse else f"{len(values):,}"
+    among = [] if every is None else [f"among all {every_bin}"]
+    said = "" if every is None else f", all {every_bin} at once {spread(every)} ({escape(known(every))})"
+    unseen = " A bin that is not shown reads 0." if sparse else ""
+    names = ("bin", verb, "this bin alone", *among)
     heads = "".join(f"<th scope='col'>{name}</th>" for name in names)
     return (
         "<div class='mathjax_ignore tex2jax_ignore'>"
         f"<p><strong>{escape(heading(release))}</strong><br>{escape(capital(promise(release)))}.</p>"
-        f"<p>{often(level)}: any one bin {spread(one)} ({escape(known(one))}), all {len(values):,} at once "
-        f"{spread(every)} ({escape(known(every))}).</p>"
+        f"<p>{often(level)}: any one bin {spread(one)} ({escape(known(one))}){said}.{unseen}</p>"
         f"<table><thead><tr>{heads}</tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )

@@ -125,11 +125,14 @@ class Release:
         return look_up(indices)
 
     @singly
-    def bars(self, beta: Number = "0.05") -> tuple[ErrorValue, ErrorValue]:
-        """Half-widths that fail at most `beta` of the time: of one bin, and of all bins at once."""
+    def bars(self, beta: Number = "0.05") -> tuple[ErrorValue, ErrorValue | None]:
+        """Half-widths that fail at most `beta` of the time: of one bin, and of all bins at once.
+
+        The second is None where nothing public bounds how many bins are occupied.
+        """
         level = probability(beta, "beta", zero=False)
         one, every = self.error.shown(level) or self.error.one_bin(level), self.error.all_bins(level)
-        if one is None or every is None:
+        if one is None:
             raise ReleaseFormat.of(self.answer.kind, "this answer has no error bar per bin")
         return one, every
 
@@ -151,7 +154,8 @@ class Release:
     def to_frame(self, beta: Number = "0.05") -> pd.DataFrame:
         """One row per bin, or per bin that is shown.
 
-        Columns: bin, value, low and high (this bin alone), low_all and high_all (all bins at once).
+        Columns: bin, value, low and high (this bin alone), low_all and high_all (all bins at once; left out where no
+        bar holds for all of them).
 
         Each interval contains the true count with probability at least 1 - beta: `low..high` for one bin picked
         before looking, `low_all..high_all` for all bins together.
@@ -160,6 +164,8 @@ class Release:
 
         columns: dict[str, Any] = {"bin": self.labels, "value": self.shown}
         for bar, ending in zip(self.bars(beta), ("", "_all"), strict=True):
+            if bar is None:
+                continue
             columns[f"low{ending}"], columns[f"high{ending}"] = self.intervals(bar.value)
         return pd.DataFrame(columns)
 

@@ -119,7 +119,7 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
         const bounds = (point.more ?? []).filter((item) => item.beta === null || same(item.beta, desk.beta));
         known.replaceChildren(
             line("Any one bin", spread(one), one.rule),
-            line("All at once", spread(all), all.rule),
+            all === null ? h("li", {}, NO_BAR) : line("All at once", spread(all), all.rule),
             ...(edge === null ? [] : [line("An empty bin", spread(edge), edge.rule)]),
             ...bounds.map((item) =>
                 line(item.label, `${item.kind === "bound" ? "≤ " : "±"}${shown(item.value)}`, item.rule),
@@ -255,7 +255,7 @@ function errorStat(desk: Desk, which: Which): { element: HTMLElement; draw(point
         const bar: Bar | null = point?.errors.get(desk.beta)?.[which] ?? null;
         setText(
             name,
-            which === "one" ? "Any one bin" : `All ${sheet === null ? "bins" : shown(sheet.question.bins)} at once`,
+            which === "one" ? "Any one bin" : `All ${sheet === null || sheet.question.bins === "" ? "bins" : shown(sheet.question.bins)} at once`,
         );
         setText(sign, bar?.kind === "bound" ? "≤ " : "±");
         written = bar === null ? "—" : shown(bar.value);
@@ -270,8 +270,8 @@ function errorStat(desk: Desk, which: Which): { element: HTMLElement; draw(point
                 desk.beta,
             );
         show(beta, sheet !== null);
-        setText(kind, bar === null ? "" : ` · ${kindOf(bar)}`);
-        kind.title = bar?.rule ?? "";
+        setText(kind, bar === null ? (point === null ? "" : " · no bound") : ` · ${kindOf(bar)}`);
+        kind.title = bar?.rule ?? (point === null ? "" : NO_BAR);
         element.title =
             bar === null || sheet === null
                 ? ""
@@ -286,11 +286,13 @@ function errorStat(desk: Desk, which: Which): { element: HTMLElement; draw(point
     return { element, draw };
 }
 
+const NO_BAR = "All at once: nothing public says how many bins are occupied, so no bar holds for all of them.";
+
 const number = (text: string): number => approximate(exactly(text));
 
 function curvePoint(point: Point, beta: string): CurvePoint {
     const { one, all } = point.errors.get(beta)!;
-    return { epsilon: number(point.epsilon), one: number(one.value), all: number(all.value) };
+    return { epsilon: number(point.epsilon), one: number(one.value), all: all === null ? NaN : number(all.value) };
 }
 
 function curve(desk: Desk, width: number): SVGSVGElement {
@@ -301,9 +303,9 @@ function curve(desk: Desk, width: number): SVGSVGElement {
     const errors = (point ?? fans[0]!).errors.get(beta)!;
     return curveChart(width, HEIGHT, {
         points: fans.map((item) => curvePoint(item, beta)),
-        kinds: { one: errors.one.kind, all: errors.all.kind },
+        kinds: { one: errors.one.kind, all: errors.all?.kind ?? "exact" },
         now: point === null ? null : curvePoint(point, beta),
-        words: { one: spread(errors.one), all: spread(errors.all), bins: shown(sheet.question.bins) },
+        words: { one: spread(errors.one), all: errors.all === null ? "" : spread(errors.all), bins: shown(sheet.question.bins) },
         released: paid === undefined ? null : { ...curvePoint(paid, beta), number: last!.number },
     });
 }

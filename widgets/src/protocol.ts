@@ -82,6 +82,11 @@ export const version: Reader<number> = (value, where) => {
     return value;
 };
 
+/** A number of bins, empty where the keys are not declared. */
+const countOfBins: Reader<string> = (value, where) => (value === "" ? "" : whole(value, where));
+
+const flag: Reader<boolean> = (value, where) => (typeof value === "boolean" ? value : wrong(where, "true or false"));
+
 const readPrice = shape({ epsilon: exact, delta: exact });
 
 export const readBar = shape({ value: exact, kind: oneOf("exact", "bound", "simulated"), rule: text, runs: maybe(text) });
@@ -95,7 +100,7 @@ const readPoint = shape({
     guarantee: text,
     space: shape({ bits: text, text: text }),
     verb: text,
-    errors: table(shape({ one: readBar, all: readBar, edge: maybe(readBar) })),
+    errors: table(shape({ one: readBar, all: maybe(readBar), edge: maybe(readBar) })),
     more: maybe(
         list(
             shape({
@@ -122,7 +127,7 @@ const readSheetShape = shape({
         column: text,
         noun: text,
         nouns: text,
-        bins: whole,
+        bins: countOfBins, size: maybe(text),
         bins_text: text,
         sentence: text,
     }),
@@ -158,7 +163,7 @@ const readStateShape = shape({
     teaching: maybe(readTeaching),
     unit: shape({ text: text, noun: text, nouns: text }),
     columns: list(shape({ name: text, kind: oneOf("number", "text") })),
-    questions: list(shape({ id: text, column: text, bins_text: text, bins: whole })),
+    questions: list(shape({ id: text, column: text, bins_text: text, bins: countOfBins })),
     budget: maybe(shape({ epsilon: readPurse, delta: readPurse })),
     entries: list(
         shape({
@@ -181,6 +186,8 @@ const readResultShape = shape({
     version,
     kind: oneOf("histogram", "large"),
     bins: maybe(whole),
+    size: maybe(text),
+    sparse: maybe(flag),
     number: maybe(whole),
     key: text,
     question_id: text,
@@ -192,14 +199,14 @@ const readResultShape = shape({
     epsilon: exact,
     axis: text,
     nouns: text,
-    scale: oneOf("integers", "intervals", "categories", "product"),
+    scale: oneOf("integers", "intervals", "categories", "product", "keys"),
     labels: list(text),
     short_labels: list(text),
     values: list(exact),
     clamp: shape({ low: maybe(exact), high: maybe(exact) }),
     betas: list(exact),
     beta: exact,
-    bars: table(shape({ one: readBar, all: readBar })),
+    bars: table(shape({ one: readBar, all: maybe(readBar) })),
     mechanism: text,
     mode: text,
     randomness: text,

@@ -6,7 +6,7 @@ import type { Component } from "./component";
 import { copy, h, newId, s, save, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
 import { compare, exactly, subtract, ZERO } from "./exact";
 import { timed } from "./perf";
-import type { Result } from "./protocol";
+import type { Bar, Result } from "./protocol";
 import type { Desk } from "./store";
 import { dataTable } from "./table";
 import { allTip, kindOf, often, oneTip, priceText, shown, spread } from "./words";
@@ -46,8 +46,8 @@ export function resultOf(desk: Desk): ResultSource {
             const { sheet, point, beta } = desk;
             if (sheet === null || point === null) return null;
             const { one, all } = point.errors.get(beta)!;
-            const count = shown(sheet.question.bins);
-            return `Planned: any one bin within ${spread(one)}, all ${count} within ${spread(all)}.`;
+            const among = all === null ? "" : `, all ${shown(sheet.question.bins)} within ${spread(all)}`;
+            return `Planned: any one bin within ${spread(one)}${among}.`;
         },
         get wantsFocus() {
             return desk.wantsFocus;
@@ -255,9 +255,10 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
     function draw(): void {
         const result = source.result;
         show(empty, result === null && source.unknown !== true);
-        show(filled, result?.kind === "histogram");
-        show(finding, result?.kind === "histogram");
-        show(large, result?.kind === "large");
+        const blank = result?.kind === "histogram" && result.values.length === 0;
+        show(filled, result?.kind === "histogram" && !blank);
+        show(finding, result?.kind === "histogram" && !blank);
+        show(large, result?.kind === "large" || blank);
         show(title, result !== null);
         show(guarantee, result !== null);
         if (result === null) {
@@ -272,7 +273,9 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
             drawHead(result);
         }
         const at = `${chosenBeta} ${width} ${view.from} ${view.to}`;
-        if (result.kind === "large") {
+        if (blank) {
+            if (fresh) large.replaceChildren(h("p", {}, findingOf(result, chosenBeta)));
+        } else if (result.kind === "large") {
             if (fresh) large.replaceChildren(...describe(result, chosenBeta));
         } else if (at !== drawnAt) {
             if (!drawnAt.startsWith(`${chosenBeta} `)) marks = marksOf(result, chosenBeta);
@@ -327,14 +330,20 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
 
 // --- words and tables of a result ------------------------------------------------------------------------------------
 
-function bounds(result: Result, beta: string, i: number): { one: string; all: string } {
+const NOTHING_SHOWN = "No bin is shown. A bin that is not shown reads 0: every one may be empty, or small.";
+
+/** How many bins the answer is about: a sparse one is about all of its domain, shown or not. */
+const among = (result: Result): string =>
+    result.sparse === true ? (result.size ?? "").replace(/ bins?$/, "") : shown(String(result.values.length));
+
+function bounds(result: Result, beta: string, i: number): { one: string; all: string | null } {
     const bars = result.bars.get(beta)!;
     const clamp = clampOf(result);
     const between = (bar: string): string => {
         const { low, high } = ends(interval(exactly(result.values[i]!), exactly(bar), clamp));
         return `${shown(low)} to ${shown(high)}`;
     };
-    return { one: between(bars.one.value), all: between(bars.all.value) };
+    return { one: between(bars.one.value), all: bars.all === null ? null : between(bars.all.value) };
 }
 
 export function readOf(result: Result, beta: string, i: number): { value: string; bars: string } {
@@ -343,41 +352,43 @@ export function readOf(result: Result, beta: string, i: number): { value: string
     const which = result.scale === "integers" || result.scale === "intervals" ? `${shown(name)} ${result.axis}` : name;
     return {
         value: `${which}: ${shown(result.values[i]!)} released`,
-        bars: `this bin alone: ${one} · among all ${shown(String(result.values.length))}: ${all}`,
+        bars: `this bin alone: ${one}` + (all === null ? "" : ` · among all ${among(result)}: ${all}`),
     };
 }
 
 /** The finding in one sentence, from released values and their bars alone. */
 export function findingOf(result: Result, beta: string): string {
     const values = result.values.map(exactly);
-    if (values.length === 0) return "No bins.";
+    if (values.length === 0) return result.sparse === true ? NOTHING_SHOWN : "No bins.";
     let top = 0;
     values.forEach((value, i) => {
         if (compare(value, values[top]!) > 0) top = i;
     });
-    const all = exactly(result.bars.get(beta)!.all.value);
+    const bar = result.bars.get(beta)!.all;
+    const most = `Most ${result.nouns} at ${shown(result.labels[top]!)}: ${shown(result.values[top]!)} released. `;
+    const unseen = result.sparse === true ? " A bin that is not shown reads 0." : "";
+    if (bar === null) return `${most}Read one bin at a time: no bar holds for all at once.${unseen}`;
+    const all = exactly(bar.value);
     const apart = values.filter((value) => compare(subtract(value, all), ZERO) > 0).length;
     const count = shown(String(values.length));
     const told =
         apart === values.length
-            ? `all ${count} bins are`
-            : `${shown(String(apart))} of ${count} bins ${apart === 1 ? "is" : "are"}`;
-    return (
-        `Most ${result.nouns} at ${shown(result.labels[top]!)}: ${shown(result.values[top]!)} released. ` +
-        `Looking at all bins at once, ${told} told apart from 0.`
-    );
+            ? `all ${count} ${result.sparse === true ? "shown " : ""}bins are`
+            : `${shown(String(apart))} of ${count} ${result.sparse === true ? "shown " : ""}bins ${apart === 1 ? "is" : "are"}`;
+    return `${most}Looking at all bins at once, ${told} told apart from 0.${unseen}`;
 }
 
 export function numbersTable(result: Result, beta: string): HTMLElement {
+    const many = result.bars.get(beta)!.all !== null;
     const columns = [
         { name: result.axis },
         { name: "released", figures: true },
         { name: "this bin alone", figures: true },
-        { name: `among all ${shown(String(result.values.length))}`, figures: true },
+        ...(many ? [{ name: `among all ${among(result)}`, figures: true }] : []),
     ];
     return dataTable(TABLE, columns, result.values.length, (i) => {
         const { one, all } = bounds(result, beta, i);
-        return [shown(result.labels[i]!), shown(result.values[i]!), one, all];
+        return [shown(result.labels[i]!), shown(result.values[i]!), one, ...(all === null ? [] : [all])];
     });
 }
 
@@ -389,8 +400,9 @@ function describe(result: Result, beta: string): Node[] {
         h(
             "p",
             {},
-            `${count} bins, ${spread(one)} for any one bin, ` +
-                `${spread(all)} for all ${count} at once, ${often(beta)}: too many to draw here.`,
+            `${count} bins, ${spread(one)} for any one bin` +
+                (all === null ? "" : `, ${spread(all)} for all ${result.sparse === true ? among(result) : count} at once`) +
+                `, ${often(beta)}: too many to draw here.`,
         ),
         h("p", {}, "The whole of it, for nothing more: ", h("code", {}, `${result.python}.to_frame()`)),
     ];
@@ -398,15 +410,16 @@ function describe(result: Result, beta: string): Node[] {
 
 function keyOf(result: Result, beta: string, chart: Histogram): Node[] {
     const { one, all } = result.bars.get(beta)!;
-    const count = shown(String(result.values.length));
-    const how = (bar: typeof one): string => (bar.kind === "exact" ? "" : `, ${kindOf(bar)}`);
+    const count = among(result);
+    const how = (bar: Bar): string => (bar.kind === "exact" ? "" : `, ${kindOf(bar)}`);
     if (chart.tooShort) {
         return [
             h(
                 "p",
                 {},
-                `${spread(one)} for any one bin${how(one)}, ${spread(all)} for all ${count} at once${how(all)}, ` +
-                    `${often(beta)}: smaller than the marks.`,
+                `${spread(one)} for any one bin${how(one)}` +
+                    (all === null ? "" : `, ${spread(all)} for all ${count} at once${how(all)}`) +
+                    `, ${often(beta)}: smaller than the marks.`,
             ),
         ];
     }
@@ -425,12 +438,14 @@ function keyOf(result: Result, beta: string, chart: Histogram): Node[] {
                 h("strong", {}, first),
                 ` ${spread(one)}, holds for any one bin, ${often(beta)}${how(one)}`,
             ),
-            h(
-                "div",
-                { title: allTip(beta, all, count) },
-                h("strong", {}, second),
-                ` ${spread(all)}, holds for all ${count} bins at once, ${often(beta)}${how(all)}`,
-            ),
+            all === null
+                ? h("div", {}, "no bar holds for all bins at once")
+                : h(
+                      "div",
+                      { title: allTip(beta, all, count) },
+                      h("strong", {}, second),
+                      ` ${spread(all)}, holds for all ${count} bins at once, ${often(beta)}${how(all)}`,
+                  ),
         ),
     ];
 }

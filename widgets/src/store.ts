@@ -316,7 +316,7 @@ export class Desk {
         if (this.locked || this.sheet === null) return;
         const wanted = parse(text);
         const fans = this.sheet.fans.epsilon;
-        const error = (point: Point): Bar => point.errors.get(this.beta)![which];
+        const error = (point: Point): Bar => point.errors.get(this.beta)![which] ?? point.errors.get(this.beta)!.one;
         if (wanted === null || compare(wanted, ZERO) < 0) {
             this.seekFault = { which, text: `An error must be 0 or more, got ${shown(text.trim()) || "nothing"}.` };
         } else {
@@ -353,8 +353,9 @@ export class Desk {
                   ? `; would cost ${point.price.epsilon}, more than the ${purse.left} left`
                   : `; would cost ${point.price.epsilon}, leaves ${after}`;
         this.say(
-            `ε ${point.epsilon}: any one bin within ${shown(one.value)}, ` +
-                `all ${shown(sheet.question.bins)} within ${shown(all.value)}${cost}.`,
+            `ε ${point.epsilon}: any one bin within ${shown(one.value)}` +
+                (all === null ? "" : `, all ${shown(sheet.question.bins)} within ${shown(all.value)}`) +
+                `${cost}.`,
         );
     }
 
@@ -464,7 +465,7 @@ export class Desk {
                 if (state !== undefined) this.#useState(readState(state));
                 this.#finish(readResult(result));
             } else if (typeof token === "string") {
-                const of = this.sheet?.question.bins ?? "1";
+                const of = this.sheet?.question.bins || "1";
                 const running = { token, number: String(number), done: "0", of, text: `Drawing ${shown(of)} bins` };
                 this.spend = { kind: "running", running, price: order.price, before };
                 this.say(`ε ${order.price.epsilon} is written to the ledger. Drawing ${shown(of)} bins.`, 0);

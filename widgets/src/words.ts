@@ -46,7 +46,8 @@ export function same(a: string, b: string): boolean {
 
 export const capital = (sentence: string): string => sentence.charAt(0).toUpperCase() + sentence.slice(1);
 
-export const bins = (count: string): string => (count === "1" ? "1 bin" : `${shown(count)} bins`);
+/** Of a domain whose keys are not declared nobody knows the number. */
+export const bins = (count: string): string => (count === "" ? "unknown keys" : count === "1" ? "1 bin" : `${shown(count)} bins`);
 
 export const oneTip = (beta: string, bar: Bar): string =>
     `Pick a bin before looking: at least ${often(beta).replace(" in ", " times in ")} ` +

@@ -39,8 +39,8 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
         height,
         data.now === null
             ? "Error against epsilon"
-            : `At ε ${tickText(data.now.epsilon)} any one bin is within ${data.words.one}, ` +
-                  `all ${data.words.bins} at once within ${data.words.all}`,
+            : `At ε ${tickText(data.now.epsilon)} any one bin is within ${data.words.one}` +
+                  (data.words.all === "" ? "" : `, all ${data.words.bins} at once within ${data.words.all}`),
         leftAxis(box, { at: y, values: decades }),
         bottomAxis(
             box,
@@ -75,7 +75,7 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
         ] as const) {
             if (value > 0) chart.append(dot(at, place, "dp-plan-dot"));
         }
-        const apart = Math.max(0, 13 - (one - all)) / 2;
+        const apart = data.now.all > 0 ? Math.max(0, 13 - (one - all)) / 2 : 0;
         const spots = (place: number): { x: number; y: number; anchor: "start" | "end" }[] => [
             { x: at + 8, y: place, anchor: "start" },
             { x: at + 8, y: place - 6, anchor: "start" },
@@ -85,7 +85,7 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
         const flip = at > box.right - 46;
         const side = (place: number): { x: number; y: number; anchor: "start" | "end" }[] =>
             flip ? spots(place).slice(2) : spots(place);
-        append(chart, labels.place(data.words.all, "dp-strong", side(all - 3 - apart), true));
+        if (data.now.all > 0) append(chart, labels.place(data.words.all, "dp-strong", side(all - 3 - apart), true));
         append(chart, labels.place(data.words.one, "dp-strong", side(one + 2 + apart), true));
     }
     if (data.released !== null) {
@@ -105,7 +105,8 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
             const point = data.points[Math.round(share * (data.points.length - 1))]!;
             return { x: x(point.epsilon) + (anchor === "start" ? 4 : -4), y: y(point[which]) + dy, anchor };
         });
-    for (const text of [`all ${data.words.bins} at once`, `all ${data.words.bins}`]) {
+    const many = data.words.all === "" ? [] : [`all ${data.words.bins} at once`, `all ${data.words.bins}`];
+    for (const text of many) {
         if (append(chart, labels.place(text, "dp-tick", along("all", -5, "start", [0.08, 0.02, 0.3, 0.45, 0.55]))))
             break;
     }

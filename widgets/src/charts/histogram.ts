@@ -65,14 +65,13 @@ const near = (ends: Interval): Ends => ({
 export function marksOf(result: Result, beta: string): Mark[] {
     const bars = result.bars.get(beta)!;
     const clamp = clampOf(result);
-    const [one, all] = [exactly(bars.one.value), exactly(bars.all.value)];
+    const [one, all] = [exactly(bars.one.value), bars.all === null ? null : exactly(bars.all.value)];
     return result.values.map((text) => {
         const value = exactly(text);
-        return {
-            value: approximate(value),
-            one: near(interval(value, one, clamp)),
-            all: near(interval(value, all, clamp)),
-        };
+        const alone = near(interval(value, one, clamp));
+        // Where nothing holds for all bins at once, there is no thin bar: it hides behind the thick one, without caps.
+        const among = all === null ? { ...alone, lowCut: true, highCut: true } : near(interval(value, all, clamp));
+        return { value: approximate(value), one: alone, all: among };
     });
 }
 
@@ -85,7 +84,7 @@ export interface View {
 
 export function histogram(result: Result, beta: string, marks: readonly Mark[], view: View): Histogram {
     const sideways =
-        (result.scale === "categories" || result.scale === "product") && result.values.length <= MOST_SIDEWAYS;
+        ["categories", "product", "keys"].includes(result.scale) && result.values.length <= MOST_SIDEWAYS;
     const made = sideways ? lying(result, beta, marks, view) : standing(result, beta, marks, view);
     if (result.teaching !== null) hatchBars(made.element);
     return made;
@@ -123,7 +122,7 @@ interface Panel {
 function standing(result: Result, beta: string, marks: readonly Mark[], view: View): Histogram {
     const { width, from, to } = view;
     const bars = result.bars.get(beta)!;
-    const [one, all] = [approximate(exactly(bars.one.value)), approximate(exactly(bars.all.value))];
+    const [one, all] = [approximate(exactly(bars.one.value)), approximate(exactly((bars.all ?? bars.one).value))];
     const seen = marks.slice(from, to + 1);
     const values = seen.map((mark) => mark.value);
     const narrow = width < 420;

@@ -1,0 +1,151 @@
+"""The explorers and the panes of a sparse mechanism in a real JupyterLab: by keyboard, by name, and fast."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Browser, Locator, expect
+
+from tests.browser.lab import Lab, Notebook
+
+REDRAWS = """() => performance.getEntriesByName('dpviz:redraw').map(entry => entry.duration)"""
+FASTEST_CLAIM = 100
+"""Milliseconds within which a redraw with four mechanisms is on the screen."""
+
+SAMPLERS = ('import dpviz as dv\ndv.SamplerExplorer(n=30, c=10, epsilon="1/2", gamma="1/100", t=2)',)
+COMPARISON = (
+    "import dpviz as dv\n"
+    'minutes = dv.Domain.integers(0, 525_599, column="scheduled_minute")\n'
+    'four = ["Dense", "Stability", dv.Dense(1, base="tight", cap=100_000), dv.Stability(1, "1e-6", variant="paper")]\n'
+    "dv.MechanismComparison(None, minutes, four, count=30)",
+)
+SPARSE = (
+    "import dpviz as dv, pandas as pd\n"
+    'words = pd.DataFrame({"word": [f"w{k}" for k in range(40) for _ in range(2000 // (k + 1))]})\n'
+    'session = dv.Session(words, dv.Unit(), dv.Budget("4", "1e-5"), "words.ledger")\n'
+    'bench = dv.Workbench(session, dv.Domain.keys(column="word"), mechanism=dv.Stability("0.5", "1e-6"))\n'
+    "bench",
+)
+
+
+def moved(slider: Locator, key: str, says: str | re.Pattern[str]) -> None:
+    slider.focus()
+    slider.press(key)
+    expect(slider).to_have_attribute("aria-valuetext", says)
+
+
+def test_a_short_truncation_warns_and_the_sliders_walk_back_to_a_proved_one(lab: Lab, browser: Browser) -> None:
+    lab.write("samplers/samplers.ipynb", *SAMPLERS)
+    with Notebook.open(lab, browser, "samplers/samplers.ipynb", viewport={"width": 1280, "height": 1500}) as it:
+        it.run_all()
+        explorer = it.region("Samplers on a finite computer")
+        alarm = explorer.get_by_role("alert").filter(has_text="too short")
+        expect(alarm).to_contain_text("×219.24, and ×1.25 was promised")
+        expect(explorer.get_by_role("img", name=re.compile("more than promised"))).to_be_visible()
+        it.screenshot("broken")
+
+        moved(it.slider("Truncation t"), "End", "143, paper")
+        expect(alarm).to_be_hidden()
+        expect(explorer).to_contain_text("at most the promised ×1.25")
+        expect(explorer.get_by_role("img", name=re.compile("as promised"))).to_be_visible()
+
+        # Another slider after it: the kernel was asked for the sheet through the new point, and it moves as well.
+        moved(it.slider("Limit n of a count"), "End", "60")
+        expect(explorer).to_contain_text(re.compile("GeoSample needs\\s*140"))
+        moved(it.slider("ε = 1/whole"), "Home", "1")
+        expect(explorer).to_contain_text("exactly 2 ln(3/2)")
+        explorer.get_by_text("Numbers of these laws").click()
+        expect(explorer.get_by_role("table").get_by_role("row")).to_have_count(62)
+        it.screenshot("kept")
+        assert it.errors == it.offsite == []
+
+
+def test_one_probe_drives_curves_bars_and_table_in_less_than_a_tenth_of_a_second(lab: Lab, browser: Browser) -> None:
+    lab.write("which/which.ipynb", *COMPARISON)
+    with Notebook.open(lab, browser, "which/which.ipynb", viewport={"width": 1280, "height": 1700}) as it:
+        it.run_all()
+        page = it.region("Which mechanism?")
+        table = page.get_by_role("region", name="Mechanisms at this count")
+        count, epsilon = it.slider("True count c of a bin"), it.slider("Privacy loss ε")
+        expect(count).to_have_attribute("aria-valuetext", "30")
+        names = [
+            "Dense, base exp",
+            "Stability, variant repaired",
+            "Dense, base tight, cap 100000",
+            "Stability, variant paper",
+        ]
+        for name in names:
+            expect(page.get_by_role("group", name=name)).to_be_visible()
+        expect(table.get_by_role("row")).to_have_count(5)
+        expect(table).to_contain_text("one bin of 30")
+
+        moved(count, "ArrowRight", "32")
+        expect(table).to_contain_text("one bin of 32")
+        expect(
+            page.get_by_role("img", name=re.compile("^Dense, base exp: a bin of true count 32 is within ±6"))
+        ).to_be_visible()
+        expect(page.get_by_text("A bin of true count 32, from 0")).to_be_visible()
+        moved(epsilon, "ArrowLeft", "0.4")
+        expect(page.get_by_role("group", name=names[0])).to_contain_text("pays 0.4")
+        expect(page).to_contain_text("Lower bounds: Balcer and Vadhan, Theorem 7.1")
+
+        for key in ("ArrowRight", "ArrowLeft") * 10:
+            epsilon.press(key)
+            count.press(key)
+        it.page.wait_for_timeout(500)
+        spent = sorted(it.page.evaluate(REDRAWS))
+        assert len(spent) >= 40
+        assert spent[len(spent) * 9 // 10] < FASTEST_CLAIM, spent
+        print(f"redraw of four mechanisms: median {spent[len(spent) // 2]:.0f} ms, worst {spent[-1]:.0f} ms")
+
+        # A count that is not on the axis is asked of the kernel, and nonsense is refused in words.
+        exact = page.get_by_label("True count c of a bin, exact")
+        exact.fill("37")
+        exact.press("Enter")
+        expect(table).to_contain_text("one bin of 37")
+        exact.fill("many")
+        exact.press("Enter")
+        expect(page.get_by_role("alert").filter(has_text="c must be a finite number")).to_be_visible()
+        it.screenshot("compared")
+
+        # Without its kernel one slider still moves.
+        it.page.evaluate("async () => window.panel.sessionContext.session.kernel.shutdown()")
+        moved(epsilon, "Home", "0.01")
+        expect(page.get_by_role("group", name=names[0])).to_contain_text("pays 0.01")
+        assert it.offsite == []
+
+
+def test_the_workbench_plans_pays_and_shows_a_sparse_answer_over_unknown_keys(lab: Lab, browser: Browser) -> None:
+    lab.write("words/words.ipynb", *SPARSE)
+    with Notebook.open(lab, browser, "words/words.ipynb", viewport={"width": 1280, "height": 2200}) as it:
+        it.run_all()
+        plan = it.region("Plan")
+        expect(plan.get_by_label("Any one bin", exact=True)).to_have_value("32")
+        expect(plan).to_contain_text("All bins at once")
+        expect(plan).to_contain_text("no bound")
+        expect(plan.get_by_label("All bins at once", exact=True)).to_be_disabled()
+        expect(plan).to_contain_text("0.5, δ 0.000001")
+        expect(it.page.locator(".jp-Notebook")).to_contain_text("unknown keys")
+        expect(plan.get_by_role("img", name="At ε 0.5 any one bin is within ±32")).to_be_visible()
+        moved(it.slider("Privacy loss ε"), "ArrowRight", "ε 0.6")
+
+        # δ is a text among the mechanism's choices, and the price follows it.
+        it.page.get_by_text("Noise and sampler").click()
+        delta = it.page.get_by_label("δ", exact=True).and_(it.page.get_by_role("textbox"))
+        delta.fill("0.000002")
+        delta.press("Enter")
+        pay = it.button("Release pay ε 0.6, δ 0.000002")
+        expect(pay).to_be_enabled()
+        pay.click()
+        result = it.region("Word, rows in each bin, released with ε = 0.6, δ = 0.000002")
+        expect(result).to_contain_text("no bar holds for all bins at once")
+        expect(result).to_contain_text("A bin that is not shown reads 0.")
+        rows = it.numbers(result)
+        assert 20 <= len(rows) <= 40
+        assert rows[0].startswith("w0 ")
+        it.screenshot("released")
+
+        # The other mechanism, and back, through the picker.
+        it.page.get_by_label("Mechanism", exact=True).select_option("Dense")
+        expect(it.page.get_by_text("this question needs declared bins")).to_be_visible()
+        assert it.errors == it.offsite == []
