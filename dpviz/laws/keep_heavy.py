@@ -70,7 +70,7 @@ def exact_marginal(place: int, counts: Sequence[int], n: int, one: Callable[[int
         if value >= 1:
             reach = [sum((part for v, part in law.items() if v >= value), Fraction(0)) for law in others]
             found[value] = chance * sum(_successes(reach)[:n], Fraction(0))
-    found[0] = 1 - sum(found.values())
+    found[0] = 1 - sum(found.values(), Fraction(0))
     return found
 
 

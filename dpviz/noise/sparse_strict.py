@@ -123,14 +123,17 @@ def approx_conv_exp(a: Sequence[int], times: int, s: int) -> list[int]:
     length = len(a)
     base = fmpz_poly([int(part) for part in a])
 
-    def floor(poly: Any, by: int) -> Any:
-        parts = [int(part) // by for part in poly.coeffs()[:length]]
-        return fmpz_poly(parts)
+    def floor(poly: Any, power: int) -> Any:
+        """Every coefficient divided by s**power and rounded down."""
+        parts = poly.coeffs()
+        if s & (s - 1) == 0:
+            return fmpz_poly([part >> power * (s.bit_length() - 1) for part in parts])
+        return fmpz_poly([part // s**power for part in parts])
 
     found = base
     for digit in bin(times)[3:]:
-        square = (found * found).truncate(length)
-        found = floor(square, s) if digit == "0" else floor((square * base).truncate(length), s * s)
+        square = found.mul_low(found, length)
+        found = floor(square, 1) if digit == "0" else floor(square.mul_low(base, length), 2)
     terms = [int(part) for part in found.coeffs()]
     return terms + [0] * (length - len(terms))
 
