@@ -104,8 +104,8 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
             h("small", {}, point === null ? "" : " bits"),
         );
         setText(space.note, point?.space.text ?? "");
-        setText(odds.value, point === null ? "×—" : `×${point.odds}`);
-        setText(odds.note, sheet === null ? "" : `that a ${sheet.question.noun} is in`);
+        setText(odds.value, point === null || point.odds === "" ? "×—" : `×${point.odds}`);
+        setText(odds.note, sheet === null ? "" : point?.odds === "" ? "no bound: δ is paid" : `that a ${sheet.question.noun} is in`);
         odds.element.title = sheet === null ? "" : oddsTip(sheet.question.noun);
     }
 

@@ -103,7 +103,9 @@ function numbers(result: Result, first: boolean): HTMLElement {
             h(
                 "p",
                 { class: "dp-note" },
-                `${result.number === null ? "" : `Release ${shown(result.number)}, `}paid ${price}. ` +
+                (result.teaching !== null
+                    ? "A teaching draw, not a release. "
+                    : `${result.number === null ? "" : `Release ${shown(result.number)}, `}paid ${price}. `) +
                     `${result.guarantee}. ${result.mechanism}, ${result.mode} mode, ` +
                     `random bits: ${result.randomness}.`,
             ),

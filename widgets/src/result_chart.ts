@@ -306,7 +306,7 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
         setAttribute(element, "data-teaching", teaching ? "true" : null);
         setText(title, result.title);
         guarantee.replaceChildren(
-            `${result.guarantee}. The odds of any answer move by at most ×${result.odds}. `,
+            `${result.guarantee}. ${result.odds === "" ? "" : `The odds of any answer move by at most ×${result.odds}. `}`,
             h(
                 "span",
                 { class: "dp-together" },
@@ -346,12 +346,15 @@ function bounds(result: Result, beta: string, i: number): { one: string; all: st
     return { one: between(bars.one.value), all: bars.all === null ? null : between(bars.all.value) };
 }
 
+/** A teaching draw is never called a release. */
+const made = (result: Result): string => (result.teaching === null ? "released" : "drawn");
+
 export function readOf(result: Result, beta: string, i: number): { value: string; bars: string } {
     const { one, all } = bounds(result, beta, i);
     const name = result.labels[i]!;
     const which = result.scale === "integers" || result.scale === "intervals" ? `${shown(name)} ${result.axis}` : name;
     return {
-        value: `${which}: ${shown(result.values[i]!)} released`,
+        value: `${which}: ${shown(result.values[i]!)} ${made(result)}`,
         bars: `this bin alone: ${one}` + (all === null ? "" : ` · among all ${among(result)}: ${all}`),
     };
 }
@@ -365,7 +368,7 @@ export function findingOf(result: Result, beta: string): string {
         if (compare(value, values[top]!) > 0) top = i;
     });
     const bar = result.bars.get(beta)!.all;
-    const most = `Most ${result.nouns} at ${shown(result.labels[top]!)}: ${shown(result.values[top]!)} released. `;
+    const most = `Most ${result.nouns} at ${shown(result.labels[top]!)}: ${shown(result.values[top]!)} ${made(result)}. `;
     const unseen = result.sparse === true ? " A bin that is not shown reads 0." : "";
     if (bar === null) return `${most}Read one bin at a time: no bar holds for all at once.${unseen}`;
     const all = exactly(bar.value);
