@@ -22,7 +22,7 @@ Kind = Literal["auto", "mersenne", "proth", "paper"]
 Step = Callable[[], None]
 """Called after each level of a tree; may raise to cancel."""
 
-MERSENNE = (61, 89, 107, 127, 521, 607, 1279, 2203, 2281, 3217, 4253, 4423, 9689, 9941, 11213, 19937, 21701, 23209)
+MERSENNE = (61, 89, 107, 127, 521, 607, 1279, 2203, 2281, 3217, 4253, 4423, 9689, 9941, 11213)
 """2**w - 1 is prime for these w."""
 
 PROTH = (
@@ -35,7 +35,7 @@ PROTH = (
 )  # fmt: skip
 """k * 2**m + 1 is prime for these (k, m), ascending: above SEARCHED bits a search would take seconds."""
 
-LARGEST = MERSENNE[-1]
+LARGEST = PROTH[-1][0].bit_length() + PROTH[-1][1]
 """No field here has elements of more bits."""
 
 SEARCHED = 1_300
@@ -107,7 +107,7 @@ def holds(least: int, kind: Kind) -> bool:
 
 def largest(kind: Kind) -> int:
     """The most bits that an element of such a field can have."""
-    top: dict[str, int] = {"paper": 2 * 3**BINARY, "proth": PROTH[-1][0].bit_length() + PROTH[-1][1]}
+    top: dict[str, int] = {"paper": 2 * 3**BINARY, "mersenne": MERSENNE[-1]}
     return top.get(kind, LARGEST)
 
 
@@ -332,8 +332,11 @@ class PackedHorner:
         return self._packed[width]
 
     def _at(self, x: Any) -> int:
-        slot, rows, low, high = self._prepared(-(-max(1, x.bit_length()) // 64) * 64)
-        total, bits = rows[0], self._bits
+        width, bits = -(-max(1, x.bit_length()) // 64) * 64, self._bits
+        if self._folds and (width + 1) * self.FOLD + 66 > bits:  # one fold would not reduce what so wide a point makes
+            return self._plainly(x)
+        slot, rows, low, high = self._prepared(width)
+        total = rows[0]
         for place, row in enumerate(rows[1:], 1):
             total = total * x + row
             if self._folds and place % self.FOLD == 0:
@@ -341,6 +344,12 @@ class PackedHorner:
         stride, value, order = gmpy2.powmod(x, self._rows, self._order), gmpy2.mpz(0), self._order
         for piece in reversed(gmpy2.unpack(total, slot)):
             value = (value * stride + piece) % order
+        return int(value)
+
+    def _plainly(self, x: Any) -> int:
+        value, order = gmpy2.mpz(0), self._order
+        for part in reversed(self._coefficients):
+            value = (value * x + part) % order
         return int(value)
 
 
