@@ -6,15 +6,16 @@ what it stores, how long it takes, what it pays, and what no mechanism of that p
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from dpviz.errors import ParameterError
 from dpviz.exact import positive, rational, text, whole
 from dpviz.laws import lower_bounds
-from dpviz.model.error import ErrorModel, ErrorValue, How
+from dpviz.model.error import ErrorValue, How
 from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.question import Question
 from dpviz.model.statistic import Kind
@@ -29,9 +30,12 @@ VERSION = 1
 STEPS = 40
 """How many steps the axis of true counts has."""
 
-TOPS = (1, 2, 3, 4, 5, 6, 8, 10)
+TOPS = (1, 2, 5, 10)
 MOST = 5
 """Up to so many mechanisms stand side by side."""
+
+REMEMBERED = 50_000
+"""So many numbers are kept between one sheet and the next."""
 
 REACH = 10**12
 """No axis of true counts goes further."""
@@ -51,6 +55,8 @@ class ComparisonSheet:
     top: Fraction
     count: int | None = None
     beta: Fraction = Fraction(1, 20)
+    known: dict[tuple[object, ...], Any] = field(default_factory=dict, repr=False, compare=False)
+    """What was computed before, for this sheet and those moved from it: a mechanism, its errors by beta and count."""
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.mechanisms) <= MOST:
@@ -107,7 +113,7 @@ class ComparisonSheet:
         """The axis of true counts: even steps past the point where every mechanism settles, and the probe."""
         reach = 8
         for mechanism in self.mechanisms:
-            bound = _bound(mechanism.with_epsilon(self.epsilon), self.question, self.unit)
+            bound = self._bound(mechanism.with_epsilon(self.epsilon))
             worst = None if isinstance(bound, str) else bound.error.one_bin(BETAS[1])
             if worst is not None:
                 reach = max(reach, min(REACH // 4, 2 * int(worst.value)))
@@ -130,7 +136,7 @@ class ComparisonSheet:
 
     def _row(self, mechanism: Mechanism, counts: Sequence[int]) -> dict[str, Any]:
         said = {"about": mechanism.about, "python": mechanism.python}
-        bound = _bound(mechanism, self.question, self.unit)
+        bound = self._bound(mechanism)
         if isinstance(bound, str):
             return {**said, "refused": bound}
         price = bound.price
@@ -147,13 +153,33 @@ class ComparisonSheet:
             "space": {"bits": str(bound.space.bits), "text": bound.space.text},
             "cost": {"text": bound.cost.text, "slow": bound.cost.slow},
             **self._errors(bound, counts, charged),
-            "chance": _chances(bound.error, counts),
+            "chance": self._chances(bound, counts),
         }
+
+    def _bound(self, mechanism: Mechanism) -> Bound | str:
+        """The mechanism bound to the question, or why it does not answer it: public facts only."""
+        found: Bound | str = self._once(("bound", mechanism), partial(_bound, mechanism, self.question, self.unit))
+        return found
+
+    def _once(self, key: tuple[object, ...], compute: Callable[[], Any]) -> Any:
+        if key not in self.known:
+            if len(self.known) >= REMEMBERED:
+                self.known.clear()
+            self.known[key] = compute()
+        return self.known[key]
+
+    def _chances(self, bound: Bound, counts: Sequence[int]) -> list[float] | None:
+        """The chance that a bin of each true count shows a value above 0."""
+        chances = [self._once(("chance", bound.mechanism, c), partial(bound.error.chance_shown, c)) for c in counts]
+        return None if None in chances else [_told(chance) for chance in chances if chance is not None]
 
     def _errors(self, bound: Bound, counts: Sequence[int], charged: ApproxDP) -> dict[str, Any]:
         beta = self.beta
-        one, every = bound.error.one_bin(beta), bound.error.all_bins(beta)
-        curve = [bound.error.one_bin(beta, count=count) for count in counts]
+        one = self._once(("one", bound.mechanism, beta), partial(bound.error.one_bin, beta))
+        every = self._once(("all", bound.mechanism, beta), partial(bound.error.all_bins, beta))
+        curve = [
+            self._once(("error", bound.mechanism, beta, c), partial(bound.error.one_bin, beta, count=c)) for c in counts
+        ]
         known = [value for value in curve if value is not None]
         return {
             "one": None if one is None else one.to_json(),
@@ -183,7 +209,6 @@ def _axis(name: str, label: str, hint: str, grid: list[str]) -> dict[str, Any]:
 
 
 def _bound(mechanism: Mechanism, question: Question, unit: Unit) -> Bound | str:
-    """The mechanism bound to the question, or why it does not answer it: public facts only."""
     try:
         return mechanism.bind(question, unit)
     except ParameterError as refused:
@@ -200,12 +225,6 @@ def _weakest(values: Sequence[ErrorValue]) -> How:
     kinds = {value.how for value in values}
     order: tuple[How, ...] = ("simulated", "bound", "exact")
     return next(how for how in order if how in kinds)
-
-
-def _chances(error: ErrorModel, counts: Sequence[int]) -> list[float] | None:
-    """The chance that a bin of each true count shows a value above 0."""
-    chances = [error.chance_shown(count) for count in counts]
-    return None if None in chances else [_told(chance) for chance in chances if chance is not None]
 
 
 def _told(chance: float) -> float:

@@ -134,7 +134,7 @@ class SamplerSheet:
         """Per slider: name, label, hint, the texts a point is named by, and what they say."""
         named = _named(self.n, self.e, self.g)
         places = sorted(
-            [(value, 0, str(value)) for value in {*T, self.truncation} if value <= max(40, 2 * named["paper"])]
+            [(value, 0, str(value)) for value in {*T, self.truncation} if value <= max(named["paper"], self.truncation)]
             + [(value, 1, name) for name, value in named.items()]
         )
         counts = [str(c) for c in range(self.n + 1)]

@@ -77,11 +77,12 @@ export function mechanismComparison(desk: Explorer<ComparisonSheet>): Component 
             betas.map((value) => ({ value, label: often(value) })),
             desk.place.get("beta")!,
         );
-        const c = desk.place.get("c")!;
+        const grid = desk.axis("c")!.grid;
+        const placed = desk.place.get("c")!;
+        const c = grid.includes(placed) ? placed : point.at.get("c")!;
         const signature = `${c} ${width}`;
         if (point === seen && signature === drawn) return;
         [seen, drawn] = [point, signature];
-        const grid = desk.axis("c")!.grid;
         const at = grid.indexOf(c);
         const views = point.rows.map((row) => viewOf(row, grid, at));
         const most = niceCeiling(Math.max(1, ...views.map((view) => view.most)));

@@ -1,0 +1,216 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Explorer } from "../src/explorer";
+import { Malformed } from "../src/protocol";
+import { readComparison, readSampler, type SamplerSheet } from "../src/sheets";
+import { enter, Host, press, render, settle, type Shown } from "./host";
+
+const GRIDS: Record<string, string[]> = {
+    n: ["5", "6"],
+    c: ["0", "1", "2"],
+    epsilon: ["0.5", "1"],
+    gamma: ["0.01", "0.5"],
+    t: ["2", "tight"],
+};
+type At = Record<string, string>;
+const START: At = { n: "5", c: "1", epsilon: "0.5", gamma: "0.01", t: "tight" };
+
+function samplerPoint(at: At): Record<string, unknown> {
+    const pmf = Array.from({ length: Number(at["n"]) + 1 }, (_, i) => (i === Number(at["c"]) ? 0.5 : 0.1));
+    const law = { pmf, ratio: "1.25", holds: true, bits: "13" };
+    const broken = at["t"] === "2";
+    return {
+        at,
+        t: { value: broken ? "2" : "46", paper: "143", tight: "46" },
+        promise: { ratio: "1.25", epsilon: "0.446288", exact: "2 ln(5/4)" },
+        geosample: law,
+        truncated: { ...law, ratio: "", holds: false, bits: "" },
+        fastsample: { ...law, ratio: broken ? "219.24" : "1.249", holds: !broken, bits: "101" },
+        sizes: { n: ["5", "50000"], geosample: ["13", "116098"], fastsample: ["101", "209"], crossover: "49" },
+    };
+}
+
+function sheetAt(at: At, grids: Record<string, string[]>, point: (at: At) => unknown, fanned: string[]): Record<string, unknown> {
+    return {
+        version: 1,
+        axes: Object.entries(grids).map(([name, grid]) => ({ name, label: `Axis ${name}`, hint: "", grid, values: grid })),
+        now: point(at),
+        fans: Object.fromEntries(fanned.map((name) => [name, grids[name]!.map((value) => point({ ...at, [name]: value }))])),
+    };
+}
+
+const sampler = (at: At = START): Record<string, unknown> => ({
+    ...sheetAt(at, GRIDS, samplerPoint, Object.keys(GRIDS)),
+    staircase: { epsilon: [0.5, 1], paper: [0.45, 0.81], tight: [0.46, 0.81] },
+});
+
+const COUNTS = { epsilon: ["0.2", "0.5"], beta: ["0.1", "0.05"], c: ["0", "10", "20"] };
+const HERE: At = { epsilon: "0.5", beta: "0.05", c: "10" };
+const bar = (value: string): Record<string, string> => ({ value, kind: "exact", rule: "a rule" });
+
+function row(name: string, one: number, more: Record<string, unknown> = {}): Record<string, unknown> {
+    return {
+        name,
+        about: "Noise.",
+        python: "",
+        refused: "",
+        price: { epsilon: "0.5", delta: "0", asked: "0.5" },
+        guarantee: "0.5-differential privacy",
+        space: { bits: "640", text: "10 × 64" },
+        cost: { text: "10 draws", slow: false },
+        one: bar(String(one + 2)),
+        all: bar("30"),
+        curve: { values: [one, one + 1, one + 2].map(String), kind: "exact" },
+        floor: { one: "1.109", all: "5", rule: "Theorem 7.1" },
+        chance: [0.4, 0.9, 1],
+        ...more,
+    };
+}
+
+const ROWS = (): Record<string, unknown>[] => [
+    row("Dense", 5),
+    row("Stability", 9, { price: { epsilon: "0.5", delta: "0.000001", asked: "0.5" }, all: null }),
+    { name: "PureSparse", about: "Sparse.", python: "", refused: "needs 2 n + 1 bins" },
+];
+
+const comparison = (at: At = HERE, rows = ROWS): Record<string, unknown> => ({
+    ...sheetAt(at, COUNTS, (place) => ({ at: place, rows: rows() }), ["epsilon", "beta"]),
+    question: { column: "minute", nouns: "rows", size: "525,600 bins", bins_text: "0, 1, …", sentence: "How many?" },
+    unit: { text: "one row, add or remove" },
+});
+
+let shown: Shown;
+
+function open(component: string, sheet: unknown): Shown {
+    shown?.close();
+    const host = new Host(component, { sheet });
+    host.answers["status"] = () => ({});
+    shown = render(host);
+    return shown;
+}
+
+const slider = (name: string): HTMLInputElement => {
+    const label = [...shown.el.querySelectorAll("label")].find((node) => node.textContent === `Axis ${name}`)!;
+    return shown.el.querySelector<HTMLInputElement>(`#${label.htmlFor}`)!;
+};
+const stale = (): boolean => shown.el.querySelector(".dp-explorer")!.hasAttribute("data-stale");
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => {
+    shown?.close();
+    vi.useRealTimers();
+});
+
+test("a truncation that is too short raises the alarm with the exact ratio, a proved one takes it down", async () => {
+    open("sampler-explorer", sampler());
+    const alarm = shown.el.querySelector<HTMLElement>("[role=alert].dp-notice.dp-error:not([hidden])");
+    expect(alarm).toBeNull();
+    press(slider("t"), "Home");
+    expect(shown.text()).toContain("t = 2 is too short: one row changes the chance of a value by up to ×219.24, and ×1.25 was promised.");
+    press(slider("t"), "End");
+    expect(shown.text()).not.toContain("too short");
+    await settle();
+});
+
+test("a slider with a fan moves at once, and the kernel is then asked for the sheet through the new point", async () => {
+    open("sampler-explorer", sampler());
+    await settle();
+    shown.host.answers["move"] = ({ place }) => ({ sheet: sampler(place as At) });
+    press(slider("n"), "ArrowRight");
+    expect(slider("n").getAttribute("aria-valuetext")).toBe("6");
+    expect(stale()).toBe(false);
+    expect(shown.host.of("move")).toEqual([]);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(shown.host.of("move").map((asked) => asked.args)).toEqual([{ place: { ...START, n: "6" } }]);
+    press(slider("t"), "Home");
+    expect(stale()).toBe(false);
+    expect(shown.text()).toContain("too short");
+    expect(slider("n").getAttribute("aria-valuetext")).toBe("6");
+});
+
+test("two sliders before the kernel answers: the second waits, marked, and a late answer does not undo it", async () => {
+    open("sampler-explorer", sampler());
+    await settle();
+    press(slider("n"), "ArrowRight");
+    press(slider("t"), "Home");
+    expect(stale()).toBe(true);
+    await vi.advanceTimersByTimeAsync(200);
+    const asked = shown.host.of("move");
+    expect(asked.map((one) => one.args)).toEqual([{ place: { ...START, n: "6", t: "2" } }]);
+    shown.host.tell({ v: 1, re: asked[0]!.id, ok: true, body: { sheet: sampler({ ...START, n: "6", t: "2" }) } });
+    await settle();
+    expect(stale()).toBe(false);
+    expect(shown.text()).toContain("too short");
+});
+
+test("without a kernel one slider moves at a time, and the page says so", () => {
+    const desk = new Explorer(readSampler);
+    desk.take("sheet", JSON.stringify(sampler()));
+    desk.moveTo("n", 1);
+    expect([desk.place.get("n"), desk.fault]).toEqual(["6", null]);
+    desk.moveTo("t", 0);
+    expect([desk.place.get("n"), desk.place.get("t"), desk.settled]).toEqual(["5", "2", true]);
+    expect(desk.fault).toContain("one slider moves at a time");
+});
+
+test("the probe moves curves, bars, table and words together, without the kernel", async () => {
+    open("mechanism-comparison", comparison());
+    await settle();
+    const cells = (): string[] => [...shown.el.querySelectorAll("tbody tr")].map((line) => line.textContent ?? "");
+    expect(cells()).toEqual(["Dense0.50±6±7±3090 %640", "Stability0.50.000001±10±11no bound90 %640", "PureSparse———————"]);
+    press(slider("c"), "ArrowRight");
+    expect(cells()[0]).toBe("Dense0.50±7±7±30> 99.9 %640");
+    expect(shown.text()).toContain("At a true count of 20, Dense errs least on one bin (±7); Dense on all at once (±30), ε 0.5.");
+    expect([...shown.el.querySelectorAll("[role=img]")].map((node) => node.getAttribute("aria-label"))).toContain(
+        "Dense: a bin of true count 20 is within ±7, all bins at once within ±30",
+    );
+    expect(shown.text()).toContain("A bin of true count 20, from 0 to 30");
+    expect(shown.text()).toContain("Not here: needs 2 n + 1 bins.");
+    expect(shown.text()).toContain("pays δ 0.000001");
+});
+
+test("lower bounds of 0 say that they say nothing", () => {
+    const vacuous = (): Record<string, unknown>[] => [row("Dense", 5, { floor: { one: "0", all: "0", rule: "Theorem 7.1" } })];
+    open("mechanism-comparison", comparison(HERE, vacuous));
+    expect(shown.text()).toContain("For one bin they are 0 here and say nothing.");
+});
+
+test("a typed count off the axis is asked of the kernel, and its refusal is shown while the plan stays", async () => {
+    open("mechanism-comparison", comparison());
+    await settle();
+    shown.host.answers["move"] = () => ({
+        error: { kind: "ExactnessError", message: "c must be a finite number, got many", value: "many", rule: "", next_step: "", fix: {} },
+    });
+    const box = [...shown.el.querySelectorAll<HTMLInputElement>(".dp-axis-box")].find((node) => node.getAttribute("aria-label") === "Axis c, exact")!;
+    enter(box, "many");
+    await vi.advanceTimersByTimeAsync(200);
+    await settle();
+    expect(shown.host.of("move").map((asked) => asked.args)).toEqual([{ place: { ...HERE, c: "many" } }]);
+    expect(shown.text()).toContain("c must be a finite number, got many");
+    expect(shown.text()).toContain("A bin of true count 10");
+    expect(box.value).toBe("10");
+});
+
+test.each([
+    ["a fan with a point too few", (sheet: any) => sheet.fans.n.pop()],
+    ["a fan in another order", (sheet: any) => sheet.fans.n.reverse()],
+    ["a chance above 1", (sheet: any) => (sheet.now.geosample.pmf[0] = 1.5)],
+    ["a number where a text belongs", (sheet: any) => (sheet.now.promise.ratio = 1.25)],
+    ["a fan of no axis", (sheet: any) => (sheet.fans.rows = [])],
+    ["a point that stands nowhere", (sheet: any) => delete sheet.now.at.n],
+])("a malformed sheet is not believed: %s", (_, spoil) => {
+    const sheet = sampler();
+    const read = (): SamplerSheet => readSampler(JSON.stringify(sheet));
+    expect(read).not.toThrow();
+    spoil(sheet);
+    expect(read).toThrow(Malformed);
+});
+
+test("text of the kernel stays text, and a later version is named", () => {
+    const evil = "<img src=x onerror=alert(1)>";
+    open("mechanism-comparison", comparison(HERE, () => [row(evil, 5)]));
+    expect(shown.el.querySelector("img")).toBeNull();
+    expect(shown.text()).toContain(evil);
+    expect(() => readComparison({ ...comparison(), version: 2 })).toThrow("version 2");
+    open("sampler-explorer", { ...sampler(), version: 2 });
+    expect(shown.text()).toContain("was sent version 2. Nothing is drawn");
+});
