@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -9,14 +10,14 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Decay, Number, exp_bounds, probability, text
+from dpviz.exact import Decay, Enclosure, Number, decide, exp_bounds, log_bounds, probability, text
 from dpviz.hidden import singly
 from dpviz.laws import geometric, tables
 from dpviz.laws.finite import FastSampleLaw
-from dpviz.laws.geometric import TwoSidedGeometric
-from dpviz.mechanisms.count_noise import Base, BoundNoise, CountNoise, Sampler, choices, least
+from dpviz.laws.geometric import EXACTLY, TwoSidedGeometric, above_bounds
+from dpviz.mechanisms.count_noise import GAMMA, Base, BoundNoise, CountNoise, Sampler, choices, least
 from dpviz.model.answer import SparseTable
-from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.mechanism import Choice, Cost, Mode, Space
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -37,7 +38,7 @@ class Stability:
 
     epsilon  the price in the session's unit
     delta    the chance, in the session's unit, that a bin which exists because of one unit is shown
-    base, sampler, gamma, cap   as for Dense
+    base, sampler, gamma, cap   as for Dense; where gamma is left out it is at most delta/4, as the paper asks
     variant  "repaired" (default): the smallest threshold whose proved delta fits; "paper": the threshold of the
              paper's table, whose delta the paper proves as twice the chance that a count of 1 is shown
 
@@ -127,7 +128,17 @@ class Stability:
         """Fix sensitivity, law and threshold. Raises ParameterError on public facts only."""
         bins = question.bins if question.domain.declared else None
         noise = self.noise.bind(unit.l1(bins), unit.n)
+        if noise.junk and self.gamma is None:
+            junk = self.delta / (4 * _steps(unit, noise.l1, self.epsilon))
+            if junk < GAMMA:
+                noise = replace(self.noise, gamma=Fraction(1, math.ceil(1 / junk))).bind(noise.l1, unit.n)
         bound = StabilityBound(self, question, unit, noise)
+        if self.variant == "paper" and 2 * bound.tau(bound.threshold)[1] * bound.steps > self.delta:
+            raise ParameterError.of(
+                "gamma",
+                "the paper's table needs a chance of a uniform count of at most δ/4",
+                'leave gamma out, or use variant="repaired"',
+            )
         if noise.limit is not None and bound.threshold >= noise.limit:
             raise ParameterError.of(
                 f"threshold {bound.threshold:,}",
@@ -158,8 +169,7 @@ class StabilityBound:
         """Noisy counts strictly above this are shown."""
         if self.mechanism.variant == "paper":
             return self._paper_threshold()
-        factor = self._steps()
-        return least(lambda b: self.tau(b)[1] * factor <= self.mechanism.delta, start=1)
+        return least(lambda b: self.tau(b)[1] * self.steps <= self.mechanism.delta)
 
     def tau(self, b: int) -> tuple[Fraction, Fraction]:
         """The chance that a bin of one row is shown at threshold b, enclosed."""
@@ -171,21 +181,18 @@ class StabilityBound:
             return Fraction(0), Fraction(0)
         return TwoSidedGeometric(self.decay).above(b - 1, PRECISION)
 
-    def _steps(self) -> Fraction:
+    @cached_property
+    def steps(self) -> Fraction:
         """By how much one unit's delta exceeds tau, from above: 1 for a row, group privacy for a user."""
-        if self.unit.is_row:
-            return Fraction(1)
-        one = self.noise.paid / self.noise.l1
-        return sum((exp_bounds(step * one, PRECISION)[1] for step in range(self.noise.l1)), Fraction(0))
+        return _steps(self.unit, self.noise.l1, self.noise.paid)
 
     def _paper_threshold(self) -> int:
         """The table's threshold (Figure 4) at the paper's epsilon and delta."""
-        steps = 1 if self.unit.is_row else self._steps()
         epsilon = 2 * self.mechanism.epsilon / self.noise.l1
         column: tables.Column = "geometric"
         if self.noise.finite is not None:
             epsilon, column = self.noise.finite.paper_epsilon, self.noise.finite.kind
-        return tables.stability_threshold(epsilon, self.mechanism.delta / steps, column=column)
+        return tables.stability_threshold(epsilon, self.mechanism.delta / self.steps, column=column)
 
     @cached_property
     def price(self) -> Guarantee:
@@ -256,20 +263,48 @@ class StabilityError(ErrorModel):
         known += [self.bound.unit.n] if self.bound.unit.n is not None else []
         return min(known) if known else None
 
-    def tail(self, count: int, a: int) -> float:
-        """P[|h - count| > a] for a bin whose true count is `count`; h is 0 where the bin is not shown."""
+    def tail(self, count: int, a: int, precision: int = PRECISION) -> Enclosure:
+        """P[|h - count| > a] for a bin whose true count is `count`, enclosed; h is 0 where the bin is not shown."""
         if count == 0:
-            return 0.0
-        b, law = self.bound.threshold, self.bound.noise.law(0, self.bound.noise.limit)
-        above = law.chance_above(count, max(b, count + a))
-        lost = 1 - law.chance_above(count, max(b, count - a - 1)) if count > a else 0.0
-        return above + lost
+            return Fraction(0), Fraction(0)
+        b = self.bound.threshold
+        low, high = self._above(count, max(b, count + a), precision)
+        if count <= a:
+            return low, high
+        kept_low, kept_high = self._above(count, max(b, count - a - 1), precision)
+        return low + 1 - kept_high, high + 1 - kept_low
+
+    def _above(self, count: int, value: int, precision: int) -> Enclosure:
+        """P[M(count) > value], enclosed."""
+        law, limit = self.bound.noise.law(0, self.bound.noise.limit), self.bound.noise.limit
+        if isinstance(law, FastSampleLaw):
+            chance = 1 - law.cdf(count, value)
+            return chance, chance
+        return (
+            (Fraction(0), Fraction(0))
+            if limit is not None and value >= limit
+            else self._beyond(value - count, precision)
+        )
+
+    def _beyond(self, z: int, precision: int) -> Enclosure:
+        """P[Z > z] for the noise before any clamp, enclosed."""
+        if z >= 0:
+            return above_bounds(self.bound.decay, z, precision)
+        low, high = above_bounds(self.bound.decay, -z - 1, precision)
+        return 1 - high, 1 - low
 
     def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
         if count is not None:
-            value = 0 if count == 0 else least(lambda a: self.tail(count, a) <= beta)
+            limit = self.bound.noise.limit
+            count = count if limit is None else min(count, limit)
+
+            def holds(a: int, precision: int) -> bool | None:
+                low, high = self.tail(count, a, precision)
+                return True if high <= beta else False if low > beta else None
+
+            value = least(lambda a: decide(lambda precision: holds(a, precision)))
             return ErrorValue(Fraction(value), "exact", f"the law of a bin whose true count is {count:,}")
-        return ErrorValue(Fraction(self._worst(beta, 1)), *self._how(beta, "worst case over true counts"))
+        return ErrorValue(Fraction(self._worst(beta, 1)), self._how(beta), "worst case over true counts")
 
     def all_bins(self, beta: Fraction) -> ErrorValue | None:
         most = self._most
@@ -277,33 +312,51 @@ class StabilityError(ErrorModel):
             return None
         return ErrorValue(
             Fraction(self._worst(beta, most)),
-            *self._how(beta, f"product over at most {most:,} occupied bins, worst case over true counts"),
+            self._how(beta) if self.bound.unit.n is None else "bound",
+            f"product over at most {most:,} occupied bins, worst case over true counts",
         )
 
-    def _how(self, beta: Fraction, rule: str) -> tuple[Any, str]:
+    def _how(self, beta: Fraction) -> How:
         """Exact where a bin at the threshold is lost more often than beta, which is so for any useful beta."""
-        sharp = beta < Fraction(1, 2) and not isinstance(self.bound.noise.law(), FastSampleLaw)
-        return ("exact" if sharp else "bound"), rule
+        return "exact" if beta < Fraction(1, 2) and not self.bound.noise.junk else "bound"
 
     def _worst(self, beta: Fraction, bins: int) -> int:
-        """The least a >= b at which a bin of a + 1, the worst there is, fails often enough for `bins` of them."""
-        b = self.bound.threshold
-        part = self.bound.noise.finite
-        if part is not None and part.kind == "fastsample":
-            law = FastSampleLaw(part.n, part.p, part.q, part.g, part.t)
-            return b + law.worst_quantile_of(bins, beta / 2)
+        """The least a >= b that `bins` occupied bins keep to with probability at least 1 - beta, whatever they hold.
 
-        def holds(a: int) -> bool:
-            law = TwoSidedGeometric(self.bound.decay)
-            fails = law.above(a)[1] + law.above(a - b)[1]
-            return (1 - fails) ** bins >= 1 - beta if bins < 4096 else _many(fails, bins, beta)
-
-        return least(holds, start=b)
-
-    def shown(self, beta: Fraction) -> ErrorValue:
+        At a >= b the worst count is a + 1, which errs where it is not shown and, where there is room, above; fewer
+        than a + 2 rows err above only. A public n bounds how many bins can hold a + 1 rows.
+        """
+        b, limit, n = self.bound.threshold, self.bound.noise.limit, self.bound.unit.n
         if self.bound.noise.junk:
             part = self.bound.noise.finite
             assert part is not None
+            # Noise within w of the count loses no bin of more than b + w and shows none that is further off.
+            worst = FastSampleLaw(part.n, part.p, part.q, part.g, part.t).worst_quantile_of(bins, beta)
+            return min(part.n, b + worst)
+
+        def holds(a: int, precision: int) -> bool | None:
+            if limit is not None and a >= limit:
+                return True
+            above, lost = self._beyond(a, precision), self._beyond(a - b, precision)
+            both = [lost[side] + (above[side] if limit is None or 2 * a + 1 < limit else 0) for side in (0, 1)]
+            one = [above[side] if limit is None or a + 1 < limit else Fraction(0) for side in (0, 1)]
+            large = bins if n is None else min(bins, n // (a + 1))
+            small = bins - large
+            if precision >= EXACTLY and both[0] == both[1] and bins <= 64:
+                return (1 - both[0]) ** large * (1 - one[0]) ** small >= 1 - beta
+            goal = log_bounds(1 - beta, precision)
+            failing = [
+                large * log_bounds(1 - both[side], precision)[1 - side]
+                + small * log_bounds(1 - one[side], precision)[1 - side]
+                for side in (0, 1)
+            ]
+            return True if failing[1] >= goal[1] else False if failing[0] < goal[0] else None
+
+        return least(lambda a: decide(lambda precision: holds(a, precision)), start=b)
+
+    def shown(self, beta: Fraction) -> ErrorValue:
+        part = self.bound.noise.finite
+        if part is not None and self.bound.noise.junk:
             value = FastSampleLaw(part.n, part.p, part.q, part.g, part.t).worst_quantile(beta)
         else:
             value = geometric.error_quantile(self.bound.decay, beta)
@@ -320,14 +373,16 @@ class StabilityError(ErrorModel):
     def chance_shown(self, count: int) -> float:
         if count == 0:
             return 0.0
-        return self.bound.noise.law(0, self.bound.noise.limit).chance_above(count, self.bound.threshold)
+        limit = self.bound.noise.limit
+        law = self.bound.noise.law(0, limit)
+        return law.chance_above(count if limit is None else min(count, limit), self.bound.threshold)
 
     def quantiles(self, levels: list[Fraction]) -> list[int]:
         return geometric.quantiles(self.bound.decay, levels)
 
 
-def _many(fails: Fraction, bins: int, beta: Fraction) -> bool:
-    """Whether (1 - fails) ** bins >= 1 - beta for many bins, decided on the safe side by logarithms."""
-    from dpviz.exact import log_bounds
-
-    return fails < 1 and bins * log_bounds(1 - fails)[0] >= log_bounds(1 - beta)[1]
+def _steps(unit: Unit, l1: int, epsilon: Fraction) -> Fraction:
+    """1 for a row; for a user of l1 rows the sum of exp(i epsilon / l1) over 0 <= i < l1, from above."""
+    if unit.is_row:
+        return Fraction(1)
+    return sum((exp_bounds(epsilon * step / l1, PRECISION)[1] for step in range(l1)), Fraction(0))

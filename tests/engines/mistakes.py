@@ -83,7 +83,7 @@ def counted() -> Any:
 
 def check(domain: Domain, unit: Unit = ROW, kind: Kind = Kind.DENSE, **where: object) -> Callable[[], object]:
     question = Question.of(domain, where)
-    return lambda: (source().check if kind is Kind.SPARSE else source().count)(question, unit, kind)
+    return lambda: (source().check if kind is Kind.TOP else source().count)(question, unit, kind)
 
 
 MISTAKES: dict[str, Callable[[], object]] = {
@@ -109,7 +109,7 @@ MISTAKES: dict[str, Callable[[], object]] = {
     "a filter that is not there": check(NUMBERS, age=1),
     "a range of text": check(NUMBERS, text=Between(0)),
     "a user that is not there": check(NUMBERS, Unit("patient")),
-    "another statistic": check(NUMBERS, kind=Kind.SPARSE),
+    "another statistic": check(NUMBERS, kind=Kind.TOP),
     "too many bins": check(Domain.integers(0, 2**40, column="number")),
     "a cancel at once": lambda: source().count(ASKED, USER, Kind.DENSE, stopping(0)),
     "a cancel before counting": lambda: source().count(ASKED, USER, Kind.DENSE, stopping(3)),

@@ -17,8 +17,9 @@ import numpy as np
 from scipy import stats
 
 from dpviz.exact import Enclosure, exp_bounds
+from dpviz.model.answer import Answer, SparseTable, Table
 from dpviz.model.mechanism import Bound, Mode
-from dpviz.model.statistic import DenseCounts
+from dpviz.model.statistic import DenseCounts, Kind, SparseCounts, Statistic
 from dpviz.noise.bits import TeachingBits
 from dpviz.privacy import Unit
 
@@ -118,6 +119,58 @@ def check_price(case: Case, *, exact_odds: Enclosure) -> None:
     assert exp_bounds(case.bound.price.epsilon, 256)[1] >= low, "the charge is below the worst ratio"
 
 
+def output_law(case: Case, counts: tuple[int, ...]) -> dict[tuple[int, ...], Enclosure]:
+    """The law of a whole answer, one value per bin; a bin that is not shown reads 0."""
+    laws = [case.law(count) for count in counts]
+    found: dict[tuple[int, ...], Enclosure] = {}
+    for values in itertools.product(*laws):
+        low = high = Fraction(1)
+        for value, law in zip(values, laws, strict=True):
+            low, high = low * law[value][0], high * law[value][1]
+        found[values] = low, high
+    return found
+
+
+def neighbours(case: Case) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Every pair of neighbouring vectors of counts in 0..most, of at most n rows where n is public."""
+    bins, n = case.bound.question.bins, case.bound.unit.n
+    vectors = itertools.product(range(case.most + 1), repeat=bins)
+    known = {vector for vector in vectors if n is None or sum(vector) <= n}
+    steps = set(moves(case.bound.unit, bins))
+    for before, step in itertools.product(sorted(known), sorted(steps)):
+        after = tuple(count + part for count, part in zip(before, step, strict=True))
+        if after in known:
+            yield before, after
+
+
+def worst_delta(case: Case, odds: Enclosure) -> Enclosure:
+    """The largest hockey-stick divergence at e^epsilon = odds over all neighbouring pairs, enclosed.
+
+    It is the sum over whole answers of what one probability exceeds the other by, after the odds.
+    """
+    law = cache(lambda counts: output_law(case, counts))
+    worst = (Fraction(0), Fraction(0))
+    impossible = (Fraction(0), Fraction(0))
+    for pair in neighbours(case):
+        first, second = law(pair[0]), law(pair[1])
+        low = high = Fraction(0)
+        for answer, (a_low, a_high) in first.items():
+            b_low, b_high = second.get(answer, impossible)
+            low += max(Fraction(0), a_low - odds[1] * b_high)
+            high += max(Fraction(0), a_high - odds[0] * b_low)
+        worst = max(worst[0], low), max(worst[1], high)
+    return worst
+
+
+def check_delta(case: Case, *, exact_odds: Enclosure, exact_delta: Enclosure) -> None:
+    """The worst divergence at the stated odds is exactly the stated delta, and what is charged is not below it."""
+    low, high = worst_delta(case, exact_odds)
+    assert low <= exact_delta[1] and high >= exact_delta[0], "the stated delta is not the worst divergence"
+    assert high - low < Fraction(1, 10**25), "the enclosure is too wide to mean anything"
+    assert exp_bounds(case.bound.price.epsilon, 256)[1] >= exact_odds[0], "the charge is below the odds"
+    assert case.bound.price.loss.delta >= high, "the charged delta is below the worst divergence"
+
+
 # ---------------------------------------------------------------- error
 
 
@@ -167,14 +220,35 @@ def check_all_bins(case: Case, beta: Fraction, vectors: list[tuple[int, ...]]) -
 def check_draws(case: Case, counts: tuple[int, ...], draws: int, mode: Mode, seed: int) -> float:
     """The least p-value over the bins of a chi-square test of `draws` releases against the oracle."""
     bits = TeachingBits(seed)
-    statistic = DenseCounts(np.array(counts, dtype=np.int64))
-    rows = np.array([case.bound.draw(statistic, bits, mode=mode).values for _ in range(draws)])  # type: ignore[attr-defined]
+    statistic = statistic_of(case.bound, counts)
+    rows = np.array([row(case.bound.draw(statistic, bits, mode=mode), len(counts)) for _ in range(draws)])
     return min(p_value(rows[:, place], case.law(count)) for place, count in enumerate(counts))
+
+
+def statistic_of(bound: Bound, counts: tuple[int, ...]) -> Statistic:
+    """These counts of a declared domain, as the mechanism needs them."""
+    exact = np.array(counts, dtype=np.int64)
+    if bound.needs is Kind.DENSE:
+        return DenseCounts(exact)
+    occupied = np.flatnonzero(exact)
+    return SparseCounts(occupied.astype(np.uint64), exact[occupied])
+
+
+def row(answer: Answer, bins: int) -> np.ndarray:
+    """One value per bin; a bin that is not shown reads 0."""
+    if isinstance(answer, Table):
+        return answer.values
+    assert isinstance(answer, SparseTable)
+    values = np.zeros(bins, dtype=np.int64)
+    values[list(answer.labels)] = answer.values
+    return values
 
 
 def p_value(values: np.ndarray, law: Law) -> float:
     """Chi-square of observed values against a law; cells with under 20 expected draws are pooled at each end."""
     support = sorted(law)
+    if len(support) == 1:
+        return float((values == support[0]).all())
     expected = np.array([float(sum(law[value], Fraction(0)) / 2) for value in support]) * len(values)
     seen_at = dict(zip(*(part.tolist() for part in np.unique(values, return_counts=True)), strict=True))
     observed = np.array([seen_at.get(value, 0) for value in support], dtype=float)
@@ -193,5 +267,7 @@ def p_value(values: np.ndarray, law: Law) -> float:
         seen, wanted = cells.pop()
         cells[-1][0] += seen
         cells[-1][1] += wanted
+    if len(cells) == 1:  # all but one value too rare to test with so few draws
+        return 1.0
     statistic = sum((seen - wanted) ** 2 / wanted for seen, wanted in cells)
     return float(stats.chi2.sf(statistic, len(cells) - 1))
