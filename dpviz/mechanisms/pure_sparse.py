@@ -216,7 +216,10 @@ class PureSparseBound:
 
     @property
     def verb(self) -> str:
-        return f"Adds noise to {self.question.domain.size_text} and shows the largest, at most {self.n:,}."
+        size = self.question.domain.size_text
+        if self.cut >= self.n:
+            return f"Adds noise to {size} and shows the largest; at this ε no count of at most {self.n:,} stands out."
+        return f"Adds noise to {size} and shows the largest, at most {self.n:,}."
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:

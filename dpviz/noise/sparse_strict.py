@@ -173,7 +173,7 @@ def sparse_histogram(
 
     `counts` are the bins that are not empty, each clamped to n. Off from KeepHeavy by at most size (n**2 + 2n) / s.
     """
-    occupied = {label: min(count, n) for label, count in sorted(counts.items())}
+    occupied = {label: min(max(count, 0), n) for label, count in sorted(counts.items())}
     d = geosample_size(n, p, q)
     noisy = {label: geosample(count, uniform(d), n=n, p=p, q=q) for label, count in occupied.items()}
     empty = size - len(occupied)

@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import dpviz as dv
 from dpviz.errors import ParameterError
@@ -253,6 +254,15 @@ def test_a_bin_far_above_the_cut_errs_like_dense_and_one_below_it_is_lost() -> N
     assert empty is not None and empty.value == 0, "one of 2**64 empty bins is hardly ever shown"
 
 
+def test_a_plan_says_where_nothing_can_stand_out() -> None:
+    lost, fine = (bound_of(2**64, swap(1000), dv.PureSparse(epsilon)) for epsilon in ("1/100", "1/2"))
+    assert lost.cut == lost.n and "no count of at most 1,000 stands out" in lost.verb
+    assert fine.cut < fine.n and fine.verb.endswith("shows the largest, at most 1,000.")
+    assert not len(lost.draw(statistic({5: 1000}), TeachingBits(1), mode="exact").labels)
+    said = lost.error.one_bin(Fraction(1, 20)), lost.error.all_bins(Fraction(1, 20))
+    assert [value is not None and value.value for value in said] == [1000, 1000]
+
+
 def test_the_cut_is_near_the_one_that_is_drawn() -> None:
     bound = bound_of(2**64, ROW, dv.PureSparse(1, cap=1000))
     answer = bound.draw(statistic({}), TeachingBits(1), mode="exact")
@@ -267,6 +277,22 @@ def test_strict_mode_leaves_room_for_junk_in_what_is_stated() -> None:
     said = loose.one_bin(Fraction(1, 25)), exact.one_bin(Fraction(1, 25)), loose.shown(Fraction(1, 25))
     assert said[0] is not None and said[1] is not None and said[2] is not None
     assert said[0].value == said[2].value == 50 > said[1].value, "2 beta1 uses all of beta up"
+
+
+def test_bins_near_the_cut_are_shown_as_often_as_is_said() -> None:
+    """Over 2**64 labels, all others empty. A bin of one more is shown often enough to be told apart."""
+    draws, bits = 2_500, TeachingBits(4)
+    bound = bound_of(2**64, ROW, dv.PureSparse("1/2", cap=200))
+    count = bound.cut + 1
+    private = statistic({77: count})
+    seen = sum(77 in bound.draw(private, bits, mode="exact").labels for _ in range(draws))
+    said = bound.error.chance_shown(count)
+    assert stats.binomtest(seen, draws, said).pvalue > FALSE_ALARM
+    for other in (count - 1, count + 1):
+        wrong = bound.error.chance_shown(other)
+        spread = math.sqrt(said * (1 - said) / draws) + math.sqrt(wrong * (1 - wrong) / draws)
+        assert abs(said - wrong) > 5 * spread, "ten spreads apart: told apart but for a chance below 10**-3"
+        assert stats.binomtest(seen, draws, wrong).pvalue < FALSE_ALARM
 
 
 # ---------------------------------------------------------------- what is public, what is silent

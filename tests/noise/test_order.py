@@ -7,12 +7,14 @@ import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dpviz.exact import Decay
 from dpviz.laws.geometric import TwoSidedGeometric
+from dpviz.noise import order
 from dpviz.noise.bits import Bits, TeachingBits
 from dpviz.noise.geometric import BASE, two_sided_geometric
 from dpviz.noise.order import Digit, Heavy, OneSided, binomial, geometric, locate, outside
@@ -35,8 +37,8 @@ def cells(trials: int, p: Fraction, most: int | None) -> list[tuple[int, Fractio
     if most is not None and mode >= most:
         below = [(k, law[k]) for k in range(most - 1, -1, -1)]
         return [*below, (most, 1 - sum(chance for _, chance in below))]
-    order = sorted(law, key=lambda k: (abs(k - mode), -k))
-    return [(k if most is None else min(k, most), law[k]) for k in order]
+    outward = sorted(law, key=lambda k: (abs(k - mode), -k))
+    return [(k if most is None else min(k, most), law[k]) for k in outward]
 
 
 BINOMIALS = [
@@ -279,12 +281,131 @@ CASES = {
     "wide noise, a far clamp": ([0, 0, 3, 0, 0], 2, Fraction(3, 4), 5),
     "seven bins": ([0, 0, 1, 0, 3, 0, 0], 3, Fraction(2, 3), 3),
 }
-DRAWS, MANY = 3_000, 15_000
+DRAWS, MANY = 2_500, 15_000
 
 
-@pytest.mark.parametrize("level", [1, 2, 5])
+class Choices:
+    """Every way that chance can go: each run takes the next path through the choices, with its exact probability."""
+
+    def __init__(self) -> None:
+        self.path: list[int] = []
+        self.widths: list[int] = []
+        self.chance = Fraction(1)
+        self.at = 0
+
+    def runs(self) -> Iterator[None]:
+        while True:
+            self.chance, self.at = Fraction(1), 0
+            yield
+            while self.path and self.path[-1] == self.widths[-1] - 1:
+                self.path.pop()
+                self.widths.pop()
+            if not self.path:
+                return
+            self.path[-1] += 1
+
+    def one_of(self, options: list[tuple[Any, Fraction]]) -> Any:
+        if self.at == len(self.path):
+            self.path.append(0)
+            self.widths.append(len(options))
+        value, chance = options[self.path[self.at]]
+        self.at += 1
+        self.chance *= chance
+        return value
+
+
+def enumerated(heavy: Heavy, counts: list[int], monkeypatch: pytest.MonkeyPatch) -> dict[Shown, Fraction]:
+    """The exact law of `Heavy.keep`: its binomial numbers, geometric numbers and bins take every value they can."""
+    choices, ratio = Choices(), heavy.decay.ratio
+    assert ratio is not None
+    most_steps = heavy.top + 1
+
+    def binomial_by_choice(trials: int, chance: Any, bits: Bits, most: int | None = None) -> int:
+        low, high = chance(400)
+        p = Fraction(low, 2**400).limit_denominator(10**15)  # the only simple fraction in so narrow an enclosure
+        assert low <= p * 2**400 <= high <= low + 2**10
+        law: dict[int, Fraction] = {}
+        for k in range(trials + 1):
+            key = k if most is None else min(k, most)
+            law[key] = law.get(key, Fraction(0)) + math.comb(trials, k) * p**k * (1 - p) ** (trials - k)
+        return int(choices.one_of(list(law.items())))
+
+    class Geometric:
+        def __init__(self, decay: Decay) -> None:
+            assert decay == heavy.decay
+
+        def draw(self, size: int, bits: Bits) -> np.ndarray:
+            law = [(g, (1 - ratio) * ratio**g) for g in range(most_steps)]
+            law.append((most_steps, ratio**most_steps))  # all from there on are clamped
+            return np.array([choices.one_of(law) for _ in range(size)], dtype=np.int64)
+
+    def outside_by_choice(count: int, taken: Any, size: int, bits: Bits) -> Any:
+        free = [x for x in range(size) if x not in set(taken.tolist())]
+        sequences = list(itertools.permutations(free, count))
+        drawn = choices.one_of([(one, Fraction(1, len(sequences))) for one in sequences])
+        places = sorted(range(count), key=lambda place: drawn[place])
+        return np.array([drawn[place] for place in places], dtype=np.uint64), np.array(places, dtype=np.intp)
+
+    monkeypatch.setattr(order, "binomial", binomial_by_choice)
+    monkeypatch.setattr(order, "geometric", Geometric)
+    monkeypatch.setattr(order, "outside", outside_by_choice)
+    labels = np.array([x for x, count in enumerate(counts) if count], dtype=np.uint64)
+    noises = [list(clamped(ratio, count, heavy.top).items()) for count in counts if count]
+    law: dict[Shown, Fraction] = {}
+    for _ in choices.runs():
+        noisy = np.array([choices.one_of(noise) for noise in noises], dtype=np.int64)
+        found, values = heavy.keep(labels, noisy, TeachingBits(1))
+        outcome = tuple(zip(found.tolist(), values.tolist(), strict=True))
+        law[outcome] = law.get(outcome, Fraction(0)) + choices.chance
+    return law
+
+
+def exact_heavy(counts: list[int], n: int, ratio: Fraction, top: int) -> dict[Shown, Fraction]:
+    found: dict[Shown, Fraction] = {}
+    for vector in itertools.product(*(clamped(ratio, count, top).items() for count in counts)):
+        outcome = shown(tuple(v for v, _ in vector), n)
+        chance = Fraction(1)
+        for _, part in vector:
+            chance *= part
+        found[outcome] = found.get(outcome, Fraction(0)) + chance
+    return found
+
+
+ENUMERATED = {
+    "no occupied bin": ([0, 0, 0, 0], 1, Fraction(1, 2), 2),
+    "one occupied bin": ([0, 2, 0, 0], 1, Fraction(1, 3), 3),
+    "two occupied bins": ([0, 2, 0, 1, 0], 2, Fraction(1, 2), 2),
+    "more occupied bins than n": ([1, 2, 0, 1, 0], 2, Fraction(2, 3), 2),
+    "no empty bin": ([1, 1, 2], 1, Fraction(1, 2), 2),
+}
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+@pytest.mark.parametrize("name", ENUMERATED)
+def test_the_law_is_exactly_that_of_noise_on_every_bin(name: str, level: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal as fractions, in every outcome, from every level; the twins of one step's chances are not."""
+    counts, n, ratio, top = ENUMERATED[name]
+    heavy = Heavy(Decay.rational(ratio), len(counts), n, top, min(level, top))
+    law = enumerated(heavy, counts, monkeypatch)
+    assert law == exact_heavy(counts, n, ratio, top)
+    assert law != exact_heavy([*counts[:-1], counts[-1] + 1], n, ratio, top)
+
+
+def test_an_opened_level_with_the_unconditional_chance_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts, n, ratio, top = ENUMERATED["two occupied bins"]
+    right = Heavy._opened
+    monkeypatch.setattr(Heavy, "_opened", Heavy._reach)
+    wrong = enumerated(Heavy(Decay.rational(ratio), len(counts), n, top, 2), counts, monkeypatch)
+    assert sum(wrong.values()) == 1 and wrong != exact_heavy(counts, n, ratio, top)
+    monkeypatch.setattr(Heavy, "_opened", right)
+    assert enumerated(Heavy(Decay.rational(ratio), len(counts), n, top, 2), counts, monkeypatch) == exact_heavy(
+        counts, n, ratio, top
+    )
+
+
+@pytest.mark.parametrize("level", [1, 5])
 @pytest.mark.parametrize("name", CASES)
-def test_the_whole_law_is_that_of_noise_on_every_bin_whatever_the_level(name: str, level: int) -> None:
+def test_draws_follow_the_whole_law_whatever_the_level(name: str, level: int) -> None:
     counts, n, ratio, top = CASES[name]
     heavy = Heavy(Decay.rational(ratio), len(counts), n, top, min(level, top))
     assert fit(drawn(heavy, counts, DRAWS, 30 + level), heavy_law(counts, n, ratio, top)) > FALSE_ALARM
