@@ -23,6 +23,7 @@ from dpviz.model.source import Tick
 from dpviz.model.statistic import Kind, SparseCounts, Statistic
 from dpviz.noise import sparse_strict
 from dpviz.noise.bits import Bits
+from dpviz.noise.geometric import check_scale
 from dpviz.noise.order import Heavy
 from dpviz.noise.uniform import uniform
 from dpviz.privacy.guarantee import Guarantee
@@ -148,6 +149,7 @@ class PureSparse:
             raise ParameterError.of(
                 f"{bins:,} bins", f"PureSparse needs at least 2 n + 1 = {2 * n + 1:,}", "use Dense, or a smaller cap="
             )
+        check_scale(noise.decay)
         bound = PureSparseBound(self, question, unit, noise)
         if self.beta1 is not None and "strict" not in bound.modes():
             raise ParameterError.of(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -29,7 +29,7 @@ GUARD = 64
 """Binary places beyond the random bits revealed, for the rounding of a walk over a binomial law."""
 
 CROWDED = math.log(4)
-"""Where ties at one value are more than so many times those wanted (on a logarithmic scale), start one level higher."""
+"""The logarithm of how many times more bins than wanted a level may bring; beyond, the next higher one comes first."""
 
 Chance = Callable[[int], tuple[int, int]]
 """A probability, enclosed: low <= chance * 2**places <= high for any number of places."""
@@ -306,7 +306,7 @@ class Heavy:
     size: int
     n: int
     top: int
-    level: int = field(default=0)
+    level: int = 0
 
     def __post_init__(self) -> None:
         if not self.level:

@@ -329,6 +329,7 @@ def test_domains_beyond_64_bits_are_drawn_from_in_the_same_way(size: int) -> Non
         (100, ROW, dv.PureSparse(1), "give cap="),
         (100, ROW, dv.PureSparse(1, base="tight"), "give cap="),
         (2**40, ROW, dv.PureSparse(1, cap=10**8), "at most 10,000,000 bins"),
+        (2**40, ROW, dv.PureSparse("1e-13", cap=9), "scale of the noise must be at most"),
         (2**64, swap(3000), dv.PureSparse(1, base="tight", beta1="1/1000"), r"n = 3,000 and 2\^64 bins"),
     ],
 )
