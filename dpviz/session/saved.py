@@ -8,9 +8,11 @@ from typing import Any
 from dpviz.errors import DpvizError, ReleaseFormat
 from dpviz.hidden import kind_of, singly
 from dpviz.mechanisms import mechanism
-from dpviz.model.answer import Table, answer_from_json
+from dpviz.model.answer import SparseTable, Table, answer_from_json
+from dpviz.model.domain import Domain
 from dpviz.model.question import Question
 from dpviz.model.release import Release, checked
+from dpviz.model.statistic import Kind
 from dpviz.privacy.unit import Unit
 from dpviz.session.running import clean
 
@@ -44,8 +46,10 @@ def _from_json(body: dict[str, Any]) -> Release:
     made = mechanism(body["mechanism"]["name"], body["mechanism"]["parameters"])
     answer = answer_from_json(body["answer"])
     bound = made.bind(question, unit)
-    if isinstance(answer, Table) and len(answer.values) != question.bins:
+    if isinstance(answer, Table) and (bound.needs is Kind.SPARSE or len(answer.values) != question.bins):
         raise ReleaseFormat.of(f"{len(answer.values)} values", f"this question has {question.domain.size_text}")
+    if isinstance(answer, SparseTable) and (bound.needs is Kind.DENSE or not _named(answer, question.domain)):
+        raise ReleaseFormat.of(f"{len(answer.labels)} labels", f"this question has {question.domain.size_text}")
     gives = getattr(bound, "gives", None)
     if gives is not None and not gives(answer):
         raise ReleaseFormat.of(answer.kind, "this mechanism, bound to this question, gives another answer")
@@ -59,3 +63,10 @@ def _from_json(body: dict[str, Any]) -> Release:
         key=body["key"],
         teaching=body["teaching"],
     )
+
+
+def _named(answer: SparseTable, domain: Domain) -> bool:
+    """Whether the labels are what the domain has: keys where none are declared, else numbers of its bins."""
+    if not domain.declared:
+        return all(isinstance(label, str) for label in answer.labels)
+    return all(isinstance(label, int) and 0 <= label < domain.size for label in answer.labels)
