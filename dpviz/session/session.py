@@ -372,7 +372,7 @@ class Releases(Mapping[int, Release]):
         return from_bytes(self._ledger.answer(number))
 
     def _is_done(self, number: object) -> bool:
-        if not isinstance(number, int) or isinstance(number, bool):
+        if not isinstance(number, int) or isinstance(number, bool) or not 0 < number < 2**63:
             return False
         try:
             return self._ledger.entry(number).status == "done"
