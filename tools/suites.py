@@ -25,7 +25,7 @@ AT_ONCE = 2
 LONGEST = 20 * 60
 """Seconds after which a suite is stopped and counts as failed."""
 
-PYTEST = ("python", "-m", "pytest", "--quiet", "--no-header", "-p", "no:cacheprovider")
+PYTEST = ("python", "-m", "pytest", "--quiet", "--no-header", "--color=no", "-p", "no:cacheprovider")
 
 # The longest first. The notebooks run on a copy, so that a ledger one of them writes stays out of the tree.
 SUITES: dict[str, list[Sequence[str]]] = {
