@@ -42,6 +42,9 @@ STORED_BITS = 64
 MOST_COUNT = 2**60
 """A public bound on counts is at most this, so that counts and their intervals fit into 64 bits."""
 
+STRICT_BITS = 1 << 24
+"""The uniform integer that strict mode takes for one count has at most about so many bits."""
+
 MOST_BINS = 10_000_000
 """Above this many bins a dense answer would not fit in memory; sparse mechanisms answer such domains."""
 
@@ -294,7 +297,12 @@ class DenseBound:
         return shown
 
     def modes(self) -> tuple[Mode, ...]:
-        return ("exact",) if self.finite is None else ("exact", "strict")
+        """Strict works with whole numbers of `length` bits; above STRICT_BITS one count would take minutes."""
+        part = self.finite
+        if part is None:
+            return ("exact",)
+        length = (part.n if part.kind == "geosample" else part.t) * part.p.bit_length()
+        return ("exact", "strict") if length <= STRICT_BITS else ("exact",)
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Table:
         """Add noise to every bin. Counts outside the public range are clamped first, in silence."""
