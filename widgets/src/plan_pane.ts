@@ -214,11 +214,15 @@ function errorStat(desk: Desk, which: Which): { element: HTMLElement; draw(point
                 timed(event, () => commit());
             } else if (event.key === "Escape") {
                 event.preventDefault();
+                draft = false;
                 input.value = written;
                 fit();
             }
         },
-        oninput: () => fit(),
+        oninput: () => {
+            draft = true;
+            fit();
+        },
     });
     const beta = h("select", {
         "aria-label": `How often, ${which === "one" ? "any one bin" : "all bins"}`,
@@ -241,8 +245,10 @@ function errorStat(desk: Desk, which: Which): { element: HTMLElement; draw(point
         fault,
     );
     let written = "";
+    let draft = false; // being typed: what arrives meanwhile leaves it alone
 
     function commit(): void {
+        draft = false;
         if (input.value !== written) desk.seek(which, input.value.replaceAll(",", ""));
     }
 
@@ -260,7 +266,7 @@ function errorStat(desk: Desk, which: Which): { element: HTMLElement; draw(point
         setText(sign, bar?.kind === "bound" ? "≤ " : "±");
         written = bar === null ? "—" : shown(bar.value);
         const mine = desk.seekFault?.which === which ? desk.seekFault : null;
-        if (mine === null || document.activeElement !== input) input.value = written;
+        if (document.activeElement !== input || !(draft || mine !== null)) input.value = written;
         fit();
         input.disabled = bar === null || desk.locked;
         if (sheet !== null)
