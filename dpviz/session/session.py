@@ -247,10 +247,11 @@ class Session:
     def _look_on(self, running: Running) -> None:
         if not running.done:
             return
+        self._onlookers = [onlooker for onlooker in self._onlookers if onlooker() is not None]
         for onlooker in self._onlookers:
             call = onlooker()
             if call is not None:
-                call(running)
+                running.tell(call)
 
     def cancel(self) -> None:
         """Cancel the release on its way, if there is one. Its charge stays."""
