@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.browser.lab import open_browser
+from tests.browser.lab import PATIENCE, open_browser
 from tests.canary.recording import Recording, record
+
+expect.set_options(timeout=PATIENCE * 1000)  # a slow machine is no failure
 
 
 @pytest.fixture(scope="session")

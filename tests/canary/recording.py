@@ -11,11 +11,10 @@ from pathlib import Path
 import nbformat
 from playwright.sync_api import Browser, expect
 
-from tests.browser.lab import PATIENCE, READY, ROOT, Lab, Notebook
+from tests.browser.lab import READY, ROOT, Lab, Notebook
 from tests.canary import planted
 
 NAME = "recorded.ipynb"
-expect.set_options(timeout=PATIENCE * 1000)
 
 CELLS = {
     "start": f"""
