@@ -40,6 +40,29 @@ def opendp_noise(size: int, scale: float) -> float:
     return time.process_time() - began
 
 
+@functools.cache
+def opendp_laplace_threshold(scale: float, threshold: int) -> Callable[[Any], Any]:
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    domain = dp.map_domain(dp.atom_domain(T=dp.String), dp.atom_domain(T=dp.i64))
+    metric = dp.l01inf_distance(dp.absolute_distance(T=dp.i64))
+    return dp.m.make_laplace_threshold(domain, metric, scale=scale, threshold=threshold)
+
+
+@functools.cache
+def keyed(size: int) -> dict[str, int]:
+    return {f"key {number:07}": number % 100 + 1 for number in range(size)}
+
+
+def opendp_threshold(size: int, scale: float, threshold: int) -> float:
+    """Discrete Laplace noise on each key's count; keys below the threshold are dropped."""
+    measurement, exact = opendp_laplace_threshold(scale, threshold), keyed(size)
+    began = time.process_time()
+    measurement(exact)
+    return time.process_time() - began
+
+
 def diffprivlib_noise(size: int, scale: float) -> float:
     """Geometric noise on each count, truncated to 0..1000."""
     from diffprivlib.mechanisms import GeometricTruncated
@@ -82,7 +105,8 @@ def versions() -> dict[str, str]:
 
 
 JOBS: dict[str, Callable[..., Any]] = {
-    job.__name__: job for job in (opendp_noise, diffprivlib_noise, opendp_single_draws, opendp_vectors, versions)
+    job.__name__: job
+    for job in (opendp_noise, opendp_threshold, diffprivlib_noise, opendp_single_draws, opendp_vectors, versions)
 }
 
 if __name__ == "__main__":

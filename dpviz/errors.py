@@ -54,8 +54,12 @@ class ConversionError(UnitError):
 
 
 class BudgetExceeded(DpvizError):
-    """The price does not fit into what is left. Nothing was charged. `left` is what is left, as exact text."""
+    """The price does not fit into what is left. Nothing was charged.
 
+    `part` is the part that does not fit ("epsilon" or "delta"), `left` what is left of it, as exact text.
+    """
+
+    part: str = ""
     left: str = ""
 
 

@@ -25,12 +25,12 @@ AT_ONCE = 2
 LONGEST = 20 * 60
 """Seconds after which a suite is stopped and counts as failed."""
 
-PYTEST = ("python", "-m", "pytest", "--quiet", "--no-header", "-p", "no:cacheprovider")
+PYTEST = ("python", "-m", "pytest", "--quiet", "--no-header", "--color=no", "-p", "no:cacheprovider")
 
 # The longest first. The notebooks run on a copy, so that a ledger one of them writes stays out of the tree.
 SUITES: dict[str, list[Sequence[str]]] = {
-    "browser": [(*PYTEST, "tests/browser")],
-    "unit": [(*PYTEST, "--numprocesses=2", "--ignore=tests/browser", "dpviz", "tests")],
+    "browser": [(*PYTEST, "tests/browser", "tests/canary")],
+    "unit": [(*PYTEST, "--numprocesses=2", "--ignore=tests/browser", "--ignore=tests/canary", "dpviz", "tests")],
     "notebooks": [
         ("python", "-m", "tools.copy_notebooks", "test-output/notebooks"),
         (*PYTEST, "--nbval-lax", "--nbval-current-env", "test-output/notebooks"),

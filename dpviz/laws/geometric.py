@@ -279,7 +279,7 @@ def share(beta: Fraction, bins: int, precision: int = PRECISION) -> Enclosure:
     """1 - (1 - beta)**(1/bins), enclosed: what each of `bins` independent bins may fail with."""
     if bins == 1:
         return beta, beta
-    precision += bins.bit_length()
+    precision += bins.bit_length() + int(1 / beta).bit_length()
     low, high = log_bounds(1 - beta, precision)
     return 1 - exp_bounds(high / bins, precision)[1], 1 - exp_bounds(low / bins, precision)[0]
 

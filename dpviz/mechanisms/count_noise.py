@@ -39,6 +39,9 @@ GAMMA = Fraction(1, 2**30)
 MOST_COUNT = 2**60
 """A public bound on counts is at most this, so that counts and their intervals fit into 64 bits."""
 
+STRICT_BITS = 1 << 24
+"""The uniform integer that strict mode takes for one count has at most about so many bits."""
+
 
 class CountLaw(Protocol):
     """The law of one released count as a function of its true count."""
@@ -195,7 +198,12 @@ class BoundNoise:
         return Clamped(TwoSidedGeometric(self.decay), low, high)
 
     def modes(self) -> tuple[Mode, ...]:
-        return ("exact",) if self.finite is None else ("exact", "strict")
+        """Strict works with whole numbers of `length` bits; above STRICT_BITS one count would take minutes."""
+        part = self.finite
+        if part is None:
+            return ("exact",)
+        length = (part.n if part.kind == "geosample" else part.t) * part.p.bit_length()
+        return ("exact", "strict") if length <= STRICT_BITS else ("exact",)
 
     def add(
         self,

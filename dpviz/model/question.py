@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from hashlib import sha256
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from dpviz.errors import ParameterError
@@ -68,7 +69,7 @@ class Question:
                 kind_of(where), "where must map columns to values", 'write where={"age": dv.Between(18)}'
             )
         filters = {column_name(name): condition(value) for name, value in (where or {}).items()}
-        return cls(asked, dict(sorted(filters.items())))
+        return cls(asked, MappingProxyType(dict(sorted(filters.items()))))
 
     @property
     def columns(self) -> tuple[str, ...]:

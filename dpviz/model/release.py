@@ -247,7 +247,7 @@ def checked(content: bytes) -> dict[str, Any]:
         digest = outer["sha256"]
         version = body["version"]
         known = body["format"] == FORMAT and isinstance(version, int)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         known = False
     if not known:
         raise ReleaseFormat("a saved release must be a dpviz.release file; this one is truncated or something else")

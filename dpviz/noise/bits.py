@@ -31,7 +31,10 @@ class Bits(Protocol):
 
     def words(self, count: int) -> NDArray[np.uint16]:
         """The next `count` words of 16 bits."""
-        return np.frombuffer(self.take(2 * count), dtype="<u2")
+        taken = self.take(2 * count)
+        if len(taken) != 2 * count:
+            raise ArithmeticError("a source of bits gave fewer than it was asked for")
+        return np.frombuffer(taken, dtype="<u2")
 
     def below(self, bound: int) -> int:
         """A uniform whole number in 0..bound-1. How often it draws again depends on the bound only, which is public."""

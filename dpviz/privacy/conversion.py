@@ -20,7 +20,8 @@ def group(loss: Loss, size: int) -> Loss:
     """The loss against a change of `size` units, in the same relation.
 
     Pure: m * epsilon. Approximate: (m * epsilon, delta * (e^(m epsilon) - 1) / (e^epsilon - 1)). zCDP: m^2 * rho.
-    Range-bounded: m * epsilon. Source: Dwork, Roth 2014, Theorem 2.2; Bun, Steinke 2016, Proposition 1.9.
+    Range-bounded: m * epsilon for each step, and delta as for all steps together. Source: Dwork, Roth 2014, Theorem
+    2.2; Bun, Steinke 2016, Proposition 1.9.
     """
     if size < 1:
         raise ConversionError.of(size, "a group has at least one member")
@@ -28,7 +29,8 @@ def group(loss: Loss, size: int) -> Loss:
         return PureDP(size * loss.epsilon)
     if isinstance(loss, ZCDP):
         return ZCDP(size * size * loss.rho)
-    factor = sum((exp_bounds(step * loss.epsilon)[1] for step in range(size)), Fraction(0))
+    total = to_approx(loss).epsilon
+    factor = sum((exp_bounds(step * total)[1] for step in range(size)), Fraction(0))
     delta = _delta(loss.delta * factor)
     if isinstance(loss, ApproxDP):
         return ApproxDP(size * loss.epsilon, delta)

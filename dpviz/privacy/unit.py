@@ -91,9 +91,12 @@ class Unit:
         return plural(self.noun)
 
     def l1(self, bins: int | None = None) -> int:
-        """How far one unit moves a vector of `bins` counts, in L1: the sensitivity of a histogram."""
-        touched = self.max_bins if bins is None else min(self.max_bins, bins)
-        return touched * self.max_per_bin * (1 if self.relation == "add-remove" else 2)
+        """How far one unit moves a vector of `bins` counts, in L1: the sensitivity of a histogram.
+
+        A replacement empties some bins and fills others; in each the count moves by max_per_bin at most.
+        """
+        touched = self.max_bins * (1 if self.relation == "add-remove" else 2)
+        return (touched if bins is None else min(touched, bins)) * self.max_per_bin
 
     @property
     def text(self) -> str:

@@ -126,7 +126,7 @@ def _refusal(message: str, price: Fraction, left: Fraction, next_step: str, name
         rule=f"a price must fit into what is left of {name}",
         next_step=next_step,
     )
-    error.left = text(left)
+    error.part, error.left = {"ε": "epsilon", "δ": "delta"}[name], text(left)
     return error
 
 

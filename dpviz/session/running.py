@@ -77,13 +77,13 @@ class Running:
         """Call `watcher` on progress and at the end, on the worker's thread."""
         self._watchers.append(watcher)
         if self._future.done():
-            self._tell(watcher)
+            self.tell(watcher)
 
     def _notify(self) -> None:
         for watcher in list(self._watchers):
-            self._tell(watcher)
+            self.tell(watcher)
 
-    def _tell(self, watcher: Callable[[Running], None]) -> None:
+    def tell(self, watcher: Callable[[Running], None]) -> None:
         """A watcher that fails is let go: whoever looks on must not be able to end a release that is paid for."""
         try:
             watcher(self)

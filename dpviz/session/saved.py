@@ -37,7 +37,7 @@ def from_bytes(content: bytes) -> Release:
         return _from_json(body)
     except ReleaseFormat:
         raise
-    except (DpvizError, KeyError, TypeError, ValueError, AttributeError):
+    except (DpvizError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError):
         raise ReleaseFormat("a saved release must hold a question, unit, mechanism and answer that agree") from None
 
 
@@ -53,6 +53,11 @@ def _from_json(body: dict[str, Any]) -> Release:
     gives = getattr(bound, "gives", None)
     if gives is not None and not gives(answer):
         raise ReleaseFormat.of(answer.kind, "this mechanism, bound to this question, gives another answer")
+    texts = [body[name] for name in ("randomness", "dataset", "key")]
+    numbers = [body[name] for name in ("number", "teaching")]
+    whole = all(value is None or (isinstance(value, int) and not isinstance(value, bool)) for value in numbers)
+    if body["mode"] not in bound.modes() or not whole or not all(isinstance(said, str) for said in texts):
+        raise ReleaseFormat("a saved release must say how it was drawn, in texts and whole numbers")
     return Release(
         bound=bound,
         answer=answer,

@@ -198,8 +198,8 @@ class Session:
         retry  draw a lost or cancelled key again, and pay again
 
         Raises BudgetExceeded where the price does not fit, ReleaseLost where this key was charged and its draw lost,
-        SessionBusy while another release of this session runs; these charge nothing. ReleaseCancelled and
-        ReleaseFailed say that the charge stays.
+        SessionBusy while another release of this session runs; these charge nothing. ReleaseCancelled, ReleaseFailed
+        and LedgerError say themselves what stays charged.
         """
         return self.release_async(question, mechanism, where=where, mode=mode, key=key, retry=retry).result()
 
@@ -222,7 +222,7 @@ class Session:
             raise ParameterError.of(
                 f'mode="{short(chosen)}"',
                 f"{mechanism!r} runs in mode {' or '.join(bound.modes())}",
-                'a rational base (base="tight") also runs strict' if chosen == "strict" else "",
+                'strict takes a rational base (base="tight") and a cap that is not huge' if chosen == "strict" else "",
             )
         if key is not None and (not isinstance(key, str) or not 0 < len(key) <= 200 or unwritable(key)):
             raise ParameterError.of(kind_of(key), "key must be a text of 1 to 200 characters")
@@ -247,10 +247,11 @@ class Session:
     def _look_on(self, running: Running) -> None:
         if not running.done:
             return
+        self._onlookers = [onlooker for onlooker in self._onlookers if onlooker() is not None]
         for onlooker in self._onlookers:
             call = onlooker()
             if call is not None:
-                call(running)
+                running.tell(call)
 
     def cancel(self) -> None:
         """Cancel the release on its way, if there is one. Its charge stays."""
@@ -372,7 +373,7 @@ class Releases(Mapping[int, Release]):
         return from_bytes(self._ledger.answer(number))
 
     def _is_done(self, number: object) -> bool:
-        if not isinstance(number, int) or isinstance(number, bool):
+        if not isinstance(number, int) or isinstance(number, bool) or not 0 < number < 2**63:
             return False
         try:
             return self._ledger.entry(number).status == "done"

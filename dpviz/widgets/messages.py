@@ -128,7 +128,7 @@ def refusal(name: str, error: DpvizError) -> dict[str, Any]:
 
 def error_json(error: DpvizError) -> dict[str, Any]:
     """An error of ours for the page: its parts, and a value that would mend it where there is one."""
-    fix = {"epsilon": error.left} if isinstance(error, BudgetExceeded) and error.left not in ("", "0") else {}
+    fix = {error.part: error.left} if isinstance(error, BudgetExceeded) and error.left not in ("", "0") else {}
     return {
         "kind": type(error).__name__,
         "message": str(error),

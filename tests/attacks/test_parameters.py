@@ -72,6 +72,18 @@ def test_bounds_so_wide_that_the_noise_does_not_fit_are_refused_before_the_charg
     assert session.ledger.entries() == []
 
 
+@pytest.mark.parametrize("cap", [10**9, 2**60])
+def test_a_strict_draw_that_would_take_for_ever_is_refused_before_the_charge(tmp_path: Path, cap: int) -> None:
+    session = opened(tmp_path)
+    mechanism = dv.Dense("1/10", base="tight", sampler="geosample", cap=cap)
+    with pytest.raises(ParameterError, match="runs in mode exact"):
+        session.release(BINS, mechanism, mode="strict")
+    assert session.ledger.entries() == []
+    assert max(session.release(BINS, mechanism).values) < 10_000
+    small = dv.Dense("1/10", base="tight", sampler="geosample", cap=1_000)
+    assert session.release(BINS, small, mode="strict").mode == "strict"
+
+
 @pytest.mark.parametrize("epsilon", ["1e-9", "1/53", "0.0000000000000000000000000000001e25", "50", "700", "1000"])
 @pytest.mark.parametrize("base", ["exp", "tight", "paper"])
 def test_small_and_large_prices_are_planned_drawn_and_read_back(tmp_path: Path, epsilon: str, base: str) -> None:

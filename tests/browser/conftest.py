@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
-from tests.browser.lab import Lab, open_browser
+from tests.browser.lab import PATIENCE, Lab, open_browser
+
+expect.set_options(timeout=PATIENCE * 1000)  # a slow machine is no failure
 
 
 @pytest.fixture(scope="session")

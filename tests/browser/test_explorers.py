@@ -52,7 +52,7 @@ def test_a_short_truncation_warns_and_the_sliders_walk_back_to_a_proved_one(lab:
         # Another slider after it: the kernel was asked for the sheet through the new point, and it moves as well.
         moved(it.slider("Limit n of a count"), "End", "60")
         expect(explorer).to_contain_text(re.compile("GeoSample needs\\s*141"))
-        moved(it.slider("ε = 1/whole"), "Home", "1")
+        moved(it.slider("ε = 1/whole"), "End", "1")
         expect(explorer).to_contain_text("exactly 2 ln(3/2)")
         explorer.get_by_text("Numbers of these laws").click()
         expect(explorer.get_by_role("table").get_by_role("row")).to_have_count(62)

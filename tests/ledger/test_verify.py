@@ -238,3 +238,16 @@ def test_a_broken_ledger_is_not_backed_up(path: Path, tmp_path: Path) -> None:
         Ledger.read(path).backup(tmp_path / "copy.ledger")
     assert not (tmp_path / "copy.ledger").exists()
     assert not list(tmp_path.glob(".*"))
+
+
+def test_an_older_copy_put_back_under_an_open_ledger_is_noticed(tmp_path: Path) -> None:
+    path, copy = tmp_path / "visits.ledger", tmp_path / "copy.ledger"
+    ledger = opened(path)
+    spend(ledger, "a")
+    ledger.backup(copy)
+    spend(ledger, "b")
+    spend(ledger, "c")
+    with sqlite3.connect(copy) as old, sqlite3.connect(path) as new:
+        old.backup(new)  # the same file, an older content
+    with pytest.raises(LedgerCorrupt, match="older than what this session has seen"):
+        spend(ledger, "d")

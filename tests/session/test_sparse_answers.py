@@ -50,7 +50,7 @@ def test_unknown_keys_are_released_stored_saved_and_read_back(tmp_path: Path) ->
     assert release.many(["JFK", "tiny", "LAX"]).tolist() == [release["JFK"], 0, release["LAX"]]
     assert it.release(KEYS, BY_KEY) == release and it.remaining.epsilon == Fraction(7, 2)
     later = session(tmp_path, frame().iloc[:5])
-    assert later.release(KEYS, BY_KEY) == release and list(later.releases) == [release]
+    assert later.release(KEYS, BY_KEY) == release and later.releases[1] == release
     assert dv.load(release.save(tmp_path / "keys.json")) == release
 
 

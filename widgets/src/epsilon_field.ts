@@ -21,6 +21,9 @@ export function epsilonField(desk: Desk, brief = false): Component {
         spellcheck: "false",
         "aria-label": "Privacy loss ε, exact",
         "aria-describedby": `${helpId} ${faultId}`,
+        oninput: () => {
+            draft = true;
+        },
         onchange: (event: Event) => timed(event, () => commit()),
         onkeydown: (event: KeyboardEvent) => boxKey(event),
     });
@@ -52,8 +55,10 @@ export function epsilonField(desk: Desk, brief = false): Component {
         fault,
     );
     let axisSeen = "";
+    let draft = false; // being typed: what arrives meanwhile must not take the words out of the reader's mouth
 
     function commit(): void {
+        draft = false;
         if (box.value !== desk.typed || desk.fault !== null) desk.type(box.value);
     }
 
@@ -62,6 +67,7 @@ export function epsilonField(desk: Desk, brief = false): Component {
             event.preventDefault();
             timed(event, () => commit());
         } else if (event.key === "Escape") {
+            draft = false;
             box.value = desk.fault === null ? desk.typed : (desk.point?.epsilon ?? desk.typed);
             if (desk.fault !== null) desk.type(box.value);
         }
@@ -116,7 +122,8 @@ export function epsilonField(desk: Desk, brief = false): Component {
         if (slider.value !== String(desk.tick)) slider.value = String(desk.tick);
         setAttribute(slider, "aria-valuetext", `ε ${axis.grid[desk.tick]}`);
         slider.style.setProperty("--dp-share", String(desk.tick / Math.max(1, axis.grid.length - 1)));
-        if (document.activeElement !== box || box.value === "" || desk.fault === null) {
+        const own = document.activeElement === box && (draft || (desk.fault !== null && box.value !== ""));
+        if (!own) {
             if (box.value !== desk.typed) box.value = desk.typed;
         }
         const asked = last === null ? null : parse(last.epsilon);

@@ -76,7 +76,11 @@ export class Kernel {
         const id = String(this.#last);
         const answer = new Promise<Reply>((settle) => this.#waiting.set(id, { since: Date.now(), settle }));
         this.#watch ??= setInterval(() => this.#look(), LOOK);
-        this.#channels.at(-1)?.send({ v: VERSION, id, ask: name, args });
+        try {
+            this.#channels.at(-1)?.send({ v: VERSION, id, ask: name, args });
+        } catch {
+            this.#become("gone"); // the host's connection is closed
+        }
         return answer;
     }
 

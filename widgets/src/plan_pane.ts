@@ -34,6 +34,7 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
     const cost = stat("Would cost");
     const space = stat("Space");
     const odds = stat("Odds can move");
+    space.element.classList.add("dp-stat-space");
     odds.element.classList.add("dp-stat-odds");
     cost.element.classList.add("dp-stat-cost");
     const figures = CHARTS.map((name) =>
@@ -214,11 +215,15 @@ function errorStat(desk: Desk, which: Which): { element: HTMLElement; draw(point
                 timed(event, () => commit());
             } else if (event.key === "Escape") {
                 event.preventDefault();
+                draft = false;
                 input.value = written;
                 fit();
             }
         },
-        oninput: () => fit(),
+        oninput: () => {
+            draft = true;
+            fit();
+        },
     });
     const beta = h("select", {
         "aria-label": `How often, ${which === "one" ? "any one bin" : "all bins"}`,
@@ -241,8 +246,10 @@ function errorStat(desk: Desk, which: Which): { element: HTMLElement; draw(point
         fault,
     );
     let written = "";
+    let draft = false; // being typed: what arrives meanwhile leaves it alone
 
     function commit(): void {
+        draft = false;
         if (input.value !== written) desk.seek(which, input.value.replaceAll(",", ""));
     }
 
@@ -257,10 +264,10 @@ function errorStat(desk: Desk, which: Which): { element: HTMLElement; draw(point
             name,
             which === "one" ? "Any one bin" : `All ${sheet === null || sheet.question.bins === "" ? "bins" : shown(sheet.question.bins)} at once`,
         );
-        setText(sign, bar?.kind === "bound" ? "≤ " : "±");
+        setText(sign, bar === null ? "" : bar.kind === "bound" ? "≤ " : "±");
         written = bar === null ? "—" : shown(bar.value);
         const mine = desk.seekFault?.which === which ? desk.seekFault : null;
-        if (mine === null || document.activeElement !== input) input.value = written;
+        if (document.activeElement !== input || !(draft || mine !== null)) input.value = written;
         fit();
         input.disabled = bar === null || desk.locked;
         if (sheet !== null)

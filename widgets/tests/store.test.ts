@@ -352,6 +352,19 @@ test("a kernel that dies while nobody asks it anything is noticed, and so is its
     expect(desk.kernel.health).toBe("ready");
 });
 
+test("a kernel that was restarted does not know this page, and says so by refusing to send", async () => {
+    open();
+    await vi.advanceTimersByTimeAsync(1500);
+    host.widget_manager.kernel = { status: "dead" };
+    await vi.advanceTimersByTimeAsync(1500);
+    host.widget_manager.kernel = { status: "idle" };
+    host.send = () => {
+        throw new Error("Cannot send");
+    };
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(desk.kernel.health).toBe("gone");
+});
+
 test("a kernel that dies under a release leaves no doubt unspoken", async () => {
     await started();
     host.widget_manager.kernel = null;

@@ -106,6 +106,20 @@ test("an error that is typed moves epsilon; Escape brings the planned one back",
     expect(Number(one().value)).toBeLessThanOrEqual(30);
 });
 
+test("what is being typed stays when something arrives from the kernel", async () => {
+    for (const input of [box(), one()]) {
+        input.focus();
+        input.value = "0.7";
+        input.dispatchEvent(new Event("input", { bubbles: true }));
+        const after = state();
+        Object.assign(after.budget.epsilon, { spent: "1.85", pending: "0.05", left: "0.1" });
+        shown.host.write("state", after);
+        await rested();
+        expect(document.activeElement).toBe(input);
+        expect(input.value).toBe("0.7");
+    }
+});
+
 test("the button rests 400 ms after its price changed", async () => {
     await rested();
     press(slider(), "ArrowLeft");

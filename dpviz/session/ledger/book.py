@@ -83,6 +83,7 @@ class Ledger:
         self._path = path
         self._store = store
         self._own, self._pid = owner, os.getpid()
+        self._seen: tuple[int, str] | None = None
 
     @classmethod
     def open(
@@ -173,7 +174,7 @@ class Ledger:
         charged: set[tuple[str, int]] = set()
 
         def work(connection: Connection) -> Entry:
-            last = _last(connection)
+            last = self._after_what_was_seen(connection)
             found = self._find(connection, key)
             if found is not None and found.status == "done":
                 return found
@@ -197,6 +198,15 @@ class Ledger:
         except BaseException:  # should the write have succeeded all the same, nobody draws what was charged
             _DRAWING.difference_update(charged)
             raise
+
+    def _after_what_was_seen(self, connection: Connection) -> Row:
+        """The last row. It must stand behind every row this ledger has seen, or somebody put an older copy in place."""
+        last = _last(connection)
+        seen = self._seen
+        if seen is not None and (last.seq < seen[0] or _row(connection, seen[0]).hash != seen[1]):
+            raise broken("it is older than what this session has seen, as if somebody had put back a copy")
+        self._seen = last.seq, last.hash
+        return last
 
     def finish(self, number: int, answer: bytes) -> Entry:
         """Record the answer of a pending charge. It may be shown to anyone after this returns, and not before.
