@@ -399,3 +399,17 @@ def test_a_session_releases_over_2_to_the_64_labels(tmp_path: object) -> None:
     release = session.release(keys, dv.PureSparse(8))
     assert abs(release[7] - 60) <= 12 and abs(release[2**63 + 5] - 40) <= 12
     assert release.guarantee.sentence == "8-differential privacy for replacing one row"
+
+
+def test_a_session_runs_strict_mode_or_refuses_it_before_the_charge(tmp_path: object) -> None:
+    frame = pd.DataFrame({"key": [7] * 60 + [9] * 40})
+    session = dv.Session(frame, unit=swap(100), budget=dv.Budget(epsilon="16"), ledger=f"{tmp_path}/one.ledger")
+    small = dv.Domain.integers(0, 2**20 - 1, column="key")
+    release = session.release(small, dv.PureSparse(8, base="tight"), mode="strict")
+    assert release.mode == "strict" and release.guarantee.epsilon <= 8
+    left = session.remaining
+    with pytest.raises(ParameterError, match="minutes at this size"):
+        session.release(dv.Domain.integers(0, 10**150, column="key"), dv.PureSparse(1, base="tight", beta1="1/9"))
+    with pytest.raises(ParameterError, match="runs in mode exact"):
+        session.release(small, dv.PureSparse(1), mode="strict")
+    assert session.remaining == left
