@@ -264,7 +264,7 @@ function errorStat(desk: Desk, which: Which): { element: HTMLElement; draw(point
             name,
             which === "one" ? "Any one bin" : `All ${sheet === null || sheet.question.bins === "" ? "bins" : shown(sheet.question.bins)} at once`,
         );
-        setText(sign, bar === null ? "" : bar.kind === "bound" ? "≤ " : "±");
+        setText(sign, bar === null && point !== null ? "" : bar?.kind === "bound" ? "≤ " : "±");
         written = bar === null ? "—" : shown(bar.value);
         const mine = desk.seekFault?.which === which ? desk.seekFault : null;
         if (document.activeElement !== input || !(draft || mine !== null)) input.value = written;
