@@ -55,7 +55,8 @@ MOST_BITS = 1 << 28
 """An answer has at most so many bits (32 MiB): building takes some forty times that."""
 
 LARGEST_QUOTIENT = 1 << 16
-"""A base that leaves so little of epsilon that a field needs this many times d is passed over for the next one."""
+"""A base p/q that leaves so little of epsilon that d0 would be this many times q**2 d is passed over for the next one:
+the next one leaves about 1/q**2 more."""
 
 SHOWN_QUOTIENT = 10**12
 """Where a field is larger than this many times d, the price is that of this many times d: it is no less."""
@@ -368,7 +369,7 @@ def _base(base: Base, step: Fraction) -> tuple[int, int, int, int]:
         p, q = paper_base(own)
         return p, q, max(30 * e, _quotient(p, q, step) or 0), own
     p, q = tight_base(step / 2)
-    while (quotient := _quotient(p, q, step)) is None or quotient > LARGEST_QUOTIENT:
+    while (quotient := _quotient(p, q, step)) is None or quotient > LARGEST_QUOTIENT * q * q:
         p, q = _next(p, q)
     return p, q, quotient, 0
 
