@@ -241,7 +241,7 @@ class PureSparseBound:
 
     def modes(self) -> tuple[Mode, ...]:
         """Strict mode where the base is rational and the convolutions of a release take less than minutes."""
-        if self.noise.finite is None:
+        if "strict" not in self.noise.modes():
             return ("exact",)
         label = self.question.bins.bit_length()
         if self.n * self.n * (label - 1) * label > MOST_WORK:  # s has at least n (label - 1) bits
