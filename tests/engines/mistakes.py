@@ -46,6 +46,7 @@ FRAME = pd.DataFrame(
 ROW, USER = Unit("row"), Unit("user", max_bins=1)
 NUMBERS = Domain.integers(0, 9, column="number", overflow=True)
 ASKED = Question.of(NUMBERS, {"text": "nobody"})
+KEYED = Question.of(Domain.keys(column="text"))
 
 
 def source(**schema: str) -> PandasSource:
@@ -60,7 +61,7 @@ def stopping(step: int) -> Callable[[int, int], None]:
     return tick
 
 
-def dying(part: Any, name: str, error: type[BaseException]) -> Callable[[], object]:
+def dying(part: Any, name: str, error: type[BaseException], kind: Kind = Kind.DENSE) -> Callable[[], object]:
     """A count in which a private step dies with a message full of data."""
 
     def step(*private: Any, **named: Any) -> Any:
@@ -70,7 +71,7 @@ def dying(part: Any, name: str, error: type[BaseException]) -> Callable[[], obje
         kept = getattr(part, name)
         setattr(part, name, step)
         try:
-            return source().count(Question.of(NUMBERS), USER, Kind.DENSE)
+            return source().count(Question.of(NUMBERS) if kind is Kind.DENSE else KEYED, USER, kind)
         finally:
             setattr(part, name, kept)
 
@@ -79,6 +80,10 @@ def dying(part: Any, name: str, error: type[BaseException]) -> Callable[[], obje
 
 def counted() -> Any:
     return source().count(Question.of(NUMBERS), ROW, Kind.DENSE)
+
+
+def counted_keys() -> Any:
+    return source().count(KEYED, USER, Kind.SPARSE)
 
 
 def check(domain: Domain, unit: Unit = ROW, kind: Kind = Kind.DENSE, **where: object) -> Callable[[], object]:
@@ -116,6 +121,8 @@ MISTAKES: dict[str, Callable[[], object]] = {
     "a cancel at the end": lambda: source().count(ASKED, USER, Kind.DENSE, stopping(4)),
     "reading dies": dying(pandas_source, "read", RuntimeError),
     "counting dies": dying(pandas_source, "count_users", MemoryError),
+    "marking keys dies": dying(pandas_source, "steps", MemoryError, Kind.SPARSE),
+    "counting keys dies": dying(pandas_source, "count_users", RuntimeError, Kind.SPARSE),
     "counting is interrupted": dying(pandas_source, "count_users", KeyboardInterrupt),
     "a source pickled": lambda: pickle.dumps(source()),
     "a source copied": lambda: copy.copy(source()),
@@ -123,6 +130,8 @@ MISTAKES: dict[str, Callable[[], object]] = {
     "what a source holds, pickled": lambda: pickle.dumps(source()._cells),
     "a reading pickled": lambda: pickle.dumps(reading.read(FRAME["number"].to_numpy(), "number")),
     "a statistic pickled": lambda: pickle.dumps(counted()),
+    "a statistic of keys pickled": lambda: pickle.dumps(counted_keys()),
+    "a statistic of keys copied": lambda: copy.copy(counted_keys()),
     "a statistic copied": lambda: copy.deepcopy(counted()),
     "bins from unique values": lambda: Domain.categories(FRAME["text"].unique(), column="text"),
     "bins from a series": lambda: Domain.categories(FRAME["text"], column="text"),
@@ -149,6 +158,8 @@ HELD: dict[str, Callable[[], object]] = {
     "source": source,
     "source after a count": lambda: (made := source(), made.count(ASKED, USER, Kind.DENSE))[0],
     "statistic": counted,
+    "statistic of keys": counted_keys,
+    "source after a count of keys": lambda: (made := source(), made.count(KEYED, USER, Kind.SPARSE))[0],
     "what a source holds": lambda: source()._cells,
     "numbers": lambda: reading.read(FRAME["number"].to_numpy(), "number"),
     "texts": lambda: reading.read(FRAME["text"].array, "text"),
