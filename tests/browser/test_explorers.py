@@ -16,8 +16,7 @@ SAMPLERS = ('import dpviz as dv\ndv.SamplerExplorer(n=30, c=10, epsilon="1/2", g
 COMPARISON = (
     "import dpviz as dv\n"
     'minutes = dv.Domain.integers(0, 525_599, column="scheduled_minute")\n'
-    'four = ["Dense", "Stability", dv.Dense(1, base="tight", cap=100_000), dv.Stability(1, "1e-6", variant="paper")]\n'
-    "dv.MechanismComparison(None, minutes, four, count=30)",
+    'dv.MechanismComparison(None, minutes, unit=dv.Unit(relation="replace-one", n=1000), count=30)',
 )
 SPARSE = (
     "import dpviz as dv, pandas as pd\n"
@@ -68,25 +67,18 @@ def test_one_probe_drives_curves_bars_and_table_in_less_than_a_tenth_of_a_second
         table = page.get_by_role("region", name="Mechanisms at this count")
         count, epsilon = it.slider("True count c of a bin"), it.slider("Privacy loss ε")
         expect(count).to_have_attribute("aria-valuetext", "30")
-        names = [
-            "Dense, base exp",
-            "Stability, variant repaired",
-            "Dense, base tight, cap 100000",
-            "Stability, variant paper",
-        ]
+        names = ["Dense", "Stability", "PureSparse", "Compact"]
         for name in names:
-            expect(page.get_by_role("group", name=name)).to_be_visible()
+            expect(page.get_by_role("group", name=name, exact=True)).to_be_visible()
         expect(table.get_by_role("row")).to_have_count(5)
         expect(table).to_contain_text("one bin of 30")
 
-        moved(count, "ArrowRight", "32")
-        expect(table).to_contain_text("one bin of 32")
-        expect(
-            page.get_by_role("img", name=re.compile("^Dense, base exp: a bin of true count 32 is within ±6"))
-        ).to_be_visible()
-        expect(page.get_by_text("A bin of true count 32, from 0")).to_be_visible()
+        moved(count, "ArrowRight", "35")
+        expect(table).to_contain_text("one bin of 35")
+        expect(page.get_by_role("img", name=re.compile("^Dense: a bin of true count 35 is within ±12"))).to_be_visible()
+        expect(page.get_by_text("A bin of true count 35, from 0")).to_be_visible()
         moved(epsilon, "ArrowLeft", "0.4")
-        expect(page.get_by_role("group", name=names[0])).to_contain_text("pays 0.4")
+        expect(page.get_by_role("group", name="Dense", exact=True)).to_contain_text("pays 0.4")
         expect(page).to_contain_text("Lower bounds: Balcer and Vadhan, Theorem 7.1")
 
         for key in ("ArrowRight", "ArrowLeft") * 10:
@@ -111,7 +103,7 @@ def test_one_probe_drives_curves_bars_and_table_in_less_than_a_tenth_of_a_second
         # Without its kernel one slider still moves.
         it.page.evaluate("async () => window.panel.sessionContext.session.kernel.shutdown()")
         moved(epsilon, "Home", "0.01")
-        expect(page.get_by_role("group", name=names[0])).to_contain_text("pays 0.01")
+        expect(page.get_by_role("group", name="Dense", exact=True)).to_contain_text("pays 0.01")
         assert it.offsite == []
 
 
