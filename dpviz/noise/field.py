@@ -313,6 +313,7 @@ class PackedHorner:
         self._order = gmpy2.mpz(order)
         self._bits = order.bit_length()
         self._folds = order + 1 == 1 << self._bits
+        self._mask = (gmpy2.mpz(1) << self._bits) - 1
         self._rows = self.ROWS if self._folds else self.FOLD
         self._coefficients = list(coefficients)
         self._packed: dict[int, tuple[int, list[Any], Any, Any]] = {}
@@ -341,10 +342,21 @@ class PackedHorner:
             total = total * x + row
             if self._folds and place % self.FOLD == 0:
                 total = (total & low) + (total >> bits & high)
-        stride, value, order = gmpy2.powmod(x, self._rows, self._order), gmpy2.mpz(0), self._order
+        stride, value = self._stride(x), gmpy2.mpz(0)
         for piece in reversed(gmpy2.unpack(total, slot)):
-            value = (value * stride + piece) % order
-        return int(value)
+            value = self._shorter(value * stride + piece)
+        return int(value % self._order)
+
+    def _stride(self, x: Any) -> Any:
+        """x to the power of the rows, which are a power of 2."""
+        power = x
+        for _ in range(self._rows.bit_length() - 1):
+            power = self._shorter(power * power)
+        return power
+
+    def _shorter(self, value: Any) -> Any:
+        """An equal number modulo the order, of about its bits."""
+        return (value & self._mask) + (value >> self._bits) if self._folds else value % self._order
 
     def _plainly(self, x: Any) -> int:
         value, order = gmpy2.mpz(0), self._order
