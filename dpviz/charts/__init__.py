@@ -18,14 +18,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpviz.charts.counts import histogram, of_release
     from dpviz.charts.plans import error_against_epsilon, noise_law, of_plan
+    from dpviz.charts.tables import of_release as table_of_release
 
-__all__ = ["error_against_epsilon", "histogram", "noise_law", "of_plan", "of_release"]
+__all__ = ["error_against_epsilon", "histogram", "noise_law", "of_plan", "of_release", "table_of_release"]
 
 
 def __getattr__(name: str) -> Any:
     """Altair loads with the first chart: the widgets need `dpviz.charts.picture`, and never draw with Altair."""
     if name not in __all__:
         raise AttributeError(f"module 'dpviz.charts' has no attribute {name!r}")
+    if name == "table_of_release":
+        from dpviz.charts import tables
+
+        return tables.of_release
     from dpviz.charts import counts, plans
 
     return getattr(counts if hasattr(counts, name) else plans, name)

@@ -225,7 +225,7 @@ class Release:
 
     def _repr_html_(self) -> str:
         """A short table for a notebook, escaped; found by name, as for `chart`."""
-        shown: str = pkgutil.resolve_name("dpviz.charts.tables:of_release")(self)
+        shown: str = pkgutil.resolve_name("dpviz.charts:table_of_release")(self)
         return shown
 
     def __repr__(self) -> str:
