@@ -122,11 +122,12 @@ def record(browser: Browser, place: Path) -> Recording:
             for name in ("mistakes", "told"):
                 _run(it, name)
             it.page.evaluate(TYPE, ["session", "bench", "release", "people", "source", "counted"])
-            _restart_while_drawing(it)
+            logs = {name: content for name, content in _files(place).items() if name.endswith("-wal")}
+            _restart_while_drawing(it)  # which empties the ledgers' logs
             failed = {_name(cell["source"]): _error(cell["outputs"]) for cell in it.cells()}
             it.save()
-            evidence = {"messages": b"\n".join(it.traffic), "page": it.page.content().encode(), **_files(place)}
-            evidence["console"] = "\n".join(it.errors).encode()
+            seen = {"page": it.page.content().encode(), "console": "\n".join(it.errors).encode()}
+            evidence = {"messages": b"\n".join(it.traffic), **seen, **_files(place), **logs}
             heard = len(it.traffic)
             made = json.loads((lab.folder / "mistakes.json").read_text())
             it.ask("scene = mistakes.Scene()")
