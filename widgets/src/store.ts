@@ -371,7 +371,10 @@ export class Desk {
         this.#asked += 1;
         const mine = this.#asked;
         const mechanism = change.mechanism ?? sheet.mechanism.name;
-        const kept = mechanism === sheet.mechanism.name ? Object.fromEntries(sheet.mechanism.parameters) : {};
+        const { parameters } = sheet.mechanism;
+        const cap = parameters.get("cap") ?? "";
+        // A public cap is about the data, not about the mechanism: it stays, and some mechanisms need one to be planned.
+        const kept = mechanism === sheet.mechanism.name ? Object.fromEntries(parameters) : cap === "" ? {} : { cap };
         this.asking = true;
         this.#touched = false;
         this.planFault = null;

@@ -87,3 +87,15 @@ test("a declared domain keeps its bar for all bins, and counts every bin of it",
     const thin = shown.el.querySelector(".dp-stage .dp-all")!.getAttribute("d");
     expect(thin).not.toBe(shown.el.querySelector(".dp-stage .dp-one")!.getAttribute("d"));
 });
+
+test("a public cap stays when the mechanism changes, and nothing else does", () => {
+    const plan = sheet() as any;
+    plan.mechanism.parameters = { ...plan.mechanism.parameters, base: "tight", cap: "1000" };
+    plan.mechanisms.push({ name: "PureSparse", title: "PureSparse", about: "" });
+    open({ sheet: plan });
+    const picker = [...shown.el.querySelectorAll("select")].find((one) => [...one.options].some(({ value }) => value === "PureSparse"))!;
+    picker.value = "PureSparse";
+    picker.dispatchEvent(new Event("change"));
+    expect(shown.host.of("plan").at(-1)!.args).toMatchObject({ mechanism: "PureSparse", parameters: { cap: "1000", epsilon: "0.2" } });
+    expect(Object.keys((shown.host.of("plan").at(-1)!.args as any).parameters).sort()).toEqual(["cap", "epsilon"]);
+});
