@@ -285,7 +285,7 @@ class Compact:
                 "Compact needs a public bound on the number of rows, and this unit has no public n",
                 "give cap=, chosen without looking at the data",
             )
-        rows = unit.l1(bins) // (1 if unit.relation == "add-remove" else 2)
+        rows = min(unit.max_bins, bins) * unit.max_per_bin
         design = _design(self, bins, n, rows)
         return CompactBound(self, question, unit, rows, design)
 
