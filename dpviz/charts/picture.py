@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dpviz.exact import text
-from dpviz.model.answer import SparseTable
+from dpviz.model.answer import SparseTable, Table
 from dpviz.model.release import Release
 from dpviz.planning.sheet import BETAS
 from dpviz.privacy.conversion import to_approx
@@ -33,8 +33,9 @@ def picture(release: Release) -> dict[str, Any]:
     """The result of widgets/PROTOCOL.md."""
     domain = release.question.domain
     sparse = isinstance(release.answer, SparseTable)
+    lookup = not isinstance(release.answer, Table | SparseTable)
     bins = len(release.values) if sparse else domain.size
-    shown = bins <= LARGEST
+    shown = not lookup and bins <= LARGEST
     charged = payable(to_approx(release.guarantee.loss))
     low, high = release.bound.clamp
     bars = {}
@@ -59,6 +60,7 @@ def picture(release: Release) -> dict[str, Any]:
         "bins": str(bins),
         "size": domain.size_text,
         "sparse": sparse,
+        "lookup": lookup,
         "labels": release.labels if shown else [],
         "short_labels": [] if not shown else release.labels if sparse else domain.short_labels,
         "values": [str(value) for value in release.values] if shown else [],

@@ -7,7 +7,7 @@ from html import escape
 from dpviz.charts.picture import heading, promise
 from dpviz.charts.words import capital, known, often, shown, spread
 from dpviz.exact import Number, probability
-from dpviz.model.answer import SparseTable
+from dpviz.model.answer import SparseTable, Table
 from dpviz.model.release import Release
 
 SHORT = 12
@@ -26,6 +26,12 @@ def table(release: Release, *, beta: Number = "0.05", most: int | None = None) -
     """
     level = probability(beta, "beta", zero=False)
     one, every = release.bars(level)
+    if not isinstance(release.answer, Table | SparseTable):
+        return (
+            f"<p><strong>{escape(heading(release))}</strong><br>{escape(capital(promise(release)))}.</p>"
+            f"<p>{release.question.domain.size_text}, answered one by one: release[label]. "
+            f"{often(level)}: any one bin {spread(one)} ({escape(known(one))}).</p>"
+        )
     sparse, values = isinstance(release.answer, SparseTable), release.values
     first = values if most is None else values[:most]
     names_of = release.labels if sparse else [release.question.domain.label(index) for index in range(len(first))]

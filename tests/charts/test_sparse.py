@@ -86,3 +86,14 @@ def test_a_plan_without_a_bar_for_all_bins_is_drawn_and_said() -> None:
     assert "at once" not in json.dumps(keys.chart().to_dict())
     assert "all 525,600 at once" in json.dumps(minutes.chart().to_dict())
     assert "all" not in keys.sheet.to_json()["now"]["errors"]["0.05"]
+
+
+def test_an_answer_that_is_looked_up_has_no_rows_and_says_how_to_ask_it() -> None:
+    draw = dv.teaching(WORDS, seed=5).draw(MINUTES, dv.Compact("1", cap=700))
+    sent = picture(draw)
+    assert (sent["kind"], sent["lookup"], sent["bins"], sent["values"]) == ("large", True, "525600", [])
+    assert sent["bars"]["0.05"]["one"]["value"] == str(draw.bars()[0].value)
+    shown = tables.of_release(draw)
+    assert "release[label]" in shown
+    assert f"±{draw.bars()[0].value}" in shown
+    assert abs(draw[7] - 400) < 100

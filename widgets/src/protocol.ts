@@ -188,6 +188,7 @@ const readResultShape = shape({
     bins: maybe(whole),
     size: maybe(text),
     sparse: maybe(flag),
+    lookup: maybe(flag),
     number: maybe(whole),
     key: text,
     question_id: text,

@@ -405,9 +405,11 @@ function describe(result: Result, beta: string): Node[] {
             {},
             `${count} bins, ${spread(one)} for any one bin` +
                 (all === null ? "" : `, ${spread(all)} for all ${result.sparse === true ? among(result) : count} at once`) +
-                `, ${often(beta)}: too many to draw here.`,
+                `, ${often(beta)}: ${result.lookup === true ? "answered one by one" : "too many to draw here"}.`,
         ),
-        h("p", {}, "The whole of it, for nothing more: ", h("code", {}, `${result.python}.to_frame()`)),
+        result.lookup === true
+            ? h("p", {}, "Any of them, for nothing more: ", h("code", {}, `${result.python}[label]`))
+            : h("p", {}, "The whole of it, for nothing more: ", h("code", {}, `${result.python}.to_frame()`)),
     ];
 }
 
