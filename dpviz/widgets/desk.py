@@ -20,7 +20,7 @@ from dpviz.charts.picture import picture
 from dpviz.errors import DpvizError, Forbidden, ParameterError, SessionBusy
 from dpviz.exact import rational, text, typed
 from dpviz.hidden import kind_of
-from dpviz.mechanisms import Dense, mechanism
+from dpviz.mechanisms import Dense, PureSparse, Stability, mechanism
 from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Mechanism
 from dpviz.model.question import Question
@@ -71,7 +71,7 @@ class Desk:
             self._questions.setdefault(question.id, question)
         first = next(iter(self._questions.values()), None) or _declared_default(session)
         self._questions.setdefault(first.id, first)
-        self._plan = session.plan(first, mechanism or Dense(epsilon=_opening(session)))
+        self._plan = session.plan(first, mechanism or _fitting(session, first))
         self._sheet = self._plan.sheet.to_json()
         self._result: Body | None = None
         self._running: Running | None = None
@@ -294,6 +294,22 @@ def _opening(session: Session | Teaching) -> Fraction:
     grid, labelled = epsilon_grid(session.budget.epsilon)
     wanted = grid[-1] / 10
     return max((value for value in labelled if value <= wanted), default=grid[0])
+
+
+def _fitting(session: Session | Teaching, question: Question) -> Mechanism:
+    """The mechanism to open with: Dense where it can answer, else one that does not have to list the bins."""
+    epsilon = _opening(session)
+    tried: list[Mechanism] = [Dense(epsilon), PureSparse(epsilon)]
+    delta = Fraction(1, 10**6) if isinstance(session, Teaching) else session.budget.delta / 10
+    if delta:
+        tried.append(Stability(epsilon, delta))
+    for candidate in tried:
+        try:
+            session.plan(question, candidate)
+        except ParameterError:
+            continue
+        return candidate
+    return tried[0]
 
 
 def _declared_default(session: Session | Teaching) -> Question:

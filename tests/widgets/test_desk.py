@@ -298,3 +298,17 @@ def test_a_release_made_in_a_cell_moves_the_meter_and_is_shown(tmp_path: Path) -
         time.sleep(0.01)
     assert json.loads(page.result)["number"] == "1"
     assert json.loads(page.state)["budget"]["epsilon"]["left"] == "1.5"
+
+
+def test_a_desk_opens_with_a_mechanism_that_can_answer(tmp_path: Path) -> None:
+    session = Session(
+        KnownCounts(SECRETS), dv.Unit("row", relation="replace-one", n=1000, noun="row"), dv.Budget(2, "1e-6"),
+        tmp_path / "fit.ledger",
+    )  # fmt: skip
+    opened = {
+        "Dense": BINS,
+        "PureSparse": dv.Domain.integers(0, 2**64 - 1, column="x"),
+        "Stability": dv.Domain.keys(column="x"),
+    }
+    for name, question in opened.items():
+        assert Desk(session, [question]).plan.bound.mechanism.name == name
