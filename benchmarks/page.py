@@ -22,6 +22,11 @@ bins = dv.Domain.integers(0, {top}, column="visits", overflow=True)
 session.release(bins, dv.Dense("1/2"))
 wide = dv.Domain.integers(0, 9_999_999, column="visits")
 """
+COMPARISON = (
+    "import dpviz as dv\n"
+    'minutes = dv.Domain.integers(0, 525_599, column="scheduled_minute")\n'
+    'dv.MechanismComparison(None, minutes, unit=dv.Unit(relation="replace-one", n=1000), count=30)'
+)
 BENCH = "bench = dv.Workbench(session, bins)\nbench"
 REDRAWS = "() => performance.getEntriesByName('dpviz:redraw').map(entry => entry.duration)"
 
@@ -44,6 +49,10 @@ def table() -> list[Measured]:
                 notebook.end()
                 notebook.page.evaluate("async () => window.panel.sessionContext.session.kernel.shutdown()")
                 lines.append(line(f"{bins:,} bins, no kernel", moved(notebook), ALLOWED[bins]))
+        lab.write("comparison.ipynb", COMPARISON)
+        with Notebook.open(lab, browser, "comparison.ipynb", viewport={"width": 1280, "height": 1700}) as notebook:
+            notebook.run_all()
+            lines.append(line("four mechanisms compared", moved(notebook), 100.0))
     return lines
 
 

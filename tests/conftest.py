@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import hypothesis
 import pytest
+from playwright.sync_api import Browser
 
 hypothesis.settings.register_profile("dpviz", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile("dpviz")
@@ -29,3 +30,12 @@ def _never_skipped(report: Any) -> Any:
         report.outcome = "failed"
         report.longrepr = f"{reason}\nA test that cannot run fails: install what it needs."
     return report
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One Chromium for all tests of a process: Playwright runs once in each."""
+    from tests.browser.lab import open_browser
+
+    with open_browser() as opened:
+        yield opened

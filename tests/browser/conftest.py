@@ -1,21 +1,15 @@
-"""One JupyterLab and one browser for all browser tests; each test opens its notebooks in a fresh window."""
+"""One JupyterLab for all browser tests; each test opens its notebooks in a fresh window."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
-from tests.browser.lab import PATIENCE, Lab, open_browser
+from tests.browser.lab import PATIENCE, Lab
 
 expect.set_options(timeout=PATIENCE * 1000)  # a slow machine is no failure
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    with open_browser() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The explorers and the panes of a sparse mechanism in a real JupyterLab: by keyboard, by name, and fast."""
+"""The explorers and the panes of a sparse mechanism in a real JupyterLab: by keyboard and by name."""
 
 from __future__ import annotations
 
@@ -7,10 +7,6 @@ import re
 from playwright.sync_api import Browser, Locator, expect
 
 from tests.browser.lab import Lab, Notebook
-
-REDRAWS = """() => performance.getEntriesByName('dpviz:redraw').map(entry => entry.duration)"""
-FASTEST_CLAIM = 100
-"""Milliseconds within which a redraw with four mechanisms is on the screen."""
 
 SAMPLERS = ('import dpviz as dv\ndv.SamplerExplorer(n=30, c=10, epsilon="1/2", gamma="1/100", t=2)',)
 COMPARISON = (
@@ -59,7 +55,7 @@ def test_a_short_truncation_warns_and_the_sliders_walk_back_to_a_proved_one(lab:
         assert it.errors == it.offsite == []
 
 
-def test_one_probe_drives_curves_bars_and_table_in_less_than_a_tenth_of_a_second(lab: Lab, browser: Browser) -> None:
+def test_one_probe_drives_curves_bars_and_table(lab: Lab, browser: Browser) -> None:
     lab.write("which/which.ipynb", *COMPARISON)
     with Notebook.open(lab, browser, "which/which.ipynb", viewport={"width": 1280, "height": 1700}) as it:
         it.run_all()
@@ -80,15 +76,6 @@ def test_one_probe_drives_curves_bars_and_table_in_less_than_a_tenth_of_a_second
         moved(epsilon, "ArrowLeft", "0.4")
         expect(page.get_by_role("group", name="Dense", exact=True)).to_contain_text("pays 0.4")
         expect(page).to_contain_text("Lower bounds: Balcer and Vadhan, Theorem 7.1")
-
-        for key in ("ArrowRight", "ArrowLeft") * 10:
-            epsilon.press(key)
-            count.press(key)
-        it.page.wait_for_timeout(500)
-        spent = sorted(it.page.evaluate(REDRAWS))
-        assert len(spent) >= 40
-        assert spent[len(spent) * 9 // 10] < FASTEST_CLAIM, spent
-        print(f"redraw of four mechanisms: median {spent[len(spent) // 2]:.0f} ms, worst {spent[-1]:.0f} ms")
 
         # A count that is not on the axis is asked of the kernel, and nonsense is refused in words.
         exact = page.get_by_label("True count c of a bin, exact")

@@ -302,7 +302,7 @@ def test_a_release_made_in_a_cell_moves_the_meter_and_is_shown(tmp_path: Path) -
 
 def test_a_desk_opens_with_a_mechanism_that_can_answer(tmp_path: Path) -> None:
     session = Session(
-        KnownCounts(SECRETS), dv.Unit("row", relation="replace-one", n=1000, noun="row"), dv.Budget(2, "1e-6"),
+        KnownCounts(SECRETS), dv.Unit("row", relation="replace-one", n=100_000, noun="row"), dv.Budget(2, "1e-6"),
         tmp_path / "fit.ledger",
     )  # fmt: skip
     opened = {
