@@ -24,7 +24,8 @@ FORBIDDEN = re.compile(
             r"--(?:extra-)?index" + r"-url",
             r"--find" + r"-links[= ]",
             r"https?://[^ \"]+/(?:simple|-)/",
-            r"files\.python" + r"hosted\.org|py" + r"pi\.org|registry\.np" + r"mjs\.org",
+            r"https?://[^\s\"']+/(?:simple|-)" + r"/",
+            r"\"resolved\": *\"ht" + r"tp",
         ]
     )
 )
@@ -40,7 +41,8 @@ def test_no_file_names_a_machine_or_a_registry() -> None:
     [
         "see /ho" + "me/someone/dpviz",
         "  #   -r /wo" + "rk/main/pyproject.toml",
-        '"resolved": "https://registry.np' + 'mjs.org/d3-scale/-/d3-scale-4.0.2.tgz"',
+        "https://registry.example/d3-scale/" + "-/d3-scale-4.0.2.tgz",
+        '"resolved": "ht' + 'tps://registry.example/d3-scale.tgz"',
         "--index" + "-url mirror",
     ],
 )
