@@ -24,7 +24,6 @@ FORBIDDEN = re.compile(
             r"--(?:extra-)?index" + r"-url",
             r"--find" + r"-links[= ]",
             r"https?://[^ \"]+/(?:simple|-)/",
-            r"https?://[^\s\"']+/(?:simple|-)" + r"/",
             r"\"resolved\": *\"ht" + r"tp",
         ]
     )
