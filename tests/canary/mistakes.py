@@ -325,7 +325,7 @@ def tell_all(scene: Scene) -> None:
     public = [
         scene.it, scene.frame, scene.frame.columns, scene.frame.remaining, scene.frame.releases, scene.frame.budget,
         ledger, *ledger.entries(), scene.plan, scene.plan.sheet, scene.plan.error, scene.plan.price, scene.plan.bound,
-        scene.paid, scene.release, scene.release.table, scene.bench, scene.bench.board, running, running.progress,
+        scene.paid, scene.release, scene.release.answer, scene.bench, scene.bench.board, running, running.progress,
         PandasSource(people(), name="data"), PLACES, BINS, dense, USER, BUDGET, dv.Question.of(PLACES),
         PandasSource(people(), name="data").count(dv.Question.of(PLACES), USER, Kind.DENSE), Hidden(people()),
     ]  # fmt: skip
