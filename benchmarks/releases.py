@@ -5,6 +5,7 @@ Wall time, as the analyst waits for it. The ledger lies in TMPDIR.
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import subprocess
 import sys
@@ -13,6 +14,9 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import dpviz as dv
 from benchmarks.measured import Measured, interleave, ms
@@ -25,7 +29,7 @@ BINS = dv.Domain.integers(0, 40, column="visits", overflow=True)
 
 def table() -> list[Measured]:
     with tempfile.TemporaryDirectory(prefix="dpviz-bench-") as folder:
-        return [*whole(Path(folder)), *starting(), installed()]
+        return [*whole(Path(folder)), *starting(), *installed()]
 
 
 def whole(folder: Path) -> list[Measured]:
@@ -64,11 +68,33 @@ def starting() -> list[Measured]:
     ]
 
 
-def installed() -> Measured:
-    """What dpviz itself puts on a disk; its dependencies come on top."""
+def installed() -> list[Measured]:
+    """What dpviz puts on a disk, alone and with everything that a bare install brings along."""
     package = Path(dv.__file__).parent
     size = sum(path.stat().st_size for path in package.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    return Measured("dpviz on disk, the two data sets included", f"{size / 1e6:.2f} MB")
+    bare = size + sum(map(placed, brought("dpviz") - {"dpviz"}))
+    return [
+        Measured("dpviz on disk, the two data sets included", f"{size / 1e6:.2f} MB"),
+        Measured("a bare install, all dependencies included", f"{bare / 1e6:.0f} MB"),
+    ]
+
+
+def brought(name: str, seen: frozenset[str] = frozenset()) -> frozenset[str]:
+    """A distribution and all that it requires here, extras left out."""
+    if name in seen:
+        return seen
+    seen |= {name}
+    for line in importlib.metadata.requires(name) or []:
+        wanted = Requirement(line)
+        if wanted.marker is None or wanted.marker.evaluate({"extra": ""}):
+            seen = brought(canonicalize_name(wanted.name), seen)
+    return seen
+
+
+def placed(name: str) -> int:
+    """The bytes of a distribution's files."""
+    files = importlib.metadata.files(name) or []
+    return sum(path.stat().st_size for file in files if (path := Path(str(file.locate()))).is_file())
 
 
 def interpret(code: str) -> None:
