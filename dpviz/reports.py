@@ -254,6 +254,10 @@ def _totals(releases: list[Release], total: Guarantee | None, unit: Unit, verifi
     }
 
 
+def _bins(unit: Unit) -> str:
+    return "any number of bins" if unit.max_bins is None else f"at most {unit.max_bins:,} bins"
+
+
 def _caveats(releases: list[Release], unit: Unit, verified: _Verified | None) -> list[str]:
     """What this does not protect."""
     said = []
@@ -263,7 +267,7 @@ def _caveats(releases: list[Release], unit: Unit, verified: _Verified | None) ->
             f"Facts that hold with or without any one {unit.noun} are learned as intended.",
             f"Where one person stands behind several {unit.nouns}, each is protected by itself, and all together less."
             if unit.is_row
-            else f"Per {unit.noun} at most {unit.max_bins:,} bins counted, and {unit.max_per_bin:,} in each.",
+            else f"Per {unit.noun} {_bins(unit)} counted, and {unit.max_per_bin:,} in each.",
             "How long a release took is not hidden from who watched the machine.",
         ]
     if unit.n is not None:

@@ -9,8 +9,8 @@ from typing import Any, Final
 from dpviz.errors import ParameterError
 from dpviz.hidden import Hidden, Unstored, shown
 from dpviz.model.question import Question
-from dpviz.model.source import Source, Tick
-from dpviz.model.statistic import Column, Kind, Statistic
+from dpviz.model.source import Source, Tick, TopRules
+from dpviz.model.statistic import Column, Need, Statistic
 from dpviz.privacy.unit import Unit
 
 __all__ = ["as_source"]
@@ -55,11 +55,16 @@ class Kept(Unstored):
     def columns(self) -> tuple[Column, ...]:
         return self._held.take().columns
 
-    def check(self, question: Question, unit: Unit, kind: Kind) -> None:
-        self._held.take().check(question, unit, kind)
+    @property
+    def top(self) -> TopRules:
+        declared = getattr(self._held.take(), "top", None)
+        return declared if isinstance(declared, TopRules) else TopRules(ties="unknown")
 
-    def count(self, question: Question, unit: Unit, kind: Kind, tick: Tick | None = None) -> Statistic:
-        return self._held.take().count(question, unit, kind, tick)
+    def check(self, question: Question, unit: Unit, need: Need) -> None:
+        self._held.take().check(question, unit, need)
+
+    def count(self, question: Question, unit: Unit, need: Need, tick: Tick | None = None) -> Statistic:
+        return self._held.take().count(question, unit, need, tick)
 
     def __repr__(self) -> str:
         return f"<private data: {self.name}, {len(self.columns)} columns>"

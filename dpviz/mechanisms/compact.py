@@ -285,7 +285,7 @@ class Compact:
                 "Compact needs a public bound on the number of rows, and this unit has no public n",
                 "give cap=, chosen without looking at the data",
             )
-        rows = min(unit.max_bins, bins) * unit.max_per_bin
+        rows = (bins if unit.max_bins is None else min(unit.max_bins, bins)) * unit.max_per_bin
         design = _design(self, bins, n, rows)
         return CompactBound(self, question, unit, rows, design)
 

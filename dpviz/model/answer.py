@@ -85,6 +85,79 @@ class SparseTable:
     __hash__ = None  # type: ignore[assignment]
 
 
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """Released labels in the order they were drawn, largest first, and whether the list says that it ended.
+
+    items   bin numbers of a declared domain, or key texts
+    ended   the bottom symbol was drawn: "no more"; it counts as a symbol and stands after the last item
+    values  noisy counts of the items, where the mechanism releases them
+    """
+
+    kind: ClassVar[str] = "ranked"
+    items: tuple[int, ...] | tuple[str, ...]
+    ended: bool
+    values: tuple[int, ...] | None = None
+
+    @property
+    def symbols(self) -> int:
+        """How many symbols were returned: the items, and the bottom symbol where it came."""
+        return len(self.items) + self.ended
+
+    def to_json(self) -> dict[str, Any]:
+        said = {**_named(self.kind, self.items), "ended": self.ended}
+        return said if self.values is None else {**said, "values": [str(value) for value in self.values]}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Ranked:
+        items, ended = _labels(data), data["ended"]
+        values = tuple(int(value) for value in data["values"]) if "values" in data else None
+        if len(set(items)) != len(items) or not isinstance(ended, bool):
+            raise ReleaseFormat.of(f"{len(items)} items", "a ranked answer names each item once and says if it ended")
+        if values is not None and len(values) != len(items):
+            raise ReleaseFormat.of(f"{len(values)} values", "a ranked answer has one value per item, or none")
+        return cls(items, ended, values)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ranked) and self.to_json() == other.to_json()
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """A released set of labels, ascending: their order says nothing."""
+
+    kind: ClassVar[str] = "chosen"
+    items: tuple[int, ...] | tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return _named(self.kind, self.items)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Chosen:
+        items = _labels(data)
+        named: list[Any] = list(items)
+        if named != sorted(set(named)):
+            raise ReleaseFormat.of(f"{len(items)} items", "a set names each item once, ascending")
+        return cls(items)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Chosen) and self.to_json() == other.to_json()
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _named(kind: str, items: tuple[int, ...] | tuple[str, ...]) -> dict[str, Any]:
+    keys = bool(items) and isinstance(items[0], str)
+    return {"kind": kind, "keys": keys, "items": [str(item) for item in items]}
+
+
+def _labels(data: dict[str, Any]) -> tuple[int, ...] | tuple[str, ...]:
+    named = data["items"]
+    return tuple(named) if data["keys"] else tuple(int(item) for item in named)
+
+
 class Lookup(Protocol):
     """A released structure that answers any bin of its domain by number; reading it is free."""
 
@@ -100,6 +173,8 @@ class Lookup(Protocol):
 SHAPES: dict[str, Callable[[dict[str, Any]], Answer]] = {
     Table.kind: Table.from_json,
     SparseTable.kind: SparseTable.from_json,
+    Ranked.kind: Ranked.from_json,
+    Chosen.kind: Chosen.from_json,
 }
 """Every shape that a saved release may hold. A mechanism with a structure of its own adds it here when it is loaded."""
 

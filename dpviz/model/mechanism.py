@@ -11,7 +11,7 @@ from dpviz.model.answer import Answer
 from dpviz.model.error import ErrorModel
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
-from dpviz.model.statistic import Kind, Statistic
+from dpviz.model.statistic import Need, Statistic
 from dpviz.noise.bits import Bits
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
@@ -58,7 +58,7 @@ class Bound(Protocol):
     def unit(self) -> Unit: ...
 
     @property
-    def needs(self) -> Kind: ...
+    def needs(self) -> Need: ...
 
     @property
     def price(self) -> Guarantee: ...

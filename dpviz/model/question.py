@@ -49,17 +49,16 @@ class Question:
     @classmethod
     @publicly
     def of(cls, asked: object, where: Mapping[str, object] | None = None) -> Question:
-        """A question from a Domain or a question; `where` maps a column to a value, a list of values, or Between."""
+        """A question from a Domain, a column's name (its keys, undeclared) or a question.
+
+        `where` maps a column to a value, a list of values, or Between.
+        """
         if isinstance(asked, Question):
             if where is not None:
                 raise ParameterError.of("where", "this question has its filter already", "give where= in one place")
             return asked
         if isinstance(asked, str):
-            raise ParameterError.of(
-                asked,
-                "a column alone does not say which bins to count",
-                f'declare them: dv.Domain.integers(0, 9, column="{asked}")',
-            )
+            asked = Domain.keys(column=asked)
         if not isinstance(asked, Domain):
             raise ParameterError.of(
                 kind_of(asked), "a question must be a Domain", "make one with dv.Domain.integers(...)"

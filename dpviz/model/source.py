@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
 
 from dpviz.model.question import Question
-from dpviz.model.statistic import Column, Kind, Statistic
+from dpviz.model.statistic import Column, Need, Statistic
 from dpviz.privacy.unit import Unit
 
 Tick: TypeAlias = Callable[[int, int], None]
 """Called as tick(done, total) between pieces of work, with public sizes only. May raise to cancel."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopRules:
+    """What an engine declares of its largest counts: whether they are exact, and how it orders equal ones.
+
+    ties  "label": by the label alone, which no unit can move; "unknown": perhaps by something that depends on the data
+    """
+
+    exact: bool = True
+    ties: Literal["label", "unknown"] = "label"
 
 
 class Source(Protocol):
@@ -26,10 +38,15 @@ class Source(Protocol):
         """The declared schema, in order."""
         ...
 
-    def check(self, question: Question, unit: Unit, kind: Kind) -> None:
+    @property
+    def top(self) -> TopRules:
+        """What the engine declares of its largest counts."""
+        ...
+
+    def check(self, question: Question, unit: Unit, need: Need) -> None:
         """Refuse what cannot be counted, from the schema alone: before any charge, without looking at a value."""
         ...
 
-    def count(self, question: Question, unit: Unit, kind: Kind, tick: Tick | None = None) -> Statistic:
+    def count(self, question: Question, unit: Unit, need: Need, tick: Tick | None = None) -> Statistic:
         """Count inside the unit's bounds. Runs after the charge; raises nothing that depends on a value."""
         ...

@@ -6,9 +6,10 @@ behind `take`, whose only callers are mechanisms; nothing here prints, pickles o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,22 @@ class Kind(Enum):
 
     DENSE = "one count per bin of a domain"
     SPARSE = "counts of the bins that are not empty"
-    TOP = "the kbar + 1 largest counts"
+    TOP = "the largest counts and the next one"
     BITS = "a table of bits, one row per unit"
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    """What a top-k mechanism needs: the `rows` largest counts (its kbar) and the count after them.
+
+    A source reads rows + 1 rows for it, and no more leave the engine.
+    """
+
+    rows: int
+
+
+Need: TypeAlias = Kind | Top
+"""What a mechanism needs of a source."""
 
 
 Self = TypeVar("Self", bound="Statistic")
@@ -83,6 +98,26 @@ class SparseCounts(Statistic):
         """Labels and exact counts. For mechanisms and for tests on public data."""
         labels, counts = self._hidden
         return labels, counts
+
+
+class TopCounts(Statistic):
+    """The largest counts of a question, descending; equal counts ascending by label (texts by code point).
+
+    items       bin numbers of a declared domain, or key texts; only bins that are not empty, so perhaps fewer than
+                were asked for
+    counts      their counts, above 0 and never rising
+    next_count  the count of the row after the last that was asked for, or 0; its label is known to nobody
+    """
+
+    __slots__ = ()
+
+    def __init__(self, items: Sequence[int] | Sequence[str], counts: NDArray[np.int64], next_count: int) -> None:
+        super().__init__(Kind.TOP, -1, (items, counts, next_count))  # how many bins are occupied is private
+
+    def take(self) -> tuple[Sequence[Any], NDArray[np.int64], int]:
+        """Labels, exact counts, and the next count. For mechanisms and for tests on public data."""
+        items, counts, next_count = self._hidden
+        return items, counts, next_count
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ class Unit:
     of           "row", or the column that names the user
     relation     "add-remove": the unit is there or not; "replace-one": its data is exchanged for other data
     noun         what to call one unit in sentences ("person-year")
-    max_bins     how many bins one unit may touch (1 for a row)
+    max_bins     how many bins one unit may touch (1 for a row); None for no limit
     max_per_bin  how much one unit may add to one bin (1 for a row)
     n            the number of rows, public under replace-one of rows and unknown to every plan otherwise
     """
@@ -28,7 +28,7 @@ class Unit:
     of: str = "row"
     relation: Relation = "add-remove"
     noun: str = ""
-    max_bins: int = 1
+    max_bins: int | None = 1
     max_per_bin: int = 1
     n: int | None = None
 
@@ -38,7 +38,7 @@ class Unit:
         of: str = "row",
         relation: Relation = "add-remove",
         noun: str = "",
-        max_bins: int = 1,
+        max_bins: int | None = 1,
         max_per_bin: int = 1,
         n: int | None = None,
     ) -> None:
@@ -58,6 +58,8 @@ class Unit:
             if unwritable(getattr(self, name)):
                 raise UnitError.of(ascii(getattr(self, name)), f"{name} must be text that can be written as UTF-8")
         for name in ("max_bins", "max_per_bin"):
+            if name == "max_bins" and self.max_bins is None:
+                continue
             object.__setattr__(self, name, whole(getattr(self, name), name))
         if self.is_row and (self.max_bins, self.max_per_bin) != (1, 1):
             raise UnitError.of(
@@ -93,8 +95,17 @@ class Unit:
     def l1(self, bins: int | None = None) -> int:
         """How far one unit moves a vector of `bins` counts, in L1: the sensitivity of a histogram.
 
-        A replacement empties some bins and fills others; in each the count moves by max_per_bin at most.
+        A replacement empties some bins and fills others; in each the count moves by max_per_bin at most. Raises
+        UnitError where nothing limits how many bins there are.
         """
+        if self.max_bins is None:
+            if bins is None:
+                raise UnitError.of(
+                    "max_bins=None",
+                    "without a limit on the bins of one unit, this question has no sensitivity",
+                    "declare the bins, give max_bins, or ask for the top k",
+                )
+            return bins * self.max_per_bin
         touched = self.max_bins * (1 if self.relation == "add-remove" else 2)
         return (touched if bins is None else min(touched, bins)) * self.max_per_bin
 
@@ -102,7 +113,8 @@ class Unit:
     def text(self) -> str:
         """For a label: `one person-year, add or remove`."""
         change = "add or remove" if self.relation == "add-remove" else "replace"
-        bounds = "" if self.is_row else f", at most {self.max_bins} bins, {self.max_per_bin} in each"
+        bins = "any number of bins" if self.max_bins is None else f"at most {self.max_bins} bins"
+        bounds = "" if self.is_row else f", {bins}, {self.max_per_bin} in each"
         return f"one {self.noun}, {change}{bounds}"
 
     @property

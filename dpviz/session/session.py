@@ -24,10 +24,8 @@ from dpviz.errors import (
 )
 from dpviz.exact import text
 from dpviz.hidden import Hidden, kind_of, publicly, shown, single, singly
-from dpviz.mechanisms import REGISTRY
 from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound, Mechanism, Mode
-from dpviz.model.question import Question
 from dpviz.model.release import Release
 from dpviz.model.source import Source
 from dpviz.model.statistic import Column
@@ -37,6 +35,7 @@ from dpviz.privacy.grid import payable
 from dpviz.privacy.unit import Unit
 from dpviz.session import accountant
 from dpviz.session.accountant import Budget, Remaining
+from dpviz.session.binding import bind
 from dpviz.session.ledger import Entry, Ledger
 from dpviz.session.plan import Plan
 from dpviz.session.running import Running, Stopped
@@ -167,16 +166,7 @@ class Session:
 
     def _bind(self, question: object, mechanism: Mechanism, where: Mapping[str, object] | None) -> Bound:
         """Every check that can be made from public things alone."""
-        asked = Question.of(question, where)
-        if type(mechanism) not in REGISTRY.values():
-            raise ParameterError.of(
-                kind_of(mechanism),
-                f"a mechanism is one of {', '.join(REGISTRY)}",
-                'write dv.Dense(epsilon="1/2")',
-            )
-        bound = mechanism.bind(asked, self._unit)
-        self._source.check(asked, self._unit, bound.needs)
-        return bound
+        return bind(self._source, self._unit, question, mechanism, where)
 
     # ------------------------------------------------------------ release: paid
 

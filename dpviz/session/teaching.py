@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dpviz.engines import as_source
 from dpviz.errors import ParameterError
 from dpviz.exact import whole
-from dpviz.mechanisms import REGISTRY
 from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.model.public import PublicTable
@@ -16,6 +15,7 @@ from dpviz.model.release import Release
 from dpviz.model.statistic import Column, DenseCounts, Kind
 from dpviz.noise.bits import TeachingBits
 from dpviz.privacy.unit import Unit
+from dpviz.session.binding import bind
 from dpviz.session.plan import Plan
 
 
@@ -42,12 +42,7 @@ class Teaching:
         return Plan(self._bind(question, mechanism, where))
 
     def _bind(self, question: object, mechanism: Mechanism, where: Mapping[str, object] | None) -> Bound:
-        asked = Question.of(question, where)
-        if type(mechanism) not in REGISTRY.values():
-            raise ParameterError.of(type(mechanism).__name__, f"a mechanism is one of {', '.join(REGISTRY)}")
-        bound = mechanism.bind(asked, self.unit)
-        self._source.check(asked, self.unit, bound.needs)
-        return bound
+        return bind(self._source, self.unit, question, mechanism, where)
 
     def draw(
         self,

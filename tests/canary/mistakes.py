@@ -147,7 +147,7 @@ MISTAKES: dict[str, tuple[str, Callable[[Scene], object]]] = {
     "an unknown mode": ("ParameterError", lambda s: s.it.release(BINS, dense, mode="quick")),
     "strict without a rational base": ("ParameterError", lambda s: s.it.release(BINS, dense, mode="strict")),
     "an empty key": ("ParameterError", lambda s: s.it.release(BINS, dense, key="")),
-    "a column alone": ("ParameterError", lambda s: s.it.plan("x", dense)),
+    "a column alone": ("DomainError", lambda s: s.it.plan("x", dense)),
     "a row that touches two bins": ("UnitError", lambda s: dv.Unit("row", max_bins=2)),
     "a reversed domain": ("DomainError", lambda s: dv.Domain.integers(9, 0, column="x")),
     "a release that is not there": ("ParameterError", lambda s: s.it.releases[99]),

@@ -22,7 +22,7 @@ from traitlets.config import Application
 from dpviz.mechanisms.dense import DenseBound
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
-from dpviz.model.statistic import Column, DenseCounts, Kind, Statistic
+from dpviz.model.statistic import Column, DenseCounts, Need, Statistic
 from dpviz.privacy.unit import Unit
 
 FOLDER = Path("..") / "private"
@@ -54,10 +54,10 @@ class Counts:
     def columns(self) -> tuple[Column, ...]:
         return (Column("x", "number"), Column("place", "text"))
 
-    def check(self, question: Question, unit: Unit, kind: Kind) -> None:
+    def check(self, question: Question, unit: Unit, need: Need) -> None:
         """Any question will do."""
 
-    def count(self, question: Question, unit: Unit, kind: Kind, tick: Tick | None = None) -> Statistic:
+    def count(self, question: Question, unit: Unit, need: Need, tick: Tick | None = None) -> Statistic:
         counts = np.resize(np.array(_read("counts.json")["counts"]), question.bins)
         act, self.act = self.act, None
         if act is not None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
-from dpviz.model.statistic import Column, DenseCounts, Kind, Statistic
+from dpviz.model.statistic import Column, DenseCounts, Need, Statistic
 from dpviz.privacy.unit import Unit
 
 
@@ -29,10 +29,10 @@ class KnownCounts:
     def columns(self) -> tuple[Column, ...]:
         return (Column("x", "number"), Column("person", "text"))
 
-    def check(self, question: Question, unit: Unit, kind: Kind) -> None:
+    def check(self, question: Question, unit: Unit, need: Need) -> None:
         return None
 
-    def count(self, question: Question, unit: Unit, kind: Kind, tick: Tick | None = None) -> Statistic:
+    def count(self, question: Question, unit: Unit, need: Need, tick: Tick | None = None) -> Statistic:
         self.counted += 1
         if self._before is not None:
             self._before(tick)

@@ -1,0 +1,30 @@
+"""What a session and a teaching session ask before anything is counted: public checks, without a look at a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dpviz.errors import ParameterError
+from dpviz.hidden import kind_of
+from dpviz.mechanisms import REGISTRY
+from dpviz.model.mechanism import Bound, Mechanism
+from dpviz.model.question import Question
+from dpviz.model.source import Source
+from dpviz.privacy.unit import Unit
+
+
+def bind(
+    source: Source, unit: Unit, question: object, mechanism: Mechanism, where: Mapping[str, object] | None
+) -> Bound:
+    """The mechanism, bound to the question and the unit, once the source has said that it can count for it."""
+    asked = Question.of(question, where)
+    if type(mechanism) not in REGISTRY.values():
+        raise ParameterError.of(
+            kind_of(mechanism), f"a mechanism is one of {', '.join(REGISTRY)}", 'write dv.Dense(epsilon="1/2")'
+        )
+    bound = mechanism.bind(asked, unit)
+    source.check(asked, unit, bound.needs)
+    meets = getattr(bound, "meets", None)
+    if meets is not None:
+        meets(source.top)
+    return bound
