@@ -12,7 +12,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export UV_SYSTEM_CERTS := 1
 export NODE_USE_SYSTEM_CA := 1
 
-.PHONY: help lab test bench build front pins setup chromium
+.PHONY: help lab test bench build front pins setup programs
 
 help:
 	@echo 'make lab     install, then open notebooks/00_start.ipynb in JupyterLab (LAB="--no-browser --port 9999" to add options)'
@@ -25,7 +25,7 @@ help:
 lab: .venv/.lab
 	$(BIN)/jupyter lab $(shell test `id -u` -ne 0 || echo --allow-root) $(LAB) notebooks/00_start.ipynb
 
-test: setup chromium
+test: setup programs
 	$(BIN)/python -m tools.suites $(SUITES)
 
 bench: .venv/.dev
@@ -39,8 +39,8 @@ front: widgets/node_modules/.package-lock.json
 
 setup: .venv/.dev widgets/node_modules/.package-lock.json
 
-chromium: .venv/.dev
-	@$(BIN)/python -m tools.chromium
+programs: .venv/.dev
+	@$(BIN)/python -m tools.system
 
 # What Binder installs is what `make lab` installs: one file of pins for both.
 .venv/.lab: binder/requirements.txt pyproject.toml .venv/.uv

@@ -28,7 +28,7 @@ from urllib.parse import urlsplit
 import nbformat
 from playwright.sync_api import Browser, Locator, Page, Request, WebSocket, sync_playwright
 
-from tools import chromium
+from tools import system
 from tools.copy_notebooks import copy_notebooks
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,8 +57,8 @@ QUIET = {
 @contextmanager
 def open_browser() -> Iterator[Browser]:
     """Chromium without a window and without a network."""
-    executable = chromium.find()
-    assert executable is not None, "no Chromium: run `make chromium`"
+    executable = system.chromium()
+    assert executable is not None, "no Chromium: run `make programs`"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=FLAGS)
         yield browser
