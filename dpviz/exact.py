@@ -226,6 +226,23 @@ def exp_bounds(x: Fraction, precision: int = 128) -> Enclosure:
     return _monotone("exp", x, precision)
 
 
+@lru_cache(maxsize=4096)
+def log1p_bounds(x: Fraction, precision: int = 128) -> Enclosure:
+    """ln(1 + x) for x > -1, to a relative width of about 2^-precision, however small x is."""
+    return _monotone("log1p", x, precision)
+
+
+@lru_cache(maxsize=4096)
+def tanh_bounds(x: Fraction, precision: int = 128) -> Enclosure:
+    """tanh(x), to a relative width of about 2^-precision."""
+    return _monotone("tanh", x, precision)
+
+
+def root_bounds(x: Fraction, precision: int = 128) -> Enclosure:
+    """The square root of x >= 0, to a relative width of about 2^-precision."""
+    return _monotone("sqrt", x, precision)
+
+
 def log_factorial_bounds(k: int, precision: int = 128) -> Enclosure:
     """ln(k!) for k >= 0, to a relative width of about 2^-precision."""
     if k < 2:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpviz.errors import ConversionError
-from dpviz.exact import ceil_to, exp_bounds, log_bounds, text
+from dpviz.exact import ceil_to, exp_bounds, log_bounds, root_bounds, text
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ZCDP, ApproxDP, Loss, PureDP, RangeBounded
 from dpviz.privacy.unit import Unit
@@ -20,8 +20,9 @@ def group(loss: Loss, size: int) -> Loss:
     """The loss against a change of `size` units, in the same relation.
 
     Pure: m * epsilon. Approximate: (m * epsilon, delta * (e^(m epsilon) - 1) / (e^epsilon - 1)). zCDP: m^2 * rho.
-    Range-bounded: m * epsilon for each step, and delta as for all steps together. Source: Dwork, Roth 2014, Theorem
-    2.2; Bun, Steinke 2016, Proposition 1.9.
+    Range-bounded: m * epsilon for each step; with a delta, which is about one pair of neighbours and their common
+    domain, as the (epsilon, delta) of all steps together. Source: Dwork, Roth 2014, Theorem 2.2; Bun, Steinke 2016,
+    Proposition 1.9.
     """
     if size < 1:
         raise ConversionError.of(size, "a group has at least one member")
@@ -29,12 +30,11 @@ def group(loss: Loss, size: int) -> Loss:
         return PureDP(size * loss.epsilon)
     if isinstance(loss, ZCDP):
         return ZCDP(size * size * loss.rho)
-    total = to_approx(loss).epsilon
-    factor = sum((exp_bounds(step * total)[1] for step in range(size)), Fraction(0))
-    delta = _delta(loss.delta * factor)
-    if isinstance(loss, ApproxDP):
-        return ApproxDP(size * loss.epsilon, delta)
-    return RangeBounded(size * loss.epsilon, delta, loss.steps)
+    if isinstance(loss, RangeBounded) and not loss.delta:
+        return RangeBounded(size * loss.epsilon, steps=loss.steps, rounds=loss.rounds)
+    total = to_approx(loss)
+    factor = sum((exp_bounds(step * total.epsilon)[1] for step in range(size)), Fraction(0))
+    return ApproxDP(size * total.epsilon, _delta(total.delta * factor))
 
 
 def convert(guarantee: Guarantee, unit: Unit) -> Guarantee:
@@ -56,9 +56,13 @@ def convert(guarantee: Guarantee, unit: Unit) -> Guarantee:
         )
     if (own.of, own.max_bins, own.max_per_bin) != (unit.of, unit.max_bins, unit.max_per_bin):
         raise ConversionError.of(own.text, f"this price protects another unit than {unit.text}")
+    doubled = None if guarantee.fine is None else group(guarantee.fine, 2)
     return Guarantee(
         loss=group(guarantee.loss, 2),
         unit=unit,
+        fine=None
+        if fine is None or fine.delta
+        else RangeBounded(2 * fine.epsilon, steps=fine.steps, rounds=fine.rounds),
         rule=f"{guarantee.rule}; one replacement is a removal and an addition (group privacy, size 2)",
     )
 
@@ -82,7 +86,8 @@ def to_approx(loss: Loss, delta: Fraction = Fraction(0)) -> ApproxDP:
     """The loss as (epsilon, delta), rounded up to the price grid.
 
     zCDP: rho + 2 sqrt(rho ln(1/delta)). Source: Bun, Steinke 2016, Proposition 1.3. Pure, approximate and
-    range-bounded losses keep their own delta and add up (basic composition of the steps).
+    range-bounded losses keep their own delta and add up (basic composition of the steps, and their shift where the
+    domain had to be agreed on).
     """
     if isinstance(loss, ZCDP):
         if loss.rho == 0:
@@ -90,20 +95,11 @@ def to_approx(loss: Loss, delta: Fraction = Fraction(0)) -> ApproxDP:
         if delta <= 0:
             raise ConversionError.of(text(delta), "a zero-concentrated loss needs a δ above zero to become (ε, δ)")
         under_root = 4 * loss.rho * log_bounds(1 / delta)[1]
-        return ApproxDP(ceil_to(loss.rho + _root_up(under_root), STEP), delta)
+        return ApproxDP(ceil_to(loss.rho + root_bounds(under_root)[1], STEP), delta)
     if isinstance(loss, RangeBounded):
-        return ApproxDP(loss.steps * loss.epsilon, loss.delta)
+        epsilon = loss.steps * loss.epsilon
+        return ApproxDP(ceil_to(epsilon + loss.shift, STEP) if loss.delta else epsilon, loss.delta)
     return ApproxDP(loss.epsilon, loss.delta)
-
-
-def _root_up(square: Fraction) -> Fraction:
-    """A rational at most 10^-18 above the square root, never below it."""
-    from math import isqrt
-
-    scale = 10**18
-    target = -((-square.numerator * scale * scale) // square.denominator)
-    root = isqrt(target)
-    return Fraction(root if root * root == target else root + 1, scale)
 
 
 def _delta(delta: Fraction) -> Fraction:

@@ -18,6 +18,7 @@ class Guarantee:
     rule   who proved it, in one line
     asked  the epsilon the analyst typed, where the mechanism pays less
     exact  the true price as an expression ("2 ln(17/16)"), where the charge is a rounding of it
+    fine   the same answer as range-bounded steps, with the delta of agreeing on a domain: what a zCDP filter charges
     """
 
     loss: Loss
@@ -25,6 +26,7 @@ class Guarantee:
     rule: str
     asked: Fraction | None = None
     exact: str = ""
+    fine: RangeBounded | None = None
 
     @property
     def sentence(self) -> str:

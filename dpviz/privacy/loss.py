@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from dpviz.errors import ParameterError
-from dpviz.exact import text
+from dpviz.exact import log1p_bounds, text, whole
 
 
 def _check(name: str, value: Fraction, *, below_one: bool = False) -> None:
@@ -84,16 +84,25 @@ class RangeBounded:
     """`steps` adaptive steps whose log ratios each lie in an interval of length epsilon, but for delta in all.
 
     Source: Durfee, Rogers, Definition 4.2. A mechanism with a bottom symbol is range-bounded only once its domain is
-    agreed on, so it carries the delta of that agreement here.
+    agreed on. That costs delta, in `rounds` equal parts of one question each, and moves every log ratio by up to
+    ln(1 + delta / rounds) for each step.
     """
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
     steps: int = 1
+    rounds: int = 1
 
     def __post_init__(self) -> None:
         _check("epsilon", self.epsilon)
         _check("delta", self.delta, below_one=True)
+        for name in ("steps", "rounds"):
+            whole(getattr(self, name), name)
+
+    @property
+    def shift(self) -> Fraction:
+        """steps * ln(1 + delta / rounds), rounded up: what the agreement on the domain adds to an epsilon."""
+        return self.steps * log1p_bounds(self.delta / self.rounds)[1]
 
     @property
     def short(self) -> str:

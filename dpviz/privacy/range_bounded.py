@@ -1,0 +1,167 @@
+"""What a top-k answer or a whole sub-session costs, and the largest step that fits into a price.
+
+A step is one draw of a symbol by the exponential mechanism. Among the items that both neighbours know it is
+range-bounded; `delta` is the chance, per round, of an item that only one of them knows. Source: Durfee, Rogers, Lemma
+4.4, Theorems 1 and 2. Their Lemma 5.6 does not hold for two steps or more, so that both theorems, as printed, lack a
+proof. Each symbol's probability under the true domain is between 1/(1 + delta) of that under the common one and all of
+it, which gives the totals called "safe": epsilon grows by ln(1 + delta) for each symbol.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, get_args
+
+from dpviz.errors import ParameterError
+from dpviz.exact import ceil_to, log1p_bounds, log_bounds, root_bounds, text
+from dpviz.privacy.composition import compose_range_bounded, compose_zcdp
+from dpviz.privacy.conversion import STEP
+from dpviz.privacy.loss import ApproxDP
+
+Accounting = Literal["safe", "paper", "zcdp"]
+ACCOUNTINGS: tuple[Accounting, ...] = get_args(Accounting)
+
+STEP_GRID = 10**9
+"""Calibrated steps are whole multiples of one over this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a total is made of: the epsilon of one step, the delta of one round, and what composition adds."""
+
+    step: Fraction
+    delta: Fraction
+    delta_prime: Fraction
+
+
+def total(
+    step: Fraction,
+    delta: Fraction,
+    steps: int,
+    rounds: int,
+    delta_prime: Fraction,
+    accounting: Accounting,
+    *,
+    relation_factor: int = 1,
+) -> ApproxDP:
+    """The price of at most `steps` symbols in at most `rounds` rounds; its epsilon is rounded up to 10^-6.
+
+    safe   (e' + steps ln(1 + delta), rounds delta + delta_prime), with e' by Lemma 4.4
+    paper  (e', delta + delta_prime) for one round (Theorem 1); more rounds as in `session_total`
+    zcdp   as safe, with the zero-concentrated drift in e'
+
+    With relation_factor=2 each step counts twice: what the direct variant for replace-one charges. The number of steps
+    is the most that may be drawn, the bottom symbol and a private choice of kbar included. A pure sum of paper
+    steps is not rounded. Raises ParameterError outside the rule's range.
+
+    >>> total(Fraction(1, 10), Fraction(1, 10**8), 3, 1, Fraction(0), "safe")
+    ApproxDP(epsilon=Fraction(300001, 1000000), delta=Fraction(1, 100000000))
+    """
+    return _total(step, delta, steps, rounds, delta_prime, accounting, relation_factor, session=rounds != 1)
+
+
+def session_total(
+    step: Fraction,
+    delta: Fraction,
+    steps: int,
+    rounds: int,
+    delta_prime: Fraction,
+    accounting: Accounting,
+    *,
+    relation_factor: int = 1,
+) -> ApproxDP:
+    """The price of a pay-what-you-get session of at most `steps` symbols over at most `rounds` questions.
+
+    As `total`, but for "paper", which charges (e', 2 rounds delta + delta_prime) (Theorem 2), also for one round.
+    """
+    return _total(step, delta, steps, rounds, delta_prime, accounting, relation_factor, session=True)
+
+
+def _total(
+    step: Fraction,
+    delta: Fraction,
+    steps: int,
+    rounds: int,
+    delta_prime: Fraction,
+    accounting: Accounting,
+    relation_factor: int,
+    *,
+    session: bool,
+) -> ApproxDP:
+    _check(delta, steps, rounds, accounting, relation_factor)
+    rule = compose_zcdp if accounting == "zcdp" else compose_range_bounded
+    epsilon = rule({relation_factor * step: steps}, delta_prime).epsilon
+    if accounting != "paper":
+        epsilon += steps * log1p_bounds(delta)[1]
+    if epsilon != relation_factor * step * steps:
+        epsilon = ceil_to(epsilon, STEP)
+    spent = rounds * (2 if session and accounting == "paper" else 1) * delta + delta_prime
+    if spent >= 1:
+        raise ParameterError.of(text(spent), "the deltas together must stay below 1", "ask fewer or smaller rounds")
+    return ApproxDP(epsilon, spent)
+
+
+def _check(delta: Fraction, steps: int, rounds: int, accounting: Accounting, relation_factor: int) -> None:
+    for name, value in {"steps": steps, "rounds": rounds, "relation_factor": relation_factor}.items():
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise ParameterError.of(value, f"{name} must be a whole number of at least 1")
+    if accounting not in ACCOUNTINGS:
+        raise ParameterError.of(accounting, f"accounting must be {' or '.join(ACCOUNTINGS)}")
+    if not isinstance(delta, Fraction) or not 0 <= delta < 1:
+        raise ParameterError.of(delta, "the delta of a round must be a Fraction in [0, 1)")
+
+
+def calibrate(
+    epsilon: Fraction,
+    delta: Fraction,
+    steps: int,
+    rounds: int,
+    accounting: Accounting,
+    *,
+    session: bool = False,
+    relation_factor: int = 1,
+) -> Parts:
+    """The largest step, a multiple of 10^-9, whose total is at most (epsilon, delta).
+
+    Half of delta goes to composition and half to the rounds, in equal parts (a paper session pays for each round
+    twice). Raises ParameterError where no step fits: steps ln(1 + delta of a round) alone may reach epsilon.
+    """
+    _check(delta, steps, rounds, accounting, relation_factor)
+    if not delta:
+        raise ParameterError.of(0, "a bottom symbol needs a delta above zero", "type a delta like 0.000001")
+    doubled = 2 if accounting == "paper" and (session or rounds != 1) else 1
+    each, delta_prime = delta / (2 * doubled * rounds), delta / 2
+    price = session_total if session else total
+
+    def fits(units: int) -> bool:
+        step = Fraction(units, STEP_GRID)
+        found = price(step, each, steps, rounds, delta_prime, accounting, relation_factor=relation_factor)
+        return found.epsilon <= epsilon
+
+    low = _guess(epsilon - steps * log1p_bounds(each)[1], steps, delta_prime, accounting) // relation_factor
+    while low > 0 and not fits(low):
+        low -= 1
+    jump = 1
+    while fits(low + jump):  # where the term with tanh is the smallest, the guess lies far below
+        low, jump = low + jump, 2 * jump
+    while jump > 1:
+        jump //= 2
+        low += jump if fits(low + jump) else 0
+    if low == 0:
+        raise ParameterError.of(
+            text(epsilon),
+            f"an epsilon must pay for {steps} steps and {steps} ln(1 + {text(each)})",
+            "give it a larger epsilon, a smaller delta or fewer symbols",
+        )
+    return Parts(Fraction(low, STEP_GRID), each, delta_prime)
+
+
+def _guess(epsilon: Fraction, steps: int, delta_prime: Fraction, accounting: Accounting) -> int:
+    """About the largest multiple of a step that fits by its sum, or by the last term: a quadratic in the step."""
+    if epsilon <= 0:
+        return 0
+    drift = Fraction(steps, 8 if accounting == "zcdp" else 2)
+    slope = root_bounds(steps * log_bounds(1 / delta_prime)[1] / 2)[1]
+    root = (root_bounds(slope**2 + 4 * drift * epsilon)[0] - slope) / (2 * drift)
+    return max(int(STEP_GRID * epsilon / steps), int(STEP_GRID * root))
