@@ -60,9 +60,7 @@ def convert(guarantee: Guarantee, unit: Unit) -> Guarantee:
     return Guarantee(
         loss=group(guarantee.loss, 2),
         unit=unit,
-        fine=None
-        if fine is None or fine.delta
-        else RangeBounded(2 * fine.epsilon, steps=fine.steps, rounds=fine.rounds),
+        fine=doubled if isinstance(doubled, RangeBounded) else None,
         rule=f"{guarantee.rule}; one replacement is a removal and an addition (group privacy, size 2)",
     )
 
