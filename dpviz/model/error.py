@@ -79,6 +79,11 @@ class ErrorModel:
         """How far below the true count of that rank a returned item may lie."""
         return None
 
+    def listed(self, beta: Fraction) -> ErrorValue | None:
+        """How far above the first count past the rows that are read an item must lie to be drawn before the bottom
+        symbol, but for a chance of at most beta."""
+        return None
+
     def total_variation(self) -> ErrorValue | None:
         """How far the law of a drawn record is from the data's."""
         return None

@@ -101,6 +101,15 @@ class Bound(Protocol):
         ...
 
 
+def places(bound: Bound) -> int | None:
+    """How many items the answer names at most, where it is a list or a set; None where it has a value per bin.
+
+    A bound mechanism that answers `Ranked` or `Chosen` says it as `bound.places`.
+    """
+    most: int | None = getattr(bound, "places", None)
+    return most
+
+
 class Mechanism(Protocol):
     """Frozen public parameters, before they meet a question and a unit."""
 

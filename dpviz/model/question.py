@@ -139,6 +139,21 @@ class Question:
         heading = f"{column[:1].upper()}{column[1:]}, {unit.nouns} in each bin"
         return heading + (f", {self.where_text}" if self.where else "")
 
+    def ranked_sentence(self, unit: Unit, places: int) -> str:
+        """The same question where the answer names items instead of counting every bin."""
+        column = " and ".join(self.domain.columns)
+        among = f" {self.where_text}" if self.where else ""
+        items = "item" if places == 1 else "items"
+        return (
+            f"Which {column} have the most {unit.nouns}{among}? At most {places:,} {items}, out of: {self.domain.text}."
+        )
+
+    def ranked_title(self, unit: Unit, places: int, *, ordered: bool = True) -> str:
+        """`Top 10 dest, by aircraft`, or `Up to 10 dest, by aircraft` where the order says nothing."""
+        column = " and ".join(self.domain.columns).replace("_", " ")
+        heading = f"{'Top' if ordered else 'Up to'} {places:,} {column}, by {unit.nouns}"
+        return heading + (f", {self.where_text}" if self.where else "")
+
     @property
     def python(self) -> str:
         return self.domain.python

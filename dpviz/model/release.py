@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import Number, probability, text
 from dpviz.hidden import publicly, singly
-from dpviz.model.answer import Answer, SparseTable, Table
+from dpviz.model.answer import Answer, Chosen, Ranked, SparseTable, Table
 from dpviz.model.domain import category_text
 from dpviz.model.error import ErrorModel, ErrorValue
-from dpviz.model.mechanism import Bound, Mode
+from dpviz.model.mechanism import Bound, Mode, places
 from dpviz.model.question import Question, canonical
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 FORMAT = "dpviz.release"
 VERSION = 1
+NOTHING = "No item stood out enough"
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,35 @@ class Release:
     def title(self) -> str:
         """`Visits, person-years in each bin, released with ε = 0.1`."""
         verb = "drawn" if self.teaching is not None else "released"
-        return f"{self.question.title(self.unit)}, {verb} with {self.price_text}"
+        return f"{self.plain_title}, {verb} with {self.price_text}"
+
+    @property
+    def plain_title(self) -> str:
+        """What the answer is about, without its price."""
+        if self.places is None:
+            return self.question.title(self.unit)
+        return self.question.ranked_title(self.unit, self.places, ordered=isinstance(self.answer, Ranked))
+
+    @property
+    def places(self) -> int | None:
+        """How many items could come, for a list or a set; None for an answer with values per bin."""
+        return places(self.bound) if isinstance(self.answer, Ranked | Chosen) else None
+
+    @property
+    def sentence(self) -> str:
+        """What a list or a set says as a whole, with what "no more" means; nothing for other answers."""
+        answer, most = self.answer, self.places or 0
+        if isinstance(answer, Chosen):
+            came = len(answer.items)
+            return f"{_items(came)} stood out enough; their order says nothing." if came else f"{NOTHING}."
+        if not isinstance(answer, Ranked):
+            return ""
+        came = len(answer.items)
+        if not answer.ended:
+            return f"All {came:,} came." if came == most else f"{_items(came)} came."
+        if not came:
+            return f"Only ⊥ (no more): {NOTHING[:1].lower()}{NOTHING[1:]}."
+        return f"No more: ⊥. The list ended after {came:,} of {most:,}, because no further item stood out enough."
 
     @property
     def price_text(self) -> str:
@@ -83,11 +112,14 @@ class Release:
     @property
     def shown(self) -> NDArray[np.int64]:
         """The released values as an array: of every bin, or of the bins that are shown."""
-        if not isinstance(self.answer, Table | SparseTable):
-            raise ReleaseFormat.of(
-                self.answer.kind, "this answer has no row per bin", "ask for single bins: release[label]"
-            )
-        return self.answer.values
+        answer = self.answer
+        if isinstance(answer, Ranked) and answer.values is not None:
+            return np.array(answer.values, dtype=np.int64)
+        if isinstance(answer, Ranked | Chosen):
+            raise ReleaseFormat.of(answer.kind, "this answer names items and has no values", "read release.items")
+        if not isinstance(answer, Table | SparseTable):
+            raise ReleaseFormat.of(answer.kind, "this answer has no row per bin", "ask for single bins: release[label]")
+        return answer.values
 
     @property
     def values(self) -> list[int]:
@@ -97,12 +129,32 @@ class Release:
 
     @property
     def labels(self) -> list[str]:
-        """The labels of the rows: of every bin, or of the bins that are shown."""
+        """The labels of the rows: of every bin, of the bins that are shown, or of the items in the order they came."""
         domain = self.question.domain
-        if isinstance(self.answer, SparseTable):
-            return [label if isinstance(label, str) else domain.label(label) for label in self.answer.labels]
+        if isinstance(self.answer, SparseTable | Ranked | Chosen):
+            named = self.answer.labels if isinstance(self.answer, SparseTable) else self.answer.items
+            return [label if isinstance(label, str) else domain.label(label) for label in named]
         self.shown  # noqa: B018 - an answer without rows is refused before its labels are listed
         return domain.labels
+
+    @property
+    def valued(self) -> bool:
+        """Whether the answer has released values, one for each label."""
+        return isinstance(self.answer, Table | SparseTable) or getattr(self.answer, "values", None) is not None
+
+    @property
+    def items(self) -> list[str]:
+        """The labels that came: in the order they were drawn, or ascending where the answer is a set."""
+        if not isinstance(self.answer, Ranked | Chosen):
+            raise ReleaseFormat.of(self.answer.kind, "this answer is no list of items", "read release.labels")
+        return self.labels
+
+    @property
+    def ended(self) -> bool:
+        """Whether ⊥ came: no further item stood out enough, and the list ended there."""
+        if not isinstance(self.answer, Ranked):
+            raise ReleaseFormat.of(self.answer.kind, "only a ranked answer can end early", "read release.labels")
+        return self.answer.ended
 
     @publicly
     def __getitem__(self, label: object) -> int:
@@ -113,6 +165,9 @@ class Release:
     def many(self, labels: Sequence[object]) -> NDArray[np.int64]:
         """The released values of many bins at once, free."""
         domain, answer = self.question.domain, self.answer
+        if isinstance(answer, Ranked | Chosen):
+            told = "read release.items" if getattr(answer, "values", None) is None else "read release.to_frame()"
+            raise ReleaseFormat.of(answer.kind, "an item that is not listed has no value, so none is looked up", told)
         if isinstance(answer, SparseTable):
             known = dict(zip(answer.labels, answer.values.tolist(), strict=True))
             wanted = [domain.index(label) if domain.declared else category_text(label) for label in labels]
@@ -133,7 +188,7 @@ class Release:
         """
         level = probability(beta, "beta", zero=False)
         one, every = self.error.shown(level) or self.error.one_bin(level), self.error.all_bins(level)
-        if one is None:
+        if one is None or (self.places is not None and not self.valued):
             raise ReleaseFormat.of(self.answer.kind, "this answer has no error bar per bin")
         return one, every
 
@@ -153,17 +208,23 @@ class Release:
 
     @singly
     def to_frame(self, beta: Number = "0.05") -> pd.DataFrame:
-        """One row per bin, or per bin that is shown.
+        """One row per bin, per bin that is shown, or per item that came.
 
         Columns: bin, value, low and high (this bin alone), low_all and high_all (all bins at once; left out where no
-        bar holds for all of them).
+        bar holds for all of them). A list has rank and item instead of bin, a set item alone; both have a value and
+        its intervals only where the mechanism releases them.
 
         Each interval contains the true count with probability at least 1 - beta: `low..high` for one bin picked
         before looking, `low_all..high_all` for all bins together.
         """
         import pandas as pd
 
-        columns: dict[str, Any] = {"bin": self.labels, "value": self.shown}
+        columns: dict[str, Any] = {"item" if self.places is not None else "bin": self.labels}
+        if isinstance(self.answer, Ranked):
+            columns = {"rank": range(1, len(self.labels) + 1), **columns}
+        if self.places is not None and not self.valued:
+            return pd.DataFrame(columns)
+        columns["value"] = self.shown
         for bar, ending in zip(self.bars(beta), ("", "_all"), strict=True):
             if bar is None:
                 continue
@@ -174,7 +235,11 @@ class Release:
     def to_csv(self, path: str | Path | None = None, beta: Number = "0.05") -> str | None:
         """The frame of `to_frame` as CSV, preceded by comment lines that state the guarantee."""
         note = "not a release: seeded teaching draw" if self.teaching is not None else self.guarantee.sentence
-        content = f"# {note}\n# intervals fail at most {text(probability(beta, 'beta', zero=False))} of the time\n"
+        content = f"# {note}\n"
+        if self.places is not None:
+            content += f"# {self.sentence}\n"
+        if self.valued:
+            content += f"# intervals fail at most {text(probability(beta, 'beta', zero=False))} of the time\n"
         content += self.to_frame(beta).to_csv(index=False)
         if path is None:
             return content
@@ -238,6 +303,10 @@ class Release:
 
     def __hash__(self) -> int:
         return hash(self.to_bytes())
+
+
+def _items(number: int) -> str:
+    return f"{number:,} item" if number == 1 else f"{number:,} items"
 
 
 def checked(content: bytes) -> dict[str, Any]:
