@@ -28,3 +28,17 @@ def smallest(candidates: Sequence[Fraction], fits: Callable[[Fraction], bool]) -
         else:
             low = middle + 1
     return candidates[low] if low < len(candidates) else None
+
+
+def climb(start: int, fits: Callable[[int], bool]) -> int:
+    """The largest whole number above zero that fits, or 0; quick where `start` is near. `fits` as for `largest`."""
+    low = start
+    while low > 0 and not fits(low):
+        low -= 1
+    jump = 1
+    while fits(low + jump):
+        low, jump = low + jump, 2 * jump
+    while jump > 1:
+        jump //= 2
+        low += jump if fits(low + jump) else 0
+    return low

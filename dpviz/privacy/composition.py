@@ -21,6 +21,10 @@ Steps: TypeAlias = Iterable[Fraction] | Mapping[Fraction, int]
 """The epsilons of some steps: one after another, or how often each comes (which costs no more time for many)."""
 
 
+Pairs: TypeAlias = Iterable[tuple[Fraction, Fraction]] | Mapping[tuple[Fraction, Fraction], int]
+"""The (epsilon, delta) of some mechanisms, likewise."""
+
+
 def compose(guarantees: Iterable[Guarantee]) -> Guarantee:
     """The price of all of them: epsilons and deltas add up (basic composition).
 
@@ -53,19 +57,26 @@ def basic(losses: Iterable[Loss]) -> Loss:
     return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
 
 
-def compose_dp(pairs: Iterable[tuple[Fraction, Fraction]], delta_prime: Fraction) -> ApproxDP:
+def compose_dp(pairs: Pairs, delta_prime: Fraction) -> ApproxDP:
     """The price of adaptive (epsilon, delta)-DP mechanisms of one unit, in one relation.
 
     The smaller of sum e and sum e tanh(e/2) + sqrt(2 S L), with S = sum e^2 and L = ln(1/delta_prime); the deltas add
     up, and delta_prime with them. With delta_prime = 0 only the sum of epsilons is left. Source: Durfee, Rogers,
     Theorem 3; Kairouz, Oh, Viswanath 2017. Raises ParameterError outside the rule's range.
+
+    >>> compose_dp([(Fraction(1, 2), Fraction(1, 10)), (Fraction(1, 4), Fraction(0))], Fraction(0))
+    ApproxDP(epsilon=Fraction(3, 4), delta=Fraction(1, 10))
     """
-    listed = list(pairs)
-    tally = _tally(epsilon for epsilon, _ in listed)
-    total = sum((_delta(delta) for _, delta in listed), _delta(delta_prime))
+    counted = dict(pairs) if isinstance(pairs, Mapping) else Counter(pairs)
+    tally: Counter[Fraction] = Counter()
+    total = _delta(delta_prime)
+    for (epsilon, delta), times in counted.items():
+        tally[epsilon] += times
+        total += times * _delta(delta)
     if total >= 1:
         raise ParameterError.of(text(total), "the deltas together must stay below 1")
-    return ApproxDP(min(_sum(tally), *_concentrated(tally, delta_prime)), total)
+    steps = _tally(tally)
+    return ApproxDP(min([_sum(steps), *_concentrated(steps, delta_prime)]), total)
 
 
 def compose_range_bounded(steps: Steps, delta_prime: Fraction) -> ApproxDP:

@@ -15,6 +15,7 @@ from typing import Literal, get_args
 
 from dpviz.errors import ParameterError
 from dpviz.exact import ceil_to, log1p_bounds, log_bounds, root_bounds, text
+from dpviz.privacy.calibration import climb
 from dpviz.privacy.composition import compose_range_bounded, compose_zcdp
 from dpviz.privacy.conversion import STEP
 from dpviz.privacy.loss import ApproxDP
@@ -120,18 +121,23 @@ def calibrate(
     accounting: Accounting,
     *,
     session: bool = False,
+    bottom: bool = True,
     relation_factor: int = 1,
 ) -> Parts:
     """The largest step, a multiple of 10^-9, whose total is at most (epsilon, delta).
 
-    Half of delta goes to composition and half to the rounds, in equal parts (a paper session pays for each round
-    twice). Raises ParameterError where no step fits: steps ln(1 + delta of a round) alone may reach epsilon.
+    Half of delta goes to composition and half to the rounds, in equal parts; a paper session pays for each round
+    twice. Where there is no bottom symbol (a known domain), all of it goes to composition and may be 0. Raises
+    ParameterError where no step fits: steps ln(1 + delta of a round) alone may reach epsilon.
+
+    >>> calibrate(Fraction(1), Fraction(1, 10**6), 10, 1, "safe").step
+    Fraction(110270223, 1000000000)
     """
     _check(delta, steps, rounds, accounting, relation_factor)
-    if not delta:
+    if bottom and not delta:
         raise ParameterError.of(0, "a bottom symbol needs a delta above zero", "type a delta like 0.000001")
     doubled = 2 if accounting == "paper" and (session or rounds != 1) else 1
-    each, delta_prime = delta / (2 * doubled * rounds), delta / 2
+    each, delta_prime = (delta / (2 * doubled * rounds), delta / 2) if bottom else (Fraction(0), delta)
     price = session_total if session else total
 
     def fits(units: int) -> bool:
@@ -139,15 +145,8 @@ def calibrate(
         found = price(step, each, steps, rounds, delta_prime, accounting, relation_factor=relation_factor)
         return found.epsilon <= epsilon
 
-    low = _guess(epsilon - steps * log1p_bounds(each)[1], steps, delta_prime, accounting) // relation_factor
-    while low > 0 and not fits(low):
-        low -= 1
-    jump = 1
-    while fits(low + jump):  # where the term with tanh is the smallest, the guess lies far below
-        low, jump = low + jump, 2 * jump
-    while jump > 1:
-        jump //= 2
-        low += jump if fits(low + jump) else 0
+    left = epsilon - steps * log1p_bounds(each)[1]
+    low = climb(_guess(left, steps, delta_prime, accounting) // relation_factor, fits)
     if low == 0:
         raise ParameterError.of(
             text(epsilon),
@@ -158,10 +157,16 @@ def calibrate(
 
 
 def _guess(epsilon: Fraction, steps: int, delta_prime: Fraction, accounting: Accounting) -> int:
-    """About the largest multiple of a step that fits by its sum, or by the last term: a quadratic in the step."""
+    """About the largest multiple of a step that fits by its sum, or by the last term: a quadratic in the step.
+
+    Where the term with tanh is the smallest, for thousands of large steps, more fits.
+    """
     if epsilon <= 0:
         return 0
+    by_sum = int(STEP_GRID * epsilon / steps)
+    if not delta_prime:
+        return by_sum
     drift = Fraction(steps, 8 if accounting == "zcdp" else 2)
     slope = root_bounds(steps * log_bounds(1 / delta_prime)[1] / 2)[1]
     root = (root_bounds(slope**2 + 4 * drift * epsilon)[0] - slope) / (2 * drift)
-    return max(int(STEP_GRID * epsilon / steps), int(STEP_GRID * root))
+    return max(by_sum, int(STEP_GRID * root))
