@@ -184,7 +184,8 @@ Enclosure: TypeAlias = tuple[Fraction, Fraction]
 """Two rationals with the real number between them."""
 
 
-def _contexts(precision: int) -> tuple[Any, Any]:
+def directed(precision: int = 128) -> tuple[Any, Any]:
+    """Two MPFR contexts: in the first every operation rounds down, in the second up. Use them by `with`."""
     return (
         gmpy2.context(precision=precision, round=gmpy2.RoundDown, emin=gmpy2.get_emin_min(), emax=gmpy2.get_emax_max()),
         gmpy2.context(precision=precision, round=gmpy2.RoundUp, emin=gmpy2.get_emin_min(), emax=gmpy2.get_emax_max()),
@@ -196,16 +197,17 @@ def _monotone(function: str, x: Fraction, precision: int) -> Enclosure:
 
     gmpy2 evaluates under the *current* context, so each call runs inside `with context:`.
     """
-    lower, upper = _contexts(precision)
+    lower, upper = directed(precision)
     results = []
     for context in (lower, upper):
         with context:
             argument = gmpy2.mpfr(gmpy2.mpq(x.numerator, x.denominator))
-            results.append(_fraction(getattr(gmpy2, function)(argument)))
+            results.append(from_mpfr(getattr(gmpy2, function)(argument)))
     return results[0], results[1]
 
 
-def _fraction(number: Any) -> Fraction:
+def from_mpfr(number: Any) -> Fraction:
+    """An MPFR number as the rational that it is."""
     numerator, denominator = number.as_integer_ratio()
     return Fraction(int(numerator), int(denominator))
 
