@@ -1,6 +1,6 @@
 """Pictures of releases, plan sheets and public tables. Pure: data in, Altair chart out.
 
-    release.chart()                                   # the same as dv.charts.histogram(release)
+    release.chart()                                   # dv.charts.histogram(release), or dv.charts.ranked(release)
     plan.chart()                                      # the same as dv.charts.error_against_epsilon(plan.sheet)
     dv.charts.noise_law(plan.sheet, theme="dark")
     release.chart().save("visits.svg")                # png, svg or pdf; needs the extra `export`
@@ -16,11 +16,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpviz.charts.counts import histogram, of_release
+    from dpviz.charts.counts import histogram
     from dpviz.charts.plans import error_against_epsilon, noise_law, of_plan
+    from dpviz.charts.lists import of_release, ranked
     from dpviz.charts.tables import of_release as table_of_release
 
-__all__ = ["error_against_epsilon", "histogram", "noise_law", "of_plan", "of_release", "table_of_release"]
+__all__ = ["error_against_epsilon", "histogram", "noise_law", "of_plan", "of_release", "ranked", "table_of_release"]
 
 
 def __getattr__(name: str) -> Any:
@@ -31,6 +32,8 @@ def __getattr__(name: str) -> Any:
         from dpviz.charts import tables
 
         return tables.of_release
-    from dpviz.charts import counts, plans
+    from dpviz.charts import counts, lists, plans
 
+    if name in ("of_release", "ranked"):
+        return getattr(lists, name)
     return getattr(counts if hasattr(counts, name) else plans, name)

@@ -49,15 +49,14 @@ def histogram(
     level = probability(beta, "beta", zero=False)
     wide = width_of(width)
     if isinstance(counts, Release):
+        if counts.places is not None:
+            raise ParameterError.of(counts.answer.kind, "a histogram has a value per bin", "draw it: release.chart()")
         drawn = Counts.released(counts, level, colours)
         return _released(counts, drawn, bars, plot_width(drawn.domain, wide))
     if isinstance(counts, PublicTable):
         drawn = Counts.public(counts, colours)
         return _public(counts, drawn, plot_width(drawn.domain, wide))
     refused(counts, "a Release or a PublicTable")
-
-
-of_release = histogram
 
 
 def _released(release: Release, counts: Counts, bars: Bars, width: int) -> Picture:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dpviz.exact import text
-from dpviz.model.answer import SparseTable, Table
+from dpviz.model.answer import Chosen, Ranked, SparseTable, Table
 from dpviz.model.release import Release
 from dpviz.planning.sheet import BETAS
 from dpviz.privacy.conversion import to_approx
@@ -33,27 +33,28 @@ def picture(release: Release) -> dict[str, Any]:
     """The result of widgets/PROTOCOL.md."""
     domain = release.question.domain
     sparse = isinstance(release.answer, SparseTable)
-    lookup = not isinstance(release.answer, Table | SparseTable)
-    bins = len(release.values) if sparse else domain.size
+    named = isinstance(release.answer, Ranked | Chosen)
+    lookup = not named and not isinstance(release.answer, Table | SparseTable)
+    bins = len(release.labels) if sparse or named else domain.size
     shown = not lookup and bins <= LARGEST
     charged = payable(to_approx(release.guarantee.loss))
     low, high = release.bound.clamp
     bars = {}
-    for beta in BETAS:
+    for beta in BETAS if release.valued or lookup else ():
         one, every = release.bars(beta)
         bars[text(beta)] = {"one": one.to_json(), "all": None if every is None else every.to_json()}
     return {
         "version": VERSION,
-        "kind": "histogram" if shown else "large",
+        "kind": "ranked" if named else "histogram" if shown else "large",
         "number": None if release.number is None else str(release.number),
         "key": release.key,
         "question_id": release.question.id,
         "title": heading(release),
-        "plain_title": release.question.title(release.unit),
+        "plain_title": release.plain_title,
         "guarantee": promise(release),
         "odds": release.guarantee.odds if release.teaching is None else "",
         "price": {"epsilon": text(charged.epsilon), "delta": text(charged.delta)},
-        "epsilon": release.bound.mechanism.parameters().get("epsilon", text(charged.epsilon)),
+        "epsilon": release.bound.mechanism.parameters().get("epsilon") or text(charged.epsilon),
         "axis": " and ".join(domain.columns),
         "nouns": release.unit.nouns,
         "scale": domain.kind,
@@ -62,8 +63,9 @@ def picture(release: Release) -> dict[str, Any]:
         "sparse": sparse,
         "lookup": lookup,
         "labels": release.labels if shown else [],
-        "short_labels": [] if not shown else release.labels if sparse else domain.short_labels,
-        "values": [str(value) for value in release.values] if shown else [],
+        "short_labels": [] if not shown else release.labels if sparse or named else domain.short_labels,
+        "values": [str(value) for value in release.values] if shown and release.valued else [],
+        "list": _list(release) if named else None,
         "clamp": {"low": None if low is None else str(low), "high": None if high is None else str(high)},
         "betas": [text(beta) for beta in BETAS],
         "beta": text(BETAS[1]),
@@ -74,4 +76,15 @@ def picture(release: Release) -> dict[str, Any]:
         "teaching": None if release.teaching is None else {"seed": str(release.teaching)},
         "python": f"session.releases[{release.number}]" if release.number is not None else "",
         "csv": release.to_csv() if shown else "",
+    }
+
+
+def _list(release: Release) -> dict[str, Any]:
+    """What a list or a set says beside its items: how many could come, whether ⊥ came, and that in words."""
+    ordered = isinstance(release.answer, Ranked)
+    return {
+        "places": str(release.places),
+        "ordered": ordered,
+        "ended": ordered and release.ended,
+        "sentence": release.sentence,
     }

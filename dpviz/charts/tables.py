@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from html import escape
 
 from dpviz.charts.picture import heading, promise
 from dpviz.charts.words import capital, known, often, shown, spread
 from dpviz.exact import Number, probability
-from dpviz.model.answer import SparseTable, Table
+from dpviz.model.answer import Ranked, SparseTable, Table
 from dpviz.model.release import Release
 
 SHORT = 12
 """How many rows a notebook shows; `to_frame` has all."""
+
+BARS = ("any one item", "all at once")
+BIASED = "Values of items that were chosen by them lie too high on average."
 
 
 def of_release(release: Release) -> str:
@@ -25,6 +29,8 @@ def table(release: Release, *, beta: Number = "0.05", most: int | None = None) -
     The class keeps notebooks from reading two dollar signs in a label as a formula.
     """
     level = probability(beta, "beta", zero=False)
+    if release.places is not None:
+        return _list(release, level, most)
     one, every = release.bars(level)
     if not isinstance(release.answer, Table | SparseTable):
         return (
@@ -57,4 +63,33 @@ def table(release: Release, *, beta: Number = "0.05", most: int | None = None) -
         f"<p>{often(level)}: any one bin {spread(one)} ({escape(known(one))}){said}.{unseen}</p>"
         f"<table><thead><tr>{heads}</tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _list(release: Release, beta: Fraction, most: int | None) -> str:
+    """A list with its ranks, or a set: what came, ⊥ in its place, and what the ending means."""
+    ordered, items = isinstance(release.answer, Ranked), release.items
+    bars = [bar for bar in release.bars(beta) if bar is not None] if release.valued else []
+    verb = "released" if release.teaching is None else "drawn"
+    names = ["rank"] * ordered + ["item"] + [verb, "this item alone", "among all"][: 1 + len(bars)] * bool(bars)
+    heads = "".join(f"<th scope='col'>{name}</th>" for name in names)
+    rows = []
+    for place, item in enumerate(items[:most]):
+        cells = [f"{place + 1:,}"] * ordered + [escape(item)]
+        if bars:
+            value = release.values[place]
+            ends = (release.interval(value, bar.value) for bar in bars)
+            cells += [shown(value), *(f"{shown(low)} to {shown(high)}" for low, high in ends)]
+        rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
+    if most is not None and len(items) > most:
+        rows.append(f"<tr><td colspan='{len(names)}'>… {len(items) - most:,} more rows, in to_frame()</td></tr>")
+    if ordered and release.ended:
+        rows.append(f"<tr><td>{len(items) + 1:,}</td><td colspan='{len(names) - 1}'>⊥ (no more)</td></tr>")
+    errors = "; ".join(f"{name} {spread(bar)} ({escape(known(bar))})" for name, bar in zip(BARS, bars, strict=False))
+    said = f" {often(beta)}: {errors}. {BIASED}" if bars else ""
+    return (
+        "<div class='mathjax_ignore tex2jax_ignore'>"
+        f"<p><strong>{escape(heading(release))}</strong><br>{escape(capital(promise(release)))}.</p>"
+        f"<p>{escape(release.sentence)}{said}</p>"
+        f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )

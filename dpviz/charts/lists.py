@@ -1,0 +1,229 @@
+"""A ranked list or a set: what came in filled cells, ⊥ in an outlined one, unused places dashed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import altair as alt
+
+from dpviz.charts.canvas import DASHES, Picture, picture_of, refused, width_of
+from dpviz.charts.counts import histogram
+from dpviz.charts.picture import promise
+from dpviz.charts.tables import BARS, BIASED
+from dpviz.charts.theme import FLOOR, SMALL, TEXT, TITLE, Ink, Palette, Theme, palette
+from dpviz.charts.words import capital, known, measured, often, shown, spread, wrapped
+from dpviz.exact import Number, probability
+from dpviz.hidden import publicly
+from dpviz.model.answer import Chosen, Ranked
+from dpviz.model.release import Release
+
+CELL, GAP, ROW, NARROW, WIDE = 28, 6, 52, 56, 200
+"""Pixels: a cell's height, the room between two, a row with its rank above, and how narrow and wide a cell may be."""
+
+THICK, THIN = 3.4, 1.0
+
+
+@publicly
+def ranked(release: Release, *, beta: Number = "0.05", theme: Theme = "light", width: int = 700) -> Picture:
+    """What a ranked list or a set released: items in filled cells, ⊥ (no more) outlined, unused places dashed.
+
+    Where the mechanism releases noisy counts of its items, they stand beside the cells with their error bars: thick
+    for any one item, thin with caps for all at once, wrong at most `beta` of the time. A set's order says nothing.
+    """
+    colours, level, wide = palette(theme), probability(beta, "beta", zero=False), width_of(width)
+    if not isinstance(release, Release) or not isinstance(release.answer, Ranked | Chosen):
+        refused(release, "a Release of a list or a set")
+    ink = colours.release if release.teaching is None else colours.public
+    drawn = _List(release, _cells(release), colours, ink, wide)
+    part = _grid(drawn) if not release.valued else _rows(drawn, level)
+    promised = f"{capital(promise(release))}."
+    title, sentences = release.title, [promised, release.sentence]
+    if release.teaching is not None:
+        title = f"Not private · teaching, seed {release.teaching}"
+        sentences = [release.title, *sentences]
+    if release.valued:
+        bars = [bar for bar in release.bars(level) if bar is not None]
+        told = "; ".join(f"{name} {spread(bar)} ({known(bar)})" for name, bar in zip(BARS, bars, strict=False))
+        sentences.append(f"{often(level)}: {told}. {BIASED}")
+    return picture_of(
+        [part],
+        title=wrapped(title, wide, TITLE),
+        subtitle=[line for sentence in sentences for line in wrapped(sentence, wide, TEXT)],
+        description=_finding(release),
+        colours=colours,
+        head=colours.ink if release.teaching is None else ink.strong,
+        left=0,
+    )
+
+
+def of_release(release: Release, **options: Any) -> Picture:
+    """The chart that fits the answer."""
+    named = isinstance(release, Release) and isinstance(release.answer, Ranked | Chosen)
+    drawn: Picture = ranked(release, **options) if named else histogram(release, **options)
+    return drawn
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """One place of the list: an item, ⊥, or a place that was not used."""
+
+    kind: str
+    words: str
+    rank: str
+
+
+@dataclass(frozen=True)
+class _List:
+    release: Release
+    cells: list[_Cell]
+    colours: Palette
+    ink: Ink
+    wide: int
+
+    @property
+    def cell(self) -> float:
+        """How wide a cell is: for the longest item, within limits."""
+        longest = max((measured(cell.words, SMALL) for cell in self.cells), default=0)
+        return min(WIDE, max(NARROW, math.ceil(1.1 * longest) + 16))
+
+    def cut(self, words: str) -> str:
+        most = max(1, int((self.cell - 16) / (0.62 * SMALL)))
+        return words if measured(words, SMALL) * 1.1 <= self.cell - 12 else words[: most - 1] + "…"
+
+
+def _cells(release: Release) -> list[_Cell]:
+    ordered = isinstance(release.answer, Ranked)
+    items = [_Cell("item", item, str(place + 1) if ordered else "") for place, item in enumerate(release.items)]
+    if ordered and release.ended:
+        items.append(_Cell("bottom", "⊥", ""))
+    return items + [_Cell("unused", "", "")] * ((release.places or 0) - len(items))
+
+
+def _finding(release: Release) -> str:
+    """What the chart shows, in one sentence, for who cannot see it."""
+    marked = "" if release.teaching is None else f"Not private · teaching, seed {release.teaching}. "
+    listed = ", ".join(release.items[:10]) + (", …" if len(release.items) > 10 else "")
+    return f"{marked}{release.title}: {listed + '. ' if listed else ''}{release.sentence}"
+
+
+def _layers(drawn: _List, places: list[tuple[float, float]], tall: float) -> list[alt.Chart]:
+    """The cells at these left and upper ends, each kind as it is drawn, with its words and its rank above."""
+    rows = [
+        {
+            "x": x,
+            "x2": x + drawn.cell,
+            "middle": x + drawn.cell / 2,
+            "y": y,
+            "y2": y + CELL,
+            "text": drawn.cut(cell.words),
+            "rank": cell.rank,
+            "kind": cell.kind,
+        }
+        for cell, (x, y) in zip(drawn.cells, places, strict=True)
+    ]
+    looks: dict[str, dict[str, Any]] = {
+        "item": {"fill": drawn.ink.strong, "stroke": drawn.ink.strong, "strokeWidth": 1},
+        "bottom": {"fillOpacity": 0, "stroke": drawn.colours.ink, "strokeWidth": 2},
+        "unused": {"fillOpacity": 0, "stroke": drawn.colours.rule, "strokeWidth": 1, "strokeDash": [4, 3]},
+    }
+    texts = {"item": drawn.colours.ground, "bottom": drawn.colours.ink}
+    layers = []
+    for kind, look in looks.items():
+        some = [row for row in rows if row["kind"] == kind]
+        if not some:
+            continue
+        data = alt.Chart(alt.InlineData(values=some))
+        layers.append(
+            data.mark_rect(aria=False, cornerRadius=2, **look).encode(
+                x=_pixel("x", drawn.wide), x2="x2:Q", y=_pixel("y", tall, down=True), y2="y2:Q"
+            )
+        )
+        if kind in texts:
+            layers.append(
+                data.transform_calculate(across="(datum.y + datum.y2) / 2")
+                .mark_text(baseline="middle", fontSize=SMALL, fontWeight="bold", color=texts[kind], aria=False)
+                .encode(x=_pixel("middle", drawn.wide), y=_pixel("across", tall, down=True), text="text:N")
+            )
+        if kind == "item" and some[0]["rank"]:
+            layers.append(
+                data.mark_text(
+                    align="left", baseline="bottom", dy=-2, fontSize=FLOOR, color=drawn.colours.quiet, aria=False
+                ).encode(x=_pixel("x", drawn.wide), y=_pixel("y", tall, down=True), text="rank:N")
+            )
+    return layers
+
+
+def _pixel(name: str, size: float, *, down: bool = False) -> Any:
+    """A place in pixels, given by a field."""
+    scale = alt.Scale(domain=[size, 0] if down else [0, size], nice=False, zero=False)
+    return (alt.Y if down else alt.X)(name, type="quantitative", scale=scale, axis=None)
+
+
+def _grid(drawn: _List) -> alt.LayerChart:
+    """The cells side by side in reading order."""
+    across = max(1, int((drawn.wide + GAP) // (drawn.cell + GAP)))
+    places = [(i % across * (drawn.cell + GAP), 16.0 + i // across * ROW) for i in range(len(drawn.cells))]
+    tall = max(ROW, ROW * math.ceil(len(places) / across))
+    return alt.LayerChart(layer=_layers(drawn, places, tall)).properties(width=drawn.wide, height=tall)
+
+
+def _rows(drawn: _List, beta: Fraction) -> alt.LayerChart:
+    """One cell below the other, each item with its value and both its bars on one axis from 0."""
+    release = drawn.release
+    one, every = release.bars(beta)
+    tall = max(ROW, ROW * len(drawn.cells))
+    layers: list[Any] = _layers(drawn, [(0.0, 16.0 + ROW * i) for i in range(len(drawn.cells))], tall)
+    values = release.values
+    if not values:
+        return alt.LayerChart(layer=layers).properties(width=drawn.wide, height=tall)
+    furthest = max(release.interval(max(values), (every or one).value)[1], 1)
+    left, room = drawn.cell + 24, drawn.wide - drawn.cell - 24 - measured(shown(furthest), SMALL) - 12
+    step = _step(furthest, room)
+    ticks = range(0, furthest + 1, step)
+
+    def at(count: int) -> float:
+        return left + max(0.0, room * count / furthest)
+
+    def marks(kind: str, rows: list[dict[str, Any]], **look: Any) -> None:
+        chart = getattr(alt.Chart(alt.InlineData(values=rows)), f"mark_{kind}")(aria=False, **look)
+        ends = {f"{axis}2": f"{axis}2:Q" for axis in "xy" if f"{axis}2" in rows[0]}
+        said = {"text": "text:N"} if "text" in rows[0] else {}
+        layers.append(chart.encode(x=_pixel("x", drawn.wide), y=_pixel("y", tall, down=True), **ends, **said))
+
+    middles = [16.0 + ROW * i + CELL / 2 for i in range(len(values))]
+    marks("rule", [{"x": at(t), "y": 8, "x2": at(t), "y2": tall - 8} for t in ticks], color=drawn.colours.grid)
+    axis = {"baseline": "bottom", "fontSize": FLOOR, "color": drawn.colours.quiet}
+    marks("text", [{"x": at(t), "y": 8, "text": shown(t)} for t in ticks], **axis)
+    for bar, thick in ((every, THIN), (one, THICK)):
+        if bar is None:
+            continue
+        ends = [release.interval(value, bar.value) for value in values]
+        look = {"strokeWidth": thick, "strokeDash": DASHES[bar.how], "color": drawn.ink.strong}
+        rows = [{"x": at(low), "x2": at(high), "y": y, "y2": y} for (low, high), y in zip(ends, middles, strict=True)]
+        marks("rule", rows, **look)
+        if thick == THIN:
+            caps = [{"x": end, "x2": end, "y": row["y"] - 5, "y2": row["y"] + 5} for row in rows for end in _ends(row)]
+            marks("rule", caps, strokeWidth=THIN, color=drawn.ink.strong)
+    dots = [{"x": at(value), "y": y, "text": shown(value)} for value, y in zip(values, middles, strict=True)]
+    marks("point", dots, shape="circle", filled=True, size=60, opacity=1, color=drawn.ink.strong)
+    said = {"dy": -9, "baseline": "bottom", "fontSize": SMALL, "fontWeight": "bold", "color": drawn.colours.ink}
+    marks("text", dots, **said)
+    return alt.LayerChart(layer=layers).properties(width=drawn.wide, height=tall)
+
+
+def _ends(row: dict[str, float]) -> list[float]:
+    return [row["x"], row["x2"]]
+
+
+def _step(most: int, room: float) -> int:
+    """From tick to tick, so that no two of them touch."""
+    apart = measured(shown(most)) + 16
+    power = 1
+    while True:
+        for step in (1, 2, 5):
+            if room * step * power / most >= apart:
+                return step * power
+        power *= 10
