@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpviz.charts.counts import histogram
-    from dpviz.charts.plans import error_against_epsilon, noise_law, of_plan
     from dpviz.charts.lists import of_release, ranked
+    from dpviz.charts.plans import error_against_epsilon, noise_law, of_plan
     from dpviz.charts.tables import of_release as table_of_release
 
 __all__ = ["error_against_epsilon", "histogram", "noise_law", "of_plan", "of_release", "ranked", "table_of_release"]

@@ -20,8 +20,11 @@ from dpviz.hidden import publicly
 from dpviz.model.answer import Chosen, Ranked
 from dpviz.model.release import Release
 
-CELL, GAP, ROW, NARROW, WIDE = 28, 6, 52, 56, 200
+CELL, GAP, ROW, NARROW, WIDE = 28, 6, 52, 56, 140
 """Pixels: a cell's height, the room between two, a row with its rank above, and how narrow and wide a cell may be."""
+
+TOP, AXIS = 16.0, 36.0
+"""Pixels above the first cell, and where an axis stands above it."""
 
 THICK, THIN = 3.4, 1.0
 
@@ -84,6 +87,11 @@ class _List:
     wide: int
 
     @property
+    def filled(self) -> str:
+        """The colour of what was paid; violet where nothing was."""
+        return self.colours.ink if self.release.teaching is None else self.ink.strong
+
+    @property
     def cell(self) -> float:
         """How wide a cell is: for the longest item, within limits."""
         longest = max((measured(cell.words, SMALL) for cell in self.cells), default=0)
@@ -125,7 +133,7 @@ def _layers(drawn: _List, places: list[tuple[float, float]], tall: float) -> lis
         for cell, (x, y) in zip(drawn.cells, places, strict=True)
     ]
     looks: dict[str, dict[str, Any]] = {
-        "item": {"fill": drawn.ink.strong, "stroke": drawn.ink.strong, "strokeWidth": 1},
+        "item": {"fill": drawn.filled, "stroke": drawn.filled, "strokeWidth": 1},
         "bottom": {"fillOpacity": 0, "stroke": drawn.colours.ink, "strokeWidth": 2},
         "unused": {"fillOpacity": 0, "stroke": drawn.colours.rule, "strokeWidth": 1, "strokeDash": [4, 3]},
     }
@@ -165,7 +173,7 @@ def _pixel(name: str, size: float, *, down: bool = False) -> Any:
 def _grid(drawn: _List) -> alt.LayerChart:
     """The cells side by side in reading order."""
     across = max(1, int((drawn.wide + GAP) // (drawn.cell + GAP)))
-    places = [(i % across * (drawn.cell + GAP), 16.0 + i // across * ROW) for i in range(len(drawn.cells))]
+    places = [(i % across * (drawn.cell + GAP), TOP + i // across * ROW) for i in range(len(drawn.cells))]
     tall = max(ROW, ROW * math.ceil(len(places) / across))
     return alt.LayerChart(layer=_layers(drawn, places, tall)).properties(width=drawn.wide, height=tall)
 
@@ -174,8 +182,8 @@ def _rows(drawn: _List, beta: Fraction) -> alt.LayerChart:
     """One cell below the other, each item with its value and both its bars on one axis from 0."""
     release = drawn.release
     one, every = release.bars(beta)
-    tall = max(ROW, ROW * len(drawn.cells))
-    layers: list[Any] = _layers(drawn, [(0.0, 16.0 + ROW * i) for i in range(len(drawn.cells))], tall)
+    tall = AXIS + ROW * len(drawn.cells)
+    layers: list[Any] = _layers(drawn, [(0.0, AXIS + ROW * i) for i in range(len(drawn.cells))], tall)
     values = release.values
     if not values:
         return alt.LayerChart(layer=layers).properties(width=drawn.wide, height=tall)
@@ -193,10 +201,10 @@ def _rows(drawn: _List, beta: Fraction) -> alt.LayerChart:
         said = {"text": "text:N"} if "text" in rows[0] else {}
         layers.append(chart.encode(x=_pixel("x", drawn.wide), y=_pixel("y", tall, down=True), **ends, **said))
 
-    middles = [16.0 + ROW * i + CELL / 2 for i in range(len(values))]
-    marks("rule", [{"x": at(t), "y": 8, "x2": at(t), "y2": tall - 8} for t in ticks], color=drawn.colours.grid)
+    middles = [AXIS + ROW * i + CELL / 2 for i in range(len(values))]
+    marks("rule", [{"x": at(t), "y": 14, "x2": at(t), "y2": tall - 16} for t in ticks], color=drawn.colours.grid)
     axis = {"baseline": "bottom", "fontSize": FLOOR, "color": drawn.colours.quiet}
-    marks("text", [{"x": at(t), "y": 8, "text": shown(t)} for t in ticks], **axis)
+    marks("text", [{"x": at(t), "y": 12, "text": shown(t)} for t in ticks], **axis)
     for bar, thick in ((every, THIN), (one, THICK)):
         if bar is None:
             continue
