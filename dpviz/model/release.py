@@ -38,6 +38,7 @@ class Release:
     """A public answer with its question, guarantee and error. Holds no private value.
 
     number      the ledger entry that paid for it; None in teaching
+    use         which use of that entry it is, where the entry is a sub-session, whose guarantee this then shows
     teaching    the seed of a teaching draw, which is not private and must not be called a release
     randomness  the kind of random bits ("operating system")
     """
@@ -48,6 +49,7 @@ class Release:
     randomness: str
     dataset: str = ""
     number: int | None = None
+    use: int | None = None
     key: str = ""
     teaching: int | None = None
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -106,7 +108,10 @@ class Release:
 
     @property
     def price_text(self) -> str:
-        """`ε = 0.1`, as paid."""
+        """`ε = 0.1`, as paid; of a sub-session's answer, the part of what was paid when that was opened."""
+        paid: Callable[[Answer, int | None], str] | None = getattr(self.bound, "paid", None)
+        if paid is not None:
+            return paid(self.answer, self.number)
         return ", ".join(part.replace(" ", " = ", 1) for part in self.guarantee.loss.short.split(", "))
 
     @property
@@ -260,6 +265,7 @@ class Release:
             "version": VERSION,
             "dataset": self.dataset,
             "number": self.number,
+            **({} if self.use is None else {"use": self.use}),
             "key": self.key,
             "question": self.question.to_json(),
             "unit": self.unit.to_json(),
@@ -296,6 +302,7 @@ class Release:
     def __repr__(self) -> str:
         head = f"Draw (not private · teaching, seed {self.teaching})" if self.teaching is not None else "Release"
         paid = "" if self.number is None else f", number {self.number}"
+        paid += "" if self.use is None else f", question {self.use}"
         return f"<{head}{paid}: {self.question.text}; {self.guarantee.sentence}>"
 
     def __eq__(self, other: object) -> bool:

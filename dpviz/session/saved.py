@@ -54,7 +54,7 @@ def _from_json(body: dict[str, Any]) -> Release:
     if gives is not None and not gives(answer):
         raise ReleaseFormat.of(answer.kind, "this mechanism, bound to this question, gives another answer")
     texts = [body[name] for name in ("randomness", "dataset", "key")]
-    numbers = [body[name] for name in ("number", "teaching")]
+    numbers = [body["number"], body.get("use"), body["teaching"]]
     whole = all(value is None or (isinstance(value, int) and not isinstance(value, bool)) for value in numbers)
     if body["mode"] not in bound.modes() or not whole or not all(isinstance(said, str) for said in texts):
         raise ReleaseFormat("a saved release must say how it was drawn, in texts and whole numbers")
@@ -65,6 +65,7 @@ def _from_json(body: dict[str, Any]) -> Release:
         randomness=body["randomness"],
         dataset=body["dataset"],
         number=body["number"],
+        use=body.get("use"),
         key=body["key"],
         teaching=body["teaching"],
     )

@@ -3,46 +3,35 @@
 from __future__ import annotations
 
 import threading
-import time
 import uuid
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from dpviz.engines import as_source
-from dpviz.errors import (
-    DpvizError,
-    LedgerError,
-    ParameterError,
-    ReleaseCancelled,
-    ReleaseFailed,
-    SessionBusy,
-    UnitError,
-    short,
-    unwritable,
-)
+from dpviz.errors import LedgerError, ParameterError, SessionBusy, UnitError, short, unwritable
 from dpviz.exact import text
 from dpviz.hidden import Hidden, kind_of, publicly, shown, single, singly
+from dpviz.model.answer import Answer
 from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.model.release import Release
 from dpviz.model.source import Source
 from dpviz.model.statistic import Column
-from dpviz.noise.bits import Bits, SystemBits
+from dpviz.noise.bits import SystemBits
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
+from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
 from dpviz.session import accountant
 from dpviz.session.accountant import Budget, Remaining
 from dpviz.session.binding import bind
+from dpviz.session.drawing import Draw, Paid, Payment
 from dpviz.session.ledger import Entry, Ledger
 from dpviz.session.plan import Plan
-from dpviz.session.running import Running, Stopped
+from dpviz.session.running import Running
 from dpviz.session.saved import from_bytes
-
-RENEW_EVERY = 40.0
-"""Seconds between two renewals of the lease on a draw."""
 
 
 class Session:
@@ -97,7 +86,6 @@ class Session:
         )
         self._lock = threading.Lock()
         self._running: Running | None = None
-        self._renewed = 0.0
         self._onlookers: list[weakref.WeakMethod[Callable[[Running], None]]] = []
 
     # ------------------------------------------------------------ what anybody may know
@@ -214,20 +202,25 @@ class Session:
                 f"{mechanism!r} runs in mode {' or '.join(bound.modes())}",
                 'strict takes a rational base (base="tight") and a cap that is not huge' if chosen == "strict" else "",
             )
-        if key is not None and (not isinstance(key, str) or not 0 < len(key) <= 200 or unwritable(key)):
-            raise ParameterError.of(kind_of(key), "key must be a text of 1 to 200 characters")
-        name = release_key(bound.question, self._unit, mechanism, chosen, key)
+        name = release_key(bound.question, self._unit, mechanism, chosen, checked_key(key))
+        return self._start(bound, chosen, Charge(self._ledger, name, bound, chosen, key, retry), watch)
+
+    def _start(
+        self, bound: Bound, mode: Mode, payment: Payment, watch: Callable[[Running], None] | None = None
+    ) -> Running:
+        """Pay and draw on a thread of its own; one draw of this session at a time."""
         running = Running(uuid.uuid4().hex, f"Drawing {bound.question.domain.size_text}")
         running.watch(self._look_on)
         if watch is not None:
             running.watch(watch)
+        draw = Draw(self._source, bound, mode, SystemBits())
         with self._lock:
             if self.running is not None:
                 raise SessionBusy(
                     "this session is drawing another release; nothing was charged",
                     next_step="wait for it, or cancel it",
                 )
-            self._running = running.start(lambda handle: self._pay_and_draw(handle, bound, chosen, name, key, retry))
+            self._running = running.start(lambda handle: draw.run(handle, payment))
         return running
 
     def look_on(self, onlooker: Callable[[Running], None]) -> None:
@@ -249,101 +242,68 @@ class Session:
         if running is not None:
             running.cancel()
 
-    def _pay_and_draw(
-        self, running: Running, bound: Bound, mode: Mode, name: str, key: str | None, retry: bool
-    ) -> Release:
-        """Charge, count, draw, record: on the worker's thread."""
-        if running.cancelling:
-            raise ReleaseCancelled("withdrawn before anything was charged")
-        loss = bound.price.loss
+
+class Charge:
+    """What pays for a release: an entry of its own."""
+
+    def __init__(self, ledger: Ledger, name: str, bound: Bound, mode: Mode, key: str | None, retry: bool) -> None:
+        self.key = name
+        self.value = text(payable(to_approx(bound.price.loss)).epsilon)
+        self.spent = f"ε {self.value} is spent"
+        self._ledger, self._bound, self._mode, self._user_key, self._retry = ledger, bound, mode, key, retry
+
+    def pay(self) -> Paid:
+        loss = self._bound.price.loss
         entry = self._ledger.charge(
-            name, self._body(bound, mode, key), lambda state: accountant.charge(state, loss), retry=retry
+            self.key, self._body(), lambda state: accountant.charge(state, loss), retry=self._retry
         )
-        running.number = entry.number
-        if entry.status == "done":
-            return from_bytes(self._ledger.answer(entry.number))
-        outcome = "failed"
-        running.watch(self._renew)
-        try:
-            content = self._draw(running, bound, mode, name, entry.number)
-            running.tick(bound.cost.steps, bound.cost.steps)
-            self._ledger.finish(entry.number, content)
-            outcome = "done"
-        except Stopped:
-            outcome = "cancelled"
-        except LedgerError:
-            raise
-        except BaseException:  # its text may hold data
-            outcome = "failed"
-        finally:
-            if outcome != "done":
-                self._close(entry.number, outcome)
-        paid = text(payable(to_approx(loss)).epsilon)
-        if outcome == "cancelled":
-            raise ReleaseCancelled(f"Cancelled. ε {paid} is spent and no answer was shown.", value=paid)
-        if outcome == "failed":
-            raise ReleaseFailed(
-                f"The engine failed after the charge: ε {paid} is spent and no answer was shown. "
-                "The cause is withheld because it may hold data.",
-                value=paid,
-                next_step="release again with retry=True, which is paid again",
-            )
-        return from_bytes(content)
+        return Paid(entry.number, stored=self._ledger.answer(entry.number) if entry.status == "done" else None)
 
-    def _draw(self, running: Running, bound: Bound, mode: Mode, name: str, number: int) -> bytes:
-        statistic = self._source.count(bound.question, self._unit, bound.needs, running.tick)
-        bits = self._bits()
-        answer = bound.draw(statistic, bits, mode=mode, tick=running.tick)
-        release = Release(
-            bound=bound,
-            answer=answer,
-            mode=mode,
-            randomness=bits.kind,
-            dataset=self.dataset,
-            number=number,
-            key=name,
-        )
-        return release.to_bytes()
+    def keep(self, paid: Paid, answer: Answer, content: bytes) -> None:
+        self._ledger.finish(paid.number, content)
 
-    def _bits(self) -> Bits:
-        return SystemBits()
+    def give_up(self, paid: Paid, outcome: Literal["cancelled", "failed"]) -> None:
+        self._ledger.close(paid.number, outcome)
 
-    def _renew(self, running: Running) -> None:
-        """While a long draw goes on, tell kernels on other machines that it is not lost."""
-        now = time.monotonic()
-        if running.number is not None and not running.done and now - self._renewed > RENEW_EVERY:
-            self._renewed = now
-            self._ledger.renew(running.number)
+    def renew(self, paid: Paid) -> None:
+        self._ledger.renew(paid.number)
 
-    def _close(self, number: int, outcome: str) -> None:
-        """Record a cancelled or failed draw. Where even that fails, the charge stays pending and counts as spent."""
-        try:
-            self._ledger.close(number, "cancelled" if outcome == "cancelled" else "failed")
-        except DpvizError:
-            return
-
-    def _body(self, bound: Bound, mode: Mode, key: str | None) -> dict[str, Any]:
+    def _body(self) -> dict[str, Any]:
         """What the ledger writes beside the charge: all public."""
-        price = bound.price
-        charged = payable(to_approx(price.loss))
+        bound = self._bound
         return {
             "question": bound.question.to_json(),
             "question_text": bound.question.text,
             "question_id": bound.question.id,
             "mechanism": {"name": bound.mechanism.name, "parameters": bound.mechanism.parameters()},
-            "mode": mode,
-            "user_key": key,
-            "price": {
-                "text": f"{price.loss.short} per {self._unit.noun}, {price.kind}",
-                "kind": price.kind,
-                "epsilon": text(charged.epsilon),
-                "delta": text(charged.delta),
-                "asked": "" if price.asked is None else text(price.asked),
-                "exact": price.exact,
-                "rule": price.rule,
-                "unit": self._unit.text,
-            },
+            "mode": self._mode,
+            "user_key": self._user_key,
+            "price": price_json(bound.price),
         }
+
+
+def price_json(price: Guarantee) -> dict[str, str]:
+    """A price as an entry of the ledger says it."""
+    charged = payable(to_approx(price.loss))
+    return {
+        "text": f"{price.loss.short} per {price.unit.noun}, {price.kind}",
+        "kind": price.kind,
+        "epsilon": text(charged.epsilon),
+        "delta": text(charged.delta),
+        "asked": "" if price.asked is None else text(price.asked),
+        "exact": price.exact,
+        "rule": price.rule,
+        "unit": price.unit.text,
+    }
+
+
+def checked_key(key: object) -> str | None:
+    """The analyst's own key, or a refusal."""
+    if key is None:
+        return None
+    if not isinstance(key, str) or not 0 < len(key) <= 200 or unwritable(key):
+        raise ParameterError.of(kind_of(key), "key must be a text of 1 to 200 characters")
+    return key
 
 
 class Releases(Mapping[int, Release]):

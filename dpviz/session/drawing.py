@@ -1,0 +1,142 @@
+"""The one order of everything that is paid for: pay, count, draw, record. Runs on the thread of a `Running`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from dpviz.errors import DpvizError, LedgerError, ReleaseCancelled, ReleaseFailed
+from dpviz.model.answer import Answer
+from dpviz.model.mechanism import Bound, Mode
+from dpviz.model.release import Release
+from dpviz.model.source import Source
+from dpviz.noise.bits import Bits
+from dpviz.session.running import Running, Stopped
+from dpviz.session.saved import from_bytes
+
+RENEW_EVERY = 40.0
+"""Seconds between two renewals of the lease on a draw."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """What was paid: an entry, the use of it where it is open for many, and the answer where there is one."""
+
+    number: int
+    use: int | None = None
+    stored: bytes | None = None
+
+
+class Payment(Protocol):
+    """What pays for a draw and keeps its answer: a charge of its own, or a use of an open entry.
+
+    key    the digest that the answer is found under
+    value  what is paid, as exact text; `spent` says it in words ("ε 0.5 is spent")
+    """
+
+    key: str
+    value: str
+    spent: str
+
+    def pay(self) -> Paid:
+        """Pay durably, or find the answer that was paid for. A refusal writes nothing."""
+        ...
+
+    def keep(self, paid: Paid, answer: Answer, content: bytes) -> None:
+        """Record the answer. It may be shown after this, and not before."""
+        ...
+
+    def give_up(self, paid: Paid, outcome: Literal["cancelled", "failed"]) -> None:
+        """Record that nothing came of it. What was paid stays paid."""
+        ...
+
+    def renew(self, paid: Paid) -> None:
+        """Say that the draw goes on."""
+        ...
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What is drawn once it is paid: a bound mechanism on a source."""
+
+    source: Source
+    bound: Bound
+    mode: Mode
+    bits: Bits
+
+    def run(self, running: Running, payment: Payment) -> Release:
+        """Pay, count, draw, record. A refusal to pay changes nothing; whatever happens later leaves it paid."""
+        if running.cancelling:
+            raise ReleaseCancelled("withdrawn before anything was charged")
+        paid = payment.pay()
+        running.number = paid.number
+        if paid.stored is not None:
+            return from_bytes(paid.stored)
+        outcome: Literal["done", "cancelled", "failed"] = "failed"
+        running.watch(_renewal(payment, paid))
+        content = b""
+        try:
+            content = self._drawn(running, payment, paid)
+            outcome = "done"
+        except Stopped:
+            outcome = "cancelled"
+        except LedgerError:
+            raise
+        except BaseException:  # its text may hold data
+            outcome = "failed"
+        finally:
+            if outcome != "done":
+                _give_up(payment, paid, outcome)
+        if outcome == "cancelled":
+            raise ReleaseCancelled(f"Cancelled. {payment.spent} and no answer was shown.", value=payment.value)
+        if outcome == "failed":
+            raise ReleaseFailed(
+                f"The engine failed after the charge: {payment.spent} and no answer was shown. "
+                "The cause is withheld because it may hold data.",
+                value=payment.value,
+                next_step="ask again with retry=True, which is paid again",
+            )
+        return from_bytes(content)
+
+    def _drawn(self, running: Running, payment: Payment, paid: Paid) -> bytes:
+        bound = self.bound
+        statistic = self.source.count(bound.question, bound.unit, bound.needs, running.tick)
+        answer = bound.draw(statistic, self.bits, mode=self.mode, tick=running.tick)
+        release = Release(
+            bound=bound,
+            answer=answer,
+            mode=self.mode,
+            randomness=self.bits.kind,
+            dataset=self.source.name,
+            number=paid.number,
+            use=paid.use,
+            key=payment.key,
+        )
+        content = release.to_bytes()
+        running.tick(bound.cost.steps, bound.cost.steps)
+        payment.keep(paid, answer, content)
+        return content
+
+
+def _renewal(payment: Payment, paid: Paid) -> Callable[[Running], None]:
+    """While a long draw goes on, tell kernels on other machines that it is not lost."""
+    renewed = time.monotonic()
+
+    def renew(running: Running) -> None:
+        nonlocal renewed
+        now = time.monotonic()
+        if not running.done and now - renewed > RENEW_EVERY:
+            renewed = now
+            payment.renew(paid)
+
+    return renew
+
+
+def _give_up(payment: Payment, paid: Paid, outcome: Literal["done", "cancelled", "failed"]) -> None:
+    """Record a cancelled or failed draw. Where even that fails, the charge stays pending and counts as spent."""
+    try:
+        payment.give_up(paid, "cancelled" if outcome == "cancelled" else "failed")
+    except DpvizError:
+        return
