@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpviz.engines.bounding import Users, mark
+from dpviz.engines.bounding import Users
 from dpviz.errors import unwritable
 from dpviz.exact import rational, text
 from dpviz.hidden import Unstored
@@ -333,7 +333,7 @@ class Listed(Reading):
         names = [label_of(value) for value in self.plain]
         known = {name: code for code, name in enumerate(dict.fromkeys(name for name in names if name is not None))}
         codes = np.array([*(NONE if name is None else known[name] for name in names), NONE], dtype=np.int64)
-        return Users(codes[self.codes], mark(known))
+        return Users(codes[self.codes], tuple(known))
 
 
 def by_label(labels: Sequence[str]) -> dict[Plain, int]:

@@ -28,14 +28,14 @@ from dpviz.engines.pandas_source import PandasSource
 from dpviz.errors import ReleaseCancelled
 from dpviz.model.domain import Domain
 from dpviz.model.question import Between, Question
-from dpviz.model.statistic import Kind
+from dpviz.model.statistic import Kind, Need, Top
 from dpviz.privacy.unit import Unit
 
 OURS = str(Path(dpviz.__file__).parent)
 FRAME = pd.DataFrame(
     {
         "label": pd.Categorical(["CANARY-LABEL", "CANARY-LABEL", None]),
-        "text": ["CANARY-TEXT"] * 3,
+        "text": ["CANARY-TEXT", "CANARY-TEXT", "CANARY-2"],
         "number": [7_654_321, 7_654_321, 1],
         "mixed": pd.Series(["CANARY-MIXED", 7_654_321, None], dtype=object),
         "user": ["CANARY-USER"] * 3,
@@ -61,7 +61,7 @@ def stopping(step: int) -> Callable[[int, int], None]:
     return tick
 
 
-def dying(part: Any, name: str, error: type[BaseException], kind: Kind = Kind.DENSE) -> Callable[[], object]:
+def dying(part: Any, name: str, error: type[BaseException], need: Need = Kind.DENSE) -> Callable[[], object]:
     """A count in which a private step dies with a message full of data."""
 
     def step(*private: Any, **named: Any) -> Any:
@@ -71,7 +71,7 @@ def dying(part: Any, name: str, error: type[BaseException], kind: Kind = Kind.DE
         kept = getattr(part, name)
         setattr(part, name, step)
         try:
-            return source().count(Question.of(NUMBERS) if kind is Kind.DENSE else KEYED, USER, kind)
+            return source().count(Question.of(NUMBERS) if need is Kind.DENSE else KEYED, USER, need)
         finally:
             setattr(part, name, kept)
 
@@ -86,7 +86,11 @@ def counted_keys() -> Any:
     return source().count(KEYED, USER, Kind.SPARSE)
 
 
-def check(domain: Domain, unit: Unit = ROW, kind: Kind = Kind.DENSE, **where: object) -> Callable[[], object]:
+def counted_top() -> Any:
+    return source().count(KEYED, USER, Top(2))
+
+
+def check(domain: Domain, unit: Unit = ROW, kind: Need = Kind.DENSE, **where: object) -> Callable[[], object]:
     question = Question.of(domain, where)
     return lambda: (source().check if kind is Kind.TOP else source().count)(question, unit, kind)
 
@@ -115,13 +119,15 @@ MISTAKES: dict[str, Callable[[], object]] = {
     "a range of text": check(NUMBERS, text=Between(0)),
     "a user that is not there": check(NUMBERS, Unit("patient")),
     "another statistic": check(NUMBERS, kind=Kind.TOP),
+    "none of the largest counts": check(NUMBERS, kind=Top(0)),
     "too many bins": check(Domain.integers(0, 2**40, column="number")),
     "a cancel at once": lambda: source().count(ASKED, USER, Kind.DENSE, stopping(0)),
     "a cancel before counting": lambda: source().count(ASKED, USER, Kind.DENSE, stopping(3)),
     "a cancel at the end": lambda: source().count(ASKED, USER, Kind.DENSE, stopping(4)),
     "reading dies": dying(pandas_source, "read", RuntimeError),
     "counting dies": dying(pandas_source, "count_users", MemoryError),
-    "marking keys dies": dying(pandas_source, "steps", MemoryError, Kind.SPARSE),
+    "digesting keys dies": dying(bounding, "first", MemoryError, Kind.SPARSE),
+    "choosing the largest counts dies": dying(pandas_source, "largest", MemoryError, Top(2)),
     "counting keys dies": dying(pandas_source, "count_users", RuntimeError, Kind.SPARSE),
     "counting is interrupted": dying(pandas_source, "count_users", KeyboardInterrupt),
     "a source pickled": lambda: pickle.dumps(source()),
@@ -132,6 +138,7 @@ MISTAKES: dict[str, Callable[[], object]] = {
     "a statistic pickled": lambda: pickle.dumps(counted()),
     "a statistic of keys pickled": lambda: pickle.dumps(counted_keys()),
     "a statistic of keys copied": lambda: copy.copy(counted_keys()),
+    "a statistic of the largest counts pickled": lambda: pickle.dumps(counted_top()),
     "a statistic copied": lambda: copy.deepcopy(counted()),
     "bins from unique values": lambda: Domain.categories(FRAME["text"].unique(), column="text"),
     "bins from a series": lambda: Domain.categories(FRAME["text"], column="text"),
@@ -159,12 +166,13 @@ HELD: dict[str, Callable[[], object]] = {
     "source after a count": lambda: (made := source(), made.count(ASKED, USER, Kind.DENSE))[0],
     "statistic": counted,
     "statistic of keys": counted_keys,
+    "statistic of the largest counts": counted_top,
     "source after a count of keys": lambda: (made := source(), made.count(KEYED, USER, Kind.SPARSE))[0],
     "what a source holds": lambda: source()._cells,
     "numbers": lambda: reading.read(FRAME["number"].to_numpy(), "number"),
     "texts": lambda: reading.read(FRAME["text"].array, "text"),
     "users": lambda: reading.read(FRAME["user"].array, "text").users,
-    "bounding": lambda: bounding.Users(np.array([7_654_321]), np.array([7_654_321], dtype=np.uint64)),
+    "bounding": lambda: bounding.Users(np.array([7_654_321]), ("CANARY-USER",)),
 }
 
 

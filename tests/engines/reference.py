@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from hashlib import blake2b
+from hashlib import md5
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,6 @@ from dpviz.privacy.unit import Unit
 
 Row = dict[str, Any]
 MISSING, ODD = "missing", "odd"
-WORD = (1 << 64) - 1
 
 
 def rows_of(frame: pd.DataFrame) -> list[Row]:
@@ -158,20 +157,13 @@ def counted(rows: list[Row], question: Question, unit: Unit, kinds: dict[str, st
             yield user, where
 
 
-def digest(text: str) -> int:
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+def rank(question: Question, user: str, place: int | str) -> tuple[str, int | str]:
+    """Smaller is kept first: the MD5 of the question, the MD5 of the user, and the bin; then the bin."""
+    return hexed(f"{question.id}{hexed(user)}{place}"), place
 
 
-def rank(question: Question, user: str, place: int | str) -> tuple[int, int | str]:
-    """Smaller is kept first: SplitMix64 from the user's name and the question, at the step of the bin; then the bin.
-
-    The step of a key is a digest of its text.
-    """
-    step = digest(place) if isinstance(place, str) else place
-    state = ((digest(user) ^ int(question.id, 16)) + (step + 1) * 0x9E3779B97F4A7C15) & WORD
-    state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & WORD
-    state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & WORD
-    return state ^ (state >> 31), place
+def hexed(text: str) -> str:
+    return md5(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def sparse(rows: list[Row], columns: tuple[Column, ...], question: Question, unit: Unit) -> list[tuple[int | str, int]]:
@@ -190,3 +182,12 @@ def count(rows: list[Row], columns: tuple[Column, ...], question: Question, unit
     """The counts of all bins."""
     found = dict(sparse(rows, columns, question, unit))
     return [found.get(bin, 0) for bin in range(question.bins)]
+
+
+def top(
+    rows: list[Row], columns: tuple[Column, ...], question: Question, unit: Unit, most: int
+) -> tuple[list[int | str], list[int], int]:
+    """The labels and counts of the `most` largest counts, and the count after them or 0."""
+    found = sorted(sparse(rows, columns, question, unit), key=lambda pair: (-pair[1], pair[0]))
+    kept, after = found[:most], found[most:]
+    return [label for label, _ in kept], [count for _, count in kept], after[0][1] if after else 0

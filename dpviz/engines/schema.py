@@ -1,0 +1,131 @@
+"""What every engine refuses from public things alone: columns that are not there, or cannot be read as asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from dpviz.engines.reading import as_written
+from dpviz.errors import DomainError, ParameterError, SchemaError, short
+from dpviz.hidden import kind_of
+from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain, KeyDomain, ProductDomain
+from dpviz.model.question import Between, Question
+from dpviz.model.statistic import Column, Kind, Need, Top
+from dpviz.privacy.unit import Unit
+
+KINDS: Final = ("number", "text")
+"""What a schema may declare. Columns of times have a third kind, `time`, and cannot be counted."""
+
+TIMES: Final = "a column of times cannot be counted yet"
+MOST_BINS: Final = 1 << 26
+"""Dense counts take 8 bytes a bin; this many take half a gigabyte."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A dataset's public columns, and whether a question can be asked of them."""
+
+    name: str
+    columns: tuple[Column, ...]
+
+    def check(self, question: Question, unit: Unit, need: Need) -> None:
+        """Refuse what cannot be counted. Raises SchemaError, DomainError or ParameterError."""
+        if isinstance(need, Top):
+            if need.rows < 1:
+                raise ParameterError.of(need.rows, "a source is asked for at least one of the largest counts")
+        elif need not in (Kind.DENSE, Kind.SPARSE):
+            raise ParameterError.of(need.value, "a table is counted into one number per bin of a domain")
+        for domain in parts(question.domain):
+            if isinstance(domain, KeyDomain):
+                self.kind(domain.column)
+            elif isinstance(domain, CategoryDomain):
+                self._can_hold(domain.columns[0], domain.values)
+            else:
+                self._can_measure(domain.columns[0], f"a domain of {domain.kind}")
+        for name, condition in question.where.items():
+            if isinstance(condition, Between):
+                self._can_measure(name, "a range filter")
+            else:
+                self._can_hold(name, condition)
+        if not unit.is_row:
+            self.kind(unit.of)
+        if need is Kind.DENSE and question.bins > MOST_BINS:
+            raise DomainError.of(f"{question.bins:,} bins", f"a dense count has at most {MOST_BINS:,} bins")
+
+    def kind(self, name: str) -> str:
+        """The kind of a column; refuses one that is not there or cannot be read."""
+        kinds = {column.name: column.kind for column in self.columns}
+        if name not in kinds:
+            raise SchemaError.of(name, f"a question must name columns that {self.name} has", listing(kinds))
+        if kinds[name] == "time":
+            raise SchemaError.of(name, TIMES, "make a number or a text of it first")
+        if kinds[name] not in KINDS:
+            raise SchemaError.of(
+                name, f"a column of {kinds[name]} cannot be counted", "make a whole number or a text of it first"
+            )
+        return kinds[name]
+
+    def _can_measure(self, name: str, asked: str) -> None:
+        """Refuse bins and filters of numbers over a column of text."""
+        if self.kind(name) != "number":
+            raise SchemaError.of(
+                name,
+                f"{asked} needs a column of numbers, and this one holds text",
+                f'use categories, or declare schema={{"{name}": "number"}} if its values are numbers',
+            )
+
+    def _can_hold(self, name: str, labels: Sequence[str]) -> None:
+        """Refuse labels that a column of numbers never has, for they would count nothing in silence."""
+        if self.kind(name) == "number":
+            for label in labels:
+                if as_written(label) is None:
+                    raise SchemaError.of(
+                        label,
+                        f"{name} is a column of numbers, so its labels must be numbers in their shortest form",
+                        f'write 1 and not "1.0", or declare schema={{"{name}": "text"}}',
+                    )
+
+
+def parts(domain: Domain) -> tuple[Domain, ...]:
+    """The one-column domains that a domain is made of."""
+    if isinstance(domain, ProductDomain):
+        return domain.first, domain.second
+    if not isinstance(domain, IntegerDomain | IntervalDomain | CategoryDomain | KeyDomain):
+        raise DomainError.of(type(domain).__name__, "a table is counted over integers, intervals, categories or keys")
+    return (domain,)
+
+
+def declared(found: Sequence[tuple[object, str]], schema: Mapping[str, str] | None) -> tuple[Column, ...]:
+    """The public columns: their names, and their kinds as declared or, where nothing is, as inferred."""
+    kinds: dict[str, str] = {}
+    for name, kind in found:
+        if not isinstance(name, str):
+            raise SchemaError.of(kind_of(name), "the names of columns must be text", "set frame.columns = [...]")
+        if name in kinds:
+            raise SchemaError.of(name, "the names of columns must differ", "rename one of them")
+        kinds[name] = kind
+    if not kinds:
+        raise SchemaError.of("none", "a data frame must have columns")
+    if not isinstance(schema, Mapping | None):
+        raise SchemaError.of(kind_of(schema), "a schema must be a dict", 'write schema={"visits": "number"}')
+    for name, kind in (schema or {}).items():
+        if name not in kinds:
+            raise SchemaError.of(name, "a schema must declare columns that the data has", listing(kinds))
+        if kind not in KINDS:
+            raise SchemaError.of(kind, f"the kind of a column must be {' or '.join(KINDS)}")
+        if kinds[name] == "time":
+            raise SchemaError.of(name, TIMES, "make a number or a text of it first")
+        kinds[name] = kind
+    return tuple(Column(name, kind) for name, kind in kinds.items())
+
+
+def called(name: object) -> str:
+    """The name of a dataset, checked. Raises ParameterError."""
+    if not isinstance(name, str) or not name:
+        raise ParameterError.of(kind_of(name) if name != "" else "no text", "the name of a dataset must be text")
+    return name
+
+
+def listing(kinds: Mapping[str, str]) -> str:
+    return f"its columns are {short(', '.join(kinds), 400)}"
