@@ -20,10 +20,11 @@ DELTA_STEP = Fraction(1, 10**30)
 
 def payable(loss: ApproxDP) -> ApproxDP:
     """The loss as it is charged: unchanged where it lies on the grid, else rounded up to a finite decimal."""
-    return ApproxDP(_payable(loss.epsilon, EPSILON_STEP), _payable(loss.delta, DELTA_STEP))
+    return ApproxDP(ceiling(loss.epsilon, EPSILON_STEP), ceiling(loss.delta, DELTA_STEP))
 
 
-def _payable(amount: Fraction, step: Fraction) -> Fraction:
+def ceiling(amount: Fraction, step: Fraction) -> Fraction:
+    """The amount where it lies on the grid, else the least multiple of `step`, a decimal, above it."""
     return amount if GRID % amount.denominator == 0 else ceil_to(amount, step)
 
 

@@ -22,7 +22,7 @@ MOST = 10**6
 
 
 class Corner(NamedTuple):
-    """One of the pairs (epsilon, delta) that k mechanisms meet together. Its delta is rounded up, and may round to 1."""
+    """A pair (epsilon, delta) that k mechanisms meet together. Its delta is rounded up, and may round to 1."""
 
     epsilon: Fraction
     delta: Fraction

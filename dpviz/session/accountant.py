@@ -1,8 +1,16 @@
 """The arithmetic of a budget: state and loss in, new state or refusal out. Pure, and O(1).
 
-The filter in force adds epsilons and deltas (basic composition), which is valid however adaptively the analyst
-chooses questions, mechanisms and prices, as long as the total was fixed beforehand (Rogers, Roth, Ullman, Vadhan
-2016, Theorem 5.1). Amounts are whole numbers of steps of one grid, so sums are exact and never grow.
+Two filters, both valid however adaptively the analyst chooses questions, mechanisms and prices, as long as the total
+was fixed beforehand. Amounts are whole numbers of steps of one grid, so sums are exact and never grow.
+
+basic   epsilons and deltas add up. Source: Rogers, Roth, Ullman, Vadhan 2016, Theorem 5.1.
+zcdp    approximate zero-concentrated DP. Each answer books rho, delta and a shift; each sum stays below a cap of its
+        own, fixed when the budget (E, D) is opened: D/2 for delta, E/1000 for the shift, and for rho the most with
+        rho + 2 sqrt(rho ln(2/D)) <= E - E/1000. All answers together are then (E, D)-DP. Source: Whitehouse, Ramdas,
+        Rogers, Wu 2023, Theorem 1 (the filter, with delta); Feldman, Zrnic 2021 (without); Bun, Steinke 2016,
+        Propositions 1.3 and 1.4 and Section 8 (what is booked). The shift is what agreeing on a domain adds: where each
+        likelihood ratio lies within e^shift of that of a zero-concentrated mechanism, that of all answers lies within
+        e^(sum of shifts), on every path of choices.
 """
 
 from __future__ import annotations
@@ -10,21 +18,43 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isqrt
+from typing import Literal, get_args
 
-from dpviz.errors import BudgetExceeded, ParameterError
-from dpviz.exact import Number, positive, probability, text, typed
-from dpviz.hidden import singly
+from dpviz.errors import BudgetExceeded, LedgerFormat, ParameterError
+from dpviz.exact import Number, floor_to, log_bounds, positive, probability, root_bounds, text, typed
+from dpviz.hidden import kind_of, singly
 from dpviz.privacy.conversion import to_approx
-from dpviz.privacy.grid import GRID, amount, payable, steps
-from dpviz.privacy.loss import ApproxDP, Loss
+from dpviz.privacy.grid import DELTA_STEP, EPSILON_STEP, GRID, amount, ceiling, payable, steps
+from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.loss import ZCDP, ApproxDP, Loss, PureDP, RangeBounded
 
-FILTER = "basic"
-FILTER_TEXT = "ε and δ add up; valid when each question is chosen after seeing earlier answers"
+Filter = Literal["basic", "zcdp"]
+FILTERS: tuple[Filter, ...] = get_args(Filter)
+
+FILTER_TEXT: dict[Filter, str] = {
+    "basic": "ε and δ add up; valid when each question is chosen after seeing earlier answers",
+    "zcdp": "zCDP filter: ρ, δ and shifts add up; valid when each question is chosen after seeing earlier answers",
+}
+
+PARTS: dict[Filter, tuple[str, ...]] = {"basic": ("epsilon", "delta"), "zcdp": ("rho", "delta", "shift")}
+"""What each filter adds up."""
+
+SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "shift": "shift"}
+
+SHIFT_SHARE = Fraction(1, 1000)
+"""Of a zCDP budget's epsilon, for shifts: k steps shift by about k delta, which is far less than epsilon."""
+
+SINGLE_STEP = Fraction(1, 10**6)
 
 
 @dataclass(frozen=True)
 class Budget:
-    """The most that a dataset may ever cost one unit: a total epsilon and delta.
+    """The most that a dataset may ever cost one unit: a total epsilon and delta, and how answers are added up.
+
+    filter  "basic": epsilons and deltas add up. "zcdp": each answer costs about epsilon^2/2 of a common rho, so that
+            many small answers fit where the sum of their epsilons would not, and single large ones do not; it needs
+            a delta, half of which it spends on this.
 
     >>> Budget(epsilon="2", delta="1e-6")
     Budget(epsilon="2", delta="0.000001")
@@ -32,21 +62,33 @@ class Budget:
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
+    filter: Filter = "basic"
 
     @singly
-    def __init__(self, epsilon: Number, delta: Number = 0) -> None:
+    def __init__(self, epsilon: Number, delta: Number = 0, filter: Filter = "basic") -> None:
         object.__setattr__(self, "epsilon", _on_grid(positive(typed(epsilon, "epsilon"), "epsilon"), "epsilon"))
         object.__setattr__(self, "delta", _on_grid(probability(typed(delta, "delta"), "delta"), "delta"))
+        if not isinstance(filter, str) or filter not in FILTERS:
+            raise ParameterError.of(kind_of(filter), f"a budget's filter must be one of {', '.join(FILTERS)}")
+        object.__setattr__(self, "filter", filter)
+        if filter == "zcdp" and not caps(self)["rho"]:
+            raise ParameterError.of(
+                self.text,
+                "a budget with the zCDP filter needs a δ above zero and an ε that is not tiny",
+                'give it a delta like 0.000001, or filter="basic"',
+            )
 
     def __repr__(self) -> str:
-        return f'Budget(epsilon="{text(self.epsilon)}", delta="{text(self.delta)}")'
+        filter_ = "" if self.filter == "basic" else f', filter="{self.filter}"'
+        return f'Budget(epsilon="{text(self.epsilon)}", delta="{text(self.delta)}"{filter_})'
 
     @property
     def text(self) -> str:
-        return f"ε {text(self.epsilon)}, δ {text(self.delta)}"
+        return f"ε {text(self.epsilon)}, δ {text(self.delta)}" + ("" if self.filter == "basic" else ", zCDP filter")
 
     def to_json(self) -> dict[str, str]:
-        return {"epsilon": text(self.epsilon), "delta": text(self.delta)}
+        told = {"epsilon": text(self.epsilon), "delta": text(self.delta)}
+        return told if self.filter == "basic" else {**told, "filter": self.filter}
 
 
 def _on_grid(value: Fraction, name: str) -> Fraction:
@@ -57,82 +99,175 @@ def _on_grid(value: Fraction, name: str) -> Fraction:
     return value
 
 
+def caps(budget: Budget) -> dict[str, Fraction]:
+    """The most that each part may add up to."""
+    if budget.filter == "basic":
+        return {"epsilon": budget.epsilon, "delta": budget.delta}
+    delta, shift = amount(steps(budget.delta) // 2), amount(int(steps(budget.epsilon) * SHIFT_SHARE))
+    rest = budget.delta - delta  # at least half: what turns rho into an epsilon
+    return {"rho": _rho(budget.epsilon - shift, rest) if rest else Fraction(0), "delta": delta, "shift": shift}
+
+
+def _rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The most with rho + 2 sqrt(rho ln(1/delta)) <= epsilon, rounded down: (sqrt(L + epsilon) - sqrt(L))^2."""
+    log = log_bounds(1 / delta)[1]
+    root = root_bounds(log + epsilon)[0] - root_bounds(log)[1]
+    return floor_to(root**2, EPSILON_STEP) if root > 0 else Fraction(0)
+
+
+def booked(filter: Filter, loss: Loss, fine: RangeBounded | None = None) -> dict[str, Fraction]:
+    """What one answer adds to each part. `fine` is the same answer as range-bounded steps, where it is known.
+
+    zcdp: epsilon^2/2 for a pure answer, and for one with a delta, which is booked too; steps epsilon^2/8 for
+    range-bounded steps, with the delta and the shift of their agreement on a domain. Off the grid, rounded up.
+    """
+    if filter == "basic":
+        price = payable(to_approx(loss))
+        return {"epsilon": price.epsilon, "delta": price.delta}
+    chosen = loss if fine is None else fine
+    delta = shift = Fraction(0)
+    match chosen:
+        case ZCDP():
+            rho = chosen.rho
+        case RangeBounded():
+            rho, delta = chosen.steps * chosen.epsilon**2 / 8, chosen.delta
+            shift = chosen.shift if delta else shift
+        case PureDP() | ApproxDP():
+            rho, delta = chosen.epsilon**2 / 2, chosen.delta
+    return {
+        "rho": ceiling(rho, EPSILON_STEP),
+        "delta": ceiling(delta, DELTA_STEP),
+        "shift": ceiling(shift, EPSILON_STEP),
+    }
+
+
 @dataclass(frozen=True)
 class Remaining:
-    """What is left of a budget, exactly."""
+    """What is left of a budget, exactly.
+
+    epsilon  what may still be asked for in one answer: all that is left under the basic filter; under zCDP the largest
+             epsilon of a single pure answer, rounded down to 10^-6
+    delta    what is left of delta for answers (under zCDP half of the budget's is never for answers)
+    total    the budget
+    parts    what is left of everything that the filter adds up
+    caps     the most of each
+    """
 
     epsilon: Fraction
     delta: Fraction
     total: Budget
+    parts: Mapping[str, Fraction]
+    caps: Mapping[str, Fraction]
+
+    @property
+    def filter(self) -> Filter:
+        return self.total.filter
+
+    def admits(self, price: Guarantee) -> bool:
+        """Whether an answer at this price fits."""
+        cost = booked(self.filter, price.loss, price.fine)
+        return all(cost[part] <= self.parts[part] for part in cost)
 
     def __repr__(self) -> str:
-        epsilon, delta = (f"{text(getattr(self, x))} of {text(getattr(self.total, x))}" for x in ("epsilon", "delta"))
-        return f"<left: ε {epsilon}, δ {delta}>"
+        left = ", ".join(f"{SYMBOLS[part]} {text(self.parts[part])} of {text(self.caps[part])}" for part in self.caps)
+        return f"<left: {left}{'' if self.filter == 'basic' else f'; at most ε {text(self.epsilon)} in one answer'}>"
 
 
 def opened(budget: Budget) -> dict[str, str]:
     """The state of a budget of which nothing is spent."""
-    return _state(budget, Fraction(0), Fraction(0))
+    return _state(budget, caps(budget), dict.fromkeys(PARTS[budget.filter], Fraction(0)))
 
 
-def _state(budget: Budget, epsilon: Fraction, delta: Fraction) -> dict[str, str]:
+def _state(budget: Budget, most: Mapping[str, Fraction], gone: Mapping[str, Fraction]) -> dict[str, str]:
+    limits = {} if budget.filter == "basic" else {f"{part}_cap": str(steps(most[part])) for part in most}
     return {
-        "filter": FILTER,
+        "filter": budget.filter,
         "grid": str(GRID),
         "epsilon_total": str(steps(budget.epsilon)),
         "delta_total": str(steps(budget.delta)),
-        "epsilon": str(steps(epsilon)),
-        "delta": str(steps(delta)),
+        **limits,
+        **{part: str(steps(gone[part])) for part in gone},
     }
 
 
 def budget(state: Mapping[str, str]) -> Budget:
-    return Budget(amount(int(state["epsilon_total"])), amount(int(state["delta_total"])))
+    return Budget(amount(int(state["epsilon_total"])), amount(int(state["delta_total"])), filter=_filter(state))
 
 
-def spent(state: Mapping[str, str]) -> ApproxDP:
-    """What was charged so far, pending charges included."""
-    return ApproxDP(amount(int(state["epsilon"])), amount(int(state["delta"])))
+def _filter(state: Mapping[str, str]) -> Filter:
+    for known in FILTERS:
+        if state["filter"] == known:
+            return known
+    raise LedgerFormat.of(state["filter"], f"this dpviz knows the filters {', '.join(FILTERS)}", "upgrade dpviz")
+
+
+def _caps_of(state: Mapping[str, str]) -> dict[str, Fraction]:
+    """The caps in force, as they were fixed."""
+    filter_ = _filter(state)
+    names = {part: f"{part}_total" if filter_ == "basic" else f"{part}_cap" for part in PARTS[filter_]}
+    return {part: amount(int(state[name])) for part, name in names.items()}
+
+
+def spent(state: Mapping[str, str]) -> dict[str, Fraction]:
+    """What was charged so far of each part, pending charges included."""
+    return {part: amount(int(state[part])) for part in PARTS[_filter(state)]}
 
 
 def remaining(state: Mapping[str, str]) -> Remaining:
-    total, gone = budget(state), spent(state)
-    return Remaining(total.epsilon - gone.epsilon, total.delta - gone.delta, total)
+    most, gone, total = _caps_of(state), spent(state), budget(state)
+    left = {part: most[part] - gone[part] for part in most}
+    epsilon = left["epsilon"] if total.filter == "basic" else _single(left["rho"])
+    return Remaining(epsilon, left["delta"], total, left, most)
 
 
-def charge(state: Mapping[str, str], loss: Loss) -> dict[str, str]:
-    """The state after paying `loss`, or BudgetExceeded, which changes nothing."""
-    price, left = payable(to_approx(loss)), remaining(state)
-    if price.epsilon > left.epsilon:
-        raise exceeded("ε", price.epsilon, left.epsilon)
-    if price.delta > left.delta:
-        raise exceeded("δ", price.delta, left.delta)
-    gone = spent(state)
-    return _state(left.total, gone.epsilon + price.epsilon, gone.delta + price.delta)
+def _single(rho: Fraction) -> Fraction:
+    """The largest epsilon with epsilon^2/2 <= rho, rounded down to SINGLE_STEP."""
+    return isqrt(int(2 * rho / SINGLE_STEP**2)) * SINGLE_STEP
 
 
-def exceeded(name: str, price: Fraction, left: Fraction) -> BudgetExceeded:
-    if left == 0 and name == "ε":
-        message = f"This release costs ε = {text(price)} but the budget is spent; new questions need a new budget."
-        return _refusal(message, price, left, "ask a person who may grant more budget", name)
-    message = f"This release costs {name} = {text(price)} but {text(left)} is left; ask for at most {text(left)}."
-    return _refusal(message, price, left, f"ask for at most {text(left)}", name)
+def charge(state: Mapping[str, str], loss: Loss, fine: RangeBounded | None = None) -> dict[str, str]:
+    """The state after paying `loss`, or BudgetExceeded, which changes nothing. `fine` as in a Guarantee."""
+    left, gone = remaining(state), spent(state)
+    cost = booked(left.filter, loss, fine)
+    for part, price in cost.items():
+        if price > left.parts[part]:
+            raise exceeded(part, price, left)
+    return _state(left.total, _caps_of(state), {part: gone[part] + cost[part] for part in gone})
 
 
-def _refusal(message: str, price: Fraction, left: Fraction, next_step: str, name: str) -> BudgetExceeded:
+def exceeded(part: str, price: Fraction, left: Remaining) -> BudgetExceeded:
+    """A part of a price does not fit."""
+    symbol, most = SYMBOLS[part], left.parts[part]
+    cost = f"a shift of ε by {text(price)}" if part == "shift" else f"{symbol} = {text(price)}"
+    if left.filter == "zcdp":
+        cost += " under the zCDP filter"
+    if left.epsilon == 0 and part in ("epsilon", "rho"):
+        message = f"This release costs {cost} but the budget is spent; new questions need a new budget."
+        next_step = "ask a person who may grant more budget"
+    elif part == "rho":
+        next_step = f"ask for one answer of at most ε = {text(left.epsilon)}"
+        message = f"This release costs {cost} but {text(most)} is left; {next_step}."
+    else:
+        next_step = f"ask for at most {text(most)}"
+        message = f"This release costs {cost} but {text(most)} is left; {next_step}."
     error = BudgetExceeded(
         f"{message} Nothing was charged.",
         value=text(price),
-        rule=f"a price must fit into what is left of {name}",
+        rule=f"a price must fit into what is left of {symbol} ({FILTER_TEXT[left.filter]})",
         next_step=next_step,
     )
-    error.part, error.left = {"ε": "epsilon", "δ": "delta"}[name], text(left)
+    error.part, error.left = part, text(most)
     return error
 
 
 def widened(state: Mapping[str, str], new: Budget) -> dict[str, str]:
-    """The state after raising the budget. Lowering it is refused."""
-    old, gone = budget(state), spent(state)
+    """The state after raising the budget. Lowering it, or another filter, is refused."""
+    old = budget(state)
+    if new.filter != old.filter:
+        raise ParameterError.of(
+            new.text, f"a ledger keeps its filter, {old.filter}", f'write Budget(..., filter="{old.filter}")'
+        )
     if new.epsilon < old.epsilon or new.delta < old.delta:
         raise ParameterError.of(new.text, f"a budget can be raised, not lowered; it is {old.text}")
-    return _state(new, gone.epsilon, gone.delta)
+    fixed, wider = _caps_of(state), caps(new)
+    return _state(new, {part: max(fixed[part], wider[part]) for part in fixed}, spent(state))
