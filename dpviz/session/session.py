@@ -7,27 +7,23 @@ import uuid
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from dpviz.engines import as_source
 from dpviz.errors import LedgerError, ParameterError, SessionBusy, UnitError, short, unwritable
-from dpviz.exact import text
 from dpviz.hidden import Hidden, kind_of, publicly, shown, single, singly
-from dpviz.model.answer import Answer
 from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.model.release import Release
 from dpviz.model.source import Source
 from dpviz.model.statistic import Column
 from dpviz.noise.bits import SystemBits
-from dpviz.privacy.conversion import to_approx
-from dpviz.privacy.grid import payable
-from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
 from dpviz.session import accountant
 from dpviz.session.accountant import Budget, Remaining
 from dpviz.session.binding import bind
-from dpviz.session.drawing import Draw, Paid, Payment
+from dpviz.session.charge import Charge, checked_key
+from dpviz.session.drawing import Draw, Payment
 from dpviz.session.ledger import Entry, Ledger
 from dpviz.session.plan import Plan
 from dpviz.session.running import Running
@@ -241,69 +237,6 @@ class Session:
         running = self.running
         if running is not None:
             running.cancel()
-
-
-class Charge:
-    """What pays for a release: an entry of its own."""
-
-    def __init__(self, ledger: Ledger, name: str, bound: Bound, mode: Mode, key: str | None, retry: bool) -> None:
-        self.key = name
-        self.value = text(payable(to_approx(bound.price.loss)).epsilon)
-        self.spent = f"ε {self.value} is spent"
-        self._ledger, self._bound, self._mode, self._user_key, self._retry = ledger, bound, mode, key, retry
-
-    def pay(self) -> Paid:
-        loss = self._bound.price.loss
-        entry = self._ledger.charge(
-            self.key, self._body(), lambda state: accountant.charge(state, loss), retry=self._retry
-        )
-        return Paid(entry.number, stored=self._ledger.answer(entry.number) if entry.status == "done" else None)
-
-    def keep(self, paid: Paid, answer: Answer, content: bytes) -> None:
-        self._ledger.finish(paid.number, content)
-
-    def give_up(self, paid: Paid, outcome: Literal["cancelled", "failed"]) -> None:
-        self._ledger.close(paid.number, outcome)
-
-    def renew(self, paid: Paid) -> None:
-        self._ledger.renew(paid.number)
-
-    def _body(self) -> dict[str, Any]:
-        """What the ledger writes beside the charge: all public."""
-        bound = self._bound
-        return {
-            "question": bound.question.to_json(),
-            "question_text": bound.question.text,
-            "question_id": bound.question.id,
-            "mechanism": {"name": bound.mechanism.name, "parameters": bound.mechanism.parameters()},
-            "mode": self._mode,
-            "user_key": self._user_key,
-            "price": price_json(bound.price),
-        }
-
-
-def price_json(price: Guarantee) -> dict[str, str]:
-    """A price as an entry of the ledger says it."""
-    charged = payable(to_approx(price.loss))
-    return {
-        "text": f"{price.loss.short} per {price.unit.noun}, {price.kind}",
-        "kind": price.kind,
-        "epsilon": text(charged.epsilon),
-        "delta": text(charged.delta),
-        "asked": "" if price.asked is None else text(price.asked),
-        "exact": price.exact,
-        "rule": price.rule,
-        "unit": price.unit.text,
-    }
-
-
-def checked_key(key: object) -> str | None:
-    """The analyst's own key, or a refusal."""
-    if key is None:
-        return None
-    if not isinstance(key, str) or not 0 < len(key) <= 200 or unwritable(key):
-        raise ParameterError.of(kind_of(key), "key must be a text of 1 to 200 characters")
-    return key
 
 
 class Releases(Mapping[int, Release]):

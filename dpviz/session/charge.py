@@ -1,0 +1,80 @@
+"""A charge of its own: what pays for a release, and what the ledger says of it. All public."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from dpviz.errors import ParameterError, unwritable
+from dpviz.exact import text
+from dpviz.hidden import kind_of
+from dpviz.model.answer import Answer
+from dpviz.model.mechanism import Bound, Mode
+from dpviz.privacy.conversion import to_approx
+from dpviz.privacy.grid import payable
+from dpviz.privacy.guarantee import Guarantee
+from dpviz.session import accountant
+from dpviz.session.drawing import Paid
+from dpviz.session.ledger import Ledger
+
+
+class Charge:
+    """What pays for a release: an entry of its own."""
+
+    def __init__(self, ledger: Ledger, name: str, bound: Bound, mode: Mode, key: str | None, retry: bool) -> None:
+        self.key = name
+        self.value = text(payable(to_approx(bound.price.loss)).epsilon)
+        self.spent = f"ε {self.value} is spent"
+        self._ledger, self._bound, self._mode, self._user_key, self._retry = ledger, bound, mode, key, retry
+
+    def pay(self) -> Paid:
+        loss = self._bound.price.loss
+        entry = self._ledger.charge(
+            self.key, self._body(), lambda state: accountant.charge(state, loss), retry=self._retry
+        )
+        return Paid(entry.number, stored=self._ledger.answer(entry.number) if entry.status == "done" else None)
+
+    def keep(self, paid: Paid, answer: Answer, content: bytes) -> None:
+        self._ledger.finish(paid.number, content)
+
+    def give_up(self, paid: Paid, outcome: Literal["cancelled", "failed"]) -> None:
+        self._ledger.close(paid.number, outcome)
+
+    def renew(self, paid: Paid) -> None:
+        self._ledger.renew(paid.number)
+
+    def _body(self) -> dict[str, Any]:
+        """What the ledger writes beside the charge: all public."""
+        bound = self._bound
+        return {
+            "question": bound.question.to_json(),
+            "question_text": bound.question.text,
+            "question_id": bound.question.id,
+            "mechanism": {"name": bound.mechanism.name, "parameters": bound.mechanism.parameters()},
+            "mode": self._mode,
+            "user_key": self._user_key,
+            "price": price_json(bound.price),
+        }
+
+
+def price_json(price: Guarantee) -> dict[str, str]:
+    """A price as an entry of the ledger says it."""
+    charged = payable(to_approx(price.loss))
+    return {
+        "text": f"{price.loss.short} per {price.unit.noun}, {price.kind}",
+        "kind": price.kind,
+        "epsilon": text(charged.epsilon),
+        "delta": text(charged.delta),
+        "asked": "" if price.asked is None else text(price.asked),
+        "exact": price.exact,
+        "rule": price.rule,
+        "unit": price.unit.text,
+    }
+
+
+def checked_key(key: object) -> str | None:
+    """The analyst's own key, or a refusal."""
+    if key is None:
+        return None
+    if not isinstance(key, str) or not 0 < len(key) <= 200 or unwritable(key):
+        raise ParameterError.of(kind_of(key), "key must be a text of 1 to 200 characters")
+    return key
