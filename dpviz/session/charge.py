@@ -27,9 +27,9 @@ class Charge:
         self._ledger, self._bound, self._mode, self._user_key, self._retry = ledger, bound, mode, key, retry
 
     def pay(self) -> Paid:
-        loss = self._bound.price.loss
+        price = self._bound.price
         entry = self._ledger.charge(
-            self.key, self._body(), lambda state: accountant.charge(state, loss), retry=self._retry
+            self.key, self._body(), lambda state: accountant.charge(state, price.loss, price.fine), retry=self._retry
         )
         return Paid(entry.number, stored=self._ledger.answer(entry.number) if entry.status == "done" else None)
 
