@@ -188,8 +188,7 @@ class _Verified:
     def __init__(self, ledger: Ledger, paid: list[Release]) -> None:
         self.entries = ledger.verify().charges
         self.shown = len(paid)
-        left = accountant.remaining(ledger.account)
-        self.spent = (left.total.epsilon - left.epsilon, left.total.delta - left.delta)
+        self.spent = accountant.spent_text(ledger.account)
 
     @classmethod
     def of(cls, given: object, paid: list[Release]) -> _Verified:
@@ -273,10 +272,8 @@ def _caveats(releases: list[Release], unit: Unit, verified: _Verified | None) ->
     if unit.n is not None:
         said.append(f"The number of {unit.nouns}, {unit.n:,}, is public.")
     if verified is not None:
-        epsilon, delta = verified.spent
-        also = f" and δ {text(delta)}" if delta else ""
         said.append(
-            f"The ledger has charged ε {text(epsilon)}{also} for {verified.entries:,} entries; "
+            f"The ledger has charged {verified.spent} for {verified.entries:,} entries; "
             f"this report shows {verified.shown:,} of them."
         )
     if any(release.teaching is not None for release in releases):

@@ -102,7 +102,7 @@ class RangeBounded:
     @property
     def shift(self) -> Fraction:
         """steps * ln(1 + delta / rounds), rounded up: what the agreement on the domain adds to an epsilon."""
-        return self.steps * log1p_bounds(self.delta / self.rounds)[1]
+        return self.steps * log1p_bounds(self.delta / self.rounds)[1] if self.delta else Fraction(0)
 
     @property
     def short(self) -> str:

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from dpviz.errors import BudgetExceeded, LedgerFormat, ParameterError
 from dpviz.exact import Number, floor_to, log_bounds, positive, probability, root_bounds, text, typed
@@ -130,15 +130,25 @@ def booked(filter: Filter, loss: Loss, fine: RangeBounded | None = None) -> dict
         case ZCDP():
             rho = chosen.rho
         case RangeBounded():
-            rho, delta = chosen.steps * chosen.epsilon**2 / 8, chosen.delta
-            shift = chosen.shift if delta else shift
+            rho, delta, shift = chosen.steps * chosen.epsilon**2 / 8, chosen.delta, chosen.shift
         case PureDP() | ApproxDP():
-            rho, delta = chosen.epsilon**2 / 2, chosen.delta
+            price = payable(to_approx(chosen))  # as the entry says it, so that the entry gives the same again
+            rho, delta = price.epsilon**2 / 2, price.delta
     return {
         "rho": ceiling(rho, EPSILON_STEP),
         "delta": ceiling(delta, DELTA_STEP),
         "shift": ceiling(shift, EPSILON_STEP),
     }
+
+
+def entered(filter: Filter, price: Mapping[str, Any]) -> dict[str, Fraction]:
+    """What an entry of the ledger booked, from the price that stands in it."""
+    loss = ApproxDP(Fraction(price["epsilon"]), Fraction(price["delta"]))
+    told = price.get("fine")
+    if told is None:
+        return booked(filter, loss)
+    epsilon, delta, steps_, rounds = (told[name] for name in ("epsilon", "delta", "steps", "rounds"))
+    return booked(filter, loss, RangeBounded(Fraction(epsilon), Fraction(delta), int(steps_), int(rounds)))
 
 
 @dataclass(frozen=True)
@@ -211,6 +221,15 @@ def _caps_of(state: Mapping[str, str]) -> dict[str, Fraction]:
 def spent(state: Mapping[str, str]) -> dict[str, Fraction]:
     """What was charged so far of each part, pending charges included."""
     return {part: amount(int(state[part])) for part in PARTS[_filter(state)]}
+
+
+def spent_text(state: Mapping[str, str]) -> str:
+    """For a sentence: `ε 0.85 and δ 0.0000001`, or `ρ 0.01 of 0.016 and δ 0 of 0.0000005 under the zCDP filter`."""
+    gone, most = spent(state), _caps_of(state)
+    if _filter(state) == "basic":
+        return " and ".join(f"{SYMBOLS[part]} {text(gone[part])}" for part in gone if gone[part] or part == "epsilon")
+    listed = " and ".join(f"{SYMBOLS[part]} {text(gone[part])} of {text(most[part])}" for part in ("rho", "delta"))
+    return f"{listed} under the zCDP filter"
 
 
 def remaining(state: Mapping[str, str]) -> Remaining:

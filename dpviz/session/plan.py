@@ -17,7 +17,7 @@ from dpviz.planning.sheet import PlanSheet
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.privacy.guarantee import Guarantee
-from dpviz.session.accountant import Budget, Remaining
+from dpviz.session.accountant import SYMBOLS, Budget, Remaining, booked
 
 TEACHING_TOP = Fraction(2)
 """Where the slider ends when there is no budget."""
@@ -48,8 +48,7 @@ class Plan:
         """Whether the price fits into what is left."""
         if self.remaining is None:
             return True
-        charged = payable(to_approx(self.price.loss))
-        return charged.epsilon <= self.remaining.epsilon and charged.delta <= self.remaining.delta
+        return self.remaining.admits(self.price)
 
     @singly
     def one_bin(self, beta: Number = "0.05") -> ErrorValue | None:
@@ -102,6 +101,11 @@ class Plan:
     def _left(self, price: Fraction) -> str:
         if self.budget is None or self.remaining is None:
             return ""
+        if self.remaining.filter == "zcdp":
+            cost, left = booked("zcdp", self.price.loss, self.price.fine), self.remaining.parts
+            short = [part for part in cost if cost[part] > left[part]]
+            part, fits = (short[0], "more than") if short else ("rho", "of")
+            return f"; {SYMBOLS[part]} {text(cost[part])}, {fits} the {text(left[part])} left under the zCDP filter"
         if not self.affordable:
             return f"; more than the {text(self.remaining.epsilon)} that is left"
         return f"; leaves {text(self.remaining.epsilon - price)} of {text(self.budget.epsilon)}"
