@@ -76,14 +76,9 @@ class Plan:
         return pkgutil.resolve_name("dpviz.charts:of_plan")(self.sheet, **options)
 
     def __repr__(self) -> str:
-        charged = payable(to_approx(self.price.loss))
-        asked = self.price.asked
-        cost = f"ε {text(charged.epsilon)}" + (f", δ {text(charged.delta)}" if charged.delta else "")
-        if asked is not None and asked != charged.epsilon:
-            cost = f"asked {text(asked)}, pays {cost} (exactly {self.price.exact})"
         lines = [
             f"Plan (free, sees no data): {self.bound.question.text}, {self.bound.mechanism!r}",
-            f"  would cost   {cost} per {self.bound.unit.noun}{self._left(charged.epsilon)}",
+            f"  would cost   {would_cost(self.price, self.budget, self.remaining)}",
             f"  guarantee    {self.price.sentence}",
         ]
         for label, found in (
@@ -98,14 +93,23 @@ class Plan:
         lines.append(f"  space        {self.space.bits:,} bits ({self.space.text})")
         return "\n".join(lines)
 
-    def _left(self, price: Fraction) -> str:
-        if self.budget is None or self.remaining is None:
-            return ""
-        if self.remaining.filter == "zcdp":
-            cost, left = booked("zcdp", self.price.loss, self.price.fine), self.remaining.parts
-            short = [part for part in cost if cost[part] > left[part]]
-            part, fits = (short[0], "more than") if short else ("rho", "of")
-            return f"; {SYMBOLS[part]} {text(cost[part])}, {fits} the {text(left[part])} left under the zCDP filter"
-        if not self.affordable:
-            return f"; more than the {text(self.remaining.epsilon)} that is left"
-        return f"; leaves {text(self.remaining.epsilon - price)} of {text(self.budget.epsilon)}"
+
+def would_cost(price: Guarantee, budget: Budget | None, remaining: Remaining | None) -> str:
+    """`ε 0.5 per person; leaves 1.5 of 2`: a price beside what is left, in words."""
+    charged = payable(to_approx(price.loss))
+    cost = f"ε {text(charged.epsilon)}" + (f", δ {text(charged.delta)}" if charged.delta else "")
+    if price.asked is not None and price.asked != charged.epsilon:
+        cost = f"asked {text(price.asked)}, pays {cost} (exactly {price.exact})"
+    cost += f" per {price.unit.noun}"
+    if budget is None or remaining is None:
+        return cost
+    if remaining.filter == "zcdp":
+        booking, left = booked("zcdp", price.loss, price.fine), remaining.parts
+        short = [part for part in booking if booking[part] > left[part]]
+        part, fits = (short[0], "more than") if short else ("rho", "of")
+        return (
+            f"{cost}; {SYMBOLS[part]} {text(booking[part])}, {fits} the {text(left[part])} left under the zCDP filter"
+        )
+    if not remaining.admits(price):
+        return f"{cost}; more than the {text(remaining.epsilon)} that is left"
+    return f"{cost}; leaves {text(remaining.epsilon - charged.epsilon)} of {text(budget.epsilon)}"
