@@ -14,7 +14,7 @@ from typing import Any
 from dpviz.exact import text
 from dpviz.model.error import ErrorModel
 from dpviz.model.identity import release_key
-from dpviz.model.mechanism import Bound, Mechanism
+from dpviz.model.mechanism import Bound, Mechanism, places
 from dpviz.model.question import Question
 from dpviz.planning.grid import epsilon_grid
 from dpviz.privacy.conversion import to_approx
@@ -48,12 +48,14 @@ class PlanSheet:
         grid, labelled = epsilon_grid(self.top)
         now = self.bound
         parameters = dict(self.mechanism.parameters())
-        epsilon = Fraction(parameters.pop("epsilon"))
+        epsilon = Fraction(parameters.pop("epsilon") or to_approx(now.price.loss).epsilon)
+        most = places(now)
         return {
             "version": VERSION,
             "kind": "plan-sheet",
             "made": self.made,
-            "question": question_json(self.question, self.unit),
+            "question": question_json(self.question, self.unit, most),
+            "places": "" if most is None else str(most),
             "unit": {"text": self.unit.text, "sentence": self.unit.sentence, "relation": self.unit.relation},
             "mechanism": {
                 "name": self.mechanism.name,
@@ -93,7 +95,8 @@ class PlanSheet:
         }
 
 
-def question_json(question: Question, unit: Unit) -> dict[str, Any]:
+def question_json(question: Question, unit: Unit, places: int | None = None) -> dict[str, Any]:
+    """The question as the page gets it; where the answer names items, in the words of such a question."""
     return {
         "id": question.id,
         "column": " × ".join(question.domain.columns),
@@ -103,7 +106,7 @@ def question_json(question: Question, unit: Unit) -> dict[str, Any]:
         "size": question.domain.size_text,
         "bins_text": question.domain.text,
         "where": question.where_text,
-        "sentence": question.sentence(unit),
+        "sentence": question.sentence(unit) if places is None else question.ranked_sentence(unit, places),
     }
 
 
@@ -126,17 +129,20 @@ def point_json(bound: Bound, epsilon: Fraction) -> dict[str, Any]:
         "space": {"bits": str(bound.space.bits), "text": bound.space.text},
         "cost": {"text": bound.cost.text, "slow": bound.cost.slow},
         "verb": bound.verb,
-        "errors": {text(beta): errors_json(bound.error, beta) for beta in BETAS},
+        "errors": {text(beta): errors_json(bound.error, beta, places(bound)) for beta in BETAS},
         "more": [{"label": label, **value} for label, value in bound.notes],
         **pictures_json(bound.error),
     }
 
 
-def errors_json(error: ErrorModel, beta: Fraction) -> dict[str, Any]:
+def errors_json(error: ErrorModel, beta: Fraction, places: int | None = None) -> dict[str, Any]:
+    """Errors of values per bin, or of a list: what it takes to be listed, and how far off the last rank may be."""
     found = {
         "one": error.one_bin(beta),
         "all": error.all_bins(beta),
-        "edge": error.one_bin(beta, count=0),
+        "edge": error.one_bin(beta, count=0) if places is None else None,
+        "listed": None if places is None else error.listed(beta),
+        "rank": None if places is None else error.rank(places, beta),
     }
     return {name: value.to_json() for name, value in found.items() if value is not None}
 
@@ -158,7 +164,7 @@ def pictures_json(error: ErrorModel) -> dict[str, Any]:
 
 def python_call(question: Question, mechanism: Mechanism) -> str:
     """The Python call that does the same, with {epsilon} where the price goes."""
-    shown = f'"{mechanism.parameters()["epsilon"]}"'
+    shown = f'"{mechanism.parameters()["epsilon"] or "{epsilon}"}"'
     lines = [question.python, mechanism.python.replace(f"epsilon={shown}", 'epsilon="{epsilon}"', 1)]
     if question.where:
         lines.append(question.python_where)

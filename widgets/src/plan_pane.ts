@@ -6,10 +6,11 @@ import { dotsChart } from "./charts/dots";
 import type { Component } from "./component";
 import { h, newId, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
 import { approximate, equal, exactly, leftAfter } from "./exact";
+import { barOf, from, isList, measures, nameOf, phrase, said, signOf, tipOf, type Which } from "./measures";
 import { timed } from "./perf";
-import type { Bar, Point } from "./protocol";
-import type { Desk, Which } from "./store";
-import { allTip, kindOf, oddsTip, often, oneTip, PAYS_TIP, priceText, same, shown, spread } from "./words";
+import type { Bar, Point, Sheet } from "./protocol";
+import type { Desk } from "./store";
+import { kindOf, oddsTip, often, PAYS_TIP, priceText, same, shown, spread } from "./words";
 
 const CHARTS = ["Error against ε", "20 equally likely errors", "Chance of a value above 0"] as const;
 const HEIGHT = 186;
@@ -29,8 +30,8 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
     const titleId = newId();
     const chip = h("span", { class: "dp-chip dp-free" }, options.chip);
     const asking = h("span", { class: "dp-quiet", hidden: true }, "asking the kernel…");
-    const one = errorStat(desk, "one");
-    const all = errorStat(desk, "all");
+    const one = errorStat(desk, 0);
+    const all = errorStat(desk, 1);
     const cost = stat("Would cost");
     const space = stat("Space");
     const odds = stat("Odds can move");
@@ -113,14 +114,19 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
     /** The rules behind the two errors, what an empty bin errs, and the published bounds beside them. */
     function drawHow(point: Point | null): void {
         show(how, point !== null);
-        if (point === null || !how.open) return;
-        const { one, all, edge } = point.errors.get(desk.beta)!;
+        const { sheet } = desk;
+        if (point === null || sheet === null || !how.open) return;
+        const { edge } = point.errors.get(desk.beta)!;
         const line = (name: string, value: string, rule: string): HTMLElement =>
             h("li", {}, `${name} ${value}: ${rule}.`);
         const bounds = (point.more ?? []).filter((item) => item.beta === null || same(item.beta, desk.beta));
         known.replaceChildren(
-            line("Any one bin", spread(one), one.rule),
-            all === null ? h("li", {}, NO_BAR) : line("All at once", spread(all), all.rule),
+            ...measures(sheet).flatMap((which) => {
+                const bar = barOf(point, desk.beta, which);
+                if (bar === null) return which === "all" ? [h("li", {}, NO_BAR)] : [];
+                const name = which === "all" && !isList(sheet) ? "All at once" : nameOf(sheet, which);
+                return [line(name, `${said(which, bar)} ${from(sheet, which)}`.trim(), bar.rule)];
+            }),
             ...(edge === null ? [] : [line("An empty bin", spread(edge), edge.rule)]),
             ...bounds.map((item) =>
                 line(item.label, `${item.kind === "bound" ? "≤ " : "±"}${shown(item.value)}`, item.rule),
@@ -133,7 +139,7 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
 
     function drawCharts(point: Point | null): void {
         const single = width < ONE_CHART;
-        const drawable = [true, point?.dots != null, point?.chance != null];
+        const drawable = [true, point?.dots != null && barOf(point, desk.beta, "one") !== null, point?.chance != null];
         show(chooser.parentElement!, single);
         let chosen = chooser.selectedIndex;
         if (!drawable[chosen]) chosen = 0;
@@ -197,7 +203,7 @@ function stat(name: string): Stat {
 }
 
 /** A planned error that is also an input: type an error and ε follows, rounded so that the error is met. */
-function errorStat(desk: Desk, which: Which): { element: HTMLElement; draw(point: Point | null): void } {
+function errorStat(desk: Desk, place: 0 | 1): { element: HTMLElement; draw(point: Point | null): void } {
     const [id, faultId] = [newId(), newId()];
     const name = h("label", { for: id, class: "dp-stat-name" });
     const sign = h("span", { "aria-hidden": "true" });
@@ -226,14 +232,14 @@ function errorStat(desk: Desk, which: Which): { element: HTMLElement; draw(point
         },
     });
     const beta = h("select", {
-        "aria-label": `How often, ${which === "one" ? "any one bin" : "all bins"}`,
+        "aria-label": `How often, ${place === 0 ? "any one bin" : "all bins"}`,
         onchange: () => desk.setBeta(beta.value),
     });
     const kind = h("span", {});
     const fault = h("p", { id: faultId, class: "dp-fault", role: "alert", hidden: true });
     const element = h(
         "div",
-        { class: `dp-stat dp-stat-${which}` },
+        { class: `dp-stat dp-stat-${place === 0 ? "one" : "all"}` },
         name,
         h(
             "div",
@@ -247,10 +253,11 @@ function errorStat(desk: Desk, which: Which): { element: HTMLElement; draw(point
     );
     let written = "";
     let draft = false; // being typed: what arrives meanwhile leaves it alone
+    const which = (): Which => (desk.sheet === null ? (["one", "all"] as const)[place] : measures(desk.sheet)[place]);
 
     function commit(): void {
         draft = false;
-        if (input.value !== written) desk.seek(which, input.value.replaceAll(",", ""));
+        if (input.value !== written) desk.seek(which(), input.value.replaceAll(",", ""));
     }
 
     function fit(): void {
@@ -259,14 +266,15 @@ function errorStat(desk: Desk, which: Which): { element: HTMLElement; draw(point
 
     function draw(point: Point | null): void {
         const { sheet } = desk;
-        const bar: Bar | null = point?.errors.get(desk.beta)?.[which] ?? null;
-        setText(
-            name,
-            which === "one" ? "Any one bin" : `All ${sheet === null || sheet.question.bins === "" ? "bins" : shown(sheet.question.bins)} at once`,
-        );
-        setText(sign, bar === null && point !== null ? "" : bar?.kind === "bound" ? "≤ " : "±");
+        const measure = which();
+        const list = sheet !== null && isList(sheet);
+        const bar: Bar | null = point === null ? null : barOf(point, desk.beta, measure);
+        show(element, place === 0 || !list || bar !== null);
+        setText(name, nameOf(sheet, measure));
+        setText(sign, bar === null && point !== null ? "" : signOf(measure, bar));
+        if (list) setAttribute(beta, "aria-label", `How often, ${nameOf(sheet, measure).toLowerCase()}`);
         written = bar === null ? "—" : shown(bar.value);
-        const mine = desk.seekFault?.which === which ? desk.seekFault : null;
+        const mine = desk.seekFault?.which === measure ? desk.seekFault : null;
         if (document.activeElement !== input || !(draft || mine !== null)) input.value = written;
         fit();
         input.disabled = bar === null || desk.locked;
@@ -277,14 +285,10 @@ function errorStat(desk: Desk, which: Which): { element: HTMLElement; draw(point
                 desk.beta,
             );
         show(beta, sheet !== null);
-        setText(kind, bar === null ? (point === null ? "" : " · no bound") : ` · ${kindOf(bar)}`);
+        const beside = sheet === null ? "" : from(sheet, measure);
+        setText(kind, bar === null ? (point === null ? "" : " · no bound") : ` · ${[beside, kindOf(bar)].filter(Boolean).join(" · ")}`);
         kind.title = bar?.rule ?? (point === null ? "" : NO_BAR);
-        element.title =
-            bar === null || sheet === null
-                ? ""
-                : which === "one"
-                  ? oneTip(desk.beta, bar)
-                  : allTip(desk.beta, bar, sheet.question.bins);
+        element.title = bar === null || sheet === null ? "" : tipOf(sheet, measure, desk.beta, bar);
         setText(fault, mine?.text ?? "");
         show(fault, mine !== null);
         setAttribute(input, "aria-invalid", mine === null ? null : "true");
@@ -297,32 +301,52 @@ const NO_BAR = "All at once: nothing public says how many bins are occupied, so 
 
 const number = (text: string): number => approximate(exactly(text));
 
-function curvePoint(point: Point, beta: string): CurvePoint {
-    const { one, all } = point.errors.get(beta)!;
-    return { epsilon: number(point.epsilon), one: number(one.value), all: all === null ? NaN : number(all.value) };
+function curvePoint(sheet: Sheet, point: Point, beta: string): CurvePoint {
+    const [first, second] = measures(sheet).map((which) => barOf(point, beta, which));
+    return { epsilon: number(point.epsilon), first: height(first), second: height(second) };
 }
+
+const height = (bar: Bar | null | undefined): number => (bar == null ? NaN : number(bar.value));
 
 function curve(desk: Desk, width: number): SVGSVGElement {
     const { point, beta, last } = desk;
     const sheet = desk.sheet!;
     const fans = sheet.fans.epsilon;
     const paid = last === null ? undefined : fans.find((item) => same(item.epsilon, last.epsilon));
-    const errors = (point ?? fans[0]!).errors.get(beta)!;
+    const [first, second] = measures(sheet);
+    const at = point ?? fans[0]!;
+    const [one, all] = [barOf(at, beta, first), barOf(at, beta, second)];
     return curveChart(width, HEIGHT, {
-        points: fans.map((item) => curvePoint(item, beta)),
-        kinds: { one: errors.one.kind, all: errors.all?.kind ?? "exact" },
-        now: point === null ? null : curvePoint(point, beta),
-        words: { one: spread(errors.one), all: errors.all === null ? "" : spread(errors.all), bins: shown(sheet.question.bins) },
-        released: paid === undefined ? null : { ...curvePoint(paid, beta), number: last!.number },
+        title: point === null ? "Error against epsilon" : `At ε ${point.epsilon} ${finding(sheet, point, beta)}`,
+        points: fans.map((item) => curvePoint(sheet, item, beta)),
+        kinds: { first: one?.kind ?? "exact", second: all?.kind ?? "exact" },
+        now: point === null ? null : curvePoint(sheet, point, beta),
+        words: { first: one === null ? "" : said(first, one), second: all === null ? "" : said(second, all) },
+        names: isList(sheet)
+            ? { first: [from(sheet, first) || "one value"], second: [from(sheet, second) || "all values"] }
+            : {
+                  first: ["any one bin", "one bin"],
+                  second: [`all ${shown(sheet.question.bins)} at once`, `all ${shown(sheet.question.bins)}`],
+              },
+        alike: isList(sheet),
+        released: paid === undefined ? null : { ...curvePoint(sheet, paid, beta), number: last!.number },
     });
 }
 
+/** What the chart shows at the plan's own ε. */
+function finding(sheet: Sheet, point: Point, beta: string): string {
+    if (isList(sheet)) return phrase(sheet, point, beta);
+    const { one, all } = point.errors.get(beta)!;
+    const among = all === null ? "" : `, all ${shown(sheet.question.bins)} at once within ${said("all", all)}`;
+    return `any one bin is within ${one === null ? "no bound" : said("one", one)}${among}`;
+}
+
 function dots(desk: Desk, point: Point, width: number): SVGSVGElement {
-    const { one } = point.errors.get(desk.beta)!;
+    const one = barOf(point, desk.beta, "one")!;
     return dotsChart(width, HEIGHT, {
         errors: point.dots!.map(number),
         within: number(one.value),
-        words: { within: spread(one), often: often(desk.beta) },
+        words: { within: said("one", one), often: often(desk.beta) },
     });
 }
 

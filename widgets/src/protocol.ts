@@ -100,7 +100,9 @@ const readPoint = shape({
     guarantee: text,
     space: shape({ bits: text, text: text }),
     verb: text,
-    errors: table(shape({ one: readBar, all: maybe(readBar), edge: maybe(readBar) })),
+    errors: table(
+        shape({ one: maybe(readBar), all: maybe(readBar), edge: maybe(readBar), listed: maybe(readBar), rank: maybe(readBar) }),
+    ),
     more: maybe(
         list(
             shape({
@@ -141,6 +143,8 @@ const readSheetShape = shape({
         choices: list(shape({ name: text, label: text, options: list(shape({ value: text, label: text })) })),
     }),
     mechanisms: list(readMechanism),
+    /** How many items the answer names at most; empty where it has a value per bin. */
+    places: maybe(countOfBins),
     betas: list(exact),
     beta: exact,
     axes: list(shape({ name: text, label: text, hint: text, grid: list(exact), labelled: list(exact) })),
@@ -175,7 +179,7 @@ const readStateShape = shape({
             guarantee: text,
             price: readPrice,
             epsilon: text,
-            status: oneOf("done", "pending", "elsewhere", "lost", "cancelled", "failed"),
+            status: oneOf("done", "open", "pending", "elsewhere", "lost", "cancelled", "failed"),
             opened: text,
         }),
     ),
@@ -184,7 +188,7 @@ const readStateShape = shape({
 
 const readResultShape = shape({
     version,
-    kind: oneOf("histogram", "large"),
+    kind: oneOf("histogram", "large", "ranked"),
     bins: maybe(whole),
     size: maybe(text),
     sparse: maybe(flag),
@@ -204,6 +208,7 @@ const readResultShape = shape({
     labels: list(text),
     short_labels: list(text),
     values: list(exact),
+    list: maybe(shape({ places: whole, ordered: flag, ended: flag, sentence: text })),
     clamp: shape({ low: maybe(exact), high: maybe(exact) }),
     betas: list(exact),
     beta: exact,
@@ -284,10 +289,14 @@ export const readState = (value: unknown): State => readStateShape(decode(value)
 
 export function readResult(value: unknown): Result {
     const result = readResultShape(decode(value), "result");
-    for (const part of [result.labels, result.short_labels]) {
+    if ((result.kind === "ranked") !== (result.list !== null)) wrong("result.list", "what a list says, and only a list");
+    const bare = result.kind === "ranked" && result.values.length === 0;
+    for (const part of bare ? [] : [result.labels, result.short_labels]) {
         if (part.length !== result.values.length) wrong("result.labels", "one label per value");
     }
-    for (const beta of result.betas) if (!result.bars.has(beta)) wrong("result.bars", `given at beta ${beta}`);
+    for (const beta of bare ? [] : result.betas) {
+        if (!result.bars.has(beta)) wrong("result.bars", `given at beta ${beta}`);
+    }
     if (!result.betas.includes(result.beta)) wrong("result.beta", "one of its betas");
     return result;
 }

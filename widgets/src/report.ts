@@ -48,8 +48,11 @@ function live(component: (desk: Desk) => ReturnType<typeof planPane>, desk: Desk
     return place;
 }
 
+const isSmall = ({ kind, scale, values }: Result): boolean =>
+    kind === "histogram" && scale === "categories" && values.length <= 8;
+
 function released(result: Result): HTMLElement {
-    const small = result.scale === "categories" && result.values.length <= 8;
+    const small = isSmall(result);
     const place = live(() => resultChart({ result }, { level: "h2", tools: false }), new Desk());
     place.classList.add(small ? "dp-half" : "dp-full");
     return place;
@@ -116,8 +119,7 @@ function numbers(result: Result, first: boolean): HTMLElement {
 }
 
 export function draw(report: Report, root: HTMLElement): void {
-    const small = (item: Result): boolean => item.scale === "categories" && item.values.length <= 8;
-    const ordered = [...report.releases.filter((item) => !small(item)), ...report.releases.filter(small)];
+    const ordered = [...report.releases.filter((item) => !isSmall(item)), ...report.releases.filter(isSmall)];
     const page = h(
         "div",
         { class: "dpviz-report" },
@@ -131,7 +133,7 @@ export function draw(report: Report, root: HTMLElement): void {
         h(
             "section",
             { "aria-label": "Numbers" },
-            ...report.releases.filter((item) => item.kind === "histogram").map((item, i) => numbers(item, i === 0)),
+            ...report.releases.filter((item) => item.kind !== "large").map((item, i) => numbers(item, i === 0)),
         ),
         report.caveats.length === 0
             ? null

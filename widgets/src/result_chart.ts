@@ -2,9 +2,11 @@
 
 import { histogram, marksOf, type Histogram } from "./charts/histogram";
 import { clampOf, ends, interval } from "./charts/intervals";
+import { cellList, NO_MORE, valuedList, type Cells, type Valued } from "./charts/ranked";
 import type { Component } from "./component";
 import { copy, h, newId, s, save, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
-import { compare, exactly, subtract, ZERO } from "./exact";
+import { approximate, compare, exactly, subtract, ZERO } from "./exact";
+import { isList, phrase } from "./measures";
 import { timed } from "./perf";
 import type { Bar, Result } from "./protocol";
 import type { Desk } from "./store";
@@ -45,7 +47,9 @@ export function resultOf(desk: Desk): ResultSource {
         get promise() {
             const { sheet, point, beta } = desk;
             if (sheet === null || point === null) return null;
+            if (isList(sheet)) return `Planned: ${phrase(sheet, point, beta)}.`;
             const { one, all } = point.errors.get(beta)!;
+            if (one === null) return null;
             const among = all === null ? "" : `, all ${shown(sheet.question.bins)} within ${spread(all)}`;
             return `Planned: any one bin within ${spread(one)}${among}.`;
         },
@@ -100,7 +104,8 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
     });
     const stage = h("div", { class: "dp-stage" }, plot, outline, brush, cover, walker, readout);
     const table = h("div", { id: tableId, hidden: true });
-    const filled = h("div", {}, h("div", { class: "dp-result-tools" }, key, tools), zoom.element, stage, table);
+    const listed = h("div", { class: "dp-listed", hidden: true });
+    const filled = h("div", {}, h("div", { class: "dp-result-tools" }, key, tools), zoom.element, stage, listed, table);
     const large = h("div", { class: "dp-large" });
     const empty = h("div", { class: "dp-empty" }, h("strong", {}, "Nothing released yet."), h("span", {}));
     const element = h(
@@ -123,10 +128,12 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
     let view = { from: 0, to: 0 };
     let bin: number | null = null;
     let tableOpen = false;
-    const stop = watchWidth(stage, (now) => {
-        width = now;
-        draw();
-    });
+    const stops = [stage, listed].map((part) =>
+        watchWidth(part, (now) => {
+            width = now;
+            draw();
+        }),
+    );
 
     function setBeta(value: string): void {
         chosenBeta = value;
@@ -256,8 +263,11 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
         const result = source.result;
         show(empty, result === null && source.unknown !== true);
         const blank = result?.kind === "histogram" && result.values.length === 0;
-        show(filled, result?.kind === "histogram" && !blank);
-        show(finding, result?.kind === "histogram" && !blank);
+        const list = result?.kind === "ranked";
+        show(filled, list || (result?.kind === "histogram" && !blank));
+        show(finding, list || (result?.kind === "histogram" && !blank));
+        show(stage, !list);
+        show(listed, list);
         show(large, result?.kind === "large" || blank);
         show(title, result !== null);
         show(guarantee, result !== null);
@@ -273,7 +283,11 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
             drawHead(result);
         }
         const at = `${chosenBeta} ${width} ${view.from} ${view.to}`;
-        if (blank) {
+        if (list) {
+            if (fresh || at !== drawnAt) drawList(result);
+            if (fresh) show(zoom.element, false);
+            drawnAt = at;
+        } else if (blank) {
             if (fresh) large.replaceChildren(h("p", {}, findingOf(result, chosenBeta)));
         } else if (result.kind === "large") {
             if (fresh) large.replaceChildren(...describe(result, chosenBeta));
@@ -285,6 +299,7 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
             plot.replaceChildren(chart.element);
             [walker.min, walker.max] = [String(view.from), String(view.to)];
             setText(finding, words);
+            show(beta, true);
             key.replaceChildren(...keyOf(result, chosenBeta, chart));
             setOptions(
                 beta,
@@ -325,7 +340,25 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
         table.replaceChildren(...(tableOpen && result !== null ? [numbersTable(result, chosenBeta)] : []));
     }
 
-    return { element, draw, close: stop };
+    /** A list: its cells, or where it has values these with their bars. */
+    function drawList(result: Result): void {
+        const words = result.list!.sentence;
+        setText(finding, words);
+        key.replaceChildren(...(result.values.length === 0 ? [] : [listKey(result, chosenBeta)]));
+        show(beta, result.values.length > 0);
+        setOptions(
+            beta,
+            result.betas.map((value) => ({ value, label: often(value) })),
+            chosenBeta,
+        );
+        listed.replaceChildren(
+            result.values.length === 0
+                ? cellList(cellsOf(result), `${result.title}. ${words}`)
+                : valuedList(width, cellsOf(result), valuesOf(result, chosenBeta), `${result.title}. ${words}`),
+        );
+    }
+
+    return { element, draw, close: () => stops.forEach((stop) => stop()) };
 }
 
 // --- words and tables of a result ------------------------------------------------------------------------------------
@@ -381,7 +414,61 @@ export function findingOf(result: Result, beta: string): string {
     return `${most}Looking at all bins at once, ${told} told apart from 0.${unseen}`;
 }
 
+function cellsOf({ list, labels }: Result): Cells {
+    return { items: labels, places: Number(list!.places), ended: list!.ended, ordered: list!.ordered };
+}
+
+function valuesOf(result: Result, beta: string): Valued[] {
+    const { one, all } = result.bars.get(beta)!;
+    const clamp = clampOf(result);
+    return result.values.map((value) => {
+        const between = (bar: Bar): [number, number] => {
+            const { low, high } = ends(interval(exactly(value), exactly(bar.value), clamp));
+            return [approximate(exactly(low)), approximate(exactly(high))];
+        };
+        return {
+            value: approximate(exactly(value)),
+            text: shown(value),
+            one: between(one),
+            all: all === null ? null : between(all),
+        };
+    });
+}
+
+function listKey(result: Result, beta: string): HTMLElement {
+    const { one, all } = result.bars.get(beta)!;
+    return h(
+        "div",
+        {},
+        h("div", {}, h("strong", {}, "thick"), ` ${spread(one)}, holds for any one item, ${often(beta)} (${kindOf(one)})`),
+        all && h("div", {}, h("strong", {}, "thin with caps"), ` ${spread(all)}, holds for all at once (${kindOf(all)})`),
+        h("div", {}, "Values of items that were chosen by them lie too high on average."),
+    );
+}
+
+/** A list with its ranks, or a set; with values and intervals where it has them, and ⊥ in its place. */
+function listTable(result: Result, beta: string): HTMLElement {
+    const { ordered, ended } = result.list!;
+    const valued = result.values.length > 0;
+    const many = valued && result.bars.get(beta)!.all !== null;
+    const columns = [
+        ...(ordered ? [{ name: "rank", figures: true }] : []),
+        { name: result.axis },
+        ...(valued ? [{ name: made(result), figures: true }, { name: "this item alone", figures: true }] : []),
+        ...(many ? [{ name: "all at once", figures: true }] : []),
+    ];
+    const rows = result.labels.length + (ended ? 1 : 0);
+    return dataTable(TABLE, columns, rows, (i) => {
+        const rank = ordered ? [String(i + 1)] : [];
+        if (i === result.labels.length) return [...rank, `${NO_MORE} (no more)`, ...columns.slice(rank.length + 1).map(() => "")];
+        if (!valued) return [...rank, result.labels[i]!];
+        const { one, all } = bounds(result, beta, i);
+        return [...rank, result.labels[i]!, shown(result.values[i]!), one, ...(all === null ? [] : [all])];
+    });
+}
+
 export function numbersTable(result: Result, beta: string): HTMLElement {
+    if (result.kind === "ranked") return listTable(result, beta);
     const many = result.bars.get(beta)!.all !== null;
     const columns = [
         { name: result.axis },

@@ -7,6 +7,7 @@
 
 import { compare, equal, exactly, leftAfter, morePrivate, parse, times, ZERO, type Fraction } from "./exact";
 import { Kernel, type Channel, type Heed } from "./kernel";
+import { barOf, isList, phrase, said, type Which } from "./measures";
 import {
     epsilonAxis,
     Malformed,
@@ -25,7 +26,7 @@ import {
     type Sheet,
     type State,
 } from "./protocol";
-import { EPSILON_HELP, priceText, same, shown, spread } from "./words";
+import { bins, EPSILON_HELP, priceText, same, shown } from "./words";
 
 /** What was on the button when it was pressed; the kernel refuses any other price. */
 export interface Order {
@@ -47,8 +48,6 @@ export type Spend =
 
 export type Paid = Pick<Entry, "number" | "epsilon">;
 export type Question = { id: string } | Record<string, unknown>;
-export type Which = "one" | "all";
-
 const DEBOUNCE = 150;
 const REST = 400;
 const SPEAK = 500;
@@ -316,18 +315,19 @@ export class Desk {
         if (this.locked || this.sheet === null) return;
         const wanted = parse(text);
         const fans = this.sheet.fans.epsilon;
-        const error = (point: Point): Bar => point.errors.get(this.beta)![which] ?? point.errors.get(this.beta)!.one;
+        const error = (point: Point): Bar | null => barOf(point, this.beta, which);
         if (wanted === null || compare(wanted, ZERO) < 0) {
             this.seekFault = { which, text: `An error must be 0 or more, got ${shown(text.trim()) || "nothing"}.` };
         } else {
-            const tick = fans.findIndex((point) => compare(exactly(error(point).value), wanted) <= 0);
+            const met = (bar: Bar | null): boolean => bar !== null && compare(exactly(bar.value), wanted) <= 0;
+            const tick = fans.findIndex((point) => met(error(point)));
             if (tick >= 0) return this.moveTo(tick);
             const best = fans.at(-1)!;
+            const bar = error(best);
+            const reached = bar === null ? "no error is promised" : `it is ${said(which, bar)}`;
             this.seekFault = {
                 which,
-                text:
-                    `At ε ${best.epsilon}, the end of the slider, it is ${spread(error(best))}. ` +
-                    "Ask for at least that.",
+                text: `At ε ${best.epsilon}, the end of the slider, ${reached}. Ask for at least that.`,
             };
         }
         this.#tell();
@@ -343,7 +343,6 @@ export class Desk {
     #sayPlan(): void {
         const [sheet, point] = [this.sheet, this.point];
         if (sheet === null || point === null) return;
-        const { one, all } = point.errors.get(this.beta)!;
         const purse = this.state?.budget?.epsilon;
         const after = purse === undefined ? null : leftAfter(purse.left, point.price.epsilon);
         const cost =
@@ -352,11 +351,7 @@ export class Desk {
                 : after === null
                   ? `; would cost ${point.price.epsilon}, more than the ${purse.left} left`
                   : `; would cost ${point.price.epsilon}, leaves ${after}`;
-        this.say(
-            `ε ${point.epsilon}: any one bin within ${shown(one.value)}` +
-                (all === null ? "" : `, all ${shown(sheet.question.bins)} within ${shown(all.value)}`) +
-                `${cost}.`,
-        );
+        this.say(`ε ${point.epsilon}: ${phrase(sheet, point, this.beta)}${cost}.`);
     }
 
     /** Ask the kernel for a plan; the latest question wins. */
@@ -469,12 +464,20 @@ export class Desk {
                 this.#finish(readResult(result));
             } else if (typeof token === "string") {
                 const of = this.sheet?.question.bins || "1";
-                const running = { token, number: String(number), done: "0", of, text: `Drawing ${shown(of)} bins` };
+                const text = `Drawing ${this.#size()}`;
+                const running = { token, number: String(number), done: "0", of, text };
                 this.spend = { kind: "running", running, price: order.price, before };
-                this.say(`ε ${order.price.epsilon} is written to the ledger. Drawing ${shown(of)} bins.`, 0);
+                this.say(`ε ${order.price.epsilon} is written to the ledger. ${text}.`, 0);
             }
         });
         this.#tell();
+    }
+
+    /** How much an answer is about, in words. */
+    #size(): string {
+        const sheet = this.sheet;
+        if (sheet !== null && isList(sheet)) return `at most ${shown(sheet.places!)} items`;
+        return bins(sheet?.question.bins ?? "");
     }
 
     #finish(result: Result): void {

@@ -13,6 +13,13 @@ export function shown(text: string): string {
     return (sign ? MINUS : "") + whole.replace(/\B(?=(\d{3})+$)/g, ",") + part;
 }
 
+/** "1st", "2nd", "3rd", "4th", "11th". */
+export function ordinal(place: bigint): string {
+    const [last, two] = [place % 10n, place % 100n];
+    const ending = two >= 11n && two <= 13n ? "th" : last === 1n ? "st" : last === 2n ? "nd" : last === 3n ? "rd" : "th";
+    return `${shown(String(place))}${ending}`;
+}
+
 /** beta 0.05 as "95 in 100", 0.001 as "999 in 1,000". */
 export function often(beta: string): string {
     const holds = subtract(fraction(1n), exactly(beta));
@@ -79,6 +86,8 @@ export function outcome(entry: Entry, shownNumber: string | null): string {
     switch (entry.status) {
         case "done":
             return entry.number === shownNumber ? "shown below" : "chart";
+        case "open":
+            return "open · each answer uses a part of it";
         case "pending":
             return "pending · this kernel";
         case "elsewhere":

@@ -116,9 +116,9 @@ test("an error that is typed chooses the smallest grid epsilon that meets it", (
     const wanted = 20;
     desk.seek("one", String(wanted));
     const fans = desk.sheet!.fans.epsilon;
-    const met = fans.filter((point) => Number(point.errors.get("0.05")!.one.value) <= wanted);
+    const met = fans.filter((point) => Number(point.errors.get("0.05")!.one!.value) <= wanted);
     expect(desk.point?.epsilon).toBe(met[0]!.epsilon);
-    expect(Number(fans[desk.tick - 1]!.errors.get("0.05")!.one.value)).toBeGreaterThan(wanted);
+    expect(Number(fans[desk.tick - 1]!.errors.get("0.05")!.one!.value)).toBeGreaterThan(wanted);
 });
 
 test("an error no tick can meet says what the last tick reaches", () => {

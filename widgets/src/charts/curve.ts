@@ -1,29 +1,37 @@
-/** Error against epsilon: one thick curve for any one bin, one thin curve for all bins at once, the probe between. */
+/**
+ * Two errors against epsilon with the probe between: a thick curve for any one bin and a thin one for all bins at once,
+ * or two alike where neither of them is that.
+ */
 
 import { scaleLog } from "d3-scale";
 import { line as path } from "d3-shape";
 import { s } from "../dom";
 import type { Bar } from "../protocol";
-import { Labels, leftAxis, bottomAxis, line, px, svg, tickText } from "./frame";
+import { Labels, leftAxis, bottomAxis, line, px, svg } from "./frame";
 
 export interface CurvePoint {
     epsilon: number;
-    one: number;
-    all: number;
+    first: number;
+    second: number;
 }
 
 export interface CurveData {
+    title: string;
     points: readonly CurvePoint[];
-    kinds: { one: Bar["kind"]; all: Bar["kind"] };
+    kinds: { first: Bar["kind"]; second: Bar["kind"] };
     now: CurvePoint | null;
-    words: { one: string; all: string; bins: string };
+    /** The errors at the probe, empty where there is none, and what their curves are called: the longest name first. */
+    words: { first: string; second: string };
+    names: { first: readonly string[]; second: readonly string[] };
+    /** Both curves share one width. */
+    alike: boolean;
     /** An earlier release of the same question: filled, because it was paid. */
     released: (CurvePoint & { number: string }) | null;
 }
 
 export function curveChart(width: number, height: number, data: CurveData): SVGSVGElement {
     const box = { left: 40, right: width - 8, top: 14, bottom: height - 38 };
-    const errors = data.points.flatMap(({ one, all }) => [one, all]).filter((value) => value > 0);
+    const errors = data.points.flatMap(({ first, second }) => [first, second]).filter((value) => value > 0);
     const low = 10 ** Math.floor(Math.log10(Math.min(...errors, 1)));
     const high = 10 ** Math.ceil(Math.log10(Math.max(...errors, 10)) - 1e-9);
     const epsilons = data.points.map(({ epsilon }) => epsilon);
@@ -37,10 +45,7 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
     const chart = svg(
         width,
         height,
-        data.now === null
-            ? "Error against epsilon"
-            : `At ε ${tickText(data.now.epsilon)} any one bin is within ${data.words.one}` +
-                  (data.words.all === "" ? "" : `, all ${data.words.bins} at once within ${data.words.all}`),
+        data.title,
         leftAxis(box, { at: y, values: decades }),
         bottomAxis(
             box,
@@ -48,34 +53,36 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
             "ε (log)",
         ),
     );
-    const drawn = (which: "one" | "all"): string =>
+    const drawn = (which: "first" | "second"): string =>
         path<CurvePoint>()
             .defined((p) => p[which] > 0)
             .x((p) => x(p.epsilon))
             .y((p) => y(p[which]))(data.points as CurvePoint[]) ?? "";
     chart.append(
-        s("path", { d: drawn("all"), class: `dp-curve dp-thin dp-${data.kinds.all}` }),
-        s("path", { d: drawn("one"), class: `dp-curve dp-thick dp-${data.kinds.one}` }),
+        s("path", { d: drawn("second"), class: `dp-curve dp-${data.alike ? "medium" : "thin"} dp-${data.kinds.second}` }),
+        s("path", { d: drawn("first"), class: `dp-curve dp-${data.alike ? "medium" : "thick"} dp-${data.kinds.first}` }),
     );
     const labels = new Labels({ ...box, left: box.left + 2, right: width });
     if (data.released !== null) {
-        const { epsilon, one, all } = data.released;
-        for (const value of [one, all]) {
+        const { epsilon, first, second } = data.released;
+        for (const value of [first, second]) {
             if (value > 0) chart.append(dot(x(epsilon), y(value), "dp-paid-dot"));
             labels.take({ left: x(epsilon) - 6, right: x(epsilon) + 6, top: y(value) - 6, bottom: y(value) + 6 });
         }
     }
     if (data.now !== null) {
-        const [at, one, all] = [x(data.now.epsilon), y(data.now.one), y(data.now.all)];
+        const [at, first, second] = [x(data.now.epsilon), y(data.now.first), y(data.now.second)];
         chart.append(line(at, box.top, at, box.bottom, "dp-probe"));
         labels.take({ left: at - 5, right: at + 5, top: box.top, bottom: box.bottom });
         for (const [value, place] of [
-            [data.now.all, all],
-            [data.now.one, one],
+            [data.now.second, second],
+            [data.now.first, first],
         ] as const) {
             if (value > 0) chart.append(dot(at, place, "dp-plan-dot"));
         }
-        const apart = data.now.all > 0 ? Math.max(0, 13 - (one - all)) / 2 : 0;
+        const below = !(data.now.second > data.now.first); // whichever is less has its number below
+        const apart = data.now.second > 0 ? Math.max(0, 13 - Math.abs(first - second)) / 2 : 0;
+        const down = below ? -1 : 1;
         const spots = (place: number): { x: number; y: number; anchor: "start" | "end" }[] => [
             { x: at + 8, y: place, anchor: "start" },
             { x: at + 8, y: place - 6, anchor: "start" },
@@ -85,33 +92,34 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
         const flip = at > box.right - 46;
         const side = (place: number): { x: number; y: number; anchor: "start" | "end" }[] =>
             flip ? spots(place).slice(2) : spots(place);
-        if (data.now.all > 0) append(chart, labels.place(data.words.all, "dp-strong", side(all - 3 - apart), true));
-        append(chart, labels.place(data.words.one, "dp-strong", side(one + 2 + apart), true));
+        if (data.now.second > 0)
+            append(chart, labels.place(data.words.second, "dp-strong", side(second - 3 - down * apart), true));
+        if (data.now.first > 0)
+            append(chart, labels.place(data.words.first, "dp-strong", side(first + 2 + down * apart), true));
     }
     if (data.released !== null) {
-        const { epsilon, one, number } = data.released;
+        const { epsilon, first, number } = data.released;
         const at = x(epsilon);
         append(
             chart,
             labels.place(`release ${number}`, "dp-release", [
-                { x: at - 5, y: y(one) + 17, anchor: "end" },
-                { x: at - 2, y: y(one) + 26, anchor: "end" },
-                { x: at - 2, y: y(one) + 26, anchor: "start" },
+                { x: at - 5, y: y(first) + 17, anchor: "end" },
+                { x: at - 2, y: y(first) + 26, anchor: "end" },
+                { x: at - 2, y: y(first) + 26, anchor: "start" },
             ]),
         );
     }
-    const along = (which: "one" | "all", dy: number, anchor: "start" | "end", shares: number[]) =>
+    const along = (which: "first" | "second", dy: number, anchor: "start" | "end", shares: number[]) =>
         shares.map((share) => {
             const point = data.points[Math.round(share * (data.points.length - 1))]!;
             return { x: x(point.epsilon) + (anchor === "start" ? 4 : -4), y: y(point[which]) + dy, anchor };
         });
-    const many = data.words.all === "" ? [] : [`all ${data.words.bins} at once`, `all ${data.words.bins}`];
-    for (const text of many) {
-        if (append(chart, labels.place(text, "dp-tick", along("all", -5, "start", [0.08, 0.02, 0.3, 0.45, 0.55]))))
+    for (const text of data.words.second === "" ? [] : data.names.second) {
+        if (append(chart, labels.place(text, "dp-tick", along("second", -5, "start", [0.08, 0.02, 0.3, 0.45, 0.55]))))
             break;
     }
-    for (const text of ["any one bin", "one bin"]) {
-        if (append(chart, labels.place(text, "dp-tick", along("one", 14, "end", [0.42, 0.36, 0.5, 0.6, 0.7, 0.8]))))
+    for (const text of data.words.first === "" ? [] : data.names.first) {
+        if (append(chart, labels.place(text, "dp-tick", along("first", 14, "end", [0.42, 0.36, 0.5, 0.6, 0.7, 0.8]))))
             break;
     }
     return chart;
