@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 import time
+import uuid
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from dpviz.errors import DpvizError, LedgerError, ReleaseCancelled, ReleaseFailed
+from dpviz.errors import DpvizError, LedgerError, ReleaseCancelled, ReleaseFailed, SessionBusy
 from dpviz.model.answer import Answer
 from dpviz.model.mechanism import Bound, Mode
 from dpviz.model.release import Release
 from dpviz.model.source import Source
-from dpviz.noise.bits import Bits
+from dpviz.noise.bits import Bits, SystemBits
 from dpviz.session.running import Running, Stopped
 from dpviz.session.saved import from_bytes
 
@@ -55,6 +58,53 @@ class Payment(Protocol):
     def renew(self, paid: Paid) -> None:
         """Say that the draw goes on."""
         ...
+
+
+class Draws:
+    """The draws from one source: one at a time, each on a thread of its own."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._lock = threading.Lock()
+        self._running: Running | None = None
+        self._onlookers: list[weakref.WeakMethod[Callable[[Running], None]]] = []
+
+    @property
+    def running(self) -> Running | None:
+        """The draw on its way, if there is one."""
+        running = self._running
+        return running if running is not None and running.here and not running.done else None
+
+    def start(
+        self, bound: Bound, mode: Mode, payment: Payment, watch: Callable[[Running], None] | None = None
+    ) -> Running:
+        """Start to pay and draw. Raises SessionBusy while another draw runs."""
+        running = Running(uuid.uuid4().hex, f"Drawing {bound.question.domain.size_text}")
+        running.watch(self._tell)
+        if watch is not None:
+            running.watch(watch)
+        draw = Draw(self._source, bound, mode, SystemBits())
+        with self._lock:
+            if self.running is not None:
+                raise SessionBusy(
+                    "this session is drawing another release; nothing was charged",
+                    next_step="wait for it, or cancel it",
+                )
+            self._running = running.start(lambda handle: draw.run(handle, payment))
+        return running
+
+    def look_on(self, onlooker: Callable[[Running], None]) -> None:
+        """Call a bound method whenever a draw ends, for as long as its object lives."""
+        self._onlookers.append(weakref.WeakMethod(onlooker))
+
+    def _tell(self, running: Running) -> None:
+        if not running.done:
+            return
+        self._onlookers = [onlooker for onlooker in self._onlookers if onlooker() is not None]
+        for onlooker in self._onlookers:
+            call = onlooker()
+            if call is not None:
+                running.tell(call)
 
 
 @dataclass(frozen=True)

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import threading
-import uuid
-import weakref
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from dpviz.engines import as_source
-from dpviz.errors import LedgerError, ParameterError, SessionBusy, UnitError, short, unwritable
+from dpviz.errors import LedgerError, ParameterError, UnitError, short, unwritable
 from dpviz.hidden import Hidden, kind_of, publicly, shown, single, singly
 from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.model.release import Release
 from dpviz.model.source import Source
 from dpviz.model.statistic import Column
-from dpviz.noise.bits import SystemBits
 from dpviz.privacy.unit import Unit
 from dpviz.session import accountant
 from dpviz.session.accountant import Budget, Remaining
 from dpviz.session.binding import bind
 from dpviz.session.charge import Charge, checked_key
-from dpviz.session.drawing import Draw, Payment
+from dpviz.session.drawing import Draws
 from dpviz.session.ledger import Entry, Ledger
 from dpviz.session.plan import Plan
 from dpviz.session.running import Running
@@ -80,9 +76,7 @@ class Session:
             },
             account=accountant.opened(budget),
         )
-        self._lock = threading.Lock()
-        self._running: Running | None = None
-        self._onlookers: list[weakref.WeakMethod[Callable[[Running], None]]] = []
+        self._draws = Draws(source)
 
     # ------------------------------------------------------------ what anybody may know
 
@@ -124,8 +118,7 @@ class Session:
     @property
     def running(self) -> Running | None:
         """The release on its way in this session, if there is one."""
-        running = self._running
-        return running if running is not None and running.here and not running.done else None
+        return self._draws.running
 
     @singly
     def raise_budget(self, budget: Budget) -> None:
@@ -199,38 +192,11 @@ class Session:
                 'strict takes a rational base (base="tight") and a cap that is not huge' if chosen == "strict" else "",
             )
         name = release_key(bound.question, self._unit, mechanism, chosen, checked_key(key))
-        return self._start(bound, chosen, Charge(self._ledger, name, bound, chosen, key, retry), watch)
-
-    def _start(
-        self, bound: Bound, mode: Mode, payment: Payment, watch: Callable[[Running], None] | None = None
-    ) -> Running:
-        """Pay and draw on a thread of its own; one draw of this session at a time."""
-        running = Running(uuid.uuid4().hex, f"Drawing {bound.question.domain.size_text}")
-        running.watch(self._look_on)
-        if watch is not None:
-            running.watch(watch)
-        draw = Draw(self._source, bound, mode, SystemBits())
-        with self._lock:
-            if self.running is not None:
-                raise SessionBusy(
-                    "this session is drawing another release; nothing was charged",
-                    next_step="wait for it, or cancel it",
-                )
-            self._running = running.start(lambda handle: draw.run(handle, payment))
-        return running
+        return self._draws.start(bound, chosen, Charge(self._ledger, name, bound, chosen, key, retry), watch)
 
     def look_on(self, onlooker: Callable[[Running], None]) -> None:
         """Call a bound method whenever a release of this session ends, for as long as its object lives."""
-        self._onlookers.append(weakref.WeakMethod(onlooker))
-
-    def _look_on(self, running: Running) -> None:
-        if not running.done:
-            return
-        self._onlookers = [onlooker for onlooker in self._onlookers if onlooker() is not None]
-        for onlooker in self._onlookers:
-            call = onlooker()
-            if call is not None:
-                running.tell(call)
+        self._draws.look_on(onlooker)
 
     def cancel(self) -> None:
         """Cancel the release on its way, if there is one. Its charge stays."""
