@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dpviz.session.teaching import teaching
     from dpviz.widgets import (
         BudgetMeter,
+        CompositionExplorer,
         MechanismComparison,
         MechanismPicker,
         PlanPane,
@@ -49,6 +50,7 @@ _HOME = {
     "Budget": "dpviz.session.accountant",
     "BudgetMeter": "dpviz.widgets",
     "Compact": "dpviz.mechanisms",
+    "CompositionExplorer": "dpviz.widgets",
     "Dense": "dpviz.mechanisms",
     "Domain": "dpviz.model.domain",
     "DpvizError": "dpviz.errors",
@@ -77,6 +79,7 @@ __all__ = [
     "Budget",
     "BudgetMeter",
     "Compact",
+    "CompositionExplorer",
     "Dense",
     "Domain",
     "DpvizError",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dpviz.exact import text
 from dpviz.privacy.grid import LARGEST_EPSILON
 
 STEPS = ("1", "1.2", "1.5", "2", "2.5", "3", "4", "5", "6", "8")
@@ -38,3 +39,23 @@ def epsilon_grid(top: Fraction) -> tuple[list[Fraction], list[Fraction]]:
     if values[-1] != top:
         values.append(top)
     return values, labelled
+
+
+def ticks(low: Fraction, high: Fraction) -> tuple[Fraction, ...]:
+    """Ascending slider values from `low` to `high`, both included: the same steps in every power of ten."""
+    scale = Fraction(1)
+    while scale > low:
+        scale /= 10
+    values = {low, high}
+    while scale <= high:
+        values.update(value for step in STEPS if low <= (value := scale * Fraction(step)) <= high)
+        scale *= 10
+    return tuple(sorted(values))
+
+
+def power_text(value: Fraction) -> str:
+    """`10⁻⁸` for a power of ten below one hundredth, else the exact text."""
+    places = len(str(value.denominator)) - 1
+    if value.numerator != 1 or value.denominator != 10**places or places < 3:
+        return text(value)
+    return "10⁻" + "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(digit)] for digit in str(places))

@@ -1,6 +1,7 @@
 """The Python side of the components. The kernel computes and decides; the page draws."""
 
 from dpviz.widgets.budget_meter import BudgetMeter
+from dpviz.widgets.composition_explorer import CompositionExplorer
 from dpviz.widgets.desk import Desk
 from dpviz.widgets.mechanism_comparison import MechanismComparison
 from dpviz.widgets.mechanism_picker import MechanismPicker
@@ -12,6 +13,7 @@ from dpviz.widgets.workbench import Workbench
 
 __all__ = [
     "BudgetMeter",
+    "CompositionExplorer",
     "Desk",
     "MechanismComparison",
     "MechanismPicker",

@@ -1,0 +1,33 @@
+"""What k adaptive steps cost by every rule of composition, live; Figure 1; Gumbel or Laplace. No data."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from dpviz.exact import Number, rational
+from dpviz.hidden import singly
+from dpviz.planning.composition_sheet import CompositionSheet
+from dpviz.widgets.explorer import Explorer
+
+
+class CompositionExplorer(Explorer):
+    """The total epsilon against the number of steps, for private steps and for range-bounded ones.
+
+    Sliders for the epsilon of one step, for delta' and for the number of steps k at which the rules are listed. Beside
+    it Figure 1 of Durfee, Rogers, and where Gumbel noise or Laplace noise makes the cheaper list.
+
+    epsilon  of one step, at most 10; the unit and the relation are those of the steps
+    delta    delta', what composing may fail by
+    k        the number of steps that is probed at first, at most 1000
+
+    Raises ParameterError outside these ranges.
+
+    >>> CompositionExplorer(epsilon="0.1", delta="1e-6")
+    CompositionExplorer()
+    """
+
+    name: ClassVar[str] = "composition-explorer"
+
+    @singly
+    def __init__(self, epsilon: Number = "0.1", delta: Number = "1e-6", *, k: int = 50) -> None:
+        super().__init__(CompositionSheet(rational(epsilon, "epsilon"), rational(delta, "delta"), k))
