@@ -5,8 +5,12 @@ from __future__ import annotations
 from dpviz.errors import ParameterError
 from dpviz.mechanisms.compact import Compact
 from dpviz.mechanisms.dense import Dense
+from dpviz.mechanisms.exponential_top_k import ExponentialTopK
 from dpviz.mechanisms.pure_sparse import PureSparse
 from dpviz.mechanisms.stability import Stability
+from dpviz.mechanisms.top_k import TopK
+from dpviz.mechanisms.top_k_laplace import TopKLaplace
+from dpviz.mechanisms.top_k_set import TopKSet
 from dpviz.model.mechanism import Mechanism
 
 REGISTRY: dict[str, type[Mechanism]] = {
@@ -14,6 +18,10 @@ REGISTRY: dict[str, type[Mechanism]] = {
     "Stability": Stability,
     "PureSparse": PureSparse,
     "Compact": Compact,
+    "TopK": TopK,
+    "TopKLaplace": TopKLaplace,
+    "TopKSet": TopKSet,
+    "ExponentialTopK": ExponentialTopK,
 }
 """Every mechanism a user can name, in the order in which widgets offer them."""
 
@@ -25,4 +33,15 @@ def mechanism(name: str, parameters: dict[str, str]) -> Mechanism:
     return REGISTRY[name].from_parameters(parameters)
 
 
-__all__ = ["REGISTRY", "Compact", "Dense", "PureSparse", "Stability", "mechanism"]
+__all__ = [
+    "REGISTRY",
+    "Compact",
+    "Dense",
+    "ExponentialTopK",
+    "PureSparse",
+    "Stability",
+    "TopK",
+    "TopKLaplace",
+    "TopKSet",
+    "mechanism",
+]

@@ -92,12 +92,14 @@ class Ranked:
     items   bin numbers of a declared domain, or key texts
     ended   the bottom symbol was drawn: "no more"; it counts as a symbol and stands after the last item
     values  noisy counts of the items, where the mechanism releases them
+    kbar    out of how many of the largest they were drawn, where the mechanism chose it: one more step was spent on it
     """
 
     kind: ClassVar[str] = "ranked"
     items: tuple[int, ...] | tuple[str, ...]
     ended: bool
     values: tuple[int, ...] | None = None
+    kbar: int | None = None
 
     @property
     def symbols(self) -> int:
@@ -106,17 +108,22 @@ class Ranked:
 
     def to_json(self) -> dict[str, Any]:
         said = {**_named(self.kind, self.items), "ended": self.ended}
-        return said if self.values is None else {**said, "values": [str(value) for value in self.values]}
+        if self.values is not None:
+            said["values"] = [str(value) for value in self.values]
+        if self.kbar is not None:
+            said["kbar"] = str(self.kbar)
+        return said
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Ranked:
         items, ended = _labels(data), data["ended"]
         values = tuple(int(value) for value in data["values"]) if "values" in data else None
+        kbar = int(data["kbar"]) if "kbar" in data else None
         if len(set(items)) != len(items) or not isinstance(ended, bool):
             raise ReleaseFormat.of(f"{len(items)} items", "a ranked answer names each item once and says if it ended")
         if values is not None and len(values) != len(items):
             raise ReleaseFormat.of(f"{len(values)} values", "a ranked answer has one value per item, or none")
-        return cls(items, ended, values)
+        return cls(items, ended, values, kbar)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Ranked) and self.to_json() == other.to_json()

@@ -63,16 +63,21 @@ def laplace_offset(touched: int, epsilon: Fraction, delta: Fraction, *, per_bin:
 
 
 def _laplace_delta(touched: int, epsilon: Fraction, offset: int, per_bin: int, precision: int) -> Enclosure:
-    """(e^(touched * epsilon) + 1) * touched * T(offset + 1), where T(t) = Pr[Z - Z' >= t] for two such noises.
-
-    T(t) = p^t (t (1 - p) / (1 + p)^2 + (1 + p + 2 p^2) / (1 + p)^3).
-    """
-    rate, t = epsilon / per_bin, offset + 1
+    """(e^(touched * epsilon) + 1) * touched * T(offset + 1), where T(t) = Pr[Z - Z' >= t] for two such noises."""
     odds = exp_bounds(touched * epsilon, precision)
+    low, high = difference_tail(epsilon / per_bin, offset + 1, precision)
+    return (odds[0] + 1) * touched * low, (odds[1] + 1) * touched * high
+
+
+def difference_tail(rate: Fraction, t: int, precision: int = 128) -> Enclosure:
+    """Pr[Z - Z' >= t], t >= 0, of two independent noises with Pr[Z = z] proportional to p^|z|, p = e^(-rate).
+
+    It is p^t (t (1 - p) / (1 + p)^2 + (1 + p + 2 p^2) / (1 + p)^3).
+    """
     (low, high), powers = exp_bounds(-rate, precision), exp_bounds(-rate * t, precision)
     least = t * (1 - high) / (1 + high) ** 2 + (1 + low + 2 * low**2) / (1 + high) ** 3
     most = t * (1 - low) / (1 + low) ** 2 + (1 + high + 2 * high**2) / (1 + low) ** 3
-    return (odds[0] + 1) * touched * powers[0] * least, (odds[1] + 1) * touched * powers[1] * most
+    return powers[0] * least, powers[1] * most
 
 
 def _check(touched: int, epsilon: Fraction, per_bin: int) -> None:

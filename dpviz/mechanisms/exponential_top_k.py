@@ -1,0 +1,206 @@
+"""ExponentialTopK: the largest bins of a known domain in order, by peeling the exponential mechanism. A baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+from dpviz.errors import ParameterError
+from dpviz.exact import Number, probability, text, typed, whole
+from dpviz.hidden import singly
+from dpviz.mechanisms.dense import MOST_BINS
+from dpviz.mechanisms.ranked import Contest, behind, bounded, counted, epsilon_of, gives_ranked
+from dpviz.model.answer import Answer, Ranked
+from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.mechanism import Choice, Cost, Mode, Space
+from dpviz.model.question import Question
+from dpviz.model.source import Tick
+from dpviz.model.statistic import DenseCounts, Kind, Statistic
+from dpviz.noise.bits import Bits
+from dpviz.noise.race import rank
+from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.loss import ApproxDP, PureDP, RangeBounded
+from dpviz.privacy.range_bounded import Parts, calibrate
+from dpviz.privacy.unit import Unit
+
+
+@dataclass(frozen=True)
+class ExponentialTopK:
+    """Draw k bins of a public domain in order, each with odds exp(rate * count) among those that remain.
+
+    k               how many bins come: always all of them, for there is no "no more"
+    epsilon, delta  the price in the session's unit; delta = 0 (default) leaves the sum of the steps
+
+    All bins are counted, empty ones included, and may come. With step e, rate = e / max_per_bin; a step costs 2e under
+    replace-one, which moves some counts up and others down.
+
+    Privacy: pure, epsilon = k e; or with L = ln(1/delta) the least of that, k e tanh(e/2) + e sqrt(2 k L), and
+             k e^2/2 + e sqrt(k L/2). One unit moves all counts the same way, so no factor of 2 is needed.
+    Error:   `error.rank`, a bound for all counts; it grows with the number of bins.
+    Source:  McSherry, Talwar 2007; Durfee, Rogers 2019, Lemma 4.2, Corollary 4.1 and Lemma 4.4.
+
+    >>> from dpviz.model.domain import Domain
+    >>> bins = Question.of(Domain.integers(0, 40, column="visits"))
+    >>> bound = ExponentialTopK(k=5, epsilon="1").bind(bins, Unit())
+    >>> bound.price.sentence, bound.rate, bound.error.rank(1, Fraction(1, 20)).value
+    ('1-differential privacy for adding or removing one row', Fraction(1, 5), Fraction(33, 1))
+    """
+
+    name: ClassVar[str] = "ExponentialTopK"
+    about: ClassVar[str] = "The largest bins of a known domain in order. A baseline: always k of them."
+    delta_text: ClassVar[str] = "With δ = 0 the steps add up; a δ lets many of them cost less."
+
+    k: int
+    epsilon: Fraction
+    delta: Fraction
+
+    @singly
+    def __init__(self, k: int = 10, epsilon: Number | None = None, delta: Number = 0) -> None:
+        object.__setattr__(self, "k", whole(k, "k", most=MOST_BINS))
+        object.__setattr__(self, "epsilon", epsilon_of(epsilon))
+        object.__setattr__(self, "delta", probability(typed(delta, "delta"), "delta"))
+
+    def parameters(self) -> dict[str, str]:
+        return {"k": str(self.k), "epsilon": text(self.epsilon), "delta": text(self.delta)}
+
+    @classmethod
+    def from_parameters(cls, parameters: dict[str, str]) -> ExponentialTopK:
+        known = ("k", "epsilon", "delta")
+        if unknown := set(parameters) - set(known):
+            raise ParameterError.of(sorted(unknown)[0], f"ExponentialTopK takes {', '.join(known)}")
+        said: dict[str, Any] = {name: value for name, value in parameters.items() if value != ""}
+        return cls(**said)
+
+    @classmethod
+    def choices(cls) -> tuple[Choice, ...]:
+        return (Choice("k", "k, bins drawn"), Choice("delta", "δ, 0 for none"))
+
+    @property
+    def python(self) -> str:
+        delta = f', delta="{text(self.delta)}"' if self.delta else ""
+        return f'dv.ExponentialTopK(k={self.k}, epsilon="{text(self.epsilon)}"{delta})'
+
+    def with_epsilon(self, epsilon: Fraction) -> ExponentialTopK:
+        return replace(self, epsilon=epsilon)
+
+    def __repr__(self) -> str:
+        return self.python.removeprefix("dv.")
+
+    def bind(self, question: Question, unit: Unit) -> ExponentialTopKBound:
+        """Fix the step. Raises ParameterError on public facts only."""
+        if question.bins > MOST_BINS:
+            raise ParameterError.of(
+                f"{question.bins:,} bins", f"ExponentialTopK ranks at most {MOST_BINS:,} bins", "use TopK"
+            )
+        if self.k > question.bins:
+            raise ParameterError.of(
+                self.k, f"k is at most the number of bins, and this question has {question.bins:,}", "give a smaller k"
+            )
+        factor = 1 if unit.relation == "add-remove" else 2
+        if self.delta:
+            parts = calibrate(self.epsilon, self.delta, self.k, 1, "paper", bottom=False, relation_factor=factor)
+        else:
+            parts = Parts(self.epsilon / (self.k * factor), Fraction(0), Fraction(0))
+        return ExponentialTopKBound(self, question, unit, parts)
+
+
+@dataclass(frozen=True)
+class ExponentialTopKBound:
+    """ExponentialTopK, bound to a question and a unit.
+
+    parts  the epsilon of a step under add-or-remove, and what composition adds
+    """
+
+    mechanism: ExponentialTopK
+    question: Question
+    unit: Unit
+    parts: Parts
+
+    needs: ClassVar[Kind] = Kind.DENSE
+    reuse: ClassVar[bool] = True
+
+    @property
+    def places(self) -> int:
+        """How many bins come."""
+        return self.mechanism.k
+
+    @property
+    def rate(self) -> Fraction:
+        """By how much one count more raises the logarithm of a bin's odds."""
+        return self.parts.step / self.unit.max_per_bin
+
+    @cached_property
+    def price(self) -> Guarantee:
+        made = self.mechanism
+        step = self.parts.step * (1 if self.unit.relation == "add-remove" else 2)
+        rule = "McSherry, Talwar 2007; Durfee, Rogers 2019, Lemma 4.2 and Corollary 4.1"
+        loss = ApproxDP(made.epsilon, made.delta) if made.delta else PureDP(made.epsilon)
+        return Guarantee(
+            loss,
+            self.unit,
+            rule,
+            asked=made.epsilon,
+            exact=f"Lemma 4.4 of {made.k} steps of {text(step)}" if made.delta else "",
+            fine=RangeBounded(step, steps=made.k),
+        )
+
+    @property
+    def clamp(self) -> tuple[int | None, int | None]:
+        return None, None
+
+    @cached_property
+    def space(self) -> Space:
+        label = max(1, (self.question.bins - 1).bit_length())
+        return Space(bits=self.places * label, text=f"{self.places:,} × {label}")
+
+    @cached_property
+    def cost(self) -> Cost:
+        bins = self.question.bins
+        return Cost(steps=bins, text=f"one race of {counted(bins, 'bin')}", slow=bins > 1_000_000)
+
+    @cached_property
+    def error(self) -> ErrorModel:
+        return ExponentialTopKError(self)
+
+    @property
+    def verb(self) -> str:
+        column = " and ".join(self.question.domain.columns)
+        return f"Ranks {counted(self.places, 'bin')} of {column}, out of all {self.question.bins:,}."
+
+    @property
+    def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
+        return ()
+
+    def modes(self) -> tuple[Mode, ...]:
+        return ("exact",)
+
+    def gives(self, answer: Answer) -> bool:
+        """Whether an answer has the shape that `draw` gives it."""
+        return gives_ranked(answer, self.question, self.places, bottom=False)
+
+    def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Ranked:
+        """Draw the list, out of every bin of the domain."""
+        assert isinstance(statistic, DenseCounts)
+        if tick is not None:
+            tick(0, self.cost.steps)
+        counts = statistic.take()
+        drawn = rank(counts, self.rate, self.places, bits)
+        return Contest(range(len(counts)), counts, None).ranked(drawn)
+
+
+@dataclass(frozen=True)
+class ExponentialTopKError(ErrorModel):
+    """What holds for the list whatever the counts are."""
+
+    bound: ExponentialTopKBound
+
+    def rank(self, position: int, beta: Fraction) -> ErrorValue:
+        """How far below the true count of rank `position` each of the first `position` bins lies at most."""
+        place, bins = whole(position, "position", most=self.bound.places), self.bound.question.bins
+        return bounded(
+            behind(place, bins, self.bound.rate, beta),
+            f"union bound over {counted(place, 'draw')} and {bins - place:,} other bins",
+        )

@@ -1,0 +1,260 @@
+"""What the mechanisms share that name the largest items: who competes, what it costs, what an answer may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Final, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.errors import ParameterError
+from dpviz.exact import Number, exp_bounds, floor_to, log_up, positive, text, typed
+from dpviz.model.answer import Answer, Chosen, Ranked
+from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.mechanism import Space
+from dpviz.model.question import Question
+from dpviz.model.source import TopRules
+from dpviz.model.statistic import Statistic, TopCounts
+from dpviz.noise.peeling import ENDED, Bottom
+from dpviz.privacy.conversion import DELTA_STEP, convert
+from dpviz.privacy.grid import LARGEST_EPSILON
+from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.unit import Unit
+
+DomainRule = Literal["positive", "strict", "paper"]
+Ties = Literal["label", "unknown"]
+DOMAIN_RULES: Final[tuple[DomainRule, ...]] = get_args(DomainRule)
+TIES: Final[tuple[Ties, ...]] = get_args(Ties)
+
+MOST_ROWS = 1_000_000
+"""So many rows are read at most: an engine sorts more, but more would not come back in good time."""
+
+BETAS = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))
+
+
+# ---------------------------------------------------------------- who competes
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Who competes, and how strong the bottom symbol is: one row of the table in `rule_of`, and nothing else.
+
+    name    "positive": the rows with a count above 0; "strict": those above the next count; "paper": all rows, filled
+            up with the first empty bins of the domain
+    limit   how many items one unit can move into or out of the rows that compete; None: as many as there are rows
+    gap     how far one unit moves one count
+    bottom  whether the bottom symbol competes; False only where every bin of the domain does
+    """
+
+    name: DomainRule
+    limit: int | None
+    gap: int
+    bottom: bool
+
+    def m(self, kbar: int) -> int:
+        """The number of items whose chance of coming together has to stay below delta."""
+        return kbar if self.limit is None else min(self.limit, kbar)
+
+    def contest(self, rows: Rows, kbar: int, delta: Fraction) -> Contest:
+        """The candidates among the kbar largest rows, and the bottom symbol, with delta for this round."""
+        counts, next_count = rows.counts[:kbar], rows.after(kbar)
+        if self.name == "strict":
+            counts = counts[counts > next_count]
+        bottom = Bottom(next_count + self.gap, self.m(kbar) / delta) if self.bottom else None
+        return Contest(rows.items[: len(counts)], counts, bottom)
+
+    def rows(self, statistic: Statistic, most: int) -> Rows:
+        """The `most` largest rows that may compete; filling up with empty bins keeps their order."""
+        assert isinstance(statistic, TopCounts)
+        items, counts, next_count = statistic.take()
+        items, counts = list(items[:most]), np.asarray(counts[:most], dtype=np.int64)
+        if self.name == "paper":
+            taken = set(items)
+            items += [label for label in range(most) if label not in taken][: most - len(items)]
+            counts = np.concatenate((counts, np.zeros(most - len(counts), dtype=np.int64)))
+        return Rows(items, counts, int(next_count))
+
+
+def rule_of(
+    domain_rule: DomainRule, ties: Ties, kbar: int, question: Question, unit: Unit, *, direct: bool, private: bool
+) -> Rule:
+    """The one table of what is proved. Raises ParameterError for what is not.
+
+    | rule         | rows that compete   | m                                                  | bottom           |
+    |--------------|---------------------|----------------------------------------------------|------------------|
+    | positive     | count above 0       | min(max_bins, kbar), under replace-one 2 max_bins  | always           |
+    | paper        | all, filled up      | the same                                           | not if kbar = d  |
+    | strict       | above next count    | kbar                                               | always           |
+    | ties unknown | as the rule says    | kbar                                               | as the rule says |
+
+    direct   under replace-one: prove it for a replacement itself (twice the gap); False: for adding or removing, so
+             that the price is converted
+    private  kbar is chosen privately, out of at most `kbar`: then there is always a bottom symbol
+    """
+    bins = question.bins if question.domain.declared else None
+    if bins is not None and kbar > bins:
+        raise ParameterError.of(
+            kbar, f"kbar is at most the number of bins, and this question has {bins:,}", f"give kbar={bins} or less"
+        )
+    if domain_rule == "paper" and bins is None:
+        raise ParameterError.of(
+            'domain_rule="paper"',
+            "the paper's rule fills up with empty bins, which takes declared bins",
+            'use domain_rule="positive"',
+        )
+    factor = 2 if direct and unit.relation == "replace-one" else 1
+    loose = domain_rule == "strict" or ties == "unknown" or unit.max_bins is None
+    return Rule(
+        name=domain_rule,
+        limit=None if loose or unit.max_bins is None else factor * unit.max_bins,
+        gap=factor * unit.max_per_bin,
+        bottom=private or domain_rule != "paper" or kbar != bins,
+    )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Rows:
+    """The largest counts, and the one after them. Private, so it says nothing of itself."""
+
+    items: Sequence[Any]
+    counts: NDArray[np.int64]
+    next_count: int
+
+    def after(self, kbar: int) -> int:
+        """The count of the row after the kbar-th, 0 past the last."""
+        return int(self.counts[kbar]) if kbar < len(self.counts) else self.next_count
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Contest:
+    """Candidates and their counts, and the bottom symbol where it competes. Private, as its rows are."""
+
+    items: Sequence[Any]
+    counts: NDArray[np.int64]
+    bottom: Bottom | None
+
+    def ranked(self, drawn: Sequence[int], kbar: int | None = None) -> Ranked:
+        """The answer of the positions drawn; nothing comes after the bottom symbol."""
+        ended = bool(drawn) and drawn[-1] == ENDED
+        places = drawn[:-1] if ended else drawn
+        return Ranked(tuple(self.items[place] for place in places), ended, kbar=kbar)
+
+
+# ---------------------------------------------------------------- what is typed
+
+
+def epsilon_of(value: Number, name: str = "epsilon") -> Fraction:
+    """Read an epsilon exactly, and refuse one that is not positive or protects nobody."""
+    epsilon = positive(typed(value, name), name)
+    if epsilon > LARGEST_EPSILON:
+        raise ParameterError.of(
+            text(epsilon),
+            f"{name} must be at most {LARGEST_EPSILON}; beyond it nothing is protected",
+            "type a number like 0.1 or 1/10",
+        )
+    return epsilon
+
+
+def one_of(value: object, name: str, known: Sequence[str]) -> None:
+    """Refuse a text that is none of the known ones."""
+    if not isinstance(value, str) or value not in known:
+        quoted = [f'"{one}"' for one in known]
+        raise ParameterError.of(value, f"{name} must be {', '.join(quoted[:-1])} or {quoted[-1]}")
+
+
+def exact_counts(rules: TopRules, name: str) -> None:
+    """Refuse an engine whose largest counts are approximate: one unit may move these by more than it adds."""
+    if not rules.exact:
+        raise ParameterError.of(
+            "approximate counts",
+            f"{name} needs exact counts, for nothing bounds how far one unit moves a sketch",
+            "use an engine that counts exactly",
+        )
+
+
+# ---------------------------------------------------------------- what is paid
+
+
+def halved(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, Fraction]:
+    """The (epsilon, delta) under add-or-remove of which a replacement, a group of two, costs at most what is given."""
+    half = epsilon / 2
+    return half, floor_to(delta / (1 + exp_bounds(half)[1]), DELTA_STEP)
+
+
+def converted(guarantee: Guarantee, unit: Unit) -> Guarantee:
+    """A price that was proved for adding or removing, in the unit of the session."""
+    if unit.relation == "add-remove":
+        return guarantee
+    own = replace(unit, relation="add-remove", n=None)
+    return convert(replace(guarantee, unit=own), unit)
+
+
+# ---------------------------------------------------------------- what is public of an answer
+
+
+def fits(items: Sequence[object], question: Question, most: int) -> bool:
+    """Whether these can be the items of an answer: at most so many, and all of them labels of the question."""
+    domain = question.domain
+    if not domain.declared:
+        return len(items) <= most and all(isinstance(item, str) for item in items)
+    return len(items) <= most and all(isinstance(item, int) and 0 <= item < domain.size for item in items)
+
+
+def gives_ranked(answer: Answer, question: Question, most: int, *, bottom: bool = True, valued: bool = False) -> bool:
+    """Whether a ranked answer has the shape of one drawn here: it ends early exactly where it says so."""
+    if not isinstance(answer, Ranked) or not fits(answer.items, question, most):
+        return False
+    short = len(answer.items) < most
+    return answer.ended == short and (bottom or not short) and (answer.values is not None) == valued
+
+
+def gives_chosen(answer: Answer, question: Question, most: int) -> bool:
+    return isinstance(answer, Chosen) and fits(answer.items, question, most)
+
+
+def space_of(question: Question, items: int, rows: int, *, each: int = 0) -> Space:
+    """The labels of an answer, with `each` more bits for every one, and how many rows were read for it."""
+    if not question.domain.declared:
+        return Space(bits=items * each + 1, text=f"1, and {items:,} labels{_beside(each)}; {rows:,} rows are read")
+    label = max(1, (question.bins - 1).bit_length()) + each
+    return Space(bits=items * label + 1, text=f"{items:,} × {label} + 1; {rows:,} rows are read")
+
+
+def _beside(each: int) -> str:
+    return f" with {each} beside each" if each else ""
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def least_count(odds: Fraction, rate: Fraction) -> int:
+    """The least whole number c with exp(rate * c) >= odds."""
+    return int(log_up(odds, rate) / rate)
+
+
+def behind(position: int, candidates: int, rate: Fraction, beta: Fraction) -> int:
+    """How far the first `position` items drawn may lie below the true count of that rank, but for a chance of beta.
+
+    A candidate whose count is d lower is exp(rate d) times less likely in each draw; `candidates - position` are that
+    low at most, and there are `position` draws.
+    """
+    odds = position * (candidates - position) / beta
+    return max(0, least_count(odds, rate) - 1) if odds > 1 else 0
+
+
+def listing_notes(error: ErrorModel) -> list[tuple[str, dict[str, Any]]]:
+    """How far above the next count an item is listed, for each level that plans offer."""
+    found = [(beta, error.listed(beta)) for beta in BETAS]
+    return [
+        ("Above the next count, to be listed", {**value.to_json(), "beta": text(beta)})
+        for beta, value in found
+        if value is not None
+    ]
+
+
+def bounded(value: int, rule: str) -> ErrorValue:
+    return ErrorValue(Fraction(value), "bound", rule)

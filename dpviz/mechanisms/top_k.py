@@ -1,0 +1,424 @@
+"""TopK: the largest items in order, out of the few rows that an engine gives, with an honest "no more"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Literal, cast
+
+from dpviz.errors import ParameterError
+from dpviz.exact import Number, probability, text, typed, whole
+from dpviz.hidden import singly
+from dpviz.mechanisms.ranked import (
+    DOMAIN_RULES,
+    MOST_ROWS,
+    TIES,
+    DomainRule,
+    Rule,
+    Ties,
+    behind,
+    bounded,
+    converted,
+    counted,
+    epsilon_of,
+    exact_counts,
+    gives_ranked,
+    halved,
+    least_count,
+    listing_notes,
+    one_of,
+    rule_of,
+    space_of,
+)
+from dpviz.model.answer import Answer, Ranked
+from dpviz.model.error import ErrorModel, ErrorValue, How
+from dpviz.model.mechanism import Choice, Cost, Mode, Space
+from dpviz.model.question import Question
+from dpviz.model.source import Tick, TopRules
+from dpviz.model.statistic import Statistic, Top
+from dpviz.noise.bits import Bits
+from dpviz.noise.peeling import choose
+from dpviz.noise.race import rank
+from dpviz.privacy.grid import LARGEST_EPSILON
+from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.loss import ApproxDP, PureDP, RangeBounded
+from dpviz.privacy.range_bounded import ACCOUNTINGS, Accounting, Parts, calibrate, total
+from dpviz.privacy.unit import Unit
+
+Kbar = int | Literal["private"]
+
+_PROVED: dict[Accounting, str] = {
+    "safe": "Durfee, Rogers 2019, Theorem 1, with ln(1 + δ) for each symbol",
+    "paper": "Durfee, Rogers 2019, Theorem 1, as printed",
+    "zcdp": "Durfee, Rogers 2019, Theorem 1, with ln(1 + δ) for each symbol and the zero-concentrated drift",
+}
+
+
+@dataclass(frozen=True)
+class TopK:
+    """Draw at most k of the kbar largest items, in order, against a bottom symbol that says "no more".
+
+    k, kbar  at most k items come, drawn from the kbar largest; an engine reads kbar + 1 rows and no list of bins
+    epsilon, delta   the price in the session's unit: step, round delta and delta' follow from it
+    epsilon_per_item, delta_prime   instead of `epsilon`: the epsilon of one step under add-or-remove (a step costs
+                twice that under replace-one) and what composition adds to delta, nothing if left out; `delta` is then
+                that of the round, and the price follows
+    domain_rule "positive" (default): the rows with a count above 0 compete; "strict": those above the next count, valid
+                whatever the order of equal counts; "paper": all kbar rows of a declared domain, empty bins included
+    ties        "label": the engine orders equal counts by their label, which no unit can move; "unknown": it may not
+    accounting  "safe" (default, proved), "paper" (as printed; its proof has a gap) or "zcdp" (proved, smaller drift)
+    largest     with kbar="private": kbar is chosen by a step of its own, out of k to `largest`; k - 1 items are left
+
+    Each symbol is drawn with odds exp(rate * count), rate = step / max_per_bin. The bottom symbol has the odds m/delta
+    at a count of next_count + gap: next_count is that of row kbar + 1, gap is max_per_bin, twice that under
+    replace-one, and m is min(max_bins, kbar), with max_bins doubled under replace-one, or kbar where the rule is
+    "strict", ties are unknown or max_bins is None. Where "paper" lists every bin there is no bottom symbol, and no
+    delta is charged.
+
+    Privacy: with step e (doubled under replace-one), round delta d and L = ln(1/delta'), k symbols cost
+             (e' + k ln(1 + d), d + delta'), e' the least of k e, k e tanh(e/2) + e sqrt(2 k L) and
+             k e^2/2 + e sqrt(k L/2). A private kbar is proved under add-or-remove; a replacement pays for two.
+    Error:   `error.rank`, `error.listed`: bounds that hold for all counts.
+    Source:  Durfee, Rogers 2019, Algorithms 1, 3, 5 and 6, Theorem 1 and Lemma 4.4. Lemma 5.6 behind the printed
+             theorem is false, and ln(1 + d) is what its repair costs; Algorithm 6 as printed is not private, and the
+             choice of kbar here has the sign turned. Raises ParameterError for what no proof covers.
+
+    >>> from dpviz.model.domain import Domain
+    >>> question = Question.of(Domain.keys(column="dest"))
+    >>> bound = TopK(k=10, kbar=50, epsilon="1").bind(question, Unit("aircraft", max_bins=5))
+    >>> bound.price.sentence, bound.parts.step, bound.error.listed(Fraction(1, 20)).value
+    ('(1, 0.000001)-differential privacy for adding or removing one aircraft', Fraction(110270223, 1000000000), \
+Fraction(174, 1))
+    """
+
+    name: ClassVar[str] = "TopK"
+    about: ClassVar[str] = "The largest items in order, known or not, until no more stand out."
+    delta_text: ClassVar[str] = "TopK costs δ: an item that one unit brings among the largest may show."
+
+    k: int
+    kbar: Kbar
+    epsilon: Fraction | None
+    delta: Fraction
+    epsilon_per_item: Fraction | None = None
+    delta_prime: Fraction | None = None
+    domain_rule: DomainRule = "positive"
+    ties: Ties = "label"
+    accounting: Accounting = "safe"
+    largest: int | None = None
+
+    @singly
+    def __init__(
+        self,
+        k: int = 10,
+        kbar: Kbar = 50,
+        epsilon: Number | None = None,
+        delta: Number = "1e-6",
+        *,
+        epsilon_per_item: Number | None = None,
+        delta_prime: Number | None = None,
+        domain_rule: DomainRule = "positive",
+        ties: Ties = "label",
+        accounting: Accounting = "safe",
+        largest: int | None = None,
+    ) -> None:
+        if (epsilon is None) == (epsilon_per_item is None):
+            raise ParameterError.of(
+                "neither" if epsilon is None else "both",
+                "TopK is given by its epsilon or by its epsilon_per_item",
+                'write dv.TopK(epsilon="1")',
+            )
+        if delta_prime is not None and epsilon_per_item is None:
+            raise ParameterError.of(
+                "delta_prime", "delta_prime goes with epsilon_per_item", "leave it out: half of delta is taken for it"
+            )
+        one_of(domain_rule, "domain_rule", DOMAIN_RULES)
+        one_of(ties, "ties", TIES)
+        one_of(accounting, "accounting", ACCOUNTINGS)
+        prime = None if delta_prime is None else probability(typed(delta_prime, "delta_prime"), "delta_prime")
+        items = whole(k, "k")
+        said = {
+            "k": items,
+            "kbar": _kbar(kbar, items, largest),
+            "epsilon": None if epsilon is None else epsilon_of(epsilon),
+            "delta": probability(typed(delta, "delta"), "delta", zero=False),
+            "epsilon_per_item": None if epsilon_per_item is None else epsilon_of(epsilon_per_item, "epsilon_per_item"),
+            "delta_prime": prime,
+            "domain_rule": domain_rule,
+            "ties": ties,
+            "accounting": accounting,
+            "largest": None if largest is None else whole(largest, "largest", least=items, most=MOST_ROWS),
+        }
+        for name, value in said.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def private(self) -> bool:
+        """Whether kbar is chosen by a step of its own."""
+        return self.kbar == "private"
+
+    @property
+    def rows(self) -> int:
+        """How many rows may compete: kbar, or the most that may be chosen."""
+        return cast(int, self.largest if self.private else self.kbar)
+
+    def parameters(self) -> dict[str, str]:
+        exact = {
+            name: "" if getattr(self, name) is None else text(getattr(self, name))
+            for name in ("epsilon", "delta", "epsilon_per_item", "delta_prime")
+        }
+        rules = {"domain_rule": self.domain_rule, "ties": self.ties, "accounting": self.accounting}
+        largest = "" if self.largest is None else str(self.largest)
+        return {"k": str(self.k), "kbar": str(self.kbar), **exact, **rules, "largest": largest}
+
+    @classmethod
+    def from_parameters(cls, parameters: dict[str, str]) -> TopK:
+        known = cls(epsilon=1).parameters()
+        if unknown := set(parameters) - set(known):
+            raise ParameterError.of(sorted(unknown)[0], f"TopK takes {', '.join(known)}")
+        said: dict[str, Any] = {name: value for name, value in parameters.items() if value != ""}
+        return cls(**said)
+
+    @classmethod
+    def choices(cls) -> tuple[Choice, ...]:
+        return (
+            Choice("k", "k, items at most"),
+            Choice("kbar", "k̄, rows that compete (a number, or private)"),
+            Choice("delta", "δ"),
+            Choice(
+                "domain_rule",
+                "Who competes",
+                (
+                    ("positive", "rows above 0"),
+                    ("strict", "rows above the next count"),
+                    ("paper", "all rows, empty bins included"),
+                ),
+            ),
+            Choice("ties", "Equal counts", (("label", "ordered by label"), ("unknown", "in unknown order"))),
+            Choice(
+                "accounting",
+                "Accounting",
+                (("safe", "safe: proved"), ("zcdp", "zcdp: proved, smaller drift"), ("paper", "paper: as printed")),
+            ),
+            Choice("largest", "Largest private k̄ (public)"),
+        )
+
+    @property
+    def python(self) -> str:
+        default, said = TopK(epsilon=1).parameters(), self.parameters()
+        parts = [f"{name}={_literal(name, said[name])}" for name in ("k", "kbar")]
+        for name, value in said.items():
+            if name in ("epsilon", "delta") or (name not in ("k", "kbar") and value != default[name]):
+                parts += [f"{name}={_literal(name, value)}"] if value else []
+        return f"dv.TopK({', '.join(parts)})"
+
+    def with_epsilon(self, epsilon: Fraction) -> TopK:
+        return replace(self, epsilon=epsilon, epsilon_per_item=None, delta_prime=None)
+
+    def __repr__(self) -> str:
+        return self.python.removeprefix("dv.")
+
+    def bind(self, question: Question, unit: Unit) -> TopKBound:
+        """Fix rule, step and deltas. Raises ParameterError on public facts only."""
+        rule = rule_of(
+            self.domain_rule, self.ties, self.rows, question, unit, direct=not self.private, private=self.private
+        )
+        bound = TopKBound(self, question, unit, rule, self._parts(unit, rule))
+        price = bound.price.loss
+        if isinstance(price, PureDP | ApproxDP) and price.epsilon > LARGEST_EPSILON:
+            raise ParameterError.of(
+                text(price.epsilon),
+                f"an answer costs an epsilon of at most {LARGEST_EPSILON}",
+                "give a smaller k or epsilon_per_item",
+            )
+        return bound
+
+    def _parts(self, unit: Unit, rule: Rule) -> Parts:
+        """The epsilon of a step under add-or-remove, and the deltas."""
+        if self.epsilon_per_item is not None:
+            return Parts(self.epsilon_per_item, self.delta, self.delta_prime or Fraction(0))
+        assert self.epsilon is not None
+        swapped = unit.relation == "replace-one"
+        if not rule.bottom:
+            return Parts(self.epsilon / (self.k * (1 + swapped)), Fraction(0), Fraction(0))
+        if self.private and swapped:
+            return calibrate(*halved(self.epsilon, self.delta), self.k, 1, self.accounting)
+        return calibrate(self.epsilon, self.delta, self.k, 1, self.accounting, relation_factor=1 + swapped)
+
+
+def _kbar(kbar: object, k: int, largest: object) -> Kbar:
+    """Read kbar, which is a number or "private", and see that `largest` is given exactly where it belongs."""
+    if not (isinstance(kbar, str) and kbar == "private"):
+        if largest is not None:
+            raise ParameterError.of("largest", 'largest goes with kbar="private"', "leave it out")
+        number = whole(kbar, "kbar", most=MOST_ROWS)
+        if number < k:
+            raise ParameterError.of(number, f"kbar must be at least k = {k}", f"give kbar={k} or more")
+        return number
+    if k < 2:
+        raise ParameterError.of(k, 'with kbar="private" one of the k steps chooses kbar, so k must be at least 2')
+    if largest is None:
+        raise ParameterError.of(
+            "no largest", 'kbar="private" needs a public limit', "give largest=, the most rows that may compete"
+        )
+    return "private"
+
+
+def _literal(name: str, value: str) -> str:
+    return value if name in ("k", "kbar", "largest") and value != "private" else f'"{value}"'
+
+
+# ---------------------------------------------------------------- bound
+
+
+@dataclass(frozen=True)
+class TopKBound:
+    """TopK, bound to a question and a unit.
+
+    rule   who competes with the bottom symbol
+    parts  the epsilon of a step under add-or-remove, the delta of the round, and what composition adds
+    """
+
+    mechanism: TopK
+    question: Question
+    unit: Unit
+    rule: Rule
+    parts: Parts
+
+    reuse: ClassVar[bool] = True
+    """What is done with a released list is post-processing."""
+
+    @property
+    def needs(self) -> Top:
+        return Top(self.mechanism.rows)
+
+    @property
+    def places(self) -> int:
+        """How many items come at most: a private choice of kbar is one of the k steps."""
+        return self.mechanism.k - self.mechanism.private
+
+    @property
+    def rate(self) -> Fraction:
+        """By how much one count more raises the logarithm of an item's odds."""
+        return self.parts.step / self.unit.max_per_bin
+
+    @cached_property
+    def price(self) -> Guarantee:
+        made, parts = self.mechanism, self.parts
+        swapped = self.unit.relation == "replace-one"
+        factor = 2 if swapped and not made.private else 1
+        k, step = made.k, factor * parts.step
+        if not self.rule.bottom:
+            rule = "Durfee, Rogers 2019, Lemma 4.2 and Corollary 4.1: peeling of a domain that is known"
+            loss = PureDP(k * step)
+            return Guarantee(loss, self.unit, rule, asked=made.epsilon, fine=RangeBounded(step, steps=k))
+        exact = f"Lemma 4.4 of {k} steps of {text(step)}"
+        exact += "" if made.accounting == "paper" else f" + {k} ln(1 + {text(parts.delta)})"
+        found = Guarantee(
+            loss=total(parts.step, parts.delta, k, 1, parts.delta_prime, made.accounting, relation_factor=factor),
+            unit=self.unit,
+            rule=_PROVED[made.accounting],
+            asked=made.epsilon,
+            exact=exact,
+            fine=RangeBounded(step, parts.delta, steps=k),
+        )
+        if made.private:
+            found = converted(found, self.unit)
+        return found if made.epsilon is None else replace(found, loss=ApproxDP(made.epsilon, made.delta))
+
+    @property
+    def clamp(self) -> tuple[int | None, int | None]:
+        return None, None
+
+    @cached_property
+    def space(self) -> Space:
+        return space_of(self.question, self.places, self.mechanism.rows + 1)
+
+    @property
+    def cost(self) -> Cost:
+        rows = self.mechanism.rows
+        return Cost(steps=1, text=f"{rows + 1:,} rows, and one race of at most {counted(rows, 'item')}")
+
+    @cached_property
+    def error(self) -> ErrorModel:
+        return TopKError(self)
+
+    @property
+    def verb(self) -> str:
+        column, rows = " and ".join(self.question.domain.columns), self.mechanism.rows
+        if not self.rule.bottom:
+            return f"Ranks {self.places:,} of all {rows:,} bins of {column}."
+        if self.mechanism.private:
+            return f"Chooses how many of the largest {column} compete, and ranks at most {self.places:,} of them."
+        return f"Ranks at most {self.places:,} of the {rows:,} largest {column}, and says if no more stand out."
+
+    @property
+    def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
+        """How far an item must stand above the first row that does not compete to be listed."""
+        return listing_notes(self.error)
+
+    def modes(self) -> tuple[Mode, ...]:
+        return ("exact",)
+
+    def meets(self, rules: TopRules) -> None:
+        """Refuse an engine whose counts are approximate, or whose order of equal counts the rule does not cover."""
+        exact_counts(rules, "TopK")
+        made = self.mechanism
+        if rules.ties == "unknown" and made.ties == "label" and made.domain_rule != "strict":
+            raise ParameterError.of(
+                'ties="label"',
+                "this engine does not say how it orders equal counts, so one unit may move all of them",
+                'use ties="unknown" or domain_rule="strict", which take m = kbar',
+            )
+
+    def gives(self, answer: Answer) -> bool:
+        """Whether an answer has the shape that `draw` gives it."""
+        if not gives_ranked(answer, self.question, self.places, bottom=self.rule.bottom):
+            return False
+        kbar = cast(Ranked, answer).kbar
+        if kbar is None:
+            return not self.mechanism.private
+        return self.mechanism.private and self.mechanism.k <= kbar <= self.mechanism.rows
+
+    def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Ranked:
+        """Draw the list. How many rows there are is private: no tick tells, and an empty table goes the same way."""
+        rows = self.rule.rows(statistic, self.mechanism.rows)
+        if tick is not None:
+            tick(0, self.cost.steps)
+        kbar = self.mechanism.rows
+        if self.mechanism.private:
+            offered = range(self.mechanism.k, self.mechanism.rows + 1)
+            thresholds = [-rows.after(kbar) for kbar in offered]
+            odds = [Fraction(1, self.rule.m(kbar)) for kbar in offered]
+            kbar = offered[choose(thresholds, odds, self.rate, bits)]
+        contest = self.rule.contest(rows, kbar, self.parts.delta)
+        drawn = rank(contest.counts, self.rate, self.places, bits, contest.bottom)
+        return contest.ranked(drawn, kbar if self.mechanism.private else None)
+
+
+@dataclass(frozen=True)
+class TopKError(ErrorModel):
+    """What holds for a ranked list whatever the counts are; with a private kbar, for any that is chosen."""
+
+    bound: TopKBound
+
+    def rank(self, position: int, beta: Fraction) -> ErrorValue:
+        """How far below the true count of rank `position` each of the first `position` items lies at most."""
+        place, rows = whole(position, "position", most=self.bound.places), self.bound.mechanism.rows
+        least = "0 where they are all that compete" if place == rows else f"{place:,} draws, {rows - place:,} others"
+        return bounded(
+            behind(place, rows, self.bound.rate, beta),
+            f"Durfee, Rogers 2019, Lemma 8.1, sharpened: {least}; for each of the first {counted(place, 'item')}",
+        )
+
+    def listed(self, beta: Fraction) -> ErrorValue | None:
+        """How far above the first row that does not compete an item must lie to come before the bottom symbol."""
+        bound = self.bound
+        if not bound.rule.bottom:
+            return None
+        odds = bound.rule.m(bound.mechanism.rows) / bound.parts.delta * (1 - beta) / beta
+        above = max(bound.rule.gap + least_count(odds, bound.rate), int(bound.rule.name == "strict"))
+        rule = "the odds of one item against the bottom symbol, where fewer than k come before it"
+        how: How = "bound" if bound.mechanism.private else "exact"
+        return ErrorValue(Fraction(max(0, above)), how, rule)

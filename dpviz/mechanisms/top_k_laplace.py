@@ -1,0 +1,327 @@
+"""TopKLaplace: the largest items in order, with noisy counts, for units that touch few bins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from dpviz.errors import ParameterError
+from dpviz.exact import Decay, Number, decide, probability, text, typed, whole
+from dpviz.hidden import singly
+from dpviz.laws import geometric
+from dpviz.mechanisms.count_noise import least
+from dpviz.mechanisms.ranked import (
+    DOMAIN_RULES,
+    MOST_ROWS,
+    DomainRule,
+    Rule,
+    bounded,
+    counted,
+    epsilon_of,
+    exact_counts,
+    gives_ranked,
+    halved,
+    listing_notes,
+    one_of,
+    rule_of,
+    space_of,
+)
+from dpviz.model.answer import Answer, Ranked
+from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.mechanism import Choice, Cost, Mode, Space
+from dpviz.model.question import Question
+from dpviz.model.source import Tick, TopRules
+from dpviz.model.statistic import Statistic, Top
+from dpviz.noise.bits import Bits
+from dpviz.noise.geometric import check_scale, two_sided_geometric
+from dpviz.noise.table import LIMIT
+from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.loss import ApproxDP
+from dpviz.privacy.threshold import difference_tail, laplace_offset
+from dpviz.privacy.unit import Unit
+
+COUNT_BITS = 64
+"""What one noisy count takes to store: nothing public bounds it."""
+
+
+@dataclass(frozen=True)
+class TopKLaplace:
+    """Add integer noise to the kbar largest counts and to a threshold; list what is above it, with the noisy counts.
+
+    k, kbar  at most k items come, out of the kbar largest; an engine reads kbar + 1 rows
+    epsilon, delta   the price in the session's unit
+    domain_rule "positive" (default): the rows with a count above 0; "paper": all kbar rows of a declared domain, empty
+                bins included
+
+    The noise is discrete Laplace with Pr[Z = z] proportional to exp(-rate |z|), rate = epsilon / (max_bins *
+    max_per_bin). The threshold is next_count + max_per_bin + t, with noise as well: an item comes if its noisy count is
+    above it. t is the least that delta allows. Order is by noisy count, then by label.
+
+    Privacy: with D = max_bins, (epsilon, (e^epsilon + 1) D Pr[Z - Z' > t]) for adding or removing a unit, the noisy
+             counts of listed items included; a replacement pays for two. Needs D <= kbar and an engine that orders
+             equal counts by label. Each answer is charged in full: k does not matter.
+    Error:   exact for the noise on one count; the counts of listed items are biased upward, for they were selected.
+    Source:  Durfee, Rogers 2019, Algorithm 4 and Lemma 6.1, in whole numbers. Raises ParameterError where D has no
+             limit or exceeds kbar.
+
+    >>> from dpviz.model.domain import Domain
+    >>> question = Question.of(Domain.keys(column="dest"))
+    >>> bound = TopKLaplace(k=10, kbar=50, epsilon="1").bind(question, Unit("aircraft", max_bins=2))
+    >>> bound.price.sentence, bound.offset, bound.error.shown(Fraction(1, 20)).value
+    ('(1, 0.000001)-differential privacy for adding or removing one aircraft', 35, Fraction(6, 1))
+    """
+
+    name: ClassVar[str] = "TopKLaplace"
+    about: ClassVar[str] = "The largest items with noisy counts, where a unit touches few bins."
+    delta_text: ClassVar[str] = "TopKLaplace costs δ: an item that one unit brings among the largest may show."
+
+    k: int
+    kbar: int
+    epsilon: Fraction
+    delta: Fraction
+    domain_rule: DomainRule = "positive"
+
+    @singly
+    def __init__(
+        self,
+        k: int = 10,
+        kbar: int = 50,
+        epsilon: Number | None = None,
+        delta: Number = "1e-6",
+        *,
+        domain_rule: DomainRule = "positive",
+    ) -> None:
+        one_of(domain_rule, "domain_rule", DOMAIN_RULES)
+        if domain_rule == "strict":
+            raise ParameterError.of(
+                domain_rule,
+                "TopKLaplace is not private on the strict domain: one unit may bring kbar equal counts in together",
+                'use domain_rule="positive", or TopK',
+            )
+        items, rows = whole(k, "k"), whole(kbar, "kbar", most=MOST_ROWS)
+        if rows < items:
+            raise ParameterError.of(rows, f"kbar must be at least k = {items}", f"give kbar={items} or more")
+        said = {
+            "k": items,
+            "kbar": rows,
+            "epsilon": epsilon_of(epsilon),
+            "delta": probability(typed(delta, "delta"), "delta", zero=False),
+            "domain_rule": domain_rule,
+        }
+        for name, value in said.items():
+            object.__setattr__(self, name, value)
+
+    def parameters(self) -> dict[str, str]:
+        exact = {"epsilon": text(self.epsilon), "delta": text(self.delta)}
+        return {"k": str(self.k), "kbar": str(self.kbar), **exact, "domain_rule": self.domain_rule}
+
+    @classmethod
+    def from_parameters(cls, parameters: dict[str, str]) -> TopKLaplace:
+        known = ("k", "kbar", "epsilon", "delta", "domain_rule")
+        if unknown := set(parameters) - set(known):
+            raise ParameterError.of(sorted(unknown)[0], f"TopKLaplace takes {', '.join(known)}")
+        said: dict[str, Any] = {name: value for name, value in parameters.items() if value != ""}
+        return cls(**said)
+
+    @classmethod
+    def choices(cls) -> tuple[Choice, ...]:
+        rules = (("positive", "rows above 0"), ("paper", "all rows, empty bins included"))
+        return (
+            Choice("k", "k, items at most"),
+            Choice("kbar", "k̄, rows that compete"),
+            Choice("delta", "δ"),
+            Choice("domain_rule", "Who competes", rules),
+        )
+
+    @property
+    def python(self) -> str:
+        rule = "" if self.domain_rule == "positive" else f', domain_rule="{self.domain_rule}"'
+        numbers = f'epsilon="{text(self.epsilon)}", delta="{text(self.delta)}"'
+        return f"dv.TopKLaplace(k={self.k}, kbar={self.kbar}, {numbers}{rule})"
+
+    def with_epsilon(self, epsilon: Fraction) -> TopKLaplace:
+        return replace(self, epsilon=epsilon)
+
+    def __repr__(self) -> str:
+        return self.python.removeprefix("dv.")
+
+    def bind(self, question: Question, unit: Unit) -> TopKLaplaceBound:
+        """Fix noise and threshold. Raises ParameterError on public facts only."""
+        touched = unit.max_bins
+        if touched is None or touched > self.kbar:
+            raise ParameterError.of(
+                f"max_bins={touched}",
+                f"TopKLaplace needs a unit that touches at most kbar = {self.kbar} bins",
+                "use TopK, which takes any number",
+            )
+        rule = rule_of(self.domain_rule, "label", self.kbar, question, unit, direct=False, private=True)
+        epsilon, delta = (
+            (self.epsilon, self.delta) if unit.relation == "add-remove" else halved(self.epsilon, self.delta)
+        )
+        check_scale(Decay.exp(epsilon / (touched * rule.gap)))
+        offset = laplace_offset(touched, epsilon / touched, delta, per_bin=rule.gap)
+        return TopKLaplaceBound(self, question, unit, rule, touched, epsilon / touched, offset)
+
+
+@dataclass(frozen=True)
+class TopKLaplaceBound:
+    """TopKLaplace, bound to a question and a unit.
+
+    rule     who competes, and by how much one unit moves one count
+    touched  how many bins one unit may touch
+    step     the epsilon of one of them, under add-or-remove
+    offset   t: how much further the threshold stands above the next count
+    """
+
+    mechanism: TopKLaplace
+    question: Question
+    unit: Unit
+    rule: Rule
+    touched: int
+    step: Fraction
+    offset: int
+
+    reuse: ClassVar[bool] = True
+
+    @property
+    def needs(self) -> Top:
+        return Top(self.mechanism.kbar)
+
+    @property
+    def places(self) -> int:
+        """How many items come at most."""
+        return self.mechanism.k
+
+    @property
+    def rate(self) -> Fraction:
+        """The noise has Pr[Z = z] proportional to exp(-rate |z|)."""
+        return self.step / self.rule.gap
+
+    @property
+    def decay(self) -> Decay:
+        return Decay.exp(self.rate)
+
+    @cached_property
+    def price(self) -> Guarantee:
+        rule = "Durfee, Rogers 2019, Algorithm 4 and Lemma 6.1, for integer noise"
+        epsilon = text(self.touched * self.step)
+        exact = f"{epsilon} and δ = (e^{epsilon} + 1) {self.touched} P[Z - Z' > {self.offset}]"
+        if self.unit.relation == "replace-one":
+            rule += "; one replacement is a removal and an addition (group privacy, size 2)"
+            exact = f"group of two of {exact}"
+        loss = ApproxDP(self.mechanism.epsilon, self.mechanism.delta)
+        return Guarantee(loss, self.unit, rule, asked=self.mechanism.epsilon, exact=exact)
+
+    @property
+    def clamp(self) -> tuple[int | None, int | None]:
+        return None, None
+
+    @cached_property
+    def space(self) -> Space:
+        return space_of(self.question, self.places, self.mechanism.kbar + 1, each=COUNT_BITS)
+
+    @property
+    def cost(self) -> Cost:
+        rows = self.mechanism.kbar
+        return Cost(steps=1, text=f"{rows + 1:,} rows, and at most as many draws")
+
+    @cached_property
+    def error(self) -> ErrorModel:
+        return TopKLaplaceError(self)
+
+    @property
+    def verb(self) -> str:
+        column, rows = " and ".join(self.question.domain.columns), self.mechanism.kbar
+        return f"Adds noise to the {rows:,} largest {column}, and lists at most {self.places:,} that stand out."
+
+    @property
+    def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
+        """How far an item must stand above the first row that does not compete to be listed."""
+        return listing_notes(self.error)
+
+    def modes(self) -> tuple[Mode, ...]:
+        return ("exact",)
+
+    def meets(self, rules: TopRules) -> None:
+        """Refuse an engine whose counts are approximate, or that does not order equal counts by label."""
+        exact_counts(rules, "TopKLaplace")
+        if rules.ties != "label":
+            raise ParameterError.of(
+                "ties unknown",
+                "TopKLaplace needs an engine that orders equal counts by their label",
+                'use TopK with ties="unknown"',
+            )
+
+    def gives(self, answer: Answer) -> bool:
+        """Whether an answer has the shape that `draw` gives it: noisy counts, never rising."""
+        if not gives_ranked(answer, self.question, self.places, valued=True):
+            return False
+        listed = cast(Ranked, answer)
+        values = list(listed.values or ())
+        return listed.kbar is None and values == sorted(values, reverse=True)
+
+    def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Ranked:
+        """Draw the list. How many rows there are is private: no tick tells, and an empty table goes the same way."""
+        rows = self.rule.rows(statistic, self.mechanism.kbar)
+        if tick is not None:
+            tick(0, self.cost.steps)
+        threshold = min(rows.next_count, LIMIT) + self.rule.gap + self.offset
+        noisy = two_sided_geometric(self.decay).add(np.append(rows.counts, threshold), None, None, bits)
+        *values, bottom = noisy.tolist()
+        above = sorted((-value, item) for item, value in zip(rows.items, values, strict=True) if value > bottom)
+        listed = above[: self.places]
+        items, shown = tuple(item for _, item in listed), tuple(-value for value, _ in listed)
+        return Ranked(items, len(listed) < self.places, shown)
+
+
+@dataclass(frozen=True)
+class TopKLaplaceError(ErrorModel):
+    """The error of the noisy counts, and what holds for the list whatever the counts are."""
+
+    bound: TopKLaplaceBound
+
+    def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
+        """How far the noisy count of an item picked before looking lies from its true count, listed or not."""
+        value = geometric.error_quantile(self.bound.decay, beta)
+        rule = "two-sided tail of the noise; counts of listed items are biased upward, for they were selected"
+        return ErrorValue(Fraction(value), "exact", rule)
+
+    def shown(self, beta: Fraction) -> ErrorValue:
+        return self.one_bin(beta)
+
+    def all_bins(self, beta: Fraction) -> ErrorValue:
+        rows = self.bound.mechanism.kbar
+        value = geometric.simultaneous_quantile(self.bound.decay, beta, rows, 0)
+        return bounded(
+            value, f"product over {counted(rows, 'row')} that may compete: it holds for whichever are listed"
+        )
+
+    def rank(self, position: int, beta: Fraction) -> ErrorValue:
+        """How far below the true count of rank `position` each of the first `position` items lies at most."""
+        place, rows = whole(position, "position", most=self.bound.places), self.bound.mechanism.kbar
+        if place == rows:
+            return bounded(0, "these are all rows that compete")
+        rule = f"no noise of {counted(rows, 'row')} is further off than half of this"
+        return bounded(2 * int(self.all_bins(beta).value), rule)
+
+    def listed(self, beta: Fraction) -> ErrorValue:
+        """How far above the first row that does not compete an item must lie to exceed the threshold."""
+        bound = self.bound
+
+        def holds(distance: int) -> bool:
+            def question(precision: int) -> bool | None:
+                low, high = difference_tail(bound.rate, distance, precision)
+                return True if high <= beta else False if low > beta else None
+
+            return decide(question)
+
+        value = bound.rule.gap + bound.offset + least(holds)
+        return ErrorValue(Fraction(value), "exact", "noise of one item against that of the threshold")
+
+    def quantiles(self, levels: list[Fraction]) -> list[int]:
+        return geometric.quantiles(self.bound.decay, levels)

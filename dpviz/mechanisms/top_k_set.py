@@ -1,0 +1,218 @@
+"""TopKSet: which items stand out above the k-th, as a set, each by a coin of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+from dpviz.errors import ParameterError
+from dpviz.exact import Number, probability, text, typed, whole
+from dpviz.hidden import singly
+from dpviz.mechanisms.ranked import (
+    MOST_ROWS,
+    Rule,
+    counted,
+    epsilon_of,
+    exact_counts,
+    gives_chosen,
+    halved,
+    least_count,
+    listing_notes,
+    rule_of,
+    space_of,
+)
+from dpviz.model.answer import Answer, Chosen
+from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.mechanism import Choice, Cost, Mode, Space
+from dpviz.model.question import Question
+from dpviz.model.source import Tick, TopRules
+from dpviz.model.statistic import Statistic, Top
+from dpviz.noise.bits import Bits
+from dpviz.noise.coin import passes
+from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.loss import ApproxDP
+from dpviz.privacy.range_bounded import Parts
+from dpviz.privacy.threshold import calibrate_fixed
+from dpviz.privacy.unit import Unit
+
+
+@dataclass(frozen=True)
+class TopKSet:
+    """Name those of the k largest items whose count stands out above the count of row k + 1, in no order.
+
+    k               at most k items come; an engine reads k + 1 rows
+    epsilon, delta  the price in the session's unit
+
+    With a = count - next_count, an item with a >= 1 comes with the probability x = d exp(rate (a - max_per_bin)) up to
+    one half, and 1 - 1/(4x) beyond, where d is the delta of one item and rate = step / max_per_bin. This is Laplace
+    noise against a fixed threshold.
+
+    Privacy: with step e and L = ln(1/delta'), (k e, k d) or (k e tanh(e/2) + e sqrt(2 k L), k d + delta'), whichever
+             allows the larger step, for adding or removing a unit, in any number of bins and for any order of equal
+             counts. A replacement pays for two.
+    Error:   `error.listed` is exact: each coin is by itself.
+    Source:  Durfee, Rogers 2019, Algorithm 8 and Theorem 5. As printed it compares true counts with the threshold,
+             which is not private; here the items above the next count compete, as its analysis assumes. Raises
+             ParameterError where the delta of one item would reach 1/2.
+
+    >>> from dpviz.model.domain import Domain
+    >>> question = Question.of(Domain.keys(column="dest"))
+    >>> bound = TopKSet(k=10, epsilon="1").bind(question, Unit("aircraft", max_bins=None))
+    >>> bound.price.sentence, bound.parts.step, bound.error.listed(Fraction(1, 20)).value
+    ('(1, 0.000001)-differential privacy for adding or removing one aircraft', Fraction(1, 10), Fraction(179, 1))
+    """
+
+    name: ClassVar[str] = "TopKSet"
+    about: ClassVar[str] = "Which items stand out above the k-th, as a set without order."
+    delta_text: ClassVar[str] = "TopKSet costs δ: an item that one unit brings among the largest may show."
+
+    k: int
+    epsilon: Fraction
+    delta: Fraction
+
+    @singly
+    def __init__(self, k: int = 10, epsilon: Number | None = None, delta: Number = "1e-6") -> None:
+        object.__setattr__(self, "k", whole(k, "k", most=MOST_ROWS))
+        object.__setattr__(self, "epsilon", epsilon_of(epsilon))
+        object.__setattr__(self, "delta", probability(typed(delta, "delta"), "delta", zero=False))
+
+    def parameters(self) -> dict[str, str]:
+        return {"k": str(self.k), "epsilon": text(self.epsilon), "delta": text(self.delta)}
+
+    @classmethod
+    def from_parameters(cls, parameters: dict[str, str]) -> TopKSet:
+        known = ("k", "epsilon", "delta")
+        if unknown := set(parameters) - set(known):
+            raise ParameterError.of(sorted(unknown)[0], f"TopKSet takes {', '.join(known)}")
+        said: dict[str, Any] = {name: value for name, value in parameters.items() if value != ""}
+        return cls(**said)
+
+    @classmethod
+    def choices(cls) -> tuple[Choice, ...]:
+        return (Choice("k", "k, items at most"), Choice("delta", "δ"))
+
+    @property
+    def python(self) -> str:
+        return f'dv.TopKSet(k={self.k}, epsilon="{text(self.epsilon)}", delta="{text(self.delta)}")'
+
+    def with_epsilon(self, epsilon: Fraction) -> TopKSet:
+        return replace(self, epsilon=epsilon)
+
+    def __repr__(self) -> str:
+        return self.python.removeprefix("dv.")
+
+    def bind(self, question: Question, unit: Unit) -> TopKSetBound:
+        """Fix step and deltas. Raises ParameterError on public facts only."""
+        if question.domain.declared and self.k > question.bins:
+            raise ParameterError.of(
+                self.k, f"k is at most the number of bins, and this question has {question.bins:,}", "give a smaller k"
+            )
+        rule = rule_of("strict", "unknown", self.k, question, unit, direct=False, private=False)
+        price = (self.epsilon, self.delta) if unit.relation == "add-remove" else halved(self.epsilon, self.delta)
+        return TopKSetBound(self, question, unit, rule, calibrate_fixed(*price, self.k))
+
+
+@dataclass(frozen=True)
+class TopKSetBound:
+    """TopKSet, bound to a question and a unit.
+
+    parts  the epsilon and delta of one item under add-or-remove, and what composition adds
+    """
+
+    mechanism: TopKSet
+    question: Question
+    unit: Unit
+    rule: Rule
+    parts: Parts
+
+    reuse: ClassVar[bool] = True
+
+    @property
+    def needs(self) -> Top:
+        return Top(self.mechanism.k)
+
+    @property
+    def places(self) -> int:
+        """How many items come at most."""
+        return self.mechanism.k
+
+    @property
+    def rate(self) -> Fraction:
+        """By how much one count more raises the logarithm of x."""
+        return self.parts.step / self.rule.gap
+
+    @cached_property
+    def price(self) -> Guarantee:
+        made, parts = self.mechanism, self.parts
+        rule = "Durfee, Rogers 2019, Algorithm 8 as its analysis has it, and Theorem 5"
+        summed = f"{made.k} × {text(parts.step)}"
+        exact = summed if not parts.delta_prime else f"Theorem 3 of {made.k} steps of {text(parts.step)}"
+        if self.unit.relation == "replace-one":
+            rule += "; one replacement is a removal and an addition (group privacy, size 2)"
+            exact = f"group of two of {exact}"
+        return Guarantee(ApproxDP(made.epsilon, made.delta), self.unit, rule, asked=made.epsilon, exact=exact)
+
+    @property
+    def clamp(self) -> tuple[int | None, int | None]:
+        return None, None
+
+    @cached_property
+    def space(self) -> Space:
+        return space_of(self.question, self.places, self.mechanism.k + 1)
+
+    @property
+    def cost(self) -> Cost:
+        return Cost(steps=1, text=f"{self.mechanism.k + 1:,} rows, and at most {counted(self.mechanism.k, 'coin')}")
+
+    @cached_property
+    def error(self) -> ErrorModel:
+        return TopKSetError(self)
+
+    @property
+    def verb(self) -> str:
+        column = " and ".join(self.question.domain.columns)
+        return f"Names those of the {self.places:,} largest {column} that stand out, in no order."
+
+    @property
+    def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
+        """How far an item must stand above the first row that does not compete to be named."""
+        return listing_notes(self.error)
+
+    def modes(self) -> tuple[Mode, ...]:
+        return ("exact",)
+
+    def meets(self, rules: TopRules) -> None:
+        """Refuse an engine whose counts are approximate. Only items above the next count compete: ties do not tell."""
+        exact_counts(rules, "TopKSet")
+
+    def gives(self, answer: Answer) -> bool:
+        """Whether an answer has the shape that `draw` gives it."""
+        return gives_chosen(answer, self.question, self.places)
+
+    def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Chosen:
+        """Flip the coins. How many rows there are is private: no tick tells."""
+        rows = self.rule.rows(statistic, self.mechanism.k)
+        if tick is not None:
+            tick(0, self.cost.steps)
+        contest = self.rule.contest(rows, self.mechanism.k, self.parts.delta)
+        base = rows.next_count + self.rule.gap
+        excess = [count - base for count in contest.counts.tolist()]
+        kept = [passes(one, self.rate, self.parts.delta, bits) for one in excess]
+        return Chosen(tuple(sorted(item for item, came in zip(contest.items, kept, strict=True) if came)))
+
+
+@dataclass(frozen=True)
+class TopKSetError(ErrorModel):
+    """What holds for each item by itself, whatever the other counts are."""
+
+    bound: TopKSetBound
+
+    def listed(self, beta: Fraction) -> ErrorValue:
+        """How far above the count of row k + 1 an item of the k largest must lie to be named."""
+        bound = self.bound
+        wanted = 1 / (4 * beta) if 2 * beta <= 1 else 1 - beta
+        above = bound.rule.gap + least_count(wanted / bound.parts.delta, bound.rate)
+        return ErrorValue(Fraction(max(1, above)), "exact", "the coin of one item among the k largest")
