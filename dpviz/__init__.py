@@ -20,7 +20,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpviz import charts, datasets
     from dpviz.errors import DpvizError
-    from dpviz.mechanisms import Compact, Dense, PureSparse, Stability
+    from dpviz.mechanisms import (
+        Compact,
+        Dense,
+        ExponentialTopK,
+        PureSparse,
+        Stability,
+        TopK,
+        TopKLaplace,
+        TopKSet,
+    )
     from dpviz.model.domain import Domain
     from dpviz.model.public import PublicTable
     from dpviz.model.question import Between, Question
@@ -54,6 +63,7 @@ _HOME = {
     "Dense": "dpviz.mechanisms",
     "Domain": "dpviz.model.domain",
     "DpvizError": "dpviz.errors",
+    "ExponentialTopK": "dpviz.mechanisms",
     "MechanismComparison": "dpviz.widgets",
     "MechanismPicker": "dpviz.widgets",
     "PlanPane": "dpviz.widgets",
@@ -66,6 +76,9 @@ _HOME = {
     "SamplerExplorer": "dpviz.widgets",
     "Session": "dpviz.session.session",
     "Stability": "dpviz.mechanisms",
+    "TopK": "dpviz.mechanisms",
+    "TopKLaplace": "dpviz.mechanisms",
+    "TopKSet": "dpviz.mechanisms",
     "Unit": "dpviz.privacy.unit",
     "Workbench": "dpviz.widgets",
     "load": "dpviz.session.saved",
@@ -83,6 +96,7 @@ __all__ = [
     "Dense",
     "Domain",
     "DpvizError",
+    "ExponentialTopK",
     "MechanismComparison",
     "MechanismPicker",
     "PlanPane",
@@ -95,6 +109,9 @@ __all__ = [
     "SamplerExplorer",
     "Session",
     "Stability",
+    "TopK",
+    "TopKLaplace",
+    "TopKSet",
     "Unit",
     "Workbench",
     "charts",
