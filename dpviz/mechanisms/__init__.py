@@ -6,6 +6,7 @@ from dpviz.errors import ParameterError
 from dpviz.mechanisms.compact import Compact
 from dpviz.mechanisms.dense import Dense
 from dpviz.mechanisms.exponential_top_k import ExponentialTopK
+from dpviz.mechanisms.pay_what_you_get import PayWhatYouGet
 from dpviz.mechanisms.pure_sparse import PureSparse
 from dpviz.mechanisms.stability import Stability
 from dpviz.mechanisms.top_k import TopK
@@ -25,6 +26,9 @@ REGISTRY: dict[str, type[Mechanism]] = {
 }
 """Every mechanism a user can name, in the order in which widgets offer them."""
 
+NAMING = ("TopK", "TopKLaplace", "TopKSet", "ExponentialTopK")
+"""Those that name the largest items. All others have a value for every bin."""
+
 
 def mechanism(name: str, parameters: dict[str, str]) -> Mechanism:
     """The mechanism of that name with these exact texts as parameters."""
@@ -34,10 +38,12 @@ def mechanism(name: str, parameters: dict[str, str]) -> Mechanism:
 
 
 __all__ = [
+    "NAMING",
     "REGISTRY",
     "Compact",
     "Dense",
     "ExponentialTopK",
+    "PayWhatYouGet",
     "PureSparse",
     "Stability",
     "TopK",

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, positive
-from dpviz.mechanisms import REGISTRY, mechanism
+from dpviz.mechanisms import NAMING, REGISTRY, mechanism
 from dpviz.model.mechanism import Mechanism
 from dpviz.model.question import Question
 from dpviz.planning.comparison_sheet import MOST, ComparisonSheet
@@ -59,7 +59,8 @@ class MechanismComparison(Explorer):
             raise ParameterError.of("unit", "the session says who is protected", "leave unit out")
         top = session.budget.epsilon if isinstance(session, Session) else TEACHING_TOP
         start = min(OPENING, top) if epsilon is None else positive(epsilon, "epsilon")
-        asked = list(REGISTRY)[:MOST] if mechanisms is None else list(mechanisms)
+        known = [name for name in REGISTRY if name not in NAMING][:MOST]
+        asked = known if mechanisms is None else list(mechanisms)
         super().__init__(
             ComparisonSheet(
                 Question.of(question, where),
@@ -73,8 +74,11 @@ class MechanismComparison(Explorer):
 
 
 def _made(asked: str | Mechanism) -> Mechanism:
-    if isinstance(asked, str):
-        return mechanism(asked, {"epsilon": str(OPENING)})
-    if type(asked) not in REGISTRY.values():
-        raise ParameterError.of(type(asked).__name__, f"a mechanism is one of {', '.join(REGISTRY)}")
-    return asked
+    made = mechanism(asked, {"epsilon": str(OPENING)}) if isinstance(asked, str) else asked
+    if type(made) not in REGISTRY.values():
+        raise ParameterError.of(type(made).__name__, f"a mechanism is one of {', '.join(REGISTRY)}")
+    if made.name in NAMING:
+        raise ParameterError.of(
+            made.name, "a comparison is of mechanisms with a value per bin", "compare what names items by its own plan"
+        )
+    return made
