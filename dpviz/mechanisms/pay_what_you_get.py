@@ -1,0 +1,376 @@
+"""PayWhatYouGet: many top-k questions for one price, paid by the symbols that come back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, cast
+
+from dpviz.errors import ParameterError
+from dpviz.exact import Number, probability, text, typed, whole
+from dpviz.hidden import singly
+from dpviz.mechanisms.ranked import DOMAIN_RULES, TIES, DomainRule, Ties, counted, epsilon_of, one_of
+from dpviz.mechanisms.top_k import Kbar, TopK, TopKBound
+from dpviz.model.answer import Answer, Ranked
+from dpviz.model.error import ErrorModel
+from dpviz.model.mechanism import Choice, Cost, Mode, Space
+from dpviz.model.question import Question
+from dpviz.model.source import Tick, TopRules
+from dpviz.model.statistic import Need, Statistic
+from dpviz.noise.bits import Bits
+from dpviz.privacy.grid import LARGEST_EPSILON
+from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.loss import ApproxDP, RangeBounded
+from dpviz.privacy.range_bounded import ACCOUNTINGS, Accounting, Parts, calibrate, session_total
+from dpviz.privacy.unit import Unit
+
+MOST = 10**6
+"""The most symbols or questions of one sub-session."""
+
+_RULES: dict[Accounting, str] = {
+    "safe": "Durfee, Rogers, Theorem 2, with ln(1 + δ) for each symbol",
+    "paper": "Durfee, Rogers, Theorem 2, as printed",
+    "zcdp": "Durfee, Rogers, Theorem 2, with ln(1 + δ) for each symbol and the zero-concentrated drift",
+}
+
+
+@dataclass(frozen=True)
+class PayWhatYouGet:
+    """At most so many symbols over at most so many top-k questions, each chosen after seeing the answers before.
+
+    symbols     how many symbols all answers together may have; the bottom symbol ("no more") is one, and so is a
+                private choice of kbar
+    questions   how many questions may be asked
+    epsilon, delta   the price of the whole sub-session in the session's unit; step and deltas follow from it
+    epsilon_per_item, delta_prime   instead of `epsilon`: the epsilon of one step under add-or-remove (a step costs
+                twice that under replace-one) and what composition adds to delta, nothing if left out; `delta` is then
+                that of one question, and the price follows
+    accounting  "safe" (default, proved), "paper" (as printed; its proof has a gap) or "zcdp" (proved, smaller drift)
+    domain_rule, ties   as for TopK, for every question
+
+    Opened by `session.open(...)`, which charges all of it at once; `ask` then costs nothing more.
+
+    Privacy: with step e, round delta d and L = ln(1/delta'), k symbols and l questions cost (e* + k ln(1 + d),
+             l d + delta'), e* by Lemma 4.4: the least of k e, k e tanh(e/2) + e sqrt(2 k L), k e^2/2 + e sqrt(k L/2).
+    Source:  Durfee, Rogers, Algorithm 2 and Theorem 2. The printed theorem has no ln(1 + d) and twice the rounds'
+             delta; Lemma 5.6 behind it is false, and the form above is what its repair proves.
+
+    >>> tape = PayWhatYouGet(symbols=50, questions=20, epsilon="1", delta="1e-6")
+    >>> tape.price(Unit("user")).sentence, tape.parts(Unit("user")).delta
+    ('(1, 0.000001)-differential privacy for adding or removing one user', Fraction(1, 40000000))
+    """
+
+    name: ClassVar[str] = "PayWhatYouGet"
+    about: ClassVar[str] = "Many top-k questions, one price: only symbols that come back are used up."
+
+    symbols: int
+    questions: int
+    epsilon: Fraction | None
+    delta: Fraction
+    epsilon_per_item: Fraction | None = None
+    delta_prime: Fraction | None = None
+    accounting: Accounting = "safe"
+    domain_rule: DomainRule = "positive"
+    ties: Ties = "label"
+
+    @singly
+    def __init__(
+        self,
+        symbols: int = 50,
+        questions: int = 20,
+        epsilon: Number | None = None,
+        delta: Number = "1e-6",
+        *,
+        epsilon_per_item: Number | None = None,
+        delta_prime: Number | None = None,
+        accounting: Accounting = "safe",
+        domain_rule: DomainRule = "positive",
+        ties: Ties = "label",
+    ) -> None:
+        if (epsilon is None) == (epsilon_per_item is None):
+            raise ParameterError.of(
+                "neither" if epsilon is None else "both",
+                "a sub-session is given by its epsilon or by its epsilon_per_item",
+                'write dv.PayWhatYouGet(epsilon="1")',
+            )
+        if epsilon_per_item is None and delta_prime is not None:
+            raise ParameterError.of(
+                "delta_prime", "delta_prime goes with epsilon_per_item", "leave it out: half of delta is taken for it"
+            )
+        one_of(accounting, "accounting", ACCOUNTINGS)
+        one_of(domain_rule, "domain_rule", DOMAIN_RULES)
+        one_of(ties, "ties", TIES)
+        prime = None if delta_prime is None else probability(typed(delta_prime, "delta_prime"), "delta_prime")
+        said = {
+            "symbols": whole(symbols, "symbols", most=MOST),
+            "questions": whole(questions, "questions", most=MOST),
+            "epsilon": None if epsilon is None else epsilon_of(epsilon),
+            "delta": probability(typed(delta, "delta"), "delta", zero=False),
+            "epsilon_per_item": None if epsilon_per_item is None else epsilon_of(epsilon_per_item, "epsilon_per_item"),
+            "delta_prime": prime,
+            "accounting": accounting,
+            "domain_rule": domain_rule,
+            "ties": ties,
+        }
+        for name, value in said.items():
+            object.__setattr__(self, name, value)
+
+    def parameters(self) -> dict[str, str]:
+        exact = {
+            name: "" if getattr(self, name) is None else text(getattr(self, name))
+            for name in ("epsilon", "delta", "epsilon_per_item", "delta_prime")
+        }
+        rules = {"accounting": self.accounting, "domain_rule": self.domain_rule, "ties": self.ties}
+        return {"symbols": str(self.symbols), "questions": str(self.questions), **exact, **rules}
+
+    @classmethod
+    def from_parameters(cls, parameters: dict[str, str]) -> PayWhatYouGet:
+        known = cls(epsilon=1).parameters()
+        if unknown := set(parameters) - set(known):
+            raise ParameterError.of(sorted(unknown)[0], f"PayWhatYouGet takes {', '.join(known)}")
+        said: dict[str, Any] = {name: value for name, value in parameters.items() if value != ""}
+        return cls(**said)
+
+    @property
+    def python(self) -> str:
+        default = PayWhatYouGet(epsilon=1).parameters()
+        parts = [f"symbols={self.symbols}", f"questions={self.questions}"]
+        for name, value in list(self.parameters().items())[len(parts) :]:
+            if value and (name in ("epsilon", "delta") or value != default[name]):
+                parts.append(f'{name}="{value}"')
+        return f"dv.PayWhatYouGet({', '.join(parts)})"
+
+    def __repr__(self) -> str:
+        return self.python.removeprefix("dv.")
+
+    @property
+    def text(self) -> str:
+        """`50 symbols, 20 questions`."""
+        return f"{counted(self.symbols, 'symbol')}, {counted(self.questions, 'question')}"
+
+    # ------------------------------------------------------------ what it costs
+
+    def parts(self, unit: Unit) -> Parts:
+        """The step, the delta of one question and delta', frozen for the whole sub-session.
+
+        Raises ParameterError where no step fits into the price: symbols ln(1 + delta of a question) alone may reach
+        it.
+        """
+        if self.epsilon_per_item is not None:
+            return Parts(self.epsilon_per_item, self.delta, self.delta_prime or Fraction(0))
+        assert self.epsilon is not None
+        return calibrate(
+            self.epsilon,
+            self.delta,
+            self.symbols,
+            self.questions,
+            self.accounting,
+            session=True,
+            relation_factor=_factor(unit),
+        )
+
+    def price(self, unit: Unit) -> Guarantee:
+        """What all answers of the sub-session together cost one unit."""
+        parts, factor = self.parts(unit), _factor(unit)
+        step, k = factor * parts.step, self.symbols
+        if self.epsilon is not None:
+            loss = ApproxDP(self.epsilon, self.delta)
+        else:
+            loss = session_total(
+                parts.step,
+                parts.delta,
+                k,
+                self.questions,
+                parts.delta_prime,
+                self.accounting,
+                relation_factor=factor,
+            )
+            if loss.epsilon > LARGEST_EPSILON:
+                raise ParameterError.of(
+                    text(loss.epsilon),
+                    f"a sub-session costs an epsilon of at most {LARGEST_EPSILON}",
+                    "give it fewer symbols, or less to each",
+                )
+        shift = "" if self.accounting == "paper" else f" + {k} ln(1 + {text(parts.delta)})"
+        return Guarantee(
+            loss=loss,
+            unit=unit,
+            rule=f"{_RULES[self.accounting]}; {self.text} together",
+            asked=self.epsilon,
+            exact=f"Lemma 4.4 of {k} steps of {text(step)}{shift}",
+            fine=RangeBounded(step, self.questions * parts.delta, steps=k, rounds=self.questions),
+        )
+
+
+@dataclass(frozen=True)
+class Asking:
+    """One question of a sub-session: the ranked answer of TopK, paid from symbols that are paid for already.
+
+    of       the sub-session's parameters
+    k        how many items at most
+    kbar     out of how many of the largest; "private" lets a step of its own choose it, which uses one more symbol
+    largest  with kbar="private": the most that may be chosen
+    """
+
+    name: ClassVar[str] = PayWhatYouGet.name
+    about: ClassVar[str] = PayWhatYouGet.about
+    delta_text: ClassVar[str] = "The δ of a sub-session is charged once, for all its questions."
+
+    of: PayWhatYouGet
+    k: int
+    kbar: Kbar
+    largest: int | None
+
+    @singly
+    def __init__(self, of: PayWhatYouGet, k: int = 10, kbar: Kbar = 50, largest: int | None = None) -> None:
+        private = isinstance(kbar, str) and kbar == "private"
+        object.__setattr__(self, "of", of)
+        object.__setattr__(self, "k", whole(k, "k"))
+        object.__setattr__(self, "kbar", "private" if private else whole(kbar, "kbar"))
+        object.__setattr__(self, "largest", None if largest is None else whole(largest, "largest"))
+
+    @property
+    def private(self) -> bool:
+        """Whether kbar is chosen privately."""
+        return self.kbar == "private"
+
+    @property
+    def most(self) -> int:
+        """How many symbols it may use: the items, or fewer and the bottom symbol; and the choice of kbar."""
+        return self.k + self.private
+
+    def used(self, answer: Answer) -> int:
+        """How many symbols an answer used up, from what was released alone."""
+        return cast(Ranked, answer).symbols + self.private
+
+    def parameters(self) -> dict[str, str]:
+        largest = "" if self.largest is None else str(self.largest)
+        return {**self.of.parameters(), "k": str(self.k), "kbar": str(self.kbar), "largest": largest}
+
+    @classmethod
+    def from_parameters(cls, parameters: dict[str, str]) -> Asking:
+        own = {name: value for name, value in parameters.items() if name in ("k", "kbar", "largest") and value != ""}
+        shared = {name: value for name, value in parameters.items() if name not in ("k", "kbar", "largest")}
+        said: dict[str, Any] = own
+        return cls(PayWhatYouGet.from_parameters(shared), **said)
+
+    @classmethod
+    def choices(cls) -> tuple[Choice, ...]:
+        return (Choice("k", "k"), Choice("kbar", "k̄"))
+
+    @property
+    def python(self) -> str:
+        kbar = '"private"' if self.private else str(self.kbar)
+        largest = "" if self.largest is None else f", largest={self.largest}"
+        return f"sub.ask(..., k={self.k}, kbar={kbar}{largest})"
+
+    def __repr__(self) -> str:
+        return f"one question of {self.of!r}, k={self.k}, kbar={self.kbar}"
+
+    def with_epsilon(self, epsilon: Fraction) -> Asking:
+        raise ParameterError.of(
+            text(epsilon), "the epsilon of a sub-session is fixed when it is opened", "open another one"
+        )
+
+    def bind(self, question: Question, unit: Unit) -> AskingBound:
+        """Fix everything public. Raises ParameterError on public facts only."""
+        if self.private and unit.relation == "replace-one":
+            raise ParameterError.of(
+                'kbar="private"', "the private choice of kbar is priced for adding or removing a unit", "give kbar"
+            )
+        parts = self.of.parts(unit)
+        ranked = TopK(
+            self.most,
+            self.kbar,
+            epsilon_per_item=parts.step,
+            delta=parts.delta,
+            delta_prime=parts.delta_prime,
+            domain_rule=self.of.domain_rule,
+            ties=self.of.ties,
+            accounting=self.of.accounting,
+            largest=self.largest,
+        )
+        return AskingBound(self, ranked.bind(question, unit))
+
+
+@dataclass(frozen=True)
+class AskingBound:
+    """One question of a sub-session, bound to its question and unit. Its price is that of the whole sub-session."""
+
+    mechanism: Asking
+    ranked: TopKBound
+
+    reuse: ClassVar[bool] = True
+
+    @property
+    def question(self) -> Question:
+        return self.ranked.question
+
+    @property
+    def unit(self) -> Unit:
+        return self.ranked.unit
+
+    @property
+    def needs(self) -> Need:
+        return self.ranked.needs
+
+    @property
+    def places(self) -> int:
+        """How many items come at most."""
+        return self.ranked.places
+
+    @cached_property
+    def price(self) -> Guarantee:
+        """Of all the sub-session's answers together: it was charged when the sub-session was opened."""
+        return self.mechanism.of.price(self.unit)
+
+    @property
+    def space(self) -> Space:
+        return self.ranked.space
+
+    @property
+    def cost(self) -> Cost:
+        return self.ranked.cost
+
+    @property
+    def error(self) -> ErrorModel:
+        return self.ranked.error
+
+    @property
+    def clamp(self) -> tuple[int | None, int | None]:
+        return self.ranked.clamp
+
+    @property
+    def verb(self) -> str:
+        return self.ranked.verb
+
+    @property
+    def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
+        return self.ranked.notes
+
+    def modes(self) -> tuple[Mode, ...]:
+        return self.ranked.modes()
+
+    def meets(self, rules: TopRules) -> None:
+        """Refuse an engine whose largest counts do not keep the rule."""
+        self.ranked.meets(rules)
+
+    def gives(self, answer: Answer) -> bool:
+        """Whether an answer has the shape that this question gives."""
+        return self.ranked.gives(answer)
+
+    def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Answer:
+        return self.ranked.draw(statistic, bits, mode=mode, tick=tick)
+
+    def paid(self, answer: Answer, number: int | None) -> str:
+        """`8 of 50 symbols and 1 of 20 questions of entry 3`: what an answer used of what was paid."""
+        of, used = self.mechanism.of, self.mechanism.used(answer)
+        entry = "" if number is None else f" of entry {number}"
+        return f"{used} of {counted(of.symbols, 'symbol')} and 1 of {counted(of.questions, 'question')}{entry}"
+
+
+def _factor(unit: Unit) -> int:
+    """How often a step counts: a replacement is a removal and an addition."""
+    return 2 if unit.relation == "replace-one" else 1

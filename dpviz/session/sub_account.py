@@ -1,0 +1,72 @@
+"""What is left of a sub-session: symbols and questions, in whole numbers. Pure; the ledger carries the state as texts.
+
+A question reserves as many symbols as it may use before any data are read, and gives back what its answer did not
+need. So however questions overlap, and whatever becomes of them, no more symbols are drawn than were paid for.
+Source: Durfee, Rogers, Algorithm 2; the refusal is a function of earlier answers alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dpviz.errors import BudgetExceeded
+
+State = Mapping[str, str]
+
+
+def opened(symbols: int, questions: int) -> dict[str, str]:
+    """The state of a sub-session of which nothing is used."""
+    return {"symbols": str(symbols), "questions": str(questions)}
+
+
+def symbols(state: State) -> int:
+    return int(state["symbols"])
+
+
+def questions(state: State) -> int:
+    return int(state["questions"])
+
+
+def reserve(state: State, most: int) -> dict[str, str]:
+    """The state after reserving a question of at most `most` symbols, or BudgetExceeded, which changes nothing."""
+    if not symbols(state):
+        raise _refusal("no symbols are left", "symbols", most, 0, "open another sub-session")
+    if not questions(state):
+        raise _refusal("no questions are left", "questions", 1, 0, "open another sub-session")
+    left = symbols(state)
+    if most > left:
+        said = f"This question may use {_counted(most)} but {left:,} {'is' if left == 1 else 'are'} left"
+        raise _refusal(said, "symbols", most, left, f"ask for at most {_counted(left)}")
+    return opened(left - most, questions(state) - 1)
+
+
+def give_back(state: State, unused: int) -> dict[str, str]:
+    """The state after an answer that left `unused` of its symbols. The question itself stays used."""
+    return opened(symbols(state) + unused, questions(state))
+
+
+def used_up(state: State) -> dict[str, str]:
+    """The state after closing: nothing is left, and nothing is refunded."""
+    return opened(0, 0)
+
+
+def follows(kind: str, paid: Mapping[str, object], before: State, after: State) -> bool:
+    """Whether a row of the ledger ("reserve" or "settle") may lead from one state to the next."""
+    if any(str(int(part)) != part or int(part) < 0 for part in after.values()):
+        return False
+    moved, asked = symbols(after) - symbols(before), questions(after) - questions(before)
+    if kind == "reserve":
+        return (moved < 0 and asked == -1) or after == used_up(before)
+    return moved >= 0 and asked == 0
+
+
+def _refusal(said: str, part: str, price: int, left: int, next_step: str) -> BudgetExceeded:
+    message = f"{said[:1].upper()}{said[1:]}; {next_step}. Nothing was charged."
+    rule = f"a question must fit into what is left of the sub-session's {part}"
+    error = BudgetExceeded(message, value=str(price), rule=rule, next_step=next_step)
+    error.part, error.left = part, str(left)
+    return error
+
+
+def _counted(number: int) -> str:
+    return f"{number:,} symbol{'' if number == 1 else 's'}"
