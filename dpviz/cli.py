@@ -82,28 +82,24 @@ def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     charter, account, head = ledger.charter, ledger.account, ledger.head()
     entries = ledger.entries(last=options.last)
     unit = _unit(charter["unit"])
+    drawn = [_drawn(entry) for entry in entries]
     record = {
         "ledger": str(ledger.path),
         "charter": charter,
         "account": account,
         "head": head,
-        "entries": [
-            {
-                "number": entry.number,
-                "key": entry.key,
-                "status": entry.status,
-                "opened": entry.opened,
-                "closed": entry.closed,
-                "body": entry.body,
-            }
-            for entry in entries
-        ],
+        "entries": drawn,
     }
     rows = [("entry", "charged (UTC)", "status", "price", "unit", "question")]
-    for entry in entries:
+    tapes: list[str] = []
+    for entry, said in zip(entries, drawn, strict=True):
         priced_in = entry.body["price"].get("unit", unit) if entry.price else unit
         question = entry.body.get("question_text", "")
         rows.append((str(entry.number), entry.opened, entry.status, entry.price or "not stated", priced_in, question))
+        if entry.status == "open":
+            left, uses = ledger.sub_account(entry.number), ledger.uses(entry.number)
+            said |= {"sub_account": left, "uses": [_drawn(use) for use in uses]}
+            tapes += ["", f"entry {entry.number} is open: {_pairs(left)} left", *_uses(uses)]
     lines = [
         f"ledger    {ledger.path}",
         f"dataset   {charter['dataset']}",
@@ -112,8 +108,23 @@ def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         f"head      {head}",
         "",
         *(_table(rows) if entries else ["nothing was charged yet"]),
+        *tapes,
     ]
     return record, lines
+
+
+def _drawn(found: Any) -> dict[str, Any]:
+    """An entry or a use, for --json."""
+    return {name: getattr(found, name) for name in ("number", "key", "status", "opened", "closed", "body")}
+
+
+def _uses(uses: Sequence[Any]) -> list[str]:
+    if not uses:
+        return ["it was not used yet"]
+    rows = [("use", "reserved (UTC)", "status", "reserved", "question")]
+    for use in uses:
+        rows.append((str(use.number), use.opened, use.status, use.price, use.body.get("question_text", "")))
+    return _table(rows)
 
 
 def _verify(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
@@ -133,19 +144,23 @@ def _backup(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
 
 
 def _verified(found: Any, said: str) -> tuple[dict[str, Any], list[str]]:
-    statuses = ", ".join(f"{count} {status}" for status, count in sorted(found.statuses.items()))
+    counts = f"{found.rows} rows, {found.charges} charges{_statuses(found.statuses)}"
+    if found.uses:
+        counts += f", {sum(found.uses.values())} uses{_statuses(found.uses)}"
     record = {
         "rows": found.rows,
         "charges": found.charges,
         "statuses": found.statuses,
+        "uses": found.uses,
         "blobs": found.blobs,
         "head": found.head,
     }
-    lines = [
-        f"{said}: {found.rows} rows, {found.charges} charges" + (f" ({statuses})" if statuses else ""),
-        f"head {found.head}",
-    ]
-    return record, lines
+    return record, [f"{said}: {counts}", f"head {found.head}"]
+
+
+def _statuses(found: Mapping[str, int]) -> str:
+    said = ", ".join(f"{count} {status}" for status, count in sorted(found.items()))
+    return f" ({said})" if said else ""
 
 
 def _refuse(error: DpvizError, *, as_json: bool) -> int:

@@ -209,7 +209,7 @@ def test_what_another_machine_draws_is_busy_until_its_lease_is_over(path: Path, 
         ledger.charge(key("a"), BODY, admit, retry=True)
     assert [(entry.status, entry.mine) for entry in ledger.pending()] == [("pending", False)]
     assert [(entry.status, entry.mine) for entry in other.pending()] == [("pending", True)]
-    edit(path, "UPDATE lease SET until = 0")
+    edit(path, "UPDATE draw SET until = 0")
     assert [entry.status for entry in ledger.pending()] == ["lost"]
     other.renew(1)
     assert [entry.status for entry in ledger.pending()] == ["pending"]
@@ -218,7 +218,7 @@ def test_what_another_machine_draws_is_busy_until_its_lease_is_over(path: Path, 
 def test_a_draw_that_was_given_up_cannot_be_finished_or_renewed(path: Path, ledger: Ledger) -> None:
     other = opened(path, owner=elsewhere())
     other.charge(key("a"), BODY, admit)
-    edit(path, "UPDATE lease SET until = 0")
+    edit(path, "UPDATE draw SET until = 0")
     with pytest.raises(ReleaseLost):
         ledger.charge(key("a"), BODY, admit)
     assert ledger.charge(key("a"), BODY, admit, retry=True).number == 2

@@ -53,6 +53,34 @@ def test_show_can_be_cut_to_the_last_entries(path: Path, capsys: pytest.CaptureF
     assert shown["account"]["spent"] == "3"
 
 
+def test_show_lists_the_uses_of_an_open_entry(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ledger = opened(path)
+    number = ledger.charge(key("tape"), BODY, admit, opens={"questions": "20", "symbols": "50"}).number
+    assert cli.main(["ledger", "show", str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert f"entry {number} is open: questions 20, symbols 50 left\nit was not used yet" in shown
+    asks = {"question_text": "top 10 of \x1b[2Jaircraft", "price": {"text": "10 symbols"}}
+    for name in ("d", "e"):
+        ledger.reserve(number, key(name), asks, lambda sub: {**sub, "symbols": str(int(sub["symbols"]) - 10)})
+    ledger.settle(number, 1, b"drawn", dict)
+    assert cli.main(["ledger", "show", str(path)]) == 0
+    shown = capsys.readouterr().out
+    said, _, *uses = shown[shown.index(f"entry {number} is open") :].splitlines()
+    assert said.endswith("questions 20, symbols 30 left")
+    assert [line.split()[0] + line.split()[2] for line in uses] == ["1done", "2pending"]
+    assert all(line.count("10 symbols  top 10 of") == 1 for line in uses)
+    assert "\x1b" not in shown
+    assert cli.main(["ledger", "show", str(path), "--json"]) == 0
+    entry = json.loads(capsys.readouterr().out)["entries"][-1]
+    assert entry["sub_account"] == {"questions": "20", "symbols": "30"}
+    assert [(use["number"], use["status"], use["body"]) for use in entry["uses"]] == [
+        (1, "done", asks),
+        (2, "pending", asks),
+    ]
+    assert cli.main(["ledger", "verify", str(path)]) == 0
+    assert "1 open, 1 pending), 2 uses (1 done, 1 pending)" in capsys.readouterr().out
+
+
 def test_a_new_ledger_is_shown_as_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     opened(tmp_path / "new.ledger")
     assert cli.main(["ledger", "show", str(tmp_path / "new.ledger")]) == 0

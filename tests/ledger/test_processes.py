@@ -203,7 +203,7 @@ def test_while_one_kernel_draws_another_asking_the_same_waits_and_then_has_it_fr
     for retry in (False, True):
         with pytest.raises(SessionBusy, match="another kernel"):
             ledger.charge(key("a"), BODY, admit, retry=retry)
-    edit(path, "UPDATE lease SET until = 0")  # on one machine the process counts, not the lease
+    edit(path, "UPDATE draw SET until = 0")  # on one machine the process counts, not the lease
     with pytest.raises(SessionBusy):
         ledger.charge(key("a"), BODY, admit, retry=True)
     spend(ledger, "b")

@@ -25,8 +25,13 @@ def fill(path: Path) -> Verification:
     ledger.close(ledger.charge(key("c"), BODY, admit).number, "cancelled")
     ledger.close(ledger.charge(key("d"), BODY, admit).number, "failed")
     ledger.raise_budget({"epsilon": "3", "delta": "0"}, lambda account: {**account, "budget": "200"})
+    ledger.charge(key("open"), BODY, admit, opens={"left": "9"})
+    for name, answer in (("f", b"the answer to f"), ("g", b"\xfe" * 100_000)):
+        ledger.settle(5, ledger.reserve(5, key(name), BODY, dict).number, answer, dict)
+    ledger.fail_use(5, ledger.reserve(5, key("h"), BODY, lambda sub: {"left": "8"}).number, "failed")
+    ledger.reserve(5, key("i"), BODY, dict)
     ledger.charge(key("e"), BODY, admit)
-    edit(path, "UPDATE lease SET token = 'someone', place = 'elsewhere', until = 0")
+    edit(path, "UPDATE draw SET token = 'someone', place = 'elsewhere', until = 0")
     ledger.charge(key("e"), BODY, admit, retry=True)
     held = ledger.verify()
     ledger.detach()
@@ -37,8 +42,9 @@ def fill(path: Path) -> Verification:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("whole") / "visits.ledger"
     held = fill(path)
-    assert held.statuses == {"done": 2, "cancelled": 1, "failed": 1, "lost": 1, "pending": 1}
-    assert (held.rows, held.charges, held.blobs) == (13, 6, 1)
+    assert held.statuses == {"done": 2, "cancelled": 1, "failed": 1, "open": 1, "lost": 1, "pending": 1}
+    assert (held.rows, held.charges, held.blobs) == (22, 7, 2)
+    assert held.uses == {"done": 2, "failed": 1, "pending": 1}
     return path
 
 
@@ -52,7 +58,7 @@ def path(whole: Path, tmp_path: Path) -> Path:
 def fields(path: Path) -> Iterator[tuple[str, str, int]]:
     """Every field of every row of the record and of its index. A lease is about the present and not verified."""
     connection = sqlite3.connect(path)
-    for table in ("chain", "entry", "blob"):
+    for table in ("chain", "entry", "use", "blob"):
         columns = [column[1] for column in connection.execute(f"PRAGMA table_info({table})")]
         for (rowid,) in connection.execute(f"SELECT rowid FROM {table}").fetchall():
             yield from ((table, column, rowid) for column in columns)
@@ -95,10 +101,10 @@ def test_any_change_to_any_field_of_any_row_is_found(path: Path) -> None:
                 continue
             unseen.append((table, column, rowid, value))
     assert unseen == []
-    assert made > 300
+    assert made > 500
 
 
-@pytest.mark.parametrize("seq", range(1, 13))
+@pytest.mark.parametrize("seq", range(1, 22))
 def test_a_row_rewritten_with_a_fitting_hash_is_found_by_the_next(path: Path, seq: int) -> None:
     connection = sqlite3.connect(path)
     row = Row.read(connection.execute("SELECT * FROM chain WHERE seq = ?", (seq,)).fetchone())
@@ -114,7 +120,7 @@ def _parts(row: Row) -> dict[str, object]:
     return {name: part for name, part in row.content.items() if name not in ("at", "state")}
 
 
-@pytest.mark.parametrize("table", ["chain", "entry", "blob"])
+@pytest.mark.parametrize("table", ["chain", "entry", "use", "blob"])
 def test_a_missing_row_is_found(path: Path, table: str) -> None:
     connection = sqlite3.connect(path)
     rowids = [rowid for (rowid,) in connection.execute(f"SELECT rowid FROM {table}")]
@@ -149,7 +155,7 @@ def test_rows_cut_off_the_end_are_found_by_a_head_noted_earlier(path: Path) -> N
     head = Ledger.read(path).head()
     cut(path, 2)
     shorter = Ledger.read(path).verify()
-    assert shorter.rows == 11
+    assert shorter.rows == 20
     assert Ledger.read(path).verify(head=shorter.head) == shorter
     with pytest.raises(LedgerCorrupt, match="cut off or replaced"):
         Ledger.read(path).verify(head=head)
@@ -166,11 +172,15 @@ def test_a_ledger_whose_early_rows_are_broken_is_not_opened(path: Path) -> None:
 def test_a_broken_answer_is_not_given_out(path: Path) -> None:
     ledger = Ledger.read(path)
     edit(path, "UPDATE chain SET body = replace(body, 'the answer', 'my answer') WHERE seq = 3")
+    edit(path, "UPDATE chain SET body = replace(body, 'the answer', 'my answer') WHERE seq = 14")
     with pytest.raises(LedgerCorrupt, match="row 3"):
         ledger.answer(1)
+    with pytest.raises(LedgerCorrupt, match="row 14"):
+        ledger.use_answer(5, 1)
     edit(path, "UPDATE blob SET content = x'00'")
-    with pytest.raises(LedgerCorrupt, match="missing or altered"):
-        ledger.answer(2)
+    for ask in (lambda: ledger.answer(2), lambda: ledger.use_answer(5, 2)):
+        with pytest.raises(LedgerCorrupt, match="missing or altered"):
+            ask()
 
 
 def test_the_index_is_derived_anew_from_the_chain(path: Path) -> None:

@@ -3,15 +3,18 @@
 chain    what a row is, and how it follows the one before (pure)
 audit    reading a whole chain again and saying where it is broken (pure)
 owner    which process holds a draw, and whether it is still there
+rows     reading and writing rows, one transaction at a time
+draws    what is drawn once and kept: entries, and uses of open entries; found by key, held by who draws them
 store    the database: transactions, durability, and every word that is particular to SQLite
 blobs    answers too large for a row, found by their hash
-book     `Ledger`: open, charge, finish, look, verify, back up
+book     `Ledger`: open, charge, finish; reserve and settle; look, verify, back up
 """
 
 from __future__ import annotations
 
 from dpviz.session.ledger.audit import Verification
-from dpviz.session.ledger.book import Entry, Ledger, Status
+from dpviz.session.ledger.book import Ledger
+from dpviz.session.ledger.draws import Entry, Status, Use
 from dpviz.session.ledger.owner import Owner
 
-__all__ = ["Entry", "Ledger", "Owner", "Status", "Verification"]
+__all__ = ["Entry", "Ledger", "Owner", "Status", "Use", "Verification"]

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from dpviz.session.ledger.chain import GENESIS, OUTCOMES, Row, State, broken
+
+Check: TypeAlias = Callable[[str, Mapping[str, Any], Mapping[str, str], Mapping[str, str]], bool]
+"""Whether a row ("reserve" or "settle") of a use may turn a sub-account into the next one.
+
+Given the kind of row, what was charged for the open entry, the sub-account before and after. The ledger itself knows
+no arithmetic; whoever wrote the sub-accounts does.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexRow:
-    """One charge as the index keeps it: derived from the chain, for finding a key in one step."""
+    """One charge, or one use, as the index keeps it: derived from the chain, for finding a key in one step.
+
+    charge, outcome  the rows that opened and closed it: a charge and its outcome, a reserve and its settle
+    """
 
     number: int
     key: str
@@ -22,13 +34,24 @@ class IndexRow:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """A chain that holds: its length, its charges by status, its answers kept as blobs, the hash of its last row."""
+    """A chain that holds: its length, its charges and uses by status, its blobs, the hash of its last row."""
 
     rows: int
     charges: int
     statuses: dict[str, int]
     blobs: int
     head: str
+    uses: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Open:
+    """An entry that is open for uses."""
+
+    body: Mapping[str, Any]
+    sub: dict[str, str]
+    uses: int = 0
+    keys: dict[str, int] = field(default_factory=dict)  # key -> the use that is pending or done
 
 
 @dataclass(slots=True)
@@ -36,15 +59,19 @@ class Audit:
     """Takes the rows in order; afterwards holds the index and the blobs that the chain implies."""
 
     index: dict[int, IndexRow] = field(default_factory=dict)
+    uses: dict[tuple[int, int], IndexRow] = field(default_factory=dict)
     blobs: set[str] = field(default_factory=set)
     last: Row | None = None
+    check: Check | None = None
     _state: State | None = None
-    _open: dict[str, int] = field(default_factory=dict)  # key -> the charge that is pending or done
+    _keys: dict[str, int] = field(default_factory=dict)  # key -> the charge that is pending, done or open
+    _bodies: dict[int, Mapping[str, Any]] = field(default_factory=dict)  # what the pending charges are for
+    _open: dict[int, _Open] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, rows: Iterable[Row], *, head: str | None = None) -> Audit:
+    def of(cls, rows: Iterable[Row], *, head: str | None = None, check: Check | None = None) -> Audit:
         """Follow the chain to its end; `head` is a hash noted earlier, which must be on it."""
-        audit, met = cls(), head is None
+        audit, met = cls(check=check), head is None
         for row in rows:
             audit.take(row)
             met = met or row.hash == head
@@ -64,7 +91,7 @@ class Audit:
             raise broken(f"row {row.seq} is of the wrong kind")
         try:
             self._state = self._next(row, self._state)
-        except (KeyError, TypeError, ValueError):
+        except (AttributeError, KeyError, TypeError, ValueError):
             raise broken(f"row {row.seq} lacks a part of its record") from None
         self.last = row
 
@@ -76,35 +103,98 @@ class Audit:
         if (state.charges, state.terms) != (charges, terms):
             raise broken(f"row {row.seq} counts wrongly")
         if row.kind == "charge":
-            self._charge(row, content["number"], content["key"], charges)
+            self._charge(row, content, charges)
         elif row.kind == "outcome":
-            self._outcome(row, content["number"], content["status"], content["at"], content.get("answer"))
-        if row.kind == "outcome" and before is not None and dict(before.account) != dict(state.account):
+            self._outcome(row, content)
+        elif row.kind == "reserve":
+            self._reserve(row, content)
+        elif row.kind == "settle":
+            self._settle(row, content)
+        moves = row.kind in ("charter", "charge", "raise")
+        if not moves and before is not None and dict(before.account) != dict(state.account):
             raise broken(f"row {row.seq} changes the account, which only a charge or a raise may do")
         return state
 
-    def _charge(self, row: Row, number: int, key: str, charges: int) -> None:
+    def _charge(self, row: Row, content: dict[str, Any], charges: int) -> None:
+        number, key = content["number"], content["key"]
         if number != charges:
             raise broken(f"row {row.seq} charges entry {number} out of turn")
-        if key in self._open:
-            raise broken(f"row {row.seq} charges a key whose entry {self._open[key]} is pending or done")
-        self._open[key] = number
+        if key in self._keys:
+            raise broken(f"row {row.seq} charges a key whose entry {self._keys[key]} is pending or done")
+        self._keys[key] = number
+        self._bodies[number] = content["charge"]
         self.index[number] = IndexRow(number, key, "pending", row.seq, None, None)
 
-    def _outcome(self, row: Row, number: int, status: str, at: str, answer: dict[str, str] | None) -> None:
-        entry = self.index.get(number)
-        fits = status in OUTCOMES and (status == "done") == (answer is not None)
-        if entry is None or entry.status != "pending" or not fits:
+    def _outcome(self, row: Row, content: dict[str, Any]) -> None:
+        number, status, answer, sub = (content.get(name) for name in ("number", "status", "answer", "sub"))
+        entry = self.index.get(content["number"])
+        fits = status in (*OUTCOMES, "open") and (status == "done") == (answer is not None)
+        if entry is None or entry.status != "pending" or not fits or (status == "open") != (sub is not None):
             raise broken(f"row {row.seq} closes entry {number}, which is not open to it")
-        self.index[number] = IndexRow(number, entry.key, status, entry.charge, row.seq, at)
+        self.index[entry.number] = self._closed(entry, row, content)
+        body = self._bodies.pop(entry.number)
+        if sub is not None:
+            self._open[entry.number] = _Open(body, _texts(sub))
+        elif status != "done":
+            del self._keys[entry.key]
+
+    def _reserve(self, row: Row, content: dict[str, Any]) -> None:
+        of, number, key, _ = (content[name] for name in ("entry", "number", "key", "reserve"))
+        opened = self._opened(row, of)
+        opened.uses += 1
+        if number != opened.uses:
+            raise broken(f"row {row.seq} reserves use {number} of entry {of} out of turn")
+        if key in opened.keys:
+            raise broken(f"row {row.seq} reserves a key whose use {opened.keys[key]} is pending or done")
+        opened.keys[key] = number
+        self._carry(row, opened, content["sub"])
+        self.uses[of, number] = IndexRow(number, key, "pending", row.seq, None, None)
+
+    def _settle(self, row: Row, content: dict[str, Any]) -> None:
+        of, number, status, answer = (content.get(name) for name in ("entry", "number", "status", "answer"))
+        opened, use = self._opened(row, content["entry"]), self.uses.get((content["entry"], content["number"]))
+        if (
+            use is None
+            or use.status != "pending"
+            or status not in OUTCOMES
+            or (status == "done") != (answer is not None)
+        ):
+            raise broken(f"row {row.seq} settles use {number} of entry {of}, which is not open to it")
         if status != "done":
-            del self._open[entry.key]
+            if _texts(content["sub"]) != opened.sub:
+                raise broken(f"row {row.seq} gives back something for a use without an answer")
+            del opened.keys[use.key]
+        self._carry(row, opened, content["sub"])
+        self.uses[content["entry"], use.number] = self._closed(use, row, content)
+
+    def _opened(self, row: Row, number: int) -> _Open:
+        opened = self._open.get(number)
+        if opened is None:
+            raise broken(f"row {row.seq} is about a use of entry {number}, which is not open for uses")
+        return opened
+
+    def _carry(self, row: Row, opened: _Open, sub: Mapping[str, str]) -> None:
+        """Go on with the sub-account that a row carries."""
+        after = _texts(sub)
+        if after.keys() != opened.sub.keys():
+            raise broken(f"row {row.seq} carries a sub-account with other parts")
+        if self.check is not None and not self.check(row.kind, opened.body, opened.sub, after):
+            raise broken(f"row {row.seq} carries a sub-account that does not follow from the one before")
+        opened.sub = after
+
+    def _closed(self, found: IndexRow, row: Row, content: dict[str, Any]) -> IndexRow:
+        answer = content.get("answer")
         if answer and "blob" in answer:
             self.blobs.add(answer["blob"])
+        return IndexRow(found.number, found.key, content["status"], found.charge, row.seq, content["at"])
 
     def verification(self) -> Verification:
         assert self.last is not None
-        statuses: dict[str, int] = {}
-        for entry in self.index.values():
-            statuses[entry.status] = statuses.get(entry.status, 0) + 1
-        return Verification(self.last.seq, len(self.index), statuses, len(self.blobs), self.last.hash)
+        statuses, uses = (dict(Counter(found.status for found in index.values())) for index in (self.index, self.uses))
+        return Verification(self.last.seq, len(self.index), statuses, len(self.blobs), self.last.hash, uses)
+
+
+def _texts(sub: Mapping[str, str]) -> dict[str, str]:
+    if not isinstance(sub, dict) or not all(isinstance(part, str) for part in sub.values()):
+        raise TypeError
+    return sub

@@ -11,10 +11,14 @@ from typing import Any
 
 from dpviz.errors import LedgerCorrupt, ParameterError, short
 
-FORMAT = 1
-"""Written in the first row, under "format". A reader refuses a larger number before it looks at anything else."""
+FORMAT = 2
+"""Written in the first row, under "format". A reader refuses a larger number before it looks at anything else.
 
-KINDS = ("charter", "raise", "charge", "outcome")
+Format 1 had no uses: no "reserve", no "settle", no outcome "open". A ledger of format 1 is read as it is and may be
+charged and used further; once it holds a row of a new kind, a dpviz that knows format 1 only refuses it at that row.
+"""
+
+KINDS = ("charter", "raise", "charge", "outcome", "reserve", "settle")
 OUTCOMES = ("done", "cancelled", "failed", "lost")
 GENESIS = "0" * 64
 

@@ -90,7 +90,7 @@ class Store:
             try:
                 with engine.begin() as connection:
                     return work(connection)
-            except (SQLAlchemyError, sqlite3.Error) as error:
+            except (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError) as error:  # the last: a damaged name of a table
                 code, failure = _code(error), refusal(error, self._called)
             # outside the except clause: the database's own error holds statements and their values, and is dropped
             if code not in _BUSY or time.monotonic() > deadline:
@@ -147,7 +147,17 @@ def _connect(path: Path, *, writable: bool, new: bool) -> sqlite3.Connection:
         if _size(path.with_name(path.name + "-wal")):
             raise
         connection = _open(path, "immutable=1")
+    _complete(connection)
     return connection
+
+
+def _complete(connection: sqlite3.Connection) -> None:
+    """Beside a ledger of format 1, opened for reading, stand in memory the tables that it has no rows for."""
+    there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    for table in (tables.use, tables.draw):
+        if table.name not in there:
+            columns = ", ".join(f'"{column.name}"' for column in table.columns)
+            connection.execute(f'CREATE TEMP TABLE "{table.name}" ({columns})')
 
 
 def _open(path: Path, how: str) -> sqlite3.Connection:
@@ -255,7 +265,7 @@ def appearing(path: Path) -> Iterator[Path]:
             os.close(folder)
 
 
-def create(path: Path, fill: Callable[[Connection], None]) -> None:
+def create(path: Path, fill: Callable[[Connection], object]) -> None:
     """Make a ledger at `path` with what `fill` writes. Where another process was first, theirs stays."""
     try:
         with appearing(path) as draft:
@@ -306,7 +316,7 @@ def file_refusal(error: OSError, path: Path) -> LedgerError:
     return LedgerError(f"no ledger can be at {path} ({reason}); {step}", value=str(path), rule=rule, next_step=step)
 
 
-def refusal(error: SQLAlchemyError | sqlite3.Error, path: Path) -> LedgerError:
+def refusal(error: Exception, path: Path) -> LedgerError:
     """What the database said, in the words of a ledger and without the statement it said it about."""
     code = _code(error)
     if code in _BUSY:

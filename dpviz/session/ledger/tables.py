@@ -1,4 +1,4 @@
-"""The tables. `chain` and `blob` are the record; `entry` is derived from them, and `lease` is about the present."""
+"""The tables. `chain` and `blob` are the record, `entry` and `use` are derived from it, `draw` is about the present."""
 
 from __future__ import annotations
 
@@ -33,13 +33,32 @@ entry = Table(
     Column("outcome", Integer),
     Column("closed", String(32)),
 )
-_LIVE = text("status IN ('pending', 'done')")
-Index("one_answer_for_a_key", entry.c.key, unique=True, sqlite_where=_LIVE, postgresql_where=_LIVE)
 
-lease = Table(
-    "lease",
+use = Table(
+    "use",
     metadata,
+    Column("entry", Integer, primary_key=True, autoincrement=False),
     Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("key", String(128), nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("charge", Integer, nullable=False),
+    Column("outcome", Integer),
+    Column("closed", String(32)),
+)
+Index("uses_of_a_key", use.c.entry, use.c.key)
+Index("outcomes_of_uses", use.c.entry, use.c.outcome)
+
+_LIVE = text("status IN ('pending', 'done', 'open')")
+one_answer_for_a_charge = Index(
+    "one_answer_for_a_charge", entry.c.key, unique=True, sqlite_where=_LIVE, postgresql_where=_LIVE
+)
+Index("one_answer_for_a_use", use.c.entry, use.c.key, unique=True, sqlite_where=_LIVE, postgresql_where=_LIVE)
+
+draw = Table(
+    "draw",
+    metadata,
+    Column("entry", Integer, primary_key=True, autoincrement=False),
+    Column("use", Integer, primary_key=True, autoincrement=False),  # 0: the entry's own draw
     Column("token", String(64), nullable=False),
     Column("place", Text, nullable=False),
     Column("pid", BigInteger, nullable=False),
