@@ -23,8 +23,13 @@ def bind(
             kind_of(mechanism), f"a mechanism is one of {', '.join(REGISTRY)}", 'write dv.Dense(epsilon="1/2")'
         )
     bound = mechanism.bind(asked, unit)
-    source.check(asked, unit, bound.needs)
+    able(source, bound)
+    return bound
+
+
+def able(source: Source, bound: Bound) -> None:
+    """Refuse what the source cannot count, or not by the rules that the mechanism's proof needs."""
+    source.check(bound.question, bound.unit, bound.needs)
     meets = getattr(bound, "meets", None)
     if meets is not None:
         meets(source.top)
-    return bound

@@ -8,6 +8,7 @@ from typing import Any
 from dpviz.errors import DpvizError, ReleaseFormat
 from dpviz.hidden import kind_of, singly
 from dpviz.mechanisms import mechanism
+from dpviz.mechanisms.pay_what_you_get import Asking
 from dpviz.model.answer import SparseTable, Table, answer_from_json
 from dpviz.model.domain import Domain
 from dpviz.model.question import Question
@@ -43,7 +44,9 @@ def from_bytes(content: bytes) -> Release:
 
 def _from_json(body: dict[str, Any]) -> Release:
     question, unit = Question.from_json(body["question"]), Unit(**body["unit"])
-    made = mechanism(body["mechanism"]["name"], body["mechanism"]["parameters"])
+    name, parameters = body["mechanism"]["name"], body["mechanism"]["parameters"]
+    asked = name == Asking.name  # one question of a sub-session: no mechanism that can be released by itself
+    made = Asking.from_parameters(parameters) if asked else mechanism(name, parameters)
     answer = answer_from_json(body["answer"])
     bound = made.bind(question, unit)
     if isinstance(answer, Table) and (bound.needs is Kind.SPARSE or len(answer.values) != question.bins):
@@ -56,6 +59,8 @@ def _from_json(body: dict[str, Any]) -> Release:
     texts = [body[name] for name in ("randomness", "dataset", "key")]
     numbers = [body["number"], body.get("use"), body["teaching"]]
     whole = all(value is None or (isinstance(value, int) and not isinstance(value, bool)) for value in numbers)
+    if (body.get("use") is not None) != asked:
+        raise ReleaseFormat.of(body.get("use"), "an answer of a sub-session, and no other, says which question it was")
     if body["mode"] not in bound.modes() or not whole or not all(isinstance(said, str) for said in texts):
         raise ReleaseFormat("a saved release must say how it was drawn, in texts and whole numbers")
     return Release(

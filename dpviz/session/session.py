@@ -9,13 +9,14 @@ from typing import Any
 from dpviz.engines import as_source
 from dpviz.errors import LedgerError, ParameterError, UnitError, short, unwritable
 from dpviz.hidden import Hidden, kind_of, publicly, shown, single, singly
+from dpviz.mechanisms.pay_what_you_get import PayWhatYouGet
 from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.model.release import Release
 from dpviz.model.source import Source
 from dpviz.model.statistic import Column
 from dpviz.privacy.unit import Unit
-from dpviz.session import accountant
+from dpviz.session import accountant, sub_account
 from dpviz.session.accountant import Budget, Remaining
 from dpviz.session.binding import bind
 from dpviz.session.charge import Charge, checked_key
@@ -24,6 +25,8 @@ from dpviz.session.ledger import Entry, Ledger
 from dpviz.session.plan import Plan
 from dpviz.session.running import Running
 from dpviz.session.saved import from_bytes
+from dpviz.session.sub_plan import OpeningPlan
+from dpviz.session.sub_session import SubSession, opening_body, opening_key
 
 
 class Session:
@@ -194,6 +197,33 @@ class Session:
         name = release_key(bound.question, self._unit, mechanism, chosen, checked_key(key))
         return self._draws.start(bound, chosen, Charge(self._ledger, name, bound, chosen, key, retry), watch)
 
+    # ------------------------------------------------------------ open: many questions, one charge
+
+    @publicly
+    def plan_open(self, parameters: PayWhatYouGet) -> OpeningPlan:
+        """What a sub-session would be charged when it is opened, and what each question could use. Free."""
+        return OpeningPlan(_parameters(parameters), self._unit, self.budget, self.remaining)
+
+    @publicly
+    def open(self, parameters: PayWhatYouGet, *, key: str | None = None) -> SubSession:
+        """Charge for a sub-session, all of it at once, and open it. The same call again is the same sub-session, free.
+
+        key  any text: another sub-session of the same parameters, charged anew
+
+        Charging and opening are one step of the ledger: after a crash the sub-session is open, or nothing was charged.
+        Raises BudgetExceeded where the price does not fit. A refusal charges nothing.
+        """
+        price = _parameters(parameters).price(self._unit)
+        entry = self._ledger.charge(
+            opening_key(parameters, self._unit, checked_key(key)),
+            opening_body(parameters, price, key),
+            lambda state: accountant.charge(state, price.loss, price.fine),
+            opens=sub_account.opened(parameters.symbols, parameters.questions),
+        )
+        return SubSession(parameters, entry.number, self._source, self._unit, self._ledger, self._draws)
+
+    # ------------------------------------------------------------ draws on their way
+
     def look_on(self, onlooker: Callable[[Running], None]) -> None:
         """Call a bound method whenever a release of this session ends, for as long as its object lives."""
         self._draws.look_on(onlooker)
@@ -206,7 +236,7 @@ class Session:
 
 
 class Releases(Mapping[int, Release]):
-    """The finished releases of a ledger, by number."""
+    """The finished releases of a ledger, by number. The answers of a sub-session are its own: `sub.answers`."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -240,6 +270,14 @@ class Releases(Mapping[int, Release]):
             f"{entry.number:>3}  {entry.body['question_text']}  {entry.body['price']['text']}" for entry in self._done()
         ]
         return "\n".join(lines) or "no releases yet"
+
+
+def _parameters(given: object) -> PayWhatYouGet:
+    if not isinstance(given, PayWhatYouGet):
+        raise ParameterError.of(
+            kind_of(given), "a sub-session is opened by its parameters", 'write dv.PayWhatYouGet(epsilon="1")'
+        )
+    return given
 
 
 def _shown_name(ledger: str | Path) -> str:

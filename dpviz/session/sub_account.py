@@ -8,6 +8,7 @@ Source: Durfee, Rogers, Algorithm 2; the refusal is a function of earlier answer
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from dpviz.errors import BudgetExceeded
 
@@ -50,9 +51,14 @@ def used_up(state: State) -> dict[str, str]:
     return opened(0, 0)
 
 
-def follows(kind: str, paid: Mapping[str, object], before: State, after: State) -> bool:
-    """Whether a row of the ledger ("reserve" or "settle") may lead from one state to the next."""
+def follows(kind: str, paid: Mapping[str, Any], before: State, after: State) -> bool:
+    """Whether a row of the ledger ("reserve" or "settle") may lead from one state to the next.
+
+    paid  the body of the charge that opened the sub-session
+    """
     if any(str(int(part)) != part or int(part) < 0 for part in after.values()):
+        return False
+    if symbols(after) > int(paid["mechanism"]["parameters"]["symbols"]):
         return False
     moved, asked = symbols(after) - symbols(before), questions(after) - questions(before)
     if kind == "reserve":

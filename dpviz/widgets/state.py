@@ -124,7 +124,7 @@ def known_questions(session: Session | Teaching) -> list[Question]:
     if isinstance(session, Teaching):
         return []
     entries = sorted(session.ledger.entries(last=HISTORY), key=lambda entry: -entry.number)
-    return [Question.from_json(entry.body["question"]) for entry in entries]
+    return [Question.from_json(entry.body["question"]) for entry in entries if "question" in entry.body]
 
 
 def latest_release(session: Session | Teaching) -> Release | None:
