@@ -155,8 +155,9 @@ class Race:
         if self._clocks is None or self.size <= self.k:
             return np.zeros(len(alphas))
         least = self.counts[self.k - 1] - np.asarray(alphas, dtype=np.float64)
-        reached: Floats = np.append(self._clocks.reached(), 0.0)
-        return reached[np.searchsorted(-self._levels, -least, side="right")]
+        groups = np.searchsorted(-self._levels, -least, side="right")
+        chances: Floats = np.append(self._clocks.reached(), 0.0)[groups]
+        return chances
 
     @cached_property
     def _levels(self) -> NDArray[np.int64]:
@@ -189,7 +190,8 @@ def laplace_inclusion(counts: NDArray[np.int64], rate: float, bottom: float) -> 
     """
     nats = rate * (counts - bottom)
     tail = np.exp(-np.abs(nats)) * (2 + np.abs(nats)) / 4
-    return np.where(nats > 0, 1 - tail, tail)
+    chances: Floats = np.where(nats > 0, 1 - tail, tail)
+    return chances
 
 
 def threshold_inclusion(counts: NDArray[np.int64], rate: float, delta: float, least: int) -> Floats:
@@ -198,7 +200,8 @@ def threshold_inclusion(counts: NDArray[np.int64], rate: float, delta: float, le
     least  next_count + gap; items of at most next_count are never in the set, and so must not be among `counts`
     """
     x = delta * np.exp(np.minimum(rate * (counts - least), 700))
-    return np.where(x <= 0.5, x, 1 - 1 / (4 * np.maximum(x, 0.5)))
+    chances: Floats = np.where(x <= 0.5, x, 1 - 1 / (4 * np.maximum(x, 0.5)))
+    return chances
 
 
 def kbar_chances(next_counts: Floats, m: Floats, rate: float) -> Floats:
@@ -211,7 +214,7 @@ def kbar_chances(next_counts: Floats, m: Floats, rate: float) -> Floats:
 
 def power_law_kbar(largest: float, exponent: float, rate: float) -> float:
     """Where the threshold is lowest if the r-th count is largest / r**exponent, and no limit holds per unit."""
-    return (exponent * largest * rate) ** (1 / exponent)
+    return math.pow(exponent * largest * rate, 1 / exponent)
 
 
 def kbar_trade_off(
