@@ -238,6 +238,10 @@ class SubSession:
             bound, bound.modes()[0], Reservation(self._ledger, self._number, bound, checked_key(key), retry), watch
         )
 
+    def look_on(self, onlooker: Callable[[Running], None]) -> None:
+        """Call a bound method whenever a draw of this session ends, for as long as its object lives."""
+        self._draws.look_on(onlooker)
+
     def cancel(self) -> None:
         """Cancel the draw on its way, if there is one. What it reserved stays used."""
         running = self.running

@@ -9,6 +9,7 @@ from dpviz.widgets.plan_pane import PlanPane
 from dpviz.widgets.release_pane import ReleasePane
 from dpviz.widgets.result_chart import ResultChart
 from dpviz.widgets.sampler_explorer import SamplerExplorer
+from dpviz.widgets.tape import PayWhatYouGetTape
 from dpviz.widgets.workbench import Workbench
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Desk",
     "MechanismComparison",
     "MechanismPicker",
+    "PayWhatYouGetTape",
     "PlanPane",
     "ReleasePane",
     "ResultChart",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dpviz.errors import BudgetExceeded, DpvizError, Forbidden, short
+from dpviz.errors import BudgetExceeded, DpvizError, Forbidden, ParameterError, short
 
 VERSION = 1
 LONGEST = 4_000
@@ -24,6 +24,16 @@ ASKS: dict[str, dict[str, type | tuple[type, ...]]] = {
 }
 EXPLORERS: dict[str, dict[str, type | tuple[type, ...]]] = {"status": {}, "move": {"place": dict}}
 """What the page of an explorer may ask for: an explorer has no session."""
+_TAPE: dict[str, type | tuple[type, ...]] = {"question": str, "k": str, "kbar": str}
+TAPES: dict[str, dict[str, type | tuple[type, ...]]] = {
+    "plan": _TAPE,
+    "release": {**_TAPE, "most": str, "left": str, "key": (str, type(None))},
+    "cancel": {"token": str},
+    "status": {},
+    "show": {"number": str},
+}
+"""What the page of a sub-session's tape may ask for: its questions are named, never declared."""
+
 DECLARATIONS: dict[str, dict[str, type]] = {
     "integers": {"low": str, "high": str, "underflow": bool, "overflow": bool, "missing": bool},
     "intervals": {"edges": list, "underflow": bool, "overflow": bool, "missing": bool},
@@ -56,7 +66,7 @@ def parse(content: object, asks: dict[str, dict[str, type | tuple[type, ...]]] =
         _texts("parameters", args["parameters"])
         if "epsilon" not in args["parameters"]:
             raise Forbidden("parameters must name epsilon")
-    if "question" in args:
+    if isinstance(args.get("question"), dict):
         _question(args["question"])
     if "price" in args:
         _texts("price", args["price"])
@@ -111,6 +121,13 @@ def _question(said: dict[Any, Any]) -> None:
             _short_enough(part, value)
         if sum(map(len, values)) > MOST_TEXT:
             raise Forbidden(f"{part} have more than {MOST_TEXT:,} characters together")
+
+
+def count(said: str, name: str) -> int:
+    """A whole number from 1 on, as a page writes it."""
+    if not said.isascii() or not said.isdigit() or len(said) > 9 or said != str(int(said)) or said == "0":
+        raise ParameterError.of(short(said), f"{name} must be a whole number from 1 on", "type a number like 10")
+    return int(said)
 
 
 def declaration(said: dict[str, Any]) -> dict[str, Any]:

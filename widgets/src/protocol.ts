@@ -85,7 +85,7 @@ export const version: Reader<number> = (value, where) => {
 /** A number of bins, empty where the keys are not declared. */
 const countOfBins: Reader<string> = (value, where) => (value === "" ? "" : whole(value, where));
 
-const flag: Reader<boolean> = (value, where) => (typeof value === "boolean" ? value : wrong(where, "true or false"));
+export const flag: Reader<boolean> = (value, where) => (typeof value === "boolean" ? value : wrong(where, "true or false"));
 
 const readPrice = shape({ epsilon: exact, delta: exact });
 
@@ -153,7 +153,7 @@ const readSheetShape = shape({
     python: text,
 });
 
-const readRunning = shape({ token: text, number: text, done: whole, of: whole, text: text });
+export const readRunning = shape({ token: text, number: text, done: whole, of: whole, text: text });
 
 const readTeaching = shape({ seed: text });
 
@@ -221,7 +221,7 @@ const readResultShape = shape({
     csv: file,
 });
 
-const readRefusal = shape({
+export const readRefusal = shape({
     kind: text,
     message: text,
     value: maybe(text),

@@ -1,0 +1,265 @@
+"""The tape of a sub-session: what is left, what came back so far, and the next question by hand.
+
+A page may forge any trait and send any message. So nothing here is read from traits, and a message is one of five of
+the named asks with typed arguments; everything else is refused. What a question may use is computed anew when it is
+asked: what the button said is compared, never believed.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import anywidget
+import traitlets
+
+from dpviz.charts.picture import picture
+from dpviz.errors import DpvizError, Forbidden, ParameterError, SessionBusy
+from dpviz.exact import text
+from dpviz.hidden import kind_of, publicly
+from dpviz.model.question import Question
+from dpviz.privacy.conversion import to_approx
+from dpviz.privacy.grid import payable
+from dpviz.session.running import Running
+from dpviz.session.sub_session import Asked, SubSession
+from dpviz.widgets import messages, state
+
+STATIC = Path(__file__).parent.parent / "static"
+VERSION = 1
+SETTLES = 0.25
+"""Seconds in which a refusal comes back, and most answers."""
+
+Body = dict[str, Any]
+
+
+class Tape:
+    """One sub-session, the questions on offer, and the question on its way."""
+
+    def __init__(self, sub: SubSession, questions: Mapping[str, Question]) -> None:
+        self.sub = sub
+        self._offers = {question.id: (label, question) for label, question in questions.items()}
+        self._lock = threading.RLock()
+        self._running: Running | None = None
+        self._fault: Body | None = None
+        self._changed: Callable[[], None] = lambda: None
+        sub.look_on(self._on_answer_elsewhere)
+
+    def watch(self, changed: Callable[[], None]) -> None:
+        """Call this whenever there may be something new to show."""
+        self._changed = changed
+
+    def _on_answer_elsewhere(self, running: Running) -> None:
+        """A question was asked in a cell, or the session released something else."""
+        if running is not self._running:
+            self._changed()
+
+    # ------------------------------------------------------------ what the page may know
+
+    def state(self) -> Body:
+        """The tape of widgets/PROTOCOL.md. All public, all texts."""
+        sub, price = self.sub, self.sub.price
+        charged = payable(to_approx(price.loss))
+        running = self._running
+        return {
+            "version": VERSION,
+            "kernel": state.KERNEL,
+            "entry": str(sub.number),
+            "price": {"epsilon": text(charged.epsilon), "delta": text(charged.delta)},
+            "guarantee": price.sentence,
+            "closed": sub.closed,
+            "symbols": {"total": str(sub.parameters.symbols), "left": str(sub.symbols_left)},
+            "questions": {"total": str(sub.parameters.questions), "left": str(sub.questions_left)},
+            "offers": [
+                {"id": name, "label": label, "items": _items(question)}
+                for name, (label, question) in self._offers.items()
+            ],
+            "rows": [self._row(asked) for asked in sub.transcript],
+            "running": None if running is None or running.done else state.running_json(running),
+            "fault": self._fault,
+        }
+
+    def _row(self, asked: Asked) -> Body:
+        label, _ = self._offers.get(asked.question.id, (_words(asked.question), None))
+        elsewhere = asked.status == "pending" and self.sub.running is None
+        return {
+            "number": str(asked.number),
+            "id": asked.question.id,
+            "label": label,
+            "items_are": _items(asked.question),
+            "k": str(asked.k),
+            "kbar": str(asked.kbar),
+            "key": asked.key or "",
+            "status": "elsewhere" if elsewhere else asked.status,
+            "most": str(asked.k + (asked.kbar == "private")),
+            "used": str(asked.used),
+            "items": list(asked.items),
+            "ended": asked.ended,
+        }
+
+    # ------------------------------------------------------------ the door
+
+    def answer(self, content: object) -> Body | None:
+        """The reply to one message from the page. Never raises; a message without an id is dropped."""
+        try:
+            message = messages.parse(content, messages.TAPES)
+        except Forbidden as refused:
+            name = messages.id_of(content)
+            return None if name is None else messages.refusal(name, refused)
+        asks: dict[str, Callable[[Body], Body]] = {
+            "plan": self._on_plan,
+            "release": self._on_release,
+            "cancel": self._on_cancel,
+            "status": self._on_status,
+            "show": self._on_show,
+        }
+        try:
+            return messages.reply(message.id, asks[message.ask](message.args))
+        except DpvizError as refused:
+            return messages.refusal(message.id, refused)
+        except Exception:  # a fault of ours must not leave the page waiting, and its text might say too much
+            fault = DpvizError("the kernel could not answer; sub.transcript says what was used")
+            return messages.refusal(message.id, fault)
+
+    def _asked(self, args: Body) -> tuple[Question, int, int | Literal["private"]]:
+        offered = self._offers.get(args["question"])
+        if offered is None:
+            raise Forbidden("this tape does not offer that question", next_step="offer it: questions={...}")
+        k = messages.count(args["k"], "k")
+        return offered[1], k, "private" if args["kbar"] == "private" else messages.count(args["kbar"], "kbar")
+
+    def _on_plan(self, args: Body) -> Body:
+        question, k, kbar = self._asked(args)
+        plan = self.sub.plan(question, k, kbar)
+        listed = plan.listed()
+        return {"most": str(plan.most), "listed": "" if listed is None else text(listed.value)}
+
+    def _on_release(self, args: Body) -> Body:
+        question, k, kbar = self._asked(args)
+        plan = self.sub.plan(question, k, kbar)
+        real = {"most": str(plan.most), "left": str(plan.symbols_left)}
+        if any(args[name] != said for name, said in real.items()):
+            raise Forbidden(
+                f"the button said up to {args['most']} of {args['left']} left, but this question may use "
+                f"{plan.most:,} of {plan.symbols_left:,}. Nothing was charged.",
+                next_step="look at the tape again",
+            )
+        with self._lock:
+            if self._running is not None and not self._running.done:
+                raise SessionBusy("a question is on its way. Nothing was charged.", next_step="wait, or cancel it")
+            running = self.sub.ask_async(question, k, kbar, key=args["key"])
+            self._running, self._fault = running, None
+        try:
+            running.result(SETTLES)  # refusals come back within moments and belong to this very reply
+        except TimeoutError:
+            running.watch(self._follow)
+        finally:
+            self._changed()
+        return {"token": running.token, "state": self.state()}
+
+    def _follow(self, running: Running) -> None:
+        """Once a question that took longer has ended, show what came of it, or why nothing did."""
+        if not running.done:
+            return
+        try:
+            running.result()
+        except DpvizError as refused:
+            self._fault = messages.error_json(refused)
+        self._changed()
+
+    def _on_cancel(self, args: Body) -> Body:
+        running = self._running
+        if running is None or running.done or running.token != args["token"]:
+            raise ParameterError.of("cancel", "no such question is on its way")
+        running.cancel()
+        return {}
+
+    def _on_status(self, args: Body) -> Body:
+        self._changed()
+        return {"state": self.state()}
+
+    def _on_show(self, args: Body) -> Body:
+        number = messages.count(args["number"], "number")
+        for row, release in self._answers():
+            if row.number == number:
+                return {"result": picture(release)}
+        raise ParameterError.of(number, "this sub-session has no such answer", "look at sub.transcript")
+
+    def _answers(self) -> Sequence[tuple[Asked, Any]]:
+        done = [asked for asked in self.sub.transcript if asked.status == "done"]
+        return list(zip(done, self.sub.answers, strict=False))
+
+
+class PayWhatYouGetTape(anywidget.AnyWidget):
+    """The tape of a sub-session: symbols and questions left, every answer so far, and the next question by hand.
+
+    sub        a sub-session: `session.open(dv.PayWhatYouGet(...))`
+    questions  what the page offers to ask: label to Domain, column name or Question. The page cannot ask others
+
+    Looking is free; what is asked here is paid from the sub-session, exactly as `sub.ask` is. Raises ParameterError
+    where `sub` is no sub-session or a question is none. Source: Durfee, Rogers, Algorithm 2.
+    """
+
+    _esm = STATIC / "widgets.js"
+    _css = STATIC / "widgets.css"
+    name: ClassVar[str] = "pay-what-you-get-tape"
+
+    component = traitlets.Unicode().tag(sync=True)
+    desk = traitlets.Unicode().tag(sync=True)
+    state = traitlets.Unicode().tag(sync=True)
+
+    @publicly
+    def __init__(self, sub: SubSession, questions: Mapping[str, object] | None = None) -> None:
+        if not isinstance(sub, SubSession):
+            raise ParameterError.of(
+                kind_of(sub), "a tape shows a sub-session", "write session.open(dv.PayWhatYouGet(epsilon=1))"
+            )
+        self._tape = Tape(sub, _offered(questions))
+        super().__init__(component=type(self).name, desk=uuid.uuid4().hex[:12], state=_json(self._tape.state()))
+        self._tape.watch(self._show)
+        self.on_msg(self._receive)
+
+    def answer(self, content: object) -> Body | None:
+        """The reply to one message from the page. Never raises."""
+        return self._tape.answer(content)
+
+    def _show(self) -> None:
+        self.state = _json(self._tape.state())
+
+    def _receive(self, _widget: object, content: object, buffers: object) -> None:
+        answer = self.answer(content)
+        if answer is not None:
+            self.send(answer)
+
+    def _repr_keys(self) -> list[str]:
+        return []
+
+    def __repr__(self) -> str:
+        return f"PayWhatYouGetTape({self._tape.sub!r})"
+
+
+def _offered(questions: object) -> dict[str, Question]:
+    if questions is None:
+        return {}
+    if not isinstance(questions, Mapping) or not all(isinstance(label, str) for label in questions):
+        raise ParameterError.of(
+            kind_of(questions), "questions must map labels to questions", 'write questions={"All year": dest}'
+        )
+    return {label: Question.of(question) for label, question in questions.items()}
+
+
+def _words(question: Question) -> str:
+    column = " × ".join(question.domain.columns)
+    return f"{column} {question.where_text}".strip()
+
+
+def _items(question: Question) -> str:
+    """What one item is called: the column."""
+    return " and ".join(question.domain.columns).replace("_", " ")
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,290 @@
+/** Pay what you get: what is left, the tape of answers, and the next question. */
+
+import { cellList, NO_MORE, unused, type Cells } from "./charts/ranked";
+import { gaugeChart, questionCells } from "./charts/tape_gauge";
+import type { Component } from "./component";
+import { h, newId, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
+import type { Row, Tape, TapeDesk } from "./tape_store";
+import { told } from "./tape_store";
+import { priceText, shown } from "./words";
+
+/** Statuses of questions that reserved their symbols and have no answer. */
+const unanswered = (row: Row): boolean => row.status !== "done";
+
+export function payWhatYouGetTape(desk: TapeDesk): Component {
+    const [titleId, selectId, kId, kbarId, faultId] = [newId(), newId(), newId(), newId(), newId()];
+    const chip = h("span", { class: "dp-chip dp-paid" });
+    const health = h("span", { class: "dp-health" });
+    const lead = h("p", { class: "dp-quiet" });
+    const [symbolsName, questionsName] = [h("h3", {}), h("h3", {})];
+    const [gauge, cells] = [h("div", { class: "dp-gauge" }), h("div", {})];
+    const rows = h("ol", { class: "dp-tape-rows", "aria-label": "Questions so far" });
+    const none = h("p", { class: "dp-empty", hidden: true }, "Nothing asked yet. What comes back is used up; ⊥ (“no more”) counts as one.");
+    const place = h("span", { class: "dp-tape-number dp-quiet" });
+    const select = h("select", { id: selectId, onchange: () => desk.choose(select.value) });
+    const box = (id: string, part: "k" | "kbar"): HTMLInputElement =>
+        h("input", {
+            id,
+            type: "text",
+            inputmode: "numeric",
+            autocomplete: "off",
+            spellcheck: "false",
+            class: "dp-exact-text",
+            "aria-describedby": faultId,
+            oninput: (event: Event) => desk.type(part, (event.target as HTMLInputElement).value),
+        });
+    const [k, kbar] = [box(kId, "k"), box(kbarId, "kbar")];
+    const uses = h("p", { class: "dp-hint" });
+    const fault = h("p", { id: faultId, class: "dp-fault", role: "alert", hidden: true });
+    const button = h("button", { type: "button", class: "dp-pay", onclick: () => desk.press() });
+    const second = h("button", { type: "button", class: "dp-button", hidden: true });
+    const note = h("p", { class: "dp-note" });
+    const alert = h("div", { class: "dp-notice dp-error", role: "alert", hidden: true });
+    const next = h(
+        "div",
+        { class: "dp-tape-next", role: "group", "aria-label": "Next question", onkeydown: (event: KeyboardEvent) => guard(event) },
+        place,
+        h("div", { class: "dp-field dp-tape-question" }, h("label", { for: selectId }, "Question"), select),
+        h("div", { class: "dp-field dp-tape-count" }, h("label", { for: kId }, "Ask for"), k),
+        h("div", { class: "dp-field dp-tape-count" }, h("label", { for: kbarId, title: KBAR }, "out of the largest k̄"), kbar),
+        uses,
+        h("div", { class: "dp-tape-actions" }, button, second),
+    );
+    const status = h("p", { class: "dp-notice dp-status", tabindex: -1 });
+    const element = h(
+        "section",
+        { class: "dp-tape", "aria-labelledby": titleId },
+        h("header", { class: "dp-head" }, h("h2", { id: titleId }, "Pay what you get"), h("p", {}, health, chip)),
+        lead,
+        h(
+            "div",
+            { class: "dp-gauges" },
+            h("div", { class: "dp-symbols" }, symbolsName, gauge),
+            h("div", { class: "dp-questions" }, questionsName, cells),
+        ),
+        rows,
+        none,
+        next,
+        fault,
+        note,
+        alert,
+        status,
+    );
+    let width = 480;
+    let drawn = "";
+    const stop = watchWidth(gauge, (now) => {
+        width = now;
+        draw();
+    });
+
+    /** A held key must not ask twice, nor a notebook's "run this cell" ask at all. */
+    function guard(event: KeyboardEvent): void {
+        const plain = !event.repeat && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
+        if (!plain && (event.key === "Enter" || event.key === " ")) event.preventDefault();
+    }
+
+    function drawLeft(tape: Tape): void {
+        const [symbols, questions] = [tape.symbols, tape.questions];
+        setText(symbolsName, `Symbols left: ${shown(symbols.left)} of ${shown(symbols.total)}`);
+        setText(questionsName, `Questions left: ${shown(questions.left)} of ${shown(questions.total)}`);
+        const open = mayAsk(tape) && desk.fault === null && !desk.locked;
+        gauge.replaceChildren(
+            gaugeChart(width, {
+                total: Number(symbols.total),
+                left: Number(symbols.left),
+                segments: tape.rows.map((row) => ({
+                    number: row.number,
+                    used: Number(row.used),
+                    hatched: unanswered(row),
+                })),
+                next: open ? Number(desk.most) : null,
+                asked: tape.rows.reduce((sum, row) => sum + Number(row.most), 0),
+            }),
+        );
+        cells.replaceChildren(questionCells(Number(questions.total), Number(questions.left)));
+    }
+
+    function drawRows(tape: Tape): void {
+        const signature = JSON.stringify(tape.rows);
+        show(none, tape.rows.length === 0);
+        if (signature === drawn) return;
+        drawn = signature;
+        rows.replaceChildren(...tape.rows.map(drawRow));
+    }
+
+    function drawNext(tape: Tape): void {
+        const { asking } = desk;
+        const gone = desk.kernel.health === "gone";
+        const open = mayAsk(tape);
+        const off = gone || desk.locked || !open;
+        setText(place, open ? String(tape.rows.length + 1) : "");
+        setOptions(
+            select,
+            tape.offers.map(({ id, label }) => ({ value: id, label })),
+            desk.chosen,
+        );
+        for (const [input, value] of [
+            [k, desk.k],
+            [kbar, desk.kbar],
+        ] as const) {
+            if (document.activeElement !== input) input.value = value;
+            input.disabled = off;
+        }
+        select.disabled = off || tape.offers.length === 0;
+        show(next, open || desk.locked);
+        const wrong = open ? desk.fault : null;
+        setText(fault, wrong?.text ?? "");
+        show(fault, wrong !== null);
+        setAttribute(k, "aria-invalid", wrong?.part === "k" ? "true" : null);
+        setAttribute(kbar, "aria-invalid", wrong?.part === "kbar" ? "true" : null);
+        setText(uses, wrong === null ? `uses at most ${symbolsOf(desk.most)}, 1 question` : "");
+        drawButton(tape, gone, wrong !== null);
+        setText(
+            note,
+            !open || desk.twin === null
+                ? ""
+                : `Question ${desk.twin.number} asked exactly this. Asking again draws anew, and uses symbols again.`,
+        );
+        const refused = asking.kind === "refused" ? asking.error : null;
+        show(alert, refused !== null);
+        if (refused === null) alert.replaceChildren();
+        else drawAlert(refused.message, tape.symbols.left);
+    }
+
+    function drawAlert(message: string, left: string): void {
+        const words = /nothing was charged/i.test(message) ? message : `${message.replace(/[.\s]+$/, "")}.`;
+        if (alert.firstElementChild?.textContent === words) return;
+        const fits = Number(left) > 0 && Number(desk.most) > Number(left);
+        alert.replaceChildren(
+            h("strong", {}, words),
+            ...(fits
+                ? [" ", h("button", { type: "button", class: "dp-link", onclick: () => desk.mend(left) }, `Ask for ${left}`)]
+                : []),
+        );
+    }
+
+    function drawButton(tape: Tape, gone: boolean, wrong: boolean): void {
+        const { kind } = desk.asking;
+        const label = (first: string, rest = ""): void => {
+            if (button.dataset["words"] === `${first}|${rest}`) return;
+            button.dataset["words"] = `${first}|${rest}`;
+            button.replaceChildren(
+                h("span", {}, first),
+                ...(rest === "" ? [] : [h("span", { class: "dp-divide", "aria-hidden": "true" }), h("span", {}, rest)]),
+            );
+        };
+        const busy = desk.locked;
+        show(second, kind === "waiting" || tape.running !== null);
+        if (kind === "waiting") {
+            label("Waiting for the kernel");
+            setText(second, "Withdraw · nothing used");
+            second.onclick = () => desk.withdraw();
+        } else if (busy) {
+            label("Asking…");
+            setText(second, "Cancel · its symbols stay used");
+            second.onclick = () => desk.cancel();
+        } else if (gone) label("Asking needs a kernel");
+        else label(desk.twin === null ? "Ask" : "Ask again", `up to ${shown(desk.most)} of ${shown(tape.symbols.left)} left`);
+        const off = gone || busy || wrong || desk.resting || desk.chosen === "";
+        setAttribute(button, "aria-disabled", off ? "true" : null);
+        button.classList.toggle("dp-off", gone || busy || wrong);
+    }
+
+    function drawStatus(tape: Tape): void {
+        const row = tape.rows.at(-1);
+        const ended = tape.closed
+            ? "This sub-session is closed. What came stays readable; nothing is refunded."
+            : tape.symbols.left === "0"
+              ? "No symbols are left. What came stays readable; open another sub-session to ask more."
+              : tape.questions.left === "0"
+                ? "No questions are left. What came stays readable; open another sub-session to ask more."
+                : "";
+        const words = [row === undefined ? "" : told(row), ended].filter((part) => part !== "").join(" ");
+        show(status, words !== "");
+        setText(status, words);
+    }
+
+    function draw(): void {
+        const { tape } = desk;
+        setText(health, HEALTH[desk.kernel.health]);
+        setAttribute(health, "data-health", desk.kernel.health);
+        if (tape === null) return;
+        const entry = tape.entry === "" ? "" : ` ${tape.entry}`;
+        setText(chip, `one ledger entry${entry} · ${priceText(tape.price).replace(", δ", " · δ")}`);
+        setText(
+            lead,
+            "The whole sub-session was paid when it opened. Each question uses up only the symbols it returned; " +
+                `${NO_MORE} (“no more”) counts as one. All of it together: ${tape.guarantee}.`,
+        );
+        drawLeft(tape);
+        drawRows(tape);
+        drawNext(tape);
+        drawStatus(tape);
+        if (desk.wantsFocus) {
+            desk.wantsFocus = false;
+            status.focus();
+        }
+    }
+
+    return { element, draw, close: stop };
+}
+
+const KBAR = "How many of the largest counts compete. The first count after them sets how much it takes to be listed.";
+
+const HEALTH = {
+    unknown: "",
+    ready: "● kernel ready",
+    busy: "◐ kernel busy",
+    gone: "○ no kernel · the tape stays readable",
+};
+
+const mayAsk = (tape: Tape): boolean => !tape.closed && tape.symbols.left !== "0" && tape.questions.left !== "0";
+
+const symbolsOf = (count: string): string => `${shown(count)} ${count === "1" ? "symbol" : "symbols"}`;
+
+function drawRow(row: Row): HTMLElement {
+    const cells: Cells = { items: row.items, places: Number(row.k), ended: row.ended, ordered: true };
+    const [strong, rest, small] = paid(row, cells);
+    return h(
+        "li",
+        { class: "dp-tape-row", "data-status": row.status },
+        h("span", { class: "dp-tape-number", "aria-hidden": "true" }, row.number),
+        h(
+            "div",
+            { class: "dp-tape-name" },
+            h("div", {}, row.label),
+            h("div", { class: "dp-hint" }, `asked for ${shown(row.k)} · k̄ ${/^\d+$/.test(row.kbar) ? shown(row.kbar) : row.kbar}`),
+        ),
+        unanswered(row)
+            ? h("div", { class: "dp-cells", role: "img", "aria-label": "no answer" }, ...reserved(row))
+            : cellList(cells, `Answer ${row.number}, in order`, false),
+        h("div", { class: "dp-tape-paid" }, h("div", {}, h("strong", {}, strong), ` ${rest}`), h("div", { class: "dp-hint" }, small)),
+    );
+}
+
+/** Up to so many reserved symbols are drawn one by one. */
+const RESERVED = 12;
+
+const reserved = (row: Row): HTMLElement[] =>
+    Array.from({ length: Math.min(RESERVED, Number(row.used)) }, () => h("span", { class: "dp-cell dp-crashed" }));
+
+function paid(row: Row, cells: Cells): [string, string, string] {
+    const used = shown(row.used);
+    switch (row.status) {
+        case "done": {
+            const left = unused(cells);
+            const early = `ended early${left === 0 ? "" : `, ${shown(String(left))} not used`}`;
+            return [used, "paid", row.ended ? early : `all ${shown(row.k)} came`];
+        }
+        case "pending":
+            return [used, "reserved", "asking…"];
+        case "elsewhere":
+            return [used, "reserved", "another kernel asks"];
+        case "lost":
+            return [used, "counts as used", "never reported back"];
+        case "cancelled":
+            return [used, "stays used", "cancelled, no answer"];
+        case "failed":
+            return [used, "stays used", "failed, no answer"];
+    }
+}

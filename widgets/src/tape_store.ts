@@ -1,0 +1,341 @@
+/**
+ * The store of a tape: what a sub-session has left, what came so far, and the next question on its way.
+ *
+ * The kernel wrote the tape and decides what may be asked; the page compares whole numbers to say what the button would
+ * use, sends that with the question, and the kernel refuses where it knows better.
+ */
+
+import { Kernel, type Channel, type Heed } from "./kernel";
+import {
+    decode,
+    exact,
+    flag,
+    list,
+    Malformed,
+    maybe,
+    Newer,
+    oneOf,
+    readRefusal,
+    readRunning,
+    shape,
+    text,
+    version,
+    whole,
+    type Read,
+    type Refusal,
+} from "./protocol";
+
+const readTapeShape = shape({
+    version,
+    kernel: text,
+    entry: text,
+    price: shape({ epsilon: exact, delta: exact }),
+    guarantee: text,
+    closed: flag,
+    symbols: shape({ total: whole, left: whole }),
+    questions: shape({ total: whole, left: whole }),
+    offers: list(shape({ id: text, label: text, items: text })),
+    rows: list(
+        shape({
+            number: whole,
+            id: text,
+            label: text,
+            items_are: text,
+            k: whole,
+            kbar: text,
+            key: text,
+            status: oneOf("done", "pending", "elsewhere", "lost", "cancelled", "failed"),
+            most: whole,
+            used: whole,
+            items: list(text),
+            ended: flag,
+        }),
+    ),
+    running: maybe(readRunning),
+    fault: maybe(readRefusal),
+});
+
+export type Tape = Read<typeof readTapeShape>;
+export type Row = Tape["rows"][number];
+
+export const readTape = (value: unknown): Tape => readTapeShape(decode(value), "state");
+
+export type Asking =
+    | { kind: "idle" }
+    /** Pressed, and the kernel asked whether it listens. Nothing is sent yet, so it can be withdrawn for nothing. */
+    | { kind: "waiting" }
+    | { kind: "sent" }
+    | { kind: "running"; token: string }
+    | { kind: "refused"; error: Refusal };
+
+const REST = 400;
+const SPEAK = 500;
+const MOST = 1_000_000n;
+
+export class TapeDesk {
+    readonly kernel: Kernel;
+
+    tape: Tape | null = null;
+    problem: string | null = null;
+    sentence = "";
+
+    /** The question that would be asked next: by its id, and both numbers as typed. */
+    chosen = "";
+    k = "10";
+    kbar = "50";
+    asking: Asking = { kind: "idle" };
+    /** The row that came last from here wants the focus. */
+    wantsFocus = false;
+
+    readonly #listeners = new Set<() => void>();
+    readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
+    #seen: unknown = null;
+    #restUntil = 0;
+    #button = "";
+
+    constructor() {
+        this.kernel = new Kernel(
+            () => this.#tell(),
+            (heard) => this.#heed(heard),
+        );
+    }
+
+    subscribe(listener: () => void): () => void {
+        this.#listeners.add(listener);
+        return () => this.#listeners.delete(listener);
+    }
+
+    attach(channel: Channel): void {
+        this.kernel.attach(channel);
+        this.probe();
+    }
+
+    detach(channel: Channel): void {
+        this.kernel.detach(channel);
+        for (const timer of this.#timers.values()) clearTimeout(timer);
+        this.#timers.clear();
+    }
+
+    probe(): void {
+        void this.kernel.probe().then((reply) => {
+            if (reply?.ok) this.#adopt(reply.body["state"]);
+            this.#tell();
+        });
+    }
+
+    #tell(): void {
+        const button = `${this.chosen} ${this.k} ${this.kbar} ${this.tape?.symbols.left}`;
+        if (button !== this.#button) {
+            if (this.#button !== "") {
+                this.#restUntil = Date.now() + REST;
+                this.#later("rest", REST + 5, () => this.#tell());
+            }
+            this.#button = button;
+        }
+        for (const listener of [...this.#listeners]) listener();
+    }
+
+    #later(name: string, delay: number, act: () => void): void {
+        clearTimeout(this.#timers.get(name));
+        this.#timers.set(name, setTimeout(act, delay));
+    }
+
+    /** What the button would use changed a moment ago: a press now may have been meant for something else. */
+    get resting(): boolean {
+        return Date.now() < this.#restUntil;
+    }
+
+    say(sentence: string, delay = SPEAK): void {
+        this.#later("say", delay, () => {
+            this.sentence = sentence;
+            this.#tell();
+        });
+    }
+
+    // --- what the kernel writes ----------------------------------------------------------------------------------
+
+    take(trait: string, value: unknown): void {
+        if (trait !== "state" || value === undefined || value === null || value === "" || value === this.#seen) return;
+        this.#seen = value;
+        this.#adopt(value);
+        this.#tell();
+    }
+
+    #adopt(value: unknown): void {
+        try {
+            this.#use(readTape(value));
+        } catch (error) {
+            if (error instanceof Newer) {
+                this.problem =
+                    `This page reads version 1 and was sent ${error.message}. Nothing is drawn; ` +
+                    "restart the kernel and reload the page, so that both are of one release.";
+            } else if (error instanceof Malformed) {
+                console.warn(`dpviz: ignored what this page was sent: ${error.message}`);
+            } else throw error;
+        }
+    }
+
+    #use(tape: Tape): void {
+        this.tape = tape;
+        if (!tape.offers.some(({ id }) => id === this.chosen)) this.chosen = this.#fresh(tape) ?? tape.offers[0]?.id ?? "";
+        if (this.asking.kind !== "running" || tape.running !== null) return;
+        const row = tape.rows.at(-1);
+        this.asking = tape.fault === null ? { kind: "idle" } : { kind: "refused", error: tape.fault };
+        if (row !== undefined) this.#came(row);
+    }
+
+    /** The first question on offer that was not asked yet. */
+    #fresh(tape: Tape): string | null {
+        return tape.offers.find(({ id }) => !tape.rows.some((row) => row.id === id))?.id ?? null;
+    }
+
+    #heed(heard: Heed): void {
+        if (heard.kind !== "progress" || this.tape === null) return;
+        this.tape = { ...this.tape, running: heard.running };
+        this.#tell();
+    }
+
+    #came(row: Row): void {
+        this.wantsFocus = true;
+        this.chosen = this.#fresh(this.tape!) ?? this.chosen;
+        this.say(`${told(row)} ${this.tape!.symbols.left} of ${this.tape!.symbols.total} symbols left.`, 0);
+    }
+
+    // --- what the reader chooses ---------------------------------------------------------------------------------
+
+    get locked(): boolean {
+        return ["waiting", "sent", "running"].includes(this.asking.kind) || this.tape?.running != null;
+    }
+
+    choose(id: string): void {
+        this.#change(() => (this.chosen = id));
+    }
+
+    type(part: "k" | "kbar", text: string): void {
+        this.#change(() => (this[part] = text.trim()));
+    }
+
+    #change(act: () => void): void {
+        if (this.locked) return;
+        act();
+        this.asking = { kind: "idle" };
+        if (this.fault === null) this.say(`Would use at most ${this.most} of ${this.tape?.symbols.left} symbols left.`);
+        this.#tell();
+    }
+
+    /** What is wrong with the numbers as typed, or null. Whether they fit is the kernel's to say. */
+    get fault(): { part: "k" | "kbar"; text: string } | null {
+        const [k, kbar] = [number(this.k), number(this.kbar)];
+        if (k === null) return { part: "k", text: `k must be a whole number from 1 on, got ${this.k || "nothing"}.` };
+        if (kbar === null)
+            return { part: "kbar", text: `k̄ must be a whole number from 1 on, got ${this.kbar || "nothing"}.` };
+        if (kbar < k) return { part: "kbar", text: `k̄ must be at least k, ${k}, got ${kbar}.` };
+        return null;
+    }
+
+    /** How many symbols the question would use at most. */
+    get most(): string {
+        return String(number(this.k) ?? 0n);
+    }
+
+    /** An earlier row that asked exactly this: asking again draws anew, and uses symbols again. */
+    get twin(): Row | null {
+        const { chosen, k, kbar } = this;
+        return this.tape?.rows.findLast((row) => row.id === chosen && row.k === k && row.kbar === kbar) ?? null;
+    }
+
+    // --- asking --------------------------------------------------------------------------------------------------
+
+    #turn(asking: Asking): void {
+        this.asking = asking;
+        this.#tell();
+    }
+
+    press(): void {
+        const { tape } = this;
+        if (tape === null || this.locked || this.resting || this.fault !== null || this.chosen === "") return;
+        void this.#begin({
+            question: this.chosen,
+            k: this.k,
+            kbar: this.kbar,
+            most: this.most,
+            left: tape.symbols.left,
+            key: this.twin === null ? null : freshKey(),
+        });
+    }
+
+    async #begin(order: Record<string, unknown>): Promise<void> {
+        const still = (asking: Asking): boolean => this.asking === asking;
+        const waiting: Asking = { kind: "waiting" };
+        this.#turn(waiting);
+        const heard = await this.kernel.ask("status", {});
+        if (!still(waiting)) return;
+        if (heard.ok) this.#adopt(heard.body["state"]);
+        const sent: Asking = { kind: "sent" };
+        this.#turn(sent);
+        const reply = await this.kernel.ask("release", order);
+        if (!still(sent)) return;
+        if (!reply.ok) return this.#turn({ kind: "refused", error: reply.error });
+        this.asking = { kind: "running", token: String(reply.body["token"]) };
+        if (this.tape !== null) this.say(`Asking. ${order["most"]} symbols are reserved.`, 0);
+        this.#adopt(reply.body["state"]);
+        this.#tell();
+    }
+
+    /** Take back a question the kernel has not been sent. */
+    withdraw(): void {
+        if (this.asking.kind === "waiting") this.#turn({ kind: "idle" });
+    }
+
+    cancel(): void {
+        const token = this.tape?.running?.token;
+        if (token !== undefined) void this.kernel.ask("cancel", { token });
+    }
+
+    /** Ask for what is left instead. */
+    mend(left: string): void {
+        this.type("k", left);
+    }
+}
+
+function number(typed: string): bigint | null {
+    if (!/^\d{1,9}$/.test(typed)) return null;
+    const value = BigInt(typed);
+    return value >= 1n && value <= MOST ? value : null;
+}
+
+function freshKey(): string {
+    const bytes = crypto.getRandomValues(new Uint8Array(4));
+    return `again-${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}
+
+/** What a row says, in one or two sentences. */
+export function told(row: Row): string {
+    const cost = `it cost ${row.used}`;
+    const name = `Question ${row.number}`;
+    switch (row.status) {
+        case "pending":
+            return `${name} is on its way; ${row.most} symbols are reserved.`;
+        case "elsewhere":
+            return `${name} is asked by another kernel; ${row.most} symbols are reserved.`;
+        case "lost":
+            return `${name} never reported back: its ${row.used} symbols count as used. Asking again would cost again.`;
+        case "cancelled":
+            return `${name} was cancelled: its ${row.used} symbols stay used and no answer was shown.`;
+        case "failed":
+            return `${name} failed after its symbols were reserved: ${row.used} stay used and no answer was shown.`;
+        case "done":
+            break;
+    }
+    if (row.items.length === 0)
+        return (
+            `${name} returned only ⊥: no ${row.items_are} stood out enough. That answer is private too, and ${cost}. ` +
+            "Asking again would cost again."
+        );
+    if (row.ended)
+        return (
+            `${name} ended early: after ${row.items.length} of ${row.k} no further ${row.items_are} stood out enough (⊥); ` +
+            `${cost}.`
+        );
+    return `${name}: all ${row.k} came; ${cost}.`;
+}
