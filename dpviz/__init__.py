@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpviz import charts, datasets
+    from dpviz.engines import sources
     from dpviz.errors import DpvizError
     from dpviz.mechanisms import (
         Compact,
@@ -87,6 +88,7 @@ _HOME = {
     "Workbench": "dpviz.widgets",
     "load": "dpviz.session.saved",
     "report": "dpviz.reports",
+    "sources": "dpviz.engines",
     "teaching": "dpviz.session.teaching",
 }
 _MODULES = {"charts", "datasets"}
@@ -124,6 +126,7 @@ __all__ = [
     "datasets",
     "load",
     "report",
+    "sources",
     "teaching",
 ]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from dpviz.engines import sources
 from dpviz.errors import ParameterError
 from dpviz.hidden import Hidden, Unstored, shown
 from dpviz.model.question import Question
@@ -13,26 +13,34 @@ from dpviz.model.source import Source, Tick, TopRules
 from dpviz.model.statistic import Column, Need, Statistic
 from dpviz.privacy.unit import Unit
 
-__all__ = ["as_source"]
+__all__ = ["as_source", "sources"]
 
+OPENERS: Final[tuple[tuple[Callable[[Hidden[Any]], bool], Callable[..., Source]], ...]] = (
+    (sources.is_path, sources.duckdb),
+    (sources.is_ibis, sources.ibis),
+    (sources.is_spark, sources.spark),
+)
 SOURCE: Final = ("name", "columns", "check", "count")
-UNNAMED: Final = "data"
 
 
 def as_source(data: object, name: str | None = None, schema: Mapping[str, str] | None = None) -> Source:
-    """The source for what a user points a session at: a pandas DataFrame, or a source already.
+    """The source for what a user points a session at.
 
-    A frame that has no name given is called what `frame.attrs["dpviz"]["dataset"]` says, else `data`. A source has its
-    own name and schema.
+    A pandas DataFrame, the path of a .parquet or .csv file (counted by DuckDB), an Ibis table, a Spark DataFrame, or a
+    source already. A frame that has no name given is called what `frame.attrs["dpviz"]["dataset"]` says, else `data`; a
+    file and a table by their own names. A source has its own name and schema.
     """
     held = data = Hidden.of(data)  # from here on no variable of this call shows a value
     name, schema = shown(name), shown(schema)
-    if _is_frame(held):
+    if sources.is_frame(held):
         from dpviz.engines.pandas_source import PandasSource
 
-        return PandasSource(held, name=_called(held) if name is None else name, schema=schema)
+        return PandasSource(held, name=sources.called(held) if name is None else name, schema=schema)
+    for known, opener in OPENERS:
+        if known(held):
+            return opener(held, name=name, schema=schema)
     if isinstance(held.take(), type) or not all(hasattr(held.take(), part) for part in SOURCE):
-        raise ParameterError.of(held.kind, "data must be a pandas DataFrame or a source")
+        raise ParameterError.of(held.kind, "data must be a pandas DataFrame, a path, a table or a source")
     if schema is not None or name not in (None, held.take().name):
         raise ParameterError.of("name or schema", "a source has its own name and schema", "leave both out")
     source: Source = held.take() if isinstance(held.take(), Unstored) else Kept(held)
@@ -68,16 +76,3 @@ class Kept(Unstored):
 
     def __repr__(self) -> str:
         return f"<private data: {self.name}, {len(self.columns)} columns>"
-
-
-def _is_frame(held: Hidden[Any]) -> bool:
-    """Whether this is a DataFrame, without loading pandas for it."""
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(held.take(), pandas.DataFrame)
-
-
-def _called(held: Hidden[Any]) -> str:
-    """The name that a frame brings along, as dpviz.datasets gives them."""
-    brought = held.take().attrs.get("dpviz")
-    name = brought.get("dataset") if isinstance(brought, dict) else None
-    return name if isinstance(name, str) and name else UNNAMED

@@ -554,7 +554,7 @@ def test_a_source_passes_through_with_its_own_name_and_schema() -> None:
         as_source(source, schema={"n": "text"})
 
 
-@pytest.mark.parametrize("data", [[1, 2], {"n": [1]}, None, "visits.csv", FRAME["n"], PandasSource, np.zeros(3)])
+@pytest.mark.parametrize("data", [[1, 2], {"n": [1]}, None, FRAME["n"], PandasSource, np.zeros(3)])
 def test_anything_else_is_refused_by_its_type(data: object) -> None:
     with pytest.raises(ParameterError, match=f"got {type(data).__name__}"):
         as_source(data)

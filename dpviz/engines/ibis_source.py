@@ -1,0 +1,312 @@
+"""Counts from an SQL engine, through Ibis: DuckDB in this process, Spark on a cluster, and others alike."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final, Literal, TypeAlias
+
+import ibis
+import numpy as np
+
+from dpviz.engines.columns import WIDEST, most_whole, numbers_for, place, read
+from dpviz.engines.queries import DuckDB, Engine, Rows, Spark, ask
+from dpviz.engines.reading import WIDE
+from dpviz.engines.schema import Schema, called, declared, parts
+from dpviz.errors import DomainError, ParameterError, ReleaseFailed, SchemaError
+from dpviz.hidden import Hidden, Unstored, kind_of, quietly, shown
+from dpviz.model.domain import IntegerDomain, KeyDomain
+from dpviz.model.question import Question
+from dpviz.model.source import Tick, TopRules
+from dpviz.model.statistic import Column, DenseCounts, Kind, Need, SparseCounts, Statistic, Top, TopCounts
+from dpviz.privacy.unit import Unit
+
+Counted: TypeAlias = list[tuple[int, int]] | list[tuple[str, int]]
+"""Rows that were found to be labels and counts."""
+
+LARGEST: Final = 2**63 - 1
+READ_AS: Final = {
+    "integer": ("number", "text"),
+    "float": ("number",),
+    "boolean": ("text", "number"),
+    "text": ("text",),
+}
+"""As what the columns of a table may be declared; the first where nothing is. All other columns cannot be counted."""
+PROBES: Final = ("A", "Z", "a", "a ", "ä", "\uffff", "\U0001f600")
+"""Public texts in the order of their code points, all different."""
+
+
+class IbisSource(Unstored):
+    """A table of an SQL engine behind a narrow door: its name and its columns are public, its rows stay in the engine.
+
+    Filters, bins, keys and the bounds on what a user adds are all computed there. What leaves the engine are the bins
+    that are not empty, or kbar + 1 rows where a mechanism asks for the largest counts. What comes back is checked: rows
+    that are not labels and counts end the release, after its charge and without an answer.
+
+    Columns of integers and floats are `number`, those of texts and booleans `text`; others cannot be counted. Texts
+    must be compared by code point, which is tried once, on public texts. Floats are counted into bins; they are refused
+    as keys and users, for every engine writes them in its own way. `approximate=True` declares that counts in this
+    table are not exact (a sample, a sketch), and `ties="unknown"` that equal counts may come in an order that depends
+    on the data; mechanisms that rely on either refuse before a charge.
+
+    The table is read anew for every question. What an engine writes to its own logs stays its owner's business.
+    """
+
+    __slots__ = ("_engine", "_schema", "_stored", "_table", "_top")
+
+    def __init__(
+        self,
+        table: object,
+        *,
+        name: str,
+        schema: Mapping[str, str] | None = None,
+        approximate: bool = False,
+        ties: Literal["label", "unknown"] = "label",
+    ) -> None:
+        held = table = Hidden.of(table)  # from here on no variable of this call shows a value
+        name, schema, approximate, ties = shown(name), shown(schema), shown(approximate), shown(ties)
+        if not isinstance(held.take(), ibis.Table):
+            raise ParameterError.of(held.kind, "data must be an Ibis table")
+        if not isinstance(approximate, bool):
+            raise ParameterError.of(kind_of(approximate), "approximate must be True or False")
+        if ties not in ("label", "unknown"):
+            raise ParameterError.of(kind_of(ties), 'ties must be "label" or "unknown"')
+        name = called(name)
+        self._engine = quietly(_engine, held)
+        self._table = held = quietly(_ordered_as_text, held, self._engine)
+        self._stored = quietly(_stored, held)
+        columns = declared([(column, kinds(one)[0]) for column, one in self._stored.items()], schema)
+        for column in columns:
+            stored = self._stored[column.name]
+            if column.kind not in kinds(stored):
+                raise SchemaError.of(
+                    column.name, f"a column of type {stored} cannot be read as {column.kind}", "change it in the table"
+                )
+        texts = [name for name, stored in self._stored.items() if stored == "text"]
+        collated = set(texts) - quietly(_compared_by_code_point, held, self._engine, texts)
+        self._schema = Schema(
+            name, tuple(Column(one.name, "collated text") if one.name in collated else one for one in columns)
+        )
+        self._top = TopRules(exact=not approximate, ties=ties)
+
+    @property
+    def name(self) -> str:
+        return self._schema.name
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self._schema.columns
+
+    @property
+    def top(self) -> TopRules:
+        return self._top
+
+    def __repr__(self) -> str:
+        return f"<private data: {self.name}, {len(self.columns)} columns, in {self._engine!r}>"
+
+    def check(self, question: Question, unit: Unit, need: Need) -> None:
+        """Refuse what cannot be counted, from the schema alone."""
+        self._schema.check(question, unit, need)
+        domains = parts(question.domain)
+        keys = [domain.column for domain in domains if isinstance(domain, KeyDomain)]
+        for name in [*keys, *([] if unit.is_row else [unit.of])]:
+            if self._stored[name].startswith("float"):
+                raise SchemaError.of(
+                    name,
+                    "an SQL engine takes no keys and no users from a column of floats",
+                    "make whole numbers or texts of it in the table",
+                )
+        for domain in domains:
+            if isinstance(domain, IntegerDomain) and self._stored[domain.column].startswith("float"):
+                most = most_whole(np.dtype(self._stored[domain.column]))
+                if max(-domain.low, domain.high) >= most:
+                    raise DomainError.of(
+                        domain.text, f"bins of whole numbers over this column of floats lie between -{most} and {most}"
+                    )
+        if question.domain.declared and question.bins > WIDEST:
+            raise DomainError.of(question.domain.size_text, "an SQL engine numbers at most 10^36 bins")
+
+    def count(self, question: Question, unit: Unit, need: Need, tick: Tick | None = None) -> Statistic:
+        """Count rows, or users inside the unit's bounds, in the engine. Filters first, then bounds what a user adds.
+
+        Raises ReleaseFailed where the engine fails, or answers what cannot be.
+        """
+        self.check(question, unit, need)
+        if tick:
+            tick(0, 2)
+        query = quietly(asked, self._table, self._schema.columns, question, unit, need)
+        rows = ask(self._engine, query, 0, 2, tick)
+        if tick:
+            tick(1, 2)
+        counts = quietly(_statistic, rows, question, need)
+        if counts is None:
+            raise ReleaseFailed(
+                "the engine answered something else than labels and their counts; it is withheld, for it may hold data",
+                rule="what an engine answers is checked",
+                next_step="count with another engine",
+            )
+        if tick:
+            tick(2, 2)
+        return counts
+
+
+# ---------------------------------------------------------------- what is asked
+
+
+def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit: Unit, need: Need) -> Hidden[Any]:
+    """The query that counts: a label and a count for each bin that is not empty, or for the largest ones in order."""
+    table, kinds, domain = held.take(), {column.name: column.kind for column in columns}, question.domain
+    users = () if unit.is_row else (unit.of,)
+    cells = {name: read(table[name], kinds[name]) for name in (*question.columns, *users)}
+    passing = [rule for name, condition in question.where.items() for rule in cells[name].passes(condition)]
+    key = domain.column if isinstance(domain, KeyDomain) else None
+    item = place(domain, cells, numbers_for(domain)) if key is None else cells[key].value
+    picked = {"item": item} if unit.is_row else {"item": item, "user": cells[unit.of].value}
+    rows = (table.filter(*passing) if passing else table).select(**picked)
+    rows = rows.filter(*(rows[name].notnull() for name in rows.columns))
+
+    def text(name: str, counted: Any) -> Any:
+        """A column of what is counted, as the text of its values."""
+        of = key if name == "item" else unit.of
+        return counted[name].cast("string") if of is None else read(counted[name], kinds[of]).text
+
+    counts = rows.group_by("item").agg(count=rows.count()) if unit.is_row else _bounded(rows, question, unit, text)
+    numbered = key is None and numbers_for(domain) == "int64"
+    counts = counts.mutate(label=counts.item if numbered else text("item", counts))
+    if isinstance(need, Top):
+        order = ibis.desc("count"), ibis.asc("label" if key is not None else "item")
+        counts = counts.order_by(*order).limit(need.rows + 1)
+    return Hidden(counts.select("label", "count"))
+
+
+def _bounded(rows: Any, question: Question, unit: Unit, text: Any) -> Any:
+    """Count users: each in its max_bins first items by digest, and at most max_per_bin times in each."""
+    once = unit.max_per_bin == 1
+    pairs = rows.distinct() if once else rows.group_by("user", "item").agg(times=rows.count())
+    if unit.max_bins is not None and (not question.domain.declared or unit.max_bins < question.bins):
+        name = text("item", pairs)
+        # As bounding.py has it; the item itself follows its digest and decides where two digests are equal.
+        rank = (ibis.literal(question.id) + text("user", pairs).hexdigest("md5") + name).hexdigest("md5") + name
+        if once and unit.max_bins == 1:
+            pairs = pairs.group_by("user").agg(item=pairs.item.argmin(rank))
+        else:
+            placed = pairs.mutate(place=ibis.row_number().over(group_by=pairs.user, order_by=rank))
+            pairs = placed.filter(placed.place < unit.max_bins)
+    if once:
+        return pairs.group_by("item").agg(count=pairs.count())
+    most = ibis.literal(min(unit.max_per_bin, LARGEST), "int64")
+    return pairs.group_by("item").agg(count=ibis.least(pairs.times, most).sum().cast("int64"))
+
+
+# ---------------------------------------------------------------- what comes back
+
+
+def _statistic(held: Hidden[Rows], question: Question, need: Need) -> Statistic | None:
+    """The statistic that the rows hold, or None where they cannot be what was asked."""
+    domain = question.domain
+    found = _counted(held.take(), question, ordered=isinstance(need, Top))
+    if found is None:
+        return None
+    if isinstance(need, Top):
+        if len(found) > need.rows + 1:
+            return None
+        kept, after = found[: need.rows], found[need.rows :]
+        return TopCounts([label for label, _ in kept], _numbers(kept), after[0][1] if after else 0)
+    found.sort()
+    if need is Kind.DENSE:
+        counts = np.zeros(question.bins, dtype=np.int64)
+        counts[np.array([label for label, _ in found], dtype=np.int64)] = _numbers(found)
+        return DenseCounts(counts)
+    numbered = domain.declared and question.bins <= WIDE
+    labels = np.empty(len(found), dtype=np.uint64 if numbered else object)
+    labels[:] = [label for label, _ in found]
+    return SparseCounts(labels, _numbers(found))
+
+
+def _counted(rows: Rows, question: Question, ordered: bool) -> Any:
+    """The rows as labels, all different, and counts above 0, in the order of a TopCounts; None where they are not."""
+    found: list[tuple[Any, int]] = []
+    domain = question.domain
+    for row in rows:
+        label, count = row
+        if type(count) is not int or not 0 < count <= LARGEST:
+            return None
+        if domain.declared:
+            if numbers_for(domain) != "int64" and type(label) is str and label.isdecimal():
+                label = int(label)
+            if type(label) is not int or not 0 <= label < domain.size:
+                return None
+        elif type(label) is not str:
+            return None
+        found.append((label, count))
+    if len({label for label, _ in found}) < len(found):
+        return None
+    if ordered and any((-one[1], one[0]) > (-other[1], other[0]) for one, other in pairwise(found)):
+        return None
+    return found
+
+
+def _numbers(found: Sequence[tuple[Any, int]]) -> Any:
+    return np.array([count for _, count in found], dtype=np.int64)
+
+
+# ---------------------------------------------------------------- the table
+
+
+def _stored(held: Hidden[Any]) -> dict[str, str]:
+    """What each column of the table holds: `integer`, `float32`, `text`, `boolean`, `time`, or the name of its type."""
+    return {name: _type(dtype) for name, dtype in held.take().schema().items()}
+
+
+def _type(dtype: Any) -> str:
+    if dtype.is_integer():
+        return "integer"
+    if dtype.is_string():
+        return "text"
+    if dtype.is_boolean():
+        return "boolean"
+    if dtype.is_temporal() or dtype.is_interval():
+        return "time"
+    return str(dtype.copy(nullable=True))
+
+
+def kinds(stored: str) -> tuple[str, ...]:
+    """As what a column may be declared; first as what it is taken where nothing is."""
+    return READ_AS.get("float" if stored.startswith("float") else stored, (stored,))
+
+
+def _engine(held: Hidden[Any]) -> Engine:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of packages that do not know each other's versions
+        backend = held.take().get_backend()
+    if backend.name == "duckdb":
+        return DuckDB(backend)
+    if backend.name == "pyspark":
+        return Spark(backend)
+    return Engine(backend)
+
+
+def _ordered_as_text(held: Hidden[Any], engine: Engine) -> Hidden[Any]:
+    """The table with its enumerations as texts: DuckDB would order them as they were declared."""
+    table = held.take()
+    return Hidden(table.mutate(**{name: table[name].concat("") for name in engine.enumerations(table)}))
+
+
+def _compared_by_code_point(held: Hidden[Any], engine: Engine, columns: Sequence[str]) -> set[str]:
+    """The columns in which an engine tells public texts apart and orders them as Python does. Reads no row."""
+    if not columns:
+        return set()
+    table = held.take()
+    none = table.filter(ibis.literal(False)).select(**{f"c{at}": table[name] for at, name in enumerate(columns)})
+    texts = ibis.array(list(PROBES)).unnest().name("probe").as_table()
+    probes = texts.select(**{f"c{at}": texts.probe for at in range(len(columns))})
+    both = none.union(probes)
+    tried = both.agg(
+        **{f"n{at}": both[f"c{at}"].nunique() for at in range(len(columns))},
+        **{f"z{at}": both[f"c{at}"].max() for at in range(len(columns))},
+        **{f"a{at}": both[f"c{at}"].min() for at in range(len(columns))},
+    )
+    (row,) = ask(engine, Hidden(tried), 0, 1, None).take()
+    answers = zip(*(row[len(columns) * part :][: len(columns)] for part in range(3)), strict=True)
+    return {name for name, found in zip(columns, answers, strict=True) if found == (len(PROBES), PROBES[-1], PROBES[0])}

@@ -1,0 +1,136 @@
+"""Asking an engine, and taking the question back.
+
+A query runs on a thread of its own, so that whoever waits for it hears of a cancel and can interrupt the engine.
+Whatever an engine says when it fails may hold data: it goes no further than that thread.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from typing import Any, Final, TypeAlias
+
+from dpviz.errors import ReleaseFailed
+from dpviz.hidden import Hidden, Unstored
+from dpviz.model.source import Tick
+
+Rows: TypeAlias = list[tuple[Any, ...]]
+"""What came back, unchecked."""
+
+EVERY: Final = 0.1
+"""Seconds between two looks at whether somebody wants to cancel."""
+PATIENCE: Final = 10.0
+"""Seconds that an interrupted engine has to let go."""
+
+
+class Engine(Unstored):
+    """What runs Ibis expressions. This one asks any backend and cannot be interrupted."""
+
+    def __init__(self, backend: Any) -> None:
+        self._backend = backend
+
+    def rows(self, query: Any, stopped: threading.Event) -> Rows:
+        """Run a query to its end."""
+        return [tuple(row.values()) for row in self._backend.to_pyarrow(query).to_pylist()]
+
+    def stop(self) -> None:
+        """End the query that is running, if the engine can. May be called again and again."""
+
+    def enumerations(self, table: Any) -> list[str]:
+        """The columns that Ibis calls texts and the engine does not."""
+        return []
+
+    def __repr__(self) -> str:
+        return f"<{self._backend.name}>"
+
+
+class DuckDB(Engine):
+    """DuckDB in this process. One connection serves one query at a time; whoever comes second waits."""
+
+    def __init__(self, backend: Any) -> None:
+        super().__init__(backend)
+        self._one = threading.Lock()
+
+    def rows(self, query: Any, stopped: threading.Event) -> Rows:
+        sql = self._backend.compile(query)
+        with self._one:
+            while True:
+                try:
+                    rows: Rows = self._backend.con.sql(sql).fetchall()
+                    return rows
+                except Exception as problem:
+                    # The connection may be its owner's, who is busy with something else.
+                    if type(problem).__name__ != "ResourceInUseException" or stopped.wait(EVERY / 5):
+                        raise
+
+    def stop(self) -> None:
+        if self._one.locked():
+            self._backend.con.interrupt()
+
+    def enumerations(self, table: Any) -> list[str]:
+        types = self._backend.con.sql(self._backend.compile(table.limit(0))).types
+        return [name for name, held in zip(table.columns, types, strict=True) if str(held).startswith("ENUM")]
+
+
+class Spark(Engine):
+    """Spark, classic or over Connect. Every query carries a tag, by which its jobs are ended."""
+
+    def __init__(self, backend: Any) -> None:
+        super().__init__(backend)
+        self._session = backend._session
+        self._tag = f"dpviz-{uuid.uuid4().hex}"
+
+    def rows(self, query: Any, stopped: threading.Event) -> Rows:
+        self._session.addTag(self._tag)
+        try:
+            return [tuple(row) for row in self._backend.raw_sql(self._backend.compile(query)).collect()]
+        finally:
+            self._session.removeTag(self._tag)
+
+    def stop(self) -> None:
+        self._session.interruptTag(self._tag)
+
+
+def ask(engine: Engine, query: Hidden[Any], step: int, of: int, tick: Tick | None) -> Hidden[Rows]:
+    """The rows of a query. While it runs, `tick` is called with the same step, and may raise to cancel.
+
+    Raises ReleaseFailed where the engine fails, whatever the reason, and what `tick` raises.
+    """
+    came: list[Hidden[Rows]] = []
+    done, stopped = threading.Event(), threading.Event()
+
+    def run() -> None:
+        try:
+            came.append(Hidden(engine.rows(query.take(), stopped)))
+        except BaseException:  # its text may hold data
+            return
+        finally:
+            done.set()
+
+    threading.Thread(target=run, name="dpviz-query", daemon=True).start()
+    try:
+        while not done.wait(EVERY):
+            if tick:
+                tick(step, of)
+    except BaseException:
+        stopped.set()
+        _let_go(engine, done)
+        raise
+    if not came:
+        raise ReleaseFailed(
+            "the engine failed; the cause is withheld, for it may hold data",
+            rule="an engine's error is never shown",
+            next_step="look at the engine's own log",
+        )
+    return came[0]
+
+
+def _let_go(engine: Engine, done: threading.Event) -> None:
+    """Interrupt until the engine has let go: more than once, for a query that has not begun does not hear of it."""
+    for _ in range(int(PATIENCE / EVERY)):
+        try:
+            engine.stop()
+        except Exception:  # it may have ended, or be gone
+            return
+        if done.wait(EVERY):
+            return
