@@ -138,3 +138,15 @@ def test_every_refusal_is_of_one_family() -> None:
     ):
         with pytest.raises(DpvizError):
             mistake()
+
+
+@given(st.fractions(min_value=Fraction(1, 10**20), max_value=30))
+def test_roots_and_hyperbolic_tangents_are_enclosed_narrowly(x: Fraction) -> None:
+    low, high = exact.root_bounds(x)
+    assert low**2 <= x <= high**2 and high - low <= high / 2**120
+    for bounds, inverse in ((exact.tanh_bounds, "atanh"), (exact.log1p_bounds, "expm1")):
+        low, high = bounds(x)
+        assert low <= high <= low * (1 + Fraction(1, 2**120))
+        with gmpy2.context(precision=600):
+            back = [getattr(gmpy2, inverse)(gmpy2.mpfr(gmpy2.mpq(*end.as_integer_ratio()))) for end in (low, high)]
+            assert back[0] <= gmpy2.mpq(x.numerator, x.denominator) <= back[1]
