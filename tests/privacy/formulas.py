@@ -39,5 +39,5 @@ def agreement(steps: int, delta: Fraction) -> Fraction:
 
 def rounded_up(ours: Fraction, real: Fraction) -> bool:
     """Whether ours is the formula's value, at most 10^-15 of it above and not below (but for the reference's bits)."""
-    noise = abs(real) / 2 ** (BITS - 20)
-    return real - noise <= ours <= real * (1 + Fraction(1, 10**15)) + noise
+    noise = abs(real) / (1 << (BITS - 20))
+    return bool(real - noise <= ours <= real * (1 + Fraction(1, 10**15)) + noise)

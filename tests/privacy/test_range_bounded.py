@@ -1,4 +1,4 @@
-"""What top-k answers cost: the three totals, the largest step that fits, and the bottom symbol's share by enumeration."""
+"""What top-k answers cost: three totals, the largest step that fits, and by enumeration what the bottom symbol adds."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_total_is_its_formula_rounded_up_to_a_millionth(
 
 
 def test_the_totals_of_the_three_accountings_stand_in_their_order() -> None:
-    """safe is paper and the agreement on a domain; zcdp has the smaller drift. Without the agreement it is too small."""
+    """safe is paper and the agreement on a domain; zcdp has the smaller drift. Without it, it is too small."""
     step, delta, prime = Fraction(1, 10), Fraction(1, 10**4), Fraction(1, 10**6)
     safe, paper, zcdp = (total(step, delta, 200, 1, prime, accounting).epsilon for accounting in ACCOUNTINGS)
     assert abs(safe - paper - agreement(200, delta)) <= STEP

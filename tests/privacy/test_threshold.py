@@ -94,7 +94,7 @@ def excess(first: list[Fraction], second: list[Fraction], odds: Fraction) -> Fra
 
 
 def test_the_price_of_a_fixed_threshold_is_met_and_reached() -> None:
-    """All pairs of two counts that move together, odds 2: e^(k epsilon) is 4. One step less of epsilon is too little."""
+    """All pairs of two counts that move together, odds 2: e^(k epsilon) is 4. At 2 it is exceeded."""
     delta, worst, cheaper = Fraction(1, 100), Fraction(0), Fraction(0)
     for counts in itertools.product(range(9), repeat=2):
         for moved in itertools.product((0, 1), repeat=2):
