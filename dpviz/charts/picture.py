@@ -26,7 +26,7 @@ def promise(release: Release) -> str:
     """What it protects, in words."""
     if release.teaching is not None:
         return "Whoever knows the seed knows the noise: this draw protects nobody"
-    return release.guarantee.sentence
+    return release.promise
 
 
 def picture(release: Release) -> dict[str, Any]:
@@ -74,9 +74,17 @@ def picture(release: Release) -> dict[str, Any]:
         "mode": release.mode,
         "randomness": release.randomness,
         "teaching": None if release.teaching is None else {"seed": str(release.teaching)},
-        "python": f"session.releases[{release.number}]" if release.number is not None else "",
+        "used": release.used,
+        "python": _python(release),
         "csv": release.to_csv() if shown else "",
     }
+
+
+def _python(release: Release) -> str:
+    """How to have the release in Python, free."""
+    if release.use is not None:
+        return f"next(answer for answer in sub.answers if answer.use == {release.use})"
+    return "" if release.number is None else f"session.releases[{release.number}]"
 
 
 def _list(release: Release) -> dict[str, Any]:

@@ -144,14 +144,14 @@ class Question:
         column = " and ".join(self.domain.columns)
         among = f" {self.where_text}" if self.where else ""
         items = "item" if places == 1 else "items"
-        return (
-            f"Which {column} have the most {unit.nouns}{among}? At most {places:,} {items}, out of: {self.domain.text}."
-        )
+        known = f"out of: {self.domain.text}" if self.domain.declared else "with no list of the values given"
+        among += f"? At most {places:,} {items}, {known}."
+        return f"Which values of {column} have the most {unit.nouns}{among}"
 
     def ranked_title(self, unit: Unit, places: int, *, ordered: bool = True) -> str:
-        """`Top 10 dest, by aircraft`, or `Up to 10 dest, by aircraft` where the order says nothing."""
+        """`Destination, top 10 by aircraft`, or `up to 10` where the order says nothing."""
         column = " and ".join(self.domain.columns).replace("_", " ")
-        heading = f"{'Top' if ordered else 'Up to'} {places:,} {column}, by {unit.nouns}"
+        heading = f"{column[:1].upper()}{column[1:]}, {'top' if ordered else 'up to'} {places:,} by {unit.nouns}"
         return heading + (f", {self.where_text}" if self.where else "")
 
     @property

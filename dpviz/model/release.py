@@ -75,8 +75,8 @@ class Release:
     @property
     def title(self) -> str:
         """`Visits, person-years in each bin, released with ε = 0.1`."""
-        verb = "drawn" if self.teaching is not None else "released"
-        return f"{self.plain_title}, {verb} with {self.price_text}"
+        verb = "drawn with" if self.teaching is not None else "released for" if self.used else "released with"
+        return f"{self.plain_title}, {verb} {self.price_text}"
 
     @property
     def plain_title(self) -> str:
@@ -107,11 +107,22 @@ class Release:
         return f"No more: ⊥. The list ended after {came:,} of {most:,}, because no further item stood out enough."
 
     @property
+    def used(self) -> str:
+        """`9 of 50 symbols and 1 of 20 questions of entry 3`: what an answer of a sub-session used; else nothing."""
+        paid: Callable[[Answer, int | None], str] | None = getattr(self.bound, "paid", None)
+        return "" if paid is None else paid(self.answer, self.number)
+
+    @property
+    def promise(self) -> str:
+        """What the release protects, in words; an answer of a sub-session is protected with all its others."""
+        together = f", for all answers of entry {self.number} together" if self.used else ""
+        return f"{self.guarantee.sentence}{together}"
+
+    @property
     def price_text(self) -> str:
         """`ε = 0.1`, as paid; of a sub-session's answer, the part of what was paid when that was opened."""
-        paid: Callable[[Answer, int | None], str] | None = getattr(self.bound, "paid", None)
-        if paid is not None:
-            return paid(self.answer, self.number)
+        if self.used:
+            return self.used
         return ", ".join(part.replace(" ", " = ", 1) for part in self.guarantee.loss.short.split(", "))
 
     @property
@@ -239,7 +250,7 @@ class Release:
     @singly
     def to_csv(self, path: str | Path | None = None, beta: Number = "0.05") -> str | None:
         """The frame of `to_frame` as CSV, preceded by comment lines that state the guarantee."""
-        note = "not a release: seeded teaching draw" if self.teaching is not None else self.guarantee.sentence
+        note = "not a release: seeded teaching draw" if self.teaching is not None else self.promise
         content = f"# {note}\n"
         if self.places is not None:
             content += f"# {self.sentence}\n"
@@ -303,7 +314,7 @@ class Release:
         head = f"Draw (not private · teaching, seed {self.teaching})" if self.teaching is not None else "Release"
         paid = "" if self.number is None else f", number {self.number}"
         paid += "" if self.use is None else f", question {self.use}"
-        return f"<{head}{paid}: {self.question.text}; {self.guarantee.sentence}>"
+        return f"<{head}{paid}: {self.question.text}; {self.promise}>"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Release) and self.to_bytes() == other.to_bytes()

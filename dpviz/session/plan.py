@@ -12,7 +12,7 @@ from dpviz.exact import Number, probability, text
 from dpviz.hidden import publicly, singly
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.error import ErrorModel, ErrorValue
-from dpviz.model.mechanism import Bound, Space
+from dpviz.model.mechanism import Bound, Space, places
 from dpviz.planning.sheet import PlanSheet
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
@@ -59,6 +59,22 @@ class Plan:
         return self.error.all_bins(probability(beta, "beta", zero=False))
 
     @property
+    def places(self) -> int | None:
+        """How many items the answer names at most; None where it has a value per bin."""
+        return places(self.bound)
+
+    @singly
+    def listed(self, beta: Number = "0.05") -> ErrorValue | None:
+        """How far above the first count past the rows that are read an item must lie to come before ⊥."""
+        return None if self.places is None else self.error.listed(probability(beta, "beta", zero=False))
+
+    @singly
+    def rank(self, beta: Number = "0.05") -> ErrorValue | None:
+        """How far below the true count of the last rank a listed item may lie."""
+        level = probability(beta, "beta", zero=False)
+        return None if self.places is None else self.error.rank(self.places, level)
+
+    @property
     def sheet(self) -> PlanSheet:
         """The plan sheet: what a widget or a report draws from."""
         return PlanSheet(
@@ -81,15 +97,17 @@ class Plan:
             f"  would cost   {would_cost(self.price, self.budget, self.remaining)}",
             f"  guarantee    {self.price.sentence}",
         ]
-        for label, found in (
-            ("any one bin", self.one_bin()),
-            ("all at once", self.all_bins()),
+        item = "bin" if self.places is None else "value"
+        for label, found, ending in (
+            ("to be listed", self.listed(), " above the next count"),
+            ("listed", self.rank(), f" below count {self.places} at worst"),
+            (f"any one {item}", self.one_bin(), ""),
+            ("all at once", self.all_bins(), ""),
         ):
             if found is not None:
-                sign = "±" if found.how == "exact" else f"{found.how} ±"
-                lines.append(
-                    f"  {label:<12} {sign}{text(found.value)} {self.bound.unit.nouns}, 95 in 100 ({found.how})"
-                )
+                sign = "" if ending else "±" if found.how == "exact" else f"{found.how} ±"
+                told = f"{sign}{text(found.value)} {self.bound.unit.nouns}{ending}, 95 in 100 ({found.how})"
+                lines.append(f"  {label:<12} {told}")
         lines.append(f"  space        {self.space.bits:,} bits ({self.space.text})")
         return "\n".join(lines)
 
