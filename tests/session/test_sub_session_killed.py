@@ -1,0 +1,157 @@
+"""Kernels killed in the middle of questions, and kernels that race for the last symbols of one sub-session."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import dpviz as dv
+from dpviz.errors import BudgetExceeded, ReleaseLost
+from dpviz.model.source import Tick
+from dpviz.session import sub_account
+from dpviz.session.session import Session
+from dpviz.session.sub_session import SubSession
+from tests.session.sources import KnownTop
+
+PLACES = {"Aachen": 300, "Bonn": 230, "Celle": 160}
+MANY = dv.PayWhatYouGet(symbols=6000, questions=3000, epsilon_per_item="1/10", delta="1e-9")
+FEW = dv.PayWhatYouGet(symbols=40, questions=100, epsilon_per_item="1/10", delta="1e-9")
+KILLS = 40
+
+
+def opened(path: Path, parameters: dv.PayWhatYouGet, before: Callable[[Tick | None], None] | None = None) -> SubSession:
+    unit, budget = dv.Unit("person", max_bins=2), dv.Budget(epsilon="1000", delta="1e-5")
+    return Session(KnownTop({"": PLACES}, before), unit, budget, path).open(parameters)
+
+
+class Child:
+    """A process of its own that writes lines; it is done when it has written them all, or killed."""
+
+    def __init__(self, work: Callable[[int], None]) -> None:
+        reading, writing = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(reading)
+            try:
+                work(writing)
+                os._exit(0)
+            finally:
+                os._exit(1)
+        os.close(writing)
+        self.lines = os.fdopen(reading)
+
+    def ended(self) -> int:
+        _, status = os.waitpid(self.pid, 0)
+        self.lines.close()
+        return status
+
+
+def say(pipe: int, line: object) -> None:
+    os.write(pipe, f"{line}\n".encode())
+
+
+# ---------------------------------------------------------------- killed
+
+
+def test_a_kernel_killed_between_reserve_and_settle_keeps_the_reservation_spent(tmp_path: Path) -> None:
+    path = tmp_path / "killed.ledger"
+
+    def hang(pipe: int) -> None:
+        def dawdle(tick: Tick | None) -> None:
+            say(pipe, "counting")
+            time.sleep(600)
+
+        opened(path, FEW, dawdle).ask("dest", k=7)
+
+    child = Child(hang)
+    assert child.lines.readline() == "counting\n"
+    os.kill(child.pid, signal.SIGKILL)
+    assert os.WTERMSIG(child.ended()) == signal.SIGKILL
+
+    sub = opened(path, FEW)
+    assert (sub.symbols_left, sub.questions_left, sub.answers) == (40 - 7, 99, [])
+    assert [(row.status, row.used) for row in sub.transcript] == [("lost", 7)]
+    with pytest.raises(ReleaseLost, match="its draw was lost, so it has no answer"):
+        sub.ask("dest", k=7)
+    assert (sub.symbols_left, sub.questions_left) == (33, 99), "a refusal used something"
+    answer = sub.ask("dest", k=7, retry=True)
+    assert (sub.symbols_left, sub.questions_left) == (33 - len(answer.items) - answer.ended, 98)
+    assert [row.status for row in sub.transcript] == ["lost", "done"]
+    assert sub.ledger.verify(check=sub_account.follows).uses == {"lost": 1, "done": 1}
+
+
+def loop(path: Path, pipe: int, seed: int) -> None:
+    """Ask under random keys for ever, retrying what was lost, and show every answer in one line."""
+    chance = random.Random(seed)
+    sub = opened(path, MANY)
+    say(pipe, "ready")
+    while True:
+        key, k = str(chance.randrange(150)), chance.choice([1, 2, 5])
+        try:
+            answer = sub.ask("dest", k, key=key)
+        except ReleaseLost:
+            answer = sub.ask("dest", k, key=key, retry=True)
+        say(pipe, f"{answer.use} {k}-{key} {answer.items} {answer.ended}")
+
+
+def test_killed_at_many_moments_of_asking(tmp_path: Path) -> None:
+    path, chance = tmp_path / "killed.ledger", random.Random(11)
+    answers: dict[str, set[str]] = defaultdict(set)
+    seen: dict[int, str] = {}
+    for turn in range(KILLS):
+        child = Child(lambda pipe, turn=turn: loop(path, pipe, turn))  # type: ignore[misc]
+        assert child.lines.readline() == "ready\n"
+        shown = [child.lines.readline() for _ in range(chance.randrange(4))]
+        time.sleep(chance.uniform(0, 0.01))
+        os.kill(child.pid, signal.SIGKILL)
+        shown += child.lines.readlines()
+        assert os.WTERMSIG(child.ended()) == signal.SIGKILL, "the child failed before it was killed"
+        for use, key, items in (line.rstrip("\n").split(" ", 2) for line in shown):
+            answers[key].add(f"{use} {items}")
+            seen[int(use)] = items
+    sub = opened(path, MANY)
+    rows = sub.transcript
+    assert [key for key, given in answers.items() if len(given) > 1] == [], "a question had a second answer"
+    assert {row.number: f"{list(row.items)} {row.ended}" for row in rows if row.number in seen} == seen
+    assert sub.symbols_left == MANY.symbols - sum(row.used for row in rows), "a reservation was lost"
+    assert sub.questions_left == MANY.questions - len(rows)
+    assert sub.ledger.verify(check=sub_account.follows)
+    lost = [row for row in rows if row.status in ("pending", "lost")]
+    assert len(seen) > KILLS and len(lost) > 5, "too few kills hit a question to have tested anything"
+
+
+# ---------------------------------------------------------------- a race
+
+
+def test_processes_that_race_for_the_last_symbols_never_get_one_too_many(tmp_path: Path) -> None:
+    path = tmp_path / "race.ledger"
+    opened(path, FEW)
+
+    def race(pipe: int, runner: int) -> None:
+        sub = opened(path, FEW)
+        for turn in range(1000):
+            try:
+                answer = sub.ask("dest", k=1 + turn % 3, key=f"{runner} {turn}")
+            except BudgetExceeded as refused:
+                if refused.left == "0":
+                    return
+                continue
+            say(pipe, f"{answer.use} {len(answer.items) + answer.ended}")
+
+    runners = [Child(lambda pipe, runner=runner: race(pipe, runner)) for runner in range(4)]  # type: ignore[misc]
+    got = [[tuple(map(int, line.split())) for line in child.lines] for child in runners]
+    assert [child.ended() for child in runners] == [0, 0, 0, 0]
+    uses = [use for part in got for use, _ in part]
+    sub = opened(path, FEW)
+    assert sum(symbols for part in got for _, symbols in part) == FEW.symbols, "symbols were made or lost"
+    assert sorted(uses) == [row.number for row in sub.transcript] == list(range(1, len(uses) + 1))
+    assert (sub.symbols_left, sub.questions_left) == (0, FEW.questions - len(uses))
+    assert sum(1 for part in got if part) > 1, "one runner alone got everything, so nothing raced"
+    assert sub.ledger.verify(check=sub_account.follows)
