@@ -16,6 +16,7 @@ from dpviz.model.error import ErrorModel
 from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound, Mechanism, places
 from dpviz.model.question import Question
+from dpviz.model.statistic import Top
 from dpviz.planning.grid import epsilon_grid
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
@@ -127,6 +128,7 @@ def point_json(bound: Bound, epsilon: Fraction) -> dict[str, Any]:
         "odds": price.odds,
         "guarantee": price.sentence,
         "space": {"bits": str(bound.space.bits), "text": bound.space.text},
+        "rows": str(bound.needs.rows + 1) if isinstance(bound.needs, Top) else "",
         "cost": {"text": bound.cost.text, "slow": bound.cost.slow},
         "verb": bound.verb,
         "errors": {text(beta): errors_json(bound.error, beta, places(bound)) for beta in BETAS},

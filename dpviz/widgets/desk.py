@@ -20,7 +20,7 @@ from dpviz.charts.picture import picture
 from dpviz.errors import DpvizError, Forbidden, ParameterError, SessionBusy
 from dpviz.exact import rational, text, typed
 from dpviz.hidden import kind_of
-from dpviz.mechanisms import Dense, PureSparse, Stability, mechanism
+from dpviz.mechanisms import REGISTRY, Dense, PureSparse, Stability, mechanism
 from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Mechanism
 from dpviz.model.question import Question
@@ -165,7 +165,8 @@ class Desk:
         return {"sheet": sheet}
 
     def _asked(self, args: Body) -> tuple[Question, Mechanism]:
-        return self._question(args["question"]), mechanism(args["mechanism"], args["parameters"])
+        question = self._question(args["question"])
+        return question, mechanism(args["mechanism"], _starting(args["mechanism"], question) | args["parameters"])
 
     def _question(self, said: Body) -> Question:
         if set(said) == {"id"}:
@@ -310,6 +311,15 @@ def _fitting(session: Session | Teaching, question: Question) -> Mechanism:
             continue
         return candidate
     return tried[0]
+
+
+def _starting(name: str, question: Question) -> dict[str, str]:
+    """How many items and rows a list asks for where the page has not said: no more than there are bins."""
+    if name not in REGISTRY or not question.domain.declared:
+        return {}
+    default = mechanism(name, {"epsilon": "1"}).parameters()
+    sizes = {part: default[part] for part in ("k", "kbar") if default.get(part, "").isdigit()}
+    return {part: str(question.bins) for part, size in sizes.items() if int(size) > question.bins}
 
 
 def _declared_default(session: Session | Teaching) -> Question:

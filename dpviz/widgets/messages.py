@@ -38,6 +38,7 @@ DECLARATIONS: dict[str, dict[str, type]] = {
     "integers": {"low": str, "high": str, "underflow": bool, "overflow": bool, "missing": bool},
     "intervals": {"edges": list, "underflow": bool, "overflow": bool, "missing": bool},
     "categories": {"labels": list, "other": bool, "missing": bool},
+    "keys": {},
 }
 
 

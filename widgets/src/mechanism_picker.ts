@@ -3,6 +3,7 @@
 import type { Component } from "./component";
 import { h, newId, setOptions, setText, show } from "./dom";
 import { epsilonField } from "./epsilon_field";
+import { isList } from "./measures";
 import { questionRow } from "./question_row";
 import type { Desk } from "./store";
 
@@ -13,7 +14,8 @@ export function mechanismPicker(desk: Desk): Component {
     const mechanism = h("select", { id, onchange: () => void desk.plan({ mechanism: mechanism.value }) });
     const about = h("p", { class: "dp-hint" });
     const choices = h("div", { class: "dp-choices" });
-    const more = h("details", { class: "dp-more", hidden: true }, h("summary", {}, "Noise and sampler"), choices);
+    const summary = h("summary", {}, "Noise and sampler");
+    const more = h("details", { class: "dp-more", hidden: true }, summary, choices);
     const deltaName = newId();
     const needed = h("output", { class: "dp-fixed dp-not-needed", "aria-labelledby": deltaName });
     const delta = h("p", { class: "dp-hint" });
@@ -67,6 +69,9 @@ export function mechanismPicker(desk: Desk): Component {
                 }),
             );
             show(more, offered.length > 0);
+            const list = isList(desk.sheet!);
+            setText(summary, list ? "Items, rows and δ" : "Noise and sampler");
+            if (list) more.open = true; // how many items, out of how many rows, is the question itself
         }
         for (const { name, options } of offered) {
             const [control, value] = [controls.get(name)!, parameters.get(name) ?? ""];

@@ -101,9 +101,11 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
                       .join(" · "),
         );
         cost.note.title = asked ? PAYS_TIP : "";
+        const rows = point?.rows ?? "";
+        setText(space.name, rows === "" ? "Space" : "Reads");
         space.value.replaceChildren(
-            point === null ? "—" : shown(point.space.bits),
-            h("small", {}, point === null ? "" : " bits"),
+            point === null ? "—" : shown(rows || point.space.bits),
+            h("small", {}, point === null ? "" : rows === "" ? " bits" : " rows"),
         );
         setText(space.note, point?.space.text ?? "");
         setText(odds.value, point === null || point.odds === "" ? "×—" : `×${point.odds}`);
@@ -188,15 +190,18 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
 
 interface Stat {
     element: HTMLElement;
+    name: HTMLElement;
     value: HTMLElement;
     note: HTMLElement;
 }
 
 function stat(name: string): Stat {
+    const head = h("div", { class: "dp-stat-name" }, name);
     const value = h("div", { class: "dp-readout" });
     const note = h("div", { class: "dp-note" });
     return {
-        element: h("div", { class: "dp-stat" }, h("div", { class: "dp-stat-name" }, name), value, note),
+        element: h("div", { class: "dp-stat" }, head, value, note),
+        name: head,
         value,
         note,
     };

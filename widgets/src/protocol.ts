@@ -99,6 +99,8 @@ const readPoint = shape({
     odds: text,
     guarantee: text,
     space: shape({ bits: text, text: text }),
+    /** How many rows leave the engine, where that bounds what is read. */
+    rows: maybe(text),
     verb: text,
     errors: table(
         shape({ one: maybe(readBar), all: maybe(readBar), edge: maybe(readBar), listed: maybe(readBar), rank: maybe(readBar) }),
@@ -217,6 +219,8 @@ const readResultShape = shape({
     mode: text,
     randomness: text,
     teaching: maybe(readTeaching),
+    /** What an answer of a sub-session used of what was paid; empty for a release of its own. */
+    used: maybe(text),
     python: text,
     csv: file,
 });

@@ -8,6 +8,7 @@ import type { Desk } from "./store";
 import { bins } from "./words";
 
 const DECLARE = "\u0000declare";
+const KEYS = "\u0000keys";
 
 type Column = State["columns"][number];
 
@@ -63,7 +64,10 @@ export function questionRow(desk: Desk): Component {
 
     function chooseBins(): void {
         if (chosen.value === DECLARE) open(column.value);
-        else ask(chosen.value);
+        else if (chosen.value === KEYS) {
+            close();
+            void desk.planAny({ kind: "keys", column: column.value });
+        } else ask(chosen.value);
     }
 
     function draw(): void {
@@ -85,9 +89,15 @@ export function questionRow(desk: Desk): Component {
         if (question && question.column === name && !known.some((item) => item.value === question.id)) {
             known.push({ value: question.id, label: question.bins_text });
         }
+        const listed = columns.length > 0 && state?.columns.find((item) => item.name === name)?.kind === "text";
+        const keyed = state?.questions.some((item) => item.column === name && item.bins === "") ?? false;
         setOptions(
             chosen,
-            [...known, { value: DECLARE, label: "Declare bins…" }],
+            [
+                ...known,
+                ...(listed && !keyed && question?.bins !== "" ? [{ value: KEYS, label: "No list: keys as they occur" }] : []),
+                { value: DECLARE, label: "Declare bins…" },
+            ],
             opened === null ? (question?.id ?? DECLARE) : DECLARE,
         );
         setText(protects, state?.unit.text ?? sheet?.unit.text ?? "—");

@@ -95,7 +95,7 @@ function numbers(result: Result, first: boolean): HTMLElement {
         },
         "Copy table",
     );
-    const price = `ε ${result.price.epsilon}${costsDelta(result.price) ? `, δ ${result.price.delta}` : ""}`;
+    const price = `paid ε ${result.price.epsilon}${costsDelta(result.price) ? `, δ ${result.price.delta}` : ""}`;
     return h(
         "details",
         { class: "dp-numbers", open: first },
@@ -108,7 +108,7 @@ function numbers(result: Result, first: boolean): HTMLElement {
                 { class: "dp-note" },
                 (result.teaching !== null
                     ? "A teaching draw, not a release. "
-                    : `${result.number === null ? "" : `Release ${shown(result.number)}, `}paid ${price}. `) +
+                    : `${result.number === null ? "" : `Release ${shown(result.number)}, `}${result.used ? `used ${result.used}` : price}. `) +
                     `${result.guarantee}. ${result.mechanism}, ${result.mode} mode, ` +
                     `random bits: ${result.randomness}.`,
             ),

@@ -328,7 +328,7 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
                 teaching ? "" : `Release ${result.number}, `,
                 teaching
                     ? h("span", { class: "dp-chip dp-violet" }, `not a release · seed ${result.teaching!.seed}`)
-                    : h("span", { class: "dp-chip dp-paid" }, `paid ${priceText(result.price).replace("ε ", "")}`),
+                    : h("span", { class: "dp-chip dp-paid" }, paidText(result)),
             ),
         );
     }
@@ -362,6 +362,10 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
 }
 
 // --- words and tables of a result ------------------------------------------------------------------------------------
+
+/** What was paid for it; an answer of a sub-session used symbols that were paid before. */
+export const paidText = (result: Result): string =>
+    result.used ? `used ${result.used}` : `paid ${priceText(result.price).replace("ε ", "")}`;
 
 const NOTHING_SHOWN = "No bin is shown. A bin that is not shown reads 0: every one may be empty, or small.";
 

@@ -392,6 +392,17 @@ export class Desk {
         return reply.ok;
     }
 
+    /** Plan a question with the mechanism on show, or where that cannot answer it with the first on offer that can. */
+    async planAny(question: Question): Promise<void> {
+        const { sheet } = this;
+        if (sheet === null) return;
+        const others = sheet.mechanisms.map(({ name }) => name).filter((name) => name !== sheet.mechanism.name);
+        for (const mechanism of [sheet.mechanism.name, ...others]) {
+            const mine = this.#asked + 1;
+            if ((await this.plan({ question, mechanism })) || mine !== this.#asked) return;
+        }
+    }
+
     // --- spending ------------------------------------------------------------------------------------------------
 
     #spend(spend: Spend): void {
