@@ -1,0 +1,246 @@
+"""Two filters: sums stay below their caps whatever is chosen, and what the caps promise is what the budget says."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpviz.errors import BudgetExceeded, DpvizError, LedgerFormat, ParameterError
+from dpviz.privacy import ZCDP, ApproxDP, Guarantee, Loss, PureDP, RangeBounded, Unit, to_approx
+from dpviz.privacy.composition import basic
+from dpviz.privacy.optimal import best_optimal_dp
+from dpviz.session import accountant
+from dpviz.session.accountant import Budget, booked, caps, charge, opened, remaining, spent, widened
+from dpviz.session.charge import price_json
+
+MILLIONTH = Fraction(1, 10**6)
+
+sizes = st.fractions(min_value=Fraction(1, 1000), max_value=Fraction(1, 2), max_denominator=1000)
+deltas = st.fractions(min_value=0, max_value=Fraction(1, 10**7), max_denominator=10**9)
+losses: st.SearchStrategy[Loss] = st.one_of(
+    st.builds(PureDP, sizes),
+    st.builds(ApproxDP, sizes, deltas),
+    st.builds(RangeBounded, sizes, deltas, st.integers(1, 20), st.integers(1, 5)),
+)
+concentrated: st.SearchStrategy[Loss] = losses | st.builds(ZCDP, sizes.map(lambda size: size**2))
+budgets = st.builds(
+    Budget, st.sampled_from(["0.1", "1", "8"]), st.sampled_from(["1e-9", "1e-6", "1/49"]), st.just("zcdp")
+)
+
+
+def run(budget: Budget, asked: list[Loss]) -> tuple[dict[str, str], list[Loss]]:
+    """Charge one after another; a refusal is passed over. The last state, and what was paid."""
+    state, paid = opened(budget), []
+    for loss in asked:
+        before = dict(state)
+        try:
+            state = charge(state, loss)
+            paid.append(loss)
+        except BudgetExceeded:
+            assert state == before
+    return state, paid
+
+
+@given(st.lists(losses, max_size=12), st.sampled_from(["0.5", "3"]))
+def test_basic_sums_are_those_of_direct_composition(asked: list[Loss], epsilon: str) -> None:
+    budget = Budget(epsilon, "1e-6")
+    state, paid = run(budget, asked)
+    gone, real = spent(state), to_approx(basic(paid)) if paid else ApproxDP(Fraction(0), Fraction(0))
+    assert 0 <= gone["epsilon"] - real.epsilon <= Fraction(len(paid), 10**12)
+    assert 0 <= gone["delta"] - real.delta <= Fraction(len(paid), 10**30)
+    assert gone["epsilon"] <= budget.epsilon and gone["delta"] <= budget.delta
+
+
+def direct(paid: list[Loss]) -> dict[str, Fraction]:
+    """What the charges come to together, from the definitions: rho, delta, and the shift of the domains."""
+    rho = delta = shift = Fraction(0)
+    for loss in paid:
+        if isinstance(loss, ZCDP):
+            rho += loss.rho
+        elif isinstance(loss, RangeBounded):
+            rho += loss.steps * loss.epsilon**2 / 8
+            each = loss.delta / loss.rounds  # ln(1 + x) lies between x - x^2/2 and x
+            shift += loss.steps * (each - each**2 / 2)
+        else:
+            rho += loss.epsilon**2 / 2
+        delta += Fraction(0) if isinstance(loss, ZCDP) else loss.delta
+    return {"rho": rho, "delta": delta, "shift": shift}
+
+
+@given(budgets, st.lists(concentrated, max_size=12))
+def test_zcdp_sums_are_the_definitions_and_never_above_their_caps(budget: Budget, asked: list[Loss]) -> None:
+    state, paid = run(budget, asked)
+    gone, most, real = spent(state), caps(budget), direct(paid)
+    for part in gone:
+        assert real[part] <= gone[part] <= most[part]
+        assert gone[part] - real[part] <= len(paid) * Fraction(1, 10**11)
+
+
+@given(budgets, st.lists(concentrated, max_size=8), st.randoms(use_true_random=False))
+def test_the_order_of_charges_does_not_matter(budget: Budget, asked: list[Loss], dice: random.Random) -> None:
+    state, paid = run(budget, asked)
+    dice.shuffle(paid)
+    assert run(budget, paid) == (state, paid)
+
+
+@given(budgets, losses)
+def test_what_is_left_says_truly_what_fits(budget: Budget, loss: Loss) -> None:
+    state, _ = run(budget, [PureDP(Fraction(1, 100)), loss])
+    left = remaining(state)
+    assert left.filter == "zcdp" and left.total == budget
+    if left.epsilon:
+        charge(state, PureDP(left.epsilon))
+    with pytest.raises(BudgetExceeded):
+        charge(state, PureDP(left.epsilon + MILLIONTH))
+    for price in (loss, PureDP(left.epsilon + MILLIONTH)):
+        fits = left.admits(Guarantee(price, Unit(), "a rule"))
+        try:
+            charge(state, price)
+            assert fits
+        except BudgetExceeded:
+            assert not fits
+
+
+# ---------------------------------------------------------------- what the caps promise
+
+
+@given(
+    st.fractions(min_value=Fraction(1, 50), max_value=50, max_denominator=50),
+    st.sampled_from(["1e-15", "1e-6", "0.5"]),
+)
+def test_the_caps_together_are_the_budget_and_no_more(epsilon: Fraction, delta: str) -> None:
+    """Half of delta for the answers, half to turn rho into an epsilon; a little more rho would not fit."""
+    budget = Budget(epsilon, delta, filter="zcdp")
+    most = caps(budget)
+    rest = budget.delta - most["delta"]
+    assert most["delta"] == rest == budget.delta / 2 and most["shift"] == epsilon / 1000
+    whole = epsilon - most["shift"]
+    assert to_approx(ZCDP(most["rho"]), rest).epsilon <= whole + MILLIONTH
+    assert to_approx(ZCDP(most["rho"] + Fraction(1, 10**12)), rest).epsilon >= whole
+    assert most["rho"] > 0
+
+
+@pytest.mark.parametrize(("epsilon", "each"), [("1", "0.01"), ("2", "0.02"), ("0.2", "0.001")])
+def test_pure_answers_up_to_the_cap_cost_at_most_the_budget_by_the_optimal_rule(epsilon: str, each: str) -> None:
+    """Randomised response attains the optimal rule, so this is a real law. Booking a quarter of it would break it."""
+    budget, size = Budget(epsilon, "1e-6", filter="zcdp"), Fraction(each)
+    count = caps(budget)["rho"] // booked("zcdp", PureDP(size))["rho"]
+    assert count * size > budget.epsilon  # more than fits by the sum
+    assert best_optimal_dp(count, size, budget.delta).epsilon <= budget.epsilon
+    assert best_optimal_dp(4 * count, size, budget.delta).epsilon > budget.epsilon
+
+
+def test_a_filter_that_forgets_the_shift_would_promise_too_much() -> None:
+    """Few symbols with a large delta: the agreement on a domain alone moves the odds by more than the whole budget."""
+    budget = Budget("0.01", "0.5", filter="zcdp")
+    loss = RangeBounded(Fraction(1, 10**6), Fraction(1, 5), 1)
+    cost, most = booked("zcdp", loss), caps(budget)
+    assert cost["rho"] <= most["rho"] and cost["delta"] <= most["delta"]
+    assert to_approx(loss).epsilon > budget.epsilon
+    with pytest.raises(BudgetExceeded, match="a shift of ε by 0.18232155") as caught:
+        charge(opened(budget), loss)
+    assert caught.value.part == "shift" and caught.value.left == "0.00001"
+
+
+def test_range_bounded_steps_are_booked_finely_where_they_are_known() -> None:
+    """50 steps of 0.05 for a total of about 1: by the total ρ would be 0.5, by the steps it is a thirtieth of that."""
+    fine = RangeBounded(Fraction(1, 20), Fraction(1, 10**8), 50)
+    total = ApproxDP(Fraction(1), Fraction(1, 10**6))
+    by_steps, by_total = booked("zcdp", total, fine), booked("zcdp", total)
+    assert by_steps == booked("zcdp", fine) and by_steps["rho"] == Fraction(50, 3200)
+    assert by_total == {"rho": Fraction(1, 2), "delta": MILLIONTH, "shift": Fraction(0)}
+    assert by_steps["shift"] >= Fraction(50, 10**8) * (1 - Fraction(1, 10**8))
+    assert booked("basic", total, fine) == {"epsilon": Fraction(1), "delta": MILLIONTH}
+
+
+@given(losses)
+def test_an_entry_says_what_was_booked(loss: Loss) -> None:
+    """Also where the price lies off the grid: what is read back is what was charged."""
+    for fine in (None, RangeBounded(Fraction(1, 7), Fraction(1, 10**9), 3, 2)):
+        price = Guarantee(PureDP(loss.epsilon) if isinstance(loss, RangeBounded) else loss, Unit(), "a rule", fine=fine)
+        for filter_ in accountant.FILTERS:
+            assert accountant.entered(filter_, price_json(price)) == booked(filter_, price.loss, fine)
+
+
+# ---------------------------------------------------------------- words and changes
+
+
+def test_every_refusal_names_its_filter_and_changes_nothing() -> None:
+    for budget, loss, part, named in (
+        (Budget("1", "1e-6"), PureDP(Fraction(2)), "epsilon", "ε and δ add up"),
+        (Budget("1", "1e-6"), ApproxDP(Fraction(1), Fraction(1, 10)), "delta", "ε and δ add up"),
+        (Budget("1", "1e-6", "zcdp"), PureDP(Fraction(1, 2)), "rho", "zCDP filter"),
+        (Budget("1", "1e-6", "zcdp"), ApproxDP(Fraction(1, 9), MILLIONTH), "delta", "zCDP filter"),
+        (Budget("1", "1e-2", "zcdp"), RangeBounded(Fraction(1, 99), Fraction(1, 999), 9), "shift", "zCDP filter"),
+    ):
+        state = opened(budget)
+        before = dict(state)
+        with pytest.raises(BudgetExceeded, match="Nothing was charged") as caught:
+            charge(state, loss)
+        assert caught.value.part == part and named in caught.value.rule and caught.value.next_step
+        assert Fraction(caught.value.left) == caps(budget)[part] and state == before
+
+
+def test_a_spent_budget_says_so() -> None:
+    budget = Budget("1", "1e-6", filter="zcdp")
+    state = charge(opened(budget), ZCDP(caps(budget)["rho"]))
+    assert remaining(state).epsilon == 0
+    with pytest.raises(BudgetExceeded, match="the budget is spent"):
+        charge(state, PureDP(Fraction(1, 10**5)))
+
+
+def test_only_a_budget_that_is_not_basic_names_its_filter() -> None:
+    """So that ledgers made before there were two filters stay what they are."""
+    plain, other = Budget("1", "1e-6"), Budget("1", "1e-6", filter="zcdp")
+    assert plain.to_json() == {"epsilon": "1", "delta": "0.000001"} and "filter" not in repr(plain)
+    assert other.to_json() == {**plain.to_json(), "filter": "zcdp"} and plain != other
+    assert set(opened(plain)) == {"filter", "grid", "epsilon_total", "delta_total", "epsilon", "delta"}
+    assert accountant.budget(opened(other)) == other and accountant.budget(opened(plain)) == plain
+
+
+def test_words_for_what_is_left_and_what_is_spent() -> None:
+    state = charge(opened(Budget("1", "1e-6", filter="zcdp")), PureDP(Fraction(1, 10)))
+    assert repr(remaining(state)) == (
+        "<left: ρ 0.011628915057 of 0.016628915057, δ 0.0000005 of 0.0000005, shift 0.001 of 0.001; "
+        "at most ε 0.152505 in one answer>"
+    )
+    assert accountant.spent_text(state) == "ρ 0.005 of 0.016628915057 and δ 0 of 0.0000005 under the zCDP filter"
+    assert accountant.spent_text(charge(opened(Budget("1")), PureDP(Fraction(1, 10)))) == "ε 0.1"
+
+
+@settings(max_examples=30)
+@given(budgets, st.lists(losses, max_size=5), st.integers(1, 5), st.integers(1, 3))
+def test_a_raised_budget_has_the_caps_of_the_new_one(budget: Budget, asked: list[Loss], more: int, times: int) -> None:
+    state, paid = run(budget, asked)
+    new = Budget(more * budget.epsilon, times * budget.delta, filter="zcdp")
+    wider = widened(state, new)
+    assert accountant.budget(wider) == new and spent(wider) == spent(state)
+    assert remaining(wider).caps == caps(new)
+    assert run(new, paid)[0] == wider
+
+
+@pytest.mark.parametrize("other", [Budget("1", "1e-6"), Budget("0.5", "1e-6", "zcdp"), Budget("2", "1e-7", "zcdp")])
+def test_a_budget_keeps_its_filter_and_is_not_lowered(other: Budget) -> None:
+    state = opened(Budget("1", "1e-6", filter="zcdp"))
+    with pytest.raises(ParameterError) as caught:
+        widened(state, other)
+    assert caught.value.rule and remaining(state).total == Budget("1", "1e-6", filter="zcdp")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"filter": "zcdp"}, {"filter": "zcdp", "delta": 0}, {"filter": "renyi"}, {"filter": None}, {"filter": ["zcdp"]}],
+)
+def test_a_budget_that_no_filter_can_keep_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(DpvizError) as caught:
+        Budget("1", **wrong)  # type: ignore[arg-type]
+    assert caught.value.rule
+
+
+def test_a_filter_of_a_newer_version_is_not_guessed() -> None:
+    with pytest.raises(LedgerFormat, match="upgrade dpviz"):
+        remaining({**opened(Budget("1")), "filter": "renyi"})

@@ -1,0 +1,66 @@
+"""A session under each filter: what it says is left, what it pays for, what its ledger keeps."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import dpviz as dv
+from dpviz.cli import main
+from dpviz.errors import BudgetExceeded, CharterMismatch, ParameterError
+from dpviz.session.session import Session
+from tests.session.sources import KnownCounts
+
+BINS = dv.Domain.integers(0, 3, column="x")
+BASIC, ZCDP = dv.Budget("1", "1e-6"), dv.Budget("1", "1e-6", filter="zcdp")
+
+
+def session(tmp_path: Path, budget: dv.Budget) -> Session:
+    return Session(KnownCounts([731, 0, 842, 5]), dv.Unit(noun="person"), budget, tmp_path / "test.ledger")
+
+
+def test_many_small_answers_fit_under_zcdp_and_their_sum_does_not(tmp_path: Path) -> None:
+    """Each costs 0.000005 of ρ 0.0166: a hundred and fifty of 0.01 spend 1.5 by the sum."""
+    it = session(tmp_path, ZCDP)
+    for turn in range(150):
+        it.release(BINS, dv.Dense("0.01"), key=str(turn))
+    assert it.remaining.caps["rho"] - it.remaining.parts["rho"] == 150 * Fraction(1, 20_000)
+    assert len(it.releases) == 150 and sum(release.guarantee.epsilon for release in it.releases.values()) > 1
+
+
+def test_a_single_large_answer_does_not_fit_and_the_largest_that_is_named_does(tmp_path: Path) -> None:
+    it = session(tmp_path, ZCDP)
+    with pytest.raises(BudgetExceeded, match="ask for one answer of at most ε = 0.182367. Nothing was charged") as no:
+        it.release(BINS, dv.Dense("0.5"))
+    assert no.value.part == "rho" and it.remaining.parts == it.remaining.caps
+    most = it.remaining.epsilon
+    assert (
+        it.plan(BINS, dv.Dense(most)).affordable and not it.plan(BINS, dv.Dense(most + Fraction(1, 10**6))).affordable
+    )
+    it.release(BINS, dv.Dense(most))
+    assert it.remaining.epsilon < Fraction(1, 1000)
+
+
+def test_a_plan_says_what_it_takes_of_rho(tmp_path: Path) -> None:
+    it = session(tmp_path, ZCDP)
+    cheap, dear = repr(it.plan(BINS, dv.Dense("0.1"))), repr(it.plan(BINS, dv.Dense("0.5")))
+    assert "would cost   ε 0.1 per person; ρ 0.005, of the 0.016628915057 left under the zCDP filter" in cheap
+    assert "ρ 0.125, more than the 0.016628915057 left under the zCDP filter" in dear
+    (tmp_path / "basic").mkdir()
+    assert "leaves 0.9 of 1" in repr(session(tmp_path / "basic", BASIC).plan(BINS, dv.Dense("0.1")))
+
+
+def test_a_ledger_keeps_its_filter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session(tmp_path, ZCDP).release(BINS, dv.Dense("0.1"))
+    with pytest.raises(CharterMismatch, match="budget"):
+        session(tmp_path, BASIC)
+    again = session(tmp_path, ZCDP)
+    assert again.budget == ZCDP and again.remaining.caps["rho"] - again.remaining.parts["rho"] == Fraction(1, 200)
+    with pytest.raises(ParameterError, match="a ledger keeps its filter"):
+        again.raise_budget(dv.Budget("2", "1e-6"))
+    again.raise_budget(dv.Budget("2", "1e-6", filter="zcdp"))
+    assert again.remaining.caps["rho"] > Fraction(6, 100) and again.ledger.verify().charges == 1
+    assert main(["ledger", "show", str(tmp_path / "test.ledger")]) == 0
+    assert "budget    delta 0.000001, epsilon 2, filter zcdp" in capsys.readouterr().out
