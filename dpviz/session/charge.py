@@ -56,10 +56,10 @@ class Charge:
         }
 
 
-def price_json(price: Guarantee) -> dict[str, str]:
-    """A price as an entry of the ledger says it."""
-    charged = payable(to_approx(price.loss))
-    return {
+def price_json(price: Guarantee) -> dict[str, Any]:
+    """A price as an entry of the ledger says it. `accountant.entered` reads it again."""
+    charged, fine = payable(to_approx(price.loss)), price.fine
+    told = {
         "text": f"{price.loss.short} per {price.unit.noun}, {price.kind}",
         "kind": price.kind,
         "epsilon": text(charged.epsilon),
@@ -69,6 +69,10 @@ def price_json(price: Guarantee) -> dict[str, str]:
         "rule": price.rule,
         "unit": price.unit.text,
     }
+    if fine is None:
+        return told
+    counts = {"steps": str(fine.steps), "rounds": str(fine.rounds)}
+    return {**told, "fine": {"epsilon": text(fine.epsilon), "delta": text(fine.delta), **counts}}
 
 
 def checked_key(key: object) -> str | None:
