@@ -223,6 +223,12 @@ def spent(state: Mapping[str, str]) -> dict[str, Fraction]:
     return {part: amount(int(state[part])) for part in PARTS[_filter(state)]}
 
 
+def cost_text(state: Mapping[str, str], loss: Loss, fine: RangeBounded | None = None) -> str:
+    """For a sentence: `ε 0.1`, or `ρ 0.005` under the zCDP filter."""
+    part = PARTS[_filter(state)][0]
+    return f"{SYMBOLS[part]} {text(booked(_filter(state), loss, fine)[part])}"
+
+
 def spent_text(state: Mapping[str, str]) -> str:
     """For a sentence: `ε 0.85 and δ 0.0000001`, or `ρ 0.01 of 0.016 and δ 0 of 0.0000005 under the zCDP filter`."""
     gone, most = spent(state), _caps_of(state)
@@ -235,11 +241,11 @@ def spent_text(state: Mapping[str, str]) -> str:
 def remaining(state: Mapping[str, str]) -> Remaining:
     most, gone, total = _caps_of(state), spent(state), budget(state)
     left = {part: most[part] - gone[part] for part in most}
-    epsilon = left["epsilon"] if total.filter == "basic" else _single(left["rho"])
+    epsilon = left["epsilon"] if total.filter == "basic" else single(left["rho"])
     return Remaining(epsilon, left["delta"], total, left, most)
 
 
-def _single(rho: Fraction) -> Fraction:
+def single(rho: Fraction) -> Fraction:
     """The largest epsilon with epsilon^2/2 <= rho, rounded down to SINGLE_STEP."""
     return isqrt(int(2 * rho / SINGLE_STEP**2)) * SINGLE_STEP
 

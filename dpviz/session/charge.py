@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from dpviz.errors import ParameterError, unwritable
@@ -23,15 +24,17 @@ class Charge:
     def __init__(self, ledger: Ledger, name: str, bound: Bound, mode: Mode, key: str | None, retry: bool) -> None:
         self.key = name
         self.value = text(payable(to_approx(bound.price.loss)).epsilon)
-        self.spent = f"ε {self.value} is spent"
+        self.spent = f"ε {self.value} is spent"  # until the ledger says which filter is in force
         self._ledger, self._bound, self._mode, self._user_key, self._retry = ledger, bound, mode, key, retry
 
     def pay(self) -> Paid:
-        price = self._bound.price
-        entry = self._ledger.charge(
-            self.key, self._body(), lambda state: accountant.charge(state, price.loss, price.fine), retry=self._retry
-        )
+        entry = self._ledger.charge(self.key, self._body(), self._admit, retry=self._retry)
         return Paid(entry.number, stored=self._ledger.answer(entry.number) if entry.status == "done" else None)
+
+    def _admit(self, state: Mapping[str, str]) -> dict[str, str]:
+        price = self._bound.price
+        self.spent = f"{accountant.cost_text(state, price.loss, price.fine)} is spent"
+        return accountant.charge(state, price.loss, price.fine)
 
     def keep(self, paid: Paid, answer: Answer, content: bytes) -> None:
         self._ledger.finish(paid.number, content)

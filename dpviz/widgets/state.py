@@ -13,6 +13,7 @@ from dpviz.model.question import Question
 from dpviz.model.release import Release
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
+from dpviz.session.accountant import Remaining, entered, single
 from dpviz.session.ledger import Entry
 from dpviz.session.plan import Plan
 from dpviz.session.running import Running
@@ -59,29 +60,39 @@ def session_state(
             "entries": [],
             "running": None,
         }
-    remaining = session.remaining
     entries = session.ledger.entries(last=HISTORY)
     hanging = {entry.number: entry for entry in entries if entry.status in ("pending", "lost")}
     for entry in session.ledger.pending():
         hanging.setdefault(entry.number, entry)
-    budget = {}
-    for name in ("epsilon", "delta"):
-        total, left = getattr(remaining.total, name), getattr(remaining, name)
-        pending = sum((Fraction(entry.body["price"][name]) for entry in hanging.values()), Fraction(0))
-        budget[name] = {
-            "total": text(total),
-            "spent": text(total - left - pending),
-            "pending": text(pending),
-            "left": text(left),
-        }
     return {
         **shared,
         "ledger": session.ledger_name,
         "teaching": None,
-        "budget": budget,
+        "budget": purses(session.remaining, list(hanging.values())),
         "entries": [entry_json(entry) for entry in sorted(entries, key=lambda entry: entry.number)],
         "running": None if running is None or running.done else running_json(running),
     }
+
+
+def purses(remaining: Remaining, hanging: list[Entry]) -> dict[str, dict[str, str]]:
+    """What is spent, pending and left of each part that the filter adds up.
+
+    Under the zCDP filter `epsilon` is about a single answer: the largest that still fits, of the largest that fitted
+    at first; what adds up is `rho`.
+    """
+    pending = dict.fromkeys(remaining.parts, Fraction(0))
+    for entry in hanging:
+        for part, amount in entered(remaining.filter, entry.body["price"]).items():
+            pending[part] += amount
+    found = {part: _purse(most, pending[part], remaining.parts[part]) for part, most in remaining.caps.items()}
+    if remaining.filter == "zcdp":
+        found["epsilon"] = _purse(single(remaining.caps["rho"]), Fraction(0), remaining.epsilon)
+    return found
+
+
+def _purse(total: Fraction, pending: Fraction, left: Fraction) -> dict[str, str]:
+    spent = total - left - pending
+    return {"total": text(total), "spent": text(spent), "pending": text(pending), "left": text(left)}
 
 
 def entry_json(entry: Entry) -> dict[str, Any]:
