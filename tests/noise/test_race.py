@@ -205,6 +205,16 @@ def test_scores_a_hair_apart_are_refined_until_they_part(hair: float, gap: int) 
         assert (refined > 200) == (hair < 2.0**-190)
 
 
+def test_counts_that_are_equal_as_doubles_are_told_apart() -> None:
+    """One more count is worth 1/7, the noise of the other exceeds by 1/10; far above the third, doubles see only that."""
+    with finely():
+        numbers = [number_of(gmpy2.mpfr(11) / 10), number_of(gmpy2.mpfr(1)), number_of(gmpy2.mpfr(1))]
+    for count in (10**8, 10**15, 10**17, 2**61):
+        written = Written(numbers)
+        assert run(np.array([count, count + 1, 0]), Fraction(1, 7), 3, written, None) == [1, 0, 2]
+    assert float(10**17) == float(10**17 + 1)
+
+
 def test_a_race_that_stopped_at_doubles_would_be_caught() -> None:
     """The crafted numbers above are equal in 48 bits: without more of them, their order would be that of the places."""
     with finely():
