@@ -206,13 +206,14 @@ def test_scores_a_hair_apart_are_refined_until_they_part(hair: float, gap: int) 
 
 
 def test_counts_that_are_equal_as_doubles_are_told_apart() -> None:
-    """One more count is worth 1/7, the noise of the other exceeds by 1/10; far above the third, doubles see only that."""
+    """One more count is worth 1/7, the noise of the other is 1/10 above; far from the third item, doubles lose that."""
     with finely():
         numbers = [number_of(gmpy2.mpfr(11) / 10), number_of(gmpy2.mpfr(1)), number_of(gmpy2.mpfr(1))]
-    for count in (10**8, 10**15, 10**17, 2**61):
-        written = Written(numbers)
-        assert run(np.array([count, count + 1, 0]), Fraction(1, 7), 3, written, None) == [1, 0, 2]
-    assert float(10**17) == float(10**17 + 1)
+    confused = 0
+    for count in (10**8, *range(7 * 10**15, 7 * 10**15 + 100), 10**17, 2**61):
+        assert run(np.array([count, count + 1, 0]), Fraction(1, 7), 3, Written(numbers), None) == [1, 0, 2]
+        confused += count * (1 / 7) + 1.1 >= (count + 1) * (1 / 7) + 1
+    assert 10 < confused < 100
 
 
 def test_a_race_that_stopped_at_doubles_would_be_caught() -> None:
