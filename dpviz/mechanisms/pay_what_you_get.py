@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, cast
 
 from dpviz.errors import ParameterError
@@ -161,15 +161,7 @@ class PayWhatYouGet:
         if self.epsilon_per_item is not None:
             return Parts(self.epsilon_per_item, self.delta, self.delta_prime or Fraction(0))
         assert self.epsilon is not None
-        return calibrate(
-            self.epsilon,
-            self.delta,
-            self.symbols,
-            self.questions,
-            self.accounting,
-            session=True,
-            relation_factor=_factor(unit),
-        )
+        return _calibrated(self.epsilon, self.delta, self.symbols, self.questions, self.accounting, _factor(unit))
 
     def price(self, unit: Unit) -> Guarantee:
         """What all answers of the sub-session together cost one unit."""
@@ -369,6 +361,14 @@ class AskingBound:
         of, used = self.mechanism.of, self.mechanism.used(answer)
         entry = "" if number is None else f" of entry {number}"
         return f"{used} of {counted(of.symbols, 'symbol')} and 1 of {counted(of.questions, 'question')}{entry}"
+
+
+@lru_cache(maxsize=64)
+def _calibrated(
+    epsilon: Fraction, delta: Fraction, symbols: int, questions: int, accounting: Accounting, factor: int
+) -> Parts:
+    """Found once for each sub-session: every question asks for it."""
+    return calibrate(epsilon, delta, symbols, questions, accounting, session=True, relation_factor=factor)
 
 
 def _factor(unit: Unit) -> int:
