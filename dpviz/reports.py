@@ -13,10 +13,11 @@ from typing import Any
 
 from dpviz.charts import tables
 from dpviz.charts.picture import picture
-from dpviz.charts.words import often, spread
-from dpviz.errors import DpvizError, Forbidden, ParameterError, UnitError
+from dpviz.charts.words import often, shown, spread
+from dpviz.errors import DpvizError, Forbidden, LedgerCorrupt, ParameterError, UnitError
 from dpviz.exact import text
 from dpviz.hidden import kind_of, publicly
+from dpviz.model.mechanism import places
 from dpviz.model.question import canonical
 from dpviz.model.release import Release
 from dpviz.planning.sheet import PlanSheet
@@ -91,7 +92,7 @@ def report(
             raise ParameterError.of(kind_of(said), f"{name} must be text")
     unit = _one_unit([*(release.unit for release in releases), *(sheet.unit for sheet in sheets)])
     paid = [release for release in releases if release.teaching is None]
-    total = compose(_charged(release) for release in paid) if paid else None
+    total = compose(_charged(release) for release in _payments(paid)) if paid else None
     verified = None if ledger is None else _Verified.of(ledger, paid)
     heading = title or _heading(releases, sheets)
     data = {
@@ -139,7 +140,7 @@ def _sorted(items: object) -> tuple[list[Release], list[PlanSheet]]:
     if not releases and not sheets:
         raise ParameterError.of("no items", "a report shows at least one release or plan", "pass session.releases[1]")
     for release in releases:
-        if "epsilon" in release.bound.mechanism.parameters():
+        if release.use is None and release.bound.mechanism.parameters().get("epsilon"):
             sheet = _sheet(release)
             sheets.setdefault(_slider(sheet), sheet)
     return releases, list(sheets.values())
@@ -176,6 +177,12 @@ def _one_unit(units: list[Unit]) -> Unit:
     return units[0]
 
 
+def _payments(paid: list[Release]) -> list[Release]:
+    """One release for each payment: the answers of one sub-session were paid together, when it was opened."""
+    shared = {(release.dataset, release.number): release for release in paid if release.use is not None}
+    return [*(release for release in paid if release.use is None), *shared.values()]
+
+
 def _charged(release: Release) -> Guarantee:
     """What the ledger took for a release."""
     price = release.guarantee
@@ -187,7 +194,7 @@ class _Verified:
 
     def __init__(self, ledger: Ledger, paid: list[Release]) -> None:
         self.entries = ledger.verify().charges
-        self.shown = len(paid)
+        self.shown = len(_payments(paid))
         self.spent = accountant.spent_text(ledger.account)
 
     @classmethod
@@ -198,9 +205,8 @@ class _Verified:
             ledger = given.ledger if isinstance(given, Session) else given
         else:
             raise ParameterError.of(kind_of(given), "ledger must be a session, a ledger or a ledger's file")
-        done = {entry.number for entry in ledger.entries() if entry.status == "done"}
         for release in paid:
-            if release.number not in done or ledger.answer(release.number) != release.to_bytes():
+            if not _holds(ledger, release):
                 raise ParameterError.of(
                     f"release {release.number}",
                     "every release of a report must be in the ledger that is given, as it is given",
@@ -209,13 +215,25 @@ class _Verified:
         return cls(ledger, paid)
 
 
+def _holds(ledger: Ledger, release: Release) -> bool:
+    """Whether the ledger has exactly this release: as an entry's answer, or as one use of an open entry."""
+    if release.number is None:
+        return False
+    try:
+        if release.use is None:
+            return ledger.answer(release.number) == release.to_bytes()
+        return ledger.use_answer(release.number, release.use) == release.to_bytes()
+    except LedgerCorrupt:
+        raise
+    except DpvizError:
+        return False
+
+
 # ---------------------------------------------------------------- words
 
 
 def _heading(releases: list[Release], sheets: list[PlanSheet]) -> str:
-    titles = {release.question.title(release.unit) for release in releases} or {
-        sheet.question.title(sheet.unit) for sheet in sheets
-    }
+    titles = {release.plain_title for release in releases} or {_asked(sheet) for sheet in sheets}
     return (
         titles.pop()
         if len(titles) == 1
@@ -300,9 +318,22 @@ def _plain(data: dict[str, Any], releases: list[Release], sheets: list[PlanSheet
     )
 
 
+def _asked(sheet: PlanSheet) -> str:
+    """What a plan is about, as its title."""
+    most = places(sheet.bound)
+    return sheet.question.title(sheet.unit) if most is None else sheet.question.ranked_title(sheet.unit, most)
+
+
 def _planned(sheet: PlanSheet) -> str:
     bound = sheet.bound
-    said = f"Plan, free: {bound.question.title(sheet.unit)}, {bound.mechanism!r}: {bound.price.sentence}."
+    said = f"Plan, free: {_asked(sheet)}, {bound.mechanism!r}: {bound.price.sentence}."
+    most = places(bound)
+    if most is not None:
+        listed = bound.error.listed(sheet.beta)
+        told = (
+            "" if listed is None else f" {often(sheet.beta)} times an item {shown(listed.value)} above the next count"
+        )
+        return f"{said}{told} is listed." if told else said
     one, every = bound.error.one_bin(sheet.beta), bound.error.all_bins(sheet.beta)
     if one is not None and every is not None:
         said += f" {often(sheet.beta)}: any one bin {spread(one)}, all {bound.question.bins:,} at once {spread(every)}."

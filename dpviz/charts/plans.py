@@ -13,22 +13,24 @@ import altair as alt
 
 from dpviz.charts.canvas import DASHES, Picture, picture_of, refused, upright_axis, width_of
 from dpviz.charts.theme import FLOOR, SMALL, TEXT, Palette, Theme, palette
-from dpviz.charts.words import capital, known, often, shown, spread, wrapped
+from dpviz.charts.words import MINUS, capital, known, often, ordinal, shown, spread, wrapped
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability, text
 from dpviz.hidden import publicly
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.error import ErrorValue
-from dpviz.model.mechanism import Bound
+from dpviz.model.mechanism import Bound, places
 from dpviz.model.release import Release
+from dpviz.model.statistic import Top
 from dpviz.planning.grid import epsilon_grid
 from dpviz.planning.sheet import PlanSheet
+from dpviz.privacy.conversion import to_approx
 
 TALL, TALL_LAW, TALL_BARS = 260, 170, 62
 LABEL_ROOM = 120
 """Pixels right of the plot for the names of the curves."""
 
-THICK, THIN = 3.0, 1.0
+THICK, MEDIUM, THIN = 3.0, 2.0, 1.0
 
 
 @publicly
@@ -37,13 +39,21 @@ def error_against_epsilon(
 ) -> Picture:
     """How far a release would be off, for every epsilon of the slider: a thick curve for any one bin, a thin one for
     all bins at once, both axes logarithmic. The hollow dots are the plan's own epsilon.
+
+    Of a list: how far above the first count that is not read an item must lie to be listed, and how far below the count
+    of the last rank a listed one may lie.
     """
     colours, level, wide = palette(theme), probability(beta, "beta", zero=False), width_of(width)
     if not isinstance(sheet, PlanSheet):
         refused(sheet, "a PlanSheet, which a plan has as plan.sheet")
     plan = _Plan(sheet.bound, level, colours, wide)
     curves = _curves(sheet, plan)
-    ending = " ".join([f"Each curve holds {often(level)}.", *filter(None, (curve.ending for curve in curves))])
+    if not curves:
+        raise ParameterError.of(sheet.mechanism.name, "this mechanism states no error that a chart could draw")
+    origins = [f"{capital(one.name)}: {one.text}{one.of}." for one in plan.measures if one.of]
+    ending = " ".join(
+        [f"Each curve holds {often(level)}.", *origins, *filter(None, (curve.ending for curve in curves))]
+    )
     title, lines = "Error against ε", plan.lines(ending)
     return picture_of(
         [_curve_plot(curves, plan, sheet)],
@@ -95,6 +105,26 @@ def _anew(planned: Any) -> Bound:
 
 
 @dataclass(frozen=True)
+class _Measure:
+    """One error of a plan: its name, how thick its curve is, and where it has one side its sign and its origin."""
+
+    name: str
+    thick: float
+    error: ErrorValue | None
+    sign: str = ""
+    of: str = ""
+
+    @property
+    def known(self) -> ErrorValue:
+        assert self.error is not None
+        return self.error
+
+    @property
+    def text(self) -> str:
+        return f"{self.sign}{shown(self.known.value)}" if self.sign else spread(self.known)
+
+
+@dataclass(frozen=True)
 class _Plan:
     """One bound mechanism at one beta, and the words about it."""
 
@@ -118,25 +148,58 @@ class _Plan:
         return error
 
     @property
+    def measures(self) -> list[_Measure]:
+        """What can be said of the error: of bins all at once and any one, or of a list and of its values."""
+        most, error = places(self.bound), self.bound.error
+        if most is None:
+            found = [_Measure(self.many, THIN, self.every), _Measure("any one bin", THICK, self.one)]
+        else:
+            found = [
+                _Measure("to be listed", MEDIUM, error.listed(self.beta), "+", f" above {self._next}"),
+                _Measure(
+                    "listed at worst", MEDIUM, error.rank(most, self.beta), MINUS, f" below the {ordinal(most)} count"
+                ),
+                _Measure("all values at once", THIN, self.every),
+                _Measure("any one value", THICK, error.one_bin(self.beta)),
+            ]
+        return [measure for measure in found if measure.error is not None]
+
+    @property
+    def _next(self) -> str:
+        """The first count that is not read; its place is public."""
+        needs = self.bound.needs
+        return f"the {ordinal(needs.rows + 1)} count" if isinstance(needs, Top) else "the next count"
+
+    @property
     def many(self) -> str:
         return f"all {self.bound.question.bins:,} at once"
 
     @property
     def said(self) -> str:
         """The finding in one sentence."""
+        if places(self.bound) is not None:
+            told = ", ".join(f"{one.name} {one.text}{one.of} ({known(one.known)})" for one in self.measures)
+            head = f"{self.title}, {self.bound.mechanism.name} at {self.bound.price.loss.short}"
+            return f"{head}: {often(self.beta)} times {told}."
         every = self.every
         among = "" if every is None else f", {self.many} within {shown(every.value)} ({known(every)})"
         return (
-            f"{self.bound.question.title(self.bound.unit)}, {self.bound.mechanism.name} at "
+            f"{self.title}, {self.bound.mechanism.name} at "
             f"{self.bound.price.loss.short}: {often(self.beta)} times any one bin within {shown(self.one.value)} "
             f"({known(self.one)}){among}."
         )
+
+    @property
+    def title(self) -> str:
+        """What is asked."""
+        question, most = self.bound.question, places(self.bound)
+        return question.title(self.bound.unit) if most is None else question.ranked_title(self.bound.unit, most)
 
     def lines(self, ending: str) -> list[str]:
         """The lines under the title: what is asked, what it would guarantee, and that it is a plan."""
         bound = self.bound
         sentences = [
-            f"{bound.question.title(bound.unit)} · {bound.mechanism!r}",
+            f"{self.title} · {bound.mechanism!r}",
             f"Plan: free, sees no data. It would give {bound.price.sentence}. {ending}",
         ]
         return [line for sentence in sentences for line in wrapped(sentence, self.wide + LABEL_ROOM, TEXT)]
@@ -171,9 +234,13 @@ def _curves(sheet: PlanSheet, plan: _Plan) -> list[_Curve]:
         )
         for epsilon in grid
     ]
-    among = [(epsilon, error) for epsilon, one in zip(grid, plans, strict=True) if (error := one.every) is not None]
-    single = _Curve("any one bin", THICK, [(epsilon, one.one) for epsilon, one in zip(grid, plans, strict=True)])
-    return [*([_Curve(plan.many, THIN, among)] if among else []), single]
+    points: dict[str, list[tuple[Fraction, ErrorValue]]] = {}
+    thick: dict[str, float] = {}
+    for epsilon, one in zip(grid, plans, strict=True):
+        for measure in one.measures:
+            points.setdefault(measure.name, []).append((epsilon, measure.known))
+            thick[measure.name] = measure.thick
+    return [_Curve(name, thick[name], found) for name, found in points.items()]
 
 
 def _curve_plot(curves: list[_Curve], plan: _Plan, sheet: PlanSheet) -> alt.LayerChart:
@@ -186,9 +253,8 @@ def _curve_plot(curves: list[_Curve], plan: _Plan, sheet: PlanSheet) -> alt.Laye
     x_axis = alt.Axis(
         title="ε (log)", values=[float(tick) for tick in labelled], format="~g", grid=False, labelOverlap=True
     )
-    y_axis = upright_axis(
-        f"error in one bin, {plan.bound.unit.nouns} (log)", values=_log_ticks(low, high), format=",~g"
-    )
+    what = "error in one bin, " if places(plan.bound) is None else ""
+    y_axis = upright_axis(f"{what}{plan.bound.unit.nouns} (log)", values=_log_ticks(low, high), format=",~g")
     x = alt.X(
         "epsilon",
         type="quantitative",
@@ -196,7 +262,7 @@ def _curve_plot(curves: list[_Curve], plan: _Plan, sheet: PlanSheet) -> alt.Laye
         axis=x_axis,
     )
     y = alt.Y("error", type="quantitative", scale=alt.Scale(type="log", domain=[low, high], nice=False), axis=y_axis)
-    now = Fraction(sheet.mechanism.parameters()["epsilon"])
+    now = Fraction(sheet.mechanism.parameters()["epsilon"] or to_approx(plan.bound.price.loss).epsilon)
     pencil, ink = plan.colours.pencil, plan.colours.ink
     layers: list[Any] = [_rule(plan, float(now), x)]
     for curve in curves:
@@ -208,13 +274,13 @@ def _curve_plot(curves: list[_Curve], plan: _Plan, sheet: PlanSheet) -> alt.Laye
                 .encode(x=x, y=y)
             )
     layers += _names(curves, plan, low, high)
-    errors = [error for error in (plan.every, plan.one) if error is not None]
-    for curve, error in zip(curves, errors, strict=True):
+    for measure in plan.measures:
+        error = measure.known
         if error.value > 0 and grid[0] <= now <= grid[-1]:
             point = alt.Chart(
-                alt.InlineData(values=[{"epsilon": float(now), "error": float(error.value), "text": spread(error)}])
+                alt.InlineData(values=[{"epsilon": float(now), "error": float(error.value), "text": measure.text}])
             )
-            tips = [alt.Tooltip("epsilon:Q", title="ε"), alt.Tooltip("text:N", title=curve.name)]
+            tips = [alt.Tooltip("epsilon:Q", title="ε"), alt.Tooltip("text:N", title=measure.name)]
             layers += [
                 point.mark_point(
                     shape="circle",
@@ -245,11 +311,12 @@ def _runs(points: list[tuple[Fraction, ErrorValue]]) -> list[tuple[Any, Any]]:
 
 
 def _names(curves: list[_Curve], plan: _Plan, low: float, high: float) -> list[alt.Chart]:
-    """The name of each curve at its right end, apart from the other."""
+    """The name of each curve at its right end, apart from the others."""
     ends = [(curve.name, float(curve.seen[-1][1].value)) for curve in curves if curve.seen]
+    ends.sort(key=lambda end: -end[1])
     downs = [min(TALL * math.log(high / value) / math.log(high / low), TALL - 4) for _, value in ends]
-    if len(downs) == 2 and downs[1] - downs[0] < 15:  # the upper curve comes first
-        downs = [downs[1] - 15, downs[1]]
+    for place in range(len(downs) - 2, -1, -1):
+        downs[place] = min(downs[place], downs[place + 1] - 15)
     return [
         alt.Chart(alt.InlineData(values=[{}]))
         .mark_text(align="left", baseline="middle", fontSize=FLOOR, color=plan.colours.quiet, aria=False)

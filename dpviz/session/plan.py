@@ -100,7 +100,7 @@ class Plan:
         item = "bin" if self.places is None else "value"
         for label, found, ending in (
             ("to be listed", self.listed(), " above the next count"),
-            ("listed", self.rank(), f" below count {self.places} at worst"),
+            ("at worst", self.rank(), f" below count {self.places}, of what is listed"),
             (f"any one {item}", self.one_bin(), ""),
             ("all at once", self.all_bins(), ""),
         ):

@@ -20,7 +20,8 @@ from dpviz.charts.picture import picture
 from dpviz.errors import DpvizError, Forbidden, LedgerError, ParameterError, UnitError
 from dpviz.model.public import PublicTable
 from dpviz.model.release import Release
-from dpviz.noise.bits import Bits, TeachingBits
+from dpviz.noise.bits import TeachingBits
+from dpviz.session import drawing
 from tests.charts.made import HOSTILE, PERSON_YEAR
 
 VISITS = dv.Domain.integers(0, 3, column="visits")
@@ -28,17 +29,13 @@ HEALTH = dv.Domain.categories(["good", HOSTILE, "\u2028\u2029", "$a$"], column="
 COUNT = 7919
 
 
-class Seeded(dv.Session):
-    """A session whose noise a test can repeat."""
-
-    def _bits(self) -> Bits:
-        return TeachingBits(11)
-
-
 @pytest.fixture
-def session(tmp_path: Path) -> dv.Session:
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dv.Session:
+    """A session whose noise a test can repeat."""
+    monkeypatch.setattr(drawing, "SystemBits", lambda: TeachingBits(11))
     data = pd.DataFrame({"visits": [1] * COUNT + [2] * 81, "health": ["good"] * 6000 + ["canary-7f3a"] * 2000})
-    return Seeded(data, PERSON_YEAR, dv.Budget(epsilon="2", delta="1e-6"), tmp_path / "visits.ledger", dataset="visits")
+    budget = dv.Budget(epsilon="2", delta="1e-6")
+    return dv.Session(data, PERSON_YEAR, budget, tmp_path / "visits.ledger", dataset="visits")
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ export function mechanismPicker(desk: Desk): Component {
     const choices = h("div", { class: "dp-choices" });
     const summary = h("summary", {}, "Noise and sampler");
     const more = h("details", { class: "dp-more", hidden: true }, summary, choices);
+    const field = h("div", { class: "dp-field dp-mechanism" }, h("label", { for: id }, "Mechanism"), mechanism, about, more);
     const deltaName = newId();
     const needed = h("output", { class: "dp-fixed dp-not-needed", "aria-labelledby": deltaName });
     const delta = h("p", { class: "dp-hint" });
@@ -26,7 +27,7 @@ export function mechanismPicker(desk: Desk): Component {
         h(
             "div",
             { class: "dp-knobs" },
-            h("div", { class: "dp-field dp-mechanism" }, h("label", { for: id }, "Mechanism"), mechanism, about, more),
+            field,
             epsilon.element,
             h(
                 "div",
@@ -72,6 +73,7 @@ export function mechanismPicker(desk: Desk): Component {
             const list = isList(desk.sheet!);
             setText(summary, list ? "Items, rows and δ" : "Noise and sampler");
             if (list) more.open = true; // how many items, out of how many rows, is the question itself
+            (list ? element : field).append(more);
         }
         for (const { name, options } of offered) {
             const [control, value] = [controls.get(name)!, parameters.get(name) ?? ""];

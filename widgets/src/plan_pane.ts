@@ -5,12 +5,12 @@ import { curveChart, type CurvePoint } from "./charts/curve";
 import { dotsChart } from "./charts/dots";
 import type { Component } from "./component";
 import { h, newId, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
-import { approximate, equal, exactly, leftAfter } from "./exact";
+import { approximate, equal, exactly } from "./exact";
 import { barOf, from, isList, measures, nameOf, phrase, said, signOf, tipOf, type Which } from "./measures";
 import { timed } from "./perf";
 import type { Bar, Point, Sheet } from "./protocol";
 import type { Desk } from "./store";
-import { kindOf, oddsTip, often, PAYS_TIP, priceText, same, shown, spread } from "./words";
+import { kindOf, leaves, oddsTip, often, PAYS_TIP, priceText, same, shown, spread } from "./words";
 
 const CHARTS = ["Error against ε", "20 equally likely errors", "Chance of a value above 0"] as const;
 const HEIGHT = 186;
@@ -81,20 +81,16 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
         const { sheet, state } = desk;
         one.draw(point);
         all.draw(point);
-        const purse = state?.budget?.epsilon;
-        setText(cost.value, point === null ? "—" : priceText(point.price).replace(/^ε /, ""));
-        const after = point === null || purse === undefined ? null : leftAfter(purse.left, point.price.epsilon);
+        const budget = state?.budget ?? null;
+        const [epsilon, ...delta] = point === null ? ["—"] : priceText(point.price).replace(/^ε /, "").split(", ");
+        cost.value.replaceChildren(epsilon!, ...delta.map((part) => h("small", {}, `, ${part}`)));
         const asked = point !== null && !equal(exactly(point.price.asked), exactly(point.price.epsilon));
         setText(
             cost.note,
             point === null || sheet === null
                 ? ""
                 : [
-                      purse === undefined
-                          ? `per ${sheet.question.noun}`
-                          : after === null
-                            ? `more than the ${purse.left} left`
-                            : `leaves ${after} of ${purse.total}`,
+                      budget === null ? `per ${sheet.question.noun}` : leaves(budget, point.price, isList(sheet), true),
                       asked ? `asked ${point.price.asked}, pays ${point.price.epsilon}` : "",
                   ]
                       .filter((part) => part !== "")
@@ -110,6 +106,7 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
         setText(space.note, point?.space.text ?? "");
         setText(odds.value, point === null || point.odds === "" ? "×—" : `×${point.odds}`);
         setText(odds.note, sheet === null ? "" : point?.odds === "" ? "no bound: δ is paid" : `that a ${sheet.question.noun} is in`);
+        show(odds.element, sheet === null || !isList(sheet) || point?.odds !== "");
         odds.element.title = sheet === null ? "" : oddsTip(sheet.question.noun);
     }
 
@@ -241,6 +238,7 @@ function errorStat(desk: Desk, place: 0 | 1): { element: HTMLElement; draw(point
         onchange: () => desk.setBeta(beta.value),
     });
     const kind = h("span", {});
+    const origin = h("div", { class: "dp-note dp-origin" });
     const fault = h("p", { id: faultId, class: "dp-fault", role: "alert", hidden: true });
     const element = h(
         "div",
@@ -253,6 +251,7 @@ function errorStat(desk: Desk, place: 0 | 1): { element: HTMLElement; draw(point
             input,
             h("span", { class: "dp-pen", "aria-hidden": "true" }, "✎"),
         ),
+        origin,
         h("div", { class: "dp-note" }, beta, kind),
         fault,
     );
@@ -290,8 +289,8 @@ function errorStat(desk: Desk, place: 0 | 1): { element: HTMLElement; draw(point
                 desk.beta,
             );
         show(beta, sheet !== null);
-        const beside = sheet === null ? "" : from(sheet, measure);
-        setText(kind, bar === null ? (point === null ? "" : " · no bound") : ` · ${[beside, kindOf(bar)].filter(Boolean).join(" · ")}`);
+        setText(origin, sheet === null || bar === null ? "" : from(sheet, measure));
+        setText(kind, bar === null ? (point === null ? "" : " · no bound") : ` · ${kindOf(bar)}`);
         kind.title = bar?.rule ?? (point === null ? "" : NO_BAR);
         element.title = bar === null || sheet === null ? "" : tipOf(sheet, measure, desk.beta, bar);
         setText(fault, mine?.text ?? "");

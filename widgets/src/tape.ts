@@ -4,9 +4,8 @@ import { cellList, NO_MORE, unused, type Cells } from "./charts/ranked";
 import { gaugeChart, questionCells } from "./charts/tape_gauge";
 import type { Component } from "./component";
 import { h, newId, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
-import type { Row, Tape, TapeDesk } from "./tape_store";
-import { told } from "./tape_store";
-import { priceText, shown } from "./words";
+import { told, type Row, type Tape, type TapeDesk } from "./tape_store";
+import { ordinal, priceText, shown } from "./words";
 
 /** Statuses of questions that reserved their symbols and have no answer. */
 const unanswered = (row: Row): boolean => row.status !== "done";
@@ -139,12 +138,11 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
         setAttribute(kbar, "aria-invalid", wrong?.part === "kbar" ? "true" : null);
         setText(uses, wrong === null ? `uses at most ${symbolsOf(desk.most)}, 1 question` : "");
         drawButton(tape, gone, wrong !== null);
-        setText(
-            note,
-            !open || desk.twin === null
-                ? ""
-                : `Question ${desk.twin.number} asked exactly this. Asking again draws anew, and uses symbols again.`,
-        );
+        const { listed, twin } = desk;
+        const rank = /^\d+$/.test(desk.kbar) ? `the ${ordinal(BigInt(desk.kbar) + 1n)} count` : "the next count";
+        const again = `Question ${twin?.number} asked exactly this. Asking again draws anew, and uses symbols again.`;
+        const stands = `An item ${shown(listed)} above ${rank} is listed, 95 in 100.`;
+        setText(note, open ? [listed === "" ? "" : stands, twin === null ? "" : again].filter(Boolean).join(" ") : "");
         const refused = asking.kind === "refused" ? asking.error : null;
         show(alert, refused !== null);
         if (refused === null) alert.replaceChildren();

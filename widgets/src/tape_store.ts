@@ -68,6 +68,7 @@ export type Asking =
     | { kind: "running"; token: string }
     | { kind: "refused"; error: Refusal };
 
+const DEBOUNCE = 150;
 const REST = 400;
 const SPEAK = 500;
 const MOST = 1_000_000n;
@@ -84,6 +85,8 @@ export class TapeDesk {
     k = "10";
     kbar = "50";
     asking: Asking = { kind: "idle" };
+    /** How far above the next count an item is listed, for the question as typed; empty until the kernel said so. */
+    listed = "";
     /** The row that came last from here wants the focus. */
     wantsFocus = false;
 
@@ -92,6 +95,7 @@ export class TapeDesk {
     #seen: unknown = null;
     #restUntil = 0;
     #button = "";
+    #planned = 0;
 
     constructor() {
         this.kernel = new Kernel(
@@ -119,6 +123,7 @@ export class TapeDesk {
     probe(): void {
         void this.kernel.probe().then((reply) => {
             if (reply?.ok) this.#adopt(reply.body["state"]);
+            if (reply?.ok && this.listed === "") this.#plan();
             this.#tell();
         });
     }
@@ -177,7 +182,10 @@ export class TapeDesk {
 
     #use(tape: Tape): void {
         this.tape = tape;
-        if (!tape.offers.some(({ id }) => id === this.chosen)) this.chosen = this.#fresh(tape) ?? tape.offers[0]?.id ?? "";
+        if (!tape.offers.some(({ id }) => id === this.chosen)) {
+            this.chosen = this.#fresh(tape) ?? tape.offers[0]?.id ?? "";
+            this.#plan();
+        }
         if (this.asking.kind !== "running" || tape.running !== null) return;
         const row = tape.rows.at(-1);
         this.asking = tape.fault === null ? { kind: "idle" } : { kind: "refused", error: tape.fault };
@@ -198,6 +206,7 @@ export class TapeDesk {
     #came(row: Row): void {
         this.wantsFocus = true;
         this.chosen = this.#fresh(this.tape!) ?? this.chosen;
+        this.#plan();
         this.say(`${told(row)} ${this.tape!.symbols.left} of ${this.tape!.symbols.total} symbols left.`, 0);
     }
 
@@ -219,8 +228,25 @@ export class TapeDesk {
         if (this.locked) return;
         act();
         this.asking = { kind: "idle" };
+        this.#plan();
         if (this.fault === null) this.say(`Would use at most ${this.most} of ${this.tape?.symbols.left} symbols left.`);
         this.#tell();
+    }
+
+    /** Ask what it would take to be listed: free, and blind to the data. The latest question wins. */
+    #plan(): void {
+        this.listed = "";
+        this.#planned += 1;
+        const mine = this.#planned;
+        if (this.fault !== null || this.chosen === "" || this.kernel.health === "gone") return;
+        this.#later("plan", DEBOUNCE, () => {
+            const question = { question: this.chosen, k: this.k, kbar: this.kbar };
+            void this.kernel.ask("plan", question).then((reply) => {
+                if (mine !== this.#planned) return;
+                this.listed = reply.ok && typeof reply.body["listed"] === "string" ? reply.body["listed"] : "";
+                this.#tell();
+            });
+        });
     }
 
     /** What is wrong with the numbers as typed, or null. Whether they fit is the kernel's to say. */

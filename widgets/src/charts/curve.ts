@@ -80,9 +80,8 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
         ] as const) {
             if (value > 0) chart.append(dot(at, place, "dp-plan-dot"));
         }
-        const below = !(data.now.second > data.now.first); // whichever is less has its number below
         const apart = data.now.second > 0 ? Math.max(0, 13 - Math.abs(first - second)) / 2 : 0;
-        const down = below ? -1 : 1;
+        const down = data.now.second > data.now.first ? 1 : -1; // whichever is less has its number below
         const spots = (place: number): { x: number; y: number; anchor: "start" | "end" }[] => [
             { x: at + 8, y: place, anchor: "start" },
             { x: at + 8, y: place - 6, anchor: "start" },
@@ -109,17 +108,22 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
             ]),
         );
     }
-    const along = (which: "first" | "second", dy: number, anchor: "start" | "end", shares: number[]) =>
-        shares.map((share) => {
+    const least = data.points[0];
+    const upper = least !== undefined && least.first > least.second ? "first" : "second";
+    const shares = { up: [0.08, 0.02, 0.3, 0.45, 0.55], down: [0.42, 0.36, 0.5, 0.6, 0.7, 0.8] };
+    const above = (which: "first" | "second") => along(which, -5, "start", shares.up);
+    const below = (which: "first" | "second") => along(which, 14, "end", shares.down);
+    const along = (which: "first" | "second", dy: number, anchor: "start" | "end", where: number[]) =>
+        where.map((share) => {
             const point = data.points[Math.round(share * (data.points.length - 1))]!;
             return { x: x(point.epsilon) + (anchor === "start" ? 4 : -4), y: y(point[which]) + dy, anchor };
         });
     for (const text of data.words.second === "" ? [] : data.names.second) {
-        if (append(chart, labels.place(text, "dp-tick", along("second", -5, "start", [0.08, 0.02, 0.3, 0.45, 0.55]))))
+        if (append(chart, labels.place(text, "dp-tick", upper === "second" ? above("second") : below("second"))))
             break;
     }
     for (const text of data.words.first === "" ? [] : data.names.first) {
-        if (append(chart, labels.place(text, "dp-tick", along("first", 14, "end", [0.42, 0.36, 0.5, 0.6, 0.7, 0.8]))))
+        if (append(chart, labels.place(text, "dp-tick", upper === "first" ? above("first") : below("first"))))
             break;
     }
     return chart;

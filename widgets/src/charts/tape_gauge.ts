@@ -70,8 +70,11 @@ export function gaugeChart(width: number, data: Gauge): SVGSVGElement {
     if (next !== null && next > 0) {
         const [a, b] = [x(total - left) + 2, Math.min(width - 1.5, x(total - left + next))];
         chart.append(rect(a, Math.max(a + 2, b), `dp-meter-plan${next > left ? " dp-over-budget" : ""}`));
-        const words = [`next ≤ ${next}`, `≤ ${next}`].find((text) => textWidth(text) + 6 < b - a);
-        if (words !== undefined) chart.append(label((a + b) / 2, TOP + 16, words, "middle"));
+        // The words stand where the mark does not cross them.
+        const at = mark === null ? b : x(mark);
+        const [from, to] = at <= a || at >= b ? [a, b] : at - a > b - at ? [a, at] : [at, b];
+        const words = [`next ≤ ${next}`, `≤ ${next}`].find((text) => textWidth(text) + 6 < to - from);
+        if (words !== undefined) chart.append(label((from + to) / 2, TOP + 16, words, "middle"));
     }
     if (mark !== null) {
         const at = x(mark);
