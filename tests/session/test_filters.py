@@ -11,14 +11,16 @@ import dpviz as dv
 from dpviz.cli import main
 from dpviz.errors import BudgetExceeded, CharterMismatch, ParameterError
 from dpviz.session.session import Session
-from tests.session.sources import KnownCounts
+from dpviz.widgets.state import session_state
+from tests.session.sources import Gate, KnownCounts
 
+COUNTS = [731, 0, 842, 5]
 BINS = dv.Domain.integers(0, 3, column="x")
 BASIC, ZCDP = dv.Budget("1", "1e-6"), dv.Budget("1", "1e-6", filter="zcdp")
 
 
 def session(tmp_path: Path, budget: dv.Budget) -> Session:
-    return Session(KnownCounts([731, 0, 842, 5]), dv.Unit(noun="person"), budget, tmp_path / "test.ledger")
+    return Session(KnownCounts(COUNTS), dv.Unit(noun="person"), budget, tmp_path / "test.ledger")
 
 
 def test_many_small_answers_fit_under_zcdp_and_their_sum_does_not(tmp_path: Path) -> None:
@@ -64,3 +66,26 @@ def test_a_ledger_keeps_its_filter(tmp_path: Path, capsys: pytest.CaptureFixture
     assert again.remaining.caps["rho"] > Fraction(6, 100) and again.ledger.verify().charges == 1
     assert main(["ledger", "show", str(tmp_path / "test.ledger")]) == 0
     assert "budget    delta 0.000001, epsilon 2, filter zcdp" in capsys.readouterr().out
+
+
+def test_the_page_is_told_of_rho_and_of_one_answer(tmp_path: Path) -> None:
+    it = session(tmp_path, ZCDP)
+    it.release(BINS, dv.Dense("0.1"))
+    told = session_state(it, {}, None)["budget"]
+    assert told["rho"] == {"total": "0.016628915057", "spent": "0.005", "pending": "0", "left": "0.011628915057"}
+    assert told["epsilon"] == {"total": "0.182367", "spent": "0.029862", "pending": "0", "left": "0.152505"}
+    assert told["delta"]["total"] == "0.0000005" and told["shift"]["left"] == "0.001"
+    (tmp_path / "basic").mkdir()
+    assert set(session_state(session(tmp_path / "basic", BASIC), {}, None)["budget"]) == {"epsilon", "delta"}
+
+
+def test_a_charge_without_an_outcome_is_pending_in_rho(tmp_path: Path) -> None:
+    gate = Gate()
+    it = Session(KnownCounts(COUNTS, before=gate), dv.Unit(noun="person"), ZCDP, tmp_path / "test.ledger")
+    running = it.release_async(BINS, dv.Dense("0.1"))
+    assert gate.reached.wait(20)
+    told = session_state(it, {}, None)["budget"]["rho"]
+    gate.open.set()
+    running.result()
+    assert told["pending"] == "0.005" and told["spent"] == "0"
+    assert session_state(it, {}, None)["budget"]["rho"]["spent"] == "0.005"

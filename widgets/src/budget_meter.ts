@@ -76,7 +76,7 @@ export function budgetMeter(desk: Desk): Component {
             { name: "question" },
             { name: "mechanism" },
             { name: `guarantee, per ${noun}` },
-            { name: "paid ε", figures: true },
+            { name: desk.state!.budget?.rho == null ? "paid ε" : "ε of this alone", figures: true },
             ...(anyDelta ? [{ name: "paid δ", figures: true }] : []),
             { name: "outcome" },
         ];
@@ -116,8 +116,9 @@ export function budgetMeter(desk: Desk): Component {
         const budget = state?.budget ?? null;
         show(element, budget !== null && state?.teaching === null);
         if (state === null || budget === null) return;
-        const purse = budget.epsilon;
-        setText(unit, `ε, exact · per ${state.unit.text.replace(/^one /, "")}`);
+        const purse = budget.rho ?? budget.epsilon;
+        const sign = budget.rho === null ? "ε" : "ρ of the zCDP filter";
+        setText(unit, `${sign}, exact · per ${state.unit.text.replace(/^one /, "")}`);
         setText(
             delta,
             budget.delta.total === "0"
@@ -132,7 +133,8 @@ export function budgetMeter(desk: Desk): Component {
         );
         fold.setAttribute("aria-expanded", String(isOpen()));
         setText(taken, `spent ${purse.spent}${purse.pending === "0" ? "" : ` · pending ${purse.pending}`}`);
-        setText(left, `left ${purse.left} of ${purse.total}`);
+        const alone = budget.rho === null ? "" : ` · at most ε ${budget.epsilon.left} in one answer`;
+        setText(left, `left ${purse.left} of ${purse.total}${alone}`);
         const sound = addsUp(purse) && addsUp(budget.delta);
         show(wrong, !sound);
         setText(
@@ -142,7 +144,7 @@ export function budgetMeter(desk: Desk): Component {
                 : "Spent, pending and left do not add up to the total in what this page was sent; " +
                       "run the session cell again.",
         );
-        const planning = !desk.locked && state.running === null;
+        const planning = !desk.locked && state.running === null && budget.rho === null;
         const plan =
             planning && desk.point !== null && !(desk.twin?.status === "done" && desk.fresh === null)
                 ? desk.point.price.epsilon

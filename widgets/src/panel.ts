@@ -5,9 +5,10 @@
  */
 
 import { compare, equal, exactly, leftAfter, ZERO } from "./exact";
+import { isList } from "./measures";
 import type { Entry, Price, Refusal, Running } from "./protocol";
 import type { Desk, Paid } from "./store";
-import { capital, priceText } from "./words";
+import { capital, leaves, priceText } from "./words";
 
 export type Act =
     | { do: "press" | "confirm" | "keep" | "withdraw" | "again" }
@@ -53,11 +54,15 @@ export function panelOf(desk: Desk): Panel {
 function spending(desk: Desk): Panel | null {
     const { spend, state } = desk;
     const left = state?.budget?.epsilon.left ?? "0";
+    const beside =
+        state?.budget?.rho == null
+            ? ` of the ${left} that is left.`
+            : `, ${leaves(state.budget, { epsilon: left, delta: "0" }, desk.sheet !== null && isList(desk.sheet))}.`;
     switch (spend.kind) {
         case "confirm":
             return {
                 kind: "confirm",
-                text: ["This uses ", [spend.order.price.epsilon], ` of the ${left} that is left.`],
+                text: ["This uses ", [spend.order.price.epsilon], beside],
                 buttons: [button("pay", `Yes, pay ${priceText(spend.order.price)}`, { do: "confirm" }), keep()],
             };
         case "waiting":
@@ -137,7 +142,9 @@ function resting(desk: Desk): Panel {
             kind: "spent",
             text: [
                 ["The budget is spent."],
-                ` All ${state.budget!.epsilon.total} of ε ${state.budget!.epsilon.total} are in the ledger.`,
+                state.budget!.rho === null
+                    ? ` All ${state.budget!.epsilon.total} of ε ${state.budget!.epsilon.total} are in the ledger.`
+                    : ` What is left of ρ ${state.budget!.rho.total} is too little for an answer.`,
             ],
             buttons: [],
             note:
@@ -180,7 +187,9 @@ function offer(desk: Desk, twin: Entry | null): Panel {
     const balance =
         budget === null
             ? ""
-            : `${budget.epsilon.left} left now, ${leftAfter(budget.epsilon.left, price.epsilon)} after. `;
+            : budget.rho === null
+              ? `${budget.epsilon.left} left now, ${leftAfter(budget.epsilon.left, price.epsilon)} after. `
+              : `One answer may cost at most ${budget.epsilon.left} now, less after. `;
     const lost = twin !== null && desk.fresh === null ? lostBefore(twin) : null;
     return {
         kind: "offer",
@@ -234,6 +243,8 @@ function over(desk: Desk): Panel | null {
     if (budget == null || desk.state?.teaching != null) return null;
     for (const name of ["epsilon", "delta"] as const) {
         const [cost, left] = [price[name], budget[name].left];
+        if (budget.rho !== null && isList(desk.sheet!)) break; // its steps cost less than its ε and δ: the kernel decides
+        const alone = name === "epsilon" && budget.rho !== null;
         if (compare(exactly(cost), exactly(left)) <= 0) continue;
         const sign = name === "epsilon" ? "ε" : "δ";
         const most = name === "epsilon" ? affordable(desk, left) : null;
@@ -241,12 +252,14 @@ function over(desk: Desk): Panel | null {
             kind: "over",
             notice: {
                 tone: "error",
-                strong: `This release costs ${sign} = ${cost} but ${left} is left; ask for at most ${left}.`,
+                strong: alone
+                    ? `This release costs ε = ${cost} but one answer may still cost at most ${left} (zCDP filter).`
+                    : `This release costs ${sign} = ${cost} but ${left} is left; ask for at most ${left}.`,
                 rest: "Nothing was charged.",
             },
             buttons: [
                 ...(most === null ? [] : [button("free", `Set ε to ${most}`, { do: "set", epsilon: most })]),
-                off(`Costs ${cost} · ${left} left`),
+                off(alone ? `Costs ${cost} · at most ${left}` : `Costs ${cost} · ${left} left`),
             ],
             ...stored(desk),
         };
@@ -279,8 +292,10 @@ function refused(error: Refusal): Panel {
 }
 
 function gone(desk: Desk): Panel {
-    const budget = desk.state?.budget?.epsilon;
-    const balance = budget === undefined ? "" : ` The ledger remembers: ${budget.spent} spent, ${budget.left} left.`;
+    const budget = desk.state?.budget ?? null;
+    const [sign, purse] = budget?.rho == null ? ["", budget?.epsilon] : ["ρ ", budget.rho];
+    const balance =
+        purse === undefined ? "" : ` The ledger remembers: ${sign}${purse.spent} spent, ${sign}${purse.left} left.`;
     const teaching = desk.state?.teaching != null;
     return {
         kind: "gone",

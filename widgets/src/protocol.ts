@@ -170,7 +170,7 @@ const readStateShape = shape({
     unit: shape({ text: text, noun: text, nouns: text }),
     columns: list(shape({ name: text, kind: oneOf("number", "text") })),
     questions: list(shape({ id: text, column: text, bins_text: text, bins: countOfBins })),
-    budget: maybe(shape({ epsilon: readPurse, delta: readPurse })),
+    budget: maybe(shape({ epsilon: readPurse, delta: readPurse, rho: maybe(readPurse) })),
     entries: list(
         shape({
             number: whole,
@@ -251,6 +251,8 @@ export type Sheet = Read<typeof readSheetShape>;
 export type Axis = Sheet["axes"][number];
 export type Running = Read<typeof readRunning>;
 export type State = Read<typeof readStateShape>;
+/** Where `rho` is given, it adds up (the zCDP filter), and `epsilon` is about a single answer. */
+export type Budget = NonNullable<State["budget"]>;
 export type Entry = State["entries"][number];
 export type Purse = Read<typeof readPurse>;
 export type Result = Read<typeof readResultShape>;

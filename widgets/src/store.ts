@@ -5,7 +5,7 @@
  * compares exact numbers and chooses among points it was sent; it computes no price and no error.
  */
 
-import { compare, equal, exactly, leftAfter, morePrivate, parse, times, ZERO, type Fraction } from "./exact";
+import { compare, equal, exactly, morePrivate, parse, times, ZERO, type Fraction } from "./exact";
 import { Kernel, type Channel, type Heed } from "./kernel";
 import { barOf, isList, phrase, said, type Which } from "./measures";
 import {
@@ -26,7 +26,7 @@ import {
     type Sheet,
     type State,
 } from "./protocol";
-import { bins, EPSILON_HELP, priceText, same, shown } from "./words";
+import { bins, EPSILON_HELP, leaves, priceText, same, shown } from "./words";
 
 /** What was on the button when it was pressed; the kernel refuses any other price. */
 export interface Order {
@@ -343,14 +343,8 @@ export class Desk {
     #sayPlan(): void {
         const [sheet, point] = [this.sheet, this.point];
         if (sheet === null || point === null) return;
-        const purse = this.state?.budget?.epsilon;
-        const after = purse === undefined ? null : leftAfter(purse.left, point.price.epsilon);
-        const cost =
-            purse === undefined
-                ? ""
-                : after === null
-                  ? `; would cost ${point.price.epsilon}, more than the ${purse.left} left`
-                  : `; would cost ${point.price.epsilon}, leaves ${after}`;
+        const budget = this.state?.budget ?? null;
+        const cost = budget === null ? "" : `; would cost ${point.price.epsilon}, ${leaves(budget, point.price, isList(sheet))}`;
         this.say(`ε ${point.epsilon}: ${phrase(sheet, point, this.beta)}${cost}.`);
     }
 
@@ -497,7 +491,8 @@ export class Desk {
         this.fresh = null;
         this.wantsFocus = true;
         const left = this.state?.budget?.epsilon.left;
-        const balance = left === undefined ? "" : `, ${left} left`;
+        const more = this.state?.budget?.rho == null ? "left" : "at most in one more answer";
+        const balance = left === undefined ? "" : `, ${left} ${more}`;
         this.say(
             this.state?.teaching == null
                 ? `Released, number ${result.number}, paid ${result.price.epsilon}${balance}.`

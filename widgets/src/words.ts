@@ -1,7 +1,7 @@
 /** Numbers and sentences as they stand on the screen. */
 
-import { equal, exactly, format, fraction, parse, subtract, times } from "./exact";
-import type { Bar, Entry, Price } from "./protocol";
+import { equal, exactly, format, fraction, leftAfter, parse, subtract, times } from "./exact";
+import type { Bar, Budget, Entry, Price } from "./protocol";
 
 export const MINUS = "\u2212";
 
@@ -42,6 +42,17 @@ const isZero = (text: string): boolean => equal(exactly(text), fraction(0n));
 
 export const priceText = (price: Price): string =>
     `ε ${price.epsilon}${isZero(price.delta) ? "" : `, δ ${price.delta}`}`;
+
+/** What a price leaves. Under the zCDP filter ε does not add up, and steps of a list cost less than its ε tells. */
+export function leaves(budget: Budget, price: Price, list: boolean, whole = false): string {
+    const { left, total } = budget.epsilon;
+    const after = leftAfter(left, price.epsilon);
+    if (budget.rho !== null) {
+        if (list) return "for which the zCDP filter takes ρ";
+        return `${after === null ? "more than" : "of"} the ${left} that one answer may still cost`;
+    }
+    return after === null ? `more than the ${left} left` : `leaves ${after}${whole ? ` of ${total}` : ""}`;
+}
 
 export const costsDelta = (price: Price): boolean => !isZero(price.delta);
 

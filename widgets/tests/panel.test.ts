@@ -122,3 +122,37 @@ test("teaching draws, and never releases", () => {
     expect(labels(panel)).toEqual(["Draw · not a release"]);
     expect(JSON.stringify(panel)).not.toMatch(/Release|pay /);
 });
+
+/** The same session under the zCDP filter: ρ adds up, and ε is about one answer. */
+function concentrated(change: Parameters<typeof desk>[0] = () => undefined): Desk {
+    return desk((it) => {
+        const rho = { total: "0.0166", spent: "0.0016", pending: "0", left: "0.015" };
+        const epsilon = { total: "0.182", spent: "0.009", pending: "0", left: "0.173" };
+        Object.assign(it.state.budget, { rho, epsilon });
+        it.sheet.now.price.epsilon = "0.1";
+        change(it);
+    });
+}
+
+test("under the zCDP filter an offer speaks of one answer and subtracts no ε", () => {
+    const panel = panelOf(concentrated());
+    expect(panel.note).toBe("One answer may cost at most 0.173 now, less after. Cannot be undone.");
+});
+
+test("under the zCDP filter too large an answer is refused as one answer", () => {
+    const it = concentrated();
+    it.type("1.5");
+    const panel = panelOf(it);
+    expect(panel.notice?.strong).toBe(
+        "This release costs ε = 1.5 but one answer may still cost at most 0.173 (zCDP filter).",
+    );
+    expect(labels(panel).at(-1)).toBe("Costs 1.5 · at most 0.173");
+});
+
+test("under the zCDP filter a list is left to the kernel to judge: its steps cost less than its ε tells", () => {
+    const it = concentrated(({ sheet: list }) => {
+        Object.assign(list, { places: "10" });
+        list.now.price.epsilon = "1.5";
+    });
+    expect(panelOf(it).kind).toBe("offer");
+});

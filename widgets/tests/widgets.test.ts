@@ -400,3 +400,17 @@ test("a component nobody knows is said to be unknown", () => {
     open("constructor");
     expect(shown.text()).toBe("dpviz: this page does not know the component it was asked to draw.");
 });
+
+test("under the zCDP filter the meter shows ρ and says what one answer may cost", () => {
+    const rho = { total: "0.0166", spent: "0.0016", pending: "0", left: "0.015" };
+    const epsilon = { total: "0.182", spent: "0.009", pending: "0", left: "0.173" };
+    const changed = state();
+    Object.assign(changed.budget, { rho, epsilon });
+    const meter = render(new Host("budget-meter", { state: changed }));
+    expect(meter.text()).toContain("ρ of the zCDP filter, exact");
+    expect(meter.text()).toContain("spent 0.0016");
+    expect(meter.text()).toContain("left 0.015 of 0.0166 · at most ε 0.173 in one answer");
+    expect(meter.text()).toContain("ε of this alone");
+    expect(meter.text()).not.toContain("would be left");
+    meter.close();
+});
