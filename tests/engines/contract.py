@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,13 +16,16 @@ import pandas as pd
 from dpviz.model.domain import Domain
 from dpviz.model.question import Question
 from dpviz.model.source import Source
-from dpviz.model.statistic import DenseCounts, Kind, SparseCounts
+from dpviz.model.statistic import Column, DenseCounts, Kind, SparseCounts, Top, TopCounts
 from dpviz.privacy.unit import Unit
 from tests.engines import reference
 
 Engine = Callable[[pd.DataFrame, str, Mapping[str, str] | None], Source]
 Counter = Callable[[pd.DataFrame, Question, Unit], Sequence[int]]
 """Counts of a frame: an engine's, or those of a twin that is wrong on purpose."""
+Largest = tuple[list[Any], list[int], int]
+Topper = Callable[[pd.DataFrame, Question, Unit, int], Largest]
+"""The largest counts of a frame, as labels, counts and the next count: an engine's, or those of a wrong twin."""
 
 
 def counter(engine: Engine) -> Counter:
@@ -98,6 +102,74 @@ def key_counter(engine: Engine, names: Sequence[str]) -> Counter:
     return count
 
 
+def topper(engine: Engine) -> Topper:
+    """The largest counts of an engine that reads each frame afresh."""
+
+    def top(frame: pd.DataFrame, question: Question, unit: Unit, rows: int) -> Largest:
+        return largest(engine(frame, "data", None), question, unit, rows)
+
+    return top
+
+
+def largest(source: Source, question: Question, unit: Unit, rows: int) -> Largest:
+    source.check(question, unit, Top(rows))
+    statistic = source.count(question, unit, Top(rows))
+    assert isinstance(statistic, TopCounts)
+    items, counts, next_count = statistic.take()
+    assert counts.dtype == np.int64
+    assert type(next_count) is int
+    assert all(type(item) is (int if question.domain.declared else str) for item in items)
+    return list(items), counts.tolist(), next_count
+
+
+def top_as_the_reference(
+    top: Topper, frame: pd.DataFrame, columns: tuple[Column, ...], question: Question, unit: Unit, rows: int
+) -> Largest:
+    """The largest counts, after comparing them with the reference, and whatever the order of the rows is."""
+    found = top(frame, question, unit, rows)
+    expected = reference.top(reference.rows_of(frame), columns, question, unit, rows)
+    assert found == expected, "the largest counts are not those of the reference"
+    assert top(frame.iloc[::-1], question, unit, rows) == found, "the order of the rows decides"
+    return found
+
+
+def one_user_moves_few_of_the_largest(top: Topper, unit: Unit, kbar: int) -> int:
+    """Every pair of neighbours among frames of two users with up to two rows each in three bins. How many pairs.
+
+    Counts of all bins move by max_per_bin at most, in at most max_bins bins, under add-or-remove all in one direction.
+    As many bins enter or leave the kbar largest, and their counts lie at most one user's weight above the next count.
+    """
+    question = Question.of(Domain.keys(column="bin"))
+    pieces = [rows for size in range(3) for rows in itertools.combinations_with_replacement("abc", size)]
+    known: dict[Any, tuple[dict[str, int], Largest]] = {}
+    for ours, theirs in itertools.product(pieces, repeat=2):
+        frame = pd.DataFrame(
+            {
+                "bin": pd.Series([*ours, *theirs, "c"], dtype="str"),
+                "user": pd.Series(["one"] * len(ours) + ["two"] * len(theirs) + ["three"], dtype="str"),
+            }
+        )
+        items, counts, _ = top(frame, question, unit, 3)
+        known[ours, theirs] = dict(zip(items, counts, strict=True)), top(frame, question, unit, kbar)
+    sides = 1 if unit.relation == "add-remove" else 2
+    touched = min(3 if unit.max_bins is None else unit.max_bins * sides, 3)
+    gap = unit.max_per_bin * sides
+    pairs = 0
+    for theirs in pieces:
+        for before, after in neighbours(pieces, unit):
+            (first, (one, _, next_one)), (second, (other, _, _)) = known[before, theirs], known[after, theirs]
+            change = [second.get(bin, 0) - first.get(bin, 0) for bin in "abc"]
+            assert max(map(abs, change)) <= unit.max_per_bin, "one unit moves one bin too far"
+            assert sum(moved != 0 for moved in change) <= touched, "one unit touches too many bins"
+            if unit.relation == "add-remove":
+                assert min(change) * max(change) >= 0, "one unit moves counts both ways"
+            gone = set(one) - set(other)
+            assert len(gone) <= min(touched, kbar), "one unit moves too many of the largest"
+            assert all(first[bin] <= next_one + gap for bin in gone), "the next count is not the next count"
+            pairs += 1
+    return pairs
+
+
 def looks_at_values_only(count: Counter, frame: pd.DataFrame, question: Question, unit: Unit) -> None:
     """Neither the order of the rows nor the index moves a count."""
     before = count(frame, question, unit)
@@ -156,7 +228,9 @@ def ticks_with_public_sizes(
         ticks: list[tuple[int, int]] = []
         engine(frame, "data", None).count(question, unit, kind, lambda done, of, to=ticks: to.append((done, of)))
         seen.append(ticks)
-    assert all(ticks == seen[0] for ticks in seen), "progress tells about the data"
+    # A step that takes longer is told again, so that a cancel is heard: how often depends on the time, not on the data.
+    once = [[step for step, _ in itertools.groupby(ticks)] for ticks in seen]
+    assert all(ticks == once[0] for ticks in once), "progress tells about the data"
     done = [step for step, _ in seen[0]]
     assert done == sorted(done)
     assert seen[0][-1][0] == seen[0][-1][1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -80,6 +81,23 @@ def frames(draw: st.DrawFn) -> tuple[pd.DataFrame, dict[str, str]]:
     frame = pd.DataFrame({name: column.iloc[:length] for name, column in columns.items()})
     frame.index = pd.Index(draw(st.lists(st.integers(0, 2), min_size=length, max_size=length)))  # repeats itself
     return frame, schema
+
+
+PLAIN = ["int64", "int8", "uint64", "float64", "float32", "Int64", "UInt64", "bool", "boolean", "str", "category"]
+"""Columns of which an SQL engine makes the same values."""
+
+
+@st.composite
+def plain_frames(draw: st.DrawFn, kinds: Sequence[str] = PLAIN) -> tuple[pd.DataFrame, dict[str, str]]:
+    """A frame that an SQL engine can hold too, and the schema to declare (whole numbers may be texts)."""
+    columns, schema = {}, {}
+    for name in ("a", "b", "user"):
+        kind = draw(st.sampled_from(kinds))
+        columns[name] = draw((NUMBERS | TEXTS)[kind])
+        if "int" in kind.lower() and draw(st.integers(0, 3)) == 0:
+            schema[name] = "text"
+    length = min(len(column) for column in columns.values())
+    return pd.DataFrame({name: column.iloc[:length] for name, column in columns.items()}), schema
 
 
 @st.composite

@@ -1,0 +1,77 @@
+"""The engines under test: from a pandas frame to a source that counts it somewhere else."""
+
+from __future__ import annotations
+
+import tempfile
+import uuid
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb as driver
+import pandas as pd
+
+from dpviz.engines import sources
+from dpviz.engines.ibis_source import IbisSource
+from dpviz.engines.pandas_source import PandasSource
+from dpviz.model.source import Source
+from tests.engines.contract import Engine
+
+CONNECTION = driver.connect(config={"threads": 1})
+FOLDER = tempfile.TemporaryDirectory(prefix="dpviz-engines-")
+
+
+def pandas(frame: pd.DataFrame, name: str, schema: Mapping[str, str] | None) -> PandasSource:
+    return PandasSource(frame, name=name, schema=schema)
+
+
+def duckdb(frame: pd.DataFrame, name: str, schema: Mapping[str, str] | None) -> Source:
+    return sources.duckdb(frame, name=name, schema=schema)
+
+
+def shared(frame: pd.DataFrame, name: str, schema: Mapping[str, str] | None) -> Source:
+    """Tables of one connection that is somebody's own: quick to open."""
+    table = f"table_{uuid.uuid4().hex}"
+    CONNECTION.register("given", frame)
+    CONNECTION.execute(f"CREATE TABLE {table} AS SELECT * FROM given")
+    CONNECTION.unregister("given")
+    return sources.duckdb(CONNECTION, table, name=name, schema=schema)
+
+
+def parquet(frame: pd.DataFrame, name: str, schema: Mapping[str, str] | None) -> Source:
+    path = Path(FOLDER.name) / f"{uuid.uuid4().hex}.parquet"
+    frame.to_parquet(path, index=False)
+    return sources.duckdb(path, name=name, schema=schema)
+
+
+def csv(frame: pd.DataFrame, name: str, schema: Mapping[str, str] | None) -> Source:
+    path = Path(FOLDER.name) / f"{uuid.uuid4().hex}.csv.gz"
+    frame.to_csv(path, index=False)
+    return sources.duckdb(path, name=name, schema=schema)
+
+
+def on_spark(session: Any) -> Engine:
+    """The engine of a Spark session: a frame goes through a Parquet file, as data comes to a cluster."""
+
+    def spark(frame: pd.DataFrame, name: str, schema: Mapping[str, str] | None) -> Source:
+        path = Path(FOLDER.name) / f"{uuid.uuid4().hex}.parquet"
+        frame.to_parquet(path, index=False)
+        return sources.spark(session.read.parquet(str(path)), name=name, schema=schema)
+
+    return spark
+
+
+def in_duckdb(statements: str, table: str) -> IbisSource:
+    """A table of an own DuckDB, made by SQL."""
+    connection = driver.connect()
+    connection.execute(statements)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        source = sources.duckdb(connection, table)
+    assert isinstance(source, IbisSource)
+    return source
+
+
+HERE: dict[str, Engine] = {"pandas": pandas, "duckdb": duckdb, "parquet": parquet}
+"""Engines that hold any frame and need no server."""
