@@ -32,7 +32,8 @@ TIES: Final[tuple[Ties, ...]] = get_args(Ties)
 MOST_ROWS = 1_000_000
 """So many rows are read at most: an engine sorts more, but more would not come back in good time."""
 
-BETAS = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))
+NOTED = (Fraction(1, 2), Fraction(1, 20))
+"""Even odds, where the threshold stands, and 95 in 100."""
 
 
 # ---------------------------------------------------------------- who competes
@@ -247,8 +248,8 @@ def behind(position: int, candidates: int, rate: Fraction, beta: Fraction) -> in
 
 
 def listing_notes(error: ErrorModel) -> list[tuple[str, dict[str, Any]]]:
-    """How far above the next count an item is listed, for each level that plans offer."""
-    found = [(beta, error.listed(beta)) for beta in BETAS]
+    """How far above the next count an item is listed as often as not, and 95 times in 100."""
+    found = [(beta, error.listed(beta)) for beta in NOTED]
     return [
         ("Above the next count, to be listed", {**value.to_json(), "beta": text(beta)})
         for beta, value in found
