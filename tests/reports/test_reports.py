@@ -199,7 +199,7 @@ def test_with_a_ledger_the_chain_is_verified(session: dv.Session, releases: list
 
 
 def test_a_release_that_is_not_in_the_ledger_is_refused(releases: list[Release], tmp_path: Path) -> None:
-    other = Seeded(
+    other = dv.Session(
         pd.DataFrame({"visits": [1]}), PERSON_YEAR, dv.Budget(2), tmp_path / "other.ledger", dataset="others"
     )
     other.release(VISITS, dv.Dense("1/10"))
