@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from math import exp
 
 import gmpy2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import lambertw
 
 from dpviz.errors import ParameterError
 from dpviz.exact import exp_bounds
@@ -69,6 +71,17 @@ def test_the_offset_is_the_smallest_that_fits(touched: int, epsilon: Fraction, d
 def test_a_larger_count_per_unit_takes_wider_noise_and_a_larger_offset() -> None:
     one, three = (laplace_offset(1, Fraction(1), Fraction(1, 10**6), per_bin=most) for most in (1, 3))
     assert laplace_offset(1, Fraction(1, 3), Fraction(1, 10**6)) <= three > 2 * one
+
+
+@pytest.mark.parametrize(("touched", "delta"), [(1, 1e-6), (5, 1e-9), (20, 1e-4)])
+def test_for_small_epsilons_the_offset_is_that_of_continuous_noise(touched: int, delta: float) -> None:
+    """There P(Z - Z' > g / epsilon) = e^-g (2 + g) / 4: Lambert's function inverts it (its constant is 2, not 3)."""
+    epsilon = Fraction(1, 1000 * touched)
+    each = delta / (exp(float(touched * epsilon)) + 1) / touched
+    two, three = (-constant - lambertw(-4 * each * exp(-constant), -1).real for constant in (2, 3))
+    offset = laplace_offset(touched, epsilon, Fraction(str(delta)))
+    assert abs(offset * epsilon - two) < 2 * epsilon
+    assert abs(offset * epsilon - three) > 20 * epsilon
 
 
 # ---------------------------------------------------------------- a fixed threshold

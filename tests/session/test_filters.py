@@ -12,7 +12,7 @@ from dpviz.cli import main
 from dpviz.errors import BudgetExceeded, CharterMismatch, ParameterError
 from dpviz.session.session import Session
 from dpviz.widgets.state import session_state
-from tests.session.sources import Gate, KnownCounts
+from tests.session.sources import Gate, KnownCounts, KnownTop
 
 COUNTS = [731, 0, 842, 5]
 BINS = dv.Domain.integers(0, 3, column="x")
@@ -89,3 +89,39 @@ def test_a_charge_without_an_outcome_is_pending_in_rho(tmp_path: Path) -> None:
     running.result()
     assert told["pending"] == "0.005" and told["spent"] == "0"
     assert session_state(it, {}, None)["budget"]["rho"]["spent"] == "0.005"
+
+
+# ---------------------------------------------------------------- lists: booked by their steps
+
+PLACES = KnownTop({"": {"Aachen": 300, "Bonn": 230, "Celle": 160}})
+
+
+def users(tmp_path: Path, budget: dv.Budget) -> Session:
+    return Session(PLACES, dv.Unit("person", max_bins=2), budget, tmp_path / "test.ledger")
+
+
+def test_a_list_is_booked_by_its_steps_with_their_delta_and_their_shift(tmp_path: Path) -> None:
+    """Ten steps of 0.1 cost about 1 by themselves, which would be ρ 0.5; as steps they cost 10 (0.1)^2/8."""
+    it = users(tmp_path, dv.Budget("2", "1e-5", filter="zcdp"))
+    before = it.remaining
+    lists = dv.TopK(10, kbar=20, epsilon_per_item="0.1", delta="1e-7", delta_prime="1e-7")
+    plan = it.plan(dv.Domain.keys(column="dest"), lists)
+    assert plan.affordable and plan.price.loss.epsilon > Fraction(9, 10)  # type: ignore[union-attr]
+    it.release(dv.Domain.keys(column="dest"), lists)
+    spent = {part: before.parts[part] - it.remaining.parts[part] for part in before.parts}
+    assert spent["rho"] == Fraction(1, 80) and spent["delta"] == Fraction(1, 10**7)
+    assert Fraction(10, 10**7) * (1 - Fraction(1, 10**7)) <= spent["shift"] <= Fraction(10, 10**7) + Fraction(1, 10**12)
+
+
+def test_a_sub_session_is_booked_once_for_all_its_symbols(tmp_path: Path) -> None:
+    it = users(tmp_path, dv.Budget("2", "1e-5", filter="zcdp"))
+    before = it.remaining
+    sub = it.open(dv.PayWhatYouGet(symbols=50, questions=20, epsilon_per_item="0.05", delta="1e-8", delta_prime="1e-7"))
+    after = it.remaining
+    sub.ask(dv.Domain.keys(column="dest"), k=3, kbar=5)
+    assert it.remaining == after
+    spent = {part: before.parts[part] - after.parts[part] for part in before.parts}
+    assert spent["rho"] == 50 * Fraction(1, 3200) and spent["delta"] == 20 * Fraction(1, 10**8)
+    assert 0 <= spent["shift"] - 50 * Fraction(1, 10**8) * (1 - Fraction(1, 10**8)) < Fraction(1, 10**11)
+    told = session_state(it, {}, None)["budget"]["rho"]
+    assert told["spent"] == "0.015625" and told["pending"] == "0"
