@@ -43,13 +43,13 @@ def _parser() -> argparse.ArgumentParser:
     about = {
         "show": ("what was charged, in which unit, and what is its state", _show),
         "verify": ("read every row and every answer again, and say where the chain is broken", _verify),
-        "backup": ("copy the ledger into a new file, verified; others may go on using it", _backup),
+        "backup": ("copy the ledger into a new SQLite file, verified; others may go on using it", _backup),
     }
     made = {}
     for name, (help_, run) in about.items():
         made[name] = command = ledger.add_parser(name, help=help_, description=help_)
         command.set_defaults(run=run)
-        command.add_argument("ledger", help="the ledger's file")
+        command.add_argument("ledger", help="the ledger's file, or the URL of its database")
         command.add_argument("--json", action="store_true", help="write JSON instead of text")
     made["show"].add_argument("--last", type=int, metavar="N", help="only the last N entries")
     made["verify"].add_argument("--head", metavar="HASH", help="a head noted earlier, which must be on the chain")
@@ -84,7 +84,7 @@ def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     unit = _unit(charter["unit"])
     drawn = [_drawn(entry) for entry in entries]
     record = {
-        "ledger": str(ledger.path),
+        "ledger": ledger.place,
         "charter": charter,
         "account": account,
         "head": head,
@@ -101,7 +101,7 @@ def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
             said |= {"sub_account": left, "uses": [_drawn(use) for use in uses]}
             tapes += ["", f"entry {entry.number} is open: {_pairs(left)} left", *_uses(uses)]
     lines = [
-        f"ledger    {ledger.path}",
+        f"ledger    {ledger.place}",
         f"dataset   {charter['dataset']}",
         f"unit      {unit}",
         f"budget    {_pairs(charter['budget'])}",
@@ -132,8 +132,8 @@ def _verify(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
 
     if options.rebuild_index:
         Ledger.rebuild_index(options.ledger)
-    found = Ledger.read(options.ledger).verify(head=options.head)
-    return _verified(found, f"{options.ledger} holds")
+    ledger = Ledger.read(options.ledger)
+    return _verified(ledger.verify(head=options.head), f"{ledger.place} holds")
 
 
 def _backup(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:

@@ -4,32 +4,26 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
 from dpviz.errors import BudgetExceeded, CharterMismatch, LedgerError, ParameterError, ReleaseLost, SessionBusy
 from dpviz.session.ledger import Ledger, Owner
-from tests.ledger.tools import BODY, CHARTER, admit, edit, key, opened, spend
+from tests.ledger.tools import BODY, CHARTER, Place, admit, edit, exists, key, on_a_file, opened, spend
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "visits.ledger"
+def ledger(place: Place) -> Ledger:
+    return opened(place)
 
 
-@pytest.fixture
-def ledger(path: Path) -> Ledger:
-    return opened(path)
-
-
-def test_a_charge_is_there_before_its_answer_and_both_after_reopening(path: Path, ledger: Ledger) -> None:
+def test_a_charge_is_there_before_its_answer_and_both_after_reopening(place: Place, ledger: Ledger) -> None:
     entry = ledger.charge(key("a"), BODY, admit)
     assert (entry.number, entry.status, entry.mine, entry.closed) == (1, "pending", True, None)
-    assert opened(path).account == {"spent": "1", "budget": "100"}
+    assert opened(place).account == {"spent": "1", "budget": "100"}
     done = ledger.finish(1, b"41 bins")
     assert (done.status, done.mine) == ("done", False)
-    again = opened(path)
+    again = opened(place)
     assert again.answer(1) == b"41 bins"
     assert again.entry(1) == done == again.entries()[0] == again.find(key("a"))
     assert done.body == BODY
@@ -51,8 +45,8 @@ def test_the_same_key_is_answered_once_and_costs_once(ledger: Ledger) -> None:
     assert ledger.head() == head
 
 
-def test_a_refused_charge_writes_nothing_and_the_ledger_stays_usable(path: Path) -> None:
-    ledger = opened(path, budget=1)
+def test_a_refused_charge_writes_nothing_and_the_ledger_stays_usable(place: Place) -> None:
+    ledger = opened(place, budget=1)
     spend(ledger, "a")
     head = ledger.head()
     with pytest.raises(BudgetExceeded):
@@ -110,6 +104,7 @@ def test_an_outcome_is_written_once(ledger: Ledger) -> None:
     assert ledger.verify().statuses == {"done": 1, "cancelled": 1}
 
 
+@on_a_file
 @pytest.mark.parametrize("number", [0, 2, -1])
 def test_an_entry_that_does_not_exist_is_refused(ledger: Ledger, number: int) -> None:
     spend(ledger, "a")
@@ -125,6 +120,7 @@ def test_an_entry_without_an_answer_gives_none(ledger: Ledger) -> None:
         ledger.answer(1)
 
 
+@on_a_file
 @pytest.mark.parametrize("bad", ["", "visits", "A" * 64, "0" * 31, "0" * 64 + "\n", 7])
 def test_a_key_is_a_digest(ledger: Ledger, bad: str) -> None:
     with pytest.raises(ParameterError):
@@ -134,12 +130,12 @@ def test_a_key_is_a_digest(ledger: Ledger, bad: str) -> None:
 
 @pytest.mark.parametrize("size", [0, 10, 64 * 1024, 64 * 1024 + 1, 1_000_000])
 @pytest.mark.parametrize("text", [True, False])
-def test_an_answer_comes_back_byte_for_byte_whatever_its_size(path: Path, size: int, text: bool) -> None:
+def test_an_answer_comes_back_byte_for_byte_whatever_its_size(place: Place, size: int, text: bool) -> None:
     answer = (b"a\x00\xc3\xa9" * size)[: size // 4 * 4] + b"z" * (size % 4) if text else b"\xff" * size + b"\xfe"
-    ledger = opened(path)
+    ledger = opened(place)
     for name in ("a", "b"):  # the second time a blob is there already
         ledger.finish(ledger.charge(key(name), BODY, admit).number, answer)
-    assert opened(path).answer(1) == opened(path).answer(2) == answer
+    assert opened(place).answer(1) == opened(place).answer(2) == answer
     inline = text and size <= 64 * 1024
     assert ledger.verify().blobs == (0 if inline else 1)
 
@@ -154,7 +150,7 @@ def test_entries_come_in_order_and_the_last_ones_alone(ledger: Ledger) -> None:
 # ---------------------------------------------------------------- the charter
 
 
-def test_the_charter_reads_back_and_a_raised_budget_is_a_row(path: Path, ledger: Ledger) -> None:
+def test_the_charter_reads_back_and_a_raised_budget_is_a_row(place: Place, ledger: Ledger) -> None:
     assert ledger.charter == CHARTER
     rows = ledger.verify().rows
     more = {"epsilon": "5", "delta": "0"}
@@ -163,9 +159,9 @@ def test_the_charter_reads_back_and_a_raised_budget_is_a_row(path: Path, ledger:
     assert ledger.verify().rows == rows + 1
     ledger.raise_budget(more, lambda account: {**account, "budget": "300"})
     assert (ledger.verify().rows, ledger.account["budget"]) == (rows + 1, "200")
-    Ledger.open(path, charter={**CHARTER, "budget": more}, account={})
+    Ledger.open(place, charter={**CHARTER, "budget": more}, account={})
     with pytest.raises(CharterMismatch):
-        opened(path)
+        opened(place)
 
 
 @pytest.mark.parametrize(
@@ -178,21 +174,21 @@ def test_the_charter_reads_back_and_a_raised_budget_is_a_row(path: Path, ledger:
         ("budget", {"epsilon": "3", "delta": "0"}, 'epsilon is "2" in the ledger and "3" here'),
     ],
 )
-def test_another_charter_is_refused_by_name(path: Path, part: str, given: object, named: str) -> None:
-    spend(opened(path), "a")
-    head = opened(path).head()
+def test_another_charter_is_refused_by_name(place: Place, part: str, given: object, named: str) -> None:
+    spend(opened(place), "a")
+    head = opened(place).head()
     with pytest.raises(CharterMismatch) as refused:
-        Ledger.open(path, charter={**CHARTER, part: given}, account={"spent": "0", "budget": "9"})
+        Ledger.open(place, charter={**CHARTER, part: given}, account={"spent": "0", "budget": "9"})
     assert named in str(refused.value)
     assert named in refused.value.value
     assert ("raise_budget" in refused.value.next_step) == (part == "budget")
-    assert opened(path).head() == head
+    assert opened(place).head() == head
 
 
-def test_a_charter_has_its_four_parts(path: Path) -> None:
+def test_a_charter_has_its_four_parts(place: Place) -> None:
     with pytest.raises(ParameterError, match="a charter has"):
-        Ledger.open(path, charter={"dataset": "visits"}, account={})
-    assert not path.exists()
+        Ledger.open(place, charter={"dataset": "visits"}, account={})
+    assert not exists(place)
 
 
 # ---------------------------------------------------------------- other kernels, other threads
@@ -202,23 +198,23 @@ def elsewhere(token: str = "other") -> Owner:
     return Owner(token, "another machine", 1, "1")
 
 
-def test_what_another_machine_draws_is_busy_until_its_lease_is_over(path: Path, ledger: Ledger) -> None:
-    other = opened(path, owner=elsewhere())
+def test_what_another_machine_draws_is_busy_until_its_lease_is_over(place: Place, ledger: Ledger) -> None:
+    other = opened(place, owner=elsewhere())
     other.charge(key("a"), BODY, admit)
     with pytest.raises(SessionBusy, match="another kernel"):
         ledger.charge(key("a"), BODY, admit, retry=True)
     assert [(entry.status, entry.mine) for entry in ledger.pending()] == [("pending", False)]
     assert [(entry.status, entry.mine) for entry in other.pending()] == [("pending", True)]
-    edit(path, "UPDATE draw SET until = 0")
+    edit(place, "UPDATE draw SET until = 0")
     assert [entry.status for entry in ledger.pending()] == ["lost"]
     other.renew(1)
     assert [entry.status for entry in ledger.pending()] == ["pending"]
 
 
-def test_a_draw_that_was_given_up_cannot_be_finished_or_renewed(path: Path, ledger: Ledger) -> None:
-    other = opened(path, owner=elsewhere())
+def test_a_draw_that_was_given_up_cannot_be_finished_or_renewed(place: Place, ledger: Ledger) -> None:
+    other = opened(place, owner=elsewhere())
     other.charge(key("a"), BODY, admit)
-    edit(path, "UPDATE draw SET until = 0")
+    edit(place, "UPDATE draw SET until = 0")
     with pytest.raises(ReleaseLost):
         ledger.charge(key("a"), BODY, admit)
     assert ledger.charge(key("a"), BODY, admit, retry=True).number == 2
@@ -231,20 +227,20 @@ def test_a_draw_that_was_given_up_cannot_be_finished_or_renewed(path: Path, ledg
     assert ledger.account["spent"] == "2"
 
 
-def test_only_the_kernel_that_charged_may_close(path: Path, ledger: Ledger) -> None:
+def test_only_the_kernel_that_charged_may_close(place: Place, ledger: Ledger) -> None:
     ledger.charge(key("a"), BODY, admit)
     for act in (lambda other: other.finish(1, b"x"), lambda other: other.close(1, "failed")):
         with pytest.raises(LedgerError, match="drawn by another kernel"):
-            act(opened(path, owner=elsewhere()))
+            act(opened(place, owner=elsewhere()))
     assert ledger.finish(1, b"mine").status == "done"
 
 
-def test_two_ledgers_of_one_process_are_two_kernels(path: Path, ledger: Ledger) -> None:
+def test_two_ledgers_of_one_process_are_two_kernels(place: Place, ledger: Ledger) -> None:
     ledger.charge(key("a"), BODY, admit)
     with pytest.raises(SessionBusy, match="another kernel"):
-        opened(path).charge(key("a"), BODY, admit, retry=True)
+        opened(place).charge(key("a"), BODY, admit, retry=True)
     with pytest.raises(LedgerError, match="drawn by another kernel"):
-        opened(path).finish(1, b"x")
+        opened(place).finish(1, b"x")
 
 
 def test_a_charge_that_was_interrupted_after_it_was_written_is_lost_and_not_busy(

@@ -22,20 +22,29 @@ from dpviz.errors import (
 from dpviz.session.ledger import Ledger, Use
 from dpviz.session.ledger.chain import Row, State
 from tests.ledger.test_book import elsewhere
-from tests.ledger.tools import BODY, CHARTER, Child, admit, edit, key, opened, spend, until
+from tests.ledger.tools import (
+    BODY,
+    CHARTER,
+    Child,
+    Place,
+    admit,
+    edit,
+    exists,
+    key,
+    on_a_file,
+    opened,
+    spend,
+    sql,
+    until,
+)
 
 FIRST = {"symbols": "50", "questions": "20"}
 ASKS = {"question": "top 10 of aircraft", "k": 10, "price": {"text": "10 symbols"}}
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "visits.ledger"
-
-
-@pytest.fixture
-def ledger(path: Path) -> Ledger:
-    ledger = opened(path)
+def ledger(place: Place) -> Ledger:
+    ledger = opened(place)
     ledger.charge(key("tape"), BODY, admit, opens=FIRST)
     return ledger
 
@@ -58,14 +67,14 @@ def ask(ledger: Ledger, name: object, *, asks: int = 10, got: int = 3) -> Use:
     return ledger.settle(1, use.number, f"the answer to {name}".encode(), less(got - asks, 0))
 
 
-def test_an_entry_is_charged_and_open_in_one_step_and_found_again(path: Path, ledger: Ledger) -> None:
+def test_an_entry_is_charged_and_open_in_one_step_and_found_again(place: Place, ledger: Ledger) -> None:
     entry = ledger.entry(1)
     assert (entry.status, entry.body, ledger.account["spent"]) == ("open", BODY, "1")
     head = ledger.head()
     assert ledger.charge(key("tape"), BODY, admit, opens=FIRST) == entry
     assert ledger.charge(key("tape"), BODY, admit, retry=True) == entry
     assert (ledger.head(), ledger.sub_account(1), ledger.uses(1)) == (head, FIRST, [])
-    assert opened(path).sub_account(1) == FIRST
+    assert opened(place).sub_account(1) == FIRST
     assert ledger.pending() == []
     with pytest.raises(LedgerError, match="it is open"):
         ledger.answer(1)
@@ -73,13 +82,13 @@ def test_an_entry_is_charged_and_open_in_one_step_and_found_again(path: Path, le
         ledger.finish(1, b"x")
 
 
-def test_a_use_reserves_before_it_is_drawn_and_gives_back_with_its_answer(path: Path, ledger: Ledger) -> None:
+def test_a_use_reserves_before_it_is_drawn_and_gives_back_with_its_answer(place: Place, ledger: Ledger) -> None:
     use = ledger.reserve(1, key("a"), ASKS, less(10))
     assert (use.entry, use.number, use.status, use.mine, use.body) == (1, 1, "pending", True, ASKS)
-    assert opened(path).sub_account(1) == {"symbols": "40", "questions": "19"}
+    assert opened(place).sub_account(1) == {"symbols": "40", "questions": "19"}
     done = ledger.settle(1, 1, b"three and an end", less(4 - 10, 0))
     assert (done.status, done.mine, done.number) == ("done", False, 1)
-    again = opened(path)
+    again = opened(place)
     assert again.sub_account(1) == {"symbols": "46", "questions": "19"}
     assert again.use_answer(1, 1) == b"three and an end"
     assert again.uses(1) == [done] == [again.use(1, 1)] == [again.find_use(1, key("a"))]
@@ -199,18 +208,18 @@ def test_only_an_open_entry_has_uses(ledger: Ledger) -> None:
 # ---------------------------------------------------------------- other kernels
 
 
-def test_what_another_kernel_draws_is_busy_and_lost_with_it(path: Path, ledger: Ledger) -> None:
-    other = opened(path, owner=elsewhere())
+def test_what_another_kernel_draws_is_busy_and_lost_with_it(place: Place, ledger: Ledger) -> None:
+    other = opened(place, owner=elsewhere())
     other.reserve(1, key("a"), ASKS, less(10))
     with pytest.raises(SessionBusy, match="use 1 of entry 1"):
         ledger.reserve(1, key("a"), ASKS, less(10), retry=True)
     with pytest.raises(LedgerError, match="drawn by another kernel"):
         ledger.settle(1, 1, b"x", less(0, 0))
-    edit(path, "UPDATE draw SET until = 0")
+    edit(place, "UPDATE draw SET until = 0")
     assert [use.status for use in ledger.uses(1)] == ["lost"]
     other.renew(1, 1)
     assert [use.status for use in ledger.uses(1)] == ["pending"]
-    edit(path, "UPDATE draw SET until = 0")
+    edit(place, "UPDATE draw SET until = 0")
     assert ledger.reserve(1, key("a"), ASKS, less(10), retry=True).number == 2
     for late in (lambda: other.settle(1, 1, b"late", less(-10, 0)), lambda: other.renew(1, 1)):
         with pytest.raises(ReleaseLost, match="use 1 of entry 1"):
@@ -221,16 +230,16 @@ def test_what_another_kernel_draws_is_busy_and_lost_with_it(path: Path, ledger: 
     assert ledger.verify().uses == {"lost": 1, "done": 1}
 
 
-def test_a_killed_kernel_loses_its_use_and_all_it_reserved(path: Path) -> None:
+def test_a_killed_kernel_loses_its_use_and_all_it_reserved(place: Place) -> None:
     def work() -> None:
-        mine = opened(path)
+        mine = opened(place)
         mine.charge(key("tape"), BODY, admit, opens=FIRST)
         mine.reserve(1, key("a"), ASKS, less(10))
         threading.Event().wait()
 
     kernel = Child(work)
-    until(lambda: path.exists() and Ledger.read(path).entries() != [] and Ledger.read(path).uses(1) != [])
-    ledger = opened(path)
+    until(lambda: exists(place) and Ledger.read(place).entries() != [] and Ledger.read(place).uses(1) != [])
+    ledger = opened(place)
     assert [use.status for use in ledger.uses(1)] == ["pending"]
     kernel.kill()
     until(lambda: ledger.uses(1)[0].status == "lost")
@@ -240,9 +249,9 @@ def test_a_killed_kernel_loses_its_use_and_all_it_reserved(path: Path) -> None:
     assert ledger.charge(key("tape"), BODY, admit, opens=FIRST).status == "open"
 
 
-def test_kernels_that_share_a_tape_use_all_of_it_and_no_more(path: Path, ledger: Ledger) -> None:
+def test_kernels_that_share_a_tape_use_all_of_it_and_no_more(place: Place, ledger: Ledger) -> None:
     def kernel(name: int) -> list[str]:
-        mine, said = opened(path), []
+        mine, said = opened(place), []
         for step in range(10):
             try:
                 ask(mine, (name, step), asks=10, got=5)
@@ -280,18 +289,13 @@ def test_no_use_is_lost_or_double_when_many_threads_ask(ledger: Ledger) -> None:
 # ---------------------------------------------------------------- what verify finds
 
 
-def follow(ledger: Ledger, kind: str, **parts: Any) -> None:
+def follow(place: Place, kind: str, **parts: Any) -> None:
     """Append a row with a fitting hash that no ledger would write, and derive the index anew."""
-    path = ledger.path
-    with sqlite3.connect(path) as connection:
-        last = Row.read(connection.execute("SELECT * FROM chain ORDER BY seq DESC LIMIT 1").fetchone())
-        state = parts.pop("state", last.state)
-        row = Row.after(last, kind, state, **parts)
-        connection.execute(
-            "INSERT INTO chain VALUES (?, ?, ?, ?, ?)", (row.seq, kind, row.body, row.previous, row.hash)
-        )
-    connection.close()
-    Ledger.rebuild_index(path)
+    last = Row.read(sql(place, "SELECT * FROM chain ORDER BY seq DESC LIMIT 1")[0])
+    state = parts.pop("state", last.state)
+    row = Row.after(last, kind, state, **parts)
+    edit(place, "INSERT INTO chain VALUES (?, ?, ?, ?, ?)", row.seq, kind, row.body, row.previous, row.hash)
+    Ledger.rebuild_index(place)
 
 
 SUB = {"symbols": "30", "questions": "18"}
@@ -325,9 +329,10 @@ BROKEN = [
 ]
 
 
+@on_a_file
 @pytest.mark.parametrize(("kind", "change", "said"), BROKEN)
 def test_rows_that_hang_together_and_say_what_cannot_be_are_found(
-    path: Path, ledger: Ledger, kind: str, change: dict[str, Any], said: str
+    place: Place, ledger: Ledger, kind: str, change: dict[str, Any], said: str
 ) -> None:
     ask(ledger, "a")
     ledger.reserve(1, key("b"), ASKS, less(17))
@@ -336,17 +341,18 @@ def test_rows_that_hang_together_and_say_what_cannot_be_are_found(
     usual = {"reserve": RESERVE, "settle": SETTLE, "outcome": {}}[kind]
     parts = {name: part for name, part in (usual | change).items() if part is not ...}
     with pytest.raises(LedgerCorrupt, match=said):
-        follow(ledger, kind, **parts)
+        follow(place, kind, **parts)
 
 
+@on_a_file
 @pytest.mark.parametrize(("kind", "parts"), [("reserve", RESERVE), ("settle", SETTLE)])
 def test_the_rows_that_are_broken_above_hold_as_they_are(
-    path: Path, ledger: Ledger, kind: str, parts: dict[str, Any]
+    place: Place, ledger: Ledger, kind: str, parts: dict[str, Any]
 ) -> None:
     ask(ledger, "a")
     ledger.reserve(1, key("b"), ASKS, less(17))
     spend(ledger, "release")
-    follow(ledger, kind, **parts)
+    follow(place, kind, **parts)
     assert ledger.verify().rows == 9
 
 
@@ -377,31 +383,31 @@ def test_a_check_that_knows_the_arithmetic_finds_symbols_from_nowhere(ledger: Le
         "UPDATE entry SET status = 'done' WHERE number = 1",
     ],
 )
-def test_the_index_of_uses_is_checked_and_derived_anew(path: Path, ledger: Ledger, change: str) -> None:
+def test_the_index_of_uses_is_checked_and_derived_anew(place: Place, ledger: Ledger, change: str) -> None:
     ask(ledger, "a")
     ledger.reserve(1, key("b"), ASKS, less(1))
     held = ledger.verify()
-    edit(path, change)
+    edit(place, change)
     with pytest.raises(LedgerCorrupt, match="index is wrong about"):
         ledger.verify()
-    Ledger.rebuild_index(path)
-    assert Ledger.read(path).verify() == held
-    assert Ledger.read(path).use_answer(1, 1) == b"the answer to a"
+    Ledger.rebuild_index(place)
+    assert Ledger.read(place).verify() == held
+    assert Ledger.read(place).use_answer(1, 1) == b"the answer to a"
 
 
-def test_an_index_that_points_at_another_answer_or_account_is_not_believed(path: Path, ledger: Ledger) -> None:
+def test_an_index_that_points_at_another_answer_or_account_is_not_believed(place: Place, ledger: Ledger) -> None:
     ask(ledger, "a")
     ask(ledger, "b")
-    edit(path, "UPDATE use SET outcome = (SELECT max(seq) FROM chain) WHERE number = 1")
+    edit(place, "UPDATE use SET outcome = (SELECT max(seq) FROM chain) WHERE number = 1")
     with pytest.raises(LedgerCorrupt, match="for the answer of use 1 of entry 1"):
         ledger.use_answer(1, 1)
     ledger.charge(key("second"), BODY, admit, opens={"left": "1"})
-    edit(path, "UPDATE use SET outcome = (SELECT max(seq) FROM chain) WHERE number = 1")
+    edit(place, "UPDATE use SET outcome = (SELECT max(seq) FROM chain) WHERE number = 1")
     with pytest.raises(LedgerCorrupt, match="for the sub-account of entry 1"):
         ledger.reserve(1, key("c"), ASKS, less(1))
 
 
-def test_a_backup_has_the_uses(path: Path, ledger: Ledger, tmp_path: Path) -> None:
+def test_a_backup_has_the_uses(place: Place, ledger: Ledger, tmp_path: Path) -> None:
     ask(ledger, "a")
     held = ledger.backup(tmp_path / "copy.ledger")
     assert held == ledger.verify()
@@ -471,8 +477,8 @@ def test_a_ledger_of_format_1_is_charged_and_used_further(old: Path) -> None:
 
 
 def test_a_dpviz_that_knows_format_1_only_refuses_a_new_ledger_by_name(
-    path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+    place: Place, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dpviz.session.ledger.rows.FORMAT", 1)
     with pytest.raises(LedgerFormat, match="upgrade dpviz"):
-        opened(path)
+        opened(place)

@@ -9,12 +9,18 @@ import signal
 import sqlite3
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+
+import psycopg
+import pytest
+from sqlalchemy.engine import make_url
 
 from dpviz.errors import BudgetExceeded
 from dpviz.session.ledger import Ledger
+from dpviz.session.ledger.places import locate
 
 CHARTER: dict[str, object] = {
     "dataset": "visits",
@@ -28,8 +34,16 @@ BODY = {
 }
 
 
-def opened(path: Path, *, budget: int = 100, **more: Any) -> Ledger:
-    return Ledger.open(path, charter=CHARTER, account={"spent": "0", "budget": str(budget)}, **more)
+Place: TypeAlias = Path | str
+"""A file, or the URL of a schema."""
+
+
+on_a_file = pytest.mark.parametrize("places", ["sqlite"], indirect=True)
+"""For what no database has a say in: once is enough."""
+
+
+def opened(place: Place, *, budget: int = 100, **more: Any) -> Ledger:
+    return Ledger.open(place, charter=CHARTER, account={"spent": "0", "budget": str(budget)}, **more)
 
 
 def admit(account: Mapping[str, str]) -> dict[str, str]:
@@ -51,13 +65,38 @@ def spend(ledger: Ledger, *names: object) -> None:
         ledger.finish(entry.number, f"the answer to {name}".encode())
 
 
-def edit(path: Path, statement: str, *values: object) -> None:
+@contextmanager
+def behind(place: Place) -> Iterator[Any]:
+    """A connection to a ledger behind its back; what was done stays if nothing went wrong."""
+    if isinstance(place, str):
+        url = make_url(place)
+        options = f"-c search_path={url.query.get('schema', 'public')}"
+        with psycopg.connect(
+            host=url.query["host"], port=url.query["port"], user=url.username, dbname=url.database, options=options
+        ) as connection:
+            yield connection
+    else:
+        connection = sqlite3.connect(place)
+        connection.execute("PRAGMA synchronous=OFF")
+        with closing(connection), connection:
+            yield connection
+
+
+def sql(place: Place, statement: str, *values: object) -> list[tuple[Any, ...]]:
+    """Run a statement behind a ledger's back. Values are marked by ? in both dialects."""
+    with behind(place) as connection:
+        said = connection.execute(statement.replace("?", "%s") if isinstance(place, str) else statement, values)
+        return list(said.fetchall()) if said.description else []
+
+
+def edit(place: Place, statement: str, *values: object) -> None:
     """Change a ledger behind its back."""
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA synchronous=OFF")
-    with connection:
-        connection.execute(statement, values)
-    connection.close()
+    sql(place, statement, *values)
+
+
+def exists(place: Place) -> bool:
+    """Whether a ledger is there."""
+    return locate(place).exists()
 
 
 class Child:

@@ -1,11 +1,14 @@
-"""The durable memory of what was charged: an append-only chain of rows in one file. It knows nothing of epsilon.
+"""The durable memory of what was charged: an append-only chain of rows in one place. It knows nothing of epsilon.
 
 chain    what a row is, and how it follows the one before (pure)
 audit    reading a whole chain again and saying where it is broken (pure)
 owner    which process holds a draw, and whether it is still there
 rows     reading and writing rows, one transaction at a time
 draws    what is drawn once and kept: entries, and uses of open entries; found by key, held by who draws them
-store    the database: transactions, durability, and every word that is particular to SQLite
+store    the database under a ledger: transactions, durability, forks; what all databases share
+sqlite   a ledger in one file: every word that is particular to SQLite
+postgres a ledger in one schema of a server, for a team: every word that is particular to PostgreSQL
+places   which of these a user means
 blobs    answers too large for a row, found by their hash
 book     `Ledger`: open, charge, finish; reserve and settle; look, verify, back up
 """

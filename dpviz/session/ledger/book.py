@@ -17,8 +17,9 @@ from dpviz.session.ledger.audit import Audit, Check, IndexRow, Verification
 from dpviz.session.ledger.chain import FORMAT, Row, State, broken, canonical
 from dpviz.session.ledger.draws import ANSWERED, CHARGES, DRAWING, USES, Drawn, Entry, Place, Shelf, Status, Use
 from dpviz.session.ledger.owner import Owner
+from dpviz.session.ledger.places import locate, locate_file
 from dpviz.session.ledger.rows import Account, totals
-from dpviz.session.ledger.store import Store, appearing, create, exists, file_refusal, locate, no_ledger
+from dpviz.session.ledger.store import Home, Store, no_ledger
 from dpviz.session.ledger.tables import entry, metadata, one_answer_for_a_charge, use
 
 _CHARTER = ("dataset", "schema", "unit", "budget")
@@ -26,10 +27,10 @@ _KEY = re.compile(r"[0-9a-f]{32,128}\Z")
 
 
 class Ledger:
-    """The durable memory of a budget: charges, their answers, and the totals after each, in one chained file.
+    """The durable memory of a budget: charges, their answers, and the totals after each, in one chain of rows.
 
     It does no arithmetic: `charge` is given a pure function that turns the totals so far into the next ones or
-    refuses. Everything written is durable before the call returns. Several kernels may use one file; the check
+    refuses. Everything written is durable before the call returns. Several kernels may use one ledger; the check
     and the charge are one step. May be used from several threads.
 
     One answer:    entry = charge(key, body, admit) · draw · finish(entry.number, answer), or close(entry.number, ...)
@@ -45,8 +46,8 @@ class Ledger:
     A use that was lost, cancelled or failed keeps all it had reserved; its key is drawn again with retry=True only.
     """
 
-    def __init__(self, path: Path, store: Store, owner: Owner) -> None:
-        self._path = path
+    def __init__(self, home: Home, store: Store, owner: Owner) -> None:
+        self._home = home
         self._store = store
         self._own, self._pid = owner, os.getpid()
         self._seen: tuple[int, str] | None = None
@@ -71,11 +72,11 @@ class Ledger:
         if set(charter) != set(_CHARTER):
             raise ParameterError.of(", ".join(sorted(map(str, charter))), f"a charter has {', '.join(_CHARTER)}")
         opening = State(totals(account), charges=0, terms=1)
-        path = locate(location)
-        if not exists(path):
+        home = locate(location)
+        if not home.exists():
             first = Row.after(None, "charter", opening, format=FORMAT, charter=charter)
-            create(path, lambda connection: rows.append(connection, first))
-        ledger = cls(path, Store(path), owner or Owner.here())
+            home.create(lambda connection: rows.append(connection, first))
+        ledger = cls(home, home.store(), owner or Owner.here())
 
         def check(connection: Connection) -> None:
             _audit(connection)
@@ -89,17 +90,23 @@ class Ledger:
     @classmethod
     def read(cls, location: str | Path) -> Ledger:
         """Open an existing ledger for looking, whatever its charter. Nothing can be charged through it."""
-        path = _existing(location)
-        ledger = cls(path, Store(path, writable=False), Owner.here())
+        home = _existing(location)
+        ledger = cls(home, home.store(writable=False), Owner.here())
         ledger._store.read(rows.charter)
         return ledger
 
     def __repr__(self) -> str:
-        return f"<Ledger {self._path.name}>"
+        return f"<Ledger {self.name}>"
 
     @property
-    def path(self) -> Path:
-        return self._path
+    def name(self) -> str:
+        """Its short name: of the file, or of the database. No folder, no host, no password."""
+        return self._home.name
+
+    @property
+    def place(self) -> str:
+        """Where it is, for a person: the path of the file, or the database and its schema."""
+        return str(self._home)
 
     @property
     def owner(self) -> Owner:
@@ -403,7 +410,7 @@ class Ledger:
         return self._store.read(work)
 
     def detach(self) -> None:
-        """Let go of the file, all written to it and nothing beside it. The next call opens it again."""
+        """Let go of the file, all written to it and nothing beside it, or of the server. The next call is back."""
         self._store.close()
 
     @classmethod
@@ -421,36 +428,23 @@ class Ledger:
             for (of, _), found in audit.uses.items():
                 connection.execute(USES.add, {"entry": of, **rows.columns(found)})
 
-        Store(_existing(location)).write(work)
+        _existing(location).store().write(work)
 
     def backup(self, path: str | Path) -> Verification:
-        """Copy the ledger into a new file, verified before it appears. Others may write meanwhile.
+        """Copy the ledger into a new SQLite file, verified before it appears. Others may write meanwhile.
 
         Using a copy in place of the original forgets the charges made since: they were spent all the same.
         """
-        target = locate(path)
-        try:
-            with appearing(target) as draft:
-                self._store.copy_to(draft)
-                copy = Store(draft, writable=False, called=target)
-                try:
-                    return Ledger(target, copy, self.owner).verify()
-                finally:
-                    copy.close()
-        except FileExistsError:
-            rule, step = "a backup never overwrites", "choose a name that is free"
-            raise LedgerError(
-                f"{target} exists already, and {rule}; {step}", value=str(target), rule=rule, next_step=step
-            ) from None
-        except OSError as error:
-            raise file_refusal(error, target) from None
+        target = locate_file(path)
+        with target.copied(self._store.copy_to) as copy:
+            return Ledger(target, copy, self.owner).verify()
 
 
-def _existing(location: str | Path) -> Path:
-    path = locate(location)
-    if not exists(path):
-        raise no_ledger(path, "does not exist")
-    return path
+def _existing(location: str | Path) -> Home:
+    home = locate(location)
+    if not home.exists():
+        raise no_ledger(str(home), "does not exist", "give the place of a ledger; a session makes one")
+    return home
 
 
 # ---------------------------------------------------------------- steps of a transaction

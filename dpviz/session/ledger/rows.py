@@ -21,14 +21,27 @@ Account: TypeAlias = Mapping[str, str]
 # built once: putting a statement together costs more than running it
 _LAST = select(chain).order_by(chain.c.seq.desc()).limit(1)
 _ROW = select(chain).where(chain.c.seq == bindparam("at"))
-_ROWS = select(chain).order_by(chain.c.seq).execution_options(yield_per=1000)
+_PART = select(chain).order_by(chain.c.seq).limit(1000)
+_NEXT_PART = _PART.where(chain.c.seq > bindparam("after"))
 _FIRST = select(chain.c.body).where(chain.c.seq == 1)
 _ADD = chain.insert()
 
 
 def append(connection: Connection, row: Row) -> Row:
     connection.execute(_ADD, columns(row))
+    connection.info["written"] = row
     return row
+
+
+def written(connection: Connection) -> Row | None:
+    """The last row that this transaction appended. Of the first row nobody asks: who makes a ledger looks for one."""
+    row: Row | None = connection.info.get("written")
+    return None if row is None or row.seq == 1 else row
+
+
+def forget(connection: Connection) -> None:
+    """Begin a transaction in which nothing is written yet."""
+    connection.info.pop("written", None)
 
 
 def last(connection: Connection) -> Row:
@@ -52,7 +65,11 @@ def holds(connection: Connection, row: Row) -> bool:
 
 
 def every(connection: Connection) -> Iterator[Row]:
-    return map(Row.read, connection.execute(_ROWS))
+    """All rows, read in parts: a cursor on a server would stay open where a reader stops at a broken row."""
+    part = connection.execute(_PART).all()
+    while part:
+        yield from map(Row.read, part)
+        part = connection.execute(_NEXT_PART, {"after": part[-1].seq}).all()
 
 
 def charter(connection: Connection) -> dict[str, Any]:

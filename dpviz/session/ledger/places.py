@@ -1,0 +1,51 @@
+"""Where a user says that a ledger is: a file, or a schema of a server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from dpviz.errors import LedgerError, short
+from dpviz.session.ledger.sqlite import File
+from dpviz.session.ledger.store import Home
+
+
+def locate(location: str | Path) -> Home:
+    """The place meant by a path or by an SQLAlchemy URL (sqlite, postgresql)."""
+    if isinstance(location, str) and "://" in location:
+        try:
+            url = make_url(location)
+        except (ArgumentError, ValueError):
+            raise _no_place(_scheme(location)) from None
+        if url.get_backend_name() in ("postgresql", "postgres"):
+            from dpviz.session.ledger.postgres import Server
+
+            return Server.of(url)
+        if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:" or url.query:
+            raise _no_place(_scheme(location))
+        location = url.database
+    if not isinstance(location, str | Path) or str(location) in ("", ":memory:"):
+        raise _no_place(short(repr(location) if isinstance(location, str) else location))
+    return File(Path(location).expanduser().absolute())
+
+
+def locate_file(location: str | Path) -> File:
+    """The file meant by a path or by an SQLAlchemy URL."""
+    found = locate(location)
+    if not isinstance(found, File):
+        rule, step = "a backup is a file", "write a path like visits.backup"
+        raise LedgerError(f"{rule}, got {found}; {step}", value=str(found), rule=rule, next_step=step)
+    return found
+
+
+def _scheme(location: str) -> str:
+    """What may be shown of a URL: any other part of it may hold a password."""
+    return location.partition("://")[0] + "://..."
+
+
+def _no_place(shown: str) -> LedgerError:
+    rule = "a ledger is a file, or the SQLAlchemy URL of an SQLite file or of a PostgreSQL database"
+    step = "write a path like visits.ledger, or a URL like postgresql://user@host/database"
+    return LedgerError(f"{rule}, got {shown}; {step}", value=shown, rule=rule, next_step=step)
