@@ -254,7 +254,8 @@ class SubSession:
         """Ask nothing more. What is left is used up, and nothing is refunded; answers can be looked at as before."""
         if self.closed:
             return
-        use = self._ledger.reserve(self._number, self._closing, {"closes": True}, sub_account.used_up, retry=True)
+        body = {"question_text": "closed", "price": {"text": "all that was left"}}
+        use = self._ledger.reserve(self._number, self._closing, body, sub_account.used_up, retry=True)
         if use.status != "done":
             self._ledger.settle(self._number, use.number, b"closed", dict)
 
@@ -271,7 +272,7 @@ class Reservation:
         asking = bound.mechanism
         self.key = release_key(bound.question, bound.unit, asking, bound.modes()[0], key)
         self.value = str(asking.most)
-        self.spent = f"{counted(asking.most, 'symbol')} and 1 question of entry {number} are spent"
+        self.spent = f"{_reserved(asking)} of entry {number} are spent"
         self._ledger, self._number, self._bound, self._user_key, self._retry = ledger, number, bound, key, retry
 
     def pay(self) -> Paid:
@@ -305,9 +306,13 @@ class Reservation:
             "question_text": bound.question.text,
             "question_id": bound.question.id,
             "mechanism": {"name": asking.name, "parameters": asking.parameters()},
-            "symbols": asking.most,
             "user_key": self._user_key,
+            "price": {"text": _reserved(asking)},
         }
+
+
+def _reserved(asking: Asking) -> str:
+    return f"{counted(asking.most, 'symbol')} and 1 question"
 
 
 def _use(paid: Paid) -> int:

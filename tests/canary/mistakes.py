@@ -40,6 +40,7 @@ BINS = dv.Domain.integers(0, 8, column="x", overflow=True)
 PLACES = dv.Domain.categories(["north", "south"], column="place", other=True)
 ROW, USER = dv.Unit("row"), dv.Unit("user", noun="person", max_bins=2)
 BUDGET = dv.Budget(epsilon="100", delta="1e-6")
+TAPE = dv.PayWhatYouGet(symbols=20, questions=10, epsilon="1", delta="1e-7")
 
 
 class Scene:
@@ -52,6 +53,7 @@ class Scene:
         self.release = self.it.release(BINS, dv.Dense(epsilon="1/2"))
         self.plan = self.frame.plan(PLACES, dv.Dense(epsilon="1/2"))
         self.paid = self.frame.release(PLACES, dv.Dense(epsilon="1/2"))
+        self.tape, self.known = self.frame.open(TAPE), self.it.open(TAPE)
         self.bench = dv.Workbench(self.it, BINS)
 
     def session(self, data: Callable[[], object], **changed: Callable[[], Any]) -> object:
@@ -63,6 +65,11 @@ class Scene:
         """Release while the source does something else."""
         self.source.act = act
         return self.it.release(BINS, dv.Dense(epsilon="1/4"), key=key)
+
+    def asking(self, act: Callable[..., None], key: str) -> object:
+        """Ask while the source does something else."""
+        self.source.act = act
+        return self.known.ask("place", k=2, key=key)
 
     def cancelled(self) -> object:
         self.source.act = private.dawdle
@@ -194,6 +201,30 @@ MISTAKES: dict[str, tuple[str, Callable[[Scene], object]]] = {
     "a column as a frame's beta": ("ExactnessError", lambda s: s.release.to_frame(column("weight"))),
     "a column as a file's beta": ("ExactnessError", lambda s: s.release.to_csv(beta=column("weight"))),
     "a column as a plan's beta": ("ExactnessError", lambda s: s.plan.one_bin(column("weight"))),
+    # data where a part of a sub-session belongs
+    "a column as symbols": ("ExactnessError", lambda s: dv.PayWhatYouGet(symbols=column("visits"), epsilon=1)),
+    "a column as questions": ("ExactnessError", lambda s: dv.PayWhatYouGet(questions=column("visits"), epsilon=1)),
+    "a column as a symbol's epsilon": ("ExactnessError", lambda s: dv.PayWhatYouGet(epsilon_per_item=column("weight"))),
+    "a column as delta prime": (
+        "ExactnessError", lambda s: dv.PayWhatYouGet(epsilon_per_item=1, delta_prime=column("weight"))
+    ),
+    "a frame as accounting": ("ParameterError", lambda s: dv.PayWhatYouGet(epsilon=1, accounting=people())),
+    "a column as domain rule": ("ParameterError", lambda s: dv.PayWhatYouGet(epsilon=1, domain_rule=column())),
+    "a sub-session opened by a frame": ("ParameterError", lambda s: s.frame.open(people())),
+    "a sub-session planned by a column": ("ParameterError", lambda s: s.frame.plan_open(column())),
+    "a sub-session keyed by a column": ("ParameterError", lambda s: s.frame.open(TAPE, key=column())),
+    "a frame asked": ("ParameterError", lambda s: s.tape.ask(people())),
+    "a column asked": ("ParameterError", lambda s: s.tape.ask(column())),
+    "a column as k": ("ExactnessError", lambda s: s.tape.ask("place", k=column("visits"))),
+    "a column as kbar": ("ExactnessError", lambda s: s.tape.ask("place", k=2, kbar=column("visits"))),
+    "a column as largest": ("ExactnessError", lambda s: s.tape.plan("place", k=2, kbar="private", largest=column())),
+    "a frame as an ask's filter": ("ParameterError", lambda s: s.tape.ask("place", where=people())),
+    "a column as an ask's key": ("ParameterError", lambda s: s.tape.ask("place", k=2, key=column())),
+    "more symbols than are left": ("BudgetExceeded", lambda s: s.tape.ask("place", k=21)),
+    "an engine that dies when asked": ("ReleaseFailed", lambda s: s.asking(private.die, "died")),
+    "an engine that dies harder when asked": ("ReleaseFailed", lambda s: s.asking(private.die_hard, "died hard")),
+    "an ask that was lost": ("ReleaseLost", lambda s: s.known.ask("place", k=2, key="died")),
+    "a pickled sub-session": ("LedgerError", lambda s: pickle.dumps(s.tape)),
     # sessions
     "a column as a session's data": ("ParameterError", lambda s: s.session(column)),
     "a list as a session's data": ("ParameterError", lambda s: s.session(lambda: column().tolist())),
@@ -229,7 +260,7 @@ MISTAKES: dict[str, tuple[str, Callable[[Scene], object]]] = {
     "two releases at once": ("SessionBusy", lambda s: s.busy()),
     "a loud source by a wrong unit": ("UnitError", lambda s: s.session(private.Loud.made, unit=_patient)),
     "a loud source asked too much": ("BudgetExceeded", lambda s: _loud(s, None, epsilon="1000")),
-    "a loud source asked by a column": ("ParameterError", lambda s: _loud(s, None, question="x")),
+    "a loud source asked by a column": ("DomainError", lambda s: _loud(s, None, question="x")),
     # what is made of releases
     "a release cut short": ("ReleaseFormat", lambda s: s.stored(lambda text: text[:-9])),
     "a release that was altered": ("ReleaseFormat", lambda s: s.stored(lambda text: text.replace(b"exact", b"strict"))),
@@ -324,6 +355,7 @@ def tell_all(scene: Scene) -> None:
     ledger = scene.frame.ledger
     public = [
         scene.it, scene.frame, scene.frame.columns, scene.frame.remaining, scene.frame.releases, scene.frame.budget,
+        scene.tape, scene.tape.plan("place"), scene.frame.plan_open(TAPE), TAPE, *scene.known.transcript,
         ledger, *ledger.entries(), scene.plan, scene.plan.sheet, scene.plan.error, scene.plan.price, scene.plan.bound,
         scene.paid, scene.release, scene.release.answer, scene.bench, scene.bench.board, running, running.progress,
         PandasSource(people(), name="data"), PLACES, BINS, dense, USER, BUDGET, dv.Question.of(PLACES),

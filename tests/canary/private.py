@@ -21,7 +21,7 @@ from traitlets.config import Application
 
 from dpviz.mechanisms.dense import DenseBound
 from dpviz.model.question import Question
-from dpviz.model.source import Tick
+from dpviz.model.source import Tick, TopRules
 from dpviz.model.statistic import Column, DenseCounts, Need, Statistic
 from dpviz.privacy.unit import Unit
 
@@ -53,6 +53,10 @@ class Counts:
     @property
     def columns(self) -> tuple[Column, ...]:
         return (Column("x", "number"), Column("place", "text"))
+
+    @property
+    def top(self) -> TopRules:
+        return TopRules()
 
     def check(self, question: Question, unit: Unit, need: Need) -> None:
         """Any question will do."""
