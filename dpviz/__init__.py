@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         ReleasePane,
         ResultChart,
         SamplerExplorer,
+        TopKExplorer,
         Workbench,
     )
 
@@ -82,6 +83,7 @@ _HOME = {
     "Session": "dpviz.session.session",
     "Stability": "dpviz.mechanisms",
     "TopK": "dpviz.mechanisms",
+    "TopKExplorer": "dpviz.widgets",
     "TopKLaplace": "dpviz.mechanisms",
     "TopKSet": "dpviz.mechanisms",
     "Unit": "dpviz.privacy.unit",
@@ -118,6 +120,7 @@ __all__ = [
     "Session",
     "Stability",
     "TopK",
+    "TopKExplorer",
     "TopKLaplace",
     "TopKSet",
     "Unit",

@@ -37,25 +37,25 @@ FIGURE_COUNTS = tuple(sorted({round(10 ** (step / 24)) for step in range(73)}))
 
 Rule = Callable[[int, Fraction, Fraction], Fraction]
 RULES: dict[str, tuple[str, str, Rule]] = {
-    "sum": ("sum", "private steps; no δ′ is used", lambda k, epsilon, delta: k * epsilon),
+    "sum": ("sum", "private; no δ′ is used", lambda k, epsilon, delta: k * epsilon),
     "dp": (
         "Theorem 3",
-        "private steps",
+        "private",
         lambda k, epsilon, delta: compose_dp({(epsilon, Fraction(0)): k}, delta).epsilon,
     ),
     "optimal": (
         "optimal",
-        "private steps; nothing better holds for all of them",
+        "private; none is better for all",
         lambda k, epsilon, delta: best_optimal_dp(k, epsilon, delta).epsilon,
     ),
     "bounded": (
         "Lemma 4.4",
-        "range-bounded steps",
+        "range-bounded",
         lambda k, epsilon, delta: compose_range_bounded({epsilon: k}, delta).epsilon,
     ),
     "zcdp": (
         "zCDP",
-        "range-bounded steps, by concentration",
+        "range-bounded",
         lambda k, epsilon, delta: compose_zcdp({epsilon: k}, delta).epsilon,
     ),
 }

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from dpviz.engines import as_source
 from dpviz.errors import ParameterError
 from dpviz.exact import whole
 from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound, Mechanism, Mode
-from dpviz.model.public import PublicTable
+from dpviz.model.public import PublicTable, PublicTop
 from dpviz.model.question import Question
 from dpviz.model.release import Release
-from dpviz.model.statistic import Column, DenseCounts, Kind
+from dpviz.model.statistic import Column, DenseCounts, Kind, Top, TopCounts
 from dpviz.noise.bits import TeachingBits
 from dpviz.privacy.unit import Unit
 from dpviz.session.binding import bind
@@ -76,6 +77,32 @@ class Teaching:
         statistic = self._source.count(asked, self.unit, Kind.DENSE)
         assert isinstance(statistic, DenseCounts)
         return PublicTable(asked.domain, statistic.take().copy(), self.unit.nouns)
+
+    def top(
+        self,
+        question: object,
+        rows: int = 5001,
+        max_bins: Sequence[int | None] = (1, 2, 5, 10, 20, None),
+        *,
+        where: Mapping[str, object] | None = None,
+    ) -> dict[int | None, PublicTop]:
+        """The largest true counts as public rankings, one for each limit on the bins of one unit (None: no limit).
+
+        A row of its own touches one bin: then there is one ranking, under the unit's limit of 1.
+        """
+        asked, need = Question.of(question, where), Top(whole(rows, "rows"))
+        limits = [self.unit.max_bins] if self.unit.is_row else list(max_bins)
+        found = {}
+        for limit in limits:
+            unit = replace(self.unit, max_bins=limit)
+            self._source.check(asked, unit, need)
+            statistic = self._source.count(asked, unit, need)
+            assert isinstance(statistic, TopCounts)
+            items, counts, _ = statistic.take()
+            labels = (item if isinstance(item, str) else asked.domain.label(item) for item in items)
+            column = " and ".join(asked.domain.columns)
+            found[limit] = PublicTop(tuple(labels), tuple(counts.tolist()), column, unit.nouns)
+        return found
 
     def __repr__(self) -> str:
         return f"<Teaching on {self.dataset}: not private, seed {self.seed}, no ledger>"

@@ -10,6 +10,7 @@ from dpviz.widgets.release_pane import ReleasePane
 from dpviz.widgets.result_chart import ResultChart
 from dpviz.widgets.sampler_explorer import SamplerExplorer
 from dpviz.widgets.tape import PayWhatYouGetTape
+from dpviz.widgets.top_k_explorer import TopKExplorer
 from dpviz.widgets.workbench import Workbench
 
 __all__ = [
@@ -23,5 +24,6 @@ __all__ = [
     "ReleasePane",
     "ResultChart",
     "SamplerExplorer",
+    "TopKExplorer",
     "Workbench",
 ]

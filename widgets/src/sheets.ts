@@ -87,10 +87,79 @@ const readComparisonShape = shape({
     fans: table(list(readComparisonPoint)),
 });
 
+const readRanked = shape({ labels: list(text), counts: list(whole) });
+
+const readPrice = shape({ epsilon: exact, delta: exact });
+
+/** What a made-up or public table lets be computed; on private data there is none of it. */
+const readOpen = shape({
+    next: whole,
+    chance: list(share),
+    simulated: list(share),
+    lengths: list(share),
+    items: exact,
+    charge: exact,
+    trade: list(shape({ name: text, threshold: list(exact), items: list(exact) })),
+    pick: maybe(shape({ low: whole, middle: whole, high: whole })),
+    least: whole,
+});
+
+const readTopKPoint = shape({
+    at,
+    above: exact,
+    low: exact,
+    high: exact,
+    gap: text,
+    alpha: exact,
+    prices: list(shape({ name: text, label: text, epsilon: exact, delta: exact })),
+    method: shape({ name: text, about: text, price: maybe(readPrice), refused: text }),
+    distance: list(shape({ name: text, above: list(exact) })),
+    open: maybe(readOpen),
+});
+
+const readTopKShape = shape({
+    version,
+    subject: shape({ item: text, items: text, noun: text, nouns: text, sentence: text, protects: text, delta_prime: exact }),
+    badge: text,
+    runs: text,
+    kbar: list(whole),
+    tables: table(readRanked),
+    released: maybe(
+        shape({ title: text, items: list(text), values: maybe(list(exact)), ended: flag, k: whole, paid: readPrice, guarantee: text, teaching: maybe(text) }),
+    ),
+    axes: list(readAxis),
+    now: readTopKPoint,
+    fans: table(list(readTopKPoint)),
+});
+
+const readCompositionPoint = shape({
+    at,
+    rules: list(shape({ name: text, epsilon: list(exact) })),
+    laplace: list(whole),
+    equal: list(number),
+});
+
+const readCompositionShape = shape({
+    version,
+    axes: list(readAxis),
+    rules: list(shape({ name: text, label: text, about: text })),
+    now: readCompositionPoint,
+    fans: table(list(readCompositionPoint)),
+    figure: shape({
+        delta: exact,
+        k: list(number),
+        curves: list(shape({ epsilon: exact, bounded: list(number), zcdp: list(number) })),
+    }),
+});
+
 export type SamplerPoint = Read<typeof readSamplerPoint>;
 export type SamplerSheet = Read<typeof readSamplerShape>;
 export type ComparisonPoint = Read<typeof readComparisonPoint>;
 export type ComparisonSheet = Read<typeof readComparisonShape>;
+export type TopKPoint = Read<typeof readTopKPoint>;
+export type TopKSheet = Read<typeof readTopKShape>;
+export type CompositionPoint = Read<typeof readCompositionPoint>;
+export type CompositionSheet = Read<typeof readCompositionShape>;
 export type Row = ComparisonPoint["rows"][number];
 
 /** Each fan has one point per grid value of its axis, at that value. */
@@ -114,3 +183,32 @@ export const readSampler = (value: unknown): SamplerSheet =>
 
 export const readComparison = (value: unknown): ComparisonSheet =>
     checked<ComparisonPoint, ComparisonSheet>(readComparisonShape(decode(value), "sheet"));
+
+export const readTopK = (value: unknown): TopKSheet => {
+    const sheet = checked<TopKPoint, TopKSheet>(readTopKShape(decode(value), "sheet"));
+    for (const point of [sheet.now, ...[...sheet.fans.values()].flat()]) {
+        const { open, distance } = point;
+        for (const { above } of distance) sameLength("distance", above, sheet.kbar);
+        if (open === null) continue;
+        sameLength("simulated", open.simulated, open.chance);
+        for (const line of open.trade) for (const values of [line.threshold, line.items]) sameLength("trade", values, sheet.kbar);
+        const ranked = sheet.tables.get(point.at.get("max_bins") ?? "") ?? wrong("sheet.tables", "one of every limit");
+        if (ranked.counts.length !== ranked.labels.length || open.chance.length > ranked.labels.length) wrong("sheet.tables", "as long as its labels");
+    }
+    return sheet;
+};
+
+export const readComposition = (value: unknown): CompositionSheet => {
+    const sheet = checked<CompositionPoint, CompositionSheet>(readCompositionShape(decode(value), "sheet"));
+    const counts = sheet.axes.find(({ name }) => name === "k")?.grid ?? wrong("sheet.axes", "in possession of k");
+    for (const point of [sheet.now, ...[...sheet.fans.values()].flat()]) {
+        for (const values of [point.laplace, point.equal, ...point.rules.map((rule) => rule.epsilon)]) sameLength("rules", values, counts);
+        if (point.rules.some(({ name }, i) => name !== sheet.rules[i]?.name)) wrong("sheet.rules", "in one order");
+    }
+    for (const curve of sheet.figure.curves) for (const values of [curve.bounded, curve.zcdp]) sameLength("figure", values, sheet.figure.k);
+    return sheet;
+};
+
+function sameLength(where: string, values: readonly unknown[], others: readonly unknown[]): void {
+    if (values.length !== others.length) wrong(`sheet.${where}`, "one value per place");
+}

@@ -2,6 +2,7 @@
 
 import { budgetMeter } from "./budget_meter";
 import type { Component } from "./component";
+import { compositionExplorer } from "./composition_explorer";
 import { Explorer } from "./explorer";
 import type { Channel, HostStatus, Kernel } from "./kernel";
 import { mechanismComparison } from "./mechanism_comparison";
@@ -11,8 +12,11 @@ import { releasePane } from "./release_pane";
 import { resultChart, resultOf } from "./result_chart";
 import { mount, type Board } from "./root";
 import { samplerExplorer } from "./sampler_explorer";
-import { readComparison, readSampler } from "./sheets";
+import { readComparison, readComposition, readSampler, readTopK } from "./sheets";
 import { leave, sit, type Desk } from "./store";
+import { payWhatYouGetTape } from "./tape";
+import { TapeDesk } from "./tape_store";
+import { topKExplorer } from "./top_k_explorer";
 import { workbench } from "./workbench";
 
 /** As much of the host's model as is used here. */
@@ -33,8 +37,8 @@ const COMPONENTS: Record<string, (desk: Desk) => Component> = {
     "result-chart": (desk) => resultChart(resultOf(desk)),
 };
 
-/** Explorers have one sheet and no session; each stands on its own. */
-const EXPLORERS: Record<string, () => { desk: Stand; component: Component }> = {
+/** Explorers have one sheet and no session, a tape has one sub-session; each stands on its own. */
+const ALONE: Record<string, () => { desk: Stand; component: Component }> = {
     "sampler-explorer": () => {
         const desk = new Explorer(readSampler);
         return { desk, component: samplerExplorer(desk) };
@@ -42,6 +46,18 @@ const EXPLORERS: Record<string, () => { desk: Stand; component: Component }> = {
     "mechanism-comparison": () => {
         const desk = new Explorer(readComparison);
         return { desk, component: mechanismComparison(desk) };
+    },
+    "top-k-explorer": () => {
+        const desk = new Explorer(readTopK);
+        return { desk, component: topKExplorer(desk) };
+    },
+    "composition-explorer": () => {
+        const desk = new Explorer(readComposition);
+        return { desk, component: compositionExplorer(desk) };
+    },
+    "pay-what-you-get-tape": () => {
+        const desk = new TapeDesk();
+        return { desk, component: payWhatYouGetTape(desk) };
     },
 };
 
@@ -78,10 +94,10 @@ function hostStatus(model: Model): HostStatus {
     }
 }
 
-/** The component and what it stands on: an explorer of its own, or the desk that it shares. */
+/** The component and what it stands on: a store of its own, or the desk that it shares. */
 function standing(name: string, id: string): { desk: Stand; component: Component; leave: () => void } | null {
-    const explorer = Object.hasOwn(EXPLORERS, name) ? EXPLORERS[name]!() : null;
-    if (explorer !== null) return { ...explorer, leave: () => undefined };
+    const alone = Object.hasOwn(ALONE, name) ? ALONE[name]!() : null;
+    if (alone !== null) return { ...alone, leave: () => undefined };
     const make = Object.hasOwn(COMPONENTS, name) ? COMPONENTS[name]! : null;
     if (make === null) return null;
     const desk = sit(id);

@@ -3,10 +3,16 @@
 import { scaleLinear, scaleLog } from "d3-scale";
 import { curveLinear, curveStep, line as path } from "d3-shape";
 import { s } from "../dom";
-import { bottomAxis, Labels, leftAxis, line, px, svg, type Box } from "./frame";
+import { bottomAxis, label, Labels, leftAxis, line, px, svg, type Box } from "./frame";
 
-/** Circle, triangle, diamond: a series has a shape, so that it is told apart without its colour. */
-const SHAPES = ["M-3.5 0A3.5 3.5 0 1 1 3.5 0A3.5 3.5 0 1 1 -3.5 0Z", "M0 -4.5L4.2 3.2H-4.2Z", "M0 -4.8L4.2 0L0 4.8L-4.2 0Z"];
+/** Circle, triangle, diamond, square, cross: a series has a shape, so that it is told apart without its colour. */
+const SHAPES = [
+    "M-3.5 0A3.5 3.5 0 1 1 3.5 0A3.5 3.5 0 1 1 -3.5 0Z",
+    "M0 -4.5L4.2 3.2H-4.2Z",
+    "M0 -4.8L4.2 0L0 4.8L-4.2 0Z",
+    "M-3.2 -3.2H3.2V3.2H-3.2Z",
+    "M-4 -1.2H-1.2V-4H1.2V-1.2H4V1.2H1.2V4H-1.2V1.2H-4Z",
+];
 
 export interface Series {
     name: string;
@@ -36,12 +42,16 @@ export interface Lines {
     probe?: { at: number; dots: readonly number[] } | null;
     /** A line that means something by itself, such as a crossover. */
     mark?: { at: number; name: string } | null;
+    /** Room right of the plot, where each series is named at its end; without it names find room inside. */
+    margin?: number;
+    /** Words that stand in the plot, at these values of both axes. */
+    notes?: readonly { x: number; y: number; text: string }[];
 }
 
 type At = (value: number) => number;
 
 export function linesChart(width: number, height: number, data: Lines): SVGSVGElement {
-    const box: Box = { left: 48, right: width - 10, top: 14, bottom: height - 38 };
+    const box: Box = { left: 48, right: width - (data.margin ?? 10), top: 14, bottom: height - 38 };
     const [x, xTicks] = scaled(data.x, [box.left, box.right], Math.max(2, Math.floor(width / 70)));
     const [y, yTicks] = scaled(data.y, [box.bottom, box.top], Math.max(2, Math.floor(height / 45)));
     const chart = svg(
@@ -52,16 +62,14 @@ export function linesChart(width: number, height: number, data: Lines): SVGSVGEl
         bottomAxis(box, { at: x, values: xTicks, ...(data.x.text ? { text: data.x.text } : {}) }, data.x.name),
     );
     const labels = new Labels({ ...box, left: box.left + 2, right: width });
-    if (data.mark && data.mark.at >= data.x.low && data.mark.at <= data.x.high) {
-        const at = x(data.mark.at);
-        chart.append(line(at, box.top, at, box.bottom, "dp-crossover"));
-        const text = labels.place(data.mark.name, "dp-tick", [
-            { x: at + 5, y: box.bottom - 6, anchor: "start" },
-            { x: at - 5, y: box.bottom - 6, anchor: "end" },
+    for (const series of data.series) chart.append(curve(series, x, y, data));
+    for (const note of data.notes ?? []) {
+        const text = labels.place(note.text, "dp-tick", [
+            { x: x(note.x), y: y(note.y), anchor: "start" },
+            { x: box.right - 4, y: y(note.y), anchor: "end" },
         ]);
         if (text !== null) chart.append(text);
     }
-    for (const series of data.series) chart.append(curve(series, x, y, data));
     if (data.probe) {
         const at = x(data.probe.at);
         chart.append(line(at, box.top, at, box.bottom, "dp-probe"));
@@ -70,7 +78,19 @@ export function linesChart(width: number, height: number, data: Lines): SVGSVGEl
             chart.append(s("circle", { cx: px(at), cy: px(y(value)), r: 4, class: "dp-plan-dot" }));
         }
     }
-    for (const series of data.series) name(series, chart, labels, x, y, data);
+    if (data.mark && data.mark.at >= data.x.low && data.mark.at <= data.x.high) {
+        const at = x(data.mark.at);
+        chart.append(line(at, box.top, at, box.bottom, "dp-crossover"));
+        const text = data.mark.name === "" ? null : labels.place(data.mark.name, "dp-tick", [
+            { x: at + 5, y: box.bottom - 6, anchor: "start" },
+            { x: at - 5, y: box.bottom - 6, anchor: "end" },
+            { x: at + 5, y: box.top + 10, anchor: "start" },
+            { x: at - 5, y: box.top + 10, anchor: "end" },
+        ]);
+        if (text !== null) chart.append(text);
+    }
+    if (data.margin === undefined) for (const series of data.series) name(series, chart, labels, x, y, data);
+    else chart.append(...endNames(data.series, box, y, data));
     return chart;
 }
 
@@ -105,6 +125,21 @@ function curve(series: Series, x: At, y: At, data: Lines): SVGGElement {
         group.append(s("path", { d: SHAPES[series.colour! - 1]!, class: "dp-shape", transform: `translate(${px(x(value))} ${px(y(series.ys[i]!))})` }));
     });
     return group;
+}
+
+const BETWEEN = 14;
+
+/** The names of the series beyond their last values, pushed apart where these are close. */
+function endNames(series: readonly Series[], box: Box, y: At, data: Lines): SVGTextElement[] {
+    const ends = series
+        .flatMap((one) => {
+            const value = one.ys.at(-1);
+            return one.name === "" || value === undefined || !drawable(value, data.y.log) ? [] : [{ one, at: y(value) }];
+        })
+        .sort((a, b) => a.at - b.at);
+    ends.forEach((end, i) => (end.at = Math.max(end.at, i === 0 ? box.top : ends[i - 1]!.at + BETWEEN)));
+    const over = Math.max(0, (ends.at(-1)?.at ?? 0) - box.bottom);
+    return ends.map(({ one, at }) => label(box.right + 6, at - over + 4, one.name, "start", one.colour ? `dp-name dp-series-${one.colour}` : "dp-tick"));
 }
 
 /** The name of a series, beside a part of its curve where there is room. */

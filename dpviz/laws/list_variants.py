@@ -1,0 +1,239 @@
+"""Who is listed by the relatives of the race, in closed form, and what simulated lists show: floats for pictures.
+
+Laplace noise on counts and threshold (Algorithm 4, integer form), a coin for each item (Algorithm 8, corrected), and
+the private choice of kbar (Algorithm 6, corrected). The race itself has its own laws. Results are within 1e-8.
+
+What is computed from true counts is as private as they are: for synthetic or public data only.
+
+Source: Durfee, Rogers 2019, Algorithms 4, 6 and 8.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+REACH = 23.0
+"""Noise beyond REACH / rate has a chance below 1e-10."""
+
+EARLY, LATE = 18.0, 3.5
+"""A clock rings at a time whose logarithm lies further from its mean with a chance below 1e-7 (early), 1e-14 (late)."""
+
+LEAST = 1e-12
+"""Numbers of successes that are less likely are left out, and those beyond them."""
+
+LOGARITHMS = 650.0
+"""Beyond this a power of a chance to fail is below the least float."""
+
+LEFT_OUT = 1e-9
+"""Items whose chances to pass the threshold add up to less are taken as never listed."""
+
+WORK = 40_000_000
+"""So many steps are taken at most for one law: items times places times levels."""
+
+ROWS = 64
+"""So many rows of noise are drawn at once."""
+
+MEMORY = 1 << 21
+"""At most so many doubles are held for one stretch of levels."""
+
+
+def kbar_chances(next_counts: Sequence[int], m: Sequence[int], rate: float) -> Floats:
+    """The law of a private choice of kbar: odds 1 / m * exp(-rate * next_count) for each that is offered.
+
+    >>> kbar_chances([3, 3], [1, 3], 0.5).round(6).tolist()
+    [0.75, 0.25]
+    """
+    logs = -rate * np.asarray(next_counts, dtype=np.float64) - np.log(np.asarray(m, dtype=np.float64))
+    odds = np.exp(logs - logs.max())
+    return np.asarray(odds / odds.sum(), dtype=np.float64)
+
+
+def items_by_kbar(counts: Sequence[int], kbars: Sequence[int], bottoms: Sequence[float], rate: float, k: int) -> Floats:
+    """The expected number of items of a race for each kbar, ascending, and its bottom symbol's height.
+
+    As `Race.expected_items` for the kbar largest counts, all at once and to 1e-6: the curve of what kbar buys.
+    """
+    times = np.arange(-EARLY, LATE, min(0.25, 0.5 / math.sqrt(k)))
+    weights = np.exp(times - np.exp(times)) * (times[1] - times[0])
+    given, limits = np.asarray(counts, dtype=np.int64), np.asarray(kbars)
+    law = np.zeros((k, len(limits), len(times)))
+    law[0] = 1
+    edges = {0, len(given), *np.flatnonzero(np.diff(given) != 0) + 1, *(kbar for kbar in kbars if kbar < len(given))}
+    for first, last in pairwise(sorted(edges)):
+        begin = int(np.searchsorted(limits, first, side="right"))
+        if begin == len(limits):
+            break
+        logs = np.minimum(rate * (int(given[first]) - np.asarray(bottoms[begin:])), EARLY + 1)
+        if logs.max() + LATE + math.log(last - first) >= -REACH:
+            rung = np.exp(np.minimum(times + logs[:, None], 6.5))
+            law[:, begin:] = _with_group(law[:, begin:], last - first, rung)
+    missing = np.tensordot(np.arange(k, 0, -1), law, axes=1)
+    return np.asarray(k - (missing @ weights + k * (1 - weights.sum())), dtype=np.float64)
+
+
+def _with_group(law: Floats, size: int, rung: Floats) -> Floats:
+    """The law of a number of successes below k, with `size` more coins that fail with the chance exp(-rung)."""
+    chance = -np.expm1(-rung)
+    if size == 1:
+        return _with(law, chance)
+    if size * rung.max() > LOGARITHMS:
+        return _with_likely_group(law, size, rung, chance)
+    term = np.exp(-size * rung)  # of no success; each further one follows from the one before
+    more, odds = law * term, np.expm1(rung)
+    for successes in range(1, min(size, len(law) - 1) + 1):
+        term = term * odds * ((size - successes + 1) / successes)
+        more[successes:] += law[:-successes] * term
+        if successes > size * chance.max() and term.max() < LEAST:
+            break
+    return more
+
+
+def _with_likely_group(law: Floats, size: int, rung: Floats, chance: Floats) -> Floats:
+    """The same by logarithms: where all but sure successes would be lost below the least float."""
+    more = np.zeros_like(law)
+    logs = np.log(np.maximum(chance, 1e-300))
+    ways = 0.0
+    for successes in range(min(size, len(law) - 1) + 1):
+        term = np.exp(ways + successes * logs - (size - successes) * rung)
+        more[successes:] += law[: len(law) - successes] * term
+        ways += math.log((size - successes) / (successes + 1)) if successes < size else 0.0
+    return more
+
+
+def fixed_inclusion(counts: Sequence[int], next_count: int, rate: float, delta: float, gap: int = 1) -> Floats:
+    """The chance of each item's coin: delta e^(rate * excess) up to 1/2, then 1 - e^(-rate * excess) / (4 delta).
+
+    The excess is count - next_count - gap; an item that is not above the next count has no coin.
+
+    >>> fixed_inclusion([9, 4, 3], 3, math.log(2), 1 / 16).round(6).tolist()
+    [0.875, 0.0625, 0.0]
+    """
+    given = np.asarray(counts, dtype=np.float64)
+    logs = math.log(delta) + rate * (given - next_count - gap)
+    low, high = np.exp(np.minimum(logs, 0)), 1 - np.exp(-np.maximum(logs, math.log(0.5))) / 4
+    return np.asarray(np.where(given > next_count, np.where(logs <= math.log(0.5), low, high), 0.0), dtype=np.float64)
+
+
+def laplace_inclusion(
+    counts: Sequence[int], labels: Sequence[int], rate: float, k: int, threshold: int
+) -> Floats | None:
+    """The chance of each item to be among the k first and above the threshold, with noise on each of them.
+
+    Noise: Pr[Z = z] proportional to exp(-rate |z|). An item is above the threshold where its noisy count is larger;
+    equal noisy counts are ordered by label, of which `labels` gives the places. None where this takes too long.
+    """
+    given = np.asarray(counts, dtype=np.int64)
+    found = np.zeros(len(given))
+    passing = np.array([difference_tail(threshold + 1 - count, rate) for count in given.tolist()])
+    least_first = np.argsort(passing, kind="stable")
+    live = np.sort(least_first[np.cumsum(passing[least_first]) > LEFT_OUT])
+    if not len(live):
+        return found
+    ordered = live[np.argsort(np.asarray(labels)[live], kind="stable")]
+    reach = math.ceil(REACH / rate)
+    levels = np.arange(threshold - reach, int(given[live].max()) + reach + 1)
+    places = min(k, len(live))
+    if len(live) * places * len(levels) > WORK:
+        return None
+    stretch = max(1, MEMORY // (places * len(live)))
+    for begin in range(0, len(levels), stretch):
+        found[ordered] += _listed(given[ordered], levels[begin : begin + stretch], rate, places, threshold)
+    return np.minimum(found, 1.0)
+
+
+def _listed(counts: NDArray[np.int64], levels: NDArray[np.int64], rate: float, k: int, threshold: int) -> Floats:
+    """For each item, in the order of labels: the chance to be listed with a noisy count among these levels."""
+    passed = 1 - at_least(levels - threshold, rate)
+    before: list[Floats] = []
+    law = np.zeros((k, len(levels)))
+    law[0] = 1
+    for count in counts:  # an item with a smaller label is ahead where it is at least as high
+        before.append(law)
+        law = _with(law, at_least(levels - count, rate))
+    after = np.zeros((k, len(levels)))
+    after[0] = 1
+    chances = np.zeros(len(counts))
+    for place in range(len(counts) - 1, -1, -1):
+        few = np.einsum("ij,ij->j", before[place], np.cumsum(after, axis=0)[::-1])
+        here = np.tanh(rate / 2) * np.exp(-rate * np.abs(levels - counts[place]))
+        chances[place] = float(np.sum(here * passed * few))
+        after = _with(after, at_least(levels + 1 - counts[place], rate))
+    return chances
+
+
+def _with(law: Floats, chance: Floats) -> Floats:
+    """The law of a number of successes below k, one more coin added."""
+    more = law * (1 - chance)
+    more[1:] += law[:-1] * chance
+    return more
+
+
+def at_least(distance: NDArray[np.int64], rate: float) -> Floats:
+    """Pr[Z >= distance] of discrete Laplace noise."""
+    p = math.exp(-rate)
+    up = np.exp(-rate * np.maximum(distance, 0)) / (1 + p)
+    down = 1 - np.exp(-rate * np.maximum(1 - distance, 0)) / (1 + p)
+    return np.asarray(np.where(distance > 0, up, down), dtype=np.float64)
+
+
+def difference_tail(distance: int, rate: float) -> float:
+    """Pr[Z - Z' >= distance] of two such noises.
+
+    >>> round(difference_tail(1, math.log(2)) + difference_tail(0, math.log(2)), 12)
+    1.0
+    """
+    if distance <= 0:
+        return 1 - difference_tail(1 - distance, rate)
+    p = math.exp(-rate)
+    if rate * distance > 700:
+        return 0.0
+    return p**distance * (distance * (1 - p) / (1 + p) ** 2 + (1 + p + 2 * p * p) / (1 + p) ** 3)
+
+
+# ---------------------------------------------------------------- simulated lists
+
+
+class Noise:
+    """Standard noise for simulated lists, the same for every setting, so that a picture moves and does not flicker.
+
+    Seeded and in floats: for pictures of public data, never for a release.
+    """
+
+    def __init__(self, runs: int, seed: int = 0) -> None:
+        self.runs = runs
+        self.seed = seed
+        self._drawn = np.zeros((2, 0, runs))
+
+    def exponential(self, rows: int) -> tuple[Floats, Floats]:
+        """Two tables of exponential numbers, one row for each of some symbols."""
+        while self._drawn.shape[1] < rows:
+            random = np.random.default_rng((self.seed, self._drawn.shape[1]))
+            more = random.exponential(size=(2, ROWS, self.runs))
+            self._drawn = np.concatenate((self._drawn, more), axis=1)
+        return self._drawn[0, :rows], self._drawn[1, :rows]
+
+    def gumbel(self, rows: int) -> Floats:
+        return np.asarray(-np.log(self.exponential(rows)[0]), dtype=np.float64)
+
+    def laplace(self, rows: int, rate: float) -> Floats:
+        """Discrete Laplace noise: the difference of two geometric numbers."""
+        one, other = self.exponential(rows)
+        return np.asarray(np.floor(one / rate) - np.floor(other / rate), dtype=np.float64)
+
+
+def shares(scores: Floats, k: int, bottom: Floats | None) -> Floats:
+    """In how many of the simulated lists each item is: among the k first of its column, and above the bottom symbol."""
+    listed = np.ones(scores.shape, dtype=bool)
+    if k < len(scores):
+        edge = np.partition(scores, len(scores) - k, axis=0)[len(scores) - k]
+        listed = scores >= edge
+    if bottom is not None:
+        listed &= scores > bottom
+    return np.asarray(listed.mean(axis=1), dtype=np.float64)

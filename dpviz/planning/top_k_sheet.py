@@ -1,0 +1,520 @@
+"""The top-k sheet: the threshold, who is listed, what kbar buys, how long a list is and what it costs.
+
+With public rankings (one for each limit on the bins of one unit) everything is computed from their true counts. Without
+them, after a release from private data, only what holds for all counts is there: distances above the count that is
+read and never shown, and prices. Source: Durfee, Rogers 2019, Algorithms 1, 4, 6 and 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any, Final
+
+import numpy as np
+
+from dpviz.errors import ParameterError
+from dpviz.exact import log_up, positive, probability, rational, text, whole
+from dpviz.laws.list_variants import (
+    Noise,
+    fixed_inclusion,
+    items_by_kbar,
+    kbar_chances,
+    laplace_inclusion,
+    shares,
+)
+from dpviz.laws.race import Race
+from dpviz.mechanisms.ranked import behind
+from dpviz.model.public import BADGE, PublicTop
+from dpviz.planning.grid import power_text, ticks
+from dpviz.privacy.composition import compose_range_bounded
+from dpviz.privacy.loss import ApproxDP, PureDP
+from dpviz.privacy.range_bounded import Accounting, total
+from dpviz.privacy.threshold import fixed_total, laplace_offset
+from dpviz.privacy.unit import Unit, plural
+
+VERSION = 1
+K = tuple(int(value) for value in ticks(Fraction(1), Fraction(100)) if value.denominator == 1)
+KBAR = tuple(int(value) for value in ticks(Fraction(1), Fraction(5000)) if value.denominator == 1)
+EPSILONS = ticks(Fraction(1, 200), Fraction(2))
+DELTAS = tuple(Fraction(1, 10**places) for places in range(12, 1, -1))
+LARGEST_K, LARGEST_KBAR, LARGEST_EPSILON = 200, 10_000, Fraction(10)
+
+SHOWN = 24
+"""So many items, the largest, are drawn with their chances."""
+
+RUNS = 1000
+"""So many lists are simulated for a point."""
+
+EVEN = Fraction(1, 2)
+LEVELS = (Fraction(1, 20), EVEN, Fraction(19, 20))
+"""How often an item at the three heights of the anatomy beats the bottom symbol."""
+
+TENTH = Fraction(1, 10)
+NO_LIMIT = "none"
+
+METHODS: Final = {
+    "gumbel": ("Gumbel noise, with ⊥", "peeling by the exponential mechanism against ⊥ (Algorithm 1)"),
+    "laplace": ("Laplace noise, with ⊥", "noise on each count and on the threshold (Algorithm 4)"),
+    "fixed": (
+        "fixed threshold, a set",
+        "a coin for each item above the count at rank k + 1, without order (Algorithm 8)",
+    ),
+    "full": ("all items known, no ⊥", "peeling over a public list of all items (Corollary 4.1)"),
+}
+"""The ways to make a list: label, and what is done."""
+
+ACCOUNTED: Final[dict[Accounting, str]] = {
+    "safe": "safe, default",
+    "paper": "paper, unproved",
+    "zcdp": "zCDP",
+}
+
+
+@dataclass(frozen=True)
+class Released:
+    """A list that was released, as a page may see it."""
+
+    title: str
+    items: tuple[str, ...]
+    values: tuple[int, ...] | None
+    ended: bool
+    k: int
+    epsilon: Fraction
+    delta: Fraction
+    guarantee: str
+    teaching: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "title": self.title,
+            "items": list(self.items),
+            "values": None if self.values is None else [str(value) for value in self.values],
+            "ended": self.ended,
+            "k": str(self.k),
+            "paid": {"epsilon": text(self.epsilon), "delta": text(self.delta)},
+            "guarantee": self.guarantee,
+            "teaching": None if self.teaching is None else str(self.teaching),
+        }
+
+
+@dataclass(frozen=True)
+class TopKSheet:
+    """A list of the top k at one point, with a fan for each slider.
+
+    tables       public rankings by the limit on the bins of one unit (None: no limit); empty after a private release
+    unit         who is protected; its max_bins gives way to that of the point
+    epsilon      of one answer, under add-or-remove
+    delta        of one question, for the bottom symbol
+    delta_prime  what composition adds
+    method       one of METHODS: how the list of "Who gets on the list" is made
+    """
+
+    tables: Mapping[int | None, PublicTop]
+    unit: Unit
+    k: int = 10
+    kbar: int = 50
+    epsilon: Fraction = Fraction(1, 20)
+    delta: Fraction = Fraction(1, 10**8)
+    max_bins: int | None = 5
+    method: str = "gumbel"
+    delta_prime: Fraction = Fraction(5, 10**7)
+    column: str = "item"
+    released: Released | None = None
+    known: dict[tuple[object, ...], Any] = field(default_factory=dict, repr=False, compare=False)
+    """Curves that were computed before, for this sheet and those moved from it."""
+
+    def __post_init__(self) -> None:
+        k = whole(self.k, "k", most=LARGEST_K)
+        kbar = whole(self.kbar, "kbar", most=LARGEST_KBAR)
+        epsilon = positive(self.epsilon, "epsilon")
+        if kbar < k:
+            raise ParameterError.of(kbar, f"kbar must be at least k = {k}", f"give kbar={k} or more")
+        if epsilon > LARGEST_EPSILON:
+            raise ParameterError.of(text(epsilon), f"the epsilon of one answer must be at most {LARGEST_EPSILON} here")
+        if self.max_bins not in self.limits:
+            listed = ", ".join(limit_text(limit) for limit in self.limits)
+            raise ParameterError.of(limit_text(self.max_bins), f"max_bins must be one of {listed}")
+        if self.method not in METHODS:
+            raise ParameterError.of(self.method, f"a list is made by one of {', '.join(METHODS)}")
+        said = {
+            "k": k,
+            "kbar": kbar,
+            "epsilon": epsilon,
+            "delta": probability(self.delta, "delta", zero=False),
+            "delta_prime": probability(self.delta_prime, "delta_prime", zero=False),
+        }
+        for name, value in said.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def limits(self) -> list[int | None]:
+        """The limits on the bins of one unit that can be looked at, None (no limit) last."""
+        limits = list(self.tables) or [self.unit.max_bins]
+        return sorted(limits, key=lambda limit: (limit is None, limit or 0))
+
+    @property
+    def axes(self) -> list[str]:
+        return ["k", "kbar", "epsilon", "delta", "max_bins", *(["method"] if self.tables else [])]
+
+    def moved(self, place: Mapping[str, str]) -> TopKSheet:
+        """The sheet through the point that a page names. A kbar below k is moved to k."""
+        if set(place) != set(self.axes):
+            raise ParameterError.of(", ".join(sorted(place)) or "nothing", f"a place has {', '.join(self.axes)}")
+        k = whole(place["k"], "k", most=LARGEST_K)
+        return replace(
+            self,
+            k=k,
+            kbar=max(k, whole(place["kbar"], "kbar", most=LARGEST_KBAR)),
+            epsilon=rational(place["epsilon"], "epsilon"),
+            delta=rational(place["delta"], "delta"),
+            max_bins=None if place["max_bins"] == NO_LIMIT else whole(place["max_bins"], "max_bins"),
+            method=place.get("method", self.method),
+        )
+
+    # ------------------------------------------------------------ what the page gets
+
+    def to_json(self) -> dict[str, Any]:
+        """The sheet as the page gets it; see widgets/PROTOCOL.md."""
+        grids = self._grids()
+        noun, items = self.unit.noun, plural(self.column)
+        words = {
+            "k": ("Ask for k", "ranked answers at most"),
+            "kbar": ("Rows read, k̄", "one more for ⊥"),
+            "epsilon": ("ε per answer", ""),
+            "delta": ("δ per question", ""),
+            "max_bins": (f"{items.capitalize()} per {noun}", self._limits_hint),
+            "method": ("How the list is made", ""),
+        }
+        return {
+            "version": VERSION,
+            "kind": "top-k-sheet",
+            "subject": {
+                "item": self.column,
+                "items": items,
+                "noun": noun,
+                "nouns": self.unit.nouns,
+                "sentence": self._sentence,
+                "protects": f"For {self.unit.sentence}",
+                "delta_prime": text(self.delta_prime),
+            },
+            "badge": next(iter(self.tables.values())).badge if self.tables else "",
+            "runs": str(RUNS),
+            "kbar": [str(kbar) for kbar in self._kbars],
+            "tables": {
+                limit_text(limit): {"labels": list(table.labels), "counts": [str(count) for count in table.counts]}
+                for limit, table in self.tables.items()
+            },
+            "released": None if self.released is None else self.released.to_json(),
+            "axes": [
+                {"name": name, "label": words[name][0], "hint": words[name][1], "grid": grid, "values": values}
+                for name, (grid, values) in grids.items()
+            ],
+            "now": self.point(),
+            "fans": {
+                name: [self.moved({**self._at, name: value}).point() for value in grid]
+                for name, (grid, _values) in grids.items()
+            },
+        }
+
+    def point(self) -> dict[str, Any]:
+        """Everything at one place. Heights and prices are texts, rounded up; chances are floats, for the picture."""
+        low, middle, high = (self._above(level) for level in LEVELS)
+        return {
+            "at": self._at,
+            "above": text(middle),
+            "low": text(low),
+            "high": text(high),
+            "gap": f"{self._gap} + ln({self._m(self.kbar)}/δ)/ε",
+            "alpha": str(behind(self.k, self.kbar, self._rate, LEVELS[0])),
+            "prices": [
+                {"name": name, "label": label, **_price(self._total(name))} for name, label in ACCOUNTED.items()
+            ],
+            "method": {"name": self.method, "about": METHODS[self.method][1], **self._method_price()},
+            "distance": [
+                {"name": self._limit_words(limit), "above": [text(self._distance(kbar, limit)) for kbar in self._kbars]}
+                for limit in self._compared
+            ],
+            "open": self._open() if self.tables else None,
+        }
+
+    @property
+    def _at(self) -> dict[str, str]:
+        at = {
+            "k": str(self.k),
+            "kbar": str(self.kbar),
+            "epsilon": text(self.epsilon),
+            "delta": text(self.delta),
+            "max_bins": limit_text(self.max_bins),
+        }
+        return {**at, "method": self.method} if self.tables else at
+
+    def _grids(self) -> dict[str, tuple[list[str], list[str]]]:
+        """Per slider: the texts a point is named by, and what they say."""
+        ks = [str(k) for k in sorted({*K, self.k})]
+        kbars = [str(kbar) for kbar in self._kbars if kbar >= self.k]
+        epsilons = [text(value) for value in sorted({*EPSILONS, self.epsilon})]
+        deltas = sorted({*DELTAS, self.delta})
+        limits = [limit_text(limit) for limit in self.limits]
+        grids = {
+            "k": (ks, ks),
+            "kbar": (kbars, kbars),
+            "epsilon": (epsilons, epsilons),
+            "delta": ([text(value) for value in deltas], [power_text(value) for value in deltas]),
+            "max_bins": (limits, ["no limit" if limit == NO_LIMIT else limit for limit in limits]),
+        }
+        if self.tables:
+            grids["method"] = (list(METHODS), [label for label, _about in METHODS.values()])
+        return grids
+
+    @property
+    def _sentence(self) -> str:
+        return (
+            f"Which {plural(self.column)} have the most {self.unit.nouns}? One {self.unit.noun} changes every count by "
+            f"at most {self.unit.max_per_bin}. An item must beat the bottom symbol ⊥; once ⊥ is drawn, the list ends."
+        )
+
+    @property
+    def _limits_hint(self) -> str:
+        if not self.tables:
+            return "fixed by the session"
+        if len({table.counts for table in self.tables.values()}) == 1:
+            return "same counts for each"
+        return "kept by a fixed rule"
+
+    def _limit_words(self, limit: int | None) -> str:
+        return "no limit" if limit is None else f"at most {limit}"
+
+    # ------------------------------------------------------------ what holds for all counts
+
+    @property
+    def _swapped(self) -> int:
+        return 2 if self.unit.relation == "replace-one" else 1
+
+    @property
+    def _gap(self) -> int:
+        """How far one unit moves one count."""
+        return self._swapped * self.unit.max_per_bin
+
+    @property
+    def _rate(self) -> Fraction:
+        return self.epsilon / self.unit.max_per_bin
+
+    def _m(self, kbar: int, limit: int | str | None = "own") -> int:
+        touched = self.max_bins if isinstance(limit, str) else limit
+        return kbar if touched is None else min(self._swapped * touched, kbar)
+
+    def _above(self, level: Fraction) -> Fraction:
+        """How far above the next count an item beats the bottom symbol with this chance, rounded up to a tenth."""
+        return self._height(self._m(self.kbar), level)
+
+    def _distance(self, kbar: int, limit: int | None) -> Fraction:
+        return self._height(self._m(kbar, limit), EVEN)
+
+    def _height(self, m: int, level: Fraction) -> Fraction:
+        return height(m / self.delta * level / (1 - level), self._gap, self._rate)
+
+    def _total(self, accounting: Accounting) -> ApproxDP:
+        return total(self.epsilon, self.delta, self.k, 1, self.delta_prime, accounting, relation_factor=self._swapped)
+
+    def _method_price(self) -> dict[str, Any]:
+        """What the list of the chosen method costs, or why it is not there."""
+        refused = self._refused
+        if refused:
+            return {"price": None, "refused": refused}
+        price: ApproxDP | PureDP
+        if self.method == "gumbel":
+            price = self._total("safe")
+        elif self.method == "laplace":
+            assert self.max_bins is not None
+            price = ApproxDP(self.max_bins * self.epsilon, self.delta)
+        elif self.method == "fixed":
+            price = fixed_total(self.epsilon, self.delta, self.k, self.delta_prime)
+        else:
+            price = compose_range_bounded({self._swapped * self.epsilon: self.k}, self.delta_prime)
+        return {"price": _price(price), "refused": ""}
+
+    @property
+    def _refused(self) -> str:
+        if self.method in ("laplace", "fixed") and self._swapped == 2:
+            return "proved for adding or removing a unit; under replacement it pays for two"
+        if self.method == "laplace" and (self.max_bins is None or self.max_bins > self.kbar):
+            return f"needs a unit in at most k̄ = {self.kbar} bins"
+        if self.method == "fixed" and self.delta >= EVEN:
+            return "needs a δ below 1/2"
+        if self.tables and self.method == "laplace" and self._laplace is None:
+            return "its exact law takes too long for so many counts; give a smaller k or a larger ε"
+        return ""
+
+    # ------------------------------------------------------------ what public counts add
+
+    @property
+    def _compared(self) -> list[int | None]:
+        """The limits whose curves stand side by side: the one of the point, and none."""
+        return [self.max_bins] if self.max_bins is None or None not in self.limits else [self.max_bins, None]
+
+    @cached_property
+    def _kbars(self) -> list[int]:
+        """The values of kbar: up to where all items of a public ranking are read, and the point's own."""
+        items = max((len(table.counts) for table in self.tables.values()), default=KBAR[-1])
+        last = next((kbar for kbar in KBAR if kbar >= max(100, 1.2 * items)), KBAR[-1])
+        return sorted({*(kbar for kbar in KBAR if kbar <= last), self.k, self.kbar, *K})
+
+    def _counts(self, limit: int | None) -> tuple[int, ...]:
+        return self.tables[limit].counts
+
+    def _next(self, kbar: int, limit: int | None) -> int:
+        counts = self._counts(limit)
+        return counts[kbar] if kbar < len(counts) else 0
+
+    def _open(self) -> dict[str, Any]:
+        counts = np.array(self._counts(self.max_bins), dtype=np.int64)
+        next_count = self._next(self.kbar, self.max_bins)
+        race = Race(counts[: self.kbar], float(self._rate), self.k, next_count + float(self._above(EVEN)))
+        lengths = race.lengths()
+        trade = [self._curve(limit) for limit in self._compared]
+        own = trade[0]["threshold"][self._first :]
+        chance, simulated = self._listed(race, len(counts))
+        return {
+            "next": str(next_count),
+            "chance": [_told(value) for value in chance],
+            "simulated": [round(float(value), 4) for value in simulated],
+            "lengths": [_told(value) for value in lengths],
+            "items": _rounded(float(lengths @ np.arange(self.k + 1))),
+            "charge": _rounded(float(lengths @ np.minimum(np.arange(self.k + 1) + 1, self.k))),
+            "trade": trade,
+            "pick": self._pick(),
+            "least": str(self._kbars[self._first + min(range(len(own)), key=lambda i: Fraction(own[i]))]),
+        }
+
+    @property
+    def _first(self) -> int:
+        """Where kbar reaches k."""
+        return self._kbars.index(self.k)
+
+    def _curve(self, limit: int | None) -> dict[str, Any]:
+        key = ("curve", limit, self.k, self.epsilon, self.delta, tuple(self._kbars))
+        if key not in self.known:
+            first, kbars = self._first, self._kbars
+            heights = [self._next(kbar, limit) + self._distance(kbar, limit) for kbar in kbars]
+            bottoms = [float(value) for value in heights[first:]]
+            items = items_by_kbar(self._counts(limit), kbars[first:], bottoms, float(self._rate), self.k)
+            self.known[key] = {
+                "name": self._limit_words(limit),
+                "threshold": [text(value) for value in heights],
+                "items": ["0"] * first + [_rounded(float(value)) for value in items],
+            }
+        found: dict[str, Any] = self.known[key]
+        return found
+
+    def _pick(self) -> dict[str, str] | None:
+        """Where a private choice of kbar falls 90 times in 100, out of all rows of the ranking."""
+        offered = range(self.k, max(self.k, len(self._counts(self.max_bins))) + 1)
+        chances = kbar_chances(
+            [self._next(kbar, self.max_bins) for kbar in offered],
+            [self._m(kbar) for kbar in offered],
+            float(self._rate),
+        )
+        reached = np.cumsum(chances)
+        low, middle, high = (int(offered[int(np.searchsorted(reached, level))]) for level in (0.05, 0.5, 0.95))
+        return {"low": str(low), "middle": str(middle), "high": str(high)}
+
+    @cached_property
+    def _laplace(self) -> np.ndarray[Any, np.dtype[np.float64]] | None:
+        """The chances of the list by Laplace noise; equal noisy counts are ordered by label."""
+        assert self.max_bins is not None
+        table = self.tables[self.max_bins]
+        labels = np.argsort(np.argsort(np.array(table.labels[: self.kbar])))
+        return laplace_inclusion(
+            table.counts[: self.kbar], labels.tolist(), float(self._rate), self.k, self._laplace_threshold
+        )
+
+    @property
+    def _laplace_threshold(self) -> int:
+        assert self.max_bins is not None
+        offset = laplace_offset(self.max_bins, self.epsilon, self.delta, per_bin=self.unit.max_per_bin)
+        return self._next(self.kbar, self.max_bins) + self._gap + offset
+
+    def _listed(self, race: Race, items: int) -> tuple[Any, Any]:
+        """The chances of the first items to be listed by the method, exact and simulated."""
+        shown = min(SHOWN, items)
+        rate, noise = float(self._rate), noise_of_pictures()
+        if self._refused:
+            return np.zeros(shown), np.zeros(shown)
+        if self.method == "fixed":
+            next_count = self._next(self.k, self.max_bins)
+            exact = fixed_inclusion(
+                self._counts(self.max_bins)[: self.k], next_count, rate, float(self.delta), self.unit.max_per_bin
+            )
+            tossed = np.exp(-noise.exponential(len(exact))[0])
+            return _first(exact, shown), _first((tossed < exact[:, None]).mean(axis=1), shown)
+        if self.method == "laplace":
+            assert self._laplace is not None
+            drawn = race.counts[:, None] + noise.laplace(race.size + 1, rate)[1:]
+            bottom = self._laplace_threshold + noise.laplace(1, rate)[0]
+            return _first(self._laplace, shown), _first(shares(drawn, self.k, bottom), shown)
+        counts = race.counts
+        if self.method == "full":
+            counts = np.array(self._counts(self.max_bins), dtype=np.int64)
+            race = Race(counts, rate, self.k, None)
+        gumbel = noise.gumbel(len(counts) + 1)
+        bottom = None if race.bottom is None else rate * race.bottom + gumbel[0]
+        simulated = shares(rate * counts[:, None] + gumbel[1:], self.k, bottom)
+        return _first(race.inclusion(), shown), _first(simulated, shown)
+
+
+@lru_cache(maxsize=1)
+def noise_of_pictures() -> Noise:
+    """The noise of every simulated list."""
+    return Noise(RUNS)
+
+
+@lru_cache(maxsize=100_000)
+def height(odds: Fraction, gap: int, rate: Fraction) -> Fraction:
+    """gap + ln(odds) / rate, rounded up to a tenth."""
+    return gap + log_up(odds, rate * TENTH) / rate
+
+
+def limit_text(limit: int | None) -> str:
+    return NO_LIMIT if limit is None else str(limit)
+
+
+def _price(price: ApproxDP | PureDP) -> dict[str, str]:
+    return {"epsilon": text(price.epsilon), "delta": text(price.delta)}
+
+
+def _first(values: Any, shown: int) -> Any:
+    """The first of them, and 0 for items that cannot be listed."""
+    return np.append(values[:shown], np.zeros(max(0, shown - len(values))))
+
+
+def _told(chance: float) -> float:
+    return float(f"{min(1.0, max(0.0, float(chance))):.4g}")
+
+
+def _rounded(value: float) -> str:
+    return text(Fraction(round(100 * value), 100))
+
+
+# ---------------------------------------------------------------- made-up data
+
+FAMILIES: Final = ("flat", "power", "step")
+MADE_UP = 1000
+LIMITS: Final[tuple[int | None, ...]] = (1, 2, 5, 10, 20, None)
+
+
+def made_up(family: str) -> PublicTop:
+    """A thousand made-up counts: all the same, falling as rank ** -1.1, or twelve large ones and a low rest."""
+    if family not in FAMILIES:
+        raise ParameterError.of(family, f"a made-up family is one of {', '.join(FAMILIES)}")
+    ranks = range(1, MADE_UP + 1)
+    counts = {
+        "flat": (300,) * MADE_UP,
+        "power": tuple(max(1, round(10_000 * rank**-1.1)) for rank in ranks),
+        "step": tuple(900 - 10 * rank if rank <= 12 else max(1, 240 - rank // 5) for rank in ranks),
+    }[family]
+    return PublicTop(
+        tuple(f"item {rank}" for rank in ranks), counts, "item", "users", BADGE.replace("public", "made-up")
+    )

@@ -1,0 +1,409 @@
+/** The top k of an unknown list: the threshold, who gets on the list, what k̄ buys, how long it is and what it costs. */
+
+import { axisSlider } from "./axis_slider";
+import { anatomyChart, BESIDE } from "./charts/anatomy";
+import { percent } from "./charts/chance";
+import { niceCeiling } from "./charts/frame";
+import { inclusionChart } from "./charts/inclusion";
+import { lengthsChart } from "./charts/lengths";
+import { linesChart, type Series } from "./charts/lines";
+import type { Component } from "./component";
+import { h, newId, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
+import { add, approximate, exactly, format } from "./exact";
+import type { Explorer } from "./explorer";
+import { timed } from "./perf";
+import type { TopKPoint, TopKSheet } from "./sheets";
+import { dataTable } from "./table";
+import { MINUS, shown } from "./words";
+
+const TALL = 330;
+const TRADE = 150;
+const LENGTHS = 168;
+/** Room for the names at the ends of the curves. */
+const NAMES = 62;
+/** So many of the first ranks are named above their columns. */
+const NAMED = 10;
+/** Items that are never listed are drawn only while the list of rows is shorter than this. */
+const ROWS = 12;
+/** From these widths on the three lower panels stand in three columns, or in two. */
+const THREE = 760;
+const TWO = 520;
+
+export const GUIDANCE = ["Do not choose k̄ by looking at private counts:", "that look would be a release nobody paid for."] as const;
+
+type Open = NonNullable<TopKPoint["open"]>;
+
+export function topKExplorer(desk: Explorer<TopKSheet>): Component {
+    const [titleId, methodId] = [newId(), newId()];
+    const title = h("h3", { id: titleId, class: "dp-screen-title" });
+    const badge = h("span", { class: "dp-chip dp-violet" });
+    const sentence = h("p", { class: "dp-quiet" });
+    const sliders = [axisSlider(desk, "k", true), axisSlider(desk, "kbar", true), axisSlider(desk, "epsilon", true), axisSlider(desk, "delta"), axisSlider(desk, "max_bins")];
+    const note = h("p", { class: "dp-fault", role: "alert", hidden: true });
+    const list = releasedList();
+    const anatomy = figure("Anatomy of the threshold");
+    const lines = h("ul", { class: "dp-lines-said" });
+    anatomy.element.append(lines);
+    const method = h("select", { id: methodId, onchange: (event: Event) => timed(event, () => desk.set("method", method.value)) });
+    const methodHint = h("p", { class: "dp-hint" });
+    const who = figure("Who gets on the list");
+    who.plot.before(h("div", { class: "dp-field dp-method" }, h("label", { for: methodId }, "How the list is made"), method), methodHint);
+    const buys = figure("What k̄ buys");
+    const long = figure("How long, and what it costs");
+    const totals = h("dl", { class: "dp-sums" });
+    long.element.append(totals);
+    const prices = h("figure", { class: "dp-figure dp-prices" });
+    const stack = h("div", { class: "dp-stack" }, long.element, prices);
+    const panels = h("div", { class: "dp-panels" }, who.element, buys.element, stack);
+    const numbers = h("div", { class: "dp-numbers-box" });
+    const table = h("details", { class: "dp-how", ontoggle: () => drawNumbers() }, h("summary", {}, "Table"), numbers);
+    const element = h(
+        "section",
+        { class: "dp-explorer dp-plan dp-top-k", "aria-labelledby": titleId },
+        h("div", { class: "dp-pane-head" }, title, badge, h("span", { class: "dp-chip dp-free" }, "free")),
+        sentence,
+        h("div", { class: "dp-axes dp-five" }, ...sliders.map((slider) => slider.element)),
+        note,
+        list.element,
+        anatomy.element,
+        panels,
+        h("p", { class: "dp-notice dp-warning" }, h("strong", {}, GUIDANCE[0]), ` ${GUIDANCE[1]} Keep a fixed k̄, or let the mechanism choose it privately for one more symbol.`),
+        table,
+    );
+    let width = 828;
+    let seen: { point: TopKPoint; width: number } | null = null;
+    const stop = watchWidth(anatomy.element, (now) => {
+        width = now;
+        draw();
+    });
+
+    function drawNumbers(): void {
+        const { point, sheet } = desk;
+        if (point === null || sheet === null || !table.open) return;
+        numbers.replaceChildren(...tables(sheet, point));
+    }
+
+    function draw(): void {
+        const { point, sheet } = desk;
+        for (const slider of sliders) slider.draw();
+        setAttribute(element, "data-stale", desk.settled ? null : "true");
+        setText(note, desk.fault ?? "");
+        show(note, desk.fault !== null);
+        if (point === null || sheet === null || (seen?.point === point && seen.width === width)) return;
+        seen = { point, width };
+        const view = viewOf(sheet, point);
+        const { open } = point;
+        setText(title, `Top ${view.k} of an unknown list`);
+        setText(badge, sheet.badge);
+        show(badge, sheet.badge !== "");
+        setText(sentence, sheet.subject.sentence);
+        list.draw(sheet);
+        drawAnatomy(view);
+        show(who.element, open !== null);
+        show(long.element, open !== null);
+        const columns = width < TWO ? 1 : open === null || width < THREE ? 2 : 3;
+        panels.style.setProperty("--dp-count", String(columns));
+        stack.classList.toggle("dp-across", open !== null && columns === 2);
+        const each = Math.floor((width - 24 * (columns - 1)) / columns);
+        if (open !== null) {
+            drawWho(view, open, each);
+            drawLengths(view, open, each);
+        }
+        drawTrade(view, each);
+        prices.replaceChildren(...pricesOf(view));
+        drawNumbers();
+        desk.say(finding(view));
+    }
+
+    function drawAnatomy(view: View): void {
+        const { point, sheet } = view;
+        const { open } = point;
+        const words = besideWords(view);
+        show(anatomy.plot, open !== null);
+        setText(
+            anatomy.note,
+            open === null ? "On private data this panel stays closed: it would show true counts. What can be said without them:" : "true counts, public or made up; on private data this panel stays closed",
+        );
+        const beside = open !== null && width >= BESIDE;
+        const said = open === null ? closedWords(view) : [words.high, words.threshold, words.low, words.above, words.next].map((text) => text.join(" "));
+        show(lines, !beside);
+        lines.replaceChildren(...(beside ? [] : said.map((text) => h("li", {}, text))));
+        if (open === null) return;
+        const ranked = sheet.tables.get(point.at.get("max_bins")!)!;
+        const { item, nouns } = sheet.subject;
+        anatomy.plot.replaceChildren(
+            anatomyChart(width, TALL, {
+                title: finding(view),
+                counts: ranked.counts.map(Number),
+                labels: ranked.labels,
+                kbar: view.kbar,
+                named: Math.min(view.k, NAMED),
+                next: Number(open.next),
+                low: view.next + number(point.low),
+                threshold: view.next + number(point.above),
+                high: view.next + number(point.high),
+                words,
+                axis: width >= BESIDE ? `rank of ${item} (${nouns} counted there, ${limitOf(view)})` : `rank of ${item}`,
+            }),
+        );
+    }
+
+    function drawWho(view: View, open: Open, each: number): void {
+        const { point, sheet } = view;
+        const names = desk.axis("method")!;
+        setOptions(
+            method,
+            names.grid.map((value, i) => ({ value, label: names.values[i]! })),
+            desk.place.get("method")!,
+        );
+        const { about, price, refused } = point.method;
+        setText(methodHint, refused !== "" ? `Not here: ${refused}.` : `${about}${price === null ? "" : `; costs ε ${price.epsilon}${price.delta === "0" ? "" : `, δ ${price.delta}`}`}`);
+        setText(who.note, refused !== "" ? "" : `bar: exact · ○ ${shown(sheet.runs)} simulated lists`);
+        const labels = sheet.tables.get(point.at.get("max_bins")!)!.labels;
+        const last = open.chance.findLastIndex((chance) => chance >= 0.005);
+        const count = Math.min(open.chance.length, Math.max(last + 1, ROWS));
+        show(who.plot, refused === "");
+        who.plot.replaceChildren(
+            inclusionChart(Math.min(each, 460), {
+                title: listedWords(view, open),
+                labels: labels.slice(0, count),
+                chance: open.chance.slice(0, count),
+                simulated: open.simulated.slice(0, count),
+                text: share,
+            }),
+        );
+    }
+
+    function drawTrade(view: View, each: number): void {
+        const { point, sheet, kbar, k } = view;
+        const from = sheet.kbar.findIndex((value) => Number(value) >= k);
+        const xs = sheet.kbar.slice(from).map(Number);
+        const at = Math.max(0, xs.indexOf(kbar));
+        const x = { low: xs[0]!, high: Math.max(xs.at(-1)!, xs[0]! + 1), log: true, name: "k̄, rows read before the extra one (log)" };
+        const { open } = point;
+        const lists = (open?.trade ?? point.distance.map(({ name, above }) => ({ name, threshold: above, items: null }))).map((line) => ({
+            name: line.name,
+            threshold: line.threshold.slice(from).map(number),
+            items: line.items?.slice(from).map(number) ?? null,
+        }));
+        const series = (values: (line: (typeof lists)[number]) => number[]): Series[] =>
+            lists.map((line, i) => ({ name: line.name, xs, ys: values(line), kind: "dp-medium dp-exact", colour: i + 1 }));
+        setText(buys.note, open === null ? "counts above the one at rank k̄ + 1 that an item needs to be listed half the time" : buysNote(view, open));
+        const charts: Node[] = [
+            h("p", { class: "dp-hint" }, open === null ? "distance" : "threshold"),
+            linesChart(each, TRADE, {
+                title: open === null ? `Reading ${kbar} rows, an item must lie ${countText(point.above)} above the next count` : `Reading ${kbar} rows puts the threshold at ${countText(sum(open.next, point.above))}; it is lowest at k̄ = ${shown(open.least)}`,
+                x: open === null ? x : { ...x, name: "" },
+                y: { low: 0, high: niceCeiling(Math.max(1, ...lists.flatMap((line) => line.threshold))), log: false, name: "" },
+                series: series((line) => line.threshold),
+                probe: { at: kbar, dots: [lists[0]!.threshold[at]!] },
+                margin: NAMES,
+                mark: open === null ? null : { at: Number(open.least), name: "" },
+            }),
+        ];
+        if (open !== null) {
+            charts.push(
+                h("p", { class: "dp-hint" }, `expected items, of ${k}`),
+                linesChart(each, TRADE, {
+                    title: `Reading ${kbar} rows, ${open.items} of ${k} items are expected`,
+                    x,
+                    y: { low: 0, high: k, log: false, name: "" },
+                    series: series((line) => line.items ?? []),
+                    probe: { at: kbar, dots: [lists[0]!.items![at]!] },
+                    margin: NAMES,
+                }),
+            );
+        }
+        buys.plot.replaceChildren(...charts);
+    }
+
+    function drawLengths(view: View, open: Open, each: number): void {
+        const { k } = view;
+        setText(long.note, "chance of each length in 100, exact");
+        const most = open.lengths.indexOf(Math.max(...open.lengths));
+        long.plot.replaceChildren(
+            lengthsChart(Math.min(each, 460), LENGTHS, {
+                title: `${most} items is the likeliest length, with chance ${share(open.lengths[most]!)}; ${open.items} are expected`,
+                chance: open.lengths,
+                axis: "items answered",
+                text: (chance) => share(chance).replace(" %", ""),
+            }),
+        );
+        totals.replaceChildren(
+            ...[
+                ["expected items", open.items],
+                ["expected charge, symbols", `${open.charge} of ${k}`],
+                [`charge if all ${k} come`, String(k)],
+                ["⊥ counts as", "1"],
+                [`below the count at rank ${k}, 95 in 100`, `≤ ${shown(view.point.alpha)}`],
+            ].map(([name, value]) => h("div", {}, h("dt", {}, name!), h("dd", {}, value!))),
+        );
+    }
+
+    return { element, draw, close: stop };
+}
+
+/** A point as it stands on the screen. */
+interface View {
+    sheet: TopKSheet;
+    point: TopKPoint;
+    k: number;
+    kbar: number;
+    next: number;
+}
+
+const viewOf = (sheet: TopKSheet, point: TopKPoint): View => ({
+    sheet,
+    point,
+    k: Number(point.at.get("k")),
+    kbar: Number(point.at.get("kbar")),
+    next: Number(point.open?.next ?? 0),
+});
+
+const number = (text: string): number => approximate(exactly(text));
+const sum = (a: string, b: string): string => format(add(exactly(a), exactly(b)));
+
+/** A count on the screen: whole, rounded up as what must be beaten. */
+const countText = (text: string): string => shown(String(Math.ceil(number(text) - 1e-9))).replace("-", MINUS);
+
+/** A chance on the screen; what is possible is never said to be 0. */
+const share = (chance: number): string => (chance > 0 && chance < 0.005 ? "< 1 %" : percent(chance));
+
+const limitOf = ({ sheet, point }: View): string => {
+    const limit = point.at.get("max_bins")!;
+    const { item, items, noun } = sheet.subject;
+    return limit === "none" ? `any number of ${items} per ${noun}` : `at most ${limit} ${limit === "1" ? item : items} kept per ${noun}`;
+};
+
+interface Figure {
+    element: HTMLElement;
+    plot: HTMLElement;
+    note: HTMLElement;
+}
+
+function figure(name: string): Figure {
+    const [plot, note] = [h("div", { class: "dp-plot" }), h("p", { class: "dp-hint" })];
+    return { element: h("figure", { class: "dp-figure" }, h("figcaption", {}, h("h4", {}, name)), note, plot), plot, note };
+}
+
+type Words = Record<"low" | "threshold" | "high" | "above" | "next", readonly string[]>;
+
+/** What stands beside the lines of the anatomy, or under it. */
+function besideWords({ point }: View): Words {
+    const next = point.open?.next ?? "0";
+    const place = (above: string): string => countText(sum(next, above));
+    return {
+        low: [`${place(point.low)}: beats ⊥ 5 in 100`],
+        threshold: [`threshold ${place(point.above)}`, "beaten half the time", "by an item this high"],
+        high: [`${place(point.high)}: beats ⊥ 95 in 100`],
+        above: [`${point.gap} = +${countText(point.above)}`, "the price of an unknown domain"],
+        next: ["count at rank k̄ + 1", `${shown(next)}, read, never shown`],
+    };
+}
+
+/** The same where the count at rank k̄ + 1 is private: measured from there. */
+function closedWords({ point, k }: View): string[] {
+    const place = (above: string): string => {
+        const away = countText(above);
+        return away.startsWith(MINUS) ? `${away.slice(1)} below` : `${away} above`;
+    };
+    return [
+        "The count at rank k̄ + 1 is read and never shown.",
+        `An item ${place(point.high)} it beats ⊥ 95 in 100.`,
+        `An item ${place(point.above)} it beats ⊥ half the time: ${point.gap}, the price of an unknown domain.`,
+        `An item ${place(point.low)} it beats ⊥ 5 in 100.`,
+        `No listed item lies more than ${shown(point.alpha)} below the count at rank ${k}, 95 in 100.`,
+    ];
+}
+
+function buysNote({ point }: View, open: Open): string {
+    const limits = `${open.trade.length > 1 ? "two limits on one unit, exact" : "exact"}; dotted: lowest at ${shown(open.least)}`;
+    if (open.pick === null || point.at.get("max_bins") !== "none") return limits;
+    const { low, high } = open.pick;
+    return `${limits}; chosen privately, k̄ is ${low === high ? shown(low) : `from ${shown(low)} to ${shown(high)}`} 90 times in 100`;
+}
+
+function listedWords({ sheet, point, k }: View, open: Open): string {
+    const labels = sheet.tables.get(point.at.get("max_bins")!)!.labels;
+    const sure = open.chance.filter((chance) => chance >= 0.95).length;
+    const even = open.chance.filter((chance) => chance >= 0.5).length;
+    return sure > 0
+        ? `${sure} ${sure === 1 ? "item is" : "items are"} listed at least 95 times in 100, ${even} at least half the time, of ${k}`
+        : `No item is listed 95 times in 100; the first, ${labels[0] ?? "none"}, is listed with chance ${share(open.chance[0] ?? 0)}`;
+}
+
+/** What the point says, in a sentence: the title of the first chart, and what is read out after a move. */
+function finding(view: View): string {
+    const { point, k, kbar } = view;
+    const { open } = point;
+    const cost = point.prices[0]!;
+    const price = `costs at most ε ${cost.epsilon}, δ ${cost.delta}`;
+    if (open === null) return `Reading ${kbar} rows, an item ${countText(point.above)} above the next count is listed half the time; a list of ${k} ${price}.`;
+    return `The threshold is ${countText(sum(open.next, point.above))}; ${open.items} of ${k} items are expected; the list ${price}.`;
+}
+
+function pricesOf({ sheet, point, k }: View): Node[] {
+    const { subject } = sheet;
+    const columns = [{ name: "accounting" }, { name: "ε", figures: true }, { name: "δ", figures: true }];
+    return [
+        h("figcaption", {}, h("h4", {}, `What a list of up to ${k} costs one ${subject.noun}`)),
+        h("p", { class: "dp-hint" }, `${subject.protects}; ε ${point.at.get("epsilon")} per answer, δ ${point.at.get("delta")} per question, δ′ ${subject.delta_prime} for composing`),
+        dataTable("Price of the list", columns, point.prices.length, (i) => {
+            const { label, epsilon, delta } = point.prices[i]!;
+            return [label, epsilon, delta];
+        }),
+    ];
+}
+
+function tables(sheet: TopKSheet, point: TopKPoint): HTMLElement[] {
+    const { open } = point;
+    if (open === null) {
+        const columns = [{ name: "k̄", figures: true }, ...point.distance.map(({ name }) => ({ name: `distance, ${name}`, figures: true }))];
+        return [dataTable("Distance above the next count", columns, sheet.kbar.length, (i) => [shown(sheet.kbar[i]!), ...point.distance.map(({ above }) => countText(above[i]!))])];
+    }
+    const ranked = sheet.tables.get(point.at.get("max_bins")!)!;
+    const exactChance = (chance: number): string => (chance === 0 ? "0" : chance < 1e-4 ? chance.toExponential(1) : chance.toFixed(4));
+    const items = dataTable(
+        "Who gets on the list",
+        [{ name: "rank", figures: true }, { name: sheet.subject.item }, { name: "true count, public", figures: true }, { name: "chance", figures: true }, { name: "simulated", figures: true }],
+        open.chance.length,
+        (i) => [String(i + 1), ranked.labels[i]!, shown(ranked.counts[i]!), exactChance(open.chance[i]!), exactChance(open.simulated[i]!)],
+    );
+    const trade = dataTable(
+        "What k̄ buys",
+        [{ name: "k̄", figures: true }, ...open.trade.flatMap(({ name }) => [{ name: `threshold, ${name}`, figures: true }, { name: `items, ${name}`, figures: true }])],
+        sheet.kbar.length,
+        (i) => [shown(sheet.kbar[i]!), ...open.trade.flatMap((line) => [countText(line.threshold[i]!), shown(line.items[i]!)])],
+    );
+    const lengths = dataTable("How long", [{ name: "items", figures: true }, { name: "chance", figures: true }], open.lengths.length, (i) => [String(i), exactChance(open.lengths[i]!)]);
+    return [items, trade, lengths];
+}
+
+/** The list that was released: what was paid for, in ink; places that were not used, dashed. */
+function releasedList(): { element: HTMLElement; draw: (sheet: TopKSheet) => void } {
+    const head = h("h4", {});
+    const paid = h("span", { class: "dp-chip dp-paid" });
+    const guarantee = h("p", { class: "dp-hint" });
+    const items = h("ol", { class: "dp-released-list" });
+    const element = h("div", { class: "dp-released", hidden: true }, h("div", { class: "dp-pane-head" }, head, paid), items, guarantee);
+    let drawn: TopKSheet["released"] = null;
+    return {
+        element,
+        draw({ released }) {
+            show(element, released !== null);
+            if (released === null || released === drawn) return;
+            drawn = released;
+            element.toggleAttribute("data-teaching", released.teaching !== null);
+            setText(head, released.title);
+            setText(paid, released.teaching === null ? `paid ε ${released.paid.epsilon}, δ ${released.paid.delta}` : `Not private · teaching, seed ${released.teaching}`);
+            paid.className = released.teaching === null ? "dp-chip dp-paid" : "dp-chip dp-violet";
+            const unused = Number(released.k) - released.items.length - (released.ended ? 1 : 0);
+            items.replaceChildren(
+                ...released.items.map((item, i) => h("li", {}, item, released.values === null ? null : h("small", {}, shown(released.values[i] ?? "")))),
+                ...(released.ended ? [h("li", { class: "dp-ended", "aria-label": "bottom symbol: no more" }, "⊥")] : []),
+                ...Array.from({ length: Math.max(0, unused) }, () => h("li", { class: "dp-unused", "aria-hidden": "true" })),
+            );
+            setText(guarantee, `${released.guarantee}.${released.ended ? " ⊥: no further item stood out enough." : ""}`);
+        },
+    };
+}
