@@ -65,16 +65,17 @@ class Rule:
         if self.name == "strict":
             counts = counts[counts > next_count]
         bottom = Bottom(next_count + self.gap, self.m(kbar) / delta) if self.bottom else None
-        return Contest(rows.items[: len(counts)], counts, bottom)
+        return Contest(rows.items, counts, bottom)
 
     def rows(self, statistic: Statistic, most: int) -> Rows:
         """The `most` largest rows that may compete; filling up with empty bins keeps their order."""
         assert isinstance(statistic, TopCounts)
         items, counts, next_count = statistic.take()
-        items, counts = list(items[:most]), np.asarray(counts[:most], dtype=np.int64)
+        items, counts = items[:most], np.asarray(counts[:most], dtype=np.int64)
         if self.name == "paper":
             taken = set(items)
-            items += [label for label in range(most) if label not in taken][: most - len(items)]
+            empty = [label for label in range(most) if label not in taken]
+            items = [*items, *empty[: most - len(items)]]
             counts = np.concatenate((counts, np.zeros(most - len(counts), dtype=np.int64)))
         return Rows(items, counts, int(next_count))
 
@@ -131,7 +132,10 @@ class Rows:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Contest:
-    """Candidates and their counts, and the bottom symbol where it competes. Private, as its rows are."""
+    """The counts that compete, and the bottom symbol where it does. Private, as its rows are.
+
+    items  of the candidates, in the order of their counts; others may follow
+    """
 
     items: Sequence[Any]
     counts: NDArray[np.int64]

@@ -49,6 +49,9 @@ from dpviz.privacy.unit import Unit
 
 Kbar = int | Literal["private"]
 
+MOST_OFFERED = 10_000
+"""A private choice of kbar encloses so many odds at most: in a fifth of a second."""
+
 _PROVED: dict[Accounting, str] = {
     "safe": "Durfee, Rogers 2019, Theorem 1, with ln(1 + δ) for each symbol",
     "paper": "Durfee, Rogers 2019, Theorem 1, as printed",
@@ -148,7 +151,7 @@ Fraction(174, 1))
             "domain_rule": domain_rule,
             "ties": ties,
             "accounting": accounting,
-            "largest": None if largest is None else whole(largest, "largest", least=items, most=MOST_ROWS),
+            "largest": None if largest is None else whole(largest, "largest", least=items, most=MOST_OFFERED),
         }
         for name, value in said.items():
             object.__setattr__(self, name, value)

@@ -201,7 +201,7 @@ class TopKSetBound:
         base = rows.next_count + self.rule.gap
         excess = [count - base for count in contest.counts.tolist()]
         kept = [passes(one, self.rate, self.parts.delta, bits) for one in excess]
-        return Chosen(tuple(sorted(item for item, came in zip(contest.items, kept, strict=True) if came)))
+        return Chosen(tuple(sorted(item for item, came in zip(contest.items, kept, strict=False) if came)))
 
 
 @dataclass(frozen=True)

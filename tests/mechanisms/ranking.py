@@ -104,9 +104,9 @@ def peeled(weights: Mapping[int, Any], k: int) -> Law:
 def law_of(contest: Contest, k: int, base: Any) -> Law:
     """The law of what a mechanism is about to draw, if exp(rate) is the base."""
     reference = max(contest.counts.tolist(), default=0)
-    weights = {
-        item: base ** (count - reference) for item, count in zip(contest.items, contest.counts.tolist(), strict=True)
-    }
+    counts = contest.counts.tolist()
+    candidates = zip(contest.items[: len(counts)], counts, strict=True)
+    weights = {item: base ** (count - reference) for item, count in candidates}
     if contest.bottom is not None:
         weights[NO_MORE] = contest.bottom.odds * base ** (contest.bottom.count - reference)
     return peeled(weights, k)
