@@ -128,12 +128,13 @@ def _uses(uses: Sequence[Any]) -> list[str]:
 
 
 def _verify(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    from dpviz.session import sub_account
     from dpviz.session.ledger import Ledger
 
     if options.rebuild_index:
         Ledger.rebuild_index(options.ledger)
     ledger = Ledger.read(options.ledger)
-    return _verified(ledger.verify(head=options.head), f"{ledger.place} holds")
+    return _verified(ledger.verify(head=options.head, check=sub_account.follows), f"{ledger.place} holds")
 
 
 def _backup(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:

@@ -54,16 +54,17 @@ def used_up(state: State) -> dict[str, str]:
 def follows(kind: str, paid: Mapping[str, Any], before: State, after: State) -> bool:
     """Whether a row of the ledger ("reserve" or "settle") may lead from one state to the next.
 
-    paid  the body of the charge that opened the sub-session
+    paid  the body of the charge that opened the entry; of an entry that is no such sub-session nothing is known
     """
+    mechanism = paid.get("mechanism", {})
+    if mechanism.get("name") != "PayWhatYouGet":
+        return True
     if any(str(int(part)) != part or int(part) < 0 for part in after.values()):
-        return False
-    if symbols(after) > int(paid["mechanism"]["parameters"]["symbols"]):
         return False
     moved, asked = symbols(after) - symbols(before), questions(after) - questions(before)
     if kind == "reserve":
         return (moved < 0 and asked == -1) or after == used_up(before)
-    return moved >= 0 and asked == 0
+    return moved >= 0 and asked == 0 and symbols(after) <= int(mechanism["parameters"]["symbols"])
 
 
 def _refusal(said: str, part: str, price: int, left: int, next_step: str) -> BudgetExceeded:
