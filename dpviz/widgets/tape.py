@@ -218,6 +218,7 @@ class PayWhatYouGetTape(anywidget.AnyWidget):
                 kind_of(sub), "a tape shows a sub-session", "write session.open(dv.PayWhatYouGet(epsilon=1))"
             )
         self._tape = Tape(sub, _offered(questions))
+        self._showing = threading.Lock()
         super().__init__(component=type(self).name, desk=uuid.uuid4().hex[:12], state=_json(self._tape.state()))
         self._tape.watch(self._show)
         self.on_msg(self._receive)
@@ -227,7 +228,8 @@ class PayWhatYouGetTape(anywidget.AnyWidget):
         return self._tape.answer(content)
 
     def _show(self) -> None:
-        self.state = _json(self._tape.state())
+        with self._showing:  # what was seen first must not be shown last
+            self.state = _json(self._tape.state())
 
     def _receive(self, _widget: object, content: object, buffers: object) -> None:
         answer = self.answer(content)

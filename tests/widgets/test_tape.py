@@ -1,0 +1,261 @@
+"""The tape of a sub-session answers five asks and refuses everything else; what its button said decides nothing."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import dpviz as dv
+from dpviz.errors import DpvizError, ParameterError
+from dpviz.session.sub_session import SubSession
+from tests.session.sources import Gate, KnownTop
+
+UNIT = dv.Unit("aircraft", noun="aircraft", max_bins=3)
+DESTINATION = dv.Domain.keys(column="destination")
+MANY, SOME = 7919, 6841
+LABELS = {"All year": DESTINATION, "Winter": dv.Question.of(DESTINATION, {"month": [12]})}
+
+
+def flights() -> pd.DataFrame:
+    """Two destinations of very many aircraft each, and none else; nothing in winter."""
+    names = ["ATL"] * MANY + ["STL"] * SOME
+    return pd.DataFrame({"destination": names, "aircraft": range(len(names)), "month": "7"})
+
+
+def opened(place: Path, symbols: int = 12, questions: int = 4) -> SubSession:
+    session = dv.Session(flights(), UNIT, dv.Budget("2", "1e-5"), place / "f.ledger", dataset="flights")
+    return session.open(dv.PayWhatYouGet(symbols=symbols, questions=questions, epsilon="1", delta="1e-6"))
+
+
+class Page:
+    """What a browser does with a tape: it asks, and sees what the traits say."""
+
+    def __init__(self, sub: SubSession, questions: dict[str, Any] | None = None) -> None:
+        self.tape = dv.PayWhatYouGetTape(sub, LABELS if questions is None else questions)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.tape.state)
+        return found
+
+    def send(self, name: str, args: dict[str, Any]) -> dict[str, Any]:
+        reply = self.tape.answer({"v": 1, "id": "1", "ask": name, "args": args})
+        assert reply is not None and reply["re"] == "1"
+        return json.loads(json.dumps(reply))  # type: ignore[no-any-return]
+
+    def order(self, k: str = "2", kbar: str = "5", label: str = "All year", **more: Any) -> dict[str, Any]:
+        """What the button sends: it names what it said."""
+        state = self.state
+        question = next(offer["id"] for offer in state["offers"] if offer["label"] == label)
+        said = {"most": k, "left": state["symbols"]["left"], "key": None}
+        return {"question": question, "k": k, "kbar": kbar, **said, **more}
+
+    def ask(self, *args: str, **more: Any) -> dict[str, Any]:
+        """Press the button, and wait until the kernel says that nothing is on its way any more."""
+        reply = self.send("release", self.order(*args, **more))
+        self.wait(lambda state: state["running"] is None)
+        return reply
+
+    def wait(self, until: Callable[[dict[str, Any]], bool]) -> None:
+        deadline = time.monotonic() + 20
+        while not until(self.state):
+            assert time.monotonic() < deadline, self.state
+            time.sleep(0.01)
+
+
+def left(sub: SubSession) -> tuple[int, int]:
+    return sub.symbols_left, sub.questions_left
+
+
+def test_a_question_is_asked_and_its_row_stands_on_the_tape(tmp_path: Path) -> None:
+    sub = opened(tmp_path)
+    page = Page(sub)
+    assert page.state["rows"] == [] and page.state["symbols"] == {"total": "12", "left": "12"}
+    reply = page.ask()
+    assert reply["ok"], reply
+    (row,) = page.state["rows"]
+    assert row["items"] == ["ATL", "STL"] and row["ended"] is False
+    assert (row["label"], row["k"], row["kbar"], row["used"], row["status"]) == ("All year", "2", "5", "2", "done")
+    assert left(sub) == (10, 3)
+    assert page.state["symbols"]["left"] == "10" and page.state["questions"]["left"] == "3"
+    assert reply["body"]["token"]
+
+
+def test_an_answer_that_ends_early_uses_what_came_and_the_end(tmp_path: Path) -> None:
+    sub = opened(tmp_path)
+    page = Page(sub)
+    assert page.ask(label="Winter", k="4")["ok"]
+    assert page.ask(k="4")["ok"]
+    winter, year = page.state["rows"]
+    assert (winter["items"], winter["ended"], winter["used"], winter["most"]) == ([], True, "1", "4")
+    assert (year["items"], year["ended"], year["used"], year["most"]) == (["ATL", "STL"], True, "3", "4")
+    assert left(sub) == (12 - 1 - 3, 2)
+
+
+def test_the_same_question_again_is_free_and_with_another_key_it_is_not(tmp_path: Path) -> None:
+    sub = opened(tmp_path)
+    page = Page(sub)
+    assert page.ask()["ok"] and page.ask()["ok"]
+    assert len(page.state["rows"]) == 1 and left(sub) == (10, 3)
+    assert page.ask(key="again-1")["ok"]
+    assert len(page.state["rows"]) == 2 and left(sub) == (8, 2)
+
+
+def test_more_than_is_left_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+    sub = opened(tmp_path)
+    page = Page(sub)
+    before = page.state
+    reply = page.ask(k="13", kbar="13")
+    assert not reply["ok"] and reply["error"]["kind"] == "BudgetExceeded"
+    assert "13" in reply["error"]["message"] and "12" in reply["error"]["message"]
+    assert "Nothing was charged" in reply["error"]["message"]
+    assert page.state == before and left(sub) == (12, 4)
+
+
+@pytest.mark.parametrize("said", [{"most": "1"}, {"left": "11"}, {"left": "99"}, {"most": "2 "}])
+def test_a_button_that_said_something_else_is_not_believed(said: dict[str, str], tmp_path: Path) -> None:
+    sub = opened(tmp_path)
+    reply = Page(sub).ask(**said)
+    assert not reply["ok"] and reply["error"]["kind"] == "Forbidden"
+    assert "Nothing was charged" in reply["error"]["message"]
+    assert left(sub) == (12, 4)
+
+
+@pytest.mark.parametrize(
+    ("ask", "args"),
+    [
+        ("release", {}),
+        ("release", {"question": "x", "k": "2", "kbar": "5", "most": "2", "left": "12"}),
+        ("release", {"question": {"id": "x"}, "k": "2", "kbar": "5", "most": "2", "left": "12", "key": None}),
+        ("release", {"question": "x", "k": 2, "kbar": "5", "most": "2", "left": "12", "key": None}),
+        ("release", {"question": "x", "k": "2", "kbar": "5", "most": "2", "left": "12", "key": None, "retry": True}),
+        ("plan", {"question": "x", "k": "2", "kbar": "5", "where": "1"}),
+        ("ask", {}),
+        ("move", {"place": {}}),
+        ("close", {}),
+        ("show", {"number": 1}),
+        ("cancel", {"token": 7}),
+    ],
+)
+def test_what_is_not_one_of_the_asks_is_refused(ask: str, args: dict[str, Any], tmp_path: Path) -> None:
+    sub = opened(tmp_path)
+    reply = Page(sub).send(ask, args)
+    assert not reply["ok"] and reply["error"]["kind"] == "Forbidden"
+    assert left(sub) == (12, 4)
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "1.5", "02", "1e3", "", "٣", "9" * 12, "private"])
+def test_a_number_of_items_is_a_whole_number(number: str, tmp_path: Path) -> None:
+    sub = opened(tmp_path)
+    page = Page(sub)
+    reply = page.ask(k=number)
+    assert not reply["ok"] and "must be a whole number from 1 on" in reply["error"]["message"]
+    assert left(sub) == (12, 4) and page.state["rows"] == []
+
+
+def test_a_question_that_is_not_on_offer_is_refused(tmp_path: Path) -> None:
+    sub = opened(tmp_path)
+    reply = Page(sub).ask(question="0123456789abcdef")
+    assert not reply["ok"] and "does not offer that question" in reply["error"]["message"]
+    assert left(sub) == (12, 4)
+
+
+def test_a_plan_is_free_and_says_what_it_takes_to_be_listed(tmp_path: Path) -> None:
+    sub = opened(tmp_path)
+    page = Page(sub)
+    order = {name: page.order()[name] for name in ("question", "k", "kbar")}
+    body = page.send("plan", order)["body"]
+    listed = sub.plan(DESTINATION, 2, 5).listed()
+    assert listed is not None and body == {"most": "2", "listed": str(listed.value)}
+    assert left(sub) == (12, 4) and sub.transcript == []
+
+
+def test_traits_that_a_page_forges_decide_nothing(tmp_path: Path) -> None:
+    sub = opened(tmp_path)
+    page = Page(sub)
+    forged = {**page.state, "symbols": {"total": "999", "left": "999"}, "offers": []}
+    page.tape.state = json.dumps(forged)
+    assert not page.send("release", {**Page(sub).order(), "left": "999"})["ok"]
+    assert left(sub) == (12, 4)
+    assert page.send("status", {})["body"]["state"]["symbols"] == {"total": "12", "left": "12"}
+    assert page.state["symbols"]["left"] == "12"
+
+
+def test_a_question_asked_in_a_cell_shows_on_the_tape(tmp_path: Path) -> None:
+    sub = opened(tmp_path)
+    page = Page(sub)
+    sub.ask(DESTINATION, k=2, kbar=5)
+    page.wait(lambda state: len(state["rows"]) == 1)
+    assert page.state["rows"][0]["items"] == ["ATL", "STL"]
+    sub.ask("destination", k=1, kbar=3)
+    page.wait(lambda state: len(state["rows"]) == 2)
+    assert page.state["rows"][1]["label"] == "All year"
+
+
+def test_another_kernel_sees_the_same_tape_and_nothing_is_used_again(tmp_path: Path) -> None:
+    page = Page(opened(tmp_path))
+    assert page.ask()["ok"] and page.ask(label="Winter")["ok"]
+    again = opened(tmp_path)
+    assert {**Page(again).state, "kernel": ""} == {**page.state, "kernel": ""}
+    assert again.ask(DESTINATION, k=2, kbar=5).items == ["ATL", "STL"]
+    assert left(again) == (12 - 3, 2)
+
+
+def test_an_answer_is_shown_again_for_nothing(tmp_path: Path) -> None:
+    sub = opened(tmp_path)
+    page = Page(sub)
+    page.ask()
+    shown = page.send("show", {"number": "1"})["body"]["result"]
+    assert shown["kind"] == "ranked" and shown["labels"] == ["ATL", "STL"]
+    assert shown["used"] == "2 of 12 symbols and 1 of 4 questions of entry 1"
+    assert not page.send("show", {"number": "2"})["ok"]
+    assert left(sub) == (10, 3)
+
+
+def test_a_question_that_is_cancelled_keeps_what_it_reserved(tmp_path: Path) -> None:
+    gate = Gate()
+    source = KnownTop({"": {"ATL": MANY, "STL": SOME}}, gate)
+    session = dv.Session(source, dv.Unit("person"), dv.Budget("2", "1e-5"), tmp_path / "f.ledger")
+    sub = session.open(dv.PayWhatYouGet(symbols=12, questions=4, epsilon="1", delta="1e-6"))
+    page = Page(sub, {"All year": dv.Domain.keys(column="dest")})
+    reply = page.send("release", page.order())
+    assert reply["ok"]
+    state = page.state
+    assert state["running"]["token"] == reply["body"]["token"]
+    assert (state["rows"][0]["status"], state["rows"][0]["used"]) == ("pending", "2")
+    busy = page.send("release", page.order(k="1"))
+    assert not busy["ok"] and busy["error"]["kind"] == "SessionBusy"
+    assert not page.send("cancel", {"token": "another"})["ok"]
+    assert page.send("cancel", {"token": reply["body"]["token"]})["ok"]
+    page.wait(lambda state: state["running"] is None and state["fault"] is not None)
+    assert page.state["rows"][0]["status"] == "cancelled"
+    assert page.state["fault"]["message"].startswith("Cancelled. 2 symbols and 1 question of entry 1 are spent")
+    assert left(sub) == (10, 3)
+
+
+def test_no_true_count_reaches_the_page(tmp_path: Path) -> None:
+    page = Page(opened(tmp_path))
+    said = [json.dumps(page.ask()), json.dumps(page.ask(label="Winter", k="4")), page.tape.state, repr(page.tape)]
+    said += [json.dumps(page.send("show", {"number": "1"}))]
+    for count in (MANY, SOME, MANY + SOME):
+        assert not any(str(count) in text or f"{count:,}" in text for text in said)
+
+
+@pytest.mark.parametrize("given", [flights(), 7, None, "sub"])
+def test_a_tape_stands_on_a_sub_session(given: object) -> None:
+    with pytest.raises(ParameterError, match="a tape shows a sub-session") as refused:
+        dv.PayWhatYouGetTape(given)  # type: ignore[arg-type]
+    assert "ATL" not in str(refused.value)
+
+
+@pytest.mark.parametrize("questions", [[DESTINATION], {1: DESTINATION}, {"a": flights()}, {"a": 7}, "destination"])
+def test_questions_map_labels_to_questions(questions: object, tmp_path: Path) -> None:
+    with pytest.raises(DpvizError) as refused:
+        dv.PayWhatYouGetTape(opened(tmp_path), questions)  # type: ignore[arg-type]
+    assert "ATL" not in str(refused.value)
