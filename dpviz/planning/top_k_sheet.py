@@ -202,7 +202,7 @@ class TopKSheet:
             },
             "badge": next(iter(self.tables.values())).badge if self.tables else "",
             "runs": str(RUNS),
-            "kbar": [str(kbar) for kbar in self._kbars],
+            "kbar": [str(kbar) for kbar in self.kbars],
             "tables": {
                 limit_text(limit): {"labels": list(table.labels), "counts": [str(count) for count in table.counts]}
                 for limit, table in self.tables.items()
@@ -234,7 +234,7 @@ class TopKSheet:
             ],
             "method": {"name": self.method, "about": METHODS[self.method][1], **self._method_price()},
             "distance": [
-                {"name": self._limit_words(limit), "above": [text(self._distance(kbar, limit)) for kbar in self._kbars]}
+                {"name": self._limit_words(limit), "above": [text(self._distance(kbar, limit)) for kbar in self.kbars]}
                 for limit in self._compared
             ],
             "open": self._open() if self.tables else None,
@@ -254,7 +254,7 @@ class TopKSheet:
     def _grids(self) -> dict[str, tuple[list[str], list[str]]]:
         """Per slider: the texts a point is named by, and what they say."""
         ks = [str(k) for k in sorted({*K, self.k})]
-        kbars = [str(kbar) for kbar in self._kbars if kbar >= self.k]
+        kbars = [str(kbar) for kbar in self.kbars if kbar >= self.k]
         epsilons = [text(value) for value in sorted({*EPSILONS, self.epsilon})]
         deltas = sorted({*DELTAS, self.delta})
         limits = [limit_text(limit) for limit in self.limits]
@@ -356,7 +356,7 @@ class TopKSheet:
         return [self.max_bins] if self.max_bins is None or None not in self.limits else [self.max_bins, None]
 
     @cached_property
-    def _kbars(self) -> list[int]:
+    def kbars(self) -> list[int]:
         """The values of kbar: up to where all items of a public ranking are read, and the point's own."""
         items = max((len(table.counts) for table in self.tables.values()), default=KBAR[-1])
         last = next((kbar for kbar in KBAR if kbar >= max(100, 1.2 * items)), KBAR[-1])
@@ -386,18 +386,18 @@ class TopKSheet:
             "charge": _rounded(float(lengths @ np.minimum(np.arange(self.k + 1) + 1, self.k))),
             "trade": trade,
             "pick": self._pick(),
-            "least": str(self._kbars[self._first + min(range(len(own)), key=lambda i: Fraction(own[i]))]),
+            "least": str(self.kbars[self._first + min(range(len(own)), key=lambda i: Fraction(own[i]))]),
         }
 
     @property
     def _first(self) -> int:
         """Where kbar reaches k."""
-        return self._kbars.index(self.k)
+        return self.kbars.index(self.k)
 
     def _curve(self, limit: int | None) -> dict[str, Any]:
-        key = ("curve", limit, self.k, self.epsilon, self.delta, tuple(self._kbars))
+        key = ("curve", limit, self.k, self.epsilon, self.delta, tuple(self.kbars))
         if key not in self.known:
-            first, kbars = self._first, self._kbars
+            first, kbars = self._first, self.kbars
             heights = [self._next(kbar, limit) + self._distance(kbar, limit) for kbar in kbars]
             bottoms = [float(value) for value in heights[first:]]
             items = items_by_kbar(self._counts(limit), kbars[first:], bottoms, float(self._rate), self.k)
