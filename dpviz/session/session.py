@@ -211,7 +211,7 @@ class Session:
         key  any text: another sub-session of the same parameters, charged anew
 
         Charging and opening are one step of the ledger: after a crash the sub-session is open, or nothing was charged.
-        Raises BudgetExceeded where the price does not fit. A refusal charges nothing.
+        One that was closed stays closed. Raises BudgetExceeded where the price does not fit. A refusal charges nothing.
         """
         price = _parameters(parameters).price(self._unit)
         entry = self._ledger.charge(
@@ -220,7 +220,15 @@ class Session:
             lambda state: accountant.charge(state, price.loss, price.fine),
             opens=sub_account.opened(parameters.symbols, parameters.questions),
         )
-        return SubSession(parameters, entry.number, self._source, self._unit, self._ledger, self._draws)
+        return self._sub_session(entry)
+
+    @property
+    def sub_sessions(self) -> dict[int, SubSession]:
+        """The sub-sessions that were opened so far, by ledger number, closed ones too. Looking is free."""
+        return {entry.number: self._sub_session(entry) for entry in self._ledger.entries() if entry.status == "open"}
+
+    def _sub_session(self, entry: Entry) -> SubSession:
+        return SubSession(entry, self._source, self._unit, self._ledger, self._draws)
 
     # ------------------------------------------------------------ draws on their way
 

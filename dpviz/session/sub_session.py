@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Literal
 
-from dpviz.errors import LedgerError
+from dpviz.errors import LedgerError, LedgerFormat
 from dpviz.hidden import publicly
 from dpviz.mechanisms.pay_what_you_get import Asking, AskingBound, PayWhatYouGet
 from dpviz.mechanisms.ranked import counted
@@ -23,7 +23,7 @@ from dpviz.session import sub_account
 from dpviz.session.binding import able
 from dpviz.session.charge import checked_key, price_json
 from dpviz.session.drawing import Draws, Paid
-from dpviz.session.ledger import Ledger, Status, Use
+from dpviz.session.ledger import Entry, Ledger, Status, Use
 from dpviz.session.running import Running
 from dpviz.session.saved import from_bytes
 from dpviz.session.sub_plan import AskPlan
@@ -40,6 +40,7 @@ class Asked:
     used     the symbols that it used; without an answer, all that were reserved
     key      the analyst's own key
     status   "done"; "pending": being drawn; "cancelled", "failed" or "lost": spent, and there is no answer
+    mine     whether this session draws it now
     """
 
     number: int
@@ -51,6 +52,7 @@ class Asked:
     used: int
     key: str | None
     status: Status
+    mine: bool = False
 
     def __repr__(self) -> str:
         came = " · ".join((*self.items, *(["⊥"] if self.ended else []))) if self.status == "done" else self.status
@@ -70,11 +72,16 @@ class SubSession:
     Source: Durfee, Rogers, Algorithm 2.
     """
 
-    def __init__(
-        self, parameters: PayWhatYouGet, number: int, source: Source, unit: Unit, ledger: Ledger, draws: Draws
-    ) -> None:
-        self._parameters, self._number = parameters, number
+    def __init__(self, entry: Entry, source: Source, unit: Unit, ledger: Ledger, draws: Draws) -> None:
+        self._parameters = PayWhatYouGet.from_parameters(entry.body["mechanism"]["parameters"])
+        self._number = entry.number
         self._source, self._unit, self._ledger, self._draws = source, unit, ledger, draws
+        if price_json(self.price).get("fine") != entry.body["price"].get("fine"):
+            raise LedgerFormat.of(
+                f"entry {entry.number}",
+                "a sub-session keeps the step and the deltas it was opened with, and this dpviz would take others",
+                "open another one",
+            )
 
     # ------------------------------------------------------------ what anybody may know
 
@@ -152,6 +159,7 @@ class SubSession:
             used=asking.most if release is None else asking.used(release.answer),
             key=body["user_key"],
             status=use.status,
+            mine=use.mine,
         )
 
     def __repr__(self) -> str:

@@ -84,7 +84,7 @@ class Tape:
 
     def _row(self, asked: Asked) -> Body:
         label, _ = self._offers.get(asked.question.id, (_words(asked.question), None))
-        elsewhere = asked.status == "pending" and self.sub.running is None
+        elsewhere = asked.status == "pending" and not asked.mine
         return {
             "number": str(asked.number),
             "id": asked.question.id,

@@ -6,6 +6,7 @@ import asyncio
 import pickle
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from dpviz.errors import (
     BudgetExceeded,
     DpvizError,
     LedgerError,
+    LedgerFormat,
     ParameterError,
     ReleaseCancelled,
     ReleaseFailed,
@@ -149,6 +151,28 @@ def test_the_same_call_opens_the_same_sub_session(tmp_path: Path) -> None:
     assert (another.number, another.symbols_left) == (2, 12)
     assert it.remaining.epsilon == left.epsilon - another.price.loss.epsilon
     assert another.ask("dest", k=2) != answer, "an answer of one sub-session was given by another"
+
+
+def test_a_sub_session_is_found_by_its_number_and_keeps_its_parameters(tmp_path: Path) -> None:
+    it = session(tmp_path)
+    it.release("dest", dv.TopK(k=2, epsilon="30"))
+    answer = it.open(TAPE).ask("dest", k=2)
+    it.open(TAPE, key="closed").close()
+    found = session(tmp_path).sub_sessions
+    assert [(number, sub.closed) for number, sub in found.items()] == [(2, False), (3, True)]
+    assert (found[2].parameters, found[2].answers, found[2].symbols_left) == (TAPE, [answer], 10)
+
+
+def test_a_dpviz_that_would_take_another_step_does_not_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = dv.PayWhatYouGet(symbols=12, questions=4, epsilon="1", delta="1e-6")
+    it = session(tmp_path)
+    assert it.open(made).number == it.open(made).number == 1
+    smaller = replace(made.parts(UNIT), step=made.parts(UNIT).step - Fraction(1, 10**9))
+    monkeypatch.setattr("dpviz.mechanisms.pay_what_you_get._calibrated", lambda *given: smaller)
+    left = it.remaining
+    with pytest.raises(LedgerFormat, match="keeps the step and the deltas it was opened with"):
+        it.open(made)
+    assert it.remaining == left
 
 
 def test_the_same_ask_is_free_and_another_key_is_not(tmp_path: Path) -> None:
