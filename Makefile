@@ -48,8 +48,9 @@ programs: .venv/.dev
 	$(UV) pip install --quiet --python $(BIN)/python --no-config --no-deps --no-build-isolation --editable .
 	@touch $@
 
-.venv/.dev: requirements/dev.txt .venv/.lab
+.venv/.dev: requirements/dev.txt requirements/checks.txt .venv/.lab
 	$(UV) pip install --quiet --python $(BIN)/python --no-config --require-hashes -r requirements/dev.txt
+	$(UV) pip install --quiet --python $(BIN)/python --no-config --no-deps --require-hashes -r requirements/checks.txt
 	@touch $@
 
 .venv/.uv: requirements/uv.txt
@@ -69,6 +70,7 @@ COMPILE := $(UV) pip compile --quiet --no-config --universal --python-version 3.
 
 pins: .venv/.uv
 	$(COMPILE) requirements/uv.in --output-file requirements/uv.txt
-	$(COMPILE) pyproject.toml requirements/build.in --extra lab --extra export --output-file binder/requirements.txt
-	$(COMPILE) pyproject.toml requirements/build.in --extra lab --extra export --extra dev \
+	$(COMPILE) pyproject.toml requirements/build.in --extra lab --extra export --extra engines --output-file binder/requirements.txt
+	$(COMPILE) pyproject.toml requirements/build.in --extra lab --extra export --extra engines --extra spark --extra postgres --extra dev \
 		--constraint binder/requirements.txt --output-file requirements/dev.txt
+	$(COMPILE) --no-deps requirements/checks.in --output-file requirements/checks.txt
