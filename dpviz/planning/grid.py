@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from dpviz.exact import text
 from dpviz.privacy.grid import LARGEST_EPSILON
 
 STEPS = ("1", "1.2", "1.5", "2", "2.5", "3", "4", "5", "6", "8")
+COARSE = ("1", "1.5", "2", "3", "5", "7")
 LABELLED = ("1", "2", "5")
 DECADES_BELOW = 200
 """The slider starts at the last 1-2-5 tick below top / 200."""
@@ -41,14 +43,14 @@ def epsilon_grid(top: Fraction) -> tuple[list[Fraction], list[Fraction]]:
     return values, labelled
 
 
-def ticks(low: Fraction, high: Fraction) -> tuple[Fraction, ...]:
+def ticks(low: Fraction, high: Fraction, steps: Sequence[str] = STEPS) -> tuple[Fraction, ...]:
     """Ascending slider values from `low` to `high`, both included: the same steps in every power of ten."""
     scale = Fraction(1)
     while scale > low:
         scale /= 10
     values = {low, high}
     while scale <= high:
-        values.update(value for step in STEPS if low <= (value := scale * Fraction(step)) <= high)
+        values.update(value for step in steps if low <= (value := scale * Fraction(step)) <= high)
         scale *= 10
     return tuple(sorted(values))
 

@@ -28,7 +28,7 @@ from dpviz.laws.list_variants import (
 from dpviz.laws.race import Race
 from dpviz.mechanisms.ranked import behind
 from dpviz.model.public import BADGE, PublicTop
-from dpviz.planning.grid import power_text, ticks
+from dpviz.planning.grid import COARSE, power_text, ticks
 from dpviz.privacy.composition import compose_range_bounded
 from dpviz.privacy.loss import ApproxDP, PureDP
 from dpviz.privacy.range_bounded import Accounting, total
@@ -36,9 +36,9 @@ from dpviz.privacy.threshold import fixed_total, laplace_offset
 from dpviz.privacy.unit import Unit, plural
 
 VERSION = 1
-K = tuple(int(value) for value in ticks(Fraction(1), Fraction(100)) if value.denominator == 1)
-KBAR = tuple(int(value) for value in ticks(Fraction(1), Fraction(5000)) if value.denominator == 1)
-EPSILONS = ticks(Fraction(1, 200), Fraction(2))
+K = tuple(int(value) for value in ticks(Fraction(1), Fraction(100), COARSE) if value.denominator == 1)
+KBAR = tuple(int(value) for value in ticks(Fraction(1), Fraction(5000), COARSE) if value.denominator == 1)
+EPSILONS = ticks(Fraction(1, 200), Fraction(2), COARSE)
 DELTAS = tuple(Fraction(1, 10**places) for places in range(12, 1, -1))
 LARGEST_K, LARGEST_KBAR, LARGEST_EPSILON = 200, 10_000, Fraction(10)
 

@@ -200,7 +200,7 @@ def test_the_sheet_of_a_thousand_items_stays_small() -> None:
 def test_expected_items_of_the_curve_are_those_of_the_race_at_that_kbar() -> None:
     sheet = TopKSheet(dict.fromkeys(LIMITS, made_up("power")), USER, k=20)
     for line, limit in zip(sheet.point()["open"]["trade"], (5, None), strict=True):
-        for kbar in (20, 60, 200):
+        for kbar in (20, 70, 200):
             place = sheet.kbars.index(kbar)
             counts = np.array(made_up("power").counts, dtype=np.int64)
             bottom = float(Fraction(line["threshold"][place]))
