@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import random
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from dpviz.errors import BudgetExceeded, DpvizError, LedgerFormat, ParameterError
 from dpviz.privacy import ZCDP, ApproxDP, Guarantee, Loss, PureDP, RangeBounded, Unit, to_approx
@@ -132,6 +135,40 @@ def test_pure_answers_up_to_the_cap_cost_at_most_the_budget_by_the_optimal_rule(
     assert count * size > budget.epsilon  # more than fits by the sum
     assert best_optimal_dp(count, size, budget.delta).epsilon <= budget.epsilon
     assert best_optimal_dp(4 * count, size, budget.delta).epsilon > budget.epsilon
+
+
+def first_symbol(epsilon: float, delta: float, share: float) -> tuple[float, float, float, float, float]:
+    """One symbol from a known item, a departing item at the threshold and the bottom symbol, in odds share : delta : 1;
+    the neighbour lacks the departing one and counts one less of the known. Chances: known, bottom, departing; known,
+    bottom.
+    """
+    here, there = share + delta + 1, share / math.exp(epsilon) + 1
+    return share / here, 1 / here, delta / here, share / math.exp(epsilon) / there, 1 / there
+
+
+def excess(count: int, law: tuple[float, float, float, float, float], at: float) -> float:
+    """The hockey-stick divergence at e^at of `count` answers: the chance of a departing item, and the rest exactly."""
+    known, bottom, departing, known_there, bottom_there = law
+    j = np.arange(count + 1)
+    losses = j * math.log(known / known_there) + (count - j) * math.log(bottom / bottom_there)
+    staying = math.exp(count * math.log1p(-departing))
+    likely = binom.pmf(j, count, known / (known + bottom)) * staying
+    rest = likely * np.maximum(0, 1 - np.exp(np.minimum(0, at - losses)))
+    return -math.expm1(count * math.log1p(-departing)) + float(rest[losses > at].sum())
+
+
+@pytest.mark.parametrize("share", [0.2, 1.0, 5.0])
+@pytest.mark.parametrize(("epsilon", "delta"), [("0.1", "1e-10"), ("0.05", "1e-9"), ("0.02", "1e-12")])
+def test_lists_up_to_the_cap_cost_at_most_the_budget_by_their_law(epsilon: str, delta: str, share: float) -> None:
+    """As many lists of one symbol as the filter admits. Booking a quarter of the rho would break the promise."""
+    budget = Budget("1", "1e-6", filter="zcdp")
+    cost, most = booked("zcdp", RangeBounded(Fraction(epsilon), Fraction(delta))), caps(budget)
+    count = min(most[part] // cost[part] for part in cost)
+    law = first_symbol(float(Fraction(epsilon)), float(Fraction(delta)), share)
+    assert excess(count, law, 1.0) <= float(budget.delta)
+    if share == 1.0:  # where the two outcomes are equally likely, the rho of a step is reached nearly
+        assert count == most["rho"] // cost["rho"]
+        assert excess(4 * count, law, 1.0) > float(budget.delta)
 
 
 def test_a_filter_that_forgets_the_shift_would_promise_too_much() -> None:
