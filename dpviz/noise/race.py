@@ -13,9 +13,10 @@ Source: Durfee, Rogers 2019, Algorithm 1 and Lemma 4.2.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cmp_to_key
-from typing import Any
+from typing import Any, TypeAlias
 
 import gmpy2
 import numpy as np
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from dpviz.exact import log_bounds
 from dpviz.noise.bits import Bits
 from dpviz.noise.peeling import ENDED, Bottom, check
-from dpviz.noise.table import integers
+from dpviz.noise.table import integers, pieces
 
 DIGITS = 48
 """Bits of U after the second look: a double holds U and 1 - U without rounding."""
@@ -61,9 +62,9 @@ class Numbers:
     def __init__(self, bits: Bits) -> None:
         self._bits = bits
 
-    def first(self, size: int) -> NDArray[np.uint16]:
-        """The first 16 bits of each."""
-        return self._bits.words(size)
+    def first(self, places: slice) -> NDArray[np.uint16]:
+        """The first 16 bits of the next ones, place after place."""
+        return self._bits.words(places.stop - places.start)
 
     def second(self, places: NDArray[np.intp]) -> NDArray[np.uint32]:
         """The next 32 bits of some."""
@@ -76,58 +77,97 @@ class Numbers:
 
 def run(counts: NDArray[np.int64], rate: Fraction, k: int, numbers: Numbers, bottom: Bottom | None) -> list[int]:
     """The list that the numbers give: a function of counts and numbers, whichever way it is found."""
-    size = counts.size + (bottom is not None)
-    if size == 0:
+    if counts.size == 0 and bottom is None:
         return []
-    reference = _reference(counts, k, bottom)
-    shifts = np.empty(size)
-    np.multiply(counts - reference, float(min(rate, STEEPEST)), out=shifts[: counts.size])
-    if bottom is not None:
-        shifts[-1] = float(min(rate, STEEPEST) * (bottom.count - reference) + log_bounds(bottom.odds)[0])
-    slack = np.abs(shifts)
-    slack *= RELATIVE
-    slack += ABSOLUTE
-    words, ends = numbers.first(size), cells()
-    low, high = ends.take(words), ends[1:].take(words)
-    low += shifts - slack
-    high += shifts + slack
-    cut = low[-1] if bottom is not None else -np.inf
-    if size > k:
-        cut = max(cut, np.partition(low, size - k)[size - k])
-    places = np.flatnonzero(high >= cut)
-    drawn = words[places] * np.int64(1 << 32) + numbers.second(places)
+    field = _Field(counts, rate, bottom, _reference(counts, k, bottom))
+    places, words, least, most = _survivors(field, k, numbers)
+    drawn = (words << 32) + numbers.second(places)
     noise = gumbel(np.concatenate((drawn, drawn + 1), dtype=np.float64))
-    low, high = noise[: places.size], noise[places.size :]
-    low += (shifts - slack)[places]
-    high += (shifts + slack)[places]
-
-    def runner(at: int) -> _Runner:
-        place = int(places[at])
-        if place == counts.size:
-            assert bottom is not None
-            return _Runner(place, rate * (bottom.count - reference), bottom.odds, int(drawn[at]), numbers)
-        return _Runner(place, rate * (int(counts[place]) - reference), Fraction(1), int(drawn[at]), numbers)
-
+    low, high = least + noise[: places.size], most + noise[places.size :]
     ranked: list[int] = []
     for group in _groups(low, high, k):
-        if len(group) == 1:
-            ranked.append(int(places[group[0]]))
+        if len(group) > 1:
+            runners = [_Runner(int(places[at]), int(drawn[at]), field, numbers) for at in group]
+            ranked += [each.place for each in sorted(runners, key=cmp_to_key(_Runner.compare))]
         else:
-            ranked += [each.place for each in sorted(map(runner, group), key=cmp_to_key(_Runner.compare))]
+            ranked.append(int(places[group[0]]))
     ranked = ranked[:k]
     if bottom is not None and counts.size in ranked:
         ranked = [*ranked[: ranked.index(counts.size)], ENDED]
     return ranked
 
 
+@dataclass(frozen=True, eq=False)
+class _Field:
+    """All symbols of a race, the bottom symbol last, and the count from which they are measured."""
+
+    counts: NDArray[np.int64]
+    rate: Fraction
+    bottom: Bottom | None
+    reference: int
+
+    @property
+    def size(self) -> int:
+        return self.counts.size + (self.bottom is not None)
+
+    def shifts(self, places: slice) -> NDArray[np.float64]:
+        """rate * (count - reference) + ln(odds) as doubles, each rounded three times at most."""
+        rate = min(self.rate, STEEPEST)
+        shifts = np.empty(places.stop - places.start)
+        counts = self.counts[places]
+        np.multiply(counts - self.reference, float(rate), out=shifts[: counts.size])
+        if self.bottom is not None and places.stop == self.size:
+            shifts[-1] = float(rate * (self.bottom.count - self.reference) + log_bounds(self.bottom.odds)[0])
+        return shifts
+
+    def exactly(self, place: int) -> tuple[Fraction, Fraction]:
+        """The same part of one score exactly: rate * (count - reference), and the odds."""
+        if place == self.counts.size:
+            assert self.bottom is not None
+            return self.rate * (self.bottom.count - self.reference), self.bottom.odds
+        return self.rate * (int(self.counts[place]) - self.reference), Fraction(1)
+
+
+Survivors: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]
+"""Places, their first 16 bits, and the ends of their scores without the noise."""
+
+
+def _survivors(field: _Field, k: int, numbers: Numbers) -> Survivors:
+    """The symbols that may be among the first k, and not certainly behind the bottom symbol, as far as 16 bits tell.
+
+    Piece by piece. The k-th largest low end so far is a cut, which the next pieces can only raise.
+    """
+    ends, cut, best = cells(), -np.inf, np.zeros(0)
+    kept: list[tuple[NDArray[Any], ...]] = []
+    for piece in pieces(field.size, None):
+        shifts = field.shifts(piece)
+        slack = np.abs(shifts) * RELATIVE
+        slack += ABSOLUTE
+        least, most = shifts - slack, shifts + slack
+        words = numbers.first(piece).astype(np.intp)
+        low, high = ends.take(words), ends[1:].take(words)
+        low += least
+        high += most
+        best = np.concatenate((best, low))
+        if best.size >= k:
+            best = np.partition(best, best.size - k)[best.size - k :]
+            cut = best[0]
+        if field.bottom is not None and piece.stop == field.size:
+            cut = max(cut, low[-1])
+        places = np.flatnonzero(high >= cut)
+        kept.append((places + piece.start, words[places], least[places], most[places], high[places]))
+    places, words, least, most, high = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+    stays = high >= cut
+    return places[stays], words[stays], least[stays], most[stays]
+
+
 def _reference(counts: NDArray[np.int64], k: int, bottom: Bottom | None) -> int:
     """A count near the cut, from which all are measured, so that those which compete are exact in doubles."""
-    least = [] if bottom is None else [max(0, min(bottom.count, 1 << 62))]
-    if counts.size > k:
-        least.append(int(np.partition(counts, counts.size - k)[counts.size - k]))
-    elif counts.size:
-        least.append(int(counts.min()))
-    return max(least)
+    near = [] if bottom is None else [max(0, min(bottom.count, 1 << 62))]
+    if counts.size:
+        place = max(0, counts.size - k)
+        near.append(int(np.partition(counts, place)[place]))
+    return max(near)
 
 
 def _groups(low: NDArray[np.float64], high: NDArray[np.float64], k: int) -> list[list[int]]:
@@ -202,11 +242,10 @@ def _constants() -> NDArray[np.float64]:
 class _Runner:
     """One symbol of a race, with the bits of its number revealed so far and the enclosure of its score."""
 
-    def __init__(self, place: int, shift: Fraction, odds: Fraction, prefix: int, numbers: Numbers) -> None:
+    def __init__(self, place: int, prefix: int, field: _Field, numbers: Numbers) -> None:
         self.place = place
-        self._shift, self._odds = shift, odds
         self._prefix, self._places = prefix, DIGITS
-        self._numbers = numbers
+        self._field, self._numbers = field, numbers
         self._ends: tuple[Any, Any] | None = None
 
     def compare(self, other: _Runner) -> int:
@@ -229,8 +268,7 @@ class _Runner:
 
     def ends(self) -> tuple[Any, Any]:
         if self._ends is None:
-            low, high = enclose(self._prefix, self._places, self._shift, self._odds)
-            self._ends = low, high
+            self._ends = enclose(self._prefix, self._places, *self._field.exactly(self.place))
         return self._ends
 
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from dpviz.errors import ParameterError
 from dpviz.exact import exp_bounds
 from dpviz.laws.top_k import Law, peeled
+from dpviz.noise import race, table
 from dpviz.noise.bits import Bits, TeachingBits
 from dpviz.noise.peeling import Bottom, peel
 from dpviz.noise.race import ABSOLUTE, DIGITS, Numbers, cells, gumbel, log, rank, run
@@ -47,9 +48,8 @@ class Written(Numbers):
         self.known[place] += size
         return self.numbers[place] >> (PLACES - self.known[place]) & ((1 << size) - 1)
 
-    def first(self, size: int) -> NDArray[np.uint16]:
-        assert size == len(self.numbers)
-        return np.array([self._next(place, 16) for place in range(size)], dtype=np.uint16)
+    def first(self, places: slice) -> NDArray[np.uint16]:
+        return np.array([self._next(place, 16) for place in range(places.start, places.stop)], dtype=np.uint16)
 
     def second(self, places: NDArray[np.intp]) -> NDArray[np.uint32]:
         return np.array([self._next(place, 32) for place in places.tolist()], dtype=np.uint32)
@@ -158,6 +158,21 @@ def test_the_list_is_the_order_of_the_scores(
 ) -> None:
     numbers = alike(len(counts) + (bottom is not None), shared, seed)
     found = run(np.array(counts, dtype=np.int64), rate, k, Written(numbers), bottom)
+    assert found == order(counts, rate, k, numbers, bottom)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.integers(0, 9), max_size=12), RATES, st.integers(1, 14), BOTTOMS, st.sampled_from([0, 15, 40]), SEEDS
+)
+def test_pieces_change_nothing(
+    counts: list[int], rate: Fraction, k: int, bottom: Bottom | None, shared: int, seed: int
+) -> None:
+    """Three symbols at a time, the bottom symbol alone at the end or not."""
+    numbers = alike(len(counts) + (bottom is not None), shared, seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(race, "pieces", lambda size, tick: table.pieces(size, tick, 3))
+        found = run(np.array(counts, dtype=np.int64), rate, k, Written(numbers), bottom)
     assert found == order(counts, rate, k, numbers, bottom)
 
 
