@@ -11,6 +11,8 @@ tables may be written by nobody else: the lock binds those who ask for it.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -112,10 +114,12 @@ class PostgresStore(store.Store):
     pause = 0.1
 
     def __init__(self, server: Server, *, writable: bool) -> None:
-        connect = partial(_connect, server, writable=writable)
+        if importlib.util.find_spec("psycopg") is None:
+            raise _no_driver(str(server))
+        self._met = threading.Event()  # set when the server first answers: from then on it is waited for
         engine = create_engine(
             "postgresql+psycopg://",
-            creator=connect,
+            creator=partial(_connect, server, self._met, writable=writable),  # not a method: it would keep this alive
             poolclass=QueuePool,
             pool_size=2,
             max_overflow=0,
@@ -129,21 +133,11 @@ class PostgresStore(store.Store):
         )
         reader = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         super().__init__(str(server), writer, reader, writable=writable)
-        self._met = False  # whether the server ever answered: then it is waited for
-
-    def ready(self) -> None:
-        if not self._met:
-            try:
-                import psycopg  # noqa: F401
-            except ImportError:
-                raise _no_driver(self._called) from None
 
     def refusal(self, error: Exception) -> tuple[LedgerError, bool]:
-        code, away = _code(error), _away(error)
-        self._met = self._met or code is not None
-        if away:
-            return _unreachable(self._called), self._met
-        return _refusal(code or "", self._called), code in ("40001", "40P01")
+        if _away(error):
+            return _unreachable(self._called), self._met.is_set()
+        return _refusal(_code(error) or "", self._called), False
 
     def copy_to(self, path: Path) -> None:
         def copy(source: Connection) -> None:
@@ -157,7 +151,7 @@ class PostgresStore(store.Store):
             made.close()
 
 
-def _connect(server: Server, *, writable: bool) -> psycopg.Connection[Any]:
+def _connect(server: Server, met: threading.Event, *, writable: bool) -> psycopg.Connection[Any]:
     import psycopg
 
     patience = str(int(store.PATIENCE * 1000))
@@ -176,6 +170,7 @@ def _connect(server: Server, *, writable: bool) -> psycopg.Connection[Any]:
             next_step=step,
         )
     connection.autocommit = False
+    met.set()
     return connection
 
 

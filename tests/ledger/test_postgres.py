@@ -1,0 +1,559 @@
+"""What only a server can do to a ledger: die, come back, keep somebody out, lose the word on a commit."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import signal
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import psycopg
+import pytest
+from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
+from sqlalchemy.engine import make_url
+
+from dpviz import cli
+from dpviz.errors import LedgerCorrupt, LedgerError, LedgerFormat, LedgerReadOnly, ReleaseLost
+from dpviz.session.ledger import Ledger, store
+from tests.ledger.server import PASSWORD, Server
+from tests.ledger.test_refusals import in_our_words
+from tests.ledger.test_uses import ASKS, FIRST, less
+from tests.ledger.tools import BODY, CHARTER, Child, admit, edit, key, opened, spend, sql, until
+
+
+@pytest.fixture
+def schema(server: Server) -> str:
+    return server.schema()
+
+
+@pytest.fixture
+def place(server: Server, schema: str) -> str:
+    return server.url(schema)
+
+
+@pytest.fixture(scope="module")
+def second() -> Iterator[Server]:
+    server = Server()
+    try:
+        yield server
+    finally:
+        server.remove()
+
+
+@pytest.fixture
+def mortal(second: Server) -> Iterator[Server]:
+    """A server beside the shared one, which a test may kill."""
+    second.start()
+    try:
+        yield second
+    finally:
+        second.kill()
+
+
+# ---------------------------------------------------------------- killed in the middle
+
+WRITERS, RELEASES = 8, 50
+
+
+def write(place: str, name: int, home: Path, ready: int) -> list[list[Any]]:
+    """One writer's releases, and what it heard of each: every charge that was acknowledged, with its answer or not."""
+    os.environ["HOME"] = str(home)
+    ledger, heard = opened(place, budget=10**6), []
+    os.write(ready, b"x")
+    for step in range(RELEASES):
+        entry = ledger.charge(key((name, step)), BODY, admit)
+        answer = f"{name} {step} drawn once by {os.getpid()} {random.random()}"
+        ledger.finish(entry.number, answer.encode())
+        heard.append([entry.number, step, answer])
+        time.sleep(0.002)
+    return heard
+
+
+def test_a_server_killed_under_eight_writers_loses_nothing_and_overspends_nothing(
+    mortal: Server, tmp_path: Path
+) -> None:
+    place = mortal.url(mortal.schema())
+    opened(place, budget=10**6)
+    reading, ready = os.pipe()
+    homes = [tmp_path / name for name in ("one", "two")]
+    writers = [
+        Child(lambda name=name: write(place, name, homes[name] if name < 2 else Path.home(), ready))
+        for name in range(WRITERS)
+    ]
+    for _ in writers:
+        os.read(reading, 1)
+    lives = []
+    for end in (mortal.kill, mortal.stop, mortal.kill):
+        time.sleep(0.15)
+        lives.append(len(sql(place, "SELECT 1 FROM chain")))
+        end()
+        time.sleep(0.1)
+        mortal.start()
+    heard = {(name, step): (number, said) for name, one in enumerate(writers) for number, step, said in one.result()}
+    os.close(reading)
+    os.close(ready)
+    ledger = opened(place, budget=10**6)
+    verified = ledger.verify()
+    assert verified.statuses == {"done": WRITERS * RELEASES}
+    assert ledger.account["spent"] == str(WRITERS * RELEASES)
+    entries = {entry.number: entry for entry in ledger.entries()}
+    assert len(entries) == len({entry.key for entry in entries.values()}) == len(heard) == WRITERS * RELEASES
+    for (name, step), (number, said) in heard.items():
+        assert entries[number].key == key((name, step))
+        assert ledger.answer(number).decode() == said
+    assert 1 < lives[0] < lives[1] < lives[2] < verified.rows, "the server was not killed in the middle"
+
+
+# ---------------------------------------------------------------- the word on a commit is lost
+
+
+Commit: TypeAlias = Callable[[Any], None]
+
+
+@contextmanager
+def committing(act: Callable[[Any, Commit], None]) -> Iterator[None]:
+    """Inside, the commits that write a row are made by `act`, given the connection and the usual way to commit it."""
+    usual = PGDialect_psycopg.do_commit
+
+    def do_commit(dialect: Any, connection: Any) -> None:
+        if "written" in connection.info:
+            act(connection, lambda connection: usual(dialect, connection))
+        else:
+            usual(dialect, connection)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PGDialect_psycopg, "do_commit", do_commit)
+        yield
+
+
+@contextmanager
+def cut(when: str) -> Iterator[list[int]]:
+    """End the connection of the next writer that commits a row: before its commit reaches the server, or after."""
+    done: list[int] = []
+
+    def act(connection: Any, commit: Commit) -> None:
+        if done:
+            return commit(connection)
+        driver = connection.driver_connection
+        done.append(driver.info.backend_pid)
+        if when == "after":
+            commit(connection)
+        with psycopg.connect(driver.info.dsn, autocommit=True) as other:
+            other.execute("SELECT pg_terminate_backend(%s, 5000)", (driver.info.backend_pid,))
+        if when == "after":
+            driver.execute("SELECT 'the word on the commit'")
+        else:
+            commit(connection)
+        raise AssertionError("the connection was not cut")
+
+    with committing(act):
+        yield done
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_charge_whose_commit_was_not_answered_is_there_exactly_once(place: str, when: str) -> None:
+    ledger = opened(place)
+    spend(ledger, "a")
+    with cut(when) as done:
+        entry = ledger.charge(key("b"), BODY, admit)
+    assert len(done) == 1
+    assert (entry.number, entry.status, entry.mine) == (2, "pending", True)
+    assert ledger.account["spent"] == "2"
+    with cut(when) as done:
+        ledger.finish(2, b"drawn")
+    assert len(done) == 1
+    assert ledger.answer(2) == b"drawn"
+    assert (ledger.verify().rows, ledger.verify().statuses) == (5, {"done": 2})
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_use_whose_commit_was_not_answered_is_reserved_and_given_back_once(place: str, when: str) -> None:
+    ledger = opened(place)
+    with cut(when) as opening:
+        assert ledger.charge(key("tape"), BODY, admit, opens=FIRST).status == "open"
+    with cut(when) as reserving:
+        assert ledger.reserve(1, key("a"), ASKS, less(10)).status == "pending"
+    with cut(when) as settling:
+        ledger.settle(1, 1, b"drawn", less(-7, 0))
+    assert [len(opening), len(reserving), len(settling)] == [1, 1, 1]
+    assert ledger.sub_account(1) == {"symbols": "47", "questions": "19"}
+    assert (ledger.verify().rows, ledger.account["spent"]) == (5, "1")
+
+
+def test_a_charge_that_nobody_can_ask_after_counts_as_spent(mortal: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "PATIENCE", 0.5)
+    place = mortal.url(mortal.schema())
+    ledger = opened(place)
+
+    def act(connection: Any, commit: Commit) -> None:
+        commit(connection)
+        mortal.kill()
+        connection.driver_connection.execute("SELECT 'the word on the commit'")
+
+    with committing(act), pytest.raises(LedgerError, match="is not known; count it as spent") as said:
+        ledger.charge(key("a"), BODY, admit)
+    in_our_words(said.value)
+    with pytest.raises(LedgerError, match="cannot be reached") as gone:
+        ledger.charge(key("a"), BODY, admit)
+    in_our_words(gone.value)
+    mortal.start()
+    with pytest.raises(ReleaseLost, match="entry 1"):
+        ledger.charge(key("a"), BODY, admit)
+    assert ledger.account["spent"] == "1"
+    assert ledger.charge(key("a"), BODY, admit, retry=True).number == 2
+
+
+def test_a_ledger_that_nobody_holds_any_more_lets_go_of_the_server(server: Server, place: str) -> None:
+    def connections() -> int:
+        return len(sql(server.url(), "SELECT 1 FROM pg_stat_activity WHERE application_name = 'dpviz'"))
+
+    gc.collect()
+    before = connections()
+    ledger = opened(place)
+    spend(ledger, "a")
+    assert connections() > before
+    del ledger
+    gc.collect()
+    until(lambda: connections() == before)
+
+
+def test_a_server_that_restarts_between_two_calls_is_found_again(mortal: Server) -> None:
+    place = mortal.url(mortal.schema())
+    ledger = opened(place)
+    spend(ledger, "a")
+    looking = Ledger.read(place)
+    for end in (mortal.kill, lambda: mortal.stop(signal.SIGINT)):
+        end()
+        mortal.start()
+        spend(ledger, end)
+        assert looking.account == ledger.account
+    assert ledger.verify() == looking.verify()
+    assert ledger.account["spent"] == "3"
+
+
+# ---------------------------------------------------------------- durable, or refused
+
+
+def test_a_server_that_does_not_wait_for_its_disk_is_refused(mortal: Server) -> None:
+    place = mortal.url(mortal.schema())
+    spend(opened(place), "a")
+    mortal.stop(signal.SIGINT)
+    mortal.start(fsync="off")
+    with pytest.raises(LedgerError, match="has fsync off") as refused:
+        opened(place)
+    in_our_words(refused.value)
+    assert Ledger.read(place).answer(1) == b"the answer to a"
+
+
+def test_commits_wait_for_the_disk_whatever_is_usual_for_the_role(server: Server, schema: str) -> None:
+    with server.connect() as connection:
+        connection.execute("CREATE ROLE hasty LOGIN SUPERUSER")
+        connection.execute("ALTER ROLE hasty SET synchronous_commit = off")
+        connection.execute("ALTER ROLE hasty SET search_path = elsewhere")
+    ledger = opened(server.url(schema, user="hasty"))
+    ask = "SELECT current_setting('synchronous_commit'), current_schema()"
+    said = ledger._store.write(lambda connection: tuple(connection.exec_driver_sql(ask).one()))
+    assert said == ("on", schema)
+
+
+def test_a_check_and_its_charge_are_one_step_even_for_a_writer_that_waits(place: str) -> None:
+    """Under the lock a writer sees what the one before it wrote, though both had begun."""
+    ledgers = [opened(place, budget=5) for _ in range(4)]
+    said: list[str] = []
+
+    def work(ledger: Ledger, name: int) -> None:
+        for step in range(4):
+            try:
+                spend(ledger, (name, step))
+                said.append("paid")
+            except LedgerError:
+                raise
+            except Exception as error:
+                said.append(type(error).__name__)
+
+    threads = [threading.Thread(target=work, args=(ledger, name)) for name, ledger in enumerate(ledgers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(said) == ["BudgetExceeded"] * 11 + ["paid"] * 5
+    assert ledgers[0].account["spent"] == "5"
+    assert ledgers[0].verify().rows == 11
+
+
+def test_a_ledger_that_stays_locked_is_refused_in_time(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    holder = opened(place)
+    held, over = threading.Event(), threading.Event()
+
+    def hold(connection: Any) -> None:
+        held.set()
+        assert over.wait(30)
+
+    thread = threading.Thread(target=lambda: holder._store.write(hold))
+    monkeypatch.setattr(store, "PATIENCE", 0.2)
+    ledger = opened(place)
+    thread.start()
+    try:
+        assert held.wait(30)
+        with pytest.raises(LedgerError, match="stayed locked") as refused:
+            ledger.charge(key("a"), BODY, admit)
+        in_our_words(refused.value)
+        assert ledger.account["spent"] == "0"  # looking does not wait
+    finally:
+        over.set()
+        thread.join()
+    spend(ledger, "a")
+
+
+# ---------------------------------------------------------------- one ledger to a schema, and who may do what
+
+
+def test_each_schema_has_a_ledger_of_its_own(server: Server) -> None:
+    one, two = (server.url(server.schema()) for _ in range(2))
+    spend(opened(one), "a", "b")
+    spend(opened(two), "a")
+    assert [Ledger.read(place).account["spent"] for place in (one, two)] == ["2", "1"]
+    assert Ledger.read(one).name.startswith("postgres.ledger_")
+    assert Ledger.read(one).place.startswith("postgres on PostgreSQL, schema ledger_")
+
+
+def test_a_schema_may_have_any_name(server: Server) -> None:
+    with server.connect() as connection:
+        connection.execute('CREATE SCHEMA "Team ""A""; x"')
+    place = server.url() + "&schema=Team+%22A%22%3B+x"
+    spend(opened(place), "a")
+    assert Ledger.read(place).verify().charges == 1
+
+
+def test_a_schema_that_does_not_exist_is_refused_and_not_made(server: Server) -> None:
+    with pytest.raises(LedgerError, match="there is no schema") as refused:
+        opened(server.url("nowhere"))
+    in_our_words(refused.value)
+    with server.connect() as connection:
+        assert connection.execute("SELECT to_regnamespace('nowhere')").fetchone() == (None,)
+
+
+def test_a_ledger_is_not_made_by_looking(place: str) -> None:
+    with pytest.raises(LedgerFormat, match="does not exist") as refused:
+        Ledger.read(place)
+    in_our_words(refused.value)
+    assert sql(place, "SELECT 1 FROM pg_tables WHERE schemaname = current_schema()") == []
+
+
+@pytest.mark.parametrize("table", ["chain (seq INTEGER, links TEXT)", "entry (name TEXT)", "blob (content BYTEA)"])
+def test_tables_of_somebody_else_are_left_alone(place: str, table: str) -> None:
+    edit(place, f"CREATE TABLE {table}")
+    with pytest.raises(LedgerFormat, match="not a ledger's") as refused:
+        opened(place)
+    in_our_words(refused.value)
+    assert len(sql(place, "SELECT 1 FROM pg_tables WHERE schemaname = current_schema()")) == 1
+
+
+def test_a_role_that_may_only_read_looks_and_cannot_charge(server: Server, schema: str) -> None:
+    ledger = opened(server.url(schema))
+    spend(ledger, "a")
+    with server.connect(schema) as connection:
+        connection.execute("CREATE ROLE auditor LOGIN")
+        connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO auditor")
+        connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO auditor")
+    place = server.url(schema, user="auditor")
+    looking = Ledger.read(place)
+    assert (looking.verify(), looking.answer(1)) == (ledger.verify(), b"the answer to a")
+    for act in (lambda: looking.charge(key("b"), BODY, admit), lambda: opened(place)):
+        with pytest.raises(LedgerReadOnly) as refused:
+            act()
+        in_our_words(refused.value)
+    with server.connect() as connection:
+        connection.execute("CREATE ROLE stranger LOGIN")
+    with pytest.raises(LedgerError) as kept_out:
+        Ledger.read(server.url(schema, user="stranger"))
+    in_our_words(kept_out.value)
+    assert ledger.account["spent"] == "1"
+
+
+# ---------------------------------------------------------------- nothing of the address is shown
+
+
+def test_a_password_opens_the_ledger_and_is_shown_nowhere(
+    server: Server, schema: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = server.loopback(PASSWORD, schema)
+    ledger = opened(place)
+    spend(ledger, "a")
+    shown = [
+        repr(ledger),
+        ledger.name,
+        ledger.place,
+        repr(ledger.charter),
+        repr(vars(ledger)),
+        repr(vars(ledger._store)),
+    ]
+    for command in (["show"], ["show", "--json"], ["verify"], ["verify", "--json"]):
+        assert cli.main(["ledger", command[0], place, *command[1:]]) == 0
+    assert cli.main(["ledger", "backup", place, str(tmp_path / "copy.ledger")]) == 0
+    assert cli.main(["ledger", "backup", str(tmp_path / "copy.ledger"), place]) == 1
+    wrong = server.loopback("another password", schema)
+    with pytest.raises(LedgerError, match="cannot be reached") as refused:
+        opened(wrong)
+    in_our_words(refused.value)
+    assert cli.main(["ledger", "show", wrong]) == 1
+    said = capsys.readouterr()
+    for secret in (
+        PASSWORD,
+        PASSWORD.replace(" ", "%20"),
+        "another",
+        "127.0.0.1",
+        str(server.port),
+        str(server.folder),
+    ):
+        for text in (*shown, said.out, said.err, str(refused.value), refused.value.value):
+            assert secret not in text
+
+
+def test_without_psycopg_a_person_hears_what_to_install(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(LedgerError, match=r'pip install "dpviz\[postgres\]"') as refused:
+        opened(place)
+    in_our_words(refused.value)
+
+
+# ---------------------------------------------------------------- what verify finds, and copies
+
+
+@pytest.fixture
+def filled(place: str) -> str:
+    """A ledger with a row of every kind, an inline answer, a blob, and uses."""
+    ledger = opened(place)
+    spend(ledger, "a")
+    ledger.finish(ledger.charge(key("b"), BODY, admit).number, b"\xff" * 100_000)
+    ledger.close(ledger.charge(key("c"), BODY, admit).number, "cancelled")
+    ledger.raise_budget({"epsilon": "3", "delta": "0"}, lambda account: {**account, "budget": "200"})
+    ledger.charge(key("tape"), BODY, admit, opens=FIRST)
+    ledger.settle(4, ledger.reserve(4, key("d"), ASKS, less(10)).number, b"\xfe" * 100_000, less(-7, 0))
+    ledger.reserve(4, key("e"), ASKS, less(10))
+    return place
+
+
+KEYS = {"chain": ("seq",), "entry": ("number",), "use": ("entry", "number"), "blob": ("hash",)}
+
+
+def changed(value: Any) -> Iterator[Any]:
+    if isinstance(value, int):
+        yield value + 1
+    elif isinstance(value, str):
+        yield value[:-1] + ("0" if value[-1] != "0" else "1")
+        yield "x" + value[1:]
+    elif isinstance(value, bytes):
+        yield b"\x00" + value[1:]
+    else:
+        yield from (1, "text")
+    if value is not None:
+        yield None
+
+
+def test_any_change_to_any_field_of_any_row_is_found(filled: str) -> None:
+    held, made, unseen = Ledger.read(filled).verify(), 0, []
+    looking = Ledger.read(filled)
+    with psycopg.connect(**_connection(filled), autocommit=True) as connection:
+        for table, names in KEYS.items():
+            found = connection.execute(f"SELECT * FROM {table}")
+            columns = [column.name for column in found.description or ()]
+            for record in found.fetchall():
+                row = dict(zip(columns, record, strict=True))
+                for column in columns:
+                    for value in changed(row[column]):
+                        at = {name: value if name == column else row[name] for name in names}
+                        where = " AND ".join(f"{name} = %s" for name in names)
+                        change = f"UPDATE {table} SET {column} = %s WHERE {where}"
+                        try:
+                            connection.execute(change, (value, *(row[name] for name in names)))
+                        except psycopg.Error:
+                            continue  # the table itself does not take it
+                        made += 1
+                        try:
+                            looking.verify()
+                            unseen.append((table, column, value))
+                        except (LedgerCorrupt, LedgerFormat):
+                            pass
+                        connection.execute(change, (row[column], *at.values()))
+    assert unseen == []
+    assert made > 150
+    assert looking.verify() == held
+
+
+def _connection(place: str) -> dict[str, Any]:
+    """As `behind` connects, for many statements on one connection."""
+    url = make_url(place)
+    return {
+        "host": url.query["host"],
+        "port": url.query["port"],
+        "user": url.username,
+        "dbname": url.database,
+        "options": f"-c search_path={url.query['schema']}",
+    }
+
+
+def test_a_backup_is_an_sqlite_ledger_with_the_same_chain(filled: str, tmp_path: Path) -> None:
+    ledger, copy = opened_as_raised(filled), tmp_path / "copy.ledger"
+    held = ledger.verify()
+    assert ledger.backup(copy) == held == Ledger.read(copy).verify(head=ledger.head())
+    kept = Ledger.read(copy)
+    assert (kept.answer(2), kept.use_answer(4, 1)) == (b"\xff" * 100_000, b"\xfe" * 100_000)
+    assert (kept.charter, kept.account, kept.sub_account(4)) == (ledger.charter, ledger.account, ledger.sub_account(4))
+    assert [entry.body for entry in kept.entries()] == [entry.body for entry in ledger.entries()]
+    with sqlite3.connect(copy) as connection:
+        assert connection.execute("SELECT * FROM chain").fetchall() == sql(filled, "SELECT * FROM chain ORDER BY seq")
+    connection.close()
+    with pytest.raises(LedgerError, match="never overwrites"):
+        ledger.backup(copy)
+    with pytest.raises(LedgerError, match="a backup is a file"):
+        ledger.backup(filled)
+
+
+def opened_as_raised(place: str) -> Ledger:
+    charter = {**CHARTER, "budget": {"epsilon": "3", "delta": "0"}}
+    return Ledger.open(place, charter=charter, account={})
+
+
+def test_a_broken_ledger_is_not_backed_up(filled: str, tmp_path: Path) -> None:
+    edit(filled, "UPDATE chain SET hash = previous WHERE seq = 4")
+    with pytest.raises(LedgerCorrupt):
+        Ledger.read(filled).backup(tmp_path / "copy.ledger")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_backup_beside_writers_is_one_moment_of_the_ledger(place: str, tmp_path: Path) -> None:
+    ledger = opened(place, budget=10**6)
+    ended, written = threading.Event(), []
+
+    def write() -> None:
+        while not ended.is_set():
+            spend(ledger, len(written))
+            written.append(1)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        looking = Ledger.read(place)
+        rows = [looking.backup(tmp_path / f"{turn}.ledger").rows for turn in range(5)]
+    finally:
+        ended.set()
+        thread.join()
+    assert rows == sorted(rows)
+    assert rows[0] < rows[-1] <= ledger.verify().rows
+
+
+def test_an_older_state_put_back_under_an_open_ledger_is_noticed(place: str) -> None:
+    ledger = opened(place)
+    spend(ledger, "a", "b", "c")
+    edit(place, "DELETE FROM chain WHERE seq > 3")
+    edit(place, "DELETE FROM entry WHERE charge > 3")
+    with pytest.raises(LedgerCorrupt, match="older than what this session has seen"):
+        spend(ledger, "d")
