@@ -56,8 +56,8 @@ class ConversionError(UnitError):
 class BudgetExceeded(DpvizError):
     """The price does not fit into what is left. Nothing was charged.
 
-    `part` is the part that does not fit ("epsilon" or "delta"; of a sub-session "symbols" or "questions"), `left` what
-    is left of it, as exact text.
+    `part` is the part that does not fit ("epsilon" or "delta"; under the zCDP filter "rho", "delta" or "shift"; of a
+    sub-session "symbols" or "questions"), `left` what is left of it, as exact text.
     """
 
     part: str = ""

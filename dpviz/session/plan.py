@@ -128,6 +128,8 @@ def would_cost(price: Guarantee, budget: Budget | None, remaining: Remaining | N
         return (
             f"{cost}; {SYMBOLS[part]} {text(booking[part])}, {fits} the {text(left[part])} left under the zCDP filter"
         )
-    if not remaining.admits(price):
+    if charged.epsilon > remaining.epsilon:
         return f"{cost}; more than the {text(remaining.epsilon)} that is left"
+    if charged.delta > remaining.delta:
+        return f"{cost}; more than the δ {text(remaining.delta)} that is left"
     return f"{cost}; leaves {text(remaining.epsilon - charged.epsilon)} of {text(budget.epsilon)}"

@@ -41,6 +41,20 @@ def test_sensitivity_follows_the_relation_and_the_bounds() -> None:
     assert Unit("aircraft", relation="replace-one", max_bins=5).l1() == 10
 
 
+def test_a_unit_without_a_limit_on_its_bins_moves_all_that_are_declared_or_is_refused() -> None:
+    for relation in ("add-remove", "replace-one"):
+        user = Unit("aircraft", relation, max_bins=None, max_per_bin=3)
+        assert user.l1(bins=7) == 21 and user.to_json()["max_bins"] is None
+        assert "any number of bins, 3 in each" in user.text
+        with pytest.raises(UnitError, match="has no sensitivity") as caught:
+            user.l1()
+        assert "max_bins" in caught.value.next_step
+        assert convert(
+            Guarantee(PureDP(half), Unit("aircraft", max_bins=None), "a rule"),
+            Unit("aircraft", "replace-one", max_bins=None),
+        ).loss == PureDP(Fraction(1))
+
+
 @pytest.mark.parametrize(
     "mistake",
     [

@@ -54,6 +54,18 @@ def test_a_plan_says_what_it_takes_of_rho(tmp_path: Path) -> None:
     assert "leaves 0.9 of 1" in repr(session(tmp_path / "basic", BASIC).plan(BINS, dv.Dense("0.1")))
 
 
+def test_a_plan_names_the_part_that_does_not_fit(tmp_path: Path) -> None:
+    keys, most = dv.Domain.keys(column="dest"), "0.00001"
+    for budget, said in (
+        (dv.Budget("2", "1e-6"), "; more than the δ 0.000001 that is left"),
+        (dv.Budget("0.5", most), "; more than the 0.5 that is left"),
+    ):
+        (tmp_path / budget.text).mkdir()
+        it = session(tmp_path / budget.text, budget)
+        plan = it.plan(keys, dv.Stability("1", delta=most))
+        assert said in repr(plan) and not plan.affordable
+
+
 def test_a_ledger_keeps_its_filter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     session(tmp_path, ZCDP).release(BINS, dv.Dense("0.1"))
     with pytest.raises(CharterMismatch, match="budget"):
