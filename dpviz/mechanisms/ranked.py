@@ -81,7 +81,7 @@ class Rule:
 
 
 def rule_of(
-    domain_rule: DomainRule, ties: Ties, kbar: int, question: Question, unit: Unit, *, direct: bool, private: bool
+    domain_rule: DomainRule, ties: Ties, kbar: int, question: Question, unit: Unit, *, direct: bool, always: bool
 ) -> Rule:
     """The one table of what is proved. Raises ParameterError for what is not.
 
@@ -94,7 +94,7 @@ def rule_of(
 
     direct   under replace-one: prove it for a replacement itself (twice the gap); False: for adding or removing, so
              that the price is converted
-    private  kbar is chosen privately, out of at most `kbar`: then there is always a bottom symbol
+    always   there is a bottom symbol even where every bin competes
     """
     bins = question.bins if question.domain.declared else None
     if bins is not None and kbar > bins:
@@ -113,7 +113,7 @@ def rule_of(
         name=domain_rule,
         limit=None if loose or unit.max_bins is None else factor * unit.max_bins,
         gap=factor * unit.max_per_bin,
-        bottom=private or domain_rule != "paper" or kbar != bins,
+        bottom=always or domain_rule != "paper" or kbar != bins,
     )
 
 

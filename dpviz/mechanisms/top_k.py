@@ -225,7 +225,7 @@ Fraction(174, 1))
     def bind(self, question: Question, unit: Unit) -> TopKBound:
         """Fix rule, step and deltas. Raises ParameterError on public facts only."""
         rule = rule_of(
-            self.domain_rule, self.ties, self.rows, question, unit, direct=not self.private, private=self.private
+            self.domain_rule, self.ties, self.rows, question, unit, direct=not self.private, always=self.private
         )
         bound = TopKBound(self, question, unit, rule, self._parts(unit, rule))
         price = bound.price.loss

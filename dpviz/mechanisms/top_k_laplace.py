@@ -159,7 +159,7 @@ class TopKLaplace:
                 f"TopKLaplace needs a unit that touches at most kbar = {self.kbar} bins",
                 "use TopK, which takes any number",
             )
-        rule = rule_of(self.domain_rule, "label", self.kbar, question, unit, direct=False, private=True)
+        rule = rule_of(self.domain_rule, "label", self.kbar, question, unit, direct=False, always=True)
         epsilon, delta = (
             (self.epsilon, self.delta) if unit.relation == "add-remove" else halved(self.epsilon, self.delta)
         )

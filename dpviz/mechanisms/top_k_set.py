@@ -110,7 +110,7 @@ class TopKSet:
             raise ParameterError.of(
                 self.k, f"k is at most the number of bins, and this question has {question.bins:,}", "give a smaller k"
             )
-        rule = rule_of("strict", "unknown", self.k, question, unit, direct=False, private=False)
+        rule = rule_of("strict", "unknown", self.k, question, unit, direct=False, always=True)
         price = (self.epsilon, self.delta) if unit.relation == "add-remove" else halved(self.epsilon, self.delta)
         return TopKSetBound(self, question, unit, rule, calibrate_fixed(*price, self.k))
 

@@ -309,8 +309,9 @@ def private_law(counts: Counts, rule: str, k: int, largest: int, m: Callable[[in
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("most", [1, 2, None])
-def test_a_private_kbar_keeps_to_the_price_of_k_steps(rule: str, most: int | None) -> None:
-    unit, k, largest, number = unit_of(most), 2, 3, 4
+@pytest.mark.parametrize("largest", [3, 4])
+def test_a_private_kbar_keeps_to_the_price_of_k_steps(rule: str, most: int | None, largest: int) -> None:
+    unit, k, number = unit_of(most), 2, 4
 
     def m(kbar: int) -> int:
         return kbar if rule == "strict" or most is None else min(most, kbar)
@@ -596,26 +597,6 @@ def test_an_answer_of_another_shape_is_not_taken_for_one_of_these() -> None:
     private = dv.TopK(3, "private", epsilon=1, largest=4).bind(KEYS, USER)
     assert private.gives(Ranked(("a",), True, kbar=3))
     assert not private.gives(Ranked(("a",), True)) and not private.gives(Ranked(("a",), True, kbar=5))
-
-
-def test_nothing_public_of_a_bound_depends_on_what_is_drawn_from() -> None:
-    question = KEYS
-    many = TopCounts([f"k{place:03}" for place in range(60)], np.arange(10**9, 10**9 - 60, -1), 7)
-    one = TopCounts(["k"], np.array([1]), 0)
-    for made in (dv.TopK(epsilon=1), dv.TopK(3, "private", epsilon=1, largest=60), dv.TopK(epsilon=1, ties="unknown")):
-        said, ticks = [], []
-        for private in (one, many, TopCounts([], np.array([], dtype=np.int64), 0)):
-            bound, ticked = made.bind(question, USER), []
-            answer = bound.draw(private, TeachingBits(1), mode="exact", tick=lambda *told: ticked.append(told))  # noqa: B023
-            assert bound.gives(answer)
-            said.append(
-                (repr(bound), bound.price, bound.space, bound.cost, bound.verb, bound.notes, bound.places, bound.needs)
-            )
-            ticks.append(ticked)
-            rows = bound.rule.rows(private, made.rows)
-            contest = bound.rule.contest(rows, made.rows, DELTA)
-            assert not any(part in f"{rows!r}{contest!r}" for part in ("k0", "999999", "1000000000"))
-        assert said[0] == said[1] == said[2] and ticks[0] == ticks[1] == ticks[2]
 
 
 def test_counts_at_the_edge_of_what_an_array_holds_raise_nothing() -> None:

@@ -101,6 +101,17 @@ def test_a_declared_domain_answers_with_its_labels_and_the_paper_rule_with_all_o
     assert known.answer == whole.answer and dv.load(known.save(tmp_path / "known.json")) == known
 
 
+def test_bins_of_a_huge_domain_are_ranked_by_number(tmp_path: Path) -> None:
+    huge = dv.Domain.integers(0, 2**64 - 1, column="number")
+    numbers = [2**64 - 1] * 900 + [7] * 500 + [2**63] * 200 + [3]
+    data = pd.DataFrame({"aircraft": [f"N{place}" for place in range(len(numbers))], "number": np.array(numbers, "u8")})
+    it = session(tmp_path, data)
+    release = it.release(huge, dv.TopK(4, 9, epsilon="2", delta="1e-5"))
+    assert release.answer == Ranked((2**64 - 1, 7, 2**63), True) == dv.load(release.save(tmp_path / "huge.json")).answer
+    filled = it.release(huge, dv.TopK(4, 9, epsilon="2", delta="1e-5", domain_rule="paper"))
+    assert filled.answer == release.answer and release.labels == [str(2**64 - 1), "7", str(2**63)]
+
+
 def test_a_table_of_nobody_says_no_more(tmp_path: Path) -> None:
     for folder, data in (("a", frame().iloc[:0]), ("b", frame().iloc[-2:])):
         (tmp_path / folder).mkdir()
