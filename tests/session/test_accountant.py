@@ -15,7 +15,7 @@ from scipy.stats import binom
 from dpviz.errors import BudgetExceeded, DpvizError, LedgerFormat, ParameterError
 from dpviz.privacy import ZCDP, ApproxDP, Guarantee, Loss, PureDP, RangeBounded, Unit, to_approx
 from dpviz.privacy.composition import basic
-from dpviz.privacy.optimal import best_optimal_dp
+from dpviz.privacy.optimal import best_optimal_dp, optimal_dp
 from dpviz.session import accountant
 from dpviz.session.accountant import Budget, booked, caps, charge, opened, remaining, spent, widened
 from dpviz.session.charge import price_json
@@ -135,6 +135,23 @@ def test_pure_answers_up_to_the_cap_cost_at_most_the_budget_by_the_optimal_rule(
     assert count * size > budget.epsilon  # more than fits by the sum
     assert best_optimal_dp(count, size, budget.delta).epsilon <= budget.epsilon
     assert best_optimal_dp(4 * count, size, budget.delta).epsilon > budget.epsilon
+
+
+@pytest.mark.parametrize(("each", "delta"), [("0.01", "1e-8"), ("0.01", "1e-10"), ("0.001", "1e-11")])
+def test_approximate_answers_up_to_the_caps_cost_at_most_the_budget_by_their_law(each: str, delta: str) -> None:
+    """Each gives itself away with chance delta and is randomised response else. Forgetting delta breaks the promise."""
+    budget, size, leak = Budget("1", "1e-6", filter="zcdp"), Fraction(each), Fraction(delta)
+    cost, most = booked("zcdp", ApproxDP(size, leak)), caps(budget)
+
+    def together(count: int) -> Fraction:
+        kept = (1 - leak) ** count
+        corners = (corner for corner in optimal_dp(count, size) if corner.epsilon <= budget.epsilon)
+        return 1 - kept + kept * next(corners).delta
+
+    by_rho, by_delta = (most[part] // cost[part] for part in ("rho", "delta"))
+    assert together(min(by_rho, by_delta)) <= budget.delta
+    if by_delta < by_rho:
+        assert together(by_rho) > budget.delta
 
 
 def first_symbol(epsilon: float, delta: float, share: float) -> tuple[float, float, float, float, float]:

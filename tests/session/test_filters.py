@@ -103,6 +103,16 @@ def test_a_charge_without_an_outcome_is_pending_in_rho(tmp_path: Path) -> None:
     assert session_state(it, {}, None)["budget"]["rho"]["spent"] == "0.005"
 
 
+def test_a_report_says_what_its_ledger_charged_in_rho(tmp_path: Path) -> None:
+    it = session(tmp_path, ZCDP)
+    it.release(BINS, dv.Dense("0.1"), key="not shown")
+    page = dv.report([it.release(BINS, dv.Dense("0.1"))], tmp_path / "report.html", ledger=it).read_text()
+    assert (
+        "The ledger has charged ρ 0.01 of 0.016628915057 and δ 0 of 0.0000005 under the zCDP filter for 2 entries; "
+        "this report shows 1 of them."
+    ) in page
+
+
 # ---------------------------------------------------------------- lists: booked by their steps
 
 PLACES = KnownTop({"": {"Aachen": 300, "Bonn": 230, "Celle": 160}})
