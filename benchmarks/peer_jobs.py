@@ -63,6 +63,33 @@ def opendp_threshold(size: int, scale: float, threshold: int) -> float:
     return time.process_time() - began
 
 
+@functools.cache
+def scores(kind: str, size: int) -> np.ndarray:
+    """What is ranked: the same as in `top_k.py`."""
+    if kind == "uniform":
+        return np.arange(size, dtype=np.int64) * 7919 % 1000
+    if kind == "power law":
+        return np.floor(1e6 * np.arange(1, size + 1) ** -1.1).astype(np.int64)
+    return np.full(size, 1000, dtype=np.int64)
+
+
+@functools.cache
+def opendp_noisy_top_k(k: int, scale: float) -> Callable[[Any], Any]:
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T=dp.i64)), dp.linf_distance(T=dp.i64)
+    return dp.m.make_noisy_top_k(*space, dp.zero_concentrated_divergence(), k=k, scale=scale)
+
+
+def opendp_top_k(kind: str, size: int, k: int, scale: float) -> float:
+    """The positions of the k largest scores with Gumbel noise."""
+    measurement, exact = opendp_noisy_top_k(k, scale), scores(kind, size).tolist()
+    began = time.process_time()
+    measurement(exact)
+    return time.process_time() - began
+
+
 def diffprivlib_noise(size: int, scale: float) -> float:
     """Geometric noise on each count, truncated to 0..1000."""
     from diffprivlib.mechanisms import GeometricTruncated
@@ -106,7 +133,15 @@ def versions() -> dict[str, str]:
 
 JOBS: dict[str, Callable[..., Any]] = {
     job.__name__: job
-    for job in (opendp_noise, opendp_threshold, diffprivlib_noise, opendp_single_draws, opendp_vectors, versions)
+    for job in (
+        opendp_noise,
+        opendp_threshold,
+        opendp_top_k,
+        diffprivlib_noise,
+        opendp_single_draws,
+        opendp_vectors,
+        versions,
+    )
 }
 
 if __name__ == "__main__":
