@@ -162,16 +162,20 @@ def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit
     passing = [rule for name, condition in question.where.items() for rule in cells[name].passes(condition)]
     key = domain.column if isinstance(domain, KeyDomain) else None
     item = place(domain, cells, numbers_for(domain)) if key is None else cells[key].value
-    picked = {"item": item} if unit.is_row else {"item": item, "user": cells[unit.of].value}
+    picked = {"item": item}
+    if not unit.is_row:
+        picked["user"] = cells[unit.of].value
+        passing.append(picked["user"].notnull())
     rows = (table.filter(*passing) if passing else table).select(**picked)
-    rows = rows.filter(*(rows[name].notnull() for name in rows.columns))
 
     def text(name: str, counted: Any) -> Any:
         """A column of what is counted, as the text of its values."""
         of = key if name == "item" else unit.of
         return counted[name].cast("string") if of is None else read(counted[name], kinds[of]).text
 
-    counts = rows.group_by("item").agg(count=rows.count()) if unit.is_row else _bounded(rows, question, unit, text)
+    counts = (
+        present(rows.group_by("item").agg(count=rows.count())) if unit.is_row else _bounded(rows, question, unit, text)
+    )
     numbered = key is None and numbers_for(domain) == "int64"
     counts = counts.mutate(label=counts.item if numbered else text("item", counts))
     if isinstance(need, Top):
@@ -180,10 +184,15 @@ def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit
     return Hidden(counts.select("label", "count"))
 
 
+def present(counted: Any) -> Any:
+    """What has an item. After grouping, so that an engine finds the item of each row once."""
+    return counted.filter(counted.item.notnull())
+
+
 def _bounded(rows: Any, question: Question, unit: Unit, text: Any) -> Any:
     """Count users: each in its max_bins first items by digest, and at most max_per_bin times in each."""
     once = unit.max_per_bin == 1
-    pairs = rows.distinct() if once else rows.group_by("user", "item").agg(times=rows.count())
+    pairs = present(rows.distinct() if once else rows.group_by("user", "item").agg(times=rows.count()))
     if unit.max_bins is not None and (not question.domain.declared or unit.max_bins < question.bins):
         name = text("item", pairs)
         # As bounding.py has it; the item itself follows its digest and decides where two digests are equal.

@@ -248,8 +248,10 @@ def _connected(held: Hidden[Any], table: str) -> Any:
 
 
 def _copied(held: Hidden[Any]) -> Any:
+    import pyarrow  # type: ignore[import-untyped]  # DuckDB's own reader of frames takes not every array of pandas
+
     backend = _own()
-    backend.con.register("given", held.take())
+    backend.con.register("given", pyarrow.Table.from_pandas(held.take(), preserve_index=False))
     backend.raw_sql(f"CREATE TABLE {UNNAMED} AS SELECT * FROM given")
     backend.con.unregister("given")
     return backend.table(UNNAMED)

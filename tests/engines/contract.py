@@ -190,10 +190,10 @@ def one_unit_weighs_little(
     assert np.count_nonzero(change) <= touched, "one unit touches too many bins"
 
 
-def one_user_weighs_little_in_every_tiny_frame(count: Counter, unit: Unit) -> int:
-    """Every pair of neighbours among frames of two users with up to three rows each in three bins. How many pairs."""
+def one_user_weighs_little_in_every_tiny_frame(count: Counter, unit: Unit, rows: int = 3) -> int:
+    """Every pair of neighbours among frames of two users with up to `rows` rows each in three bins. How many pairs."""
     question = Question.of(Domain.integers(0, 2, column="bin"))
-    pieces = [rows for size in range(4) for rows in itertools.combinations_with_replacement(range(3), size)]
+    pieces = [bins for size in range(rows + 1) for bins in itertools.combinations_with_replacement(range(3), size)]
     known: dict[tuple[tuple[int, ...], tuple[int, ...]], Sequence[int]] = {}
     for ours, theirs in itertools.product(pieces, repeat=2):
         frame = pd.DataFrame(

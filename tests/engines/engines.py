@@ -11,6 +11,7 @@ from typing import Any
 
 import duckdb as driver
 import pandas as pd
+import pyarrow
 
 from dpviz.engines import sources
 from dpviz.engines.ibis_source import IbisSource
@@ -33,7 +34,7 @@ def duckdb(frame: pd.DataFrame, name: str, schema: Mapping[str, str] | None) -> 
 def shared(frame: pd.DataFrame, name: str, schema: Mapping[str, str] | None) -> Source:
     """Tables of one connection that is somebody's own: quick to open."""
     table = f"table_{uuid.uuid4().hex}"
-    CONNECTION.register("given", frame)
+    CONNECTION.register("given", pyarrow.Table.from_pandas(frame, preserve_index=False))
     CONNECTION.execute(f"CREATE TABLE {table} AS SELECT * FROM given")
     CONNECTION.unregister("given")
     return sources.duckdb(CONNECTION, table, name=name, schema=schema)

@@ -83,7 +83,7 @@ def frames(draw: st.DrawFn) -> tuple[pd.DataFrame, dict[str, str]]:
     return frame, schema
 
 
-PLAIN = ["int64", "int8", "uint64", "float64", "float32", "Int64", "UInt64", "bool", "boolean", "str", "category"]
+PLAIN = ["int64", "int8", "uint64", "float64", "float32", "Int64", "UInt64", "bool", "boolean", "str"]
 """Columns of which an SQL engine makes the same values."""
 
 

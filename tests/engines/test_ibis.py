@@ -1,0 +1,466 @@
+"""SQL engines through Ibis, on DuckDB: held to the contract, checked when they answer, stopped when asked."""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import ibis
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import dpviz as dv
+from dpviz import datasets
+from dpviz.engines import as_source, sources
+from dpviz.engines.ibis_source import IbisSource
+from dpviz.engines.queries import Engine, Rows
+from dpviz.errors import DomainError, ParameterError, ReleaseCancelled, ReleaseFailed, SchemaError
+from dpviz.model.domain import Domain
+from dpviz.model.question import Between, Question
+from dpviz.model.statistic import Column, Kind, Need, Top
+from dpviz.privacy.unit import Unit
+from tests.engines import contract, engines
+from tests.engines.engines import in_duckdb
+from tests.engines.frames import plain_frames, questions, units, wide_questions
+
+ROW = Unit("row")
+
+# ---------------------------------------------------------------- the contract
+
+
+def asked_of(source: Any, question: Question, unit: Unit, need: Need) -> None:
+    """Go on only where the engine does not refuse the question, as it says that it does."""
+    try:
+        source.check(question, unit, need)
+    except (SchemaError, DomainError) as refused:
+        assert any(said in str(refused) for said in ("floats", "10^36", "dense count", "shortest form")), refused
+        assume(False)
+
+
+@settings(max_examples=50)
+@given(st.data())
+def test_counts_are_those_of_the_reference(data: st.DataObject) -> None:
+    frame, schema = data.draw(plain_frames())
+    source = engines.shared(frame, "data", schema)
+    kinds = {column.name: column.kind for column in source.columns}
+    question, unit = data.draw(questions(kinds)), data.draw(units)
+    asked_of(source, question, unit, Kind.DENSE)
+    dense = contract.counts_as_the_reference(lambda *_: source, frame, question, unit, schema)
+    occupied = contract.sparse_as_the_reference(lambda *_: source, frame, question, unit, schema)
+    assert occupied == [(bin, count) for bin, count in enumerate(dense) if count]
+
+
+@settings(max_examples=50)
+@given(st.data())
+def test_sparse_and_largest_counts_are_those_of_the_reference(data: st.DataObject) -> None:
+    frame, schema = data.draw(plain_frames())
+    source = engines.shared(frame, "data", schema)
+    kinds = {column.name: column.kind for column in source.columns}
+    question, unit = data.draw(wide_questions(kinds)), data.draw(units)
+    asked_of(source, question, unit, Kind.SPARSE)
+    contract.sparse_as_the_reference(lambda *_: source, frame, question, unit, schema)
+
+    def top(held: pd.DataFrame, asked: Question, of: Unit, rows: int) -> contract.Largest:
+        return contract.largest(engines.shared(held, "data", schema), asked, of, rows)
+
+    contract.top_as_the_reference(top, frame, source.columns, question, unit, data.draw(st.integers(1, 3)))
+
+
+def test_one_user_weighs_little_in_every_tiny_frame() -> None:
+    unit = Unit("user", max_bins=1, max_per_bin=2)
+    assert contract.one_user_weighs_little_in_every_tiny_frame(contract.counter(engines.shared), unit, rows=2) == 100
+
+
+def test_progress_tells_public_sizes_only() -> None:
+    long = pd.DataFrame({"x": range(5_000), "user": [str(value % 7) for value in range(5_000)]})
+    odd = pd.DataFrame({"x": pd.Series([-1], dtype="int64"), "user": ["CANARY"]})
+    question = Question.of(Domain.integers(0, 9, column="x"), {"user": ["1", "2"]})
+    for need in (Kind.DENSE, Kind.SPARSE, Top(3)):
+        contract.ticks_with_public_sizes(engines.shared, [long, odd, long.iloc[:0]], question, Unit("user"), need)
+
+
+def test_the_flights_have_the_same_histograms_as_in_pandas() -> None:
+    frame = datasets.flights()
+    here, there = engines.pandas(frame, "flights", None), engines.parquet(frame, "flights", None)
+    codes = sorted(frame["destination"].unique().tolist())
+    hours = Domain.intervals(range(0, 525_601, 7_300), column="scheduled_minute")
+    asked = [
+        Question.of(Domain.categories(codes[:90], column="destination", other=True)),
+        Question.of(hours, {"destination": ["BOS", "LAX"]}),
+        Question.of(Domain.integers(0, 1_000, column="scheduled_minute", overflow=True)),
+        Question.of(hours * Domain.categories(["BOS"], column="destination", other=True)),
+    ]
+    for question in asked:
+        for unit in (ROW, Unit("aircraft", max_bins=5), Unit("aircraft", max_bins=None, max_per_bin=2)):
+            one, other = (source.count(question, unit, Kind.DENSE).take() for source in (here, there))
+            assert one.tolist() == other.tolist()
+            assert one.sum() > 0
+
+
+# ---------------------------------------------------------------- values
+
+
+def sparse(source: Any, domain: Domain, unit: Unit = ROW, **where: Any) -> list[tuple[Any, int]]:
+    labels, counts = source.count(Question.of(domain, where), unit, Kind.SPARSE).take()
+    return list(zip(labels.tolist(), counts.tolist(), strict=True))
+
+
+def test_a_float_belongs_to_the_bin_of_the_decimal_it_prints_as() -> None:
+    """A literal 0.3 in SQL is a decimal, which is neither the double nor the single precision number of this name."""
+    for kind, below in (("DOUBLE", "0.29999999999999993"), ("FLOAT", "0.29999998")):
+        source = in_duckdb(f"CREATE TABLE t AS SELECT unnest(['{below}', '0.3', '0.7', 'NaN'])::{kind} AS x", "t")
+        bins = Domain.intervals(["0", "3/10", "7/10"], column="x", missing=True)
+        assert source.count(Question.of(bins), ROW, Kind.DENSE).take().tolist() == [1, 2, 1]
+        assert sparse(source, Domain.categories(["0.3"], column="x", other=True)) == [(0, 1), (1, 2)]
+        passing = Question.of(bins, {"x": Between("0.3", "0.3")})
+        assert source.count(passing, ROW, Kind.DENSE).take().tolist() == [0, 1, 0]
+
+
+def test_numbers_of_64_bits_and_more_have_their_own_bins() -> None:
+    values = [0, 1, 2**63, 2**64 - 1]
+    source = in_duckdb(f"CREATE TABLE t AS SELECT unnest({values}::UBIGINT[]) AS x, 'u' AS u", "t")
+    wide = Domain.integers(0, 2**64 - 1, column="x")
+    assert sparse(source, wide) == [(value, 1) for value in values]
+    beyond = Domain.integers(-(10**30), 10**30, column="x")
+    assert sparse(source, beyond) == [(10**30 + value, 1) for value in values]
+    items, counts, _ = contract.largest(source, Question.of(wide), Unit("u", max_bins=None), 9)
+    assert (items, counts) == (values, [1] * 4)
+    with pytest.raises(DomainError, match="at most 10\\^36 bins"):
+        source.check(Question.of(Domain.integers(0, 10**37, column="x")), ROW, Kind.SPARSE)
+
+
+def test_enumerations_are_ordered_as_texts() -> None:
+    source = in_duckdb(
+        "CREATE TYPE size AS ENUM ('small', 'large');"
+        "CREATE TABLE t AS SELECT unnest(['small', 'large', NULL])::size AS x",
+        "t",
+    )
+    assert source.columns == (Column("x", "text"),)
+    assert contract.largest(source, Question.of(Domain.keys(column="x")), ROW, 5) == (["large", "small"], [1, 1], 0)
+
+
+def test_categories_of_pandas_are_the_values_they_stand_for() -> None:
+    texts = pd.Categorical(["1", None, "1.0", "1"], categories=["never there", "1.0", "1"])
+    frame = pd.DataFrame({"x": texts, "n": pd.Categorical([3, 1, None, 3])})
+    for column, expected in (("x", [("1", 2), ("1.0", 1)]), ("n", [("1", 1), ("3", 2)])):
+        assert sparse(sources.duckdb(frame), Domain.keys(column=column)) == expected
+
+
+def test_texts_of_a_collation_are_refused() -> None:
+    source = in_duckdb("CREATE TABLE t (x VARCHAR COLLATE NOCASE, y VARCHAR); INSERT INTO t VALUES ('a', 'A')", "t")
+    assert [column.kind for column in source.columns] == ["collated text", "text"]
+    with pytest.raises(SchemaError, match="a column of collated text cannot be counted, got x"):
+        source.check(Question.of(Domain.keys(column="x")), ROW, Kind.SPARSE)
+    whole = in_duckdb("SET default_collation = 'NOCASE'; CREATE TABLE t (y VARCHAR)", "t")
+    assert [column.kind for column in whole.columns] == ["collated text"]
+
+
+def test_true_and_false_are_texts_or_numbers() -> None:
+    frame = pd.DataFrame({"x": pd.Series([True, False, None, True], dtype="boolean")})
+    keys = Domain.keys(column="x")
+    assert sparse(sources.duckdb(frame), keys) == [("False", 1), ("True", 2)]
+    assert sparse(sources.duckdb(frame, schema={"x": "number"}), keys) == [("0", 1), ("1", 2)]
+
+
+def test_a_csv_file_is_read_as_pandas_reads_it(tmp_path: Any) -> None:
+    path = tmp_path / "visits.csv"
+    path.write_text("code,n,x,word\n007,1,0.5,nan\n7,,NA,\n10,3,2e3,None\nx,4,1,yes\n")
+    here, there = as_source(pd.read_csv(path)), as_source(path)
+    assert there.name == "visits"
+    assert there.columns == here.columns
+    for column in ("code", "n", "word"):
+        question = Question.of(Domain.keys(column=column))
+        if column != "n":  # pandas makes floats of it
+            assert contract.largest(there, question, ROW, 9) == contract.largest(here, question, ROW, 9)
+    bins = Question.of(Domain.intervals([0, "1/2", 1, 3000], column="x", missing=True))
+    assert here.count(bins, ROW, Kind.DENSE).take().tolist() == there.count(bins, ROW, Kind.DENSE).take().tolist()
+    numbered = tmp_path / "numbered.csv"
+    numbered.write_text("code\n007\n7\n")
+    assert sparse(as_source(numbered, schema={"code": "text"}), Domain.keys(column="code")) == [("007", 1), ("7", 1)]
+
+
+# ---------------------------------------------------------------- what is refused, from public things alone
+
+TABLE = """
+    CREATE TABLE t (n BIGINT, f DOUBLE, g FLOAT, s VARCHAR, b BOOLEAN, d DECIMAL(10, 2), day DATE, raw BLOB, l INT[])
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "unit", "need", "says"),
+    [
+        (Question.of(Domain.keys(column="m")), ROW, Top(3), "got m; its columns are n, f, g, s, b, d, day, raw, l"),
+        (Question.of(Domain.keys(column="n"), {"m": 1}), ROW, Top(3), "got m; its columns"),
+        (Question.of(Domain.keys(column="n")), Unit("m"), Top(3), "got m; its columns"),
+        (Question.of(Domain.keys(column="f")), ROW, Top(3), "no keys and no users from a column of floats, got f"),
+        (
+            Question.of(Domain.keys(column="n")),
+            Unit("g"),
+            Top(3),
+            "no keys and no users from a column of floats, got g",
+        ),
+        (Question.of(Domain.keys(column="d")), ROW, Top(3), "a column of decimal(10, 2) cannot be counted, got d"),
+        (Question.of(Domain.keys(column="raw")), ROW, Top(3), "a column of binary cannot be counted"),
+        (Question.of(Domain.keys(column="l")), ROW, Top(3), "a column of array<int32> cannot be counted"),
+        (Question.of(Domain.keys(column="day")), ROW, Top(3), "a column of times cannot be counted yet"),
+        (Question.of(Domain.integers(0, 3, column="s")), ROW, Kind.DENSE, "needs a column of numbers"),
+        (Question.of(Domain.integers(0, 2**53, column="f")), ROW, Kind.SPARSE, "lie between -9007199254740992 and"),
+        (Question.of(Domain.integers(-(2**24), 0, column="g")), ROW, Kind.SPARSE, "lie between -16777216 and 16777216"),
+        (Question.of(Domain.integers(0, 2**26, column="n")), ROW, Kind.DENSE, "a dense count has at most"),
+        (Question.of(Domain.keys(column="n")), ROW, Top(0), "at least one of the largest counts"),
+        (Question.of(Domain.keys(column="n")), ROW, Kind.TOP, "one number per bin"),
+    ],
+)
+def test_a_question_that_cannot_be_counted_is_refused_before_anything_is_read(
+    question: Question, unit: Unit, need: Need, says: str
+) -> None:
+    source = in_duckdb(TABLE, "t")
+    source._engine = Bad(lambda rows: pytest.fail("the engine was asked"))
+    for call in (source.check, source.count):
+        with pytest.raises(ParameterError) as refused:
+            call(question, unit, need)
+        assert says in str(refused.value)
+        assert refused.value.rule
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: sources.duckdb("nothing.parquet"), "there is no such file, got nothing.parquet"),
+        (lambda: sources.duckdb("nothing.duckdb", "t"), "there is no such file, got nothing.duckdb"),
+        (lambda: sources.duckdb("nothing.duckdb"), "table must be given"),
+        (lambda: sources.duckdb("rows.parquet", "t"), "a file holds one table"),
+        (lambda: sources.duckdb("rows.xlsx"), "a path that ends in .parquet"),
+        (lambda: sources.duckdb(pd.DataFrame({"s": ["x"]}), name=""), "the name of a dataset must be text"),
+        (
+            lambda: sources.duckdb(pd.DataFrame({"s": ["x"]}), schema={"s": "number"}),
+            "type text cannot be read as number",
+        ),
+        (
+            lambda: sources.duckdb(pd.DataFrame({"s": [0.5]}), schema={"s": "text"}),
+            "type float64 cannot be read as text",
+        ),
+        (lambda: sources.duckdb(pd.DataFrame({"s": [1]}), schema={"t": "text"}), "columns that the data has, got t"),
+        (lambda: sources.duckdb(pd.DataFrame({"s": [1]}), approximate=1), "approximate must be True or False"),
+        (lambda: sources.duckdb([1, 2]), "a DuckDB connection or a pandas DataFrame, got list"),
+        (lambda: sources.spark(pd.DataFrame({"s": [1]})), "must be a Spark DataFrame, got DataFrame"),
+        (lambda: sources.ibis(pd.DataFrame({"s": [1]})), "must be an Ibis table, got DataFrame"),
+        (
+            lambda: sources.ibis(ibis.table({"x": "int64"}, name="t"), ties="perhaps"),
+            'ties must be "label" or "unknown"',
+        ),
+    ],
+)
+def test_what_cannot_be_opened_is_refused(make: Callable[[], Any], says: str) -> None:
+    with pytest.raises(ParameterError) as refused:
+        make()
+    assert says in str(refused.value)
+
+
+def test_a_file_that_is_no_table_is_refused_without_its_contents(tmp_path: Any) -> None:
+    path = tmp_path / "bad.parquet"
+    path.write_text("CANARY")
+    with pytest.raises(ParameterError) as refused:
+        as_source(path)
+    assert "bad.parquet" in str(refused.value) and "CANARY" not in str(refused.value)
+    assert refused.value.__cause__ is None and refused.value.__context__ is None
+
+
+def test_a_source_declares_its_counts_and_its_order() -> None:
+    assert as_source(pd.DataFrame({"x": [1]})).top == sources.duckdb(pd.DataFrame({"x": [1]})).top
+    assert sources.duckdb(pd.DataFrame({"x": [1]})).top == dv.model.source.TopRules(exact=True, ties="label")
+    assert not sources.duckdb(pd.DataFrame({"x": [1]}), approximate=True).top.exact
+
+
+# ---------------------------------------------------------------- an engine that answers badly
+
+
+class Bad(Engine):
+    """An engine whose rows are changed on the way."""
+
+    def __init__(self, change: Callable[[Rows], Any], real: Any = None) -> None:
+        self._change = change
+        self._real = real
+
+    def rows(self, query: Any, stopped: threading.Event) -> Any:
+        return self._change([] if self._real is None else self._real.rows(query, stopped))
+
+    def __repr__(self) -> str:
+        return "<bad>"
+
+
+def die(rows: Rows) -> Rows:
+    raise RuntimeError(f"CANARY {rows}")
+
+
+BAD: dict[str, Callable[[Rows], Any]] = {
+    "floats": lambda rows: [(label, float(count)) for label, count in rows],
+    "numpy": lambda rows: [(label, np.int64(count)) for label, count in rows],
+    "true": lambda rows: [(label, True) for label, _ in rows],
+    "negative": lambda rows: [(label, -count) for label, count in rows],
+    "zero": lambda rows: [*rows[:-1], (rows[-1][0], 0)],
+    "huge": lambda rows: [(rows[0][0], 2**63), *rows[1:]],
+    "duplicates": lambda rows: [rows[0], *rows[:-1]],
+    "unsorted": lambda rows: rows[::-1],
+    "ties by another rule": lambda rows: sorted(rows, key=lambda row: (row[1], row[0]), reverse=True),
+    "too many": lambda rows: [*rows, ("~", 1)],
+    "missing label": lambda rows: [(None, count) for _, count in rows],
+    "numbered label": lambda rows: [(place, count) for place, (_, count) in enumerate(rows)],
+    "three columns": lambda rows: [(*row, 1) for row in rows],
+    "one column": lambda rows: [(label,) for label, _ in rows],
+    "no rows at all": lambda rows: None,
+    "dies": die,
+}
+
+
+def tied() -> IbisSource:
+    """Destinations with equal counts: one aircraft each."""
+    source = sources.duckdb(pd.DataFrame({"x": list("aabbccddee"), "u": list("uuvvwwxxyy")}))
+    assert isinstance(source, IbisSource)
+    return source
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_an_engine_answers_is_checked(name: str) -> None:
+    question, unit = Question.of(Domain.keys(column="x")), Unit("u")
+    source = tied()
+    assert contract.largest(source, question, unit, 3) == (["a", "b", "c"], [1, 1, 1], 1)
+    source._engine = Bad(BAD[name], source._engine)
+    with pytest.raises(ReleaseFailed) as failed:
+        source.count(question, unit, Top(3))
+    assert "CANARY" not in str(failed.value)
+    assert failed.value.__cause__ is None and failed.value.__context__ is None
+
+
+@pytest.mark.parametrize("bad", [[(9, 1)], [(-1, 1)], [("0", 1)], [(0, 1), (0, 2)], [(0, 1.0)]])
+@pytest.mark.parametrize("need", [Kind.DENSE, Kind.SPARSE, Top(2)])
+def test_bins_that_come_back_are_checked(bad: Rows, need: Need) -> None:
+    source = tied()
+    source._engine = Bad(lambda rows: bad)
+    with pytest.raises(ReleaseFailed, match="something else than labels and their counts"):
+        source.count(Question.of(Domain.categories(["a", "b"], column="x")), ROW, need)
+
+
+def test_fewer_rows_than_asked_for_are_all_there_are() -> None:
+    source = tied()
+    source._engine = Bad(lambda rows: rows[:2], source._engine)
+    assert contract.largest(source, Question.of(Domain.keys(column="x")), Unit("u"), 3) == (["a", "b"], [1, 1], 0)
+
+
+def test_a_release_on_a_bad_engine_fails_after_its_charge_and_says_nothing(tmp_path: Any) -> None:
+    source = tied()
+    session = dv.Session(source, dv.Unit("u"), dv.Budget("2", "1e-5"), tmp_path / "ledger")
+    with pytest.raises(SchemaError, match="got y; its columns are x, u"):
+        session.release(dv.Domain.keys(column="y"), dv.Stability("1/2", "1e-6"))
+    assert session.remaining.epsilon == 2
+    right, source._engine = source._engine, Bad(die, source._engine)
+    with pytest.raises(ReleaseFailed, match="is spent and no answer was shown") as failed:
+        session.release(dv.Domain.keys(column="x"), dv.Stability("1/2", "1e-6"))
+    assert "CANARY" not in str(failed.value)
+    assert session.remaining.epsilon < 2
+    source._engine = right
+    release = session.release(dv.Domain.keys(column="x"), dv.Stability("1/2", "1e-6"), retry=True)
+    assert release.to_frame() is not None
+
+
+# ---------------------------------------------------------------- stopping, and sharing
+
+
+def endless() -> IbisSource:
+    """A table that takes minutes to count."""
+    return in_duckdb(
+        "CREATE VIEW t AS SELECT (a.range * b.range) % 7 AS x FROM range(1000000) a, range(1000000) b", "t"
+    )
+
+
+def test_a_cancel_interrupts_the_engine() -> None:
+    source, question = endless(), Question.of(Domain.keys(column="x"))
+    began = threading.Event()
+
+    def tick(done: int, of: int) -> None:
+        if began.is_set():
+            raise ReleaseCancelled("cancelled")
+        began.set()
+
+    with pytest.raises(ReleaseCancelled):
+        source.count(question, ROW, Top(3), tick)
+    quick = source._table.take().limit(0)
+    assert source._engine.rows(quick, threading.Event()) == []
+
+
+def test_a_session_cancels_a_query_that_is_running(tmp_path: Any) -> None:
+    source = endless()
+    session = dv.Session(source, dv.Unit(), dv.Budget("2", "1e-5"), tmp_path / "ledger")
+    running = session.release_async(dv.Domain.keys(column="x"), dv.Stability("1/2", "1e-6"))
+    while not source._engine._one.locked():
+        time.sleep(0.01)
+    running.cancel()
+    with pytest.raises(ReleaseCancelled, match="is spent and no answer was shown"):
+        running.result()
+    assert session.running is None
+
+
+def test_two_threads_share_one_source() -> None:
+    source = engines.parquet(datasets.flights(), "flights", None)
+    question, unit = Question.of(Domain.keys(column="destination")), Unit("aircraft", max_bins=5)
+    expected, found = contract.largest(source, question, unit, 20), []
+
+    def work() -> None:
+        found.extend(contract.largest(source, question, unit, 20) for _ in range(3))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 12
+
+
+def test_a_connection_that_its_owner_uses_meanwhile_is_waited_for() -> None:
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t AS SELECT range % 5 AS x FROM range(100000)")
+    source = sources.duckdb(connection, "t")
+    question, stop = Question.of(Domain.keys(column="x")), threading.Event()
+
+    def owner() -> None:
+        while not stop.is_set():
+            try:
+                connection.execute("SELECT sum(a.range) FROM range(2000) a, range(2000) b").fetchall()
+            except duckdb.Error:  # the owner is refused while we count
+                continue
+            time.sleep(0.01)
+
+    thread = threading.Thread(target=owner)
+    thread.start()
+    try:
+        for _ in range(3):
+            assert contract.largest(source, question, ROW, 2) == (["0", "1"], [20_000, 20_000], 20_000)
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_an_ibis_table_may_be_an_expression_with_a_name_of_its_own() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        connection = ibis.duckdb.connect()
+        connection.raw_sql("CREATE TABLE visits AS SELECT range % 3 AS x FROM range(9)")
+        table = connection.table("visits")
+    assert as_source(table).name == "visits"
+    assert as_source(table.filter(table.x > 0)).name == "data"
+    found = contract.largest(as_source(table.filter(table.x > 0)), Question.of(Domain.keys(column="x")), ROW, 5)
+    assert found == (["1", "2"], [3, 3], 0)
+
+
+def test_a_source_says_nothing_of_its_rows() -> None:
+    source = sources.duckdb(pd.DataFrame({"x": ["CANARY"]}), name="visits")
+    assert repr(source) == "<private data: visits, 1 columns, in <duckdb>>"
+    assert "CANARY" not in repr(source._table)
