@@ -124,14 +124,14 @@ def _of_release(release: Release, unit: Unit | None, chosen: dict[str, Any]) -> 
         chosen |= {"epsilon": parts.step, "delta": parts.delta, "delta_prime": parts.delta_prime}
     k = int(said["k"])
     kbar = said.get("kbar", "")
-    asked = getattr(answer, "kbar", None) or (int(kbar) if kbar.isdigit() else max(k, chosen["kbar"]))
+    asked = answer.kbar or (int(kbar) if kbar.isdigit() else max(k, chosen["kbar"]))
     paid = payable(to_approx(release.guarantee.loss))
     released = Released(
         title=release.title,
         items=tuple(item if isinstance(item, str) else domain.label(item) for item in answer.items),
         values=answer.values,
         ended=answer.ended,
-        k=k,
+        k=release.places or k,
         epsilon=paid.epsilon,
         delta=paid.delta,
         guarantee=release.guarantee.sentence,
