@@ -69,7 +69,8 @@ export function valuedList(width: number, cells: Cells, values: readonly Valued[
     const room = Math.max(0, ...values.map(({ text }) => textWidth(text))) / 2 + 6;
     const x = scaleLinear()
         .domain([0, most])
-        .range([24 + wide + 16, Math.max(24 + wide + 40, width - room)]);
+        .range([24 + wide + 16, Math.max(24 + wide + 40, width - room)])
+        .clamp(true);
     const chart = svg(width, height, title);
     let free = -Infinity;
     for (const tick of values.length === 0 ? [] : x.ticks(Math.max(2, Math.floor(width / 110)))) {

@@ -1,0 +1,211 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import listJson from "../fixtures/list.json";
+import sheetJson from "../fixtures/list-sheet.json";
+import { cellList, unused, valuedList } from "../src/charts/ranked";
+import { measures, nextCount, phrase } from "../src/measures";
+import { Malformed, readResult, readSheet } from "../src/protocol";
+import { ordinal } from "../src/words";
+import { enter, Host, render, settle, sheet, state, type Shown } from "./host";
+
+let shown: Shown | null = null;
+
+const list = (): any => structuredClone(listJson);
+const planned = (): any => structuredClone(sheetJson);
+
+function ended(items: number): any {
+    const answer = list();
+    answer.labels = answer.short_labels = answer.labels.slice(0, items);
+    answer.list = { places: "10", ordered: true, ended: items < 10, sentence: "No more: ⊥." };
+    return answer;
+}
+
+function open(component: string, traits: Record<string, unknown>): Shown {
+    shown?.close();
+    shown = render(new Host(component, traits));
+    return shown;
+}
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => {
+    shown?.close();
+    shown = null;
+    vi.useRealTimers();
+});
+
+const cells = (el: Element, kind: string): number => el.querySelectorAll(`.dp-listed .dp-cell${kind}`).length;
+
+test.each([
+    [10, 10, 0, 0],
+    [7, 7, 1, 2],
+    [0, 0, 1, 9],
+])("of ten places %i items are filled, ⊥ is outlined once and the rest dashed", (came, filled, bottom, dashed) => {
+    const { el } = open("result-chart", { result: ended(came) });
+    expect(cells(el, ":not(.dp-bottom, .dp-unused)")).toBe(filled);
+    expect(cells(el, ".dp-bottom")).toBe(bottom);
+    expect(cells(el, ".dp-unused")).toBe(dashed);
+    expect(el.querySelector(".dp-finding")!.textContent).toBe("No more: ⊥.");
+    expect(el.textContent).not.toMatch(/undefined|NaN|this bin alone|any one bin/);
+});
+
+test("a screen reader hears the items in order and the end, and no empty place", () => {
+    const { el } = open("result-chart", { result: ended(2) });
+    const read = [...el.querySelectorAll(".dp-listed li:not([aria-hidden])")];
+    expect(read.map((item) => item.textContent)).toEqual(["1ATL", "2STL", "⊥"]);
+    expect(read[2]!.querySelector("[role=img]")!.getAttribute("aria-label")).toBe("no more");
+    expect(el.querySelector(".dp-listed ol")!.getAttribute("aria-label")).toContain("top 10 by aircraft");
+});
+
+test("a set is no ordered list, and shows no ranks", () => {
+    const answer = ended(3);
+    answer.list = { places: "10", ordered: false, ended: false, sentence: "3 items stood out enough." };
+    const { el } = open("result-chart", { result: answer });
+    expect(el.querySelector(".dp-listed ol")).toBeNull();
+    expect(el.querySelectorAll(".dp-listed .dp-rank")).toHaveLength(7); // the empty places keep the line
+    expect([...el.querySelectorAll(".dp-listed .dp-rank")].map((rank) => rank.textContent).join("")).toBe("");
+});
+
+test("the table of a list has ranks, and ⊥ in its place", () => {
+    const page = open("result-chart", { result: ended(2) });
+    page.button("Table").click();
+    const rows = [...page.el.querySelectorAll("tbody tr")].map((row) => [...row.children].map((cell) => cell.textContent));
+    expect(rows).toEqual([
+        ["1", "ATL"],
+        ["2", "STL"],
+        ["3", "⊥ (no more)"],
+    ]);
+    expect([...page.el.querySelectorAll("thead th")].map((head) => head.textContent)).toEqual(["rank", "destination"]);
+});
+
+function withValues(): any {
+    const answer = ended(2);
+    answer.values = ["640", "12"];
+    answer.clamp = { low: "0", high: null };
+    const one = { value: "15", kind: "exact", rule: "" };
+    answer.bars = Object.fromEntries(answer.betas.map((beta: string) => [beta, { one, all: { ...one, value: "34", kind: "bound" } }]));
+    return answer;
+}
+
+test("values stand beside their items with both bars, cut at 0, and say that they lie too high", () => {
+    const page = open("result-chart", { result: withValues() });
+    const chart = page.el.querySelector(".dp-listed svg")!;
+    expect(chart.querySelectorAll(".dp-value")).toHaveLength(2);
+    expect(chart.querySelectorAll("line.dp-one")).toHaveLength(2);
+    expect(page.text()).toContain("±15, holds for any one item, 95 in 100 (exact)");
+    expect(page.text()).toContain("≤ 34, holds for all at once (proved bound)");
+    expect(page.text()).toContain("too high on average");
+    page.button("Table").click();
+    expect(page.el.querySelectorAll("tbody tr")[1]!.textContent).toBe("2STL120 to 270 to 46");
+    expect(chart.outerHTML).not.toMatch(/NaN|undefined/);
+});
+
+test("a narrow valued list stays inside its width, however long a name is", () => {
+    const values = [{ value: 5, text: "5", one: [0, 9] as const, all: null }];
+    const chart = valuedList(240, { items: ["x".repeat(200)], places: 2, ended: true, ordered: true }, values, "title");
+    for (const box of chart.querySelectorAll("rect")) {
+        expect(Number(box.getAttribute("x")) + Number(box.getAttribute("width"))).toBeLessThanOrEqual(240);
+    }
+    expect(chart.textContent).toContain("…");
+});
+
+test("a hostile item is text and nothing else", () => {
+    const evil = "</script><img src=x onerror=alert(1)>";
+    const found = cellList({ items: [evil], places: 1, ended: false, ordered: true }, evil);
+    expect(found.querySelector("img")).toBeNull();
+    expect(found.textContent).toContain(evil);
+    expect(unused({ items: [evil], places: 1, ended: false, ordered: true })).toBe(0);
+});
+
+test.each([
+    ["says nothing of the list", { list: null }],
+    ["is a histogram with a list", { kind: "histogram", values: [] }],
+    ["has a value too many", { values: ["1"] }],
+    ["has places that are no number", { list: { places: "ten", ordered: true, ended: false, sentence: "" } }],
+])("a list that %s is not drawn", (_, change) => {
+    expect(() => readResult({ ...list(), ...change })).toThrow(Malformed);
+});
+
+// --- the plan of a list --------------------------------------------------------------------------------------------
+
+test("the plan of a list says what it takes to be listed and what the last rank is worth", async () => {
+    const page = open("workbench", { sheet: planned(), result: list() });
+    await vi.advanceTimersByTimeAsync(450);
+    const plan = page.el.querySelector(".dp-plan")!;
+    const read = readSheet(planned());
+    const { listed, rank } = read.now.errors.get("0.05")!;
+    expect(measures(read)).toEqual(["listed", "rank"]);
+    const inputs = [...plan.querySelectorAll<HTMLInputElement>(".dp-stat input")].map((input) => input.value);
+    expect(inputs).toEqual([listed!.value, rank!.value]);
+    expect(plan.textContent).toContain("above the 51st count");
+    expect(plan.textContent).toContain("below the 10th count");
+    expect(plan.textContent).toContain("51 rows");
+    expect(plan.textContent).not.toMatch(/any one bin|at once|NaN|undefined/i);
+    expect(plan.querySelectorAll("svg[role=img]")).toHaveLength(1);
+    expect(plan.querySelector("svg[role=img]")!.getAttribute("aria-label")).toBe(`At ε 1 ${phrase(read, read.now, "0.05")}`);
+});
+
+test("an error that is typed chooses the least ε that lists as much", async () => {
+    const page = open("workbench", { sheet: planned(), result: list() });
+    const wanted = 400;
+    const input = page.el.querySelector<HTMLInputElement>(".dp-stat-one input")!;
+    enter(input, String(wanted));
+    await vi.advanceTimersByTimeAsync(700);
+    const fans = readSheet(planned()).fans.epsilon;
+    const first = fans.find((point) => Number(point.errors.get("0.05")!.listed!.value) <= wanted)!;
+    expect(page.el.querySelector<HTMLInputElement>(".dp-epsilon-box")!.value).toBe(first.epsilon);
+    expect(page.el.querySelector("[aria-live]")!.textContent).toMatch(
+        new RegExp(`^ε ${first.epsilon}: an item \\d+ above the 51st count is listed, none listed is more than`),
+    );
+});
+
+test("what a list asks for is open from the start, and a changed k̄ is planned", async () => {
+    const page = open("workbench", { sheet: planned(), result: list() });
+    const more = page.el.querySelector<HTMLDetailsElement>(".dp-picker > .dp-more")!;
+    expect(more.open).toBe(true);
+    const box = [...more.querySelectorAll("label")].find((label) => label.textContent!.startsWith("k̄"))!;
+    enter(page.el.querySelector<HTMLInputElement>(`#${box.getAttribute("for")}`)!, "20");
+    await settle();
+    const sent = page.host.of("plan").at(-1)!.args as any;
+    expect(sent.mechanism).toBe("TopK");
+    expect(sent.parameters).toMatchObject({ k: "10", kbar: "20", epsilon: "1" });
+});
+
+test("keys without a list are on offer for a column of texts, and the first mechanism that can answer is taken", async () => {
+    const column = state().columns.find(({ kind }) => kind === "text")!.name;
+    const declared = sheet();
+    Object.assign(declared.question, { column, id: "7e47", bins: "3" });
+    declared.mechanisms = ["Dense", "TopK"].map((name) => ({ name, title: name, about: "" }));
+    const page = open("workbench", { sheet: declared });
+    const tried: string[] = [];
+    page.host.answers["plan"] = ({ mechanism }) => {
+        tried.push(String(mechanism));
+        return tried.length < 2 ? { error: { kind: "DomainError", message: "this question needs declared bins" } } : { sheet: planned() };
+    };
+    const bins = page.el.querySelectorAll<HTMLSelectElement>(".dp-question select")[1]!;
+    const option = [...bins.options].find(({ text }) => text.startsWith("No list"))!;
+    bins.value = option.value;
+    bins.dispatchEvent(new Event("change"));
+    await settle();
+    await settle();
+    const sent = page.host.of("plan").at(-1)!.args as any;
+    expect(sent.question).toEqual({ kind: "keys", column });
+    expect(tried).toEqual(["Dense", "TopK"]);
+});
+
+test.each([
+    [1n, "1st"],
+    [2n, "2nd"],
+    [3n, "3rd"],
+    [4n, "4th"],
+    [11n, "11th"],
+    [12n, "12th"],
+    [21n, "21st"],
+    [51n, "51st"],
+    [111n, "111th"],
+    [5001n, "5,001st"],
+])("%s is written %s", (place, words) => expect(ordinal(place)).toBe(words));
+
+test("a private k̄ has no place for its next count", () => {
+    const chosen = planned();
+    chosen.mechanism.parameters.kbar = "private";
+    expect(nextCount(readSheet(chosen))).toBe("the next count");
+});
