@@ -30,9 +30,9 @@ MOST = 10**6
 """The most symbols or questions of one sub-session."""
 
 _RULES: dict[Accounting, str] = {
-    "safe": "Durfee, Rogers, Theorem 2, with ln(1 + δ) for each symbol",
-    "paper": "Durfee, Rogers, Theorem 2, as printed",
-    "zcdp": "Durfee, Rogers, Theorem 2, with ln(1 + δ) for each symbol and the zero-concentrated drift",
+    "safe": "Durfee, Rogers 2019, Theorem 2, with ln(1 + δ) for each symbol",
+    "paper": "Durfee, Rogers 2019, Theorem 2, as printed",
+    "zcdp": "Durfee, Rogers 2019, Theorem 2, with ln(1 + δ) for each symbol and the zero-concentrated drift",
 }
 
 
@@ -54,7 +54,7 @@ class PayWhatYouGet:
 
     Privacy: with step e, round delta d and L = ln(1/delta'), k symbols and l questions cost (e* + k ln(1 + d),
              l d + delta'), e* by Lemma 4.4: the least of k e, k e tanh(e/2) + e sqrt(2 k L), k e^2/2 + e sqrt(k L/2).
-    Source:  Durfee, Rogers, Algorithm 2 and Theorem 2. The printed theorem has no ln(1 + d) and twice the rounds'
+    Source:  Durfee, Rogers 2019, Algorithm 2 and Theorem 2. The printed theorem has no ln(1 + d) and twice the rounds'
              delta; Lemma 5.6 behind it is false, and the form above is what its repair proves.
 
     >>> tape = PayWhatYouGet(symbols=50, questions=20, epsilon="1", delta="1e-6")

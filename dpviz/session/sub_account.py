@@ -2,7 +2,7 @@
 
 A question reserves as many symbols as it may use before any data are read, and gives back what its answer did not
 need. So however questions overlap, and whatever becomes of them, no more symbols are drawn than were paid for.
-Source: Durfee, Rogers, Algorithm 2; the refusal is a function of earlier answers alone.
+Source: Durfee, Rogers 2019, Algorithm 2; the refusal is a function of earlier answers alone.
 """
 
 from __future__ import annotations

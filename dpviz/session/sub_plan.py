@@ -46,8 +46,8 @@ class OpeningPlan:
                 f"Plan (free, sees no data): {made!r}",
                 f"  would cost   {would_cost(price, self.budget, self.remaining)}, charged once, when it is opened",
                 f"  guarantee    {price.sentence}, for all its answers together",
-                f"  each symbol  a step of ε {text(parts.step)}; {counted(made.symbols, 'symbol')}, ⊥ included",
-                f"  each question  δ {text(parts.delta)}; {counted(made.questions, 'question')}",
+                f"  per symbol   a step of ε {text(parts.step)}; {counted(made.symbols, 'symbol')}, ⊥ included",
+                f"  per question δ {text(parts.delta)}; {counted(made.questions, 'question')}",
             ]
         )
 

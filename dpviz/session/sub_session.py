@@ -69,13 +69,14 @@ class SubSession:
     count, draw, record the answer and give back what it did not use. A crash or a cancel keeps all that was reserved;
     it never gives a free or a second answer. A refusal changes nothing, and depends on earlier answers alone.
 
-    Source: Durfee, Rogers, Algorithm 2.
+    Source: Durfee, Rogers 2019, Algorithm 2.
     """
 
     def __init__(self, entry: Entry, source: Source, unit: Unit, ledger: Ledger, draws: Draws) -> None:
         self._parameters = PayWhatYouGet.from_parameters(entry.body["mechanism"]["parameters"])
         self._number = entry.number
         self._source, self._unit, self._ledger, self._draws = source, unit, ledger, draws
+        self._read: dict[int, Release] = {}  # answers by use, for they never change
         if price_json(self.price).get("fine") != entry.body["price"].get("fine"):
             raise LedgerFormat.of(
                 f"entry {entry.number}",
@@ -144,7 +145,9 @@ class SubSession:
         return [use for use in self._ledger.uses(self._number) if use.key != self._closing]
 
     def _answer(self, use: Use) -> Release:
-        return from_bytes(self._ledger.use_answer(self._number, use.number))
+        if use.number not in self._read:
+            self._read[use.number] = from_bytes(self._ledger.use_answer(self._number, use.number))
+        return self._read[use.number]
 
     def _asked(self, use: Use) -> Asked:
         body, release = use.body, self._answer(use) if use.status == "done" else None
