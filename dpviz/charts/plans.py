@@ -227,17 +227,10 @@ class _Curve:
 
 
 def _curves(sheet: PlanSheet, plan: _Plan) -> list[_Curve]:
-    grid, _ = epsilon_grid(sheet.top)
-    plans = [
-        _Plan(
-            sheet.mechanism.with_epsilon(epsilon).bind(sheet.question, sheet.unit), plan.beta, plan.colours, plan.wide
-        )
-        for epsilon in grid
-    ]
     points: dict[str, list[tuple[Fraction, ErrorValue]]] = {}
     thick: dict[str, float] = {}
-    for epsilon, one in zip(grid, plans, strict=True):
-        for measure in one.measures:
+    for epsilon, bound in sheet.fan:
+        for measure in _Plan(bound, plan.beta, plan.colours, plan.wide).measures:
             points.setdefault(measure.name, []).append((epsilon, measure.known))
             thick[measure.name] = measure.thick
     return [_Curve(name, thick[name], found) for name, found in points.items()]

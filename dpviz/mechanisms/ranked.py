@@ -194,7 +194,8 @@ def converted(guarantee: Guarantee, unit: Unit) -> Guarantee:
     if unit.relation == "add-remove":
         return guarantee
     own = replace(unit, relation="add-remove", n=None)
-    return convert(replace(guarantee, unit=own), unit)
+    found = convert(replace(guarantee, unit=own), unit)
+    return replace(found, asked=guarantee.asked, exact=f"group of two of {guarantee.exact}")
 
 
 # ---------------------------------------------------------------- what is public of an answer

@@ -32,7 +32,10 @@ def epsilon_for(
     """
 
     def holds(epsilon: Fraction) -> bool:
-        model = mechanism.with_epsilon(epsilon).bind(question, unit).error
+        try:
+            model = mechanism.with_epsilon(epsilon).bind(question, unit).error
+        except ParameterError:  # too small an epsilon pays for nothing
+            return False
         planned = model.one_bin(beta) if which == "one" else model.all_bins(beta)
         return planned is not None and planned.value <= error
 

@@ -7,10 +7,12 @@ no kernel at all. It is made of public things only: it never meets the data.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from dpviz.errors import ParameterError
 from dpviz.exact import text
 from dpviz.model.error import ErrorModel
 from dpviz.model.identity import release_key
@@ -44,12 +46,26 @@ class PlanSheet:
     def bound(self) -> Bound:
         return self.mechanism.bind(self.question, self.unit)
 
+    @property
+    def epsilon(self) -> Fraction:
+        """Where the slider stands: what was typed, or the price where another number was."""
+        return Fraction(self.mechanism.parameters()["epsilon"] or to_approx(self.bound.price.loss).epsilon)
+
+    @property
+    def fan(self) -> list[tuple[Fraction, Bound]]:
+        """The slider's values, and the mechanism at each. The smallest are left out where they pay for nothing."""
+        found = []
+        for epsilon in epsilon_grid(self.top)[0]:
+            with suppress(ParameterError):
+                found.append((epsilon, self.mechanism.with_epsilon(epsilon).bind(self.question, self.unit)))
+        return found or [(self.epsilon, self.bound)]
+
     def to_json(self) -> dict[str, Any]:
         """The sheet as the page gets it; see widgets/PROTOCOL.md."""
-        grid, labelled = epsilon_grid(self.top)
-        now = self.bound
-        parameters = dict(self.mechanism.parameters())
-        epsilon = Fraction(parameters.pop("epsilon") or to_approx(now.price.loss).epsilon)
+        fan, now = self.fan, self.bound
+        grid = [epsilon for epsilon, _ in fan]
+        labelled = [epsilon for epsilon in epsilon_grid(self.top)[1] if epsilon in grid]
+        parameters = {name: value for name, value in self.mechanism.parameters().items() if name != "epsilon"}
         most = places(now)
         return {
             "version": VERSION,
@@ -85,13 +101,8 @@ class PlanSheet:
                     "labelled": [text(value) for value in labelled],
                 }
             ],
-            "now": point_json(now, epsilon),
-            "fans": {
-                "epsilon": [
-                    point_json(self.mechanism.with_epsilon(value).bind(self.question, self.unit), value)
-                    for value in grid
-                ]
-            },
+            "now": point_json(now, self.epsilon),
+            "fans": {"epsilon": [point_json(bound, epsilon) for epsilon, bound in fan]},
             "python": python_call(self.question, self.mechanism),
         }
 

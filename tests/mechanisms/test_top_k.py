@@ -390,6 +390,7 @@ def test_a_replacement_pays_for_two_where_kbar_is_private() -> None:
     bound = made.bind(KEYS, unit)
     alone = made.with_epsilon(Fraction(1, 2)).bind(KEYS, unit_of(3))
     assert bound.price.loss == ApproxDP(Fraction(1), Fraction(1, 10**6)) and bound.price.fine is None
+    assert bound.price.asked == 1 and bound.price.exact.startswith("group of two of Lemma 4.4")
     assert bound.rule == alone.rule and bound.rule.gap == 1
     odds = exp_bounds(Fraction(1, 2))
     spent = 2 * bound.parts.delta  # half of it is delta'

@@ -266,6 +266,17 @@ def test_a_plan_of_a_list_sees_no_data_and_says_what_a_release_does(tmp_path: Pa
     assert source.counted == 4 == len(full.ledger.entries())
 
 
+def test_a_slider_leaves_out_what_pays_for_nothing(tmp_path: Path) -> None:
+    """A hundred symbols take 100 ln(1 + delta/2) = 0.04999 of epsilon before anything is left for a step."""
+    it = session(tmp_path, budget=2)
+    sheet = it.plan("dest", dv.TopK(100, 200, epsilon=1, delta="1e-3")).sheet.to_json()
+    (axis,) = sheet["axes"]
+    assert axis["grid"] == [point["epsilon"] for point in sheet["fans"]["epsilon"]]
+    assert set(axis["labelled"]) < set(axis["grid"]) and axis["grid"][-1] == "2"
+    assert axis["grid"][0] == "0.05"
+    assert it.plan("dest", dv.TopK(epsilon=1)).sheet.to_json()["axes"][0]["grid"][0] == "0.01"
+
+
 def test_a_teaching_draw_of_a_list_is_marked() -> None:
     lesson = dv.teaching(frame(), seed=4, unit=USER, dataset="lesson")
     drawn = lesson.draw("dest", RANKED)
