@@ -139,7 +139,7 @@ function ratioChart({ figure }: CompositionSheet, rule: "bounded" | "zcdp", k: n
 function regionChart(point: CompositionPoint, xs: number[], at: number, width: number): SVGSVGElement {
     const up = point.laplace[at]!;
     return linesChart(width, SMALL, {
-        title: `For ${xs[at]} items Laplace noise costs no more for a unit in up to ${shown(up)} bins, Gumbel noise for more`,
+        title: `For a list of ${shown(String(xs[at]))}, Laplace noise costs no more for a unit in up to ${shown(up)} ${up === "1" ? "bin" : "bins"}, Gumbel noise for more`,
         x: { low: xs[0]!, high: xs.at(-1)!, log: true, name: "items asked for, k (log)" },
         y: { low: 0, high: BINS, log: false, name: "" },
         series: [{ name: "", xs, ys: point.equal.map((value) => (value > BINS ? NaN : value)), kind: "dp-medium dp-exact" }],
