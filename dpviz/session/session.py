@@ -35,7 +35,7 @@ class Session:
     data     a pandas DataFrame (or another source); it is held so that nothing shows a value of it
     unit     who is protected
     budget   the most that all releases together may cost one unit
-    ledger   where charges and answers are kept: a file path, or an SQLAlchemy URL
+    ledger   where charges and answers are kept: a file path, or a URL like postgresql://user@host/database
     dataset  the declared name of the data; part of the ledger's charter
     schema   column name to "number" or "text", where the stored type does not say
 
@@ -68,7 +68,6 @@ class Session:
             raise UnitError.of(unit.of, 'the unit must be "row" or one of the data\'s columns', "name the user column")
         self._source: Source = source
         self._unit = unit
-        self._ledger_name = _shown_name(ledger)
         self._ledger = Ledger.open(
             ledger,
             charter={
@@ -102,7 +101,7 @@ class Session:
 
     @property
     def ledger_name(self) -> str:
-        return self._ledger_name
+        return self._ledger.name
 
     @property
     def budget(self) -> Budget:
@@ -132,7 +131,7 @@ class Session:
 
     def __repr__(self) -> str:
         left = repr(self.remaining).strip("<>")
-        return f"<Session on {self.dataset}: {self._unit.text}; {left}; ledger {self._ledger_name}>"
+        return f"<Session on {self.dataset}: {self._unit.text}; {left}; ledger {self.ledger_name}>"
 
     def __reduce__(self) -> Any:
         raise LedgerError("a session holds private data and is not stored or sent anywhere", next_step="open it anew")
@@ -286,9 +285,3 @@ def _parameters(given: object) -> PayWhatYouGet:
             kind_of(given), "a sub-session is opened by its parameters", 'write dv.PayWhatYouGet(epsilon="1")'
         )
     return given
-
-
-def _shown_name(ledger: str | Path) -> str:
-    """The ledger's name for a person, without a folder, a password or a host."""
-    shown = str(ledger)
-    return shown.rsplit("/", 1)[-1].rsplit("\\", 1)[-1].split("?")[0] or "ledger"

@@ -11,14 +11,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import pandas as pd
 import psycopg
 import pytest
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.engine import make_url
 
+import dpviz as dv
 from dpviz import cli
 from dpviz.errors import LedgerCorrupt, LedgerError, LedgerFormat, LedgerReadOnly, ReleaseLost
 from dpviz.session.ledger import Ledger, store
@@ -378,6 +381,24 @@ def test_a_role_that_may_only_read_looks_and_cannot_charge(server: Server, schem
     assert ledger.account["spent"] == "1"
 
 
+def test_a_role_that_cannot_change_the_record_charges_and_uses(server: Server, schema: str) -> None:
+    opened(server.url(schema))
+    with server.connect(schema) as connection:
+        connection.execute("CREATE ROLE teller LOGIN")
+        connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO teller")
+        connection.execute("GRANT SELECT, INSERT ON chain, blob, entry, use, draw TO teller")
+        connection.execute("GRANT UPDATE ON entry, use, draw TO teller")
+        connection.execute("GRANT DELETE ON draw TO teller")
+    place = server.url(schema, user="teller")
+    ledger = opened(place)
+    spend(ledger, "a")
+    ledger.charge(key("tape"), BODY, admit, opens=FIRST)
+    ledger.settle(2, ledger.reserve(2, key("b"), ASKS, less(10)).number, b"\xff" * 100_000, less(-7, 0))
+    assert ledger.verify().uses == {"done": 1}
+    with psycopg.connect(**_connection(place)) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute("UPDATE chain SET body = body")
+
+
 # ---------------------------------------------------------------- nothing of the address is shown
 
 
@@ -415,6 +436,22 @@ def test_a_password_opens_the_ledger_and_is_shown_nowhere(
     ):
         for text in (*shown, said.out, said.err, str(refused.value), refused.value.value):
             assert secret not in text
+
+
+def test_a_session_on_a_server_releases_and_opens_and_is_found_again(server: Server, schema: str) -> None:
+    place = server.loopback(PASSWORD, schema)
+    frame = pd.DataFrame({"visits": [0, 1, 1, 2, 3] * 40})
+    bins = dv.Domain.integers(0, 3, column="visits")
+
+    def session() -> dv.Session:
+        return dv.Session(frame, dv.Unit(noun="visit"), dv.Budget(epsilon="2"), place, dataset="visits")
+
+    release = session().release(bins, dv.Dense(epsilon="1/2"))
+    again = session()
+    assert again.release(bins, dv.Dense(epsilon="1/2")).to_json() == release.to_json()
+    assert again.remaining.epsilon == Fraction(3, 2)
+    assert repr(again).endswith(f"ledger postgres.{schema}>")
+    assert all(secret not in repr(again) for secret in (PASSWORD, "127.0.0.1", str(server.port)))
 
 
 def test_without_psycopg_a_person_hears_what_to_install(place: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,9 @@ A URL names it: postgresql://user@host/database, the driver psycopg 3. The ledge
 one that `?schema=team` names, which must exist; one schema holds one ledger. Other parts of the query (sslmode,
 connect_timeout, host for a socket) go to the driver.
 
-A writer takes the schema's advisory lock, which the server hands on in turn and which ends with its transaction. Its
-tables may be written by nobody else: the lock binds those who ask for it.
+A writer takes the schema's advisory lock, which the server hands on in turn and which ends with its transaction. The
+lock binds those who ask for it, so nobody else should be able to write. To charge, a role needs SELECT and INSERT on
+chain and blob, UPDATE too on entry, use and draw, and DELETE on draw; to look, SELECT on all five.
 """
 
 from __future__ import annotations
