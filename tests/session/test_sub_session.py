@@ -429,6 +429,21 @@ def test_plans_read_no_data_and_write_nothing(tmp_path: Path) -> None:
     assert (it.ledger.head(), source.counted) == (opened, 0)
 
 
+def test_what_may_be_asked_depends_on_answers_and_not_on_data(tmp_path: Path) -> None:
+    """Data that differ in everything but the answers give the same plans, rows and refusals."""
+    told = []
+    for name, tally in (("many", PLACES), ("few", {"Aachen": 90, "Bonn": 30}), ("more", {**PLACES, "Emden": 231})):
+        (tmp_path / name).mkdir()
+        it = session(tmp_path / name, KnownTop({"": tally, "where month is 5": {}}))
+        sub = it.open(TAPE)
+        answers = [sub.ask("dest", k=1), sub.ask("dest", k=7, where={"month": 5})]
+        assert [answer.items for answer in answers] == [["Aachen"], []]
+        with pytest.raises(BudgetExceeded) as refused:
+            sub.ask("dest", k=11)
+        told.append(f"{refused.value} {sub!r} {sub.plan('dest', k=3)!r} {sub.transcript} {it.remaining}")
+    assert len(set(told)) == 1
+
+
 def test_what_it_says_of_itself_is_public(tmp_path: Path) -> None:
     it = session(tmp_path)
     sub = it.open(TAPE)

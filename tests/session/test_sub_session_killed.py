@@ -127,6 +127,24 @@ def test_killed_at_many_moments_of_asking(tmp_path: Path) -> None:
     assert len(seen) > KILLS and len(lost) > 5, "too few kills hit a question to have tested anything"
 
 
+def test_a_fork_is_another_kernel_on_the_same_sub_session(tmp_path: Path) -> None:
+    sub = opened(tmp_path / "fork.ledger", FEW)
+    mine = sub.ask("dest", k=2)
+
+    def ask(pipe: int) -> None:
+        assert sub.ask("dest", k=2) == mine, "a stored answer is free in a fork too"
+        answer = sub.ask("dest", k=3, key="child")
+        say(pipe, f"{answer.use} {answer.items} {answer.ended}")
+
+    child = Child(ask)
+    said = child.lines.read()
+    assert child.ended() == 0
+    theirs = sub.ask("dest", k=3, key="child")
+    assert said == f"2 {theirs.items} {theirs.ended}\n"
+    assert sub.symbols_left == FEW.symbols - sum(row.used for row in sub.transcript)
+    assert sub.questions_left == FEW.questions - 2
+
+
 # ---------------------------------------------------------------- a race
 
 
