@@ -35,6 +35,9 @@ EARLY, LATE = 38.0, 3.7
 FAR = 6.5
 """A clock rings by ln(w t) = FAR but for a chance of 1e-288; later times are taken as this one."""
 
+TOGETHER = 10.0
+"""Bottom symbols whose heights differ by so many nats at most are looked at together."""
+
 MEMORY = 1 << 22
 """At most so many doubles are held for one stretch of the grid."""
 
@@ -116,19 +119,9 @@ class Race:
     def lengths(self) -> Floats:
         """Pr[the list holds j items] for j = 0..k."""
         law = np.zeros(self.k + 1)
-        if self.bottom is None or not self.size:
-            law[min(self.k, self.size)] = 1
-            return law
-        logs: Floats = self.rate * (self._levels.astype(np.float64) - self.bottom)
-        sure = int(self._sizes[logs > EARLY].sum())  # the bottom symbol comes after these
-        near = (logs <= EARLY) & (logs + np.log(self._sizes) > -EARLY - LATE)
-        if sure < self.k:
-            grid = _grid(-EARLY, LATE, self.k)
-            density = _ringing(grid) * (grid[1] - grid[0])
-            for part, coins in _stretches(grid, logs[near], self._sizes[near], self.k - sure):
-                chances = coins.law() @ density[part]
-                law[sure : sure + len(chances)] += chances
-        law[self.k] = max(0.0, 1 - law[: self.k].sum())
+        law[min(self.k, self.size)] = 1
+        if self.bottom is not None and self.size:
+            law[:] = _lengths(self.counts, self.rate, self.k, np.array([self.bottom]), np.array([self.size]))[0]
         return law
 
     def chance_of_k(self) -> float:
@@ -223,13 +216,40 @@ def kbar_trade_off(
     """For each kbar with its bottom symbol: the expected number of items, and the chance of k items.
 
     counts  all counts, largest first; the first kbar that are above 0 compete
+    kbars   ascending, from k on
     """
-    items, full = [], []
-    for kbar, bottom in zip(kbars, bottoms, strict=True):
-        lengths = Race(counts[:kbar][counts[:kbar] > 0], rate, k, bottom).lengths()
-        items.append(float(lengths @ np.arange(k + 1)))
-        full.append(float(lengths[k]))
-    return np.array(items), np.array(full)
+    counts, heights, rows = counts[counts > 0], np.asarray(bottoms, dtype=np.float64), np.asarray(kbars)
+    laws, begin = np.zeros((len(rows), k + 1)), 0
+    while begin < len(rows):
+        spread = np.maximum.accumulate(heights[begin:]) - np.minimum.accumulate(heights[begin:])
+        end = begin + int(np.count_nonzero(rate * spread <= TOGETHER))
+        laws[begin:end] = _lengths(counts, rate, k, heights[begin:end], rows[begin:end])
+        begin = end
+    return laws @ np.arange(k + 1.0), laws[:, k]
+
+
+def _lengths(counts: NDArray[np.int64], rate: float, k: int, bottoms: Floats, rows: NDArray[np.int64]) -> Floats:
+    """Pr[the list holds j items] for j = 0..k, for each bottom symbol and how many counts compete with it."""
+    laws = np.zeros((len(rows), k + 1))
+    top, below = float(bottoms.max()), rate * (bottoms - bottoms.max())
+    used = np.minimum(rows, counts.size)
+    counts = counts[: int(used.max())]
+    segments = np.searchsorted(used, np.arange(counts.size), side="right")
+    first = np.flatnonzero(np.append(counts[:1] >= 0, (np.diff(counts) != 0) | (np.diff(segments) != 0)))
+    sizes = np.diff(np.append(first, counts.size)).astype(np.int64)
+    logs: Floats = rate * (counts[first].astype(np.float64) - top)
+    sure = int(sizes[logs > EARLY].sum())  # every bottom symbol comes after these
+    near = (logs <= EARLY) & (logs + np.log(sizes) > below.min() - EARLY - LATE)
+    groups = np.array([np.count_nonzero(near & (first < row)) for row in used])
+    if sure < k:
+        grid = _grid(-EARLY, LATE - float(below.min()), k)
+        densities = _ringing(grid + below[:, None]) * (grid[1] - grid[0])
+        for part, coins in _stretches(grid, logs[near], sizes[near], k - sure, int(groups.min())):
+            for number, law in enumerate(coins.laws()):
+                for at in np.flatnonzero(groups == number):
+                    laws[at, sure : sure + len(law)] += law @ densities[at, part]
+    laws[:, k] = np.maximum(0.0, 1 - laws[:, :k].sum(axis=1))
+    return laws
 
 
 def simulate(race: Race, runs: int, seed: int) -> tuple[Floats, Floats]:
@@ -381,16 +401,19 @@ def _tail(mean: Floats, number: Floats | int) -> Floats:
     return np.exp(np.minimum(logs, 0))
 
 
-def _stretches(grid: Floats, logs: Floats, sizes: NDArray[np.int64], k: int) -> Iterator[tuple[slice, _Coins]]:
-    """The grid in stretches with their coins, as many as the list is long, or as may have rung.
+def _stretches(
+    grid: Floats, logs: Floats, sizes: NDArray[np.int64], k: int, least: int | None = None
+) -> Iterator[tuple[slice, _Coins]]:
+    """The grid in stretches with their coins, counted as far as the list is long, or as may have rung.
 
-    Stretches by which k have rung for certain are left out.
+    Stretches by which k of the first `least` groups (of all, if left out) have rung for certain are left out.
     """
     tally, caps = _Tally(grid, logs, sizes), np.full(len(grid), k)
     for cap in (1 << power for power in range(12, 2, -1)):
         if cap < k:
             caps[tally.at_least(cap) <= LEFT_OUT] = cap
-    caps[tally.fewer(k) <= LEFT_OUT] = 0
+    caps = np.maximum.accumulate(caps)
+    caps[_Tally(grid, logs[:least], sizes[:least]).fewer(k) <= LEFT_OUT] = 0
     begin = 0
     while begin < len(grid):
         cap = int(caps[begin])
@@ -411,20 +434,15 @@ class _Coins:
         self._sizes = sizes.tolist()
         self._none = np.ones((1, len(times)))
 
-    def law(self) -> Floats:
-        """Of all clocks."""
-        *_, law = self._laws()
-        return law
-
     def before(self) -> Iterator[Floats]:
         """For each group the chance that fewer than cap clocks of the groups before it have rung."""
-        laws = self._laws()
+        laws = self.laws()
         for _ in self._rung:
             yield next(laws).sum(axis=0)
 
     def without_one(self) -> Iterator[Floats]:
         """For each group the chance that fewer than cap clocks have rung, one clock of the group left out."""
-        laws, after = list(self._laws()), self._none
+        laws, after = list(self.laws()), self._none
         found: list[Floats] = []
         for law, rung, size in zip(laws[-2::-1], self._rung[::-1], self._sizes[::-1], strict=True):
             rest = self._sum(law, _binomial(size - 1, rung, self._cap))
@@ -434,7 +452,7 @@ class _Coins:
             after = self._sum(after, _binomial(size, rung, self._cap))
         yield from found[::-1]
 
-    def _laws(self) -> Iterator[Floats]:
+    def laws(self) -> Iterator[Floats]:
         """Of the groups before the first, before the second, ..., of all."""
         law = self._none
         yield law

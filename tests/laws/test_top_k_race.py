@@ -254,6 +254,19 @@ def test_kbar_is_chosen_and_traded_off_as_its_law_says() -> None:
         assert expected[at] == pytest.approx(float(mean), abs=NEAR)
 
 
+@pytest.mark.parametrize(("k", "rate"), [(5, 0.1), (40, 0.1), (10, 3.0), (10, 0.001)])
+def test_many_kbars_are_traded_off_as_one_by_one(k: int, rate: float) -> None:
+    """Also where a kbar parts equal counts, and where the bottom symbols are far from each other."""
+    counts = power_law(2000, 700, 1.0)
+    kbars = np.unique(np.geomspace(k, 600, 25).astype(int)).tolist()
+    bottoms = [threshold(int(counts[kbar]), 1, kbar, 1e-6, rate) for kbar in kbars]
+    alone = [Race(counts[:kbar], rate, k, bottom) for kbar, bottom in zip(kbars, bottoms, strict=True)]
+    expected, full = kbar_trade_off(counts, rate, k, bottoms, kbars)
+    assert expected == pytest.approx([each.expected_items() for each in alone], abs=k * NEAR)
+    assert full == pytest.approx([each.chance_of_k() for each in alone], abs=NEAR)
+    assert expected == pytest.approx([each.inclusion().sum() for each in alone], abs=k * NEAR)
+
+
 def test_the_threshold_of_a_power_law_is_lowest_where_the_formula_says() -> None:
     largest, exponent, rate = 1e4, 1.1, 0.1
     kbars = np.arange(10, 5000)
