@@ -272,7 +272,7 @@ function paid(row: Row, cells: Cells): [string, string, string] {
         case "done": {
             const left = unused(cells);
             const early = `ended early${left === 0 ? "" : `, ${shown(String(left))} not used`}`;
-            return [used, "paid", row.ended ? early : `all ${shown(row.k)} came`];
+            return [used, "paid", row.ended ? early : row.k === "1" ? "it came" : `all ${shown(row.k)} came`];
         }
         case "pending":
             return [used, "reserved", "asking…"];

@@ -280,6 +280,7 @@ export class TapeDesk {
     press(): void {
         const { tape } = this;
         if (tape === null || this.locked || this.resting || this.fault !== null || this.chosen === "") return;
+        if (this.kernel.health === "gone") return;
         void this.#begin({
             question: this.chosen,
             k: this.k,
@@ -363,5 +364,5 @@ export function told(row: Row): string {
             `${name} ended early: after ${row.items.length} of ${row.k} no further ${row.items_are} stood out enough (⊥); ` +
             `${cost}.`
         );
-    return `${name}: all ${row.k} came; ${cost}.`;
+    return `${name}: ${row.k === "1" ? "the one asked for" : `all ${row.k}`} came; ${cost}.`;
 }
