@@ -222,15 +222,12 @@ def gives_chosen(answer: Answer, question: Question, most: int) -> bool:
 
 
 def space_of(question: Question, items: int, rows: int, *, each: int = 0) -> Space:
-    """The labels of an answer, with `each` more bits for every one, and how many rows were read for it."""
+    """Labels, with `each` more bits beside every one, and one bit for how the list ends. `rows` are read for it."""
     if not question.domain.declared:
-        return Space(bits=items * each + 1, text=f"1, and {items:,} labels{_beside(each)}; {rows:,} rows are read")
+        beside = f" with {each} beside each" if each else ""
+        return Space(bits=items * each + 1, text=f"{items:,} labels{beside}, and 1 for the end; {rows:,} rows are read")
     label = max(1, (question.bins - 1).bit_length()) + each
-    return Space(bits=items * label + 1, text=f"{items:,} × {label} + 1; {rows:,} rows are read")
-
-
-def _beside(each: int) -> str:
-    return f" with {each} beside each" if each else ""
+    return Space(bits=items * label + 1, text=f"{items:,} × {label}, and 1 for the end; {rows:,} rows are read")
 
 
 def counted(number: int, noun: str) -> str:

@@ -296,13 +296,13 @@ def test_the_printed_lemma_is_false_and_its_repair_holds() -> None:
 # ---------------------------------------------------------------- a private kbar
 
 
-def private_law(counts: Counts, rule: str, k: int, largest: int, m: Callable[[int], int]) -> Law:
+def private_law(counts: Counts, rule: str, k: int, largest: int, m: Callable[[int], int], gap: int = 1) -> Law:
     """Algorithm 6, corrected: kbar with odds 1/m * base^-h of row kbar + 1, then k - 1 symbols. First comes kbar."""
     ranked = sorted(counts, reverse=True) + [0] * (largest + 1)
     odds = {kbar: BASE ** -ranked[kbar] / m(kbar) for kbar in range(k, largest + 1)}
     law = {}
     for kbar, odd in odds.items():
-        inner = Limited(rule, k - 1, kbar, m(kbar), 1, BASE, DELTA).law(counts)
+        inner = Limited(rule, k - 1, kbar, m(kbar), gap, BASE, DELTA).law(counts)
         law.update({(kbar, *answer): odd / sum(odds.values()) * chance for answer, chance in inner.items()})
     return law
 
@@ -318,6 +318,9 @@ def test_a_private_kbar_keeps_to_the_price_of_k_steps(rule: str, most: int | Non
 
     law = cache(lambda counts: private_law(counts, rule, k, largest, m))
     assert worst_delta(law, neighbours(unit, number, 1), (BASE * (1 + DELTA)) ** k) <= DELTA
+    heavy = cache(lambda counts: private_law(counts, rule, k, largest, m, 2))
+    pairs = neighbours(unit_of(most, max_per_bin=2), number, 1)
+    assert worst_delta(heavy, pairs, (BASE**2 * (1 + DELTA)) ** k) <= DELTA
     bound = dv.TopK(k, "private", largest=largest, epsilon_per_item="0.7", delta=DELTA, domain_rule=rule).bind(
         bins(number), unit
     )  # type: ignore[arg-type]
