@@ -65,8 +65,9 @@ export function questionRow(desk: Desk): Component {
     function chooseBins(): void {
         if (chosen.value === DECLARE) open(column.value);
         else if (chosen.value === KEYS) {
+            const name = column.value; // closing draws the column of the plan on show
             close();
-            void desk.planAny({ kind: "keys", column: column.value });
+            void desk.planAny({ kind: "keys", column: name });
         } else ask(chosen.value);
     }
 
