@@ -1,6 +1,6 @@
 """What a durable charge and its outcome cost, alone, late in a long ledger, and beside seven other kernels.
 
-TMPDIR chooses the disk.
+In an SQLite file, and on a PostgreSQL server of this machine, with its usual settings. TMPDIR chooses the disk.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from statistics import quantiles
 
 from benchmarks.measured import Measured, interleave, ms
 from dpviz.session.ledger import Ledger
+from tests.ledger.server import Server
 
 SHORT, LONG, ROUNDS = 100, 10_000, 400
 KERNELS, CHARGES = 8, 50
@@ -34,59 +35,87 @@ BODY = {
     "mechanism": {"name": "Dense", "parameters": {"epsilon": "1/2", "base": "exp"}},
     "price": {"text": "ε 1/2 per person-year", "unit": "one person-year, add or remove"},
 }
+SUB = {"symbols": str(10**9)}
 ANSWER = b'{"values":[' + b",".join(b"%d" % (7919 * bin_ % 6000) for bin_ in range(42)) + b"]}"
 
 
 def table() -> list[Measured]:
     """All measurements of the ledger. Filling the long one takes most of the time."""
     with tempfile.TemporaryDirectory(prefix="dpviz-bench-") as folder:
-        return [*alone(Path(folder)), *together(Path(folder))]
+        Path(folder).chmod(0o755)  # the server runs as another user
+        return [*alone(Path(folder)), *together(Path(folder) / "shared.ledger"), *served(Path(folder))]
 
 
 def alone(folder: Path) -> list[Measured]:
     """One kernel. A short ledger, a long one and the bare disk take turns, so that all meet the same machine."""
     short, long = (Kernel(folder / f"{length}.ledger", length) for length in (SHORT, LONG))
     disk = Disk(folder / "page")
-    turns = {"short": short.release, "disk": disk.sync, "long": long.release}
+    turns = {"short": short.release, "disk": disk.sync, "long": long.release, "use": short.use}
     found = interleave({name: partial(seconds, work) for name, work in turns.items()}, ROUNDS)
-    pair, late, sync = found["short"], found["long"], found["disk"]
+    pair, late, use, sync = found["short"], found["long"], found["use"], found["disk"]
     allowed = max(6 * sync, 0.002)
     return [
         Measured("write and fsync one page", ms(sync)),
         Measured(
             "charge and outcome, both durable", ms(pair), f"{ms(allowed)} (6 fsync, at least 2 ms)", pair <= allowed
         ),
+        Measured("reserve and settle of one use, both durable", ms(use), ms(allowed), use <= allowed),
         Measured(
             f"release {LONG:,} against release {SHORT}", f"{late / pair:.2f} times", "1.5 times", late <= 1.5 * pair
         ),
     ]
 
 
-def together(folder: Path) -> list[Measured]:
+def together(place: Path | str) -> list[Measured]:
     """Several kernels charge one ledger as fast as they can; each wait is a whole charge."""
-    path = folder / "shared.ledger"
-    opened(path)
+    opened(place)
     context = multiprocessing.get_context("spawn")
     start, waits = context.Barrier(KERNELS), context.SimpleQueue()
-    kernels = [context.Process(target=_kernel, args=(path, name, start, waits)) for name in range(KERNELS)]
+    kernels = [context.Process(target=_kernel, args=(place, name, start, waits)) for name in range(KERNELS)]
     for kernel in kernels:
         kernel.start()
     found = sorted(wait for _ in kernels for wait in waits.get())
     for kernel in kernels:
         kernel.join()
     late = quantiles(found, n=100)[98]
-    what = f"{KERNELS} kernels, {CHARGES} releases each: 99 % of charges wait below"
+    where = "" if isinstance(place, Path) else " on PostgreSQL"
+    what = f"{KERNELS} kernels{where}, {CHARGES} releases each: 99 % of charges wait below"
     return [
         Measured(what, ms(late), "500 ms", late < 0.5 and len(found) == KERNELS * CHARGES),
         Measured("the longest wait of them", ms(found[-1])),
     ]
 
 
-class Kernel:
-    """A ledger that holds `length` releases, and makes one more."""
+def served(folder: Path) -> list[Measured]:
+    """The same on a server: a socket, its own processes, and the same disk."""
+    server = Server(folder)
+    try:
+        server.start()
+        short, long = (Kernel(server.url(server.schema()), length) for length in (SHORT, LONG // 5))
+        turns = {"short": short.release, "long": long.release, "use": short.use}
+        found = interleave({name: partial(seconds, work) for name, work in turns.items()}, ROUNDS)
+        pair, late = found["short"], found["long"]
+        return [
+            Measured("charge and outcome on PostgreSQL, both durable", ms(pair)),
+            Measured("reserve and settle of one use on PostgreSQL", ms(found["use"])),
+            Measured(
+                f"release {LONG // 5:,} on PostgreSQL against release {SHORT}",
+                f"{late / pair:.2f} times",
+                "1.5 times",
+                late <= 1.5 * pair,
+            ),
+            *together(server.url(server.schema())),
+        ]
+    finally:
+        server.remove()
 
-    def __init__(self, path: Path, length: int) -> None:
-        self.ledger = opened(path)
+
+class Kernel:
+    """A ledger that holds `length` releases and an open entry, and makes one more release, or use."""
+
+    def __init__(self, place: Path | str, length: int) -> None:
+        self.ledger = opened(place)
+        self.tape = self.ledger.charge(key("tape"), BODY, admit, opens=SUB).number
         self.made = 0
         while self.made < length - 1:
             self.release()
@@ -94,6 +123,11 @@ class Kernel:
     def release(self) -> None:
         self.made += 1
         self.ledger.finish(self.ledger.charge(key(self.made), BODY, admit).number, ANSWER)
+
+    def use(self) -> None:
+        self.made += 1
+        use = self.ledger.reserve(self.tape, key(self.made), BODY, partial(moved, by=-10))
+        self.ledger.settle(self.tape, use.number, ANSWER, partial(moved, by=7))
 
 
 class Disk:
@@ -107,8 +141,8 @@ class Disk:
         os.fsync(self.descriptor)
 
 
-def _kernel(path: Path, name: int, start: Barrier, waits: multiprocessing.SimpleQueue[list[float]]) -> None:
-    ledger, found = opened(path), []
+def _kernel(place: Path | str, name: int, start: Barrier, waits: multiprocessing.SimpleQueue[list[float]]) -> None:
+    ledger, found = opened(place), []
     start.wait()
     for step in range(CHARGES):
         began = time.perf_counter()
@@ -118,12 +152,16 @@ def _kernel(path: Path, name: int, start: Barrier, waits: multiprocessing.Simple
     waits.put(found)
 
 
-def opened(path: Path) -> Ledger:
-    return Ledger.open(path, charter=CHARTER, account={"epsilon": "0", "epsilon_total": str(10**40)})
+def opened(place: Path | str) -> Ledger:
+    return Ledger.open(place, charter=CHARTER, account={"epsilon": "0", "epsilon_total": str(10**40)})
 
 
 def admit(account: Mapping[str, str]) -> dict[str, str]:
     return {**account, "epsilon": str(int(account["epsilon"]) + 10**30)}
+
+
+def moved(sub: Mapping[str, str], by: int) -> dict[str, str]:
+    return {"symbols": str(int(sub["symbols"]) + by)}
 
 
 def key(name: object) -> str:

@@ -34,12 +34,13 @@ def _die_with_parent() -> None:
 class Server:
     """It listens on a socket, where it trusts everybody, and on a loopback port, where it asks for the password."""
 
-    def __init__(self) -> None:
+    def __init__(self, within: Path | None = None) -> None:
         programs = system.postgresql()
         assert programs is not None, "no PostgreSQL server: run `make programs` (on Debian: apt-get install postgresql)"
         self._programs = programs
-        memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # where a file outlives processes, not power
-        self.folder = Path(tempfile.mkdtemp(prefix="dpviz-pg-", dir=memory))
+        if within is None and os.access("/dev/shm", os.W_OK):
+            within = Path("/dev/shm")  # memory, where a file outlives processes, though not a loss of power
+        self.folder = Path(tempfile.mkdtemp(prefix="dpviz-pg-", dir=within))
         self._as: dict[str, Any] = {}
         if os.getuid() == 0:  # PostgreSQL does not run as root
             other = pwd.getpwnam("nobody")
