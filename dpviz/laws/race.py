@@ -176,35 +176,6 @@ class Race:
         return _Clocks(self.rate * (self._levels - centre).astype(np.float64), self._sizes, last, self.k)
 
 
-def laplace_inclusion(counts: NDArray[np.int64], rate: float, bottom: float) -> Floats:
-    """The chance of each item to be above the threshold where both get Laplace noise of scale 1/rate (Algorithm 4).
-
-    To be in the list, if k is at least the number of items; at most that chance otherwise.
-    """
-    nats = rate * (counts - bottom)
-    tail = np.exp(-np.abs(nats)) * (2 + np.abs(nats)) / 4
-    chances: Floats = np.where(nats > 0, 1 - tail, tail)
-    return chances
-
-
-def threshold_inclusion(counts: NDArray[np.int64], rate: float, delta: float, least: int) -> Floats:
-    """The chance of each item to be in the set of the fixed threshold (Algorithm 8, corrected).
-
-    least  next_count + gap; items of at most next_count are never in the set, and so must not be among `counts`
-    """
-    x = delta * np.exp(np.minimum(rate * (counts - least), 700))
-    chances: Floats = np.where(x <= 0.5, x, 1 - 1 / (4 * np.maximum(x, 0.5)))
-    return chances
-
-
-def kbar_chances(next_counts: Floats, m: Floats, rate: float) -> Floats:
-    """The law of a private choice of kbar (Algorithm 6, corrected), given the next count and m of each kbar offered."""
-    logs = -rate * np.asarray(next_counts, dtype=np.float64) - np.log(m)
-    weights = np.exp(logs - logs.max())
-    chances: Floats = weights / weights.sum()
-    return chances
-
-
 def power_law_kbar(largest: float, exponent: float, rate: float) -> float:
     """Where the threshold is lowest if the r-th count is largest / r**exponent, and no limit holds per unit."""
     return math.pow(exponent * largest * rate, 1 / exponent)
@@ -250,28 +221,6 @@ def _lengths(counts: NDArray[np.int64], rate: float, k: int, bottoms: Floats, ro
                     laws[at, sure : sure + len(law)] += law @ densities[at, part]
     laws[:, k] = np.maximum(0.0, 1 - laws[:, :k].sum(axis=1))
     return laws
-
-
-def simulate(race: Race, runs: int, seed: int) -> tuple[Floats, Floats]:
-    """How often each item was in the list, and each length of it, in some runs with Gumbel noise in doubles.
-
-    For pictures beside the exact chances; nothing that protects anyone is drawn this way.
-    """
-    generator = np.random.default_rng(seed)
-    bottom = -math.inf if race.bottom is None else race.bottom
-    heights = race.rate * np.append(race.counts, bottom)
-    kept, lengths = np.zeros(race.size), np.zeros(race.k + 1)
-    piece = max(1, MEMORY // (4 * heights.size))
-    for begin in range(0, runs, piece):
-        size = min(piece, runs - begin)
-        scores = heights + generator.gumbel(size=(size, heights.size))
-        cut = scores[:, -1:]
-        if race.size > race.k:
-            cut = np.maximum(cut, np.partition(scores[:, :-1], -race.k - 1, axis=1)[:, [-race.k - 1]])
-        listed = scores[:, :-1] > cut
-        kept += listed.sum(axis=0)
-        lengths += np.bincount(listed.sum(axis=1), minlength=race.k + 1)
-    return kept / runs, lengths / runs
 
 
 # ---------------------------------------------------------------- clocks
