@@ -91,9 +91,12 @@ class TopK:
     >>> from dpviz.model.domain import Domain
     >>> question = Question.of(Domain.keys(column="dest"))
     >>> bound = TopK(k=10, kbar=50, epsilon="1").bind(question, Unit("aircraft", max_bins=5))
-    >>> bound.price.sentence, bound.parts.step, bound.error.listed(Fraction(1, 20)).value
-    ('(1, 0.000001)-differential privacy for adding or removing one aircraft', Fraction(110270223, 1000000000), \
-Fraction(174, 1))
+    >>> bound.price.sentence
+    '(1, 0.000001)-differential privacy for adding or removing one aircraft'
+    >>> bound.price.exact
+    'Lemma 4.4 of 10 steps of 0.110270223 + 10 ln(1 + 0.0000005)'
+    >>> bound.error.listed(Fraction(1, 20)).value, bound.error.rank(1, Fraction(1, 20)).value
+    (Fraction(174, 1), Fraction(62, 1))
     """
 
     name: ClassVar[str] = "TopK"

@@ -275,6 +275,25 @@ def test_errors_are_the_quantiles_of_the_noise_and_of_all_rows_together(beta: Fr
     assert tail(math.exp(bound.rate), reach) <= beta < tail(math.exp(bound.rate), reach - 1)
 
 
+def test_no_item_among_the_first_lies_further_below_its_rank_than_stated() -> None:
+    bound = dv.TopKLaplace(2, 2, epsilon="2.2", delta="0.3").bind(bins(3), unit_of(1))
+    noisy = Noisy(2, 2, math.exp(bound.rate), 1, bound.offset)
+    stated = {
+        (beta, position): int(bound.error.rank(position, beta).value)  # type: ignore[union-attr]
+        for beta, position in itertools.product((Fraction(1, 3), Fraction(1, 20)), (1, 2))
+    }
+    assert [reach == 0 for reach in stated.values()] == [False, True, False, True]
+    for counts in itertools.product((0, 8, 12), repeat=3):
+        missed = dict.fromkeys(stated, 0.0)
+        for answer, chance in noisy.law(counts).items():
+            items = answer[: len(answer) - (2 if len(answer) == 4 else (len(answer) - 1) // 2)]
+            for (beta, position), reach in stated.items():
+                least = sorted(counts, reverse=True)[position - 1] - reach
+                far = any(label != NO_MORE and counts[label] < least for label in items[:position])
+                missed[beta, position] += chance * far
+        assert all(chance <= beta for (beta, _), chance in missed.items())
+
+
 # ---------------------------------------------------------------- refusals, texts, shapes
 
 
