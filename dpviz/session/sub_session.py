@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from dpviz.errors import LedgerError, LedgerFormat
 from dpviz.hidden import publicly
@@ -150,16 +150,23 @@ class SubSession:
         return self._read[use.number]
 
     def _asked(self, use: Use) -> Asked:
-        body, release = use.body, self._answer(use) if use.status == "done" else None
-        asking = Asking.from_parameters(body["mechanism"]["parameters"])
+        body = use.body
+        if use.status == "done":
+            release = self._answer(use)
+            asking, question = cast(Asking, release.bound.mechanism), release.question
+            items, ended, used = tuple(release.items), release.ended, asking.used(release.answer)
+        else:
+            asking = Asking.from_parameters(body["mechanism"]["parameters"])
+            question = Question.from_json(body["question"])
+            items, ended, used = (), False, asking.most
         return Asked(
             number=use.number,
-            question=Question.from_json(body["question"]),
+            question=question,
             k=asking.k,
             kbar=asking.kbar,
-            items=() if release is None else tuple(release.items),
-            ended=release is not None and release.ended,
-            used=asking.most if release is None else asking.used(release.answer),
+            items=items,
+            ended=ended,
+            used=used,
             key=body["user_key"],
             status=use.status,
             mine=use.mine,
