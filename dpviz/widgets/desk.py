@@ -165,8 +165,14 @@ class Desk:
         return {"sheet": sheet}
 
     def _asked(self, args: Body) -> tuple[Question, Mechanism]:
-        question = self._question(args["question"])
-        return question, mechanism(args["mechanism"], _starting(args["mechanism"], question) | args["parameters"])
+        question, name = self._question(args["question"]), args["mechanism"]
+        said = _starting(name, question) | args["parameters"]
+        if said.get("epsilon_per_item"):  # the slider shows its total; moved, the total is what is asked
+            given = mechanism(name, {**said, "epsilon": ""})
+            if state.price_of(self.session.plan(question, given))["epsilon"] == rational(said["epsilon"], "epsilon"):
+                return question, given
+            said |= {"epsilon_per_item": "", "delta_prime": ""}
+        return question, mechanism(name, said)
 
     def _question(self, said: Body) -> Question:
         if set(said) == {"id"}:

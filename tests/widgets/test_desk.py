@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import dpviz as dv
@@ -312,3 +313,82 @@ def test_a_desk_opens_with_a_mechanism_that_can_answer(tmp_path: Path) -> None:
     }
     for name, question in opened.items():
         assert Desk(session, [question]).plan.bound.mechanism.name == name
+
+
+def key_desk(tmp_path: Path, **more: Any) -> tuple[Session, Page]:
+    """A desk on two keys of very many rows each."""
+    data = pd.DataFrame({"word": ["often"] * 7919 + ["seldom"] * 6841})
+    session = Session(data, dv.Unit(), dv.Budget("4", "1e-5"), tmp_path / "words.ledger")
+    return session, Page(Desk(session, [dv.Domain.keys(column="word")], **more))
+
+
+def order_of(page: Page, **parameters: str) -> dict[str, Any]:
+    """What the button of the plan on show sends."""
+    sheet = page.desk.sheet.to_json()
+    now = sheet["now"]
+    return {
+        "question": {"id": sheet["question"]["id"]},
+        "mechanism": sheet["mechanism"]["name"],
+        "parameters": {**sheet["mechanism"]["parameters"], "epsilon": now["epsilon"], **parameters},
+        "price": {"epsilon": now["price"]["epsilon"], "delta": now["price"]["delta"]},
+        "key": None,
+    }
+
+
+def test_a_list_is_planned_and_paid_from_the_page(tmp_path: Path) -> None:
+    session, page = key_desk(tmp_path)
+    question = {"kind": "keys", "column": "word"}
+    reply = page.ask("plan", question=question, mechanism="TopK", parameters={"epsilon": "1", "k": "2", "kbar": "7"})
+    sheet = reply["body"]["sheet"]
+    assert (sheet["places"], sheet["now"]["rows"]) == ("2", "8")
+    assert sheet["question"]["sentence"].startswith("Which values of word have the most rows? At most 2 items")
+    assert all(point["errors"]["0.05"]["listed"] for point in sheet["fans"]["epsilon"])
+    page.ask("release", **order_of(page))
+    deadline = time.monotonic() + 20
+    while not page.result:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    result = json.loads(page.result)
+    assert (result["kind"], result["labels"], result["values"]) == ("ranked", ["often", "seldom"], [])
+    assert session.remaining.epsilon == 3
+
+
+@pytest.mark.parametrize("name", ["TopK", "TopKSet", "ExponentialTopK"])
+def test_a_list_that_is_picked_asks_for_no_more_than_there_are_bins(tmp_path: Path, name: str) -> None:
+    _, page = key_desk(tmp_path)
+    question = {"kind": "categories", "column": "word", "labels": ["often", "seldom"], "other": True, "missing": False}
+    reply = page.ask("plan", question=question, mechanism=name, parameters={"epsilon": "1"})
+    assert reply["ok"], reply
+    parameters = reply["body"]["sheet"]["mechanism"]["parameters"]
+    assert parameters["k"] == "3" and parameters.get("kbar", "3") == "3"
+    named = page.ask("plan", question=question, mechanism="TopK", parameters={"epsilon": "1", "k": "4", "kbar": "4"})
+    assert not named["ok"] and "this question has 3" in named["error"]["message"]
+
+
+def test_a_list_given_by_its_epsilon_per_item_is_paid_as_planned_until_the_slider_moves(tmp_path: Path) -> None:
+    step = dv.TopK(k=2, kbar=7, epsilon_per_item="0.25", delta="1e-8", delta_prime="1e-7")
+    session, page = key_desk(tmp_path, mechanism=step)
+    price = page.desk.plan.price.loss
+    page.ask("release", **order_of(page))
+    deadline = time.monotonic() + 20
+    while not len(session.releases):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert session.releases[1].bound.mechanism == step
+    assert session.releases[1].guarantee.loss == price
+    moved = page.ask(
+        "plan", **{name: order_of(page, epsilon="1")[name] for name in ("question", "mechanism", "parameters")}
+    )
+    assert moved["body"]["sheet"]["now"]["price"]["epsilon"] == "1"
+    assert moved["body"]["sheet"]["mechanism"]["parameters"]["epsilon_per_item"] == ""
+
+
+def test_an_open_sub_session_stands_in_the_history_and_moves_the_budget(tmp_path: Path) -> None:
+    session, page = key_desk(tmp_path)
+    sub = session.open(dv.PayWhatYouGet(symbols=9, questions=3, epsilon="1", delta="1e-6"))
+    sub.ask("word", k=2, kbar=7)
+    state = page.ask("status")["body"]["state"]
+    (entry,) = state["entries"]
+    assert (entry["status"], entry["price"]["epsilon"]) == ("open", "1")
+    assert state["budget"]["epsilon"] == {"total": "4", "spent": "1", "pending": "0", "left": "3"}
+    assert not page.ask("show", number="1")["ok"]
