@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import signal
@@ -26,9 +27,13 @@ FEW = dv.PayWhatYouGet(symbols=40, questions=100, epsilon_per_item="1/10", delta
 KILLS = 40
 
 
+def session(path: Path, before: Callable[[Tick | None], None] | None = None) -> Session:
+    unit, budget = dv.Unit("person", max_bins=2), dv.Budget(epsilon="100000", delta="1/2")
+    return Session(KnownTop({"": PLACES}, before), unit, budget, path)
+
+
 def opened(path: Path, parameters: dv.PayWhatYouGet, before: Callable[[Tick | None], None] | None = None) -> SubSession:
-    unit, budget = dv.Unit("person", max_bins=2), dv.Budget(epsilon="1000", delta="1e-5")
-    return Session(KnownTop({"": PLACES}, before), unit, budget, path).open(parameters)
+    return session(path, before).open(parameters)
 
 
 class Child:
@@ -85,6 +90,30 @@ def test_a_kernel_killed_between_reserve_and_settle_keeps_the_reservation_spent(
     assert (sub.symbols_left, sub.questions_left) == (33 - len(answer.items) - answer.ended, 98)
     assert [row.status for row in sub.transcript] == ["lost", "done"]
     assert sub.ledger.verify(check=sub_account.follows).uses == {"lost": 1, "done": 1}
+
+
+def test_killed_at_many_moments_of_opening(tmp_path: Path) -> None:
+    path, chance, seen = tmp_path / "killed.ledger", random.Random(3), 0
+
+    def keep_opening(pipe: int, turn: int) -> None:
+        it = session(path)
+        say(pipe, "ready")
+        for number in itertools.count():
+            say(pipe, it.open(FEW, key=f"{turn} {number}").number)
+
+    for turn in range(KILLS // 2):
+        child = Child(lambda pipe, turn=turn: keep_opening(pipe, turn))  # type: ignore[misc]
+        assert child.lines.readline() == "ready\n"
+        time.sleep(chance.uniform(0, 0.02))
+        os.kill(child.pid, signal.SIGKILL)
+        seen += len(child.lines.readlines())
+        assert os.WTERMSIG(child.ended()) == signal.SIGKILL, "the child failed before it was killed"
+    it = session(path)
+    statuses = [entry.status for entry in it.ledger.entries()]
+    assert set(statuses) == {"open"}, "one was charged and not opened"
+    assert it.budget.epsilon - it.remaining.epsilon == len(statuses) * it.plan_open(FEW).price.epsilon
+    assert len(statuses) >= seen > 0
+    assert {sub.symbols_left for sub in it.sub_sessions.values()} == {FEW.symbols}
 
 
 def loop(path: Path, pipe: int, seed: int) -> None:
