@@ -60,7 +60,7 @@ def threshold_chance(excess: int, rate: Fraction, delta: Fraction, precision: in
     True
     """
     one = Fraction(1, 1 << precision)
-    nats, most = rate * excess, precision + (delta.denominator // delta.numerator).bit_length()
+    nats, most = rate * int(excess), precision + (delta.denominator // delta.numerator).bit_length()
     if nats > most:  # 4x is above 2**precision; the number itself may not fit in memory
         return 1 - one, Fraction(1)
     low, high = products([(delta, nats)], precision)[0]

@@ -60,7 +60,7 @@ def peel(counts: Sequence[int], rate: Fraction, k: int, bits: Bits, bottom: Bott
     [1, -1]
     """
     check(rate, k, bottom)
-    symbols = [(count, Fraction(1)) for count in counts]
+    symbols = [(int(count), Fraction(1)) for count in counts]
     remaining = list(range(len(symbols)))
     if bottom is not None:
         symbols.append((bottom.count, bottom.odds))
@@ -92,7 +92,7 @@ def choose(counts: Sequence[int], odds: Sequence[Fraction], rate: Fraction, bits
     for part in odds:
         positive(part, "odds")
     places = range(len(counts))
-    return draw(_Weighed(list(zip(counts, odds, strict=True)), rate).among(places), bits)
+    return draw(_Weighed(list(zip(map(int, counts), odds, strict=True)), rate).among(places), bits)
 
 
 def peel_integers(counts: Sequence[int], base: Fraction, k: int, bits: Bits, bottom: Bottom | None = None) -> list[int]:
@@ -103,7 +103,9 @@ def peel_integers(counts: Sequence[int], base: Fraction, k: int, bits: Bits, bot
     if base <= 1:
         raise ParameterError.of(base, "base must be above 1, for it stands for exp(rate)")
     check(Fraction(1), k, bottom)
-    symbols = [(count, Fraction(1)) for count in counts] + ([] if bottom is None else [(bottom.count, bottom.odds)])
+    symbols = [(int(count), Fraction(1)) for count in counts] + (
+        [] if bottom is None else [(bottom.count, bottom.odds)]
+    )
     least, most = min((count for count, _ in symbols), default=0), max((count for count, _ in symbols), default=0)
     common = 1 if bottom is None else bottom.odds.denominator
     weights = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,6 +85,7 @@ def test_the_threshold_coin_turns_at_its_chance(excess: int) -> None:
 def test_an_excess_of_any_size_decides() -> None:
     bits = TeachingBits(1)
     assert passes(10**18, Fraction(1000), Fraction(1, 10**12), bits)
+    assert passes(np.int64(2**62), Fraction(1000), TENTH, bits)
     assert not passes(-(10**18), Fraction(1000), TENTH, bits)
     low, high = threshold_chance(10**30, Fraction(1), Fraction(1, 10**300), 64)
     assert 1 - low == Fraction(1, 2**64)

@@ -175,3 +175,11 @@ def test_parameters_out_of_range_are_refused_before_a_bit_is_read() -> None:
     for odds in ([], [Fraction(1)], [Fraction(1), Fraction(-1)]):
         with pytest.raises(ParameterError):
             choose([1, 2], odds, Fraction(1), script)
+
+
+def test_numbers_of_an_array_are_whole_numbers_too() -> None:
+    """2**62 times a rate of 1000 does not fit into 64 bits."""
+    counts, bits = np.array([2, 2**62]), TeachingBits(1)
+    assert peel(counts, Fraction(1000), 2, bits) == [1, 0]
+    assert choose(counts, [Fraction(1), Fraction(1)], Fraction(1000), bits) == 1
+    assert peel_integers(np.array([2, 60]), Fraction(2), 2, bits) == [1, 0]
