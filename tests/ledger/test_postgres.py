@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -23,8 +24,8 @@ from sqlalchemy.engine import make_url
 
 import dpviz as dv
 from dpviz import cli
-from dpviz.errors import LedgerCorrupt, LedgerError, LedgerFormat, LedgerReadOnly, ReleaseLost
-from dpviz.session.ledger import Ledger, store
+from dpviz.errors import LedgerCorrupt, LedgerError, LedgerFormat, LedgerFull, LedgerReadOnly, ReleaseLost
+from dpviz.session.ledger import Ledger, postgres, store
 from tests.ledger.server import PASSWORD, Server
 from tests.ledger.test_refusals import in_our_words
 from tests.ledger.test_uses import ASKS, FIRST, less
@@ -266,6 +267,38 @@ def test_commits_wait_for_the_disk_whatever_is_usual_for_the_role(server: Server
     assert said == ("on", schema)
 
 
+def test_a_server_that_only_lets_read_is_refused_before_anything_is_charged(server: Server, schema: str) -> None:
+    spend(opened(server.url(schema)), "a")
+    with server.connect() as connection:
+        connection.execute("CREATE ROLE cautious LOGIN SUPERUSER")
+        connection.execute("ALTER ROLE cautious SET default_transaction_read_only = on")
+    place = server.url(schema, user="cautious")
+    with pytest.raises(LedgerReadOnly) as refused:
+        opened(place)
+    in_our_words(refused.value)
+    assert Ledger.read(place).answer(1) == b"the answer to a"
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "said"),
+    [
+        ("53100", LedgerFull, "there is no room"),
+        ("42501", LedgerReadOnly, "cannot be opened for writing"),
+        ("42P01", LedgerFormat, "not a ledger's"),
+        ("XX001", LedgerCorrupt, "cannot be read as it was written"),
+        ("58030", LedgerError, "the disk refused"),
+        ("55P03", LedgerError, "stayed locked"),
+        ("0A000", LedgerError, "code 0A000"),
+        ("", LedgerError, "code unknown"),
+    ],
+)
+def test_what_the_server_says_is_said_in_our_words(code: str, kind: type[LedgerError], said: str) -> None:
+    refused = postgres._refusal(code, "visits on PostgreSQL")
+    assert type(refused) is kind
+    assert said in str(refused)
+    in_our_words(refused)
+
+
 def test_a_check_and_its_charge_are_one_step_even_for_a_writer_that_waits(place: str) -> None:
     """Under the lock a writer sees what the one before it wrote, though both had begun."""
     ledgers = [opened(place, budget=5) for _ in range(4)]
@@ -455,7 +488,7 @@ def test_a_session_on_a_server_releases_and_opens_and_is_found_again(server: Ser
 
 
 def test_without_psycopg_a_person_hears_what_to_install(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(LedgerError, match=r'pip install "dpviz\[postgres\]"') as refused:
         opened(place)
     in_our_words(refused.value)

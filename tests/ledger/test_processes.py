@@ -97,7 +97,7 @@ def contradictions(seen: list[tuple[int, str, str]], ledger: Ledger) -> list[str
 
 def test_killed_at_many_moments_no_answer_is_free_or_second_and_no_charge_is_lost(place: Place) -> None:
     chance, seen = random.Random(7), []
-    turns = 200 if isinstance(place, Path) else 50  # beginning anew is dearer on a server
+    turns = 200 if isinstance(place, Path) else 30  # beginning anew is dearer on a server
     for turn in range(turns):
         spent = int(Ledger.read(place).account["spent"]) if exists(place) else 0
         seen += run_and_kill(place, turn, after=chance.randrange(8), seconds=chance.uniform(0, 0.003))

@@ -12,7 +12,6 @@ chain and blob, UPDATE too on entry, use and draw, and DELETE on draw; to look, 
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -115,8 +114,10 @@ class PostgresStore(store.Store):
     pause = 0.1
 
     def __init__(self, server: Server, *, writable: bool) -> None:
-        if importlib.util.find_spec("psycopg") is None:
-            raise _no_driver(str(server))
+        try:
+            import psycopg  # noqa: F401
+        except ImportError:  # not there, or there without the library that it wraps
+            raise _no_driver(str(server)) from None
         self._met = threading.Event()  # set when the server first answers: from then on it is waited for
         engine = create_engine(
             "postgresql+psycopg://",
@@ -132,7 +133,7 @@ class PostgresStore(store.Store):
         writer = engine.execution_options(
             isolation_level="READ COMMITTED", begins=f"SELECT pg_advisory_xact_lock({lock})"
         )
-        reader = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        reader = engine.execution_options(isolation_level="REPEATABLE READ")
         super().__init__(str(server), writer, reader, writable=writable)
 
     def refusal(self, error: Exception) -> tuple[LedgerError, bool]:
