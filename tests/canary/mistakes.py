@@ -268,6 +268,7 @@ MISTAKES: dict[str, tuple[str, Callable[[Scene], object]]] = {
     "a frame as a release's file": ("ReleaseFormat", lambda s: dv.load(people())),
     "a release saved into a frame": ("TypeError", lambda s: s.release.save(people())),
     "a chart of a frame": ("Forbidden", lambda s: dv.charts.histogram(people())),
+    "a chart of a list that is a column": ("Forbidden", lambda s: dv.charts.ranked(column())),
     "a chart of a session": ("Forbidden", lambda s: dv.charts.histogram(s.frame)),
     "a chart of a column's errors": ("Forbidden", lambda s: dv.charts.error_against_epsilon(column())),
     "a chart of a column's noise": ("Forbidden", lambda s: dv.charts.noise_law(column())),
@@ -281,6 +282,9 @@ MISTAKES: dict[str, tuple[str, Callable[[Scene], object]]] = {
     "a report of two units": ("UnitError", lambda s: dv.report([s.release, s.paid], "no.html")),
     "a workbench on a frame": ("ParameterError", lambda s: dv.Workbench(people())),
     "a workbench that asks a column": ("ParameterError", lambda s: dv.Workbench(s.it, column())),
+    "a tape on a frame": ("ParameterError", lambda s: dv.PayWhatYouGetTape(people())),
+    "a tape that asks a column": ("ParameterError", lambda s: dv.PayWhatYouGetTape(s.tape, {"a": column()})),
+    "a tape that asks a frame": ("ParameterError", lambda s: dv.PayWhatYouGetTape(s.tape, people())),
     "a workbench with a column's mechanism": ("ParameterError", lambda s: dv.Workbench(s.it, BINS, mechanism=column())),
 }  # fmt: skip
 

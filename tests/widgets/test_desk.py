@@ -55,7 +55,7 @@ def desk_on(tmp_path: Path, source: KnownCounts | None = None, epsilon: object =
         source or KnownCounts(SECRETS),
         dv.Unit(noun="person"),
         dv.Budget(epsilon),
-        tmp_path / "desk.ledger",  # type: ignore[arg-type]
+        tmp_path / "desk.ledger",
     )
     return session, Page(Desk(session, [BINS]))
 

@@ -456,7 +456,7 @@ function listTable(result: Result, beta: string): HTMLElement {
     const valued = result.values.length > 0;
     const many = valued && result.bars.get(beta)!.all !== null;
     const columns = [
-        ...(ordered ? [{ name: "rank", figures: true }] : []),
+        ...(ordered ? [{ name: "rank" }] : []),
         { name: result.axis },
         ...(valued ? [{ name: made(result), figures: true }, { name: "this item alone", figures: true }] : []),
         ...(many ? [{ name: "all at once", figures: true }] : []),
