@@ -34,7 +34,7 @@ RELATIVE, ABSOLUTE = 2.0**-50, 2.0**-41
 """A score in doubles is off by at most RELATIVE times its part rate * count + ln(odds), plus ABSOLUTE."""
 
 STEEPEST = Fraction(1 << 64)
-"""Doubles work with at most this rate. Noise they have seen decides only between equal counts at this rate already."""
+"""Doubles work with at most this rate: one count more outweighs all noise that they can tell, as at any higher one."""
 
 TERMS = 9
 """Terms of the series of ln(1 + r) for |r| <= 1/90; what is left out is below 2**-60 of it."""

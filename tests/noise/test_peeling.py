@@ -25,7 +25,7 @@ COUNTS, BOTTOM = [4, 4, 3, 0], Bottom(2, Fraction(3))
 TWIN = Bottom(1, Fraction(3))
 """A threshold that forgot to add 1."""
 
-DRAWS = 40_000
+DRAWS = 15_000
 
 
 def revealed(number: Fraction) -> Script:

@@ -257,7 +257,7 @@ def test_the_outermost_cells_have_no_end_and_are_refined_like_others(words: tupl
 
 # ---------------------------------------------------------------- the law
 
-DRAWS, RATE, COUNTS, BOTTOM = 40_000, Fraction(1, 2), [4, 0, 3, 4], Bottom(2, Fraction(3))
+DRAWS, RATE, COUNTS, BOTTOM = 20_000, Fraction(1, 2), [4, 0, 3, 4], Bottom(2, Fraction(3))
 
 
 def law_of(bottom: Bottom | None, k: int = 3) -> Law:
