@@ -161,17 +161,14 @@ def _connect(server: Server, met: threading.Event, *, writable: bool) -> psycopg
     _, asked = dialect.create_connect_args(server.url)
     usual = {"connect_timeout": 10, "tcp_user_timeout": patience, "application_name": "dpviz"}
     connection = psycopg.connect(**{**usual, **asked, "client_encoding": "utf8"}, autocommit=True)
-    said = connection.execute(_READY, (server.schema, patience, patience)).fetchone()
-    if writable and (said is None or said[0] != "on"):
+    try:
+        said = connection.execute(_READY, (server.schema, patience, patience)).fetchone()
+        if writable and (said is None or said[0] != "on"):
+            raise _not_durable(str(server))
+        connection.autocommit = False
+    except BaseException:
         connection.close()
-        rule, step = "a charge is on disk before anything is drawn", "turn fsync on in the server's configuration"
-        raise LedgerError(
-            f"the server of the ledger {server} has fsync off, so a charge could be lost with the power; {step}",
-            value="fsync = off",
-            rule=rule,
-            next_step=step,
-        )
-    connection.autocommit = False
+        raise
     met.set()
     return connection
 
@@ -194,6 +191,12 @@ def _no_place(rule: str) -> LedgerError:
 def _no_driver(called: str) -> LedgerError:
     rule, step = "a ledger on PostgreSQL needs psycopg", 'install it: pip install "dpviz[postgres]"'
     return LedgerError(f"{rule}; {step}", value=called, rule=rule, next_step=step)
+
+
+def _not_durable(called: str) -> LedgerError:
+    rule, step = "a charge is on disk before anything is drawn", "turn fsync on in the server's configuration"
+    said = f"the server of the ledger {called} has fsync off, so a charge could be lost with the power; {step}"
+    return LedgerError(said, value="fsync = off", rule=rule, next_step=step)
 
 
 def _unreachable(called: str) -> LedgerError:

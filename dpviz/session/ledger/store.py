@@ -81,11 +81,12 @@ class Store:
             return self._transaction(self._reader, work, time.monotonic() + PATIENCE)
 
     def _transaction(self, engine: Engine, work: Callable[[Connection], T], deadline: float) -> T:
-        """Where the word on a commit was lost, the next try looks first whether the last row written is there.
+        """Run `work` in one transaction, and again where the database was busy or away.
 
-        It looks under the write lock, which the lost transaction held to its end: so that one has ended.
+        Where the word on a commit was lost, the next try looks first whether the last row written is there. It looks
+        under the write lock, which the lost transaction held to its end: so that one has ended.
         """
-        unheard: tuple[Row, T] | None = None
+        unheard: tuple[Row, T] | None = None  # the last row written and the result, until the commit is known
         while True:
             self.ready()
             try:
