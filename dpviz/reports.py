@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpviz.charts import tables
 from dpviz.charts.picture import picture
@@ -27,6 +27,9 @@ from dpviz.session import accountant
 from dpviz.session.ledger import Ledger
 from dpviz.session.plan import Plan
 from dpviz.session.session import Session
+
+if TYPE_CHECKING:
+    from dpviz.widgets.explorer import Explorer
 
 VERSION = 1
 TOP = Fraction(2)
@@ -69,7 +72,7 @@ import(URL.createObjectURL(new Blob([program], {{ type: "text/javascript" }}))).
 
 @publicly
 def report(
-    items: Sequence[Release | Plan | PlanSheet] | Mapping[int, Release],
+    items: Sequence[Release | Plan | PlanSheet | Explorer] | Mapping[int, Release],
     path: str | Path,
     *,
     title: str = "",
@@ -79,14 +82,14 @@ def report(
     """Write releases and plans into one HTML file that works from a disk, with no network and no kernel.
 
     items   releases (teaching draws are marked as such), plans and plan sheets, all about one privacy unit;
-            `session.releases` for all of a session
+            `session.releases` for all of a session; and explorers, whose sliders move through what they stand on
     ledger  the session or ledger that paid: its chain is verified, and every release must be in it as given
 
     Each release brings the plan sheet of its question, so a reader can move epsilon and see what else it would have
     cost. The head adds up what all releases cost one unit. Nothing but what is public in a release and a plan goes in.
     Returns the path.
     """
-    releases, sheets = _sorted(items)
+    releases, sheets, explorers = _sorted(items)
     for name, said in (("title", title), ("lead", lead)):
         if not isinstance(said, str):
             raise ParameterError.of(kind_of(said), f"{name} must be text")
@@ -94,13 +97,14 @@ def report(
     paid = [release for release in releases if release.teaching is None]
     total = compose(_charged(release) for release in _payments(paid)) if paid else None
     verified = None if ledger is None else _Verified.of(ledger, paid)
-    heading = title or _heading(releases, sheets)
+    heading = title or _heading(releases, sheets, explorers)
     data = {
         "version": VERSION,
         "title": heading,
         "lead": " ".join(filter(None, [lead, _protection(total, unit)])),
         "releases": [picture(release) for release in releases],
         "sheets": [sheet.to_json() for sheet in sheets],
+        "explorers": [{"component": explorer.name, "sheet": explorer.shown} for explorer in explorers],
         "totals": _totals(releases, total, unit, verified),
         "caveats": _caveats(releases, unit, verified),
     }
@@ -108,7 +112,7 @@ def report(
         policy=POLICY,
         title=escape(heading),
         style=_static("report.css"),
-        plain=_plain(data, releases, sheets),
+        plain=_plain(data, releases, sheets, explorers),
         data=_embedded(data),
         program=_embedded(_static("report.js")),
     )
@@ -118,9 +122,12 @@ def report(
 # ---------------------------------------------------------------- what goes in
 
 
-def _sorted(items: object) -> tuple[list[Release], list[PlanSheet]]:
-    """The releases, each once, and one sheet per slider: the plans given, then those that the releases bring along."""
-    if isinstance(items, Release | Plan | PlanSheet):
+def _sorted(items: object) -> tuple[list[Release], list[PlanSheet], list[Explorer]]:
+    """The releases, each once, one sheet per slider (the plans given, then those that the releases bring along), and
+    the explorers."""
+    from dpviz.widgets.explorer import Explorer
+
+    if isinstance(items, Release | Plan | PlanSheet | Explorer):
         items = [items]
     if isinstance(items, Mapping):
         items = list(items.values())
@@ -128,8 +135,11 @@ def _sorted(items: object) -> tuple[list[Release], list[PlanSheet]]:
         raise _unwanted(items)
     releases: list[Release] = []
     sheets: dict[bytes, PlanSheet] = {}
+    explorers: list[Explorer] = []
     for item in items:
-        if isinstance(item, Release):
+        if isinstance(item, Explorer):
+            explorers.append(item)
+        elif isinstance(item, Release):
             if item not in releases:
                 releases.append(item)
         elif isinstance(item, Plan | PlanSheet):
@@ -137,18 +147,20 @@ def _sorted(items: object) -> tuple[list[Release], list[PlanSheet]]:
             sheets.setdefault(_slider(sheet), sheet)
         else:
             raise _unwanted(item)
-    if not releases and not sheets:
+    if not releases and not sheets and not explorers:
         raise ParameterError.of("no items", "a report shows at least one release or plan", "pass session.releases[1]")
     for release in releases:
         if release.use is None and release.bound.mechanism.parameters().get("epsilon"):
             sheet = _sheet(release)
             sheets.setdefault(_slider(sheet), sheet)
-    return releases, list(sheets.values())
+    return releases, list(sheets.values()), explorers
 
 
 def _unwanted(item: object) -> Forbidden:
     error = Forbidden.of(
-        f"a {kind_of(item)}", "a report is made of a list of releases, plans and plan sheets", "release it first"
+        f"a {kind_of(item)}",
+        "a report is made of a list of releases, plans, plan sheets and explorers",
+        "release it first",
     )
     assert isinstance(error, Forbidden)
     return error
@@ -166,7 +178,8 @@ def _slider(sheet: PlanSheet) -> bytes:
     return canonical([sheet.question.to_json(), sheet.unit.to_json(), sheet.mechanism.name, fixed])
 
 
-def _one_unit(units: list[Unit]) -> Unit:
+def _one_unit(units: list[Unit]) -> Unit | None:
+    """The unit of all that is released or planned; None where only explorers are shown."""
     for unit in units[1:]:
         if unit != units[0]:
             raise UnitError.of(
@@ -174,7 +187,7 @@ def _one_unit(units: list[Unit]) -> Unit:
                 f"a report speaks of one privacy unit, and it began with {units[0].text}",
                 "write one report for each unit",
             )
-    return units[0]
+    return units[0] if units else None
 
 
 def _payments(paid: list[Release]) -> list[Release]:
@@ -232,7 +245,9 @@ def _holds(ledger: Ledger, release: Release) -> bool:
 # ---------------------------------------------------------------- words
 
 
-def _heading(releases: list[Release], sheets: list[PlanSheet]) -> str:
+def _heading(releases: list[Release], sheets: list[PlanSheet], explorers: list[Explorer]) -> str:
+    if not releases and not sheets:
+        return " and ".join(dict.fromkeys(explorer.title for explorer in explorers))
     titles = {release.plain_title for release in releases} or {_asked(sheet) for sheet in sheets}
     return (
         titles.pop()
@@ -246,9 +261,9 @@ def _columns(releases: list[Release], sheets: list[PlanSheet]) -> list[str]:
     return list(dict.fromkeys(column for question in asked for column in question.domain.columns))
 
 
-def _protection(total: Guarantee | None, unit: Unit) -> str:
+def _protection(total: Guarantee | None, unit: Unit | None) -> str:
     """Who is protected by all of it together, and how well."""
-    if total is None:
+    if total is None or unit is None:
         return ""
     if total.odds:
         change = unit.sentence.replace(f"one {unit.noun}", "any single one")
@@ -259,13 +274,15 @@ def _protection(total: Guarantee | None, unit: Unit) -> str:
     return f"Everything released below together gives {total.sentence}."
 
 
-def _totals(releases: list[Release], total: Guarantee | None, unit: Unit, verified: _Verified | None) -> dict[str, str]:
+def _totals(
+    releases: list[Release], total: Guarantee | None, unit: Unit | None, verified: _Verified | None
+) -> dict[str, str]:
     loss = None if total is None else to_approx(total.loss)
     chain = "not checked" if verified is None else f"verified to entry {verified.entries:,}"
     return {
         "epsilon": "0" if loss is None else text(loss.epsilon),
         "delta": "0" if loss is None else text(loss.delta),
-        "unit": unit.text,
+        "unit": "" if unit is None else unit.text,
         "randomness": " and ".join(dict.fromkeys(release.randomness for release in releases)) or "none drawn",
         "chain": chain if total is not None else "",
     }
@@ -275,9 +292,11 @@ def _bins(unit: Unit) -> str:
     return "any number of bins" if unit.max_bins is None else f"at most {unit.max_bins:,} bins"
 
 
-def _caveats(releases: list[Release], unit: Unit, verified: _Verified | None) -> list[str]:
+def _caveats(releases: list[Release], unit: Unit | None, verified: _Verified | None) -> list[str]:
     """What this does not protect."""
-    said = []
+    said: list[str] = []
+    if unit is None:
+        return said
     if any(release.teaching is None for release in releases):
         said += [
             "The person who ran the notebook could see the data.",
@@ -299,7 +318,7 @@ def _caveats(releases: list[Release], unit: Unit, verified: _Verified | None) ->
     return said
 
 
-def _plain(data: dict[str, Any], releases: list[Release], sheets: list[PlanSheet]) -> str:
+def _plain(data: dict[str, Any], releases: list[Release], sheets: list[PlanSheet], explorers: list[Explorer]) -> str:
     """The report without JavaScript: words and tables."""
     totals = data["totals"]
     paid = f"Total paid: ε {totals['epsilon']}, δ {totals['delta']} per unit ({totals['unit']}). "
@@ -309,9 +328,10 @@ def _plain(data: dict[str, Any], releases: list[Release], sheets: list[PlanSheet
         [
             f"<h1>{escape(data['title'])}</h1>",
             f"<p>{escape(data['lead'])}</p>",
-            f"<p>{escape(paid + bits + chain)}</p>",
+            f"<p>{escape(paid + bits + chain)}</p>" if releases or sheets else "",
             *(tables.table(release, most=LONGEST) for release in releases),
             *(f"<p>{escape(_planned(sheet))}</p>" for sheet in sheets),
+            *(f"<p>{escape(explorer.title)}: its sliders need JavaScript.</p>" for explorer in explorers),
             "<h2>What this does not protect</h2>" if data["caveats"] else "",
             *(f"<p>{escape(caveat)}</p>" for caveat in data["caveats"]),
         ]

@@ -123,6 +123,8 @@ class TopKSheet:
     delta_prime: Fraction = Fraction(5, 10**7)
     column: str = "item"
     released: Released | None = None
+    also: tuple[int, ...] = ()
+    """Values of kbar at which curves are computed besides the usual ones: those of the sheet that a fan belongs to."""
     known: dict[tuple[object, ...], Any] = field(default_factory=dict, repr=False, compare=False)
     """Curves that were computed before, for this sheet and those moved from it."""
 
@@ -166,6 +168,7 @@ class TopKSheet:
         k = whole(place["k"], "k", most=LARGEST_K)
         return replace(
             self,
+            also=(),
             k=k,
             kbar=max(k, whole(place["kbar"], "kbar", most=LARGEST_KBAR)),
             epsilon=rational(place["epsilon"], "epsilon"),
@@ -214,10 +217,13 @@ class TopKSheet:
             ],
             "now": self.point(),
             "fans": {
-                name: [self.moved({**self._at, name: value}).point() for value in grid]
-                for name, (grid, _values) in grids.items()
+                name: [self._beside(name, value).point() for value in grid] for name, (grid, _values) in grids.items()
             },
         }
+
+    def _beside(self, axis: str, value: str) -> TopKSheet:
+        """The sheet through a point of a fan, with this sheet's values of kbar."""
+        return replace(self.moved({**self._at, axis: value}), also=tuple(self.kbars))
 
     def point(self) -> dict[str, Any]:
         """Everything at one place. Heights and prices are texts, rounded up; chances are floats, for the picture."""
@@ -360,7 +366,7 @@ class TopKSheet:
         """The values of kbar: up to where all items of a public ranking are read, and the point's own."""
         items = max((len(table.counts) for table in self.tables.values()), default=KBAR[-1])
         last = next((kbar for kbar in KBAR if kbar >= max(100, 1.2 * items)), KBAR[-1])
-        return sorted({*(kbar for kbar in KBAR if kbar <= last), self.k, self.kbar, *K})
+        return sorted({*(kbar for kbar in KBAR if kbar <= last), self.k, self.kbar, *K, *self.also})
 
     def _counts(self, limit: int | None) -> tuple[int, ...]:
         return self.tables[limit].counts

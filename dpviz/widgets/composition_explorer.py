@@ -27,6 +27,7 @@ class CompositionExplorer(Explorer):
     """
 
     name: ClassVar[str] = "composition-explorer"
+    title: ClassVar[str] = "What k steps cost together"
 
     @singly
     def __init__(self, epsilon: Number = "0.1", delta: Number = "1e-6", *, k: int = 50) -> None:

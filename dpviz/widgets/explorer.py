@@ -31,6 +31,7 @@ class Explorer(anywidget.AnyWidget):
     _esm = STATIC / "widgets.js"
     _css = STATIC / "widgets.css"
     name: ClassVar[str] = ""
+    title: ClassVar[str] = ""
 
     component = traitlets.Unicode().tag(sync=True)
     desk = traitlets.Unicode().tag(sync=True)
@@ -38,8 +39,14 @@ class Explorer(anywidget.AnyWidget):
 
     def __init__(self, sheet: Sheet) -> None:
         self._sheet = sheet
-        super().__init__(component=type(self).name, desk=uuid.uuid4().hex[:12], sheet=_json(sheet.to_json()))
+        self._shown = sheet.to_json()
+        super().__init__(component=type(self).name, desk=uuid.uuid4().hex[:12], sheet=_json(self._shown))
         self.on_msg(self._receive)
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """The sheet on show, as it was made here: for a report. What a page wrote into a trait is not in it."""
+        return self._shown
 
     def answer(self, content: object) -> dict[str, Any] | None:
         """The reply to one message from the page. Never raises; a message without an id is dropped."""
@@ -57,7 +64,7 @@ class Explorer(anywidget.AnyWidget):
             return messages.refusal(message.id, refused)
         except Exception:  # a fault of ours must not leave the page waiting
             return messages.refusal(message.id, DpvizError("the kernel could not answer; see the notebook's log"))
-        self._sheet = sheet
+        self._sheet, self._shown = sheet, made
         self.sheet = _json(made)
         return messages.reply(message.id, {"sheet": made})
 

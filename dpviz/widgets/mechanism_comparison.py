@@ -37,6 +37,7 @@ class MechanismComparison(Explorer):
     """
 
     name: ClassVar[str] = "mechanism-comparison"
+    title: ClassVar[str] = "Which mechanism?"
 
     def __init__(
         self,

@@ -20,6 +20,7 @@ class SamplerExplorer(Explorer):
     """
 
     name: ClassVar[str] = "sampler-explorer"
+    title: ClassVar[str] = "Samplers on a finite computer"
 
     def __init__(
         self, n: int = 60, c: int = 40, epsilon: Number = 1, gamma: Number = "1/100", t: int | str = "tight"

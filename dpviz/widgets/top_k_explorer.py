@@ -41,6 +41,7 @@ class TopKExplorer(Explorer):
     """
 
     name: ClassVar[str] = "top-k-explorer"
+    title: ClassVar[str] = "Top k of an unknown list"
 
     @publicly
     def __init__(

@@ -189,6 +189,10 @@ def test_each_fan_holds_the_point_that_a_sheet_made_there_would_hold() -> None:
             assert {**point, "open": None, "distance": None} == {**alone.point(), "open": None, "distance": None}
             assert point["open"]["chance"] == alone.point()["open"]["chance"]
             assert int(point["at"]["kbar"]) >= int(point["at"]["k"])
+        for point in points:
+            curves = [line["above"] for line in point["distance"]]
+            curves += [line[name] for line in point["open"]["trade"] for name in ("threshold", "items")]
+            assert {len(curve) for curve in curves} == {len(said["kbar"])}
     json.dumps(said, allow_nan=False)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any
@@ -195,3 +196,33 @@ def test_the_composition_explorer_moves_and_holds_its_place() -> None:
     assert moved["now"]["at"] == place
     assert "77" in moved["axes"][2]["grid"]
     assert repr(explorer) == "CompositionExplorer()"
+
+
+def embedded(path: Path) -> dict[str, Any]:
+    found = re.search(r'id="dpviz-data">(.*?)</script>', path.read_text(encoding="utf-8"), re.DOTALL)
+    assert found is not None
+    said: dict[str, Any] = json.loads(found[1])
+    return said
+
+
+def test_a_report_takes_explorers_with_the_sheet_that_the_kernel_made(tmp_path: Path) -> None:
+    explorer = dv.TopKExplorer("step", k=3, kbar=10)
+    made = sheet_of(explorer)
+    explorer.sheet = '{"version": 1, "tables": {"forged": 1}}'
+    path = dv.report([explorer, dv.CompositionExplorer()], tmp_path / "explorers.html")
+    said = embedded(path)
+    assert said["title"] == "Top k of an unknown list and What k steps cost together"
+    assert [one["component"] for one in said["explorers"]] == ["top-k-explorer", "composition-explorer"]
+    assert said["explorers"][0]["sheet"] == made
+    assert said["releases"] == said["sheets"] == said["caveats"] == []
+    assert "its sliders need JavaScript" in path.read_text(encoding="utf-8")
+
+
+def test_explorers_stand_beside_releases_and_change_no_sum(tmp_path: Path) -> None:
+    session = dv.Session(frame(), UNIT, dv.Budget("4", "1e-3"), tmp_path / "a.ledger")
+    release = session.release(KEYS, dv.TopK(4, 6, epsilon="2", delta="1e-5"))
+    alone = embedded(dv.report([release], tmp_path / "alone.html"))
+    beside = embedded(dv.report([release, dv.TopKExplorer(release)], tmp_path / "beside.html", ledger=session))
+    assert beside["totals"] == {**alone["totals"], "chain": beside["totals"]["chain"]}
+    assert beside["title"] == alone["title"]
+    assert beside["explorers"][0]["sheet"]["released"]["items"] == ["ORD", "ATL", "JFK", "BOS"]

@@ -240,6 +240,7 @@ const readReportShape = shape({
     lead: maybe(text),
     releases: list((value) => value),
     sheets: list((value) => value),
+    explorers: maybe(list(shape({ component: text, sheet: (value) => value }))),
     totals: shape({ epsilon: exact, delta: exact, unit: text, randomness: text, chain: text }),
     caveats: list(text),
 });

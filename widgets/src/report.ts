@@ -1,6 +1,7 @@
 /** A report: releases as they were paid for, plan sheets still alive, no kernel, no network. */
 
 import { copy, h, setText } from "./dom";
+import { EXPLORERS } from "./explorers";
 import { Malformed, Newer, readReport, type Report, type Result, type Sheet } from "./protocol";
 import { epsilonField } from "./epsilon_field";
 import { planPane } from "./plan_pane";
@@ -15,7 +16,12 @@ function plural(count: number, noun: string): string {
 
 function head(report: Report): HTMLElement {
     const { totals } = report;
-    const parts = [
+    const parts: [number, string][] = [
+        [report.releases.length, "release"],
+        [report.sheets.length, "plan sheet"],
+        [report.explorers?.length ?? 0, "explorer"],
+    ];
+    const sums = [
         ["total paid", `ε ${totals.epsilon} · δ ${totals.delta}`],
         ["unit", totals.unit],
         ["random bits", totals.randomness],
@@ -28,14 +34,19 @@ function head(report: Report): HTMLElement {
             "p",
             { class: "dp-quiet" },
             "dpviz report · one file · works without a network or a kernel · " +
-                `${plural(report.releases.length, "release")}, ${plural(report.sheets.length, "plan sheet")}`,
+                parts
+                    .filter(([count], i) => i < 2 || count > 0)
+                    .map(([count, noun]) => plural(count, noun))
+                    .join(", "),
         ),
         h("h1", {}, report.title),
         report.lead === null ? null : h("p", { class: "dp-lead" }, report.lead),
-        h(
+        report.releases.length + report.sheets.length === 0
+            ? null
+            : h(
             "dl",
             { class: "dp-totals" },
-            ...parts
+            ...sums
                 .filter(([, value]) => value !== "")
                 .map(([name, value]) => h("div", {}, h("dt", {}, name!), h("dd", {}, value!))),
         ),
@@ -81,6 +92,16 @@ function trial(sheet: Sheet, releases: readonly Result[], several: boolean): HTM
     return place;
 }
 
+/** An explorer, alive in the file: its sliders move through the sheet that it was saved with. */
+function explored(component: string, sheet: unknown): HTMLElement | null {
+    if (!Object.hasOwn(EXPLORERS, component)) return null;
+    const place = h("div", { class: "dp-full" });
+    const { desk, component: view } = EXPLORERS[component as keyof typeof EXPLORERS]();
+    desk.take("sheet", sheet);
+    mount(desk, view, place);
+    return place;
+}
+
 function numbers(result: Result, first: boolean): HTMLElement {
     const button = h(
         "button",
@@ -108,7 +129,7 @@ function numbers(result: Result, first: boolean): HTMLElement {
                 { class: "dp-note" },
                 (result.teaching !== null
                     ? "A teaching draw, not a release. "
-                    : `${result.number === null ? "" : `Release ${shown(result.number)}, `}${result.used ? `used ${result.used}` : price}. `) +
+                    : `${result.used ? `Used ${result.used}` : `${result.number === null ? "" : `Release ${shown(result.number)}, `}${price}`}. `) +
                     `${result.guarantee}. ${result.mechanism}, ${result.mode} mode, ` +
                     `random bits: ${result.randomness}.`,
             ),
@@ -129,6 +150,7 @@ export function draw(report: Report, root: HTMLElement): void {
             { class: "dp-report-grid" },
             ...ordered.map(released),
             ...report.sheets.map((sheet) => trial(sheet, report.releases, report.sheets.length > 1)),
+            ...(report.explorers ?? []).map(({ component, sheet }) => explored(component, sheet)),
         ),
         h(
             "section",

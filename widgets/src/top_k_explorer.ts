@@ -36,7 +36,7 @@ type Open = NonNullable<TopKPoint["open"]>;
 export function topKExplorer(desk: Explorer<TopKSheet>): Component {
     const [titleId, methodId] = [newId(), newId()];
     const title = h("h3", { id: titleId, class: "dp-screen-title" });
-    const badge = h("span", { class: "dp-chip dp-violet" });
+    const badge = h("span", { class: "dp-chip dp-violet", hidden: true });
     const sentence = h("p", { class: "dp-quiet" });
     const sliders = [axisSlider(desk, "k", true), axisSlider(desk, "kbar", true), axisSlider(desk, "epsilon", true), axisSlider(desk, "delta"), axisSlider(desk, "max_bins")];
     const note = h("p", { class: "dp-fault", role: "alert", hidden: true });

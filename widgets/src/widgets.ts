@@ -2,21 +2,16 @@
 
 import { budgetMeter } from "./budget_meter";
 import type { Component } from "./component";
-import { compositionExplorer } from "./composition_explorer";
-import { Explorer } from "./explorer";
+import { EXPLORERS } from "./explorers";
 import type { Channel, HostStatus, Kernel } from "./kernel";
-import { mechanismComparison } from "./mechanism_comparison";
 import { mechanismPicker } from "./mechanism_picker";
 import { planPane } from "./plan_pane";
 import { releasePane } from "./release_pane";
 import { resultChart, resultOf } from "./result_chart";
 import { mount, type Board } from "./root";
-import { samplerExplorer } from "./sampler_explorer";
-import { readComparison, readComposition, readSampler, readTopK } from "./sheets";
 import { leave, sit, type Desk } from "./store";
 import { payWhatYouGetTape } from "./tape";
 import { TapeDesk } from "./tape_store";
-import { topKExplorer } from "./top_k_explorer";
 import { workbench } from "./workbench";
 
 /** As much of the host's model as is used here. */
@@ -39,22 +34,7 @@ const COMPONENTS: Record<string, (desk: Desk) => Component> = {
 
 /** Explorers have one sheet and no session, a tape has one sub-session; each stands on its own. */
 const ALONE: Record<string, () => { desk: Stand; component: Component }> = {
-    "sampler-explorer": () => {
-        const desk = new Explorer(readSampler);
-        return { desk, component: samplerExplorer(desk) };
-    },
-    "mechanism-comparison": () => {
-        const desk = new Explorer(readComparison);
-        return { desk, component: mechanismComparison(desk) };
-    },
-    "top-k-explorer": () => {
-        const desk = new Explorer(readTopK);
-        return { desk, component: topKExplorer(desk) };
-    },
-    "composition-explorer": () => {
-        const desk = new Explorer(readComposition);
-        return { desk, component: compositionExplorer(desk) };
-    },
+    ...EXPLORERS,
     "pay-what-you-get-tape": () => {
         const desk = new TapeDesk();
         return { desk, component: payWhatYouGetTape(desk) };
