@@ -325,7 +325,7 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
             h(
                 "span",
                 { class: "dp-together" },
-                teaching ? "" : `Release ${result.number}, `,
+                teaching ? "" : `${result.used ? "Entry" : "Release"} ${result.number}, `,
                 teaching
                     ? h("span", { class: "dp-chip dp-violet" }, `not a release · seed ${result.teaching!.seed}`)
                     : h("span", { class: "dp-chip dp-paid" }, paidText(result)),
@@ -363,9 +363,9 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
 
 // --- words and tables of a result ------------------------------------------------------------------------------------
 
-/** What was paid for it; an answer of a sub-session used symbols that were paid before. */
-export const paidText = (result: Result): string =>
-    result.used ? `used ${result.used}` : `paid ${priceText(result.price).replace("ε ", "")}`;
+/** What was paid for it; an answer of a sub-session used symbols that were paid before. Its title says the rest. */
+const paidText = (result: Result): string =>
+    result.used ? `used ${result.used.split(" and ")[0]}` : `paid ${priceText(result.price).replace("ε ", "")}`;
 
 const NOTHING_SHOWN = "No bin is shown. A bin that is not shown reads 0: every one may be empty, or small.";
 
