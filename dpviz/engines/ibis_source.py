@@ -304,18 +304,23 @@ def _ordered_as_text(held: Hidden[Any], engine: Engine) -> Hidden[Any]:
 
 def _compared_by_code_point(held: Hidden[Any], engine: Engine, columns: Sequence[str]) -> set[str]:
     """The columns in which an engine tells public texts apart and orders them as Python does. Reads no row."""
-    if not columns:
-        return set()
-    table = held.take()
-    none = table.filter(ibis.literal(False)).select(**{f"c{at}": table[name] for at, name in enumerate(columns)})
+    try:
+        return _probed(held.take(), engine, columns) if columns else set()
+    except ReleaseFailed:  # a collation that does not go with plain texts; it may be one column's alone
+        one_by_one = [_compared_by_code_point(held, engine, [name]) for name in columns] if len(columns) > 1 else []
+        return set().union(*one_by_one)
+
+
+def _probed(table: Any, engine: Engine, columns: Sequence[str]) -> set[str]:
+    places = range(len(columns))
+    none = table.filter(ibis.literal(False)).select(**{f"c{at}": table[columns[at]] for at in places})
     texts = ibis.array(list(PROBES)).unnest().name("probe").as_table()
-    probes = texts.select(**{f"c{at}": texts.probe for at in range(len(columns))})
-    both = none.union(probes)
+    both = none.union(texts.select(**{f"c{at}": texts.probe for at in places}))
     tried = both.agg(
-        **{f"n{at}": both[f"c{at}"].nunique() for at in range(len(columns))},
-        **{f"z{at}": both[f"c{at}"].max() for at in range(len(columns))},
-        **{f"a{at}": both[f"c{at}"].min() for at in range(len(columns))},
+        **{f"number{at}": both[f"c{at}"].nunique() for at in places},
+        **{f"last{at}": both[f"c{at}"].max() for at in places},
+        **{f"first{at}": both[f"c{at}"].min() for at in places},
     )
     (row,) = ask(engine, Hidden(tried), 0, 1, None).take()
-    answers = zip(*(row[len(columns) * part :][: len(columns)] for part in range(3)), strict=True)
-    return {name for name, found in zip(columns, answers, strict=True) if found == (len(PROBES), PROBES[-1], PROBES[0])}
+    found = [(row[at], row[at + len(columns)], row[at + 2 * len(columns)]) for at in places]
+    return {columns[at] for at in places if found[at] == (len(PROBES), PROBES[-1], PROBES[0])}

@@ -6,6 +6,7 @@ Whatever an engine says when it fails may hold data: it goes no further than tha
 
 from __future__ import annotations
 
+import logging
 import threading
 import uuid
 from typing import Any, Final, TypeAlias
@@ -17,6 +18,8 @@ from dpviz.model.source import Tick
 Rows: TypeAlias = list[tuple[Any, ...]]
 """What came back, unchecked."""
 
+THREAD: Final = "dpviz-query"
+"""The name of the threads on which queries run."""
 EVERY: Final = 0.1
 """Seconds between two looks at whether somebody wants to cancel."""
 PATIENCE: Final = 10.0
@@ -73,22 +76,38 @@ class DuckDB(Engine):
 
 
 class Spark(Engine):
-    """Spark, classic or over Connect. Every query carries a tag, by which its jobs are ended."""
+    """Spark. Every query carries a tag, by which its jobs are ended; over Spark Connect they run to their end."""
 
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)
-        self._session = backend._session
+        from pyspark.logger import PySparkLogger
+
+        for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+            PySparkLogger.getLogger(name).addFilter(_not_ours)  # they write what a failed query says to stderr
+        session = backend.raw_sql("SELECT 1").sparkSession
+        self._context = session.sparkContext if "connect" not in type(session).__module__ else None
         self._tag = f"dpviz-{uuid.uuid4().hex}"
 
     def rows(self, query: Any, stopped: threading.Event) -> Rows:
-        self._session.addTag(self._tag)
+        if self._context is None:
+            return self._collected(query)
+        self._context.addJobTag(self._tag)
+        self._context.setInterruptOnCancel(True)
         try:
-            return [tuple(row) for row in self._backend.raw_sql(self._backend.compile(query)).collect()]
+            return self._collected(query)
         finally:
-            self._session.removeTag(self._tag)
+            self._context.removeJobTag(self._tag)
+
+    def _collected(self, query: Any) -> Rows:
+        return [tuple(row) for row in self._backend.raw_sql(self._backend.compile(query)).collect()]
 
     def stop(self) -> None:
-        self._session.interruptTag(self._tag)
+        if self._context is not None:
+            self._context.cancelJobsWithTag(self._tag)
+
+
+def _not_ours(record: logging.LogRecord) -> bool:
+    return record.threadName != THREAD
 
 
 def ask(engine: Engine, query: Hidden[Any], step: int, of: int, tick: Tick | None) -> Hidden[Rows]:
@@ -107,7 +126,7 @@ def ask(engine: Engine, query: Hidden[Any], step: int, of: int, tick: Tick | Non
         finally:
             done.set()
 
-    threading.Thread(target=run, name="dpviz-query", daemon=True).start()
+    threading.Thread(target=run, name=THREAD, daemon=True).start()
     try:
         while not done.wait(EVERY):
             if tick:

@@ -17,6 +17,7 @@ OPTIONS = {
     "spark.executor.memory": "1g",
     "spark.log.level": "OFF",
     "spark.sql.shuffle.partitions": "2",
+    "spark.task.maxFailures": "1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }

@@ -1,0 +1,180 @@
+"""Spark with two executors gives the answers of pandas and DuckDB: few questions, each of which asks for much."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import dpviz as dv
+from dpviz import datasets
+from dpviz.engines import as_source
+from dpviz.errors import ReleaseCancelled, ReleaseFailed, SchemaError
+from dpviz.model.domain import Domain
+from dpviz.model.question import Between, Question
+from dpviz.model.source import Source
+from dpviz.model.statistic import Column, Kind, Top
+from dpviz.privacy.unit import Unit
+from tests.engines import contract, engines
+
+pytestmark = pytest.mark.xdist_group("spark")  # one Spark, not one for each worker
+
+ROW = Unit("row")
+KEYS = Question.of(Domain.keys(column="destination"))
+
+
+@pytest.fixture(scope="module")
+def flights(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Source]:
+    """The flights in every engine, from one file."""
+    frame, path = datasets.flights(), tmp_path_factory.mktemp("spark") / "flights.parquet"
+    frame.to_parquet(path, index=False)
+    return {"spark": as_source(spark.read.parquet(str(path))), "duckdb": as_source(path), "pandas": as_source(frame)}
+
+
+def test_spark_runs_on_two_executors(spark: Any) -> None:
+    assert spark.sparkContext.master == "local-cluster[2,1,2048]"
+    assert spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() == 3  # and the driver
+
+
+def test_opening_a_frame_leaves_its_session_as_it_was(spark: Any, flights: dict[str, Source]) -> None:
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    engines.on_spark(spark)(pd.DataFrame({"x": [1]}), "data", None)
+    assert spark.conf.get("spark.sql.session.timeZone") == "Asia/Tokyo"
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    assert flights["spark"].columns == flights["pandas"].columns
+
+
+@pytest.mark.parametrize("max_bins", [1, 5, None])
+def test_the_largest_counts_of_the_flights_are_those_of_duckdb_and_pandas(
+    flights: dict[str, Source], max_bins: int | None
+) -> None:
+    where = {"scheduled_minute": Between(100_000, "400000.5")} if max_bins == 1 else None
+    unit = Unit("aircraft", max_bins=max_bins, max_per_bin=3 if max_bins == 5 else 1)
+    question = Question.of(KEYS.domain, where)
+    found = [contract.largest(source, question, unit, 50) for source in flights.values()]
+    assert found[0] == found[1] == found[2]
+    assert len(found[0][0]) == 50 and found[0][2] > 0
+
+
+def test_a_histogram_of_the_flights_is_that_of_duckdb_and_pandas(flights: dict[str, Source]) -> None:
+    hours = Domain.intervals(range(0, 500_001, 50_000), column="scheduled_minute", overflow=True)
+    domain = hours * Domain.categories(["LAX", "BOS", "SFO"], column="destination", other=True)
+    question, unit = Question.of(domain, {"destination": ["BOS", "JFK", "LAX"]}), Unit("aircraft", max_bins=3)
+    found = [source.count(question, unit, Kind.DENSE).take().tolist() for source in flights.values()]
+    assert found[0] == found[1] == found[2]
+    assert sum(found[0]) > 0
+
+
+STRANGE = pd.DataFrame(
+    {
+        "text": ["z", "Z", "a ", "a", "ä", "\uffff", "\U0001f600", "", None, "x'y", "x\\y", "1"],
+        "whole": pd.array([0, 1, 2, -1, 2**63 - 1, -(2**63), None, 3, 3, 3, 40, 41], dtype="Int64"),
+        "float": [
+            0.3,
+            0.1 + 0.2,
+            0.29999999999999993,
+            1.0,
+            2.5,
+            -0.0,
+            1e22,
+            float("inf"),
+            float("-inf"),
+            None,
+            5e-324,
+            2,
+        ],
+        "single": pd.array([0.3, 0.1, 0.7, 1, 2.5, 0, 1e22, 3, 4, None, 16777216, 2], dtype="float32"),
+        "flag": pd.array([True, False, None] * 4, dtype="boolean"),
+        "user": ["u", "u", "v", "v", "u", "v", "w", None, "w", "u", "u", "v"],
+    }
+)
+
+
+def test_strange_values_are_counted_as_in_pandas(spark: Any) -> None:
+    """One table with the values at which engines differ: order, quotes, 64 bits, decimals, infinities, nulls."""
+    here, there = engines.pandas(STRANGE, "data", None), engines.on_spark(spark)(STRANGE, "data", None)
+    assert there.columns == here.columns
+    user = Unit("user", max_bins=2)
+    edges = ["-1", "0", "1/10", "3/10", "1/3", "5/2", "30"]
+    sides = {"underflow": True, "overflow": True, "missing": True}
+    floats = Domain.intervals(edges, column="float", **sides) * Domain.intervals(edges, column="single", **sides)
+    asked = [
+        (Question.of(Domain.keys(column="text")), Unit("user", max_bins=None), Top(20)),
+        (Question.of(Domain.keys(column="text"), {"text": ["x'y", "x\\y", "a", "ä", ""]}), user, Top(3)),
+        (Question.of(Domain.integers(-(2**63), 2**63 - 1, column="whole")), user, Top(20)),
+        (Question.of(Domain.keys(column="flag"), {"whole": Between(0, 40)}), Unit("whole"), Top(20)),
+        (Question.of(floats, {"float": Between("-1", 10**23)}), ROW, Kind.SPARSE),
+        (Question.of(Domain.integers(0, 3, column="float", **sides)), user, Kind.DENSE),
+    ]
+    for question, unit, need in asked:
+        one, other = (source.count(question, unit, need).take() for source in (here, there))
+        if need is Kind.DENSE:
+            one, other = (one,), (other,)
+        assert [list(part) if hasattr(part, "__len__") else part for part in one] == [
+            list(part) if hasattr(part, "__len__") else part for part in other
+        ]
+
+
+def test_one_user_moves_few_of_the_largest(spark: Any) -> None:
+    """Spark's counts of some neighbours among the tiny frames, each beside those of pandas."""
+    question, unit = Question.of(Domain.keys(column="bin")), Unit("user", max_bins=1)
+    others = [("two", "a"), ("two", "b"), ("three", "c"), ("three", "a")]
+    for ours in ((), ("a", "b"), ("b", "c", "c")):
+        rows = [*(("one", bin) for bin in ours), *others]
+        frame = pd.DataFrame(rows, columns=["user", "bin"])
+        found = contract.largest(engines.on_spark(spark)(frame, "data", None), question, unit, 2)
+        assert found == contract.largest(engines.pandas(frame, "data", None), question, unit, 2)
+
+
+def test_texts_of_a_collation_are_refused(spark: Any) -> None:
+    frame = spark.createDataFrame([("a", "A")], "x STRING COLLATE UTF8_LCASE, y STRING")
+    source = as_source(frame)
+    assert source.columns == (Column("x", "collated text"), Column("y", "text"))
+    with pytest.raises(SchemaError, match="a column of collated text cannot be counted, got x"):
+        source.check(Question.of(Domain.keys(column="x")), ROW, Top(3))
+
+
+def test_a_cancel_interrupts_the_jobs(spark: Any) -> None:
+    spark.range(10**13).selectExpr("CAST(id % 7 AS STRING) AS x").createOrReplaceTempView("endless")
+    source = as_source(spark.table("endless"))
+
+    def tick(done: int, of: int) -> None:
+        if spark.sparkContext.statusTracker().getActiveJobsIds():
+            raise ReleaseCancelled("cancelled")
+
+    with pytest.raises(ReleaseCancelled):
+        source.count(Question.of(Domain.keys(column="x")), ROW, Top(3), tick)
+    running = spark.sparkContext.statusTracker().getActiveJobsIds
+    deadline = time.monotonic() + 60  # the jobs would take days
+    while running() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert list(running()) == []
+
+
+def test_a_job_that_dies_fails_the_release_and_says_nothing(
+    spark: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Values that a view cannot convert end the job with a message that holds them."""
+    frame = spark.createDataFrame([("CANARY",), ("1",)], "x STRING")
+    source = as_source(frame.selectExpr("CAST(CAST(x AS INT) AS STRING) AS x"))
+    session = dv.Session(source, dv.Unit(), dv.Budget("2", "1e-5"), tmp_path / "ledger")
+    with pytest.raises(SchemaError, match="got y; its columns are x"):
+        session.release(dv.Domain.keys(column="y"), dv.Stability("1/2", "1e-6"))
+    assert session.remaining.epsilon == 2
+    with pytest.raises(ReleaseFailed, match="is spent and no answer was shown") as failed:
+        session.release(dv.Domain.keys(column="x"), dv.Stability("1/2", "1e-6"))
+    assert session.remaining.epsilon < 2
+    out = capfd.readouterr()
+    assert "CANARY" not in str(failed.value) + out.out + out.err
+
+
+def test_a_release_runs_on_spark(flights: dict[str, Source], tmp_path: Path) -> None:
+    session = dv.Session(flights["spark"], dv.Unit("aircraft", max_bins=5), dv.Budget("9", "1e-5"), tmp_path / "ledger")
+    release = session.release(KEYS, dv.Stability("4", "1e-6"))
+    assert "ATL" in release.to_frame().to_string()
+    assert threading.active_count() < 50
