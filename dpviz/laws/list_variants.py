@@ -1,4 +1,4 @@
-"""Who is listed by the relatives of the race, in closed form, and what simulated lists show: floats for pictures.
+"""Who is listed by the relatives of the race, in closed form: floats for pictures.
 
 Laplace noise on counts and threshold (Algorithm 4, integer form), a coin for each item (Algorithm 8, corrected), and
 the private choice of kbar (Algorithm 6, corrected). The race itself has its own laws. Results are within 1e-8.
@@ -36,9 +36,6 @@ LEFT_OUT = 1e-9
 
 WORK = 40_000_000
 """So many steps are taken at most for one law: items times places times levels."""
-
-ROWS = 64
-"""So many rows of noise are drawn at once."""
 
 MEMORY = 1 << 21
 """At most so many doubles are held for one stretch of levels."""
@@ -195,45 +192,3 @@ def difference_tail(distance: int, rate: float) -> float:
     if rate * distance > 700:
         return 0.0
     return p**distance * (distance * (1 - p) / (1 + p) ** 2 + (1 + p + 2 * p * p) / (1 + p) ** 3)
-
-
-# ---------------------------------------------------------------- simulated lists
-
-
-class Noise:
-    """Standard noise for simulated lists, the same for every setting, so that a picture moves and does not flicker.
-
-    Seeded and in floats: for pictures of public data, never for a release.
-    """
-
-    def __init__(self, runs: int, seed: int = 0) -> None:
-        self.runs = runs
-        self.seed = seed
-        self._drawn = np.zeros((2, 0, runs))
-
-    def exponential(self, rows: int) -> tuple[Floats, Floats]:
-        """Two tables of exponential numbers, one row for each of some symbols."""
-        while self._drawn.shape[1] < rows:
-            random = np.random.default_rng((self.seed, self._drawn.shape[1]))
-            more = random.exponential(size=(2, ROWS, self.runs))
-            self._drawn = np.concatenate((self._drawn, more), axis=1)
-        return self._drawn[0, :rows], self._drawn[1, :rows]
-
-    def gumbel(self, rows: int) -> Floats:
-        return np.asarray(-np.log(self.exponential(rows)[0]), dtype=np.float64)
-
-    def laplace(self, rows: int, rate: float) -> Floats:
-        """Discrete Laplace noise: the difference of two geometric numbers."""
-        one, other = self.exponential(rows)
-        return np.asarray(np.floor(one / rate) - np.floor(other / rate), dtype=np.float64)
-
-
-def shares(scores: Floats, k: int, bottom: Floats | None) -> Floats:
-    """In how many of the simulated lists each item is: among the k first of its column, and above the bottom symbol."""
-    listed = np.ones(scores.shape, dtype=bool)
-    if k < len(scores):
-        edge = np.partition(scores, len(scores) - k, axis=0)[len(scores) - k]
-        listed = scores >= edge
-    if bottom is not None:
-        listed &= scores > bottom
-    return np.asarray(listed.mean(axis=1), dtype=np.float64)

@@ -17,17 +17,11 @@ import numpy as np
 
 from dpviz.errors import ParameterError
 from dpviz.exact import log_up, positive, probability, rational, text, whole
-from dpviz.laws.list_variants import (
-    Noise,
-    fixed_inclusion,
-    items_by_kbar,
-    kbar_chances,
-    laplace_inclusion,
-    shares,
-)
+from dpviz.laws.list_variants import fixed_inclusion, items_by_kbar, kbar_chances, laplace_inclusion
 from dpviz.laws.race import Race
 from dpviz.mechanisms.ranked import behind
 from dpviz.model.public import BADGE, PublicTop
+from dpviz.noise.simulated import Noise, shares
 from dpviz.planning.grid import COARSE, power_text, ticks
 from dpviz.privacy.composition import compose_range_bounded
 from dpviz.privacy.loss import ApproxDP, PureDP
