@@ -161,7 +161,7 @@ def test_in_a_report_the_sliders_move_without_kernel_and_network(browser: Browse
     before = explorer.get_by_role("img", name=re.compile("^The threshold is")).get_attribute("aria-label")
     moved(explorer.get_by_role("slider", name="ε per answer"), "ArrowRight", "0.07")
     expect(explorer.get_by_role("img", name=before or "", exact=True)).to_have_count(0)
-    moved(explorer.get_by_role("slider", name="Ask for k"), "Home", "1")
+    moved(page.get_by_role("slider", name="Ask for k"), "Home", "1")
     alone = page.get_by_role("region", name="Top 1 of an unknown list", exact=True)
     expect(alone.get_by_role("alert")).to_contain_text("No kernel: one slider moves at a time")
     rules = page.get_by_role("region", name="What k steps cost together", exact=True)

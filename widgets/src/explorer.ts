@@ -33,13 +33,21 @@ export class Explorer<S extends Sheet<Point>> {
     readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
     #seen: unknown = null;
     #asked = 0;
+    /** The axis that was moved last. */
+    #last: string | null = null;
 
     constructor(read: (value: unknown) => S) {
         this.#read = read;
         this.kernel = new Kernel(
-            () => this.#tell(),
+            () => this.#heard(),
             () => undefined,
         );
+    }
+
+    /** A kernel that is gone will not answer: what waits for it goes where it can without. */
+    #heard(): void {
+        if (this.sheet !== null && !this.settled && this.kernel.health === "gone") this.#alone(this.place, this.#last);
+        this.#tell();
     }
 
     subscribe(listener: () => void): () => void {
@@ -120,13 +128,14 @@ export class Explorer<S extends Sheet<Point>> {
     set(name: string, value: string): void {
         if (this.sheet === null || this.place.get(name) === value) return;
         this.fault = null;
-        this.#resolve(new Map([...this.place, [name, value]]), name);
+        this.#last = name;
+        this.#resolve(new Map([...this.place, [name, value]]));
         if (this.kernel.health !== "gone") this.#later("move", DEBOUNCE, () => void this.#move());
         this.#tell();
     }
 
     /** Show the point at a place where the sheet holds it: on one fan, at grid values of the axes without one. */
-    #resolve(place: ReadonlyMap<string, string>, last: string | null = null): void {
+    #resolve(place: ReadonlyMap<string, string>): void {
         const sheet = this.sheet!;
         const off = sheet.axes.filter(({ name, grid }) => !sheet.fans.has(name) && !grid.includes(place.get(name)!));
         const moved = sheet.axes.filter(({ name }) => sheet.fans.has(name) && place.get(name) !== sheet.now.at.get(name));
@@ -134,7 +143,7 @@ export class Explorer<S extends Sheet<Point>> {
         this.place = place;
         this.settled = found !== undefined && off.length === 0;
         if (found !== undefined && off.length === 0) this.#stand(found as PointOf<S>);
-        else if (this.kernel.health === "gone") this.#alone(place, last);
+        else if (this.kernel.health === "gone") this.#alone(place, this.#last);
     }
 
     #onFan({ name, grid }: Axis, place: ReadonlyMap<string, string>): Point | undefined {

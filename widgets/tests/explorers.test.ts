@@ -142,6 +142,20 @@ test("two sliders before the kernel answers: the second waits, marked, and a lat
     expect(shown.text()).toContain("too short");
 });
 
+test("a kernel that dies while a slider waits for it leaves nothing waiting", async () => {
+    open("sampler-explorer", sampler());
+    await settle();
+    press(slider("n"), "ArrowRight");
+    press(slider("t"), "Home");
+    expect(stale()).toBe(true);
+    shown.host.widget_manager = { kernel: null };
+    await vi.advanceTimersByTimeAsync(1_500);
+    expect(stale()).toBe(false);
+    expect(slider("n").getAttribute("aria-valuetext")).toBe("5");
+    expect(shown.text()).toContain("too short");
+    expect(shown.text()).toContain("No kernel: one slider moves at a time");
+});
+
 test("without a kernel one slider moves at a time, and the page says so", () => {
     const desk = new Explorer(readSampler);
     desk.take("sheet", JSON.stringify(sampler()));
