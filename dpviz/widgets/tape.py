@@ -12,7 +12,7 @@ import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import anywidget
 import traitlets
@@ -74,7 +74,7 @@ class Tape:
             "symbols": {"total": str(sub.parameters.symbols), "left": str(sub.symbols_left)},
             "questions": {"total": str(sub.parameters.questions), "left": str(sub.questions_left)},
             "offers": [
-                {"id": name, "label": label, "items": _items(question)}
+                {"id": name, "label": label, "items": _items(question), "python": _python(question)}
                 for name, (label, question) in self._offers.items()
             ],
             "rows": [self._row(asked) for asked in sub.transcript],
@@ -124,12 +124,11 @@ class Tape:
             fault = DpvizError("the kernel could not answer; sub.transcript says what was used")
             return messages.refusal(message.id, fault)
 
-    def _asked(self, args: Body) -> tuple[Question, int, int | Literal["private"]]:
+    def _asked(self, args: Body) -> tuple[Question, int, int]:
         offered = self._offers.get(args["question"])
         if offered is None:
             raise Forbidden("this tape does not offer that question", next_step="offer it: questions={...}")
-        k = messages.count(args["k"], "k")
-        return offered[1], k, "private" if args["kbar"] == "private" else messages.count(args["kbar"], "kbar")
+        return offered[1], messages.count(args["k"], "k"), messages.count(args["kbar"], "kbar")
 
     def _on_plan(self, args: Body) -> Body:
         question, k, kbar = self._asked(args)
@@ -261,6 +260,12 @@ def _words(question: Question) -> str:
 def _items(question: Question) -> str:
     """What one item is called: the column."""
     return " and ".join(question.domain.columns).replace("_", " ")
+
+
+def _python(question: Question) -> str:
+    """The call that asks the same, with {k} and {kbar} where the numbers go."""
+    lines = [question.python, "k={k}", "kbar={kbar}", question.python_where]
+    return "sub.ask(\n" + "".join(f"    {line},\n" for line in lines if line) + ")"
 
 
 def _json(value: object) -> str:

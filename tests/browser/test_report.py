@@ -99,3 +99,38 @@ def test_without_javascript_it_shows_its_tables(browser: Browser, path: Path) ->
         said = page.locator("main").inner_text()
         assert "0.1-differential privacy for adding or removing one person-year." in said
         assert "What this does not protect" in said
+
+
+@pytest.fixture(scope="module")
+def lists(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report on lists: two answers of one sub-session, one with values, a set, and the plans of the last two."""
+    folder = tmp_path_factory.mktemp("lists")
+    unit = dv.Unit("aircraft", noun="aircraft", max_bins=5)
+    session = dv.Session(dv.datasets.flights(), unit, dv.Budget("6", "1e-5"), folder / "flights.ledger")
+    sub = session.open(dv.PayWhatYouGet(symbols=20, questions=5, epsilon="2", delta="1e-6"))
+    nowhere = dv.Question.of("destination", {"scheduled_minute": dv.Between(0, 3)})
+    answers = [sub.ask("destination", k=3), sub.ask(nowhere, k=9)]
+    others = [session.release("destination", made) for made in (dv.TopKLaplace(k=4, epsilon=1), dv.TopKSet(epsilon=1))]
+    return dv.report([*answers, *others], folder / "flights.html", ledger=session)
+
+
+@pytest.mark.parametrize("width", [1000, 320])
+def test_lists_are_drawn_and_their_plans_stay_alive(browser: Browser, lists: Path, width: int) -> None:
+    with opened(browser, lists, viewport={"width": width, "height": 900}) as page:
+        expect(page.get_by_role("main")).to_contain_text("ε 4 · δ 0.000003")
+        nothing = page.get_by_role("region", name="Destination, top 9 by aircraft", exact=False)
+        expect(nothing).to_contain_text("Only ⊥ (no more): no item stood out enough.")
+        expect(nothing.get_by_role("img", name="no more")).to_be_visible()
+        first = page.get_by_role("region", name="Destination, top 3 by aircraft", exact=False)
+        expect(first.get_by_role("listitem")).to_have_count(3)
+        expect(first).to_contain_text("used 3 of 20 symbols")
+        valued = page.get_by_role("region", name="Destination, top 4 by aircraft", exact=False)
+        expect(valued.get_by_role("img", name="Destination, top 4 by aircraft", exact=False)).to_be_visible()
+        expect(valued).to_contain_text("too high on average")
+        plan = page.get_by_role("region", name="Try another ε: destination").first
+        needed = plan.get_by_label("To be listed", exact=True)
+        before = int(needed.input_value().replace(",", ""))
+        plan.get_by_role("slider").press("ArrowRight")
+        expect(needed).not_to_have_value(str(before))
+        assert int(needed.input_value().replace(",", "")) < before
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= width

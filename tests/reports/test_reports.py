@@ -327,3 +327,53 @@ def test_no_time_and_no_machine_is_written(releases: list[Release], tmp_path: Pa
     first = dv.report(releases, tmp_path / "a.html").read_bytes()
     assert dv.report(releases, tmp_path / "b.html").read_bytes() == first
     assert not re.search(rb"/tmp/|/home/", first)
+
+
+@pytest.fixture
+def lists(tmp_path: Path) -> tuple[dv.Session, list[Release]]:
+    """Two answers of one sub-session, and a list that was released by itself."""
+    data = pd.DataFrame({"word": ["often"] * COUNT + ["seldom"] * 6841})
+    session = dv.Session(data, PERSON_YEAR, dv.Budget("4", "1e-5"), tmp_path / "words.ledger", dataset="words")
+    sub = session.open(dv.PayWhatYouGet(symbols=20, questions=5, epsilon="1", delta="1e-6"))
+    answers = [sub.ask("word", k=2, kbar=5), sub.ask("word", k=9, kbar=20)]
+    return session, [*answers, session.release("word", dv.TopK(k=9, kbar=20, epsilon="1/2", delta="1e-6"))]
+
+
+def test_the_answers_of_a_sub_session_were_paid_once(lists: tuple[dv.Session, list[Release]], tmp_path: Path) -> None:
+    session, releases = lists
+    whole = written(tmp_path, *releases, ledger=session)
+    assert (whole.data["totals"]["epsilon"], whole.data["totals"]["delta"]) == ("1.5", "0.000002")
+    assert whole.data["totals"]["chain"] == "verified to entry 2"
+    assert whole.data["caveats"][-1] == (
+        "The ledger has charged ε 1.5 and δ 0.000002 for 2 entries; this report shows 2 of them."
+    )
+    assert written(tmp_path, *releases[:2]).data["totals"]["epsilon"] == "1"
+    assert written(tmp_path, releases[1]).data["totals"]["epsilon"] == "1"
+
+
+def test_lists_stand_in_a_report_with_their_end_and_without_a_count(
+    lists: tuple[dv.Session, list[Release]], tmp_path: Path
+) -> None:
+    session, releases = lists
+    page = written(tmp_path, *releases, session.plan("word", dv.TopKSet(k=3, epsilon=1)), ledger=session)
+    assert [item["kind"] for item in page.data["releases"]] == ["ranked"] * 3
+    assert [item["labels"] for item in page.data["releases"]] == [["often", "seldom"]] * 3
+    assert page.data["releases"][1]["used"] == "3 of 20 symbols and 1 of 5 questions of entry 1"
+    assert "⊥ (no more)" in page.plain
+    assert "The list ended after 2 of 9, because no further item stood out enough." in page.plain
+    assert "for all answers of entry 1 together" in page.plain
+    assert "an item" in page.plain and "above the next count is listed" in page.plain
+    content = (tmp_path / "report.html").read_text()
+    for count in (COUNT, 6841):
+        assert str(count) not in content and f"{count:,}" not in content
+
+
+def test_an_answer_that_another_sub_session_gave_is_refused(
+    lists: tuple[dv.Session, list[Release]], tmp_path: Path
+) -> None:
+    _, releases = lists
+    data = pd.DataFrame({"word": ["often"] * COUNT})
+    other = dv.Session(data, PERSON_YEAR, dv.Budget("4", "1e-5"), tmp_path / "other.ledger", dataset="words")
+    other.open(dv.PayWhatYouGet(symbols=20, questions=5, epsilon="1", delta="1e-6")).ask("word", k=2, kbar=5)
+    with pytest.raises(ParameterError, match="every release of a report must be in the ledger that is given"):
+        dv.report(releases[:1], tmp_path / "no.html", ledger=other)

@@ -3,7 +3,8 @@
 import { cellList, NO_MORE, unused, type Cells } from "./charts/ranked";
 import { gaugeChart, questionCells } from "./charts/tape_gauge";
 import type { Component } from "./component";
-import { h, newId, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
+import { copy, h, newId, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
+import { resultChart } from "./result_chart";
 import { told, type Row, type Tape, type TapeDesk } from "./tape_store";
 import { ordinal, priceText, shown } from "./words";
 
@@ -18,7 +19,7 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
     const [symbolsName, questionsName] = [h("h3", {}), h("h3", {})];
     const [gauge, cells] = [h("div", { class: "dp-gauge" }), h("div", {})];
     const rows = h("ol", { class: "dp-tape-rows", "aria-label": "Questions so far" });
-    const none = h("p", { class: "dp-empty", hidden: true }, "Nothing asked yet. What comes back is used up; ⊥ (“no more”) counts as one.");
+    const none = h("p", { class: "dp-quiet", hidden: true }, "Nothing asked yet. What comes back is used up; ⊥ (“no more”) counts as one.");
     const place = h("span", { class: "dp-tape-number dp-quiet" });
     const select = h("select", { id: selectId, onchange: () => desk.choose(select.value) });
     const box = (id: string, part: "k" | "kbar"): HTMLInputElement =>
@@ -49,6 +50,30 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
         uses,
         h("div", { class: "dp-tape-actions" }, button, second),
     );
+    const copied = h(
+        "button",
+        {
+            type: "button",
+            class: "dp-link",
+            onclick: () =>
+                void copy(desk.python).then((done) => {
+                    setText(copied, done ? "Copied" : COPY);
+                    setTimeout(() => setText(copied, COPY), 1500);
+                }),
+        },
+        COPY,
+    );
+    const answer = resultChart({
+        get result() {
+            return desk.result;
+        },
+        unknown: true,
+        get wantsFocus() {
+            return desk.wantsResult;
+        },
+        focused: () => (desk.wantsResult = false),
+        say: (sentence) => desk.say(sentence),
+    });
     const status = h("p", { class: "dp-notice dp-status", tabindex: -1 });
     const element = h(
         "section",
@@ -65,9 +90,10 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
         none,
         next,
         fault,
-        note,
+        h("div", { class: "dp-tape-note" }, note, copied),
         alert,
         status,
+        answer.element,
     );
     let width = 480;
     let drawn = "";
@@ -104,11 +130,12 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
     }
 
     function drawRows(tape: Tape): void {
-        const signature = JSON.stringify(tape.rows);
+        const looking = desk.kernel.health !== "gone";
+        const signature = JSON.stringify([tape.rows, looking]);
         show(none, tape.rows.length === 0);
         if (signature === drawn) return;
         drawn = signature;
-        rows.replaceChildren(...tape.rows.map(drawRow));
+        rows.replaceChildren(...tape.rows.map((row) => drawRow(row, looking ? () => void desk.show(row.number) : null)));
     }
 
     function drawNext(tape: Tape): void {
@@ -218,15 +245,26 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
         drawRows(tape);
         drawNext(tape);
         drawStatus(tape);
+        show(copied, desk.chosen !== "" && mayAsk(tape) && desk.fault === null);
+        show(answer.element, desk.result !== null);
+        answer.draw();
         if (desk.wantsFocus) {
             desk.wantsFocus = false;
             status.focus();
         }
     }
 
-    return { element, draw, close: stop };
+    return {
+        element,
+        draw,
+        close: () => {
+            stop();
+            answer.close?.();
+        },
+    };
 }
 
+const COPY = "Copy as Python";
 const KBAR = "How many of the largest counts compete. The first count after them sets how much it takes to be listed.";
 
 const HEALTH = {
@@ -240,7 +278,8 @@ const mayAsk = (tape: Tape): boolean => !tape.closed && tape.symbols.left !== "0
 
 const symbolsOf = (count: string): string => `${shown(count)} ${count === "1" ? "symbol" : "symbols"}`;
 
-function drawRow(row: Row): HTMLElement {
+/** One question: what it asked, what came, what it paid; `look` shows the answer by itself. */
+function drawRow(row: Row, look: (() => void) | null): HTMLElement {
     const cells: Cells = { items: row.items, places: Number(row.k), ended: row.ended, ordered: true };
     const [strong, rest, small] = paid(row, cells);
     return h(
@@ -251,7 +290,15 @@ function drawRow(row: Row): HTMLElement {
             "div",
             { class: "dp-tape-name" },
             h("div", {}, row.label),
-            h("div", { class: "dp-hint" }, `asked for ${shown(row.k)} · k̄ ${/^\d+$/.test(row.kbar) ? shown(row.kbar) : row.kbar}`),
+            h(
+                "div",
+                { class: "dp-hint" },
+                `asked for ${shown(row.k)} · k̄ ${/^\d+$/.test(row.kbar) ? shown(row.kbar) : row.kbar}`,
+                look !== null && !unanswered(row) ? " · " : null,
+                look !== null && !unanswered(row)
+                    ? h("button", { type: "button", class: "dp-link dp-look", "aria-label": `Look at answer ${row.number}`, onclick: look }, "look")
+                    : null,
+            ),
         ),
         unanswered(row)
             ? h("div", { class: "dp-cells", role: "img", "aria-label": "no answer" }, ...reserved(row))

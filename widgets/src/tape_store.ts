@@ -16,6 +16,7 @@ import {
     Newer,
     oneOf,
     readRefusal,
+    readResult,
     readRunning,
     shape,
     text,
@@ -23,6 +24,7 @@ import {
     whole,
     type Read,
     type Refusal,
+    type Result,
 } from "./protocol";
 
 const readTapeShape = shape({
@@ -34,7 +36,7 @@ const readTapeShape = shape({
     closed: flag,
     symbols: shape({ total: whole, left: whole }),
     questions: shape({ total: whole, left: whole }),
-    offers: list(shape({ id: text, label: text, items: text })),
+    offers: list(shape({ id: text, label: text, items: text, python: text })),
     rows: list(
         shape({
             number: whole,
@@ -89,6 +91,9 @@ export class TapeDesk {
     listed = "";
     /** The row that came last from here wants the focus. */
     wantsFocus = false;
+    /** The answer that is looked at by itself, and whether its title wants the focus. */
+    result: Result | null = null;
+    wantsResult = false;
 
     readonly #listeners = new Set<() => void>();
     readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
@@ -317,6 +322,20 @@ export class TapeDesk {
     cancel(): void {
         const token = this.tape?.running?.token;
         if (token !== undefined) void this.kernel.ask("cancel", { token });
+    }
+
+    /** Look at one answer by itself: free. */
+    async show(number: string): Promise<void> {
+        const reply = await this.kernel.ask("show", { number });
+        if (reply.ok) [this.result, this.wantsResult] = [readResult(reply.body["result"]), true];
+        else this.asking = { kind: "refused", error: reply.error };
+        this.#tell();
+    }
+
+    /** The Python call that does exactly what the button would do. */
+    get python(): string {
+        const call = this.tape?.offers.find(({ id }) => id === this.chosen)?.python ?? "";
+        return call.replace("{k}", this.k).replace("{kbar}", this.kbar);
     }
 
     /** Ask for what is left instead. */

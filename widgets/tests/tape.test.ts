@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import listJson from "../fixtures/list.json";
 import tapeJson from "../fixtures/tape.json";
 import { gaugeChart, questionCells } from "../src/charts/tape_gauge";
 import { Malformed, Newer } from "../src/protocol";
@@ -23,7 +24,7 @@ function three(): any {
         came("2", ["MIA", "ATL"]),
         came("3", ["ORD", "ATL", "MCO", "DFW", "MIA"], "5"),
     ];
-    const offers = ["All year", "Thanksgiving week"].map((label, i) => ({ id: `q${i === 0 ? 1 : 9}`, label, items: "destination" }));
+    const offers = ["All year", "Thanksgiving week"].map((label, i) => ({ id: `q${i === 0 ? 1 : 9}`, label, items: "destination", python: "sub.ask(\n    k={k},\n    kbar={kbar},\n)" }));
     return { ...tape(), rows, offers, symbols: { total: "50", left: "34" }, questions: { total: "20", left: "17" } };
 }
 
@@ -211,6 +212,31 @@ test("a question on its way can be cancelled, and its symbols stay used", async 
     expect(alert().textContent).toContain(message);
     expect(shown.text()).toContain("10 stays used");
     expect(shown.el.querySelector(".dp-status")!.textContent).toContain("no answer was shown");
+});
+
+test("an answer is looked at by itself for nothing, with its table and its file", async () => {
+    const result = { ...structuredClone(listJson), used: "10 of 50 symbols and 1 of 20 questions of entry 1" };
+    open(three(), { show: () => ({ result }) });
+    await rested();
+    shown.el.querySelectorAll<HTMLButtonElement>(".dp-look")[1]!.click();
+    await rested();
+    expect(host.of("show").map(({ args }) => args)).toEqual([{ number: "2" }]);
+    const answer = shown.el.querySelector<HTMLElement>(".dp-result")!;
+    expect(answer.hidden).toBe(false);
+    expect(answer.querySelectorAll(".dp-listed .dp-cell:not(.dp-unused, .dp-bottom)")).toHaveLength(listJson.labels.length);
+    expect(answer.querySelector(".dp-chip")!.textContent).toBe("used 10 of 50 symbols");
+    expect(document.activeElement).toBe(answer.querySelector(".dp-result-title"));
+});
+
+test("the Python of the next question is the one that the button would ask", async () => {
+    open();
+    const written = vi.fn(() => Promise.resolve());
+    vi.stubGlobal("navigator", { clipboard: { writeText: written } });
+    await type(0, "7");
+    shown.button("Copy as Python").click();
+    await rested();
+    vi.unstubAllGlobals();
+    expect(written).toHaveBeenCalledWith("sub.ask(\n    k=7,\n    kbar=50,\n)");
 });
 
 test("without a kernel the tape is readable and asking says what it needs", async () => {
