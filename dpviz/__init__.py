@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         TopKSet,
     )
     from dpviz.model.domain import Domain
-    from dpviz.model.public import PublicTable
+    from dpviz.model.public import PublicTable, PublicTop
     from dpviz.model.question import Between, Question
     from dpviz.model.release import Release
     from dpviz.privacy.unit import Unit
@@ -74,6 +74,7 @@ _HOME = {
     "PayWhatYouGetTape": "dpviz.widgets",
     "PlanPane": "dpviz.widgets",
     "PublicTable": "dpviz.model.public",
+    "PublicTop": "dpviz.model.public",
     "PureSparse": "dpviz.mechanisms",
     "Question": "dpviz.model.question",
     "Release": "dpviz.model.release",
@@ -111,6 +112,7 @@ __all__ = [
     "PayWhatYouGetTape",
     "PlanPane",
     "PublicTable",
+    "PublicTop",
     "PureSparse",
     "Question",
     "Release",

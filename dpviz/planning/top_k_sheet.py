@@ -19,11 +19,12 @@ from dpviz.errors import ParameterError
 from dpviz.exact import log_up, positive, probability, rational, text, whole
 from dpviz.laws.list_variants import fixed_inclusion, items_by_kbar, kbar_chances, laplace_inclusion
 from dpviz.laws.race import Race
-from dpviz.mechanisms.ranked import behind
+from dpviz.mechanisms.ranked import MOST_ROWS, behind
 from dpviz.model.public import BADGE, PublicTop
 from dpviz.noise.simulated import Noise, shares
 from dpviz.planning.grid import COARSE, power_text, ticks
 from dpviz.privacy.composition import compose_range_bounded
+from dpviz.privacy.grid import LARGEST_EPSILON
 from dpviz.privacy.loss import ApproxDP, PureDP
 from dpviz.privacy.range_bounded import Accounting, total
 from dpviz.privacy.threshold import fixed_total, laplace_offset
@@ -34,7 +35,8 @@ K = tuple(int(value) for value in ticks(Fraction(1), Fraction(100), COARSE) if v
 KBAR = tuple(int(value) for value in ticks(Fraction(1), Fraction(5000), COARSE) if value.denominator == 1)
 EPSILONS = ticks(Fraction(1, 200), Fraction(2), COARSE)
 DELTAS = tuple(Fraction(1, 10**places) for places in range(12, 1, -1))
-LARGEST_K, LARGEST_KBAR, LARGEST_EPSILON = 200, 10_000, Fraction(10)
+LARGEST_K, LARGEST_KBAR = 200, 10_000
+"""Laws of true counts are computed up to here; what holds for all counts, up to the most rows that are read."""
 
 SHOWN = 24
 """So many items, the largest, are drawn with their chances."""
@@ -102,7 +104,7 @@ class TopKSheet:
     unit         who is protected; its max_bins gives way to that of the point
     epsilon      of one answer, under add-or-remove
     delta        of one question, for the bottom symbol
-    delta_prime  what composition adds
+    delta_prime  what composition adds; with 0 the steps add up
     method       one of METHODS: how the list of "Who gets on the list" is made
     """
 
@@ -123,13 +125,13 @@ class TopKSheet:
     """Curves that were computed before, for this sheet and those moved from it."""
 
     def __post_init__(self) -> None:
-        k = whole(self.k, "k", most=LARGEST_K)
-        kbar = whole(self.kbar, "kbar", most=LARGEST_KBAR)
+        k = whole(self.k, "k", most=self.most[0])
+        kbar = whole(self.kbar, "kbar", most=self.most[1])
         epsilon = positive(self.epsilon, "epsilon")
         if kbar < k:
             raise ParameterError.of(kbar, f"kbar must be at least k = {k}", f"give kbar={k} or more")
         if epsilon > LARGEST_EPSILON:
-            raise ParameterError.of(text(epsilon), f"the epsilon of one answer must be at most {LARGEST_EPSILON} here")
+            raise ParameterError.of(text(epsilon), f"the epsilon of one answer must be at most {LARGEST_EPSILON}")
         if self.max_bins not in self.limits:
             listed = ", ".join(limit_text(limit) for limit in self.limits)
             raise ParameterError.of(limit_text(self.max_bins), f"max_bins must be one of {listed}")
@@ -140,7 +142,7 @@ class TopKSheet:
             "kbar": kbar,
             "epsilon": epsilon,
             "delta": probability(self.delta, "delta", zero=False),
-            "delta_prime": probability(self.delta_prime, "delta_prime", zero=False),
+            "delta_prime": probability(self.delta_prime, "delta_prime"),
         }
         for name, value in said.items():
             object.__setattr__(self, name, value)
@@ -152,6 +154,11 @@ class TopKSheet:
         return sorted(limits, key=lambda limit: (limit is None, limit or 0))
 
     @property
+    def most(self) -> tuple[int, int]:
+        """The largest k and kbar that can be looked at."""
+        return (LARGEST_K, LARGEST_KBAR) if self.tables else (MOST_ROWS, MOST_ROWS)
+
+    @property
     def axes(self) -> list[str]:
         return ["k", "kbar", "epsilon", "delta", "max_bins", *(["method"] if self.tables else [])]
 
@@ -159,12 +166,12 @@ class TopKSheet:
         """The sheet through the point that a page names. A kbar below k is moved to k."""
         if set(place) != set(self.axes):
             raise ParameterError.of(", ".join(sorted(place)) or "nothing", f"a place has {', '.join(self.axes)}")
-        k = whole(place["k"], "k", most=LARGEST_K)
+        k = whole(place["k"], "k", most=self.most[0])
         return replace(
             self,
             also=(),
             k=k,
-            kbar=max(k, whole(place["kbar"], "kbar", most=LARGEST_KBAR)),
+            kbar=max(k, whole(place["kbar"], "kbar", most=self.most[1])),
             epsilon=rational(place["epsilon"], "epsilon"),
             delta=rational(place["delta"], "delta"),
             max_bins=None if place["max_bins"] == NO_LIMIT else whole(place["max_bins"], "max_bins"),
@@ -180,7 +187,7 @@ class TopKSheet:
         words = {
             "k": ("Ask for k", "ranked answers at most"),
             "kbar": ("Rows read, k̄", "one more for ⊥"),
-            "epsilon": ("ε per answer", ""),
+            "epsilon": ("ε per answer", "" if self._swapped == 1 else "a replacement pays twice"),
             "delta": ("δ per question", ""),
             "max_bins": (f"{items.capitalize()} per {noun}", self._limits_hint),
             "method": ("How the list is made", ""),
@@ -222,12 +229,13 @@ class TopKSheet:
     def point(self) -> dict[str, Any]:
         """Everything at one place. Heights and prices are texts, rounded up; chances are floats, for the picture."""
         low, middle, high = (self._above(level) for level in LEVELS)
+        per_bin = self.unit.max_per_bin
         return {
             "at": self._at,
             "above": text(middle),
             "low": text(low),
             "high": text(high),
-            "gap": f"{self._gap} + ln({self._m(self.kbar)}/δ)/ε",
+            "gap": f"{self._gap} + {'' if per_bin == 1 else f'{per_bin} '}ln({self._m(self.kbar)}/δ)/ε",
             "alpha": str(behind(self.k, self.kbar, self._rate, LEVELS[0])),
             "prices": [
                 {"name": name, "label": label, **_price(self._total(name))} for name, label in ACCOUNTED.items()

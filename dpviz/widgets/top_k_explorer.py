@@ -31,7 +31,7 @@ class TopKExplorer(Explorer):
     epsilon_per_item  the epsilon of one answer, for adding or removing a unit
     delta   of one question, for the bottom symbol
     max_bins  how many bins one unit may touch at first; None for no limit
-    delta_prime  what composing the answers may fail by
+    delta_prime  what composing the answers may fail by; with 0 their prices add up
 
     Nothing is released and nothing is charged. Raises Forbidden for anything that is not declared public, without
     showing it, and ParameterError outside the ranges of the sliders.
@@ -121,8 +121,8 @@ def _of_release(release: Release, unit: Unit | None, chosen: dict[str, Any]) -> 
     mechanism = release.bound.mechanism
     said = mechanism.parameters()
     parts = getattr(release.bound, "parts", None)
-    if parts is not None and parts.delta and parts.delta_prime:
-        chosen |= {"epsilon": parts.step, "delta": parts.delta, "delta_prime": parts.delta_prime}
+    if parts is not None:
+        chosen |= {"epsilon": parts.step, "delta_prime": parts.delta_prime, "delta": parts.delta or chosen["delta"]}
     k = int(said["k"])
     kbar = said.get("kbar", "")
     asked = answer.kbar or (int(kbar) if kbar.isdigit() else max(k, chosen["kbar"]))

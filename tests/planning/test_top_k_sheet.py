@@ -236,7 +236,7 @@ def test_a_private_sheet_holds_no_count_and_nothing_made_from_one() -> None:
         ({"k": "201"}, "201"),
         ({"kbar": "20000"}, "20000"),
         ({"epsilon": "0"}, "0"),
-        ({"epsilon": "11"}, "11"),
+        ({"epsilon": "1001"}, "1001"),
         ({"delta": "0"}, "0"),
         ({"delta": "1"}, "1"),
         ({"max_bins": "3"}, "3"),
@@ -250,6 +250,21 @@ def test_a_place_outside_the_axes_is_refused(change: dict[str, str], value: str)
     with pytest.raises(ParameterError) as caught:
         small(COUNTS).moved(place)
     assert caught.value.value == value
+
+
+def test_without_counts_k_and_kbar_reach_as_far_as_an_engine_reads() -> None:
+    sheet = TopKSheet({}, USER, k=5000, kbar=900_000, max_bins=5)
+    assert sheet.point()["at"]["kbar"] == "900000"
+    with pytest.raises(ParameterError):
+        TopKSheet({}, USER, k=1, kbar=1_000_001, max_bins=5)
+
+
+def test_the_formula_of_the_threshold_names_what_one_unit_may_add() -> None:
+    said = [
+        TopKSheet({}, Unit("user", relation=relation, max_bins=5, max_per_bin=per_bin), max_bins=5).point()["gap"]  # type: ignore[arg-type]
+        for relation, per_bin in (("add-remove", 1), ("replace-one", 1), ("add-remove", 3))
+    ]
+    assert said == ["1 + ln(5/δ)/ε", "2 + ln(10/δ)/ε", "3 + 3 ln(5/δ)/ε"]
 
 
 def test_a_kbar_below_k_moves_to_k_and_is_refused_where_it_is_typed_in_python() -> None:

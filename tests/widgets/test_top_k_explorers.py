@@ -112,6 +112,25 @@ def test_a_list_with_noisy_counts_shows_them(tmp_path: Path) -> None:
     assert len(said["released"]["values"]) == len(said["released"]["items"]) == 2
 
 
+def test_a_list_priced_by_the_item_stands_at_its_own_parts(tmp_path: Path) -> None:
+    """Without delta' the steps add up; the first price is what was charged."""
+    session = dv.Session(frame(), UNIT, dv.Budget("4", "1e-3"), tmp_path / "a.ledger")
+    release = session.release(KEYS, dv.TopK(4, 6, epsilon_per_item="1/2", delta="1e-5"))
+    said = sheet_of(dv.TopKExplorer(release))
+    assert said["now"]["at"]["epsilon"] == "0.5"
+    assert said["now"]["prices"][0]["epsilon"] == said["released"]["paid"]["epsilon"]
+    assert said["now"]["prices"][0]["delta"] == said["released"]["paid"]["delta"] == "0.00001"
+
+
+def test_a_private_choice_of_kbar_is_where_the_slider_stands(tmp_path: Path) -> None:
+    session = dv.Session(frame(), UNIT, dv.Budget("4", "1e-3"), tmp_path / "a.ledger")
+    release = session.release(KEYS, dv.TopK(3, "private", epsilon="2", delta="1e-5", largest=5))
+    said = sheet_of(dv.TopKExplorer(release))
+    assert 3 <= int(said["now"]["at"]["kbar"]) <= 5
+    assert said["now"]["at"]["kbar"] == str(release.answer.kbar)  # type: ignore[attr-defined]
+    assert (said["now"]["at"]["k"], said["released"]["k"]) == ("3", "2")
+
+
 class Column:
     def __repr__(self) -> str:
         return str(CANARY)
@@ -167,7 +186,7 @@ def test_a_session_is_no_source_of_pictures(tmp_path: Path) -> None:
         lambda: dv.TopKExplorer("flat", max_bins=3),
         lambda: dv.TopKExplorer("flat", epsilon_per_item=0),
         lambda: dv.TopKExplorer("flat", delta="1"),
-        lambda: dv.TopKExplorer("flat", delta_prime="0"),
+        lambda: dv.TopKExplorer("flat", delta_prime="1"),
         lambda: dv.TopKExplorer("flat", "user"),  # type: ignore[arg-type]
         lambda: dv.CompositionExplorer(epsilon=0),
         lambda: dv.CompositionExplorer(delta="2"),

@@ -320,7 +320,7 @@ function buysNote({ point }: View, open: Open): string {
     const limits = `${open.trade.length > 1 ? "two limits on one unit, exact" : "exact"}; dotted: lowest at ${shown(open.least)}`;
     if (open.pick === null || point.at.get("max_bins") !== "none") return limits;
     const { low, high } = open.pick;
-    return `${limits}; chosen privately, k̄ is ${low === high ? shown(low) : `from ${shown(low)} to ${shown(high)}`} 90 times in 100`;
+    return `${limits}; chosen privately, 90 times in 100 k̄ is ${low === high ? shown(low) : `from ${shown(low)} to ${shown(high)}`}`;
 }
 
 function listedWords({ sheet, point, k }: View, open: Open): string {
