@@ -270,8 +270,10 @@ class TopKLaplaceBound:
         rows = self.rule.rows(statistic, self.mechanism.kbar)
         if tick is not None:
             tick(0, self.cost.steps)
-        threshold = min(rows.next_count, LIMIT) + self.rule.gap + self.offset
-        noisy = two_sided_geometric(self.decay).add(np.append(rows.counts, threshold), None, None, bits)
+        above_next = self.rule.gap + self.offset
+        highest = LIMIT - above_next  # counts beyond it are moved there, so that the threshold keeps its distance
+        exact = np.append(np.minimum(rows.counts, highest), min(rows.next_count, highest) + above_next)
+        noisy = two_sided_geometric(self.decay).add(exact, None, None, bits)
         *values, bottom = noisy.tolist()
         above = sorted((-value, item) for item, value in zip(rows.items, values, strict=True) if value > bottom)
         listed = above[: self.places]
