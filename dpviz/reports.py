@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dpviz.charts import tables
 from dpviz.charts.picture import picture
@@ -18,6 +18,7 @@ from dpviz.errors import DpvizError, Forbidden, LedgerCorrupt, ParameterError, U
 from dpviz.exact import text
 from dpviz.hidden import kind_of, publicly
 from dpviz.model.mechanism import places
+from dpviz.model.mechanism import title as bound_title
 from dpviz.model.question import canonical
 from dpviz.model.release import Release
 from dpviz.planning.sheet import PlanSheet
@@ -125,26 +126,26 @@ def report(
 def _sorted(items: object) -> tuple[list[Release], list[PlanSheet], list[Explorer]]:
     """The releases, each once, one sheet per slider (the plans given, then those that the releases bring along), and
     the explorers."""
-    from dpviz.widgets.explorer import Explorer
-
-    if isinstance(items, Release | Plan | PlanSheet | Explorer):
+    if isinstance(items, Release | Plan | PlanSheet):
         items = [items]
     if isinstance(items, Mapping):
         items = list(items.values())
     if not isinstance(items, list | tuple):
-        raise _unwanted(items)
+        if not _explores(items):
+            raise _unwanted(items)
+        items = [items]
     releases: list[Release] = []
     sheets: dict[bytes, PlanSheet] = {}
     explorers: list[Explorer] = []
     for item in items:
-        if isinstance(item, Explorer):
-            explorers.append(item)
-        elif isinstance(item, Release):
+        if isinstance(item, Release):
             if item not in releases:
                 releases.append(item)
         elif isinstance(item, Plan | PlanSheet):
             sheet = item.sheet if isinstance(item, Plan) else item
             sheets.setdefault(_slider(sheet), sheet)
+        elif _explores(item):
+            explorers.append(cast("Explorer", item))
         else:
             raise _unwanted(item)
     if not releases and not sheets and not explorers:
@@ -154,6 +155,13 @@ def _sorted(items: object) -> tuple[list[Release], list[PlanSheet], list[Explore
             sheet = _sheet(release)
             sheets.setdefault(_slider(sheet), sheet)
     return releases, list(sheets.values()), explorers
+
+
+def _explores(item: object) -> bool:
+    """Whether this is an explorer. The widgets are loaded only where something is neither a release nor a plan."""
+    from dpviz.widgets.explorer import Explorer
+
+    return isinstance(item, Explorer)
 
 
 def _unwanted(item: object) -> Forbidden:
@@ -248,7 +256,7 @@ def _holds(ledger: Ledger, release: Release) -> bool:
 def _heading(releases: list[Release], sheets: list[PlanSheet], explorers: list[Explorer]) -> str:
     if not releases and not sheets:
         return " and ".join(dict.fromkeys(explorer.title for explorer in explorers))
-    titles = {release.plain_title for release in releases} or {_asked(sheet) for sheet in sheets}
+    titles = {release.plain_title for release in releases} or {bound_title(sheet.bound) for sheet in sheets}
     return (
         titles.pop()
         if len(titles) == 1
@@ -338,15 +346,9 @@ def _plain(data: dict[str, Any], releases: list[Release], sheets: list[PlanSheet
     )
 
 
-def _asked(sheet: PlanSheet) -> str:
-    """What a plan is about, as its title."""
-    most = places(sheet.bound)
-    return sheet.question.title(sheet.unit) if most is None else sheet.question.ranked_title(sheet.unit, most)
-
-
 def _planned(sheet: PlanSheet) -> str:
     bound = sheet.bound
-    said = f"Plan, free: {_asked(sheet)}, {bound.mechanism!r}: {bound.price.sentence}."
+    said = f"Plan, free: {bound_title(bound)}, {bound.mechanism!r}: {bound.price.sentence}."
     most = places(bound)
     if most is not None:
         listed = bound.error.listed(sheet.beta)

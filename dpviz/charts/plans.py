@@ -19,7 +19,7 @@ from dpviz.exact import Number, probability, text
 from dpviz.hidden import publicly
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.error import ErrorValue
-from dpviz.model.mechanism import Bound, places
+from dpviz.model.mechanism import Bound, places, title
 from dpviz.model.release import Release
 from dpviz.model.statistic import Top
 from dpviz.planning.grid import epsilon_grid
@@ -167,8 +167,9 @@ class _Plan:
     @property
     def _next(self) -> str:
         """The first count that is not read; its place is public."""
-        needs = self.bound.needs
-        return f"the {ordinal(needs.rows + 1)} count" if isinstance(needs, Top) else "the next count"
+        needs, kbar = self.bound.needs, self.bound.mechanism.parameters().get("kbar", "")
+        chosen = bool(kbar) and not kbar.isdigit()  # privately: which count comes next is then not known before
+        return f"the {ordinal(needs.rows + 1)} count" if isinstance(needs, Top) and not chosen else "the next count"
 
     @property
     def many(self) -> str:
@@ -192,8 +193,7 @@ class _Plan:
     @property
     def title(self) -> str:
         """What is asked."""
-        question, most = self.bound.question, places(self.bound)
-        return question.title(self.bound.unit) if most is None else question.ranked_title(self.bound.unit, most)
+        return title(self.bound)
 
     def lines(self, ending: str) -> list[str]:
         """The lines under the title: what is asked, what it would guarantee, and that it is a plan."""

@@ -129,6 +129,7 @@ class TopKSetBound:
     parts: Parts
 
     reuse: ClassVar[bool] = True
+    ordered: ClassVar[bool] = False
 
     @property
     def needs(self) -> Top:

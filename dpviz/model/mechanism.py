@@ -110,6 +110,14 @@ def places(bound: Bound) -> int | None:
     return most
 
 
+def title(bound: Bound) -> str:
+    """What the bound mechanism answers: counts in each bin, the top of a list, or a set (`bound.ordered` is False)."""
+    most = places(bound)
+    if most is None:
+        return bound.question.title(bound.unit)
+    return bound.question.ranked_title(bound.unit, most, ordered=getattr(bound, "ordered", True))
+
+
 class Mechanism(Protocol):
     """Frozen public parameters, before they meet a question and a unit."""
 

@@ -20,7 +20,7 @@ from dpviz.hidden import publicly, singly
 from dpviz.model.answer import Answer, Chosen, Ranked, SparseTable, Table
 from dpviz.model.domain import category_text
 from dpviz.model.error import ErrorModel, ErrorValue
-from dpviz.model.mechanism import Bound, Mode, places
+from dpviz.model.mechanism import Bound, Mode, places, title
 from dpviz.model.question import Question, canonical
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
@@ -81,9 +81,7 @@ class Release:
     @property
     def plain_title(self) -> str:
         """What the answer is about, without its price."""
-        if self.places is None:
-            return self.question.title(self.unit)
-        return self.question.ranked_title(self.unit, self.places, ordered=isinstance(self.answer, Ranked))
+        return title(self.bound)
 
     @property
     def places(self) -> int | None:
@@ -101,10 +99,13 @@ class Release:
             return ""
         came = len(answer.items)
         if not answer.ended:
-            return f"All {came:,} came." if came == most else f"{_items(came)} came."
-        if not came:
-            return f"Only ⊥ (no more): {NOTHING[:1].lower()}{NOTHING[1:]}."
-        return f"No more: ⊥. The list ended after {came:,} of {most:,}, because no further item stood out enough."
+            said = f"All {came:,} came." if came == most else f"{_items(came)} came."
+        elif not came:
+            said = f"Only ⊥ (no more): {NOTHING[:1].lower()}{NOTHING[1:]}."
+        else:
+            said = f"No more: ⊥. The list ended after {came:,} of {most:,}, because no further item stood out enough."
+        chosen = "" if answer.kbar is None else f" Out of the {answer.kbar:,} largest: so many were chosen privately."
+        return said + chosen
 
     @property
     def used(self) -> str:

@@ -108,7 +108,8 @@ class Plan:
                 sign = "" if ending else "±" if found.how == "exact" else f"{found.how} ±"
                 told = f"{sign}{text(found.value)} {self.bound.unit.nouns}{ending}, 95 in 100 ({found.how})"
                 lines.append(f"  {label:<12} {told}")
-        lines.append(f"  space        {self.space.bits:,} bits ({self.space.text})")
+        stored = f"{self.space.bits:,} bits ({self.space.text})" if self.places is None else self.space.text
+        lines.append(f"  space        {stored}")
         return "\n".join(lines)
 
 

@@ -181,6 +181,14 @@ def test_a_plan_of_a_list_shows_what_it_takes_to_be_listed(tmp_path: Path) -> No
         dv.charts.noise_law(plan.sheet)
 
 
+def test_a_plan_with_a_private_kbar_names_no_place_that_nobody_knows(tmp_path: Path) -> None:
+    data = pd.DataFrame({"destination": ["ATL"] * 9, "aircraft": range(9)})
+    session = dv.Session(data, AIRCRAFT, dv.Budget("2", "1e-5"), tmp_path / "f.ledger")
+    said = titles(session.plan(DESTINATION, dv.TopK(k=4, kbar="private", largest=60, epsilon=1)).chart())
+    assert "above the next count" in said and "61st" not in said
+    assert "below the 3rd count" in said
+
+
 def test_a_plan_of_values_shows_both_kinds_of_error(tmp_path: Path) -> None:
     data = pd.DataFrame({"destination": ["ATL"] * 9, "aircraft": range(9)})
     session = dv.Session(data, AIRCRAFT, dv.Budget("2", "1e-5"), tmp_path / "f.ledger")
@@ -189,3 +197,5 @@ def test_a_plan_of_values_shows_both_kinds_of_error(tmp_path: Path) -> None:
     for name in ("to be listed +", "listed at worst −", "all values at once", "any one value ±"):
         assert name in said
     assert plan.one_bin() is not None
+    whole = session.plan(DESTINATION, dv.TopKSet(k=10, epsilon=1))
+    assert "Destination, up to 10 by aircraft" in titles(whole.chart())

@@ -43,6 +43,13 @@ def test_what_the_end_of_a_list_means_is_said(items: int, ended: bool, said: str
     assert said in str(release.to_csv())
 
 
+def test_a_kbar_that_was_chosen_privately_is_told() -> None:
+    asked = dv.TopK(k=4, kbar="private", largest=60, epsilon=1).bind(Question.of(DESTINATION), AIRCRAFT)
+    answer = Ranked(("ATL", "STL", "MIA"), ended=False, kbar=37)
+    release = Release(bound=asked, answer=answer, mode="exact", randomness="none")
+    assert release.sentence == "All 3 came. Out of the 37 largest: so many were chosen privately."
+
+
 def test_a_list_is_titled_by_what_is_ranked_and_by_what_it_was_counted() -> None:
     assert listed(["ATL"]).title == "Destination, top 10 by aircraft, released with ε = 1, δ = 0.000001"
     asked = Question.of(DESTINATION, {"month": [12]})
