@@ -136,13 +136,21 @@ function ratioChart({ figure }: CompositionSheet, rule: "bounded" | "zcdp", k: n
     });
 }
 
+/** The part of a rising curve up to a value, and the place on the logarithmic axis where it leaves. */
+function below(xs: readonly number[], ys: readonly number[], most: number): { xs: number[]; ys: number[] } {
+    const out = ys.findIndex((value) => value > most);
+    if (out < 1) return { xs: [...xs], ys: [...ys] };
+    const share = (most - ys[out - 1]!) / (ys[out]! - ys[out - 1]!);
+    return { xs: [...xs.slice(0, out), xs[out - 1]! * (xs[out]! / xs[out - 1]!) ** share], ys: [...ys.slice(0, out), most] };
+}
+
 function regionChart(point: CompositionPoint, xs: number[], at: number, width: number): SVGSVGElement {
     const up = point.laplace[at]!;
     return linesChart(width, SMALL, {
         title: `For a list of ${shown(String(xs[at]))}, Laplace noise costs no more for a unit in up to ${shown(up)} ${up === "1" ? "bin" : "bins"}, Gumbel noise for more`,
         x: { low: xs[0]!, high: xs.at(-1)!, log: true, name: "items asked for, k (log)" },
         y: { low: 0, high: BINS, log: false, name: "" },
-        series: [{ name: "", xs, ys: point.equal.map((value) => (value > BINS ? NaN : value)), kind: "dp-medium dp-exact" }],
+        series: [{ name: "", ...below(xs, point.equal, BINS), kind: "dp-medium dp-exact" }],
         notes: [
             { x: xs[0]! * 1.3, y: BINS * 0.88, text: "Gumbel costs less" },
             { x: xs.at(-1)! / 12, y: BINS * 0.1, text: "Laplace costs less" },

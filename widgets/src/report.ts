@@ -35,7 +35,7 @@ function head(report: Report): HTMLElement {
             { class: "dp-quiet" },
             "dpviz report · one file · works without a network or a kernel · " +
                 parts
-                    .filter(([count], i) => i < 2 || count > 0)
+                    .filter(([count], i) => count > 0 || (i < 2 && !report.explorers?.length))
                     .map(([count, noun]) => plural(count, noun))
                     .join(", "),
         ),
