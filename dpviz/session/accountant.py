@@ -11,6 +11,12 @@ zcdp    approximate zero-concentrated DP. Each answer books rho, delta and a shi
         Propositions 1.3 and 1.4 and Section 8 (what is booked). The shift is what agreeing on a domain adds: where each
         likelihood ratio lies within e^shift of that of a zero-concentrated mechanism, that of all answers lies within
         e^(sum of shifts), on every path of choices.
+
+A sub-session stays open while other answers are paid for, and an analyst may go to and fro between them. Under basic,
+what filters single answers in epsilon and delta filters interactive mechanisms, however their questions interleave.
+Source: Haney, Shoemate, Tian, Vadhan, Vyrros, Xu, Zhang 2023, which does not treat approximate zero-concentrated DP.
+Under zcdp, all steps and rounds of a sub-session are booked when it opens; each is a mechanism of its own wherever it
+comes in the order, so the filter covers them as they are.
 """
 
 from __future__ import annotations
