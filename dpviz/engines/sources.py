@@ -64,12 +64,11 @@ def duckdb(
     if not isinstance(table, str | None) or table == "":
         raise ParameterError.of(kind_of(table), "table must be the name of a table")
     _installed()
-    given = held.take()
-    if isinstance(given, str | Path):
-        path = str(given)
+    if is_path(held):
+        path = str(held.take())
         opened = _database(path, _table_named(table)) if path.endswith(DATABASE) else _files(path, table, schema)
         own = table or _stem(path)
-    elif type(given).__module__.partition(".")[0] in ("duckdb", "_duckdb"):
+    elif type(held.take()).__module__.partition(".")[0] in ("duckdb", "_duckdb"):
         opened = _readable(_connected, f"table {_table_named(table)}", held, table)
         own = str(table)
     elif is_frame(held):
@@ -212,7 +211,9 @@ def _opened(path: str, texts: list[str]) -> Any:
     backend = _own()
     if path.endswith(PARQUET):
         return backend.read_parquet(path)
-    given = {"header": True, "sample_size": -1, "nullstr": list(MISSING), "auto_type_candidates": list(TYPES)}
+    # The names are in the first line. Alone, DuckDB would leave out lines until it finds some that fit: rows of data.
+    given = {"header": True, "skip": 0, "sample_size": -1}
+    given |= {"nullstr": list(MISSING), "auto_type_candidates": list(TYPES)}
     first = backend.read_csv(path, **given)
     kept = {name: "string" for name in texts if name in first.columns}
     return backend.read_csv(path, types=kept, **given) if kept else first

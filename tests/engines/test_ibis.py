@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import duckdb as driver
 import ibis
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from dpviz import datasets
 from dpviz.engines import as_source, sources
 from dpviz.engines.ibis_source import IbisSource
 from dpviz.engines.queries import Engine, Rows
-from dpviz.errors import DomainError, ParameterError, ReleaseCancelled, ReleaseFailed, SchemaError
+from dpviz.errors import DomainError, DpvizError, ParameterError, ReleaseCancelled, ReleaseFailed, SchemaError
 from dpviz.model.domain import Domain
 from dpviz.model.question import Between, Question
 from dpviz.model.statistic import Column, Kind, Need, Top
@@ -261,6 +262,35 @@ def test_what_cannot_be_opened_is_refused(make: Callable[[], Any], says: str) ->
     with pytest.raises(ParameterError) as refused:
         make()
     assert says in str(refused.value)
+
+
+@pytest.mark.parametrize("rows", ["x|CANARY\n" * 5, "CANARY,1\n" * 5, '1\n"CANARY\n3\n4,5,6,CANARY\n'])
+def test_no_row_of_a_csv_file_is_taken_for_the_names_of_its_columns(tmp_path: Any, rows: str) -> None:
+    """Whatever the rows are like: DuckDB alone leaves out the first lines where the others have more parts."""
+    path = tmp_path / "data.csv"
+    path.write_text("a\n" + rows)
+    assert [column.name for column in as_source(path).columns] == ["a"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda data: sources.duckdb(data, schema={"x": data}),
+        lambda data: sources.duckdb(data.to_dict("list")),
+        lambda data: sources.duckdb(data.x.tolist()),
+        lambda data: sources.duckdb(driver.sql("SELECT 'CANARY' AS x")),
+        lambda data: sources.ibis(data),
+        lambda data: sources.spark(data),
+    ],
+)
+def test_a_refusal_leaves_no_frame_that_shows_the_data(make: Callable[[Any], Any]) -> None:
+    """Each variable of each of our frames, as IPython's Verbose mode prints it."""
+    with pytest.raises(DpvizError) as refused:
+        make(pd.DataFrame({"x": ["CANARY"]}))
+    ours = [frame for frame in refused.traceback if "dpviz/engines" in str(frame.path)]
+    assert ours
+    held = [value for frame in ours for name, value in frame.frame.f_locals.items() if name != "self"]  # half made
+    assert "CANARY" not in repr(held) + str(refused.value)
 
 
 def test_a_file_that_is_no_table_is_refused_without_its_contents(tmp_path: Any) -> None:
