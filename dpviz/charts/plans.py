@@ -152,7 +152,8 @@ class _Plan:
         """What can be said of the error: of bins all at once and any one, or of a list and of its values."""
         most, error = places(self.bound), self.bound.error
         if most is None:
-            found = [_Measure(self.many, THIN, self.every), _Measure("any one bin", THICK, self.one)]
+            among = [] if self.every is None else [_Measure(self.many, THIN, self.every)]
+            found = [*among, _Measure("any one bin", THICK, self.one)]
         else:
             found = [
                 _Measure("to be listed", MEDIUM, error.listed(self.beta), "+", f" above {self._next}"),
