@@ -53,18 +53,25 @@ class DuckDB(Engine):
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)
         self._one = threading.Lock()
+        self._order = self._collation()
 
     def rows(self, query: Any, stopped: threading.Event) -> Rows:
         sql = self._backend.compile(query)
         with self._one:
             while True:
                 try:
+                    if self._collation() != self._order:
+                        raise ReleaseFailed("texts are no longer compared as they were when the source was made")
                     rows: Rows = self._backend.con.sql(sql).fetchall()
                     return rows
                 except Exception as problem:
                     # The connection may be its owner's, who is busy with something else.
                     if type(problem).__name__ != "ResourceInUseException" or stopped.wait(EVERY / 5):
                         raise
+
+    def _collation(self) -> Any:
+        """How texts are compared; the connection's owner may set it, and merge keys that are told apart elsewhere."""
+        return self._backend.con.sql("SELECT current_setting('default_collation')").fetchall()
 
     def stop(self) -> None:
         if self._one.locked():

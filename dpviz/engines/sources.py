@@ -212,7 +212,7 @@ def _opened(path: str, texts: list[str]) -> Any:
     if path.endswith(PARQUET):
         return backend.read_parquet(path)
     # The names are in the first line. Alone, DuckDB would leave out lines until it finds some that fit: rows of data.
-    given = {"header": True, "skip": 0, "sample_size": -1}
+    given: dict[str, Any] = {"header": True, "skip": 0, "sample_size": -1}
     given |= {"nullstr": list(MISSING), "auto_type_candidates": list(TYPES)}
     first = backend.read_csv(path, **given)
     kept = {name: "string" for name in texts if name in first.columns}

@@ -162,6 +162,20 @@ def test_texts_of_a_collation_are_refused() -> None:
     assert [column.kind for column in whole.columns] == ["collated text"]
 
 
+def test_a_collation_set_after_opening_ends_the_release() -> None:
+    """Of two keys that it merges, the label of whichever row came first would be shown, with the counts of both."""
+    connection = driver.connect()
+    connection.execute("CREATE TABLE t AS SELECT unnest(['a', 'A', 'A']) AS k")
+    source, keys = sources.duckdb(connection, "t"), Question.of(Domain.keys(column="k"))
+    before = contract.largest(source, keys, ROW, 3)
+    assert before == (["A", "a"], [2, 1], 0)
+    connection.execute("SET default_collation = 'NOCASE'")
+    with pytest.raises(ReleaseFailed):
+        source.count(keys, ROW, Top(3))
+    connection.execute("RESET default_collation")
+    assert contract.largest(source, keys, ROW, 3) == before
+
+
 def test_true_and_false_are_texts_or_numbers() -> None:
     frame = pd.DataFrame({"x": pd.Series([True, False, None, True], dtype="boolean")})
     keys = Domain.keys(column="x")
