@@ -34,7 +34,7 @@ LOGARITHMS = 650.0
 LEFT_OUT = 1e-9
 """Items whose chances to pass the threshold add up to less are taken as never listed."""
 
-WORK = 40_000_000
+WORK = 3_000_000
 """So many steps are taken at most for one law: items times places times levels."""
 
 MEMORY = 1 << 21
@@ -55,9 +55,9 @@ def kbar_chances(next_counts: Sequence[int], m: Sequence[int], rate: float) -> F
 def items_by_kbar(counts: Sequence[int], kbars: Sequence[int], bottoms: Sequence[float], rate: float, k: int) -> Floats:
     """The expected number of items of a race for each kbar, ascending, and its bottom symbol's height.
 
-    As `Race.expected_items` for the kbar largest counts, all at once and to 1e-6: the curve of what kbar buys.
+    As `Race.expected_items` for the kbar largest counts, all at once and to k * 2e-8: the curve of what kbar buys.
     """
-    times = np.arange(-EARLY, LATE, min(0.25, 0.5 / math.sqrt(k)))
+    times = np.arange(-EARLY, LATE, min(0.25, 1 / math.sqrt(k)))
     weights = np.exp(times - np.exp(times)) * (times[1] - times[0])
     given, limits = np.asarray(counts, dtype=np.int64), np.asarray(kbars)
     law = np.zeros((k, len(limits), len(times)))
@@ -135,10 +135,11 @@ def laplace_inclusion(
         return found
     ordered = live[np.argsort(np.asarray(labels)[live], kind="stable")]
     reach = math.ceil(REACH / rate)
-    levels = np.arange(threshold - reach, int(given[live].max()) + reach + 1)
+    low, high = threshold - reach, int(given[live].max()) + reach
     places = min(k, len(live))
-    if len(live) * places * len(levels) > WORK:
+    if len(live) * places * (high - low + 1) > WORK:
         return None
+    levels = np.arange(low, high + 1)
     stretch = max(1, MEMORY // (places * len(live)))
     for begin in range(0, len(levels), stretch):
         found[ordered] += _listed(given[ordered], levels[begin : begin + stretch], rate, places, threshold)

@@ -39,10 +39,16 @@ LARGEST_K, LARGEST_KBAR = 200, 10_000
 """Laws of true counts are computed up to here; what holds for all counts, up to the most rows that are read."""
 
 SHOWN = 24
-"""So many items, the largest, are drawn with their chances."""
+"""So many items are drawn with their chances."""
+
+SURE = 0.99
+"""Items that are more likely to be listed are drawn only where there is room for them."""
 
 RUNS = 1000
 """So many lists are simulated for a point."""
+
+REMEMBERED = 2_000
+"""So many curves are kept between one sheet and the next."""
 
 EVEN = Fraction(1, 2)
 LEVELS = (Fraction(1, 20), EVEN, Fraction(19, 20))
@@ -352,6 +358,8 @@ class TopKSheet:
             return f"needs a unit in at most k̄ = {self.kbar} bins"
         if self.method == "fixed" and self.delta >= EVEN:
             return "needs a δ below 1/2"
+        if self.method == "fixed" and self.k * self.delta + self.delta_prime >= 1:
+            return f"pays δ for each item, and {self.k} of them reach 1"
         if self.tables and self.method == "laplace" and self._laplace is None:
             return "its exact law takes too long for so many counts; give a smaller k or a larger ε"
         return ""
@@ -385,10 +393,12 @@ class TopKSheet:
         trade = [self._curve(limit) for limit in self._compared]
         own = trade[0]["threshold"][self._first :]
         chance, simulated = self._listed(race, len(counts))
+        first = _undecided(chance)
         return {
             "next": str(next_count),
-            "chance": [_told(value) for value in chance],
-            "simulated": [round(float(value), 4) for value in simulated],
+            "first": str(first),
+            "chance": [_told(value) for value in chance[first : first + SHOWN]],
+            "simulated": [round(float(value), 4) for value in simulated[first : first + SHOWN]],
             "lengths": [_told(value) for value in lengths],
             "items": _rounded(float(lengths @ np.arange(self.k + 1))),
             "charge": _rounded(float(lengths @ np.minimum(np.arange(self.k + 1) + 1, self.k))),
@@ -405,6 +415,8 @@ class TopKSheet:
     def _curve(self, limit: int | None) -> dict[str, Any]:
         key = ("curve", limit, self.k, self.epsilon, self.delta, tuple(self.kbars))
         if key not in self.known:
+            if len(self.known) >= REMEMBERED:
+                self.known.clear()
             first, kbars = self._first, self.kbars
             heights = [self._next(kbar, limit) + self._distance(kbar, limit) for kbar in kbars]
             bottoms = [float(value) for value in heights[first:]]
@@ -446,23 +458,22 @@ class TopKSheet:
         return self._next(self.kbar, self.max_bins) + self._gap + offset
 
     def _listed(self, race: Race, items: int) -> tuple[Any, Any]:
-        """The chances of the first items to be listed by the method, exact and simulated."""
-        shown = min(SHOWN, items)
+        """The chances of all items to be listed by the method, exact and simulated."""
         rate, noise = float(self._rate), noise_of_pictures()
         if self._refused:
-            return np.zeros(shown), np.zeros(shown)
+            return np.zeros(items), np.zeros(items)
         if self.method == "fixed":
             next_count = self._next(self.k, self.max_bins)
             exact = fixed_inclusion(
                 self._counts(self.max_bins)[: self.k], next_count, rate, float(self.delta), self.unit.max_per_bin
             )
             tossed = np.exp(-noise.exponential(len(exact))[0])
-            return _first(exact, shown), _first((tossed < exact[:, None]).mean(axis=1), shown)
+            return _padded(exact, items), _padded((tossed < exact[:, None]).mean(axis=1), items)
         if self.method == "laplace":
             assert self._laplace is not None
             drawn = race.counts[:, None] + noise.laplace(race.size + 1, rate)[1:]
             bottom = self._laplace_threshold + noise.laplace(1, rate)[0]
-            return _first(self._laplace, shown), _first(shares(drawn, self.k, bottom), shown)
+            return _padded(self._laplace, items), _padded(shares(drawn, self.k, bottom), items)
         counts = race.counts
         if self.method == "full":
             counts = np.array(self._counts(self.max_bins), dtype=np.int64)
@@ -470,7 +481,7 @@ class TopKSheet:
         gumbel = noise.gumbel(len(counts) + 1)
         bottom = None if race.bottom is None else rate * race.bottom + gumbel[0]
         simulated = shares(rate * counts[:, None] + gumbel[1:], self.k, bottom)
-        return _first(race.inclusion(), shown), _first(simulated, shown)
+        return _padded(race.inclusion(), items), _padded(simulated, items)
 
 
 @lru_cache(maxsize=1)
@@ -479,7 +490,7 @@ def noise_of_pictures() -> Noise:
     return Noise(RUNS)
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=20_000)
 def height(odds: Fraction, gap: int, rate: Fraction) -> Fraction:
     """gap + ln(odds) / rate, rounded up to a tenth."""
     return gap + log_up(odds, rate * TENTH) / rate
@@ -493,9 +504,15 @@ def _price(price: ApproxDP | PureDP) -> dict[str, str]:
     return {"epsilon": text(price.epsilon), "delta": text(price.delta)}
 
 
-def _first(values: Any, shown: int) -> Any:
-    """The first of them, and 0 for items that cannot be listed."""
-    return np.append(values[:shown], np.zeros(max(0, shown - len(values))))
+def _padded(values: Any, items: int) -> Any:
+    """The values of the first items, and 0 for those that cannot be listed."""
+    return np.append(values, np.zeros(items - len(values)))
+
+
+def _undecided(chance: Any) -> int:
+    """Where to begin, so that the items which may or may not be listed are among those shown: a few before them."""
+    sure = int(np.argmax(chance < SURE)) if (chance < SURE).any() else len(chance)
+    return max(0, min(sure - SHOWN // 4, len(chance) - SHOWN))
 
 
 def _told(chance: float) -> float:

@@ -129,4 +129,5 @@ def test_tails_of_discrete_laplace_noise_sum_to_its_law() -> None:
 
 def test_a_law_that_would_take_too_long_is_left_out() -> None:
     assert laplace_inclusion([500] * 4000, list(range(4000)), 0.001, 100, 600) is None
+    assert laplace_inclusion([10**15, 1], [0, 1], 0.5, 1, 20) is None
     assert laplace_inclusion([], [], 0.5, 3, 10) is not None

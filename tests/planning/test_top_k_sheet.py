@@ -106,6 +106,20 @@ def test_simulated_lists_lie_where_the_exact_chances_are(method: str) -> None:
         assert abs(exact - simulated) < 6.5 * math.sqrt(max(exact * (1 - exact), 1e-4) / RUNS)
 
 
+def test_of_a_long_list_the_items_that_may_or_may_not_come_are_shown() -> None:
+    point = TopKSheet(dict.fromkeys(LIMITS, made_up("power")), USER, k=100, kbar=200, epsilon=Fraction(1, 2)).point()
+    shown = point["open"]
+    first = int(shown["first"])
+    counts = np.array(made_up("power").counts, dtype=np.int64)[:200]
+    race = Race(counts, 0.5, 100, float(counts[-1]) + float(Fraction(point["above"])))
+    exact = race.inclusion()
+    assert first > 0
+    assert exact[:first].min() > 0.99
+    assert len(shown["chance"]) == len(shown["simulated"]) == 24
+    assert min(shown["chance"]) < 0.5 < max(shown["chance"])
+    assert shown["chance"] == pytest.approx(exact[first : first + 24].tolist(), abs=0.02)
+
+
 def test_a_private_choice_of_kbar_falls_where_its_law_puts_ninety_in_a_hundred() -> None:
     counts = (9, 8, 8, 7, 5, 4, 3, 1)
     sheet = small(counts, max_bins=None)

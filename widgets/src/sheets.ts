@@ -94,6 +94,7 @@ const readPrice = shape({ epsilon: exact, delta: exact });
 /** What a made-up or public table lets be computed; on private data there is none of it. */
 const readOpen = shape({
     next: whole,
+    first: whole,
     chance: list(share),
     simulated: list(share),
     lengths: list(share),
@@ -193,7 +194,7 @@ export const readTopK = (value: unknown): TopKSheet => {
         sameLength("simulated", open.simulated, open.chance);
         for (const line of open.trade) for (const values of [line.threshold, line.items]) sameLength("trade", values, sheet.kbar);
         const ranked = sheet.tables.get(point.at.get("max_bins") ?? "") ?? wrong("sheet.tables", "one of every limit");
-        if (ranked.counts.length !== ranked.labels.length || open.chance.length > ranked.labels.length) wrong("sheet.tables", "as long as its labels");
+        if (ranked.counts.length !== ranked.labels.length || Number(open.first) + open.chance.length > ranked.labels.length) wrong("sheet.tables", "as long as its labels");
     }
     return sheet;
 };

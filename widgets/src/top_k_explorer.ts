@@ -158,8 +158,10 @@ export function topKExplorer(desk: Explorer<TopKSheet>): Component {
         );
         const { about, price, refused } = point.method;
         setText(methodHint, refused !== "" ? `Not here: ${refused}.` : `${about}${price === null ? "" : `; costs ε ${price.epsilon}${price.delta === "0" ? "" : `, δ ${price.delta}`}`}`);
-        setText(who.note, refused !== "" ? "" : `bar: exact · ○ ${shown(sheet.runs)} simulated lists`);
-        const labels = sheet.tables.get(point.at.get("max_bins")!)!.labels;
+        const first = Number(open.first);
+        const after = first === 0 ? "" : `; the ${first} before are listed > 99 times in 100`;
+        setText(who.note, refused !== "" ? "" : `bar: exact · ○ ${shown(sheet.runs)} simulated lists${after}`);
+        const labels = sheet.tables.get(point.at.get("max_bins")!)!.labels.slice(first);
         const last = open.chance.findLastIndex((chance) => chance >= 0.005);
         const count = Math.min(open.chance.length, Math.max(last + 1, ROWS));
         show(who.plot, refused === "");
@@ -325,8 +327,9 @@ function buysNote({ point }: View, open: Open): string {
 
 function listedWords({ sheet, point, k }: View, open: Open): string {
     const labels = sheet.tables.get(point.at.get("max_bins")!)!.labels;
-    const sure = open.chance.filter((chance) => chance >= 0.95).length;
-    const even = open.chance.filter((chance) => chance >= 0.5).length;
+    const first = Number(open.first);
+    const sure = first + open.chance.filter((chance) => chance >= 0.95).length;
+    const even = first + open.chance.filter((chance) => chance >= 0.5).length;
     return sure > 0
         ? `${sure} ${sure === 1 ? "item is" : "items are"} listed at least 95 times in 100, ${even} at least half the time, of ${k}`
         : `No item is listed 95 times in 100; the first, ${labels[0] ?? "none"}, is listed with chance ${share(open.chance[0] ?? 0)}`;
@@ -362,12 +365,13 @@ function tables(sheet: TopKSheet, point: TopKPoint): HTMLElement[] {
         return [dataTable("Distance above the next count", columns, sheet.kbar.length, (i) => [shown(sheet.kbar[i]!), ...point.distance.map(({ above }) => countText(above[i]!))])];
     }
     const ranked = sheet.tables.get(point.at.get("max_bins")!)!;
+    const first = Number(open.first);
     const exactChance = (chance: number): string => (chance === 0 ? "0" : chance < 1e-4 ? chance.toExponential(1) : chance.toFixed(4));
     const items = dataTable(
         "Who gets on the list",
         [{ name: "rank", figures: true }, { name: sheet.subject.item }, { name: "true count, public", figures: true }, { name: "chance", figures: true }, { name: "simulated", figures: true }],
         open.chance.length,
-        (i) => [String(i + 1), ranked.labels[i]!, shown(ranked.counts[i]!), exactChance(open.chance[i]!), exactChance(open.simulated[i]!)],
+        (i) => [String(first + i + 1), ranked.labels[first + i]!, shown(ranked.counts[first + i]!), exactChance(open.chance[i]!), exactChance(open.simulated[i]!)],
     );
     const trade = dataTable(
         "What k̄ buys",

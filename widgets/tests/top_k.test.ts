@@ -40,6 +40,7 @@ function topKPoint(at: At, open = true): Record<string, unknown> {
         open: open
             ? {
                   next: "70",
+                  first: "0",
                   chance: [0.9999, 0.96, 0.5, 0.3, 0],
                   simulated: [1, 0.95, 0.52, 0.31, 0],
                   lengths: quick ? [0, 0.1, 0.9] : [0.01, 0.2, 0.79],
@@ -219,6 +220,7 @@ test.each([
     ["fewer simulated shares than chances", (sheet: any) => sheet.now.open.simulated.pop()],
     ["a curve of another length", (sheet: any) => sheet.now.open.trade[0].items.pop()],
     ["a limit without a ranking", (sheet: any) => delete sheet.tables.none],
+    ["chances of items beyond the last", (sheet: any) => (sheet.now.open.first = "1")],
     ["more chances than labels", (sheet: any) => sheet.tables["5"].labels.pop()],
     ["a number where a text belongs", (sheet: any) => (sheet.now.above = 401.7)],
     ["a fan with a point too few", (sheet: any) => sheet.fans.k.pop()],

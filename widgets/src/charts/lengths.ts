@@ -25,7 +25,7 @@ export function lengthsChart(width: number, height: number, { title, chance, axi
         .range([box.bottom, box.top]);
     const most = chance.indexOf(Math.max(...chance));
     const room = (words: string): boolean => textWidth(words) <= x.step() + 2;
-    const every = Math.max(1, Math.ceil(26 / x.step()));
+    const every = [1, 2, 5, 10, 20, 50].find((step) => step * x.step() >= 26) ?? 100;
     return svg(
         width,
         height,
