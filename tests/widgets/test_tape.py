@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +15,11 @@ import pytest
 
 import dpviz as dv
 from dpviz.errors import DpvizError, ParameterError
+from dpviz.model.source import Tick
 from dpviz.session.sub_session import SubSession
+from tests.session import test_sub_session_killed as killed
 from tests.session.sources import Gate, KnownTop
+from tests.session.test_sub_session_killed import say
 
 UNIT = dv.Unit("aircraft", noun="aircraft", max_bins=3)
 DESTINATION = dv.Domain.keys(column="destination")
@@ -237,6 +242,33 @@ def test_a_question_that_is_cancelled_keeps_what_it_reserved(tmp_path: Path) -> 
     assert page.state["rows"][0]["status"] == "cancelled"
     assert page.state["fault"]["message"].startswith("Cancelled. 2 symbols and 1 question of entry 1 are spent")
     assert left(sub) == (10, 3)
+
+
+def test_a_question_whose_kernel_was_killed_stands_on_the_tape_as_lost_and_can_be_asked_anew(tmp_path: Path) -> None:
+    path = tmp_path / "killed.ledger"
+
+    def hang(pipe: int) -> None:
+        def dawdle(tick: Tick | None) -> None:
+            say(pipe, "counting")
+            time.sleep(600)
+
+        killed.opened(path, killed.FEW, dawdle).ask("dest", k=7)
+
+    child = killed.Child(hang)
+    assert child.lines.readline() == "counting\n"
+    os.kill(child.pid, signal.SIGKILL)
+    assert os.WTERMSIG(child.ended()) == signal.SIGKILL
+
+    sub = killed.opened(path, killed.FEW)
+    page = Page(sub, {"All year": dv.Domain.keys(column="dest")})
+    (row,) = page.state["rows"]
+    assert (row["status"], row["used"], row["items"], row["ended"]) == ("lost", "7", [], False)
+    assert page.state["symbols"] == {"total": "40", "left": "33"}
+    same = page.ask(k="7", kbar="50")
+    assert not same["ok"] and same["error"]["kind"] == "ReleaseLost"
+    assert left(sub) == (33, 99)
+    assert page.ask(k="7", kbar="50", key="again-1")["ok"]
+    assert [row["status"] for row in page.state["rows"]] == ["lost", "done"]
 
 
 def test_no_true_count_reaches_the_page(tmp_path: Path) -> None:
