@@ -53,7 +53,8 @@ class Session:
         dataset: str | None = None,
         schema: Mapping[str, str] | None = None,
     ) -> None:
-        data, unit, budget, ledger = Hidden.of(data), single(unit), single(budget), single(ledger)
+        data, unit, budget = Hidden.of(data), single(unit), single(budget)
+        ledger = Hidden.of(ledger)  # type: ignore[assignment]  # a URL may hold a password
         dataset, schema = single(dataset), shown(schema)  # from here on no variable of this call shows data
         source = as_source(data, name=dataset, schema=schema)
         if not isinstance(unit, Unit):

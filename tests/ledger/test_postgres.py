@@ -6,6 +6,7 @@ import gc
 import os
 import random
 import signal
+import socket
 import sqlite3
 import sys
 import threading
@@ -469,6 +470,47 @@ def test_a_password_opens_the_ledger_and_is_shown_nowhere(
     ):
         for text in (*shown, said.out, said.err, str(refused.value), refused.value.value):
             assert secret not in text
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://keeper:SECRET@127.0.0.1:1/postgres",
+        "postgresql://keeper@127.0.0.1:1/postgres?password=SECRET",
+        "postgresql://keeper:SECRET@127.0.0.1",
+        "postgresql://keeper:SECRET@127.0.0.1:port/postgres",
+        "mysql://keeper:SECRET@127.0.0.1/postgres",
+    ],
+)
+def test_no_frame_of_a_refusal_shows_a_password(url: str, tmp_path: Path) -> None:
+    """Each variable of each frame below the call, as IPython's Verbose mode prints it."""
+    frame, unit, budget = pd.DataFrame({"x": [0]}), dv.Unit(), dv.Budget("1")
+    calls: list[Callable[[], object]] = [
+        lambda: dv.Session(frame, unit, budget, url),
+        lambda: opened(tmp_path / "ledger").backup(url),
+        lambda: Ledger.read(url),
+        lambda: Ledger.rebuild_index(url),
+    ]
+    for call in calls:
+        with pytest.raises(LedgerError) as refused:
+            call()
+        frames = [entry.frame for entry in refused.traceback if "dpviz/" in str(entry.path)]
+        shown = [value for frame in frames for name, value in frame.f_locals.items() if name != "self"]  # half made
+        assert len(shown) > 3
+        assert "SECRET" not in repr(shown) + str(refused.value)
+        assert refused.value.__context__ is None
+
+
+def test_a_server_whose_machine_is_gone_is_given_up(server: Server, schema: str) -> None:
+    """What is not taken is given up in PATIENCE; where nothing is sent, a machine that is gone is noticed by asking."""
+    place = postgres.Server.of(make_url(server.loopback(PASSWORD, schema)))
+    with (
+        postgres._connect(place, threading.Event(), writable=True) as connection,
+        socket.socket(fileno=os.dup(connection.fileno())) as wire,
+    ):
+        assert wire.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        assert wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) <= store.PATIENCE
+        assert wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == store.PATIENCE * 1000
 
 
 def test_a_session_on_a_server_releases_and_opens_and_is_found_again(server: Server, schema: str) -> None:

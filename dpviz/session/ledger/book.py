@@ -12,6 +12,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, bindparam, func, select
 
 from dpviz.errors import CharterMismatch, DpvizError, LedgerCorrupt, LedgerError, ParameterError, short
+from dpviz.hidden import Hidden
 from dpviz.session.ledger import blobs, draws, rows
 from dpviz.session.ledger.audit import Audit, Check, IndexRow, Verification
 from dpviz.session.ledger.chain import FORMAT, Row, State, broken, canonical
@@ -55,7 +56,7 @@ class Ledger:
     @classmethod
     def open(
         cls,
-        location: str | Path,
+        location: str | Path | Hidden[Any],
         *,
         charter: Mapping[str, object],
         account: Account,
@@ -69,10 +70,11 @@ class Ledger:
         Raises CharterMismatch where the ledger was made for another dataset, schema, unit or budget. The whole
         chain is read once; LedgerCorrupt says where it is broken.
         """
+        held = location = Hidden.of(location)  # a URL may hold a password: no variable of this call shows it
         if set(charter) != set(_CHARTER):
             raise ParameterError.of(", ".join(sorted(map(str, charter))), f"a charter has {', '.join(_CHARTER)}")
         opening = State(totals(account), charges=0, terms=1)
-        home = locate(location)
+        home = locate(held)
         if not home.exists():
             first = Row.after(None, "charter", opening, format=FORMAT, charter=charter)
             home.create(lambda connection: rows.append(connection, first))
@@ -88,9 +90,10 @@ class Ledger:
         return ledger
 
     @classmethod
-    def read(cls, location: str | Path) -> Ledger:
+    def read(cls, location: str | Path | Hidden[Any]) -> Ledger:
         """Open an existing ledger for looking, whatever its charter. Nothing can be charged through it."""
-        home = _existing(location)
+        held = location = Hidden.of(location)
+        home = _existing(held)
         ledger = cls(home, home.store(writable=False), Owner.here())
         ledger._store.read(rows.charter)
         return ledger
@@ -414,8 +417,9 @@ class Ledger:
         self._store.close()
 
     @classmethod
-    def rebuild_index(cls, location: str | Path) -> None:
+    def rebuild_index(cls, location: str | Path | Hidden[Any]) -> None:
         """Derive the index of a ledger anew from its chain, which must hold."""
+        held = location = Hidden.of(location)
 
         def work(connection: Connection) -> None:
             rows.charter(connection)
@@ -428,20 +432,21 @@ class Ledger:
             for (of, _), found in audit.uses.items():
                 connection.execute(USES.add, {"entry": of, **rows.columns(found)})
 
-        _existing(location).store().write(work)
+        _existing(held).store().write(work)
 
-    def backup(self, path: str | Path) -> Verification:
+    def backup(self, path: str | Path | Hidden[Any]) -> Verification:
         """Copy the ledger into a new SQLite file, verified before it appears. Others may write meanwhile.
 
         Using a copy in place of the original forgets the charges made since: they were spent all the same.
         """
-        target = locate_file(path)
+        held = path = Hidden.of(path)
+        target = locate_file(held)
         with target.copied(self._store.copy_to) as copy:
             return Ledger(target, copy, self.owner).verify()
 
 
-def _existing(location: str | Path) -> Home:
-    home = locate(location)
+def _existing(held: Hidden[Any]) -> Home:
+    home = locate(held)
     if not home.exists():
         raise no_ledger(str(home), "does not exist", "give the place of a ledger; a session makes one")
     return home

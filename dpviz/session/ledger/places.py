@@ -8,12 +8,23 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from dpviz.errors import LedgerError, short
+from dpviz.hidden import Hidden
 from dpviz.session.ledger.sqlite import File
 from dpviz.session.ledger.store import Home
 
 
-def locate(location: str | Path) -> Home:
-    """The place meant by a path or by an SQLAlchemy URL (sqlite, postgresql)."""
+def locate(location: object) -> Home:
+    """The place meant by a path or by an SQLAlchemy URL (sqlite, postgresql), which may be hidden already."""
+    held = location = Hidden.of(location)  # a URL may hold a password: no variable of a refusal shows it
+    try:
+        return _located(held.take())
+    except LedgerError as error:
+        error.__context__ = None
+        refusal = error.with_traceback(None)
+    raise refusal
+
+
+def _located(location: object) -> Home:
     if isinstance(location, str) and "://" in location:
         try:
             url = make_url(location)
@@ -31,9 +42,10 @@ def locate(location: str | Path) -> Home:
     return File(Path(location).expanduser().absolute())
 
 
-def locate_file(location: str | Path) -> File:
-    """The file meant by a path or by an SQLAlchemy URL."""
-    found = locate(location)
+def locate_file(location: object) -> File:
+    """The file meant by a path or by an SQLAlchemy URL, which may be hidden already."""
+    held = location = Hidden.of(location)
+    found = locate(held)
     if not isinstance(found, File):
         rule, step = "a backup is a file", "write a path like visits.backup"
         raise LedgerError(f"{rule}, got {found}; {step}", value=str(found), rule=rule, next_step=step)

@@ -24,6 +24,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
 from dpviz.errors import LedgerError, LedgerFormat, LedgerReadOnly, short
+from dpviz.hidden import Hidden
 from dpviz.session.ledger import store, tables
 from dpviz.session.ledger.chain import broken
 from dpviz.session.ledger.sqlite import SqliteStore
@@ -158,9 +159,9 @@ def _connect(server: Server, met: threading.Event, *, writable: bool) -> psycopg
 
     patience = str(int(store.PATIENCE * 1000))
     dialect: Any = server.url.get_dialect()()
-    _, asked = dialect.create_connect_args(server.url)
-    usual = {"connect_timeout": 10, "tcp_user_timeout": patience, "application_name": "dpviz"}
-    connection = psycopg.connect(**{**usual, **asked, "client_encoding": "utf8"}, autocommit=True)
+    asked = Hidden(dialect.create_connect_args(server.url)[1])  # with the password
+    usual = {"connect_timeout": 10, "tcp_user_timeout": patience, "keepalives_idle": 10, "application_name": "dpviz"}
+    connection = psycopg.connect(**{**usual, **asked.take(), "client_encoding": "utf8"}, autocommit=True)
     try:
         said = connection.execute(_READY, (server.schema, patience, patience)).fetchone()
         if writable and (said is None or said[0] != "on"):
