@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +20,6 @@ Floats = NDArray[np.float64]
 
 REACH = 23.0
 """Noise beyond REACH / rate has a chance below 1e-10."""
-
-EARLY, LATE = 18.0, 3.5
-"""A clock rings at a time whose logarithm lies further from its mean with a chance below 1e-7 (early), 1e-14 (late)."""
-
-LEAST = 1e-12
-"""Numbers of successes that are less likely are left out, and those beyond them."""
-
-LOGARITHMS = 650.0
-"""Beyond this a power of a chance to fail is below the least float."""
 
 LEFT_OUT = 1e-9
 """Items whose chances to pass the threshold add up to less are taken as never listed."""
@@ -50,58 +40,6 @@ def kbar_chances(next_counts: Sequence[int], m: Sequence[int], rate: float) -> F
     logs = -rate * np.asarray(next_counts, dtype=np.float64) - np.log(np.asarray(m, dtype=np.float64))
     odds = np.exp(logs - logs.max())
     return np.asarray(odds / odds.sum(), dtype=np.float64)
-
-
-def items_by_kbar(counts: Sequence[int], kbars: Sequence[int], bottoms: Sequence[float], rate: float, k: int) -> Floats:
-    """The expected number of items of a race for each kbar, ascending, and its bottom symbol's height.
-
-    As `Race.expected_items` for the kbar largest counts, all at once and to k * 2e-8: the curve of what kbar buys.
-    """
-    times = np.arange(-EARLY, LATE, min(0.25, 1 / math.sqrt(k)))
-    weights = np.exp(times - np.exp(times)) * (times[1] - times[0])
-    given, limits = np.asarray(counts, dtype=np.int64), np.asarray(kbars)
-    law = np.zeros((k, len(limits), len(times)))
-    law[0] = 1
-    edges = {0, len(given), *np.flatnonzero(np.diff(given) != 0) + 1, *(kbar for kbar in kbars if kbar < len(given))}
-    for first, last in pairwise(sorted(edges)):
-        begin = int(np.searchsorted(limits, first, side="right"))
-        if begin == len(limits):
-            break
-        logs = np.minimum(rate * (int(given[first]) - np.asarray(bottoms[begin:])), EARLY + 1)
-        if logs.max() + LATE + math.log(last - first) >= -REACH:
-            rung = np.exp(np.minimum(times + logs[:, None], 6.5))
-            law[:, begin:] = _with_group(law[:, begin:], last - first, rung)
-    missing = np.tensordot(np.arange(k, 0, -1), law, axes=1)
-    return np.asarray(k - (missing @ weights + k * (1 - weights.sum())), dtype=np.float64)
-
-
-def _with_group(law: Floats, size: int, rung: Floats) -> Floats:
-    """The law of a number of successes below k, with `size` more coins that fail with the chance exp(-rung)."""
-    chance = -np.expm1(-rung)
-    if size == 1:
-        return _with(law, chance)
-    if size * rung.max() > LOGARITHMS:
-        return _with_likely_group(law, size, rung, chance)
-    term = np.exp(-size * rung)  # of no success; each further one follows from the one before
-    more, odds = law * term, np.expm1(rung)
-    for successes in range(1, min(size, len(law) - 1) + 1):
-        term = term * odds * ((size - successes + 1) / successes)
-        more[successes:] += law[:-successes] * term
-        if successes > size * chance.max() and term.max() < LEAST:
-            break
-    return more
-
-
-def _with_likely_group(law: Floats, size: int, rung: Floats, chance: Floats) -> Floats:
-    """The same by logarithms: where all but sure successes would be lost below the least float."""
-    more = np.zeros_like(law)
-    logs = np.log(np.maximum(chance, 1e-300))
-    ways = 0.0
-    for successes in range(min(size, len(law) - 1) + 1):
-        term = np.exp(ways + successes * logs - (size - successes) * rung)
-        more[successes:] += law[: len(law) - successes] * term
-        ways += math.log((size - successes) / (successes + 1)) if successes < size else 0.0
-    return more
 
 
 def fixed_inclusion(counts: Sequence[int], next_count: int, rate: float, delta: float, gap: int = 1) -> Floats:

@@ -17,8 +17,8 @@ import numpy as np
 
 from dpviz.errors import ParameterError
 from dpviz.exact import log_up, positive, probability, rational, text, whole
-from dpviz.laws.list_variants import fixed_inclusion, items_by_kbar, kbar_chances, laplace_inclusion
-from dpviz.laws.race import Race
+from dpviz.laws.list_variants import fixed_inclusion, kbar_chances, laplace_inclusion
+from dpviz.laws.race import Race, kbar_trade_off
 from dpviz.mechanisms.ranked import MOST_ROWS, behind
 from dpviz.model.public import BADGE, PublicTop
 from dpviz.noise.simulated import Noise, shares
@@ -420,7 +420,8 @@ class TopKSheet:
             first, kbars = self._first, self.kbars
             heights = [self._next(kbar, limit) + self._distance(kbar, limit) for kbar in kbars]
             bottoms = [float(value) for value in heights[first:]]
-            items = items_by_kbar(self._counts(limit), kbars[first:], bottoms, float(self._rate), self.k)
+            counts = np.array(self._counts(limit), dtype=np.int64)
+            items, _ = kbar_trade_off(counts, float(self._rate), self.k, bottoms, kbars[first:])
             self.known[key] = {
                 "name": self._limit_words(limit),
                 "threshold": [text(value) for value in heights],

@@ -13,18 +13,15 @@ from dpviz.laws.list_variants import (
     at_least,
     difference_tail,
     fixed_inclusion,
-    items_by_kbar,
     kbar_chances,
     laplace_inclusion,
 )
-from dpviz.laws.race import Race, threshold
 from dpviz.laws.top_k import (
     Domain,
     Law,
     chosen_kbar,
     fixed_threshold,
     laplace_limit_domain,
-    limit_domain,
 )
 
 BASE = Fraction(2)
@@ -83,37 +80,6 @@ def test_a_private_choice_of_kbar_has_the_enumerated_law() -> None:
         law = chosen_kbar(histogram, BASE, offered)
         found = kbar_chances([one.next_count(histogram) for one in offered], [one.m for one in offered], RATE)
         assert found.tolist() == pytest.approx([float(law[one.kbar]) for one in offered], abs=1e-12)
-
-
-@pytest.mark.parametrize("rate", [0.01, 0.1, 1.0, 3.0])
-@pytest.mark.parametrize("k", [1, 4, 12])
-def test_the_curve_of_what_kbar_buys_is_the_race_at_each_kbar(rate: float, k: int) -> None:
-    """Ties in large groups, counts that are certain and counts that are out of the question included."""
-    picked = random.Random(k)
-    for _ in range(12):
-        counts = sorted(
-            (picked.choice([1, 2, 3, 5, 13, 50, 200, 900]) for _ in range(picked.randint(0, 60))), reverse=True
-        )
-        kbars = sorted({k + picked.randint(0, 70) for _ in range(5)})
-        delta = picked.choice([1e-2, 1e-5, 1e-9])
-        bottoms = [threshold(counts[kbar] if kbar < len(counts) else 0, 1, 5, delta, rate) for kbar in kbars]
-        found = items_by_kbar(counts, kbars, bottoms, rate, k)
-        exact = [
-            Race(np.array(counts[:kbar], dtype=np.int64), rate, k, bottom).expected_items()
-            for kbar, bottom in zip(kbars, bottoms, strict=True)
-        ]
-        assert found.tolist() == pytest.approx(exact, abs=1e-6)
-
-
-def test_the_curve_against_enumeration() -> None:
-    for histogram in histograms(10, 4, 4):
-        for kbar in (2, 3):
-            domain = Domain(DELTA, kbar, "positive", 1)
-            law = limit_domain(histogram, BASE, 2, domain)
-            exact = float(sum(chance * sum(label >= 0 for label in outcome) for outcome, chance in law.items()))
-            counts = [histogram[label] for label in domain.labels(histogram)]
-            bottom = threshold(domain.next_count(histogram), 1, domain.m, float(DELTA), RATE)
-            assert items_by_kbar(counts, [kbar], [bottom], RATE, 2)[0] == pytest.approx(exact, abs=1e-6)
 
 
 def test_tails_of_discrete_laplace_noise_sum_to_its_law() -> None:
