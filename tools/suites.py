@@ -30,7 +30,17 @@ PYTEST = ("python", "-m", "pytest", "--quiet", "--no-header", "--color=no", "-p"
 # The longest first. The notebooks run on a copy, so that a ledger one of them writes stays out of the tree.
 SUITES: dict[str, list[Sequence[str]]] = {
     "browser": [(*PYTEST, "tests/browser", "tests/canary")],
-    "unit": [(*PYTEST, "--numprocesses=2", "--ignore=tests/browser", "--ignore=tests/canary", "dpviz", "tests")],
+    "unit": [
+        (
+            *PYTEST,
+            "--numprocesses=2",
+            "--dist=loadgroup",
+            "--ignore=tests/browser",
+            "--ignore=tests/canary",
+            "dpviz",
+            "tests",
+        )
+    ],
     "notebooks": [
         ("python", "-m", "tools.copy_notebooks", "test-output/notebooks"),
         (*PYTEST, "--nbval-lax", "--nbval-current-env", "test-output/notebooks"),

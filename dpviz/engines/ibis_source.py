@@ -26,6 +26,8 @@ Counted: TypeAlias = list[tuple[int, int]] | list[tuple[str, int]]
 """Rows that were found to be labels and counts."""
 
 LARGEST: Final = 2**63 - 1
+REMEMBERED: Final = 64
+"""So many questions are kept in the engine's words."""
 READ_AS: Final = {
     "integer": ("number", "text"),
     "float": ("number",),
@@ -53,7 +55,7 @@ class IbisSource(Unstored):
     The table is read anew for every question. What an engine writes to its own logs stays its owner's business.
     """
 
-    __slots__ = ("_engine", "_schema", "_stored", "_table", "_top")
+    __slots__ = ("_engine", "_prepared", "_schema", "_stored", "_table", "_top")
 
     def __init__(
         self,
@@ -89,6 +91,7 @@ class IbisSource(Unstored):
             name, tuple(Column(one.name, "collated text") if one.name in collated else one for one in columns)
         )
         self._top = TopRules(exact=not approximate, ties=ties)
+        self._prepared: dict[tuple[bytes, Unit, Need], Hidden[Any]] = {}
 
     @property
     def name(self) -> str:
@@ -126,6 +129,23 @@ class IbisSource(Unstored):
                     )
         if question.domain.declared and question.bins > WIDEST:
             raise DomainError.of(question.domain.size_text, "an SQL engine numbers at most 10^36 bins")
+        self._query(question, unit, need)
+
+    def _query(self, question: Question, unit: Unit, need: Need) -> Hidden[Any]:
+        """The query that counts, in the engine's words: made of public things, once, and before a charge."""
+        asking = question.canonical(), unit, need
+        found = self._prepared.get(asking)
+        if found is None:
+            try:
+                found = quietly(_prepared, self._engine, self._table, self._schema.columns, question, unit, need)
+            except ReleaseFailed:
+                raise SchemaError.of(
+                    question.text, f"{self._engine!r} cannot count this", "ask for other bins, or use another engine"
+                ) from None
+            while len(self._prepared) >= REMEMBERED:
+                self._prepared.pop(next(iter(self._prepared)))
+            self._prepared[asking] = found
+        return found
 
     def count(self, question: Question, unit: Unit, need: Need, tick: Tick | None = None) -> Statistic:
         """Count rows, or users inside the unit's bounds, in the engine. Filters first, then bounds what a user adds.
@@ -135,8 +155,7 @@ class IbisSource(Unstored):
         self.check(question, unit, need)
         if tick:
             tick(0, 2)
-        query = quietly(asked, self._table, self._schema.columns, question, unit, need)
-        rows = ask(self._engine, query, 0, 2, tick)
+        rows = ask(self._engine, self._query(question, unit, need), 0, 2, tick)
         if tick:
             tick(1, 2)
         counts = quietly(_statistic, rows, question, need)
@@ -152,6 +171,13 @@ class IbisSource(Unstored):
 
 
 # ---------------------------------------------------------------- what is asked
+
+
+def _prepared(
+    engine: Engine, held: Hidden[Any], columns: Sequence[Column], question: Question, unit: Unit, need: Need
+) -> Hidden[Any]:
+    """The query in the engine's own words."""
+    return Hidden(engine.prepared(asked(held, columns, question, unit, need).take()))
 
 
 def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit: Unit, need: Need) -> Hidden[Any]:
@@ -324,6 +350,6 @@ def _probed(table: Any, engine: Engine, columns: Sequence[str]) -> set[str]:
         **{f"last{at}": both[f"c{at}"].max() for at in places},
         **{f"first{at}": both[f"c{at}"].min() for at in places},
     )
-    (row,) = ask(engine, Hidden(tried), 0, 1, None).take()
+    (row,) = ask(engine, Hidden(engine.prepared(tried)), 0, 1, None).take()
     found = [(row[at], row[at + len(columns)], row[at + 2 * len(columns)]) for at in places]
     return {columns[at] for at in places if found[at] == (len(PROBES), PROBES[-1], PROBES[0])}

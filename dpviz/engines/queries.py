@@ -32,8 +32,12 @@ class Engine(Unstored):
     def __init__(self, backend: Any) -> None:
         self._backend = backend
 
+    def prepared(self, query: Any) -> Any:
+        """A query in the engine's own words, or as it is. Reads no row."""
+        return query
+
     def rows(self, query: Any, stopped: threading.Event) -> Rows:
-        """Run a query to its end."""
+        """Run a prepared query to its end."""
         return [tuple(row.values()) for row in self._backend.to_pyarrow(query).to_pylist()]
 
     def stop(self) -> None:
@@ -55,14 +59,16 @@ class DuckDB(Engine):
         self._one = threading.Lock()
         self._order = self._collation()
 
+    def prepared(self, query: Any) -> Any:
+        return self._backend.compile(query)
+
     def rows(self, query: Any, stopped: threading.Event) -> Rows:
-        sql = self._backend.compile(query)
         with self._one:
             while True:
                 try:
                     if self._collation() != self._order:
                         raise ReleaseFailed("texts are no longer compared as they were when the source was made")
-                    rows: Rows = self._backend.con.sql(sql).fetchall()
+                    rows: Rows = self._backend.con.sql(query).fetchall()
                     return rows
                 except Exception as problem:
                     # The connection may be its owner's, who is busy with something else.
@@ -95,6 +101,9 @@ class Spark(Engine):
         self._context = session.sparkContext if "connect" not in type(session).__module__ else None
         self._tag = f"dpviz-{uuid.uuid4().hex}"
 
+    def prepared(self, query: Any) -> Any:
+        return self._backend.compile(query)
+
     def rows(self, query: Any, stopped: threading.Event) -> Rows:
         if self._context is None:
             return self._collected(query)
@@ -106,7 +115,7 @@ class Spark(Engine):
             self._context.removeJobTag(self._tag)
 
     def _collected(self, query: Any) -> Rows:
-        return [tuple(row) for row in self._backend.raw_sql(self._backend.compile(query)).collect()]
+        return [tuple(row) for row in self._backend.raw_sql(query).collect()]
 
     def stop(self) -> None:
         if self._context is not None:
@@ -118,7 +127,7 @@ def _not_ours(record: logging.LogRecord) -> bool:
 
 
 def ask(engine: Engine, query: Hidden[Any], step: int, of: int, tick: Tick | None) -> Hidden[Rows]:
-    """The rows of a query. While it runs, `tick` is called with the same step, and may raise to cancel.
+    """The rows of a prepared query. While it runs, `tick` is called with the same step, and may raise to cancel.
 
     Raises ReleaseFailed where the engine fails, whatever the reason, and what `tick` raises.
     """

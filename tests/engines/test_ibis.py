@@ -332,11 +332,42 @@ class Bad(Engine):
         self._change = change
         self._real = real
 
+    def prepared(self, query: Any) -> Any:
+        return query if self._real is None else self._real.prepared(query)
+
     def rows(self, query: Any, stopped: threading.Event) -> Any:
         return self._change([] if self._real is None else self._real.rows(query, stopped))
 
     def __repr__(self) -> str:
         return "<bad>"
+
+
+def test_a_question_that_an_engine_has_no_words_for_is_refused_before_a_charge(tmp_path: Any) -> None:
+    source = sources.duckdb(pd.DataFrame({"x": ["a"]}))
+
+    class Wordless(Bad):
+        def prepared(self, query: Any) -> Any:
+            raise RuntimeError("CANARY")
+
+    source._engine = Wordless(lambda rows: rows, source._engine)
+    session = dv.Session(source, dv.Unit(), dv.Budget("2", "1e-5"), tmp_path / "ledger")
+    with pytest.raises(SchemaError, match="cannot count this") as refused:
+        session.release("x", dv.TopK(1, 1, "1"))
+    assert "CANARY" not in str(refused.value) and session.remaining.epsilon == 2
+
+
+def test_a_question_is_put_into_words_once() -> None:
+    source, question = sources.duckdb(pd.DataFrame({"x": ["a", "a", "b"]})), Question.of(Domain.keys(column="x"))
+    first = contract.largest(source, question, ROW, 1)
+
+    class Once(Bad):
+        def prepared(self, query: Any) -> Any:
+            raise RuntimeError("asked for words again")
+
+    source._engine = Once(lambda rows: rows, source._engine)
+    assert contract.largest(source, question, ROW, 1) == first
+    with pytest.raises(SchemaError):
+        source.check(question, ROW, Top(2))
 
 
 def die(rows: Rows) -> Rows:
@@ -434,7 +465,7 @@ def test_a_cancel_interrupts_the_engine() -> None:
 
     with pytest.raises(ReleaseCancelled):
         source.count(question, ROW, Top(3), tick)
-    quick = source._table.take().limit(0)
+    quick = source._engine.prepared(source._table.take().limit(0))
     assert source._engine.rows(quick, threading.Event()) == []
 
 
