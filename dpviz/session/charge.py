@@ -25,7 +25,8 @@ class Charge:
         self.key = name
         self.value = text(payable(to_approx(bound.price.loss)).epsilon)
         self.spent = f"ε {self.value} is spent"  # until the ledger says which filter is in force
-        self._ledger, self._bound, self._mode, self._user_key, self._retry = ledger, bound, mode, key, retry
+        self._ledger, self._bound, self._mode, self._user_key = ledger, bound, mode, key
+        self._retry = checked_retry(retry)
 
     def pay(self) -> Paid:
         entry = self._ledger.charge(self.key, self._body(), self._admit, retry=self._retry)
@@ -85,3 +86,10 @@ def checked_key(key: object) -> str | None:
     if not isinstance(key, str) or not 0 < len(key) <= 200 or unwritable(key):
         raise ParameterError.of(kind_of(key), "key must be a text of 1 to 200 characters")
     return key
+
+
+def checked_retry(retry: object) -> bool:
+    """Whether to draw again what was lost. That is paid again, so nothing but True is taken for a yes."""
+    if not isinstance(retry, bool):
+        raise ParameterError.of(kind_of(retry), "retry must be True or False")
+    return retry

@@ -21,7 +21,7 @@ from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
 from dpviz.session import sub_account
 from dpviz.session.binding import able
-from dpviz.session.charge import checked_key, price_json
+from dpviz.session.charge import checked_key, checked_retry, price_json
 from dpviz.session.drawing import Draws, Paid
 from dpviz.session.ledger import Entry, Ledger, Status, Use
 from dpviz.session.running import Running
@@ -291,7 +291,8 @@ class Reservation:
         self.key = release_key(bound.question, bound.unit, asking, bound.modes()[0], key)
         self.value = str(asking.most)
         self.spent = f"{_reserved(asking)} of entry {number} are spent"
-        self._ledger, self._number, self._bound, self._user_key, self._retry = ledger, number, bound, key, retry
+        self._ledger, self._number, self._bound, self._user_key = ledger, number, bound, key
+        self._retry = checked_retry(retry)
 
     def pay(self) -> Paid:
         most = self._bound.mechanism.most

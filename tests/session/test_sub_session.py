@@ -278,6 +278,7 @@ def test_an_engine_that_dies_keeps_all_that_was_reserved_and_tells_nothing(tmp_p
         (ParameterError, lambda sub: sub.ask("dest", k=3, kbar="private", largest=3)),
         (ParameterError, lambda sub: sub.ask("dest", k=3, kbar=5, largest=9)),
         (ParameterError, lambda sub: sub.ask("dest", k=3, key="")),
+        (ParameterError, lambda sub: sub.ask("dest", k=3, retry="no")),
         (ParameterError, lambda sub: sub.ask(people(), k=3)),
         (ParameterError, lambda sub: sub.ask("dest", k=people()["dest"])),
         (ParameterError, lambda sub: sub.ask(dv.Domain.categories(["Aachen"], column="dest"), k=3)),
