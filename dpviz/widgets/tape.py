@@ -39,9 +39,9 @@ Body = dict[str, Any]
 class Tape:
     """One sub-session, the questions on offer, and the question on its way."""
 
-    def __init__(self, sub: SubSession, questions: Mapping[str, Question]) -> None:
+    def __init__(self, sub: SubSession, questions: Mapping[str, Question] | None) -> None:
         self.sub = sub
-        self._offers = {question.id: (label, question) for label, question in questions.items()}
+        self._given = None if questions is None else {asked.id: (label, asked) for label, asked in questions.items()}
         self._lock = threading.RLock()
         self._running: Running | None = None
         self._fault: Body | None = None
@@ -58,6 +58,13 @@ class Tape:
             self._changed()
 
     # ------------------------------------------------------------ what the page may know
+
+    @property
+    def _offers(self) -> dict[str, tuple[str, Question]]:
+        """By id: what the page may ask. Where none were given, what was asked before."""
+        if self._given is not None:
+            return self._given
+        return {asked.question.id: (_words(asked.question), asked.question) for asked in self.sub.transcript}
 
     def state(self) -> Body:
         """The tape of widgets/PROTOCOL.md. All public, all texts."""
@@ -196,7 +203,8 @@ class PayWhatYouGetTape(anywidget.AnyWidget):
     """The tape of a sub-session: symbols and questions left, every answer so far, and the next question by hand.
 
     sub        a sub-session: `session.open(dv.PayWhatYouGet(...))`
-    questions  what the page offers to ask: label to Domain, column name or Question. The page cannot ask others
+    questions  what the page offers to ask: label to Domain, column name or Question; without them, what this
+               sub-session was asked before. The page cannot ask others
 
     Looking is free; what is asked here is paid from the sub-session, exactly as `sub.ask` is. Raises ParameterError
     where `sub` is no sub-session or a question is none. Source: Durfee, Rogers, Algorithm 2.
@@ -242,9 +250,9 @@ class PayWhatYouGetTape(anywidget.AnyWidget):
         return f"PayWhatYouGetTape({self._tape.sub!r})"
 
 
-def _offered(questions: object) -> dict[str, Question]:
+def _offered(questions: object) -> dict[str, Question] | None:
     if questions is None:
-        return {}
+        return None
     if not isinstance(questions, Mapping) or not all(isinstance(label, str) for label in questions):
         raise ParameterError.of(
             kind_of(questions), "questions must map labels to questions", 'write questions={"All year": dest}'

@@ -171,6 +171,22 @@ def test_a_question_that_is_not_on_offer_is_refused(tmp_path: Path) -> None:
     assert left(sub) == (12, 4)
 
 
+def test_a_tape_without_questions_offers_what_was_asked_before_and_nothing_else(tmp_path: Path) -> None:
+    sub = opened(tmp_path)
+    page = Page(sub)
+    page.tape = dv.PayWhatYouGetTape(sub)
+    assert page.state["offers"] == []
+    winter = dv.Question.of(DESTINATION, {"month": [12]})
+    sub.ask(winter, k=1, kbar=3)
+    page.wait(lambda state: len(state["rows"]) == 1)
+    offers = page.state["offers"]
+    assert [offer["id"] for offer in offers] == [winter.id]
+    assert offers[0]["label"].startswith("destination where")
+    asks = {"k": "1", "kbar": "3"}
+    for question, ok in ((winter.id, True), (dv.Question.of(DESTINATION).id, False)):
+        assert page.send("plan", {"question": question, **asks})["ok"] is ok
+
+
 def test_a_plan_is_free_and_says_what_it_takes_to_be_listed(tmp_path: Path) -> None:
     sub = opened(tmp_path)
     page = Page(sub)

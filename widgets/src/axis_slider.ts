@@ -1,12 +1,16 @@
 /** A slider of an explorer: it holds the values of one axis; where asked for, a box beside it takes any other. */
 
 import { h, newId, setAttribute, setText, show } from "./dom";
+import { textWidth } from "./charts/frame";
 import type { Component } from "./component";
 import type { Explorer } from "./explorer";
 import { timed } from "./perf";
-import type { Point, Sheet } from "./sheets";
+import type { Axis, Point, Sheet } from "./sheets";
+import { shown } from "./words";
 
-const PAGE = 10;
+/** The narrowest track, by which labels of ticks keep apart; its ends lie half a thumb inside it. */
+const [TRACK, INSET, APART] = [132, 9, 8];
+const POWER = /^(10*|0\.0*1|10[⁻⁰¹²³⁴-⁹]+)$/;
 
 export function axisSlider<S extends Sheet<Point>>(desk: Explorer<S>, name: string, typed = false): Component {
     const [id, hintId] = [newId(), newId()];
@@ -34,8 +38,8 @@ export function axisSlider<S extends Sheet<Point>>(desk: Explorer<S>, name: stri
                 ArrowDown: desk.tick(name) - 1,
                 ArrowRight: desk.tick(name) + 1,
                 ArrowUp: desk.tick(name) + 1,
-                PageUp: desk.tick(name) + PAGE,
-                PageDown: desk.tick(name) - PAGE,
+                PageUp: labelled.find((tick) => tick > desk.tick(name)) ?? Number(slider.max),
+                PageDown: labelled.findLast((tick) => tick < desk.tick(name)) ?? 0,
                 Home: 0,
                 End: Number(slider.max),
             };
@@ -45,14 +49,34 @@ export function axisSlider<S extends Sheet<Point>>(desk: Explorer<S>, name: stri
             timed(event, () => desk.moveTo(name, tick));
         },
     });
+    const scale = h("div", { class: "dp-scale", "aria-hidden": "true" });
+    const track = h("div", { class: "dp-track" }, slider, scale);
     const hint = h("p", { id: hintId, class: "dp-hint" });
+    let labelled: number[] = [];
+    let seen = "";
     const element = h(
         "div",
         { class: "dp-axis-field" },
         h("div", { class: "dp-epsilon-head" }, label, typed ? box : value),
-        h("div", { class: "dp-track" }, slider),
+        track,
         hint,
     );
+
+    function drawScale(axis: Axis): void {
+        const signature = JSON.stringify(axis.values);
+        if (signature === seen) return;
+        seen = signature;
+        labelled = ticks(axis.values);
+        const last = axis.values.length - 1;
+        show(track, last > 0);
+        scale.replaceChildren(
+            ...labelled.map((tick) => {
+                const mark = h("span", { "data-end": tick === 0 ? "first" : tick === last ? "last" : null }, shown(axis.values[tick]!));
+                mark.style.left = `${(100 * tick) / Math.max(1, last)}%`;
+                return mark;
+            }),
+        );
+    }
 
     function draw(): void {
         const axis = desk.axis(name);
@@ -62,6 +86,7 @@ export function axisSlider<S extends Sheet<Point>>(desk: Explorer<S>, name: stri
         setText(label, axis.label);
         setAttribute(box, "aria-label", `${axis.label}, exact`);
         setAttribute(slider, "max", String(axis.grid.length - 1));
+        drawScale(axis);
         if (slider.value !== String(tick)) slider.value = String(tick);
         const words = axis.grid.includes(place) ? axis.values[tick]! : place;
         setAttribute(slider, "aria-valuetext", words);
@@ -73,4 +98,24 @@ export function axisSlider<S extends Sheet<Point>>(desk: Explorer<S>, name: stri
     }
 
     return { element, draw };
+}
+
+/** Which ticks are labelled: both ends and, where there is room, powers of ten from the middle outwards, or the middle. */
+function ticks(values: readonly string[]): number[] {
+    const last = values.length - 1;
+    const taken: [number, number][] = [];
+    const chosen: number[] = [];
+    const take = (tick: number): void => {
+        const [at, width] = [INSET + ((TRACK - 2 * INSET) * tick) / Math.max(1, last), textWidth(shown(values[tick]!))];
+        const from = tick === 0 ? 0 : tick === last ? TRACK - width : at - width / 2;
+        if (taken.some(([left, right]) => from < right + APART && from + width > left - APART)) return;
+        taken.push([from, from + width]);
+        chosen.push(tick);
+    };
+    const inner = values.map((_, tick) => tick).slice(1, -1);
+    inner.sort((a, b) => Math.abs(a - last / 2) - Math.abs(b - last / 2));
+    for (const tick of [0, last]) take(tick);
+    for (const tick of inner) if (POWER.test(values[tick]!)) take(tick);
+    for (const tick of inner) if (chosen.length < 3) take(tick);
+    return chosen.sort((a, b) => a - b);
 }

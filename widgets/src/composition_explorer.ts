@@ -30,7 +30,7 @@ export function compositionExplorer(desk: Explorer<CompositionSheet>): Component
         const [plot, caption, hint] = [h("div", { class: "dp-plot" }), h("h4", {}, name), h("p", { class: "dp-hint" })];
         return { element: h("figure", { class: "dp-figure" }, h("figcaption", {}, caption), hint, plot), plot, caption, hint };
     };
-    const totals = figure("ε total against the number of steps");
+    const totals = figure("ε total (log) against the number of steps");
     setText(totals.hint, "every rule is proved; how much it asks of a step differs");
     const numbers = h("div", {});
     const rules = h("figure", { class: "dp-figure" }, h("figcaption", {}, h("h4", {}, "Each rule at this k")), numbers);

@@ -105,7 +105,7 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
         );
         setText(space.note, point?.space.text ?? "");
         setText(odds.value, point === null || point.odds === "" ? "×—" : `×${point.odds}`);
-        setText(odds.note, sheet === null ? "" : point?.odds === "" ? "no bound: δ is paid" : `that a ${sheet.question.noun} is in`);
+        setText(odds.note, sheet === null ? "" : point?.odds === "" ? "no bound: δ is paid" : `that a given ${sheet.question.noun} is in`);
         show(odds.element, sheet === null || !isList(sheet) || point?.odds !== "");
         odds.element.title = sheet === null ? "" : oddsTip(sheet.question.noun);
     }

@@ -41,7 +41,7 @@ export function questionRow(desk: Desk): Component {
 
     function ask(id: string): void {
         close();
-        void desk.plan({ question: { id } });
+        void desk.planAny({ id });
     }
 
     function close(): void {

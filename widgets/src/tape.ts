@@ -112,7 +112,7 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
         const [symbols, questions] = [tape.symbols, tape.questions];
         setText(symbolsName, `Symbols left: ${shown(symbols.left)} of ${shown(symbols.total)}`);
         setText(questionsName, `Questions left: ${shown(questions.left)} of ${shown(questions.total)}`);
-        const open = mayAsk(tape) && desk.fault === null && !desk.locked;
+        const open = mayAsk(tape) && desk.fault === null && desk.chosen !== "" && !desk.locked;
         gauge.replaceChildren(
             gaugeChart(width, {
                 total: Number(symbols.total),
@@ -142,7 +142,8 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
         const { asking } = desk;
         const gone = desk.kernel.health === "gone";
         const open = mayAsk(tape);
-        const off = gone || desk.locked || !open;
+        const nothing = desk.chosen === "";
+        const off = gone || desk.locked || !open || nothing;
         setText(place, open ? String(tape.rows.length + 1) : "");
         setOptions(
             select,
@@ -163,13 +164,14 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
         show(fault, wrong !== null);
         setAttribute(k, "aria-invalid", wrong?.part === "k" ? "true" : null);
         setAttribute(kbar, "aria-invalid", wrong?.part === "kbar" ? "true" : null);
-        setText(uses, wrong === null ? `uses at most ${symbolsOf(desk.most)}, 1 question` : "");
+        setText(uses, wrong === null && !nothing ? `uses at most ${symbolsOf(desk.most)}, 1 question` : "");
         drawButton(tape, gone, wrong !== null);
         const { listed, twin } = desk;
         const rank = /^\d+$/.test(desk.kbar) ? `the ${ordinal(BigInt(desk.kbar) + 1n)} count` : "the next count";
         const again = `Question ${twin?.number} asked exactly this. Asking again draws anew, and uses symbols again.`;
         const stands = `An item ${shown(listed)} above ${rank} is listed, 95 in 100.`;
-        setText(note, open ? [listed === "" ? "" : stands, twin === null ? "" : again].filter(Boolean).join(" ") : "");
+        if (nothing) setText(note, open && !gone ? OFFER : "");
+        else setText(note, open ? [listed === "" ? "" : stands, twin === null ? "" : again].filter(Boolean).join(" ") : "");
         const refused = asking.kind === "refused" ? asking.error : null;
         show(alert, refused !== null);
         if (refused === null) alert.replaceChildren();
@@ -209,10 +211,11 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
             setText(second, "Cancel · its symbols stay used");
             second.onclick = () => desk.cancel();
         } else if (gone) label("Asking needs a kernel");
+        else if (desk.chosen === "") label("No question on offer");
         else label(desk.twin === null ? "Ask" : "Ask again", `up to ${shown(desk.most)} of ${shown(tape.symbols.left)} left`);
         const off = gone || busy || wrong || desk.resting || desk.chosen === "";
         setAttribute(button, "aria-disabled", off ? "true" : null);
-        button.classList.toggle("dp-off", gone || busy || wrong);
+        button.classList.toggle("dp-off", gone || busy || wrong || desk.chosen === "");
     }
 
     function drawStatus(tape: Tape): void {
@@ -265,6 +268,7 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
 }
 
 const COPY = "Copy as Python";
+const OFFER = 'This tape offers no question. Offer some: dv.PayWhatYouGetTape(sub, {"All year": question}); or ask in a cell: sub.ask(question, k=10).';
 const KBAR = "How many of the largest counts compete. The first count after them sets how much it takes to be listed.";
 
 const HEALTH = {

@@ -98,7 +98,7 @@ export function outcome(entry: Entry, shownNumber: string | null): string {
         case "done":
             return entry.number === shownNumber ? "shown below" : "chart";
         case "open":
-            return "open · each answer uses a part of it";
+            return "still open";
         case "pending":
             return "pending · this kernel";
         case "elsewhere":

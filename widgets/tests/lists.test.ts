@@ -191,6 +191,28 @@ test("keys without a list are on offer for a column of texts, and the first mech
     expect(tried).toEqual(["Dense", "TopK"]);
 });
 
+test("a column whose question has no declared bins is answered by the first mechanism that can", async () => {
+    const known = state();
+    const declared = sheet();
+    const other = known.columns.find(({ name }) => name !== declared.question.column)!.name;
+    known.questions = [{ ...known.questions[0]!, id: "5ea1", column: other, bins: "" }];
+    declared.mechanisms = ["Dense", "TopK"].map((name) => ({ name, title: name, about: "" }));
+    const page = open("workbench", { sheet: declared, state: known });
+    const tried: string[] = [];
+    page.host.answers["plan"] = ({ mechanism }) => {
+        tried.push(String(mechanism));
+        return mechanism === "Dense" ? { error: { kind: "DomainError", message: "this question needs declared bins" } } : { sheet: planned() };
+    };
+    const column = page.el.querySelectorAll<HTMLSelectElement>(".dp-question select")[0]!;
+    column.value = other;
+    column.dispatchEvent(new Event("change"));
+    await settle();
+    await settle();
+    expect(tried).toEqual(["Dense", "TopK"]);
+    expect((page.host.of("plan").at(-1)!.args as any).question).toEqual({ id: "5ea1" });
+    expect(page.el.querySelector(".dp-question .dp-fault")!.textContent).toBe("");
+});
+
 test.each([
     [1n, "1st"],
     [2n, "2nd"],

@@ -84,6 +84,20 @@ test("the first question on offer that was not asked is chosen, and planned for 
     expect(host.of("release")).toHaveLength(0);
 });
 
+test("a tape that offers no question says how to offer one, and its button stands for nothing", async () => {
+    open({ ...three(), offers: [] });
+    await rested();
+    expect(button().textContent).toBe("No question on offer");
+    expect(button().getAttribute("aria-disabled")).toBe("true");
+    expect(shown.text()).toContain("Offer some: dv.PayWhatYouGetTape(sub, ");
+    expect(shown.text()).not.toContain("uses at most");
+    expect(shown.el.querySelector(".dp-gauge svg")!.getAttribute("aria-label")).not.toContain("next question");
+    button().click();
+    await rested();
+    expect(host.of("plan")).toHaveLength(0);
+    expect(host.of("release")).toHaveLength(0);
+});
+
 test("a press sends what the button said, and the new row takes the focus and is said", async () => {
     const after = three();
     after.rows.push(came("4", [], "10", { id: "q9" }));

@@ -324,6 +324,25 @@ test("a typed k off the slider is asked of the kernel, and its refusal leaves th
     expect(box.value).toBe("2");
 });
 
+test("sliders name their ends and the powers of ten between, and a page of a slider is one of these", () => {
+    const grids = { ...GRIDS, k: ["1", "3", "10", "30", "100", "200", "500", "1000"], kbar: ["1000"] };
+    const sheet = { ...topK(), ...sheetAt({ ...START, kbar: "1000" }, grids, topKPoint), kbar: ["2", "4"] };
+    open("top-k-explorer", sheet);
+    const scale = (name: string): string[] => [...slider(name).parentElement!.querySelectorAll(".dp-scale span")].map((tick) => tick.textContent!);
+    expect(scale("k")).toEqual(["1", "10", "100", "1,000"]);
+    expect(scale("epsilon")).toEqual(["0.05", "0.1"]);
+    press(slider("k"), "Home");
+    for (const at of ["10", "100", "1000", "1000"]) {
+        press(slider("k"), "PageUp");
+        expect(slider("k").getAttribute("aria-valuetext")).toBe(at);
+    }
+    press(slider("k"), "PageDown");
+    expect(slider("k").getAttribute("aria-valuetext")).toBe("100");
+    // With one place to stand it is no slider.
+    expect(visible(slider("k"))).toBe(true);
+    expect(visible(slider("kbar"))).toBe(false);
+});
+
 test("a malformed composition sheet is not believed", () => {
     for (const spoil of [(sheet: any) => sheet.now.rules.pop() && sheet.now.laplace.pop(), (sheet: any) => sheet.figure.curves[0].zcdp.pop(), (sheet: any) => sheet.now.rules.reverse()]) {
         const sheet = composition();

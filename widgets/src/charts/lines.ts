@@ -51,7 +51,7 @@ export interface Lines {
 type At = (value: number) => number;
 
 export function linesChart(width: number, height: number, data: Lines): SVGSVGElement {
-    const box: Box = { left: 48, right: width - (data.margin ?? 10), top: 14, bottom: height - 38 };
+    const box: Box = { left: 48, right: width - (data.margin ?? 18), top: 14, bottom: height - 38 };
     const [x, xTicks] = scaled(data.x, [box.left, box.right], Math.max(2, Math.floor(width / 70)));
     const [y, yTicks] = scaled(data.y, [box.bottom, box.top], Math.max(2, Math.floor(height / 45)));
     const chart = svg(
