@@ -109,7 +109,7 @@ class IbisSource(Unstored):
         return f"<private data: {self.name}, {len(self.columns)} columns, in {self._engine!r}>"
 
     def check(self, question: Question, unit: Unit, need: Need) -> None:
-        """Refuse what cannot be counted, from the schema alone."""
+        """Refuse what cannot be counted, from the schema alone; and a connection on which something is half read."""
         self._schema.check(question, unit, need)
         domains = parts(question.domain)
         keys = [domain.column for domain in domains if isinstance(domain, KeyDomain)]
@@ -130,6 +130,12 @@ class IbisSource(Unstored):
         if question.domain.declared and question.bins > WIDEST:
             raise DomainError.of(question.domain.size_text, "an SQL engine numbers at most 10^36 bins")
         self._query(question, unit, need)
+        if self._engine.waits():
+            raise ParameterError.of(
+                "a connection with a result that is half read",
+                "an engine answers one question after the other",
+                "read that result to its end, or give dpviz a connection of its own",
+            )
 
     def _query(self, question: Question, unit: Unit, need: Need) -> Hidden[Any]:
         """The query that counts, in the engine's words: made of public things, once, and before a charge."""
@@ -142,8 +148,8 @@ class IbisSource(Unstored):
                 raise SchemaError.of(
                     question.text, f"{self._engine!r} cannot count this", "ask for other bins, or use another engine"
                 ) from None
-            while len(self._prepared) >= REMEMBERED:
-                self._prepared.pop(next(iter(self._prepared)))
+            for oldest in list(self._prepared)[: max(0, len(self._prepared) - REMEMBERED + 1)]:
+                self._prepared.pop(oldest, None)  # another thread may have been first
             self._prepared[asking] = found
         return found
 

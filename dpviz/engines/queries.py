@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 import uuid
 from typing import Any, Final, TypeAlias
 
@@ -23,7 +24,9 @@ THREAD: Final = "dpviz-query"
 EVERY: Final = 0.1
 """Seconds between two looks at whether somebody wants to cancel."""
 PATIENCE: Final = 10.0
-"""Seconds that an interrupted engine has to let go."""
+"""Seconds that an interrupted engine has to let go, and an owner to read on."""
+SOON: Final = 0.5
+"""Seconds in which a result is read that somebody is reading."""
 
 
 class Engine(Unstored):
@@ -39,6 +42,10 @@ class Engine(Unstored):
     def rows(self, query: Any, stopped: threading.Event) -> Rows:
         """Run a prepared query to its end."""
         return [tuple(row.values()) for row in self._backend.to_pyarrow(query).to_pylist()]
+
+    def waits(self) -> bool:
+        """Whether the engine answers nothing until its owner has done something."""
+        return False
 
     def stop(self) -> None:
         """End the query that is running, if the engine can. May be called again and again."""
@@ -64,6 +71,7 @@ class DuckDB(Engine):
 
     def rows(self, query: Any, stopped: threading.Event) -> Rows:
         with self._one:
+            deadline = time.monotonic() + PATIENCE
             while True:
                 try:
                     if self._collation() != self._order:
@@ -74,6 +82,24 @@ class DuckDB(Engine):
                     # The connection may be its owner's, who is busy with something else.
                     if type(problem).__name__ != "ResourceInUseException" or stopped.wait(EVERY / 5):
                         raise
+                    if not _half_read(problem):
+                        deadline = time.monotonic() + PATIENCE
+                    elif time.monotonic() > deadline:
+                        raise
+
+    def waits(self) -> bool:
+        deadline = time.monotonic() + SOON
+        while not self._one.locked():
+            try:
+                self._collation()
+                return False
+            except Exception as problem:
+                if not _half_read(problem):
+                    return False
+            if time.monotonic() > deadline:
+                return True
+            time.sleep(EVERY / 5)
+        return False
 
     def _collation(self) -> Any:
         """How texts are compared; the connection's owner may set it, and merge keys that are told apart elsewhere."""
@@ -86,6 +112,11 @@ class DuckDB(Engine):
     def enumerations(self, table: Any) -> list[str]:
         types = self._backend.con.sql(self._backend.compile(table.limit(0))).types
         return [name for name, held in zip(table.columns, types, strict=True) if str(held).startswith("ENUM")]
+
+
+def _half_read(problem: Exception) -> bool:
+    """Whether DuckDB says that a result on this connection was not read to its end, and does nothing else meanwhile."""
+    return "unfinished result" in str(problem)
 
 
 class Spark(Engine):

@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 
 import dpviz as dv
 from dpviz import datasets
-from dpviz.engines import as_source, sources
+from dpviz.engines import as_source, queries, sources
 from dpviz.engines.ibis_source import IbisSource
 from dpviz.engines.queries import Engine, Rows
 from dpviz.errors import DomainError, DpvizError, ParameterError, ReleaseCancelled, ReleaseFailed, SchemaError
+from dpviz.hidden import Hidden
 from dpviz.model.domain import Domain
 from dpviz.model.question import Between, Question
 from dpviz.model.statistic import Column, Kind, Need, Top
@@ -521,6 +522,32 @@ def test_a_connection_that_its_owner_uses_meanwhile_is_waited_for() -> None:
     finally:
         stop.set()
         thread.join()
+
+
+def test_a_connection_with_a_result_half_read_is_refused_before_a_charge(tmp_path: Any) -> None:
+    """DuckDB does nothing else on it meanwhile, and its owner, who waits for the release, would never read on."""
+    connection = driver.connect()
+    connection.execute("CREATE TABLE t AS SELECT range % 5 AS x FROM range(100)")
+    bins, price = Domain.integers(0, 4, column="x"), dv.Dense("1")
+    session = dv.Session(sources.duckdb(connection, "t"), dv.Unit(), dv.Budget("2"), tmp_path / "ledger")
+    connection.execute("SELECT count(*) FROM t").fetchone()
+    with pytest.raises(ParameterError, match="read that result to its end"):
+        session.release(bins, price)
+    assert session.remaining.epsilon == 2
+    assert connection.fetchall() == []
+    session.release(bins, price)
+    assert session.remaining.epsilon == 1
+
+
+def test_a_result_that_stays_half_read_ends_a_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queries, "PATIENCE", 0.1)
+    connection = driver.connect()
+    connection.execute("CREATE TABLE t AS SELECT range % 5 AS x FROM range(100)")
+    source = sources.duckdb(connection, "t")
+    assert isinstance(source, IbisSource)
+    connection.execute("SELECT * FROM t").fetchone()
+    with pytest.raises(ReleaseFailed):
+        queries.ask(source._engine, Hidden("SELECT 1"), 0, 1, None)
 
 
 def test_an_ibis_table_may_be_an_expression_with_a_name_of_its_own() -> None:
