@@ -11,7 +11,17 @@ from typing import Any, ClassVar, cast
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability, text, typed, whole
 from dpviz.hidden import singly
-from dpviz.mechanisms.ranked import DOMAIN_RULES, TIES, DomainRule, Ties, counted, epsilon_of, one_of
+from dpviz.mechanisms.ranked import (
+    DOMAIN_RULES,
+    TIES,
+    DomainRule,
+    Ties,
+    counted,
+    epsilon_of,
+    exact_counts,
+    known_order,
+    one_of,
+)
 from dpviz.mechanisms.top_k import Kbar, TopK, TopKBound
 from dpviz.model.answer import Answer, Ranked
 from dpviz.model.error import ErrorModel
@@ -144,6 +154,11 @@ class PayWhatYouGet:
 
     def __repr__(self) -> str:
         return self.python.removeprefix("dv.")
+
+    def meets(self, rules: TopRules) -> None:
+        """Refuse an engine that could answer no question of the sub-session, before it is paid for."""
+        exact_counts(rules, "a sub-session")
+        known_order(rules, self.ties, self.domain_rule)
 
     @property
     def text(self) -> str:

@@ -180,6 +180,16 @@ def exact_counts(rules: TopRules, name: str) -> None:
         )
 
 
+def known_order(rules: TopRules, ties: Ties, domain_rule: DomainRule) -> None:
+    """Refuse an engine whose order of equal counts is not what `ties` says, where the rule relies on it."""
+    if rules.ties == "unknown" and ties == "label" and domain_rule != "strict":
+        raise ParameterError.of(
+            'ties="label"',
+            "this engine does not say how it orders equal counts, so one unit may move all of them",
+            'use ties="unknown" or domain_rule="strict", which take m = kbar',
+        )
+
+
 # ---------------------------------------------------------------- what is paid
 
 

@@ -26,6 +26,7 @@ from dpviz.mechanisms.ranked import (
     exact_counts,
     gives_ranked,
     halved,
+    known_order,
     least_count,
     listing_notes,
     one_of,
@@ -370,13 +371,7 @@ class TopKBound:
     def meets(self, rules: TopRules) -> None:
         """Refuse an engine whose counts are approximate, or whose order of equal counts the rule does not cover."""
         exact_counts(rules, "TopK")
-        made = self.mechanism
-        if rules.ties == "unknown" and made.ties == "label" and made.domain_rule != "strict":
-            raise ParameterError.of(
-                'ties="label"',
-                "this engine does not say how it orders equal counts, so one unit may move all of them",
-                'use ties="unknown" or domain_rule="strict", which take m = kbar',
-            )
+        known_order(rules, self.mechanism.ties, self.mechanism.domain_rule)
 
     def gives(self, answer: Answer) -> bool:
         """Whether an answer has the shape that `draw` gives it."""

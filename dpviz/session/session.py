@@ -202,7 +202,7 @@ class Session:
     @publicly
     def plan_open(self, parameters: PayWhatYouGet) -> OpeningPlan:
         """What a sub-session would be charged when it is opened, and what each question could use. Free."""
-        return OpeningPlan(_parameters(parameters), self._unit, self.budget, self.remaining)
+        return OpeningPlan(self._opening(parameters), self._unit, self.budget, self.remaining)
 
     @publicly
     def open(self, parameters: PayWhatYouGet, *, key: str | None = None) -> SubSession:
@@ -213,7 +213,7 @@ class Session:
         Charging and opening are one step of the ledger: after a crash the sub-session is open, or nothing was charged.
         One that was closed stays closed. Raises BudgetExceeded where the price does not fit. A refusal charges nothing.
         """
-        price = _parameters(parameters).price(self._unit)
+        price = self._opening(parameters).price(self._unit)
         entry = self._ledger.charge(
             opening_key(parameters, self._unit, checked_key(key)),
             opening_body(parameters, price, key),
@@ -221,6 +221,15 @@ class Session:
             opens=sub_account.opened(parameters.symbols, parameters.questions),
         )
         return self._sub_session(entry)
+
+    def _opening(self, parameters: PayWhatYouGet) -> PayWhatYouGet:
+        """Every check of a sub-session that can be made from public things alone."""
+        if not isinstance(parameters, PayWhatYouGet):
+            raise ParameterError.of(
+                kind_of(parameters), "a sub-session is opened by its parameters", 'write dv.PayWhatYouGet(epsilon="1")'
+            )
+        parameters.meets(self._source.top)
+        return parameters
 
     @property
     def sub_sessions(self) -> dict[int, SubSession]:
@@ -278,11 +287,3 @@ class Releases(Mapping[int, Release]):
             f"{entry.number:>3}  {entry.body['question_text']}  {entry.body['price']['text']}" for entry in self._done()
         ]
         return "\n".join(lines) or "no releases yet"
-
-
-def _parameters(given: object) -> PayWhatYouGet:
-    if not isinstance(given, PayWhatYouGet):
-        raise ParameterError.of(
-            kind_of(given), "a sub-session is opened by its parameters", 'write dv.PayWhatYouGet(epsilon="1")'
-        )
-    return given

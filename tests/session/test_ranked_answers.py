@@ -186,6 +186,26 @@ def test_an_engine_whose_counts_no_proof_covers_is_refused_before_any_charge(
 
 
 @pytest.mark.parametrize(
+    ("rules", "message"), [(TopRules(exact=False), "exact counts"), (TopRules(ties="unknown"), "orders equal counts")]
+)
+def test_a_sub_session_that_its_engine_could_never_answer_is_not_sold(
+    tmp_path: Path, rules: TopRules, message: str
+) -> None:
+    it = session(tmp_path, Declared(rules))
+    for call in (it.plan_open, it.open):
+        with pytest.raises(ParameterError, match=message) as refused:
+            call(dv.PayWhatYouGet(9, 3, epsilon=1))
+        assert refused.value.next_step
+    assert it.ledger.entries() == []
+    if rules.exact:
+        for covered in (
+            dv.PayWhatYouGet(9, 3, epsilon=1, ties="unknown"),
+            dv.PayWhatYouGet(9, 3, epsilon=1, domain_rule="strict"),
+        ):
+            assert it.open(covered).ask("dest", k=2, kbar=4).answer.symbols <= 2
+
+
+@pytest.mark.parametrize(
     ("question", "mechanism", "unit"),
     [
         ("dest", dv.TopK(3, 9, epsilon=1, domain_rule="paper"), USER),
