@@ -20,7 +20,19 @@ HEAD = """# Measured
 Ratios travel between machines, absolute numbers do not. Made by `make bench`, which is `python -m benchmarks`.
 The last run was `{command}`.
 """
-PARTS = ("numpy", "gmpy2", "scipy", "pandas", "sqlalchemy", "altair", "anywidget")
+PARTS = (
+    "numpy",
+    "gmpy2",
+    "scipy",
+    "pandas",
+    "sqlalchemy",
+    "altair",
+    "anywidget",
+    "ibis-framework",
+    "duckdb",
+    "pyspark",
+    "psycopg",
+)
 
 
 def names() -> list[str]:

@@ -2,8 +2,8 @@
 
 The engine's own query is not private: the same bounding, written directly in SQL, and the kbar + 1 largest counts. A
 release adds a durable charge, the draw and the record. The flights are 334,264 real rows, the aircraft is the user and
-touches at most 5 destinations. The made rows lie in Parquet files: of a hundredth as many users as rows, each has 20
-items of 100,000. The largest set has 10^8 rows and is counted by a process of its own that gives DuckDB 4 GB; it is
+touches at most 5 destinations. The made rows lie in Parquet files: of a hundredth as many users as rows, and at most
+100,000 users, each has 20 items of 100,000. The largest set has 10^8 rows and is counted by a process of its own that gives DuckDB 4 GB; it is
 made once, in `build/`.
 """
 
@@ -37,6 +37,7 @@ from dpviz.session.session import Session
 BUILD = Path(__file__).parents[1] / "build" / "engines"
 SIZES = (10**5, 10**6, 10**7, 10**8)
 PIECE = 10**7
+MOST_USERS = 10**5
 MEMORY = 4
 K, KBAR, DELTA = 10, 50, 5
 ROUNDS = 15
@@ -150,7 +151,7 @@ def made(size: int) -> None:
     """The made rows, in pieces, so that no memory holds them all. Deterministic: hashes of the row's number."""
     folder = BUILD / str(size)
     folder.mkdir(parents=True, exist_ok=True)
-    users = size // 100
+    users = min(size // 100, MOST_USERS)
     for first in range(0, size, PIECE):
         path, last = folder / f"{first:012}.parquet", min(first + PIECE, size)
         if path.exists():
