@@ -5,7 +5,7 @@ import { histogram, marksOf } from "../src/charts/histogram";
 import { clampOf, ends, interval } from "../src/charts/intervals";
 import { addsUp, meterChart } from "../src/charts/meter";
 import { Labels, niceCeiling, tickText } from "../src/charts/frame";
-import { oneTwoFive } from "../src/charts/curve";
+import { curveChart, oneTwoFive } from "../src/charts/curve";
 import { exactly } from "../src/exact";
 import { readResult, readState } from "../src/protocol";
 import { findingOf, readOf } from "../src/result_chart";
@@ -155,4 +155,31 @@ test("numbers read as people write them", () => {
     expect([tickText(-0.30000000000000004), tickText(12000)]).toEqual(["−0.3", "12,000"]);
     expect([niceCeiling(147), niceCeiling(150), niceCeiling(0.07)]).toEqual([150, 150, 0.08]);
     expect(oneTwoFive(0.01, 0.2)).toEqual([0.01, 0.02, 0.05, 0.1, 0.2]);
+});
+
+test.each([
+    ["left", 0, 0],
+    ["middle", 3, 0],
+    ["right", 6, 0],
+    ["right, one error above and one below alike", 6, 1],
+])("at the %s of a plan the greater error stands above its curve and the less below", (_where, at, list) => {
+    const points = [0.02, 0.05, 0.1, 0.5, 1, 2, 5].map((epsilon) => {
+        const [more, less] = [160 / epsilon, 80 / epsilon];
+        return { epsilon, first: list ? more : less, second: list ? less : more };
+    });
+    const chart = curveChart(540, 180, {
+        title: "t",
+        points,
+        kinds: { first: "exact", second: "exact" },
+        now: points[at]!,
+        words: { first: list ? "more" : "less", second: list ? "less" : "more" },
+        names: { first: [], second: [] },
+        alike: Boolean(list),
+        released: null,
+    });
+    const dots = [...chart.querySelectorAll("circle")].map((dot) => Number(dot.getAttribute("cy")));
+    const line = (text: string): number =>
+        Number([...chart.querySelectorAll("text")].find((node) => node.textContent === text)!.getAttribute("y"));
+    expect(line("more")).toBeLessThan(Math.min(...dots));
+    expect(line("less") - 9).toBeGreaterThan(Math.max(...dots));
 });

@@ -7,7 +7,7 @@ import { scaleLog } from "d3-scale";
 import { line as path } from "d3-shape";
 import { s } from "../dom";
 import type { Bar } from "../protocol";
-import { Labels, leftAxis, bottomAxis, line, px, svg } from "./frame";
+import { Labels, leftAxis, bottomAxis, line, px, svg, textWidth } from "./frame";
 
 export interface CurvePoint {
     epsilon: number;
@@ -81,20 +81,32 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
             if (value > 0) chart.append(dot(at, place, "dp-plan-dot"));
         }
         const apart = data.now.second > 0 ? Math.max(0, 13 - Math.abs(first - second)) / 2 : 0;
-        const down = data.now.second > data.now.first ? 1 : -1; // whichever is less has its number below
+        const least = data.now.second > data.now.first || data.now.second <= 0 ? "first" : "second";
         const spots = (place: number): { x: number; y: number; anchor: "start" | "end" }[] => [
             { x: at + 8, y: place, anchor: "start" },
             { x: at + 8, y: place - 6, anchor: "start" },
             { x: at - 8, y: place + 14, anchor: "end" },
             { x: at - 8, y: place + 20, anchor: "end" },
         ];
+        const reached = (which: "first" | "second", from: number, to: number): number[] =>
+            data.points.filter((p) => p[which] > 0 && x(p.epsilon) >= from && x(p.epsilon) <= to).map((p) => y(p[which]));
         const flip = at > box.right - 46;
-        const side = (place: number): { x: number; y: number; anchor: "start" | "end" }[] =>
-            flip ? spots(place).slice(2) : spots(place);
+        // The greater has its number above its curve, the less below.
+        const side = (which: "first" | "second"): { x: number; y: number; anchor: "start" | "end" }[] => {
+            const place = which === "first" ? first : second;
+            const wide = textWidth(data.words[which]) + 12;
+            const upper = which !== least || data.now!.second <= 0;
+            const over = Math.min(place - 5, ...reached(which, at - wide, at)) - 5;
+            const under = Math.max(place, ...reached(which, at, at + wide)) + 13;
+            const low = { x: at - 8, y: Math.min(place + 14, box.bottom - 4), anchor: "end" } as const;
+            if (flip) return upper && over > 10 ? [{ x: at - 8, y: over, anchor: "end" }] : [low, ...spots(place).slice(2)];
+            if (upper) return spots(place - 3 - apart);
+            return under < place + 24 ? [{ x: at + 8, y: under, anchor: "start" }] : spots(place + 2 + apart);
+        };
         if (data.now.second > 0)
-            append(chart, labels.place(data.words.second, "dp-strong", side(second - 3 - down * apart), true));
+            append(chart, labels.place(data.words.second, "dp-strong", side("second"), true));
         if (data.now.first > 0)
-            append(chart, labels.place(data.words.first, "dp-strong", side(first + 2 + down * apart), true));
+            append(chart, labels.place(data.words.first, "dp-strong", side("first"), true));
     }
     if (data.released !== null) {
         const { epsilon, first, number } = data.released;
@@ -108,8 +120,8 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
             ]),
         );
     }
-    const least = data.points[0];
-    const upper = least !== undefined && least.first > least.second ? "first" : "second";
+    const start = data.points[0];
+    const upper = start !== undefined && start.first > start.second ? "first" : "second";
     const shares = { up: [0.08, 0.02, 0.3, 0.45, 0.55], down: [0.42, 0.36, 0.5, 0.6, 0.7, 0.8] };
     const above = (which: "first" | "second") => along(which, -5, "start", shares.up);
     const below = (which: "first" | "second") => along(which, 14, "end", shares.down);
