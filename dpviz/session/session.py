@@ -211,7 +211,8 @@ class Session:
         key  any text: another sub-session of the same parameters, charged anew
 
         Charging and opening are one step of the ledger: after a crash the sub-session is open, or nothing was charged.
-        One that was closed stays closed. Raises BudgetExceeded where the price does not fit. A refusal charges nothing.
+        One that was closed stays closed. Raises BudgetExceeded where the price does not fit, ParameterError where the
+        engine could answer none of its questions. A refusal charges nothing.
         """
         price = self._opening(parameters).price(self._unit)
         entry = self._ledger.charge(
