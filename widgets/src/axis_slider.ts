@@ -93,6 +93,7 @@ export function axisSlider<S extends Sheet<Point>>(desk: Explorer<S>, name: stri
         slider.style.setProperty("--dp-share", String(tick / Math.max(1, axis.grid.length - 1)));
         setText(value, words);
         if (document.activeElement !== box && box.value !== place) box.value = place;
+        box.style.setProperty("--dp-figures", String(place.length));
         setText(hint, axis.hint);
         show(hint, axis.hint !== "");
     }

@@ -14,7 +14,7 @@ import type { Explorer } from "./explorer";
 import { timed } from "./perf";
 import type { TopKPoint, TopKSheet } from "./sheets";
 import { dataTable } from "./table";
-import { MINUS, shown } from "./words";
+import { MINUS, ordinal, shown } from "./words";
 
 const TALL = 330;
 const TRADE = 150;
@@ -125,7 +125,7 @@ export function topKExplorer(desk: Explorer<TopKSheet>): Component {
             open === null ? "On private data this panel stays closed: it would show true counts. What can be said without them:" : "true counts, public or made up; on private data this panel stays closed",
         );
         const beside = open !== null && width >= BESIDE;
-        const said = open === null ? closedWords(view) : [words.high, words.threshold, words.low, words.above, words.next].map((text) => text.join(" "));
+        const said = open === null ? closedWords(view) : [words.high, words.threshold, words.low, words.above, words.next].map(inOneLine);
         show(lines, !beside);
         lines.replaceChildren(...(beside ? [] : said.map((text) => h("li", {}, text))));
         if (open === null) return;
@@ -160,7 +160,7 @@ export function topKExplorer(desk: Explorer<TopKSheet>): Component {
         setText(methodHint, refused !== "" ? `Not here: ${refused}.` : `${about}${price === null ? "" : `; costs ε ${price.epsilon}${price.delta === "0" ? "" : `, δ ${price.delta}`}`}`);
         const first = Number(open.first);
         const after = first === 0 ? "" : `; the ${first} before are listed > 99 times in 100`;
-        setText(who.note, refused !== "" ? "" : `bar: exact · ○ ${shown(sheet.runs)} simulated lists${after}`);
+        setText(who.note, refused !== "" ? "" : `chance to be listed; bar: exact · ○ ${shown(sheet.runs)} simulated lists${after}`);
         const labels = sheet.tables.get(point.at.get("max_bins")!)!.labels.slice(first);
         const last = open.chance.findLastIndex((chance) => chance >= 0.005);
         const count = Math.min(open.chance.length, Math.max(last + 1, ROWS));
@@ -190,9 +190,9 @@ export function topKExplorer(desk: Explorer<TopKSheet>): Component {
         }));
         const series = (values: (line: (typeof lists)[number]) => number[]): Series[] =>
             lists.map((line, i) => ({ name: line.name, xs, ys: values(line), kind: "dp-medium dp-exact", colour: i + 1 }));
-        setText(buys.note, open === null ? "counts above the one at rank k̄ + 1 that an item needs to be listed half the time" : buysNote(view, open));
+        setText(buys.note, open === null ? `how far above the count at rank k̄ + 1 an item is listed half the time, in ${sheet.subject.nouns}` : buysNote(view, open));
         const charts: Node[] = [
-            h("p", { class: "dp-hint" }, open === null ? "distance" : "threshold"),
+            ...(open === null ? [] : [h("p", { class: "dp-hint" }, `threshold, in ${sheet.subject.nouns}`)]),
             linesChart(each, TRADE, {
                 title: open === null ? `Reading ${kbar} rows, an item must lie ${countText(point.above)} above the next count` : `Reading ${kbar} rows puts the threshold at ${countText(sum(open.next, point.above))}; it is lowest at k̄ = ${shown(open.least)}`,
                 x: open === null ? x : { ...x, name: "" },
@@ -221,7 +221,8 @@ export function topKExplorer(desk: Explorer<TopKSheet>): Component {
 
     function drawLengths(view: View, open: Open, each: number): void {
         const { k } = view;
-        setText(long.note, "chance of each length in 100, exact");
+        const last = ordinal(BigInt(k));
+        setText(long.note, "chance in 100 of each length, exact");
         const most = open.lengths.indexOf(Math.max(...open.lengths));
         long.plot.replaceChildren(
             lengthsChart(Math.min(each, 460), LENGTHS, {
@@ -237,7 +238,7 @@ export function topKExplorer(desk: Explorer<TopKSheet>): Component {
                 ["expected charge, symbols", `${open.charge} of ${k}`],
                 [`charge if all ${k} come`, String(k)],
                 ["⊥ counts as", "1"],
-                [`below the count at rank ${k}, 95 in 100`, `≤ ${shown(view.point.alpha)}`],
+                [`listed at worst, below the ${last} count, 95 in 100`, `≤ ${shown(view.point.alpha)}`],
             ].map(([name, value]) => h("div", {}, h("dt", {}, name!), h("dd", {}, value!))),
         );
     }
@@ -303,6 +304,8 @@ function besideWords({ point }: View): Words {
     };
 }
 
+const inOneLine = ([first, ...rest]: readonly string[]): string => (rest.length === 0 ? first! : `${first}: ${rest.join(" ")}`);
+
 /** The same where the count at rank k̄ + 1 is private: measured from there. */
 function closedWords({ point, k }: View): string[] {
     const place = (above: string): string => {
@@ -318,8 +321,8 @@ function closedWords({ point, k }: View): string[] {
     ];
 }
 
-function buysNote({ point }: View, open: Open): string {
-    const limits = `${open.trade.length > 1 ? "two limits on one unit, exact" : "exact"}; dotted: lowest at ${shown(open.least)}`;
+function buysNote({ sheet, point }: View, open: Open): string {
+    const limits = `${open.trade.length > 1 ? `two limits on one ${sheet.subject.noun}, exact` : "exact"}; dotted: least threshold, at k̄ ${shown(open.least)}`;
     if (open.pick === null || point.at.get("max_bins") !== "none") return limits;
     const { low, high } = open.pick;
     return `${limits}; chosen privately, 90 times in 100 k̄ is ${low === high ? shown(low) : `from ${shown(low)} to ${shown(high)}`}`;

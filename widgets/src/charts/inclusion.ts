@@ -22,7 +22,7 @@ export const inclusionHeight = (rows: number): number => rows * PITCH + 28;
 export function inclusionChart(width: number, data: Inclusion): SVGSVGElement {
     const rows = data.labels.length;
     const names = data.labels.map((name) => (name.length > LONGEST ? `${name.slice(0, LONGEST - 1)}…` : name));
-    const box = { left: Math.min(width / 3, Math.max(...names.map(textWidth), 24) + 10), right: width - 56, top: 4, bottom: rows * PITCH + 6 };
+    const box = { left: Math.min(width / 3, Math.max(...names.map(textWidth), 24) + 16), right: width - 62, top: 4, bottom: rows * PITCH + 6 };
     const x = scaleLinear().domain([0, 1]).range([box.left, box.right]);
     const middle = (row: number): number => box.top + (row + 0.5) * PITCH;
     const told = new Set(TOLD.map((below) => data.chance.findIndex((chance) => chance < below)));
