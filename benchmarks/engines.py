@@ -3,8 +3,8 @@
 The engine's own query is not private: the same bounding, written directly in SQL, and the kbar + 1 largest counts. A
 release adds a durable charge, the draw and the record. The flights are 334,264 real rows, the aircraft is the user and
 touches at most 5 destinations. The made rows lie in Parquet files: of a hundredth as many users as rows, and at most
-100,000 users, each has 20 items of 100,000. The largest set has 10^8 rows and is counted by a process of its own that gives DuckDB 4 GB; it is
-made once, in `build/`.
+100,000 users, each has 20 items of 100,000. The largest set has 10^8 rows and is counted by a process of its own that
+gives DuckDB 4 GB; it is made once, in `build/`.
 """
 
 from __future__ import annotations
