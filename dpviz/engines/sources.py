@@ -36,6 +36,13 @@ MISSING: Final = (
 TYPES: Final = ("BIGINT", "DOUBLE", "VARCHAR")
 """What the columns of a CSV file may hold."""
 
+LOOK: Final = """
+SELECT "Columns", "Delimiter", "Quote", "Escape", "Comment", "NewLineDelimiter"
+FROM sniff_csv(?, header=true, skip=0, sample_size=-1, nullstr=?, auto_type_candidates=?)
+"""
+"""Looks through a CSV file. Its names are in the first line: alone, DuckDB leaves out lines until it finds some that
+fit, and those are data."""
+
 SET_BY_IBIS: Final = ("spark.sql.session.timeZone", "spark.sql.mapKeyDedupPolicy")
 
 
@@ -56,8 +63,9 @@ def duckdb(
     schema       column name to "number" or "text", where the stored type does not say
     approximate  True where the counts of this table are not exact, for it is a sample or a sketch
 
-    A CSV file is read through once to see which columns hold whole numbers, decimal numbers or text; a column that the
-    schema declares as text keeps its texts as they are written. Raises ParameterError or SchemaError.
+    A CSV file is read through once to see which columns hold whole numbers, decimal numbers or text, and what stands
+    between them; a column that the schema declares as text keeps its texts as they are written. Raises ParameterError
+    or SchemaError.
     """
     held = data = Hidden.of(data)  # from here on no variable of this call shows a value
     table, name, schema, approximate = shown(table), shown(name), shown(schema), shown(approximate)
@@ -211,12 +219,12 @@ def _opened(path: str, texts: list[str]) -> Any:
     backend = _own()
     if path.endswith(PARQUET):
         return backend.read_parquet(path)
-    # The names are in the first line. Alone, DuckDB would leave out lines until it finds some that fit: rows of data.
-    given: dict[str, Any] = {"header": True, "skip": 0, "sample_size": -1}
-    given |= {"nullstr": list(MISSING), "auto_type_candidates": list(TYPES)}
-    first = backend.read_csv(path, **given)
-    kept = {name: "string" for name in texts if name in first.columns}
-    return backend.read_csv(path, types=kept, **given) if kept else first
+    looked = backend.con.execute(LOOK, [path, list(MISSING), list(TYPES)])
+    columns, *marks = looked.fetchall()[0]  # what it found holds for good: DuckDB would look again at every question
+    kinds = {one["name"]: "VARCHAR" if one["name"] in texts else one["type"] for one in columns}
+    delim, quote, escape, comment, new_line = ("" if mark == "(empty)" else mark for mark in marks)
+    said = {"delim": delim, "quote": quote, "escape": escape, "comment": comment, "new_line": new_line}
+    return backend.read_csv(path, columns=kinds, auto_detect=False, header=True, skip=0, nullstr=list(MISSING), **said)
 
 
 def _own() -> Any:

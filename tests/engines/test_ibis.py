@@ -279,6 +279,20 @@ def test_what_cannot_be_opened_is_refused(make: Callable[[], Any], says: str) ->
     assert says in str(refused.value)
 
 
+def test_a_csv_file_is_looked_through_once_and_not_at_every_question(tmp_path: Any) -> None:
+    path = tmp_path / "visits.csv"
+    path.write_text("a;b\r\n'x';1\r\n")
+    source = as_source(path)
+    assert isinstance(source, IbisSource)
+    (read,) = source._engine._backend.con.sql("SELECT sql FROM duckdb_views() WHERE NOT internal").fetchall()
+    assert "auto_detect" in read[0] and "sample_size" not in read[0]
+    path.write_text("a;b\r\n'x';CANARY\r\n")  # DuckDB would take this for another table
+    with pytest.raises(ReleaseFailed) as failed:
+        source.count(Question.of(Domain.keys(column="b")), ROW, Kind.SPARSE)
+    assert "CANARY" not in str(failed.value)
+    assert contract.largest(source, Question.of(Domain.keys(column="a")), ROW, 2) == (["x"], [1], 0)
+
+
 @pytest.mark.parametrize("rows", ["x|CANARY\n" * 5, "CANARY,1\n" * 5, '1\n"CANARY\n3\n4,5,6,CANARY\n'])
 def test_no_row_of_a_csv_file_is_taken_for_the_names_of_its_columns(tmp_path: Any, rows: str) -> None:
     """Whatever the rows are like: DuckDB alone leaves out the first lines where the others have more parts."""
