@@ -37,11 +37,12 @@ TYPES: Final = ("BIGINT", "DOUBLE", "VARCHAR")
 """What the columns of a CSV file may hold."""
 
 LOOK: Final = """
-SELECT "Columns", "Delimiter", "Quote", "Escape", "Comment", "NewLineDelimiter"
-FROM sniff_csv(?, header=true, skip=0, sample_size=-1, nullstr=?, auto_type_candidates=?)
+SELECT "Columns", "Delimiter", "NewLineDelimiter"
+FROM sniff_csv(?, header=true, skip=0, quote='"', escape='"', comment='', sample_size=-1, nullstr=?,
+               auto_type_candidates=?)
 """
-"""Looks through a CSV file. Its names are in the first line: alone, DuckDB leaves out lines until it finds some that
-fit, and those are data."""
+"""Looks through a CSV file. Its names are in the first line and its texts are quoted as by RFC 4180. Alone, DuckDB
+would guess these from the rows: two apostrophes then make one value of all lines between them."""
 
 SET_BY_IBIS: Final = ("spark.sql.session.timeZone", "spark.sql.mapKeyDedupPolicy")
 
@@ -220,11 +221,10 @@ def _opened(path: str, texts: list[str]) -> Any:
     if path.endswith(PARQUET):
         return backend.read_parquet(path)
     looked = backend.con.execute(LOOK, [path, list(MISSING), list(TYPES)])
-    columns, *marks = looked.fetchall()[0]  # what it found holds for good: DuckDB would look again at every question
+    columns, delim, new_line = looked.fetchall()[0]  # for good: DuckDB would look again at every question
     kinds = {one["name"]: "VARCHAR" if one["name"] in texts else one["type"] for one in columns}
-    delim, quote, escape, comment, new_line = ("" if mark == "(empty)" else mark for mark in marks)
-    said = {"delim": delim, "quote": quote, "escape": escape, "comment": comment, "new_line": new_line}
-    return backend.read_csv(path, columns=kinds, auto_detect=False, header=True, skip=0, nullstr=list(MISSING), **said)
+    known = {"auto_detect": False, "columns": kinds, "delim": delim, "new_line": new_line, "nullstr": list(MISSING)}
+    return backend.read_csv(path, **known, header=True, skip=0, quote='"', escape='"', comment="")
 
 
 def _own() -> Any:
