@@ -69,11 +69,22 @@ function released(result: Result): HTMLElement {
     return place;
 }
 
+/** Whether a release answers the question of a sheet by its mechanism. An answer of a sub-session paid nothing by itself. */
+const paidFor = (item: Result, { question, mechanism }: Sheet): boolean =>
+    item.question_id === question.id && item.mechanism.startsWith(`${mechanism.name}(`) && !item.used;
+
+/** What tells one of several sheets from the others: its column, or else its mechanism, too. */
+function nameOf({ question, mechanism }: Sheet, sheets: readonly Sheet[]): string {
+    if (sheets.length < 2) return "";
+    const alike = sheets.filter((sheet) => sheet.question.column === question.column);
+    return alike.length < 2 ? question.column : `${question.column}, ${mechanism.name}`;
+}
+
 /** One plan sheet with its slider: everything a reader may try, and the button that says why it ends there. */
-function trial(sheet: Sheet, releases: readonly Result[], several: boolean): HTMLElement {
+function trial(sheet: Sheet, releases: readonly Result[], name: string): HTMLElement {
     const desk = new Desk();
-    desk.furnish(sheet, releases.findLast((item) => item.question_id === sheet.question.id) ?? null);
-    const title = several ? `Try another ε: ${sheet.question.column}` : "Try another ε";
+    desk.furnish(sheet, releases.findLast((item) => paidFor(item, sheet)) ?? null);
+    const title = name === "" ? "Try another ε" : `Try another ε: ${name}`;
     const place = live(
         (own) => planPane(own, { title, chip: "free · alive in this file", brief: true }, epsilonField(own)),
         desk,
@@ -149,7 +160,7 @@ export function draw(report: Report, root: HTMLElement): void {
             "div",
             { class: "dp-report-grid" },
             ...ordered.map(released),
-            ...report.sheets.map((sheet) => trial(sheet, report.releases, report.sheets.length > 1)),
+            ...report.sheets.map((sheet) => trial(sheet, report.releases, nameOf(sheet, report.sheets))),
             ...(report.explorers ?? []).map(({ component, sheet }) => explored(component, sheet)),
         ),
         h(

@@ -365,7 +365,7 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
 
 /** What was paid for it; an answer of a sub-session used symbols that were paid before. Its title says the rest. */
 const paidText = (result: Result): string =>
-    result.used ? `used ${result.used.split(" and ")[0]}` : `paid ${priceText(result.price).replace("ε ", "")}`;
+    result.used ? `used ${result.used.split(" and ")[0]}` : `paid ${priceText(result.price)}`;
 
 const NOTHING_SHOWN = "No bin is shown. A bin that is not shown reads 0: every one may be empty, or small.";
 

@@ -27,18 +27,25 @@ export function mount(desk: Board, component: Component, into: HTMLElement): () 
         show(body, desk.problem === null);
         if (desk.problem !== null) return;
         component.draw();
-        if (speaks(root)) setText(voice, desk.sentence);
+        if (speaks(desk, root)) setText(voice, desk.sentence);
     }
 
     into.replaceChildren(root);
+    const roots = standing.get(desk) ?? new Set();
+    standing.set(desk, roots.add(root));
     draw();
     const unsubscribe = desk.subscribe(draw);
     return () => {
         unsubscribe();
         component.close?.();
+        roots.delete(root);
         root.remove();
     };
 }
 
-/** Of several widgets on one page only the first speaks, so that a sentence is heard once. */
-const speaks = (root: HTMLElement): boolean => document.querySelector(".dpviz") === root || !root.isConnected;
+/** What stands on each desk. */
+const standing = new WeakMap<Board, Set<HTMLElement>>();
+
+/** Of several widgets of one desk only the first on the page speaks, so that a sentence is heard once. */
+const speaks = (desk: Board, root: HTMLElement): boolean =>
+    [...standing.get(desk)!].find(({ isConnected }) => isConnected) === root || !root.isConnected;

@@ -52,6 +52,24 @@ test("the slider is alive with no kernel, the release is not, and the paid one i
     expect(button.getAttribute("aria-disabled")).toBe("true");
 });
 
+test("what another mechanism paid, or a whole sub-session, is not marked as the last release of a sheet", () => {
+    const dear = { ...result(), epsilon: "3", price: { ...result().price, epsilon: "3" } };
+    for (const other of [{ ...dear, mechanism: "TopK(epsilon=3)" }, { ...dear, used: "5 of 50 symbols and 1 of 20 questions" }]) {
+        draw(readReport({ ...report(), releases: [result(), other] }), root);
+        expect(root.textContent).toContain("▼ last release of this question, 0.1");
+        draw(readReport({ ...report(), releases: [other] }), root);
+        expect(root.textContent).not.toContain("▼ last release of this question");
+    }
+});
+
+test("sheets of one column are told apart by their mechanism", () => {
+    const other = sheet();
+    other.mechanism.name = "Stability";
+    draw(readReport({ ...report(), sheets: [sheet(), other] }), root);
+    const titles = [...root.querySelectorAll(".dp-plan h2, .dp-plan h3")].map((node) => node.textContent);
+    expect(titles).toEqual(["Try another ε: visits, Dense", "Try another ε: visits, Stability"]);
+});
+
 test("off-grid text without a kernel shows the nearest more private tick, by name", () => {
     draw(readReport(report()), root);
     const box = root.querySelector<HTMLInputElement>(".dp-epsilon-box")!;

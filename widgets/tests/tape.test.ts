@@ -119,6 +119,23 @@ test("a press sends what the button said, and the new row takes the focus and is
     expect(shown.el.querySelector("[aria-live]")!.textContent).toContain("33 of 50 symbols left");
 });
 
+test("of two widgets on one page each says its own sentence", async () => {
+    open();
+    const [first, second] = [shown, new Host("pay-what-you-get-tape", { state: three() })];
+    second.traits["sheet"] = second.traits["result"] = undefined;
+    second.answers["plan"] = () => ({ most: "10", listed: "449" });
+    second.widget_manager = { kernel: { status: "idle" } };
+    const other = render(second);
+    await rested();
+    const k = other.el.querySelector<HTMLInputElement>(".dp-tape-count input")!;
+    k.value = "7";
+    k.dispatchEvent(new Event("input", { bubbles: true }));
+    await vi.advanceTimersByTimeAsync(600);
+    expect(other.el.querySelector("[aria-live]")!.textContent).toBe("Would use at most 7 of 34 symbols left.");
+    expect(first.el.querySelector("[aria-live]")!.textContent).toBe("");
+    other.close();
+});
+
 test("asking exactly the same again sends a fresh key, and says that it uses symbols again", async () => {
     open();
     shown.el.querySelector("select")!.value = "q1";

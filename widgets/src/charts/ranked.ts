@@ -22,7 +22,8 @@ export const unused = ({ items, places, ended }: Cells): number => Math.max(0, p
 
 /** The cells as a list of the page. Empty places are said once, in words, by whoever shows the list. */
 export function cellList(cells: Cells, name: string, ranks = true): HTMLElement {
-    const rank = (place: number): Child => (ranks && cells.ordered ? h("span", { class: "dp-rank" }, String(place)) : null);
+    const ranked = ranks && cells.ordered;
+    const rank = (place: number | string): Child => (ranked ? h("span", { class: "dp-rank" }, String(place)) : null);
     return h(
         cells.ordered ? "ol" : "ul",
         { class: "dp-cells", "aria-label": name },
@@ -33,14 +34,14 @@ export function cellList(cells: Cells, name: string, ranks = true): HTMLElement 
             h(
                 "li",
                 { class: "dp-place" },
-                ranks && h("span", { class: "dp-rank" }),
+                rank(""),
                 h("span", { class: "dp-cell dp-bottom", role: "img", "aria-label": NO_MORE_WORDS, title: NO_MORE_WORDS }, NO_MORE),
             ),
         ...Array.from({ length: unused(cells) }, () =>
             h(
                 "li",
                 { class: "dp-place", "aria-hidden": "true" },
-                ranks && h("span", { class: "dp-rank" }),
+                rank(""),
                 h("span", { class: "dp-cell dp-unused" }),
             ),
         ),
