@@ -220,9 +220,12 @@ def _opened(path: str, texts: list[str]) -> Any:
     backend = _own()
     if path.endswith(PARQUET):
         return backend.read_parquet(path)
-    looked = backend.con.execute(LOOK, [path, list(MISSING), list(TYPES)])
-    columns, delim, new_line = looked.fetchall()[0]  # for good: DuckDB would look again at every question
-    kinds = {one["name"]: "VARCHAR" if one["name"] in texts else one["type"] for one in columns}
+    # What is found holds for good: DuckDB would look again at every question. Of several files, the widest type holds.
+    given = [[one, list(MISSING), list(TYPES)] for one in sorted(glob.glob(path))]
+    looked = [backend.con.execute(LOOK, one).fetchall()[0] for one in given]
+    ((names, delim, new_line),) = {(tuple(one["name"] for one in columns), *marks) for columns, *marks in looked}
+    types = [max((columns[at]["type"] for columns, *_ in looked), key=TYPES.index) for at in range(len(names))]
+    kinds = {name: "VARCHAR" if name in texts else held for name, held in zip(names, types, strict=True)}
     known = {"auto_detect": False, "columns": kinds, "delim": delim, "new_line": new_line, "nullstr": list(MISSING)}
     return backend.read_csv(path, **known, header=True, skip=0, quote='"', escape='"', comment="")
 

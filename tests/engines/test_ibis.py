@@ -293,6 +293,17 @@ def test_a_csv_file_is_looked_through_once_and_not_at_every_question(tmp_path: A
     assert contract.largest(source, Question.of(Domain.keys(column="a")), ROW, 2) == (["x"], [1], 0)
 
 
+def test_several_csv_files_are_one_table_where_their_first_lines_agree(tmp_path: Any) -> None:
+    (tmp_path / "1.csv").write_text("k,n\na,1\n")
+    (tmp_path / "2.csv").write_text("k,n\nb,x\n")
+    source = as_source(tmp_path / "*.csv")
+    assert source.columns == (Column("k", "text"), Column("n", "text"))
+    assert contract.largest(source, Question.of(Domain.keys(column="n")), ROW, 3) == (["1", "x"], [1, 1], 0)
+    (tmp_path / "3.csv").write_text("n,k\n1,c\n")
+    with pytest.raises(ParameterError, match="cannot be read as a table"):
+        as_source(tmp_path / "*.csv")
+
+
 @pytest.mark.parametrize("odd", ["'", "#", "\\", "|", ";", "'x'"])
 def test_one_row_of_a_csv_file_does_not_change_how_others_are_read(tmp_path: Any, odd: str) -> None:
     """Whatever one user may write at the beginning and the end of the file, the others keep their counts."""
