@@ -27,20 +27,14 @@ LONGEST = 20 * 60
 
 PYTEST = ("python", "-m", "pytest", "--quiet", "--no-header", "--color=no", "-p", "no:cacheprovider")
 
+ELSEWHERE = ("tests/browser", "tests/canary", "tests/engines/test_spark.py")
+"""What the suite of units leaves to others: a browser and a cluster are started once, not once for each process."""
+
 # The longest first. The notebooks run on a copy, so that a ledger one of them writes stays out of the tree.
 SUITES: dict[str, list[Sequence[str]]] = {
     "browser": [(*PYTEST, "tests/browser", "tests/canary")],
-    "unit": [
-        (
-            *PYTEST,
-            "--numprocesses=2",
-            "--dist=loadgroup",
-            "--ignore=tests/browser",
-            "--ignore=tests/canary",
-            "dpviz",
-            "tests",
-        )
-    ],
+    "unit": [(*PYTEST, "--numprocesses=2", *(f"--ignore={place}" for place in ELSEWHERE), "dpviz", "tests")],
+    "spark": [(*PYTEST, "tests/engines/test_spark.py")],
     "notebooks": [
         ("python", "-m", "tools.copy_notebooks", "test-output/notebooks"),
         (*PYTEST, "--nbval-lax", "--nbval-current-env", "test-output/notebooks"),

@@ -21,8 +21,6 @@ from dpviz.model.statistic import Column, Kind, Top
 from dpviz.privacy.unit import Unit
 from tests.engines import contract, engines
 
-pytestmark = pytest.mark.xdist_group("spark")  # one Spark, not one for each worker
-
 ROW = Unit("row")
 KEYS = Question.of(Domain.keys(column="destination"))
 

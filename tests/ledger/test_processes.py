@@ -319,7 +319,7 @@ def test_nothing_open_of_the_ledger_crosses_a_fork(place: Place) -> None:
     ledger = opened(place)
     spend(ledger, "a")
     assert open_descriptors(place) != before
-    assert Child(lambda: open_descriptors(place)).result() == before
+    assert set(Child(lambda: open_descriptors(place)).result()) <= set(before)
     spend(ledger, "b")
     assert ledger.verify().charges == 2
 

@@ -77,10 +77,14 @@ def test_a_question_reads_as_a_sentence() -> None:
     assert Question.of(BINS).text == "visits, 4 bins"
 
 
+def test_the_name_of_a_column_asks_for_its_keys() -> None:
+    assert Question.of("visits").canonical() == Question.of(Domain.keys(column="visits")).canonical()
+    assert Question.of("visits", {"day": 1}).where_text == "where day is 1"
+
+
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: Question.of("visits"), "which bins to count, got visits; declare them: dv.Domain.integers"),
         (lambda: Question.of(3), "a question must be a Domain, got int"),
         (lambda: Question.of(None), "a question must be a Domain, got NoneType"),
         (lambda: Question.of(Question.of(BINS), {"day": 1}), "has its filter already"),
