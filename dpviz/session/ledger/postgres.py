@@ -2,7 +2,8 @@
 
 A URL names it: postgresql://user@host/database, the driver psycopg 3. The ledger is in the schema `public`, or in the
 one that `?schema=team` names, which must exist; one schema holds one ledger. Other parts of the query (sslmode,
-connect_timeout, host for a socket) go to the driver.
+connect_timeout, host for a socket) go to the driver. Connect to the server itself: a proxy that hands a connection on
+after each transaction forgets the schema and how long a commit waits.
 
 A writer takes the schema's advisory lock, which the server hands on in turn and which ends with its transaction. The
 lock binds those who ask for it, so nobody else should be able to write. To charge, a role needs SELECT and INSERT on
