@@ -30,7 +30,7 @@ export interface CurveData {
 }
 
 export function curveChart(width: number, height: number, data: CurveData): SVGSVGElement {
-    const box = { left: 40, right: width - 8, top: 14, bottom: height - 38 };
+    const box = { left: 44, right: width - 8, top: 14, bottom: height - 38 };
     const errors = data.points.flatMap(({ first, second }) => [first, second]).filter((value) => value > 0);
     const low = 10 ** Math.floor(Math.log10(Math.min(...errors, 1)));
     const high = 10 ** Math.ceil(Math.log10(Math.max(...errors, 10)) - 1e-9);
