@@ -284,6 +284,9 @@ MISTAKES: dict[str, tuple[str, Callable[[Scene], object]]] = {
     "a workbench that asks a column": ("ParameterError", lambda s: dv.Workbench(s.it, column())),
     "a tape on a frame": ("ParameterError", lambda s: dv.PayWhatYouGetTape(people())),
     "a tape that asks a column": ("ParameterError", lambda s: dv.PayWhatYouGetTape(s.tape, {"a": column()})),
+    "an explorer of a frame": ("Forbidden", lambda s: dv.TopKExplorer(people())),
+    "an explorer of a column": ("Forbidden", lambda s: dv.TopKExplorer({5: column()})),
+    "a column as the epsilon of steps": ("ExactnessError", lambda s: dv.CompositionExplorer(column())),
     "a tape that asks a frame": ("ParameterError", lambda s: dv.PayWhatYouGetTape(s.tape, people())),
     "a workbench with a column's mechanism": ("ParameterError", lambda s: dv.Workbench(s.it, BINS, mechanism=column())),
 }  # fmt: skip
