@@ -110,6 +110,16 @@ class IbisSource(Unstored):
 
     def check(self, question: Question, unit: Unit, need: Need) -> None:
         """Refuse what cannot be counted, from the schema alone; and a connection on which something is half read."""
+        self._countable(question, unit, need)
+        if self._engine.waits():
+            raise ParameterError.of(
+                "a connection with a result that is half read",
+                "an engine answers one question after the other",
+                "read that result to its end, or give dpviz a connection of its own",
+            )
+
+    def _countable(self, question: Question, unit: Unit, need: Need) -> Hidden[Any]:
+        """The query that counts; refuses what cannot be counted."""
         self._schema.check(question, unit, need)
         domains = parts(question.domain)
         keys = [domain.column for domain in domains if isinstance(domain, KeyDomain)]
@@ -129,13 +139,7 @@ class IbisSource(Unstored):
                     )
         if question.domain.declared and question.bins > WIDEST:
             raise DomainError.of(question.domain.size_text, "an SQL engine numbers at most 10^36 bins")
-        self._query(question, unit, need)
-        if self._engine.waits():
-            raise ParameterError.of(
-                "a connection with a result that is half read",
-                "an engine answers one question after the other",
-                "read that result to its end, or give dpviz a connection of its own",
-            )
+        return self._query(question, unit, need)
 
     def _query(self, question: Question, unit: Unit, need: Need) -> Hidden[Any]:
         """The query that counts, in the engine's words: made of public things, once, and before a charge."""
@@ -158,10 +162,10 @@ class IbisSource(Unstored):
 
         Raises ReleaseFailed where the engine fails, or answers what cannot be.
         """
-        self.check(question, unit, need)
+        query = self._countable(question, unit, need)
         if tick:
             tick(0, 2)
-        rows = ask(self._engine, self._query(question, unit, need), 0, 2, tick)
+        rows = ask(self._engine, query, 0, 2, tick)
         if tick:
             tick(1, 2)
         counts = quietly(_statistic, rows, question, need)
