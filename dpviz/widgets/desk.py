@@ -133,11 +133,6 @@ class Desk:
 
     def answer(self, content: object, member: object = None) -> Body | None:
         """The reply to one message from the page. Never raises; a message without an id is dropped."""
-        try:
-            message = messages.parse(content)
-        except Forbidden as refused:
-            name = messages.id_of(content)
-            return None if name is None else messages.refusal(name, refused)
         asks: dict[str, Callable[[Body], Body]] = {
             "plan": self._on_plan,
             "release": self._on_release,
@@ -146,13 +141,7 @@ class Desk:
             "show": self._on_show,
             "ask": self._on_ask,
         }
-        try:
-            return messages.reply(message.id, asks[message.ask](message.args))
-        except DpvizError as refused:
-            return messages.refusal(message.id, refused)
-        except Exception:  # a fault of ours must not leave the page waiting, and its text might say too much
-            fault = DpvizError("the kernel could not answer; session.releases says what was charged")
-            return messages.refusal(message.id, fault)
+        return messages.answered(content, messages.ASKS, asks, "session.releases says what was charged")
 
     def _on_plan(self, args: Body) -> Body:
         question, made = self._asked(args)

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Protocol
 import anywidget
 import traitlets
 
-from dpviz.errors import DpvizError, Forbidden
 from dpviz.widgets import messages
 
 STATIC = Path(__file__).parent.parent / "static"
@@ -50,23 +49,15 @@ class Explorer(anywidget.AnyWidget):
 
     def answer(self, content: object) -> dict[str, Any] | None:
         """The reply to one message from the page. Never raises; a message without an id is dropped."""
-        try:
-            message = messages.parse(content, messages.EXPLORERS)
-        except Forbidden as refused:
-            name = messages.id_of(content)
-            return None if name is None else messages.refusal(name, refused)
-        try:
-            if message.ask == "status":
-                return messages.reply(message.id, {})
-            sheet = self._sheet.moved(message.args["place"])
-            made = sheet.to_json()
-        except DpvizError as refused:
-            return messages.refusal(message.id, refused)
-        except Exception:  # a fault of ours must not leave the page waiting
-            return messages.refusal(message.id, DpvizError("the kernel could not answer; see the notebook's log"))
+        asks = {"status": lambda args: {}, "move": self._on_move}
+        return messages.answered(content, messages.EXPLORERS, asks, "see the notebook's log")
+
+    def _on_move(self, args: dict[str, Any]) -> dict[str, Any]:
+        sheet = self._sheet.moved(args["place"])
+        made = sheet.to_json()
         self._sheet, self._shown = sheet, made
         self.sheet = _json(made)
-        return messages.reply(message.id, {"sheet": made})
+        return {"sheet": made}
 
     def _receive(self, _widget: object, content: object, buffers: object) -> None:
         answer = self.answer(content)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from dpviz.errors import BudgetExceeded, DpvizError, Forbidden, ParameterError, short
 
@@ -13,8 +14,11 @@ MOST_ITEMS = 20_000
 MOST_TEXT = 1_000_000
 """How many characters the labels or edges of one declaration have together, at most."""
 
+Asks: TypeAlias = dict[str, dict[str, type | tuple[type, ...]]]
+"""What may be asked for, and the arguments of each with their types."""
+
 _PLAN: dict[str, type | tuple[type, ...]] = {"question": dict, "mechanism": str, "parameters": dict}
-ASKS: dict[str, dict[str, type | tuple[type, ...]]] = {
+ASKS: Asks = {
     "plan": _PLAN,
     "release": {**_PLAN, "price": dict, "key": (str, type(None))},
     "cancel": {"token": str},
@@ -22,10 +26,10 @@ ASKS: dict[str, dict[str, type | tuple[type, ...]]] = {
     "show": {"number": str},
     "ask": {**_PLAN, "what": str, "which": str, "beta": str, "error": str},
 }
-EXPLORERS: dict[str, dict[str, type | tuple[type, ...]]] = {"status": {}, "move": {"place": dict}}
+EXPLORERS: Asks = {"status": {}, "move": {"place": dict}}
 """What the page of an explorer may ask for: an explorer has no session."""
 _TAPE: dict[str, type | tuple[type, ...]] = {"question": str, "k": str, "kbar": str}
-TAPES: dict[str, dict[str, type | tuple[type, ...]]] = {
+TAPES: Asks = {
     "plan": _TAPE,
     "release": {**_TAPE, "most": str, "left": str, "key": (str, type(None))},
     "cancel": {"token": str},
@@ -51,7 +55,28 @@ class Message:
     args: dict[str, Any]
 
 
-def parse(content: object, asks: dict[str, dict[str, type | tuple[type, ...]]] = ASKS) -> Message:
+def answered(
+    content: object, asks: Asks, handlers: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]], look: str
+) -> dict[str, Any] | None:
+    """The reply to one message from a page: the one door. Never raises; a message without an id is dropped.
+
+    handlers  what answers each ask, from its arguments; what it raises of our family is the refusal
+    look      where a person sees what was charged or used, should a fault of ours keep the answer back
+    """
+    try:
+        message = parse(content, asks)
+    except Forbidden as refused:
+        name = id_of(content)
+        return None if name is None else refusal(name, refused)
+    try:
+        return reply(message.id, handlers[message.ask](message.args))
+    except DpvizError as refused:
+        return refusal(message.id, refused)
+    except Exception:  # a fault of ours must not leave the page waiting, and its text might say too much
+        return refusal(message.id, DpvizError(f"the kernel could not answer; {look}"))
+
+
+def parse(content: object, asks: Asks = ASKS) -> Message:
     """The message, or Forbidden. Only plain texts, booleans, lists of texts and flat mappings get through."""
     if not isinstance(content, dict) or content.get("v") != VERSION or id_of(content) is None:
         raise Forbidden(f"a message must be of version {VERSION} and carry an id")

@@ -111,11 +111,6 @@ class Tape:
 
     def answer(self, content: object) -> Body | None:
         """The reply to one message from the page. Never raises; a message without an id is dropped."""
-        try:
-            message = messages.parse(content, messages.TAPES)
-        except Forbidden as refused:
-            name = messages.id_of(content)
-            return None if name is None else messages.refusal(name, refused)
         asks: dict[str, Callable[[Body], Body]] = {
             "plan": self._on_plan,
             "release": self._on_release,
@@ -123,13 +118,7 @@ class Tape:
             "status": self._on_status,
             "show": self._on_show,
         }
-        try:
-            return messages.reply(message.id, asks[message.ask](message.args))
-        except DpvizError as refused:
-            return messages.refusal(message.id, refused)
-        except Exception:  # a fault of ours must not leave the page waiting, and its text might say too much
-            fault = DpvizError("the kernel could not answer; sub.transcript says what was used")
-            return messages.refusal(message.id, fault)
+        return messages.answered(content, messages.TAPES, asks, "sub.transcript says what was used")
 
     def _asked(self, args: Body) -> tuple[Question, int, int]:
         offered = self._offers.get(args["question"])
