@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.architecture.tree import texts
+
 CONFTEST = Path(__file__).resolve().parents[1] / "conftest.py"
 
 
@@ -36,3 +38,13 @@ def test_a_skipped_test_fails_with_its_reason(tmp_path: Path, text: str) -> None
 def test_a_test_that_runs_or_is_expected_to_fail_passes(tmp_path: Path) -> None:
     text = "import pytest\ndef test_a(): pass\n@pytest.mark.xfail(strict=True)\ndef test_b(): assert False"
     assert pytest_on(tmp_path, text).returncode == 0
+
+
+PATHS_OF_CODE = ("co_" + "filename", "str(entry." + "path)")
+"""How a frame is asked for the path of its file."""
+
+
+def test_frames_are_known_by_their_module_and_not_by_the_place_of_the_checkout() -> None:
+    """A checkout may be called `dpviz`; then every path in it holds the name of the package."""
+    asking = [name for name, text in texts() if name.startswith("tests/") and any(how in text for how in PATHS_OF_CODE)]
+    assert asking == []

@@ -34,8 +34,8 @@ from dpviz.privacy.conversion import convert
 from dpviz.session.ledger import Ledger
 from dpviz.session.running import Running
 from tests.canary import private
+from tests.frames import is_ours
 
-OURS = str(Path(dv.__file__).parent)
 BINS = dv.Domain.integers(0, 8, column="x", overflow=True)
 PLACES = dv.Domain.categories(["north", "south"], column="place", other=True)
 ROW, USER = dv.Unit("row"), dv.Unit("user", noun="person", max_bins=2)
@@ -347,9 +347,9 @@ def shown(value: object) -> str:
 def entered(trace: TracebackType | None) -> list[FrameType]:
     """The frames of dpviz, and those below the first of them but for the frames of this test."""
     frames = [frame for frame, _ in walk_tb(trace)]
-    ours = [frame.f_code.co_filename.startswith(OURS) for frame in frames]
+    ours = [is_ours(frame) for frame in frames]
     first = ours.index(True) if True in ours else len(frames)
-    return [frame for frame in frames[first:] if "canary" not in frame.f_code.co_filename]
+    return [frame for frame in frames[first:] if not str(frame.f_globals.get("__name__")).startswith("tests.canary")]
 
 
 # ---------------------------------------------------------------- what objects say

@@ -13,7 +13,6 @@ import logging
 import pickle
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -22,7 +21,6 @@ import pandas as pd
 from IPython.core.ultratb import VerboseTB
 from IPython.lib.pretty import pretty
 
-import dpviz
 from dpviz.engines import as_source, bounding, pandas_source, reading
 from dpviz.engines.pandas_source import PandasSource
 from dpviz.errors import ReleaseCancelled
@@ -30,8 +28,8 @@ from dpviz.model.domain import Domain
 from dpviz.model.question import Between, Question
 from dpviz.model.statistic import Kind, Need, Top
 from dpviz.privacy.unit import Unit
+from tests.frames import is_ours
 
-OURS = str(Path(dpviz.__file__).parent)
 FRAME = pd.DataFrame(
     {
         "label": pd.Categorical(["CANARY-LABEL", "CANARY-LABEL", None]),
@@ -182,8 +180,7 @@ def leak(private: Any) -> object:
 
 
 def ours(trace: TracebackType) -> bool:
-    code = trace.tb_frame.f_code
-    return code.co_filename.startswith(OURS) or code is leak.__code__
+    return is_ours(trace.tb_frame) or trace.tb_frame.f_code is leak.__code__
 
 
 def verbose(error: BaseException) -> str:

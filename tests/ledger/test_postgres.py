@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any, TypeAlias
 
 import pandas as pd
@@ -27,6 +28,7 @@ import dpviz as dv
 from dpviz import cli
 from dpviz.errors import LedgerCorrupt, LedgerError, LedgerFormat, LedgerFull, LedgerReadOnly, ReleaseLost
 from dpviz.session.ledger import Ledger, postgres, store
+from tests.frames import is_ours
 from tests.ledger.server import PASSWORD, Server
 from tests.ledger.test_refusals import in_our_words
 from tests.ledger.test_uses import ASKS, FIRST, less
@@ -494,7 +496,7 @@ def test_no_frame_of_a_refusal_shows_a_password(url: str, tmp_path: Path) -> Non
     for call in calls:
         with pytest.raises(LedgerError) as refused:
             call()
-        frames = [entry.frame for entry in refused.traceback if "dpviz/" in str(entry.path)]
+        frames = [frame for frame, _ in walk_tb(refused.tb) if is_ours(frame)]
         shown = [value for frame in frames for name, value in frame.f_locals.items() if name != "self"]  # half made
         assert len(shown) > 3
         assert "SECRET" not in repr(shown) + str(refused.value)

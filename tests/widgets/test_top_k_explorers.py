@@ -16,6 +16,7 @@ import dpviz as dv
 from dpviz.errors import Forbidden, ParameterError
 from dpviz.model.public import PublicTop
 from dpviz.widgets.explorer import Explorer
+from tests.frames import is_ours
 
 UNIT = dv.Unit("aircraft", max_bins=2)
 KEYS = dv.Domain.keys(column="dest")
@@ -23,7 +24,6 @@ VISITED = {"ORD": 913, "ATL": 707, "JFK": 511, "BOS": 307, "zz-canary": 1}
 """How many aircraft visited each. The last one is listed with a chance of 1e-5 at most."""
 
 CANARY = 7_310_001
-OURS = str(Path(dv.__file__).parent)
 
 
 def frame() -> pd.DataFrame:
@@ -157,7 +157,7 @@ def test_what_nobody_declared_public_is_refused_without_showing_it(given: Any) -
     with pytest.raises(Forbidden) as caught:
         dv.TopKExplorer(given)
     assert str(CANARY) not in str(caught.value)
-    frames = [frame for frame, _ in walk_tb(caught.value.__traceback__) if OURS in frame.f_code.co_filename]
+    frames = [frame for frame, _ in walk_tb(caught.value.__traceback__) if is_ours(frame)]
     assert frames
     assert not [frame for frame in frames if str(CANARY) in repr(frame.f_locals)]
 
