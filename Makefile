@@ -12,11 +12,12 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export UV_SYSTEM_CERTS := 1
 export NODE_USE_SYSTEM_CA := 1
 
-.PHONY: help lab test bench build front pins setup programs
+.PHONY: help lab test soak bench build front pins setup programs
 
 help:
 	@echo 'make lab     install, then open notebooks/00_start.ipynb in JupyterLab (LAB="--no-browser --port 9999" to add options)'
 	@echo 'make test    install, then run every check that CI runs (SUITES="unit browser" for some)'
+	@echo 'make soak    run the long attacks in full (hours); make test runs a twentieth'
 	@echo 'make bench   time dpviz against its peers'
 	@echo 'make build   build the wheel and the sdist into dist/ and check them'
 	@echo 'make front   build widgets/ into dpviz/static/'
@@ -27,6 +28,9 @@ lab: .venv/.lab
 
 test: setup programs
 	$(BIN)/python -m tools.suites $(SUITES)
+
+soak: .venv/.dev programs
+	$(BIN)/python -m tools.soak
 
 bench: .venv/.dev
 	$(BIN)/python -m benchmarks
