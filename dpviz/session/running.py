@@ -36,7 +36,8 @@ class Running:
 
     def __init__(self, token: str, describe: str) -> None:
         self.token = token
-        self.number: int | None = None
+        self._number: int | None = None
+        self.waiting = ""
         self.progress = Progress(0, 1, describe)
         self._describe = describe
         self._cancel = threading.Event()
@@ -64,6 +65,21 @@ class Running:
             self._future.set_result(release)
         else:
             self._future.set_exception(clean(error))
+        self._notify()
+
+    @property
+    def number(self) -> int | None:
+        """The entry that paid, from the moment that it is charged; None where nothing is charged yet."""
+        return self._number
+
+    @number.setter
+    def number(self, number: int) -> None:
+        self._number, self.waiting = number, ""
+        self._notify()
+
+    def wait(self, text: str) -> None:
+        """Say what the charge waits for, such as whoever holds the ledger; "" where it waits no more."""
+        self.waiting = text
         self._notify()
 
     def tick(self, done: int, of: int) -> None:
