@@ -18,7 +18,7 @@ from dpviz.model.statistic import Column
 from dpviz.privacy.unit import Unit
 from dpviz.session import accountant, sub_account
 from dpviz.session.accountant import Budget, Remaining
-from dpviz.session.binding import bind
+from dpviz.session.binding import bind, exact
 from dpviz.session.charge import Charge, checked_key
 from dpviz.session.drawing import Draws
 from dpviz.session.ledger import Entry, Ledger
@@ -229,6 +229,7 @@ class Session:
             raise ParameterError.of(
                 kind_of(parameters), "a sub-session is opened by its parameters", 'write dv.PayWhatYouGet(epsilon="1")'
             )
+        exact(self._source)
         parameters.meets(self._source.top)
         return parameters
 
