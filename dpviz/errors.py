@@ -78,6 +78,10 @@ class ReleaseFailed(DpvizError):
     """The engine failed after the charge. The charge stays; the cause is withheld, for it may hold data."""
 
 
+class EngineGone(DpvizError):
+    """The engine that holds the data does not answer. Nothing was charged."""
+
+
 class SessionBusy(DpvizError):
     """Another release of this session is running."""
 
@@ -112,6 +116,36 @@ class ReleaseFormat(DpvizError):
 
 class Forbidden(DpvizError):
     """A message from the page, or an input to a chart, is not one of the few that are allowed."""
+
+
+class ReleaseInterrupted(KeyboardInterrupt):
+    """Ctrl-C during something that is paid for. It says what stays charged, and stops a loop: it is no `Exception`.
+
+    value, rule, next_step  as in every error of dpviz
+    number                  the ledger entry that was charged, as far as it is known
+    use                     which use of that entry, where the entry is a sub-session
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        value: str = "",
+        rule: str = "",
+        next_step: str = "",
+        number: int | None = None,
+        use: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.value = value
+        self.rule = rule
+        self.next_step = next_step
+        self.number = number
+        self.use = use
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython prints in place of the frames."""
+        return [f"{type(self).__name__}: {self}", f"Rule: {self.rule}.", f"Next: {self.next_step}."]
 
 
 TYPED: Final = (str, int, bool, float, complex, range, type, type(None), Decimal, Fraction, *PATHS)

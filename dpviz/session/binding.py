@@ -11,6 +11,7 @@ from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.question import Question
 from dpviz.model.source import Source
 from dpviz.privacy.unit import Unit
+from dpviz.session.saved import check_readable
 
 
 def bind(
@@ -24,6 +25,7 @@ def bind(
         )
     bound = mechanism.bind(asked, unit)
     able(source, bound)
+    check_readable(bound)
     return bound
 
 
