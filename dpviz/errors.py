@@ -90,6 +90,10 @@ class LedgerError(DpvizError):
     """The ledger cannot be used as it is."""
 
 
+class LedgerAway(LedgerError):
+    """The server of the ledger does not answer."""
+
+
 class LedgerCorrupt(LedgerError):
     """The ledger's hash chain, or the file itself, is broken."""
 

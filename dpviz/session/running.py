@@ -199,8 +199,9 @@ class Running(Task[Release]):
     def __init__(self, token: str, describe: str) -> None:
         super().__init__()
         self.token = token
-        self.number: int | None = None
+        self._number: int | None = None
         self.use: int | None = None
+        self.waiting = ""
         self.spent: Callable[[], str] = str
         self.value = ""
         self.free = False
@@ -209,6 +210,21 @@ class Running(Task[Release]):
         self._watchers: list[Callable[[Running], None]] = []
 
     def ended(self) -> None:
+        self._notify()
+
+    @property
+    def number(self) -> int | None:
+        """The entry that paid, from the moment that it is charged; None where nothing is charged yet."""
+        return self._number
+
+    @number.setter
+    def number(self, number: int) -> None:
+        self._number, self.waiting = number, ""
+        self._notify()
+
+    def wait(self, text: str) -> None:
+        """Say what the charge waits for, such as whoever holds the ledger; "" where it waits no more."""
+        self.waiting = text
         self._notify()
 
     def tick(self, done: int, of: int) -> None:

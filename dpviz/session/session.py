@@ -109,6 +109,11 @@ class Session:
         return self._ledger.name
 
     @property
+    def is_new(self) -> bool:
+        """Whether this session started its ledger: what other ledgers may have paid is in none of its numbers."""
+        return self._ledger.is_new
+
+    @property
     def budget(self) -> Budget:
         return accountant.budget(self._ledger.account)
 

@@ -6,6 +6,7 @@ import os
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
@@ -57,11 +58,15 @@ def session_state(
         return {
             **shared,
             "ledger": "",
+            "new": False,
+            "asof": now(),
+            "raises": [],
             "teaching": {"seed": str(session.seed)},
             "budget": None,
             "entries": [],
             "running": None,
         }
+    asof = now()
     entries = session.ledger.entries(last=HISTORY)
     hanging = {entry.number: entry for entry in entries if entry.status in ("pending", "lost")}
     for entry in session.ledger.pending():
@@ -69,11 +74,19 @@ def session_state(
     return {
         **shared,
         "ledger": session.ledger_name,
+        "new": session.is_new and not entries,
+        "asof": asof,
+        "raises": [],
         "teaching": None,
         "budget": purses(session.remaining, list(hanging.values())),
         "entries": [entry_json(entry) for entry in sorted(entries, key=lambda entry: entry.number)],
         "running": None if running is None or running.done else running_json(running),
     }
+
+
+def now() -> str:
+    """The time as a ledger writes it, UTC, finely enough for two looks at it to differ."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def purses(remaining: Remaining, hanging: list[Entry]) -> dict[str, dict[str, str]]:
@@ -115,7 +128,7 @@ def entry_json(entry: Entry) -> dict[str, Any]:
     }
 
 
-def running_json(running: Running) -> dict[str, Any] | None:
+def running_json(running: Running) -> dict[str, Any]:
     progress = running.progress
     return {
         "token": running.token,
@@ -123,6 +136,7 @@ def running_json(running: Running) -> dict[str, Any] | None:
         "done": str(progress.done),
         "of": str(progress.of),
         "text": progress.text,
+        "waiting": running.waiting,
     }
 
 

@@ -52,6 +52,7 @@ class Ledger:
         self._store = store
         self._own, self._pid = owner, os.getpid()
         self._seen: tuple[int, str] | None = None
+        self.is_new = False
 
     @classmethod
     def open(
@@ -75,10 +76,12 @@ class Ledger:
             raise ParameterError.of(", ".join(sorted(map(str, charter))), f"a charter has {', '.join(_CHARTER)}")
         opening = State(totals(account), charges=0, terms=1)
         home = locate(held)
-        if not home.exists():
+        made = not home.exists()
+        if made:
             first = Row.after(None, "charter", opening, format=FORMAT, charter=charter)
             home.create(lambda connection: rows.append(connection, first))
         ledger = cls(home, home.store(), owner or Owner.here())
+        ledger.is_new = made
 
         def check(connection: Connection) -> None:
             _audit(connection)

@@ -24,7 +24,7 @@ from sqlalchemy import URL, Connection, create_engine, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
-from dpviz.errors import LedgerError, LedgerFormat, LedgerReadOnly, short
+from dpviz.errors import LedgerAway, LedgerError, LedgerFormat, LedgerReadOnly, short
 from dpviz.hidden import Hidden
 from dpviz.session.ledger import store, tables
 from dpviz.session.ledger.chain import broken
@@ -201,11 +201,11 @@ def _not_durable(called: str) -> LedgerError:
     return LedgerError(said, value="fsync = off", rule=rule, next_step=step)
 
 
-def _unreachable(called: str) -> LedgerError:
+def _unreachable(called: str) -> LedgerAway:
     rule = "a ledger on a server needs the server"
     step = "see that it runs and lets you in (host, user, password), and try again"
     said = f"the server of the ledger {called} cannot be reached; {step}"
-    return LedgerError(said, value=called, rule=rule, next_step=step)
+    return LedgerAway(said, value=called, rule=rule, next_step=step)
 
 
 def _refusal(code: str, called: str) -> LedgerError:
