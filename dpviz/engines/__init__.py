@@ -74,5 +74,10 @@ class Kept(Unstored):
     def count(self, question: Question, unit: Unit, need: Need, tick: Tick | None = None) -> Statistic:
         return self._held.take().count(question, unit, need, tick)
 
+    def probe(self) -> None:
+        own: Callable[[], None] | None = getattr(self._held.take(), "probe", None)  # a source of before there was one
+        if own is not None:
+            own()
+
     def __repr__(self) -> str:
         return f"<private data: {self.name}, {len(self.columns)} columns>"

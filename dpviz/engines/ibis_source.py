@@ -157,6 +157,9 @@ class IbisSource(Unstored):
             self._prepared[asking] = found
         return found
 
+    def probe(self) -> None:
+        return None
+
     def count(self, question: Question, unit: Unit, need: Need, tick: Tick | None = None) -> Statistic:
         """Count rows, or users inside the unit's bounds, in the engine. Filters first, then bounds what a user adds.
 

@@ -67,6 +67,9 @@ class PandasSource(Unstored):
         """Refuse what cannot be counted, from the schema alone."""
         self._schema.check(question, unit, need)
 
+    def probe(self) -> None:
+        return None
+
     def count(self, question: Question, unit: Unit, need: Need, tick: Tick | None = None) -> Statistic:
         """Count rows, or users inside the unit's bounds. Filters first, then bounds what a user adds."""
         self.check(question, unit, need)

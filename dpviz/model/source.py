@@ -50,3 +50,7 @@ class Source(Protocol):
     def count(self, question: Question, unit: Unit, need: Need, tick: Tick | None = None) -> Statistic:
         """Count inside the unit's bounds. Runs after the charge; raises nothing that depends on a value."""
         ...
+
+    def probe(self) -> None:
+        """Refuse with EngineGone where the engine no longer answers. Touches no row; asked before every charge."""
+        return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
@@ -18,6 +19,7 @@ from dpviz.session.accountant import Remaining, entered, single
 from dpviz.session.ledger import Entry
 from dpviz.session.plan import Plan
 from dpviz.session.running import Running
+from dpviz.session.saved import UNREADABLE
 from dpviz.session.session import Session
 from dpviz.session.teaching import Teaching
 
@@ -149,12 +151,14 @@ def known_questions(session: Session | Teaching) -> list[Question]:
     if isinstance(session, Teaching):
         return []
     entries = sorted(session.ledger.entries(last=HISTORY), key=lambda entry: -entry.number)
-    return [Question.from_json(entry.body["question"]) for entry in entries if "question" in entry.body]
+    known: list[Question] = []
+    for entry in entries:
+        with suppress(*UNREADABLE):  # one that this dpviz cannot read is no reason to open no page at all
+            if "question" in entry.body:
+                known.append(Question.from_json(entry.body["question"]))
+    return known
 
 
 def latest_release(session: Session | Teaching) -> Release | None:
-    """The newest finished release among the latest entries."""
-    if isinstance(session, Teaching):
-        return None
-    done = [entry for entry in session.ledger.entries(last=HISTORY) if entry.status == "done"]
-    return session.releases[max(entry.number for entry in done)] if done else None
+    """The newest finished release that can be read."""
+    return None if isinstance(session, Teaching) else session.releases.latest

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import threading
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -115,7 +115,8 @@ class Tape:
         """By id: what the page may ask. Where none were given, what was asked before."""
         if self._given is not None:
             return self._given
-        return {asked.question.id: (_words(asked.question), asked.question) for asked in self.sub.transcript}
+        known = [asked.question for asked in self.sub.transcript if asked.question is not None]
+        return {question.id: (_words(question), question) for question in known}
 
     def state(self) -> Body:
         """The tape of widgets/PROTOCOL.md, all public, all texts; where the ledger cannot be read, as it was last."""
@@ -157,13 +158,15 @@ class Tape:
         }
 
     def _row(self, asked: Asked) -> Body:
-        label, _ = self._offers.get(asked.question.id, (_words(asked.question), None))
+        question = asked.question
+        own = asked.text if question is None else _words(question)
+        label = own if question is None else self._offers.get(question.id, (own, None))[0]
         elsewhere = asked.status == "pending" and not asked.mine
         return {
             "number": str(asked.number),
-            "id": asked.question.id,
+            "id": "" if question is None else question.id,
             "label": label,
-            "items_are": _items(asked.question),
+            "items_are": "items" if question is None else _items(question),
             "k": str(asked.k),
             "kbar": str(asked.kbar),
             "key": asked.key or "",
@@ -248,14 +251,9 @@ class Tape:
 
     def _on_show(self, args: Body) -> Body:
         number = messages.count(args["number"], "number")
-        for row, release in self._answers():
-            if row.number == number:
-                return {"result": picture(release)}
-        raise ParameterError.of(number, "this sub-session has no such answer", "look at sub.transcript")
-
-    def _answers(self) -> Sequence[tuple[Asked, Any]]:
-        done = [asked for asked in self.sub.transcript if asked.status == "done"]
-        return list(zip(done, self.sub.answers, strict=False))
+        if number not in {asked.number for asked in self.sub.transcript if asked.status == "done"}:
+            raise ParameterError.of(number, "this sub-session has no such answer", "look at sub.transcript")
+        return {"result": picture(self.sub.answer(number))}
 
 
 class PayWhatYouGetTape(anywidget.AnyWidget):

@@ -12,7 +12,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from sqlalchemy import Connection, RowMapping, Select, Table, bindparam, literal, select, true
 
-from dpviz.errors import LedgerError, ReleaseLost, SessionBusy
+from dpviz.errors import LedgerError, ReleaseLost, SessionBusy, short
 from dpviz.session.ledger import rows, tables
 from dpviz.session.ledger.audit import IndexRow
 from dpviz.session.ledger.chain import Row, broken
@@ -225,8 +225,10 @@ def busy(found: Draw) -> SessionBusy:
 def lost(found: Draw) -> ReleaseLost:
     paid = f" for {found.price}" if found.price else ""
     became = {"cancelled": "was cancelled", "failed": "failed"}.get(found.status, "was lost")
+    own = found.body.get("user_key")
+    key = f', key "{short(own, 40)}",' if isinstance(own, str) else ""
     return ReleaseLost(
-        f"{found.name} was charged{paid} and its draw {became}, so it has no answer; "
+        f"{found.name}{key} was charged{paid} and its draw {became}, so it has no answer; "
         "to draw again, paid once more, pass retry=True",
         value=found.name,
         rule="a charge whose draw was lost stays charged",
