@@ -3,17 +3,20 @@
 A page may forge any trait and send any message. So nothing here is read from traits, and a message is one of six named
 asks with typed arguments; everything else is refused. Prices are computed anew for every release: what the button said
 is compared, never believed.
+
+Everything here happens on the writer of the desk's door, one thing after the other, but for plans, which are computed
+on a thread of their own, and cancelling, which waits for nothing.
 """
 
 from __future__ import annotations
 
-import json
 import threading
-import time
 import uuid
 import weakref
+from collections import deque
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dpviz.charts.picture import picture
@@ -32,6 +35,9 @@ from dpviz.session.running import Running
 from dpviz.session.session import Session
 from dpviz.session.teaching import Teaching
 from dpviz.widgets import messages, state
+from dpviz.widgets.door import Door, Request, Send
+from dpviz.widgets.order import SETTLES, Order
+from dpviz.widgets.view import json_text
 
 if TYPE_CHECKING:
     from dpviz.widgets.component import Component
@@ -74,8 +80,16 @@ class Desk:
         self._plan = session.plan(first, mechanism or _fitting(session, first))
         self._sheet = self._plan.sheet.to_json()
         self._result: Body | None = None
-        self._running: Running | None = None
-        self._told = 0.0
+        self._order: Order | None = None
+        self._states = state.Numbered()
+        self._outcomes: deque[Body] = deque(maxlen=state.OUTCOMES)
+        self._door = Door(
+            messages.ASKS,
+            "session.releases says what was charged",
+            quick={"release": self._on_release, "status": self._on_status, "show": self._on_show},
+            slow={"plan": self._on_plan, "ask": self._on_ask},
+            at_once={"cancel": self._on_cancel},
+        )
         self._show_latest()
         if isinstance(session, Session):
             session.look_on(self._on_release_elsewhere)
@@ -92,18 +106,33 @@ class Desk:
     # ------------------------------------------------------------ mirrors
 
     def join(self, member: Component) -> None:
-        self._members.add(member)
+        with self._lock:
+            self._members.add(member)
+        self._door.soon(self._show)  # what has changed since its traits were read
 
     def mirrors(self) -> dict[str, str]:
         """What the traits show: sheet, state and result, as JSON texts. All public."""
         return {
-            "sheet": _json(self._sheet),
-            "state": _json(self.state()),
-            "result": "" if self._result is None else _json(self._result),
+            "sheet": json_text(self._sheet),
+            "state": json_text(self.state()),
+            "result": "" if self._result is None else json_text(self._result),
         }
 
     def state(self) -> Body:
-        return state.session_state(self.session, self._questions, self._running)
+        """The session state of widgets/PROTOCOL.md, with how the last orders of the page ended."""
+        return self._states.of(
+            lambda: {
+                **state.session_state(self.session, self._questions),
+                **state.orders(self._order, self._outcomes),
+            }
+        )
+
+    def _last_state(self) -> Body:
+        """The state, or the last one that could be read: an answer that is paid for does not wait for the ledger."""
+        try:
+            return self.state()
+        except DpvizError:
+            return self._states.last(state.orders(self._order, self._outcomes))
 
     def _show_latest(self) -> None:
         """Where nothing is on show, show the newest release: looking at it again is free."""
@@ -114,44 +143,51 @@ class Desk:
 
     def _on_release_elsewhere(self, running: Running) -> None:
         """A release of this session ended, in a cell or on another desk: the budget has moved."""
-        if running is not self._running:
-            self._show_latest()
-            self._show()
+
+        def show() -> None:
+            if self._order is None or running is not self._order.running:
+                self._show_latest()
+                self._show()
+
+        self._door.soon(show)
 
     def _show(self) -> None:
         """Bring every member's traits up to date."""
         shown = self.mirrors()
-        for member in list(self._members):
+        for member in self._joined():
             for name, value in shown.items():
                 setattr(member, name, value)
 
+    def _joined(self) -> list[Any]:
+        with self._lock:
+            return list(self._members)
+
     def _tell(self, event: str, body: Body) -> None:
-        for member in list(self._members):
+        for member in self._joined():
             member.send({"v": messages.VERSION, "event": event, "body": body})
 
     # ------------------------------------------------------------ the door
 
-    def answer(self, content: object, member: object = None) -> Body | None:
-        """The reply to one message from the page. Never raises; a message without an id is dropped."""
-        asks: dict[str, Callable[[Body], Body]] = {
-            "plan": self._on_plan,
-            "release": self._on_release,
-            "cancel": self._on_cancel,
-            "status": self._on_status,
-            "show": self._on_show,
-            "ask": self._on_ask,
-        }
-        return messages.answered(content, messages.ASKS, asks, "session.releases says what was charged")
+    def receive(self, content: object, send: Send) -> None:
+        """Take one message from a page; what it gets in reply goes to `send`. Never raises."""
+        self._door.receive(content, send)
 
-    def _on_plan(self, args: Body) -> Body:
+    def answer(self, content: object) -> Body | None:
+        """The reply to one message from the page. Never raises; a message without an id is dropped."""
+        return self._door.answer(content)
+
+    def _on_plan(self, args: Body) -> Callable[[], Body]:
         question, made = self._asked(args)
-        with self._lock:
-            self._plan = self.session.plan(question, made)
+        plan = self.session.plan(question, made)
+        sheet = plan.sheet.to_json()
+
+        def apply() -> Body:
+            self._plan, self._sheet = plan, sheet
             self._questions.setdefault(question.id, question)
-            self._sheet = self._plan.sheet.to_json()
-            sheet = self._sheet
-        self._show()
-        return {"sheet": sheet}
+            self._show()
+            return {"sheet": sheet}
+
+        return apply
 
     def _asked(self, args: Body) -> tuple[Question, Mechanism]:
         question, name = self._question(args["question"]), args["mechanism"]
@@ -171,7 +207,8 @@ class Desk:
             return found
         return Question.of(Domain.from_json(messages.declaration(said)))
 
-    def _on_release(self, args: Body) -> Body:
+    def _on_release(self, request: Request) -> Body | None:
+        args = request.args
         question, made = self._asked(args)
         if isinstance(self.session, Teaching):
             self._result = picture(self.session.draw(question, made))
@@ -186,73 +223,90 @@ class Desk:
                 "nothing was charged",
                 next_step="plan again",
             )
-        with self._lock:
-            if self._running is not None and not self._running.done:
-                raise SessionBusy("a release is running; nothing was charged", next_step="wait for it, or cancel it")
-            self._questions.setdefault(question.id, question)
-            running = self.session.release_async(question, made, key=args["key"])
-            self._running = running
-        # Refusals come back within moments and belong to this very reply; a long draw goes on by itself.
-        release = _settled(running)
-        if release is not None:
-            return self._released(release)
-        self._show()
-        running.watch(self._follow)
-        return {"token": running.token, "number": "" if running.number is None else str(running.number)}
+        if self._order is not None and not self._order.running.done:
+            raise SessionBusy("a release is running; nothing was charged", next_step="wait for it, or cancel it")
+        self._questions.setdefault(question.id, question)
+        running = self.session.release_async(question, made, key=args["key"])
+        order = self._order = Order(request, running)
+        running.watch(lambda _: self._hear(order))
+        self._door.later(SETTLES, partial(self._name, order))
+        return None
 
-    def _released(self, release: Release) -> Body:
-        with self._lock:
-            self._running = None
-            self._result = picture(release)
-        self._show()
-        return {"result": self._result, "state": self.state()}
+    def _hear(self, order: Order) -> None:
+        """On the worker's thread: how a release goes is told by the writer, ten times a second at most."""
+        if order.running.done or order.due(PROGRESS_EVERY):
+            self._door.soon(partial(self._follow, order))
 
-    def _follow(self, running: Running) -> None:
-        """Tell the page how a release goes: on the worker's thread, ten times a second at most."""
-        if not running.done:
-            now = time.monotonic()
-            if now - self._told >= PROGRESS_EVERY:
-                self._told = now
-                body = state.running_json(running)
-                if body is not None:
-                    self._tell("progress", body)
-            return
+    def _name(self, order: Order) -> None:
+        """A draw that is not over within moments goes on by itself: its token names it from now on."""
+        if order.named or order.running.done:
+            return  # or what it ended with is on its way to here
         try:
-            body = {"token": running.token, **self._released(running.result())}
-            self._tell("released", body)
-        except DpvizError as refused:
-            with self._lock:
-                self._running = None
             self._show()
-            event = "cancelled" if running.cancelling else "failed"
-            self._tell(event, {"token": running.token, "error": messages.error_json(refused), "state": self.state()})
+        finally:
+            order.name()
+
+    def _follow(self, order: Order) -> None:
+        """What there is to tell of a release: how far it is, or how it ended."""
+        if order.over:
+            return
+        if not order.running.done:
+            progress = state.running_json(order.running)
+            if order.named:
+                self._tell("progress", progress)
+            return
+        release, outcome = order.end()
+        if release is not None:
+            try:
+                self._result = picture(release)
+            except Exception:  # it is paid and stored, and can be shown by its number
+                outcome = {**outcome, "event": "failed", "error": messages.error_json(order.unshown())}
+        if not order.refused:
+            self._outcomes.append(outcome)
+        shown = self._last_state()
+        try:
+            self._show()
+        finally:
+            self._end(order, outcome, shown)
+
+    def _end(self, order: Order, outcome: Body, shown: Body) -> None:
+        """Say how it ended: in the reply where that was not sent, else as news of the token."""
+        released = outcome["event"] == "released"
+        if not order.named and released:
+            order.request.reply({"result": self._result, "state": shown})
+        elif order.refused:
+            order.refuse()
+        else:
+            if not order.named:
+                order.name()
+            more = {"result": self._result} if released else {"error": outcome["error"]}
+            self._tell(outcome["event"], {name: outcome[name] for name in ("token", "number")} | more | {"state": shown})
 
     def _on_cancel(self, args: Body) -> Body:
-        running = self._running
-        if running is None or running.token != args["token"]:
+        order = self._order
+        if order is None or order.running.done or order.running.token != args["token"]:
             raise ParameterError.of("cancel", "no such release is running")
-        running.cancel()
+        order.running.cancel()
         return {}
 
-    def _on_status(self, args: Body) -> Body:
+    def _on_status(self, request: Request) -> Body:
         self._show_latest()
         self._show()
         return {"state": self.state()}
 
-    def _on_show(self, args: Body) -> Body:
+    def _on_show(self, request: Request) -> Body:
         if isinstance(self.session, Teaching):
             raise Forbidden("teaching keeps no releases")
-        number = args["number"]
+        number = request.args["number"]
         if not number.isascii() or not number.isdigit() or len(number) > 18:
             raise Forbidden("a release is shown by its number")
         release = self.session.releases[int(number)]
-        with self._lock:
-            self._questions.setdefault(release.question.id, release.question)
-            self._result = picture(release)
+        self._questions.setdefault(release.question.id, release.question)
+        self._result = picture(release)
         self._show()
         return {"result": self._result}
 
-    def _on_ask(self, args: Body) -> Body:
+    def _on_ask(self, args: Body) -> Callable[[], Body]:
         question, made = self._asked(args)
         beta = rational(args["beta"], "beta")
         if beta not in BETAS:
@@ -268,19 +322,11 @@ class Desk:
             beta=beta,
             grid=grid,
         )
-        return {"epsilon": text(found)}
+        return lambda: {"epsilon": text(found)}
 
     @property
     def sheet(self) -> PlanSheet:
         return self._plan.sheet
-
-
-def _settled(running: Running, within: float = 0.25) -> Release | None:
-    """The release if it ends within moments, None if it goes on. Refusals are raised."""
-    try:
-        return running.result(within)
-    except TimeoutError:
-        return None
 
 
 def _opening(session: Session | Teaching) -> Fraction:
@@ -340,7 +386,3 @@ def desk_of(session: object, questions: Sequence[object], **options: Any) -> Des
         "a component stands on a session, or on another component's board",
         "write dv.Workbench(session)",
     )
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -19,19 +20,52 @@ from dpviz.session.plan import Plan
 from dpviz.session.running import Running
 from dpviz.session.session import Session
 from dpviz.session.teaching import Teaching
+from dpviz.widgets.order import Order
 
 VERSION = 1
 HISTORY = 200
 """How many of the latest entries a page gets."""
 
+OUTCOMES = 8
+"""How many of the latest orders a page is told the end of, again and again: news may get lost."""
+
 KERNEL = f"{os.getpid():x}-{secrets.token_hex(4)}"
 """Names this kernel process, so that a page notices a restart."""
 
 
-def session_state(
-    session: Session | Teaching, questions: Mapping[str, Question], running: Running | None
-) -> dict[str, Any]:
-    """The session state of widgets/PROTOCOL.md."""
+class Numbered:
+    """States with a number that grows with every change, so that a page can tell an older from a newer one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._body: dict[str, Any] = {}
+        self._number = 0
+
+    def of(self, read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """The state as it is read now. What is read first has the smaller number, whichever thread reads."""
+        with self._lock:
+            body = read()
+            if body != self._body:
+                self._body, self._number = body, self._number + 1
+            return {**body, "serial": str(self._number)}
+
+    def last(self, change: dict[str, Any]) -> dict[str, Any]:
+        """The last state that could be read, with these parts changed."""
+        with self._lock:
+            return self.of(lambda: {**self._body, **change})
+
+
+def orders(order: Order | None, outcomes: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """The order on its way, and how the last ones ended: so a page finds its own again, whatever message was lost."""
+    underway = order is not None and not order.over and not order.running.done
+    return {
+        "running": {**running_json(order.running), "re": order.request.id} if order is not None and underway else None,
+        "outcomes": list(outcomes),
+    }
+
+
+def session_state(session: Session | Teaching, questions: Mapping[str, Question]) -> dict[str, Any]:
+    """The session state of widgets/PROTOCOL.md, but for the orders."""
     shared = {
         "version": VERSION,
         "title": session.dataset,
@@ -58,7 +92,6 @@ def session_state(
             "teaching": {"seed": str(session.seed)},
             "budget": None,
             "entries": [],
-            "running": None,
         }
     entries = session.ledger.entries(last=HISTORY)
     hanging = {entry.number: entry for entry in entries if entry.status in ("pending", "lost")}
@@ -70,7 +103,6 @@ def session_state(
         "teaching": None,
         "budget": purses(session.remaining, list(hanging.values())),
         "entries": [entry_json(entry) for entry in sorted(entries, key=lambda entry: entry.number)],
-        "running": None if running is None or running.done else running_json(running),
     }
 
 
@@ -113,7 +145,7 @@ def entry_json(entry: Entry) -> dict[str, Any]:
     }
 
 
-def running_json(running: Running) -> dict[str, Any] | None:
+def running_json(running: Running) -> dict[str, Any]:
     progress = running.progress
     return {
         "token": running.token,

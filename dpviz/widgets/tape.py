@@ -7,14 +7,12 @@ asked: what the button said is compared, never believed.
 
 from __future__ import annotations
 
-import json
-import threading
 import uuid
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from functools import partial
 from typing import Any, ClassVar
 
-import anywidget
 import traitlets
 
 from dpviz.charts.picture import picture
@@ -27,11 +25,13 @@ from dpviz.privacy.grid import payable
 from dpviz.session.running import Running
 from dpviz.session.sub_session import Asked, SubSession
 from dpviz.widgets import messages, state
+from dpviz.widgets.door import Door, Request, Send
+from dpviz.widgets.order import SETTLES, Order
+from dpviz.widgets.view import View, json_text
 
-STATIC = Path(__file__).parent.parent / "static"
 VERSION = 1
-SETTLES = 0.25
-"""Seconds in which a refusal comes back, and most answers."""
+PROGRESS_EVERY = 0.1
+"""Seconds between two states while a question is on its way, at least."""
 
 Body = dict[str, Any]
 
@@ -42,9 +42,17 @@ class Tape:
     def __init__(self, sub: SubSession, questions: Mapping[str, Question] | None) -> None:
         self.sub = sub
         self._given = None if questions is None else {asked.id: (label, asked) for label, asked in questions.items()}
-        self._lock = threading.RLock()
-        self._running: Running | None = None
+        self._order: Order | None = None
+        self._outcomes: deque[Body] = deque(maxlen=state.OUTCOMES)
+        self._states = state.Numbered()
         self._fault: Body | None = None
+        self._door = Door(
+            messages.TAPES,
+            "sub.transcript says what was used",
+            quick={"release": self._on_release, "status": self._on_status, "show": self._on_show},
+            slow={"plan": self._on_plan},
+            at_once={"cancel": self._on_cancel},
+        )
         self._changed: Callable[[], None] = lambda: None
         sub.look_on(self._on_answer_elsewhere)
 
@@ -54,8 +62,8 @@ class Tape:
 
     def _on_answer_elsewhere(self, running: Running) -> None:
         """A question was asked in a cell, or the session released something else."""
-        if running is not self._running:
-            self._changed()
+        if self._order is None or running is not self._order.running:
+            self._door.soon(self._changed)
 
     # ------------------------------------------------------------ what the page may know
 
@@ -68,9 +76,18 @@ class Tape:
 
     def state(self) -> Body:
         """The tape of widgets/PROTOCOL.md. All public, all texts."""
+        return self._states.of(self._read)
+
+    def _last_state(self) -> Body:
+        """The state, or the last one that could be read: an answer that is paid for does not wait for the ledger."""
+        try:
+            return self.state()
+        except DpvizError:
+            return self._states.last({**state.orders(self._order, self._outcomes), "fault": self._fault})
+
+    def _read(self) -> Body:
         sub, price = self.sub, self.sub.price
         charged = payable(to_approx(price.loss))
-        running = self._running
         return {
             "version": VERSION,
             "kernel": state.KERNEL,
@@ -85,8 +102,8 @@ class Tape:
                 for name, (label, question) in self._offers.items()
             ],
             "rows": [self._row(asked) for asked in sub.transcript],
-            "running": None if running is None or running.done else state.running_json(running),
             "fault": self._fault,
+            **state.orders(self._order, self._outcomes),
         }
 
     def _row(self, asked: Asked) -> Body:
@@ -109,16 +126,13 @@ class Tape:
 
     # ------------------------------------------------------------ the door
 
+    def receive(self, content: object, send: Send) -> None:
+        """Take one message from a page; what it gets in reply goes to `send`. Never raises."""
+        self._door.receive(content, send)
+
     def answer(self, content: object) -> Body | None:
         """The reply to one message from the page. Never raises; a message without an id is dropped."""
-        asks: dict[str, Callable[[Body], Body]] = {
-            "plan": self._on_plan,
-            "release": self._on_release,
-            "cancel": self._on_cancel,
-            "status": self._on_status,
-            "show": self._on_show,
-        }
-        return messages.answered(content, messages.TAPES, asks, "sub.transcript says what was used")
+        return self._door.answer(content)
 
     def _asked(self, args: Body) -> tuple[Question, int, int]:
         offered = self._offers.get(args["question"])
@@ -126,13 +140,14 @@ class Tape:
             raise Forbidden("this tape does not offer that question", next_step="offer it: questions={...}")
         return offered[1], messages.count(args["k"], "k"), messages.count(args["kbar"], "kbar")
 
-    def _on_plan(self, args: Body) -> Body:
+    def _on_plan(self, args: Body) -> Callable[[], Body]:
         question, k, kbar = self._asked(args)
         plan = self.sub.plan(question, k, kbar)
         listed = plan.listed()
-        return {"most": str(plan.most), "listed": "" if listed is None else text(listed.value)}
+        return lambda: {"most": str(plan.most), "listed": "" if listed is None else text(listed.value)}
 
-    def _on_release(self, args: Body) -> Body:
+    def _on_release(self, request: Request) -> None:
+        args = request.args
         question, k, kbar = self._asked(args)
         plan = self.sub.plan(question, k, kbar)
         real = {"most": str(plan.most), "left": str(plan.symbols_left)}
@@ -142,42 +157,61 @@ class Tape:
                 f"{plan.most:,} of {plan.symbols_left:,}. Nothing was charged.",
                 next_step="look at the tape again",
             )
-        with self._lock:
-            if self._running is not None and not self._running.done:
-                raise SessionBusy("a question is on its way. Nothing was charged.", next_step="wait, or cancel it")
-            running = self.sub.ask_async(question, k, kbar, key=args["key"])
-            self._running, self._fault = running, None
-        try:
-            running.result(SETTLES)  # refusals come back within moments and belong to this very reply
-        except TimeoutError:
-            running.watch(self._follow)
-        finally:
-            self._changed()
-        return {"token": running.token, "state": self.state()}
+        if self._order is not None and not self._order.running.done:
+            raise SessionBusy("a question is on its way. Nothing was charged.", next_step="wait, or cancel it")
+        running = self.sub.ask_async(question, k, kbar, key=args["key"])
+        order = self._order = Order(request, running)
+        self._fault = None
+        running.watch(lambda _: self._hear(order))
+        self._door.later(SETTLES, partial(self._name, order))
 
-    def _follow(self, running: Running) -> None:
-        """Once a question that took longer has ended, show what came of it, or why nothing did."""
-        if not running.done:
-            return
+    def _hear(self, order: Order) -> None:
+        """On the worker's thread: how a question goes is shown by the writer, ten times a second at most."""
+        if order.running.done or order.due(PROGRESS_EVERY):
+            self._door.soon(partial(self._follow, order))
+
+    def _name(self, order: Order) -> None:
+        """A question that is not answered within moments goes on by itself: its token names it from now on."""
+        if order.named or order.running.done:
+            return  # or what it ended with is on its way to here
         try:
-            running.result()
-        except DpvizError as refused:
-            self._fault = messages.error_json(refused)
-        self._changed()
+            self._changed()
+        finally:
+            order.name(state=self._last_state())
+
+    def _follow(self, order: Order) -> None:
+        """Show how far a question is; once it has ended, what came of it, or why nothing did."""
+        if order.over:
+            return
+        if not order.running.done:
+            if order.named:
+                self._changed()
+            return
+        _, outcome = order.end()
+        if not order.refused:
+            self._outcomes.append(outcome)
+            self._fault = outcome["error"]
+        try:
+            self._changed()
+        finally:
+            if order.refused:
+                order.refuse()
+            elif not order.named:
+                order.name(state=self._last_state())
 
     def _on_cancel(self, args: Body) -> Body:
-        running = self._running
-        if running is None or running.done or running.token != args["token"]:
+        order = self._order
+        if order is None or order.running.done or order.running.token != args["token"]:
             raise ParameterError.of("cancel", "no such question is on its way")
-        running.cancel()
+        order.running.cancel()
         return {}
 
-    def _on_status(self, args: Body) -> Body:
+    def _on_status(self, request: Request) -> Body:
         self._changed()
         return {"state": self.state()}
 
-    def _on_show(self, args: Body) -> Body:
-        number = messages.count(args["number"], "number")
+    def _on_show(self, request: Request) -> Body:
+        number = messages.count(request.args["number"], "number")
         for row, release in self._answers():
             if row.number == number:
                 return {"result": picture(release)}
@@ -188,7 +222,7 @@ class Tape:
         return list(zip(done, self.sub.answers, strict=False))
 
 
-class PayWhatYouGetTape(anywidget.AnyWidget):
+class PayWhatYouGetTape(View):
     """The tape of a sub-session: symbols and questions left, every answer so far, and the next question by hand.
 
     sub        a sub-session: `session.open(dv.PayWhatYouGet(...))`
@@ -199,12 +233,8 @@ class PayWhatYouGetTape(anywidget.AnyWidget):
     where `sub` is no sub-session or a question is none. Source: Durfee, Rogers, Algorithm 2.
     """
 
-    _esm = STATIC / "widgets.js"
-    _css = STATIC / "widgets.css"
     name: ClassVar[str] = "pay-what-you-get-tape"
 
-    component = traitlets.Unicode().tag(sync=True)
-    desk = traitlets.Unicode().tag(sync=True)
     state = traitlets.Unicode().tag(sync=True)
 
     @publicly
@@ -214,26 +244,18 @@ class PayWhatYouGetTape(anywidget.AnyWidget):
                 kind_of(sub), "a tape shows a sub-session", "write session.open(dv.PayWhatYouGet(epsilon=1))"
             )
         self._tape = Tape(sub, _offered(questions))
-        self._showing = threading.Lock()
-        super().__init__(component=type(self).name, desk=uuid.uuid4().hex[:12], state=_json(self._tape.state()))
+        super().__init__(desk=uuid.uuid4().hex[:12], state=json_text(self._tape.state()))
         self._tape.watch(self._show)
-        self.on_msg(self._receive)
 
     def answer(self, content: object) -> Body | None:
         """The reply to one message from the page. Never raises."""
         return self._tape.answer(content)
 
+    def _answer(self, content: object) -> None:
+        self._tape.receive(content, self.send)
+
     def _show(self) -> None:
-        with self._showing:  # what was seen first must not be shown last
-            self.state = _json(self._tape.state())
-
-    def _receive(self, _widget: object, content: object, buffers: object) -> None:
-        answer = self.answer(content)
-        if answer is not None:
-            self.send(answer)
-
-    def _repr_keys(self) -> list[str]:
-        return []
+        self.state = json_text(self._tape.state())
 
     def __repr__(self) -> str:
         return f"PayWhatYouGetTape({self._tape.sub!r})"
@@ -263,7 +285,3 @@ def _python(question: Question) -> str:
     """The call that asks the same, with {k} and {kbar} where the numbers go."""
     lines = [question.python, "k={k}", "kbar={kbar}", question.python_where]
     return "sub.ask(\n" + "".join(f"    {line},\n" for line in lines if line) + ")"
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -109,11 +109,11 @@ function running(desk: Desk, run: Running, price: Price | null): Panel {
     return {
         kind: "running",
         progress: { text: run.text, share: Math.min(1, Number(run.done) / of) },
-        ...(teaching ? {} : { beside: `${priceText(price)} is written to the ledger.` }),
+        ...(teaching || run.number === "" ? {} : { beside: `${priceText(price)} is written to the ledger.` }),
         buttons: [
             button(
                 "plain",
-                teaching ? "Cancel" : `Cancel · ${price.epsilon} stays spent`,
+                teaching || run.number === "" ? "Cancel" : `Cancel · ${price.epsilon} stays spent`,
                 { do: "cancel", token: run.token },
                 true,
             ),

@@ -5,16 +5,18 @@
  * use, sends that with the question, and the kernel refuses where it knows better.
  */
 
-import { Kernel, type Channel, type Heed } from "./kernel";
+import { Kernel, LOST, SUPERSEDED, type Channel, type Heed } from "./kernel";
 import {
     decode,
     exact,
     flag,
+    isOlder,
     list,
     Malformed,
     maybe,
     Newer,
     oneOf,
+    readOrders,
     readRefusal,
     readResult,
     readRunning,
@@ -55,6 +57,7 @@ const readTapeShape = shape({
     ),
     running: maybe(readRunning),
     fault: maybe(readRefusal),
+    ...readOrders,
 });
 
 export type Tape = Read<typeof readTapeShape>;
@@ -66,13 +69,16 @@ export type Asking =
     | { kind: "idle" }
     /** Pressed, and the kernel asked whether it listens. Nothing is sent yet, so it can be withdrawn for nothing. */
     | { kind: "waiting" }
-    | { kind: "sent" }
+    | { kind: "sent"; id: string }
     | { kind: "running"; token: string }
     | { kind: "refused"; error: Refusal };
 
 const DEBOUNCE = 150;
 const REST = 400;
 const SPEAK = 500;
+/** A question of which nothing was heard for so long is asked after. */
+const SILENCE = 2_000;
+const PATIENCE = 10_000;
 const MOST = 1_000_000n;
 
 export class TapeDesk {
@@ -101,6 +107,8 @@ export class TapeDesk {
     #restUntil = 0;
     #button = "";
     #planned = 0;
+    #heardAt = 0;
+    #lookedAt = 0;
 
     constructor() {
         this.kernel = new Kernel(
@@ -186,15 +194,63 @@ export class TapeDesk {
     }
 
     #use(tape: Tape): void {
+        this.#heardAt = Date.now();
+        if (isOlder(tape, this.tape)) return this.#settle(this.tape!);
         this.tape = tape;
         if (!tape.offers.some(({ id }) => id === this.chosen)) {
             this.chosen = this.#fresh(tape) ?? tape.offers[0]?.id ?? "";
             this.#plan();
         }
-        if (this.asking.kind !== "running" || tape.running !== null) return;
+        this.#settle(tape);
+    }
+
+    /** What the tape tells of the question on its way: that it runs, or what came of it. */
+    #settle(tape: Tape): void {
+        const { asking } = this;
+        if (asking.kind !== "sent" && asking.kind !== "running") return;
+        const own = ({ token, re }: { token: string; re: string | null }): boolean =>
+            asking.kind === "sent" ? re === asking.id : token === asking.token;
+        const outcome = tape.outcomes?.findLast(own);
+        if (outcome === undefined) {
+            if (asking.kind === "sent" && tape.running !== null && own(tape.running))
+                this.asking = { kind: "running", token: tape.running.token };
+            // a tape of an earlier version tells no outcomes
+            if (asking.kind !== "running" || tape.running !== null || tape.outcomes !== null) return;
+        }
+        const error = outcome === undefined ? tape.fault : outcome.error;
+        this.asking = error === null ? { kind: "idle" } : { kind: "refused", error };
         const row = tape.rows.at(-1);
-        this.asking = tape.fault === null ? { kind: "idle" } : { kind: "refused", error: tape.fault };
         if (row !== undefined) this.#came(row);
+    }
+
+    /** While a question is on its way and silent, ask the kernel for the tape. */
+    #follow(): void {
+        this.#later("watch", SILENCE, () => {
+            if (this.asking.kind !== "running" && this.asking.kind !== "sent") return;
+            const now = Date.now();
+            const waits = this.#lookedAt > this.#heardAt && now - this.#lookedAt < PATIENCE;
+            if (now - this.#heardAt >= SILENCE && !waits && this.kernel.health !== "gone") void this.#look();
+            this.#follow();
+        });
+    }
+
+    async #look(): Promise<void> {
+        this.#lookedAt = Date.now();
+        const reply = await this.kernel.ask("status", {});
+        this.#heardAt = Date.now();
+        if (reply.ok) this.#adopt(reply.body["state"]);
+        this.#tell();
+    }
+
+    /** The reply to a question is lost: find the question on the tape, by the id of its message. */
+    async #trace(sent: Asking, tries = 3): Promise<void> {
+        await this.#look();
+        if (this.asking !== sent) return;
+        if (tries > 1) this.#later("trace", SILENCE, () => void this.#trace(sent, tries - 1));
+        else {
+            const message = "No answer came to this question. The tape says whether it was asked.";
+            this.#turn({ kind: "refused", error: { kind: LOST, message, value: null, rule: null, next_step: null, fix: null } });
+        }
     }
 
     /** The first question on offer that was not asked yet. */
@@ -248,6 +304,8 @@ export class TapeDesk {
             const question = { question: this.chosen, k: this.k, kbar: this.kbar };
             void this.kernel.ask("plan", question).then((reply) => {
                 if (mine !== this.#planned) return;
+                // of two pages that plan at the same time, one is told that the other came first
+                if (!reply.ok && reply.error.kind === SUPERSEDED) return this.#plan();
                 this.listed = reply.ok && typeof reply.body["listed"] === "string" ? reply.body["listed"] : "";
                 this.#tell();
             });
@@ -303,13 +361,21 @@ export class TapeDesk {
         const heard = await this.kernel.ask("status", {});
         if (!still(waiting)) return;
         if (heard.ok) this.#adopt(heard.body["state"]);
-        const sent: Asking = { kind: "sent" };
+        const { id, reply: answer } = this.kernel.order("release", order);
+        const sent: Asking = { kind: "sent", id };
+        this.#heardAt = Date.now();
         this.#turn(sent);
-        const reply = await this.kernel.ask("release", order);
-        if (!still(sent)) return;
-        if (!reply.ok) return this.#turn({ kind: "refused", error: reply.error });
-        this.asking = { kind: "running", token: String(reply.body["token"]) };
-        if (this.tape !== null) this.say(`Asking. ${order["most"]} symbols are reserved.`, 0);
+        this.#follow();
+        const reply = await answer;
+        if (!reply.ok) {
+            if (!still(sent)) return;
+            if (reply.error.kind === LOST) return void this.#trace(sent);
+            return this.#turn({ kind: "refused", error: reply.error });
+        }
+        if (still(sent)) {
+            this.asking = { kind: "running", token: String(reply.body["token"]) };
+            if (this.tape !== null) this.say(`Asking. ${order["most"]} symbols are reserved.`, 0);
+        }
         this.#adopt(reply.body["state"]);
         this.#tell();
     }
