@@ -76,6 +76,13 @@ class ReleaseFailed(DpvizError):
     """The engine failed after the charge. The charge stays; the cause is withheld, for it may hold data."""
 
 
+class EngineGone(DpvizError):
+    """The engine that holds the data does not answer, or its file is not the one that was opened.
+
+    A probe of the engine reads no row, so this says nothing of the data. Raised before a charge, nothing was charged.
+    """
+
+
 class SessionBusy(DpvizError):
     """Another release of this session is running."""
 
