@@ -485,6 +485,38 @@ def test_ctrl_c_under_asyncio_run_ends_the_program_and_cancels_the_draw(tmp_path
     assert [entry.status for entry in it.ledger.entries()] == ["cancelled"]
 
 
+def test_ctrl_c_under_asyncio_run_stops_a_loop_of_releases_that_awaits_nothing(tmp_path: Path) -> None:
+    it, _ = drawn_with(tmp_path)
+    turns: list[int] = []
+
+    async def story() -> None:
+        for turn in range(3):
+            turns.append(turn)
+            try:
+                it.release(BINS, HALF, key=str(turn))
+            except Exception:
+                continue
+
+    with pytest.raises(ReleaseInterrupted, match="ε 0.5 is spent") as caught:
+        asyncio.run(story())
+    assert turns == [0] and caught.value.number == 1
+
+
+def test_a_handler_that_puts_off_ctrl_c_until_later_goes_on_deciding(tmp_path: Path) -> None:
+    pressed: list[int] = []
+
+    def press(tick: Tick | None) -> None:
+        ctrl_c()
+        until(lambda: pressed)
+
+    it = opened(tmp_path, KnownCounts([5, 0, 70, 3], press))
+    signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+    try:
+        assert it.release(BINS, HALF).number == 1
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def test_a_programs_own_handler_that_raises_ends_a_release_in_the_same_way(tmp_path: Path) -> None:
     def own(number: int, frame: object) -> None:
         raise KeyboardInterrupt
