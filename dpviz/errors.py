@@ -79,7 +79,10 @@ class ReleaseFailed(DpvizError):
 
 
 class EngineGone(DpvizError):
-    """The engine that holds the data does not answer. Nothing was charged."""
+    """The engine that holds the data does not answer, or its file is not the one that was opened.
+
+    A probe of the engine reads no row, so this says nothing of the data. Raised before a charge, nothing was charged.
+    """
 
 
 class SessionBusy(DpvizError):

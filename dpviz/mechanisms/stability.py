@@ -169,7 +169,12 @@ class StabilityBound:
         """Noisy counts strictly above this are shown."""
         if self.mechanism.variant == "paper":
             return self._paper_threshold()
-        return least(lambda b: self.keeps(b, self.mechanism.delta))
+        delta = self.mechanism.delta
+        return least(lambda b: self.keeps(b, delta), near=1 + self.noise_within(delta / self.steps))
+
+    def noise_within(self, chance: Fraction) -> int:
+        """Noise before any clamp exceeds this with at most such a chance: about where a threshold or an error lies."""
+        return geometric.error_quantile(self.decay, chance, 1)
 
     def keeps(self, b: int, delta: Fraction) -> bool:
         """Whether threshold b costs one unit at most delta: decided for rational noise, else on the safe side."""
@@ -304,7 +309,9 @@ class StabilityError(ErrorModel):
                 low, high = self.tail(count, a, precision)
                 return True if high <= beta else False if low > beta else None
 
-            value = least(lambda a: decide(lambda precision: holds(a, precision)))
+            lost = self.tail(count, max(0, count - 1))[0] > beta
+            near = count if lost else self.bound.noise_within(beta / 2)
+            value = least(lambda a: decide(lambda precision: holds(a, precision)), near=near)
             return ErrorValue(Fraction(value), "exact", f"the law of a bin whose true count is {count:,}")
         return ErrorValue(Fraction(self._worst(beta, 1)), self._how(beta), "worst case over true counts")
 
@@ -354,7 +361,8 @@ class StabilityError(ErrorModel):
             ]
             return True if failing[1] >= goal[1] else False if failing[0] < goal[0] else None
 
-        return least(lambda a: decide(lambda precision: holds(a, precision)), start=b)
+        near = b + self.bound.noise_within(beta / bins)
+        return least(lambda a: decide(lambda precision: holds(a, precision)), start=b, near=near)
 
     def shown(self, beta: Fraction) -> ErrorValue:
         part = self.bound.noise.finite

@@ -65,7 +65,7 @@ class Question:
             )
         if not isinstance(where, Mapping | None):
             raise ParameterError.of(
-                kind_of(where), "where must map columns to values", 'write where={"age": dv.Between(18)}'
+                kind_of(where), "where must map columns to values", 'write where={"age": dv.Between(low, high)}'
             )
         filters = {column_name(name): condition(value) for name, value in (where or {}).items()}
         return cls(asked, MappingProxyType(dict(sorted(filters.items()))))

@@ -79,7 +79,7 @@ class Unit:
             raise UnitError.of(
                 None,
                 "replace-one of rows makes the number of rows public, so n must be given",
-                "write Unit(..., n=20190)",
+                "write Unit(..., n=...) with the public number of rows",
             )
         if not self.noun:
             object.__setattr__(self, "noun", "row" if self.is_row else self.of)

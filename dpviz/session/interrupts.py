@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from queue import SimpleQueue
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 from dpviz.errors import ReleaseInterrupted
@@ -24,23 +24,30 @@ LET_GO = 2
 class Presses:
     """Counts Ctrl-C on the main thread for as long as it is open. Each press wakes whoever waits for `woken`.
 
-    Only Python's own handler is replaced. Where a program has set another (asyncio does), that one goes on deciding,
-    and what it raises is noted by whoever waits.
+    Python's own handler is replaced. Those of asyncio and of a notebook's cell that awaits stop a program when it next
+    awaits, so never while it waits here: they are called as well. Where a program has set a handler of its own, that
+    one goes on deciding, and what it raises is noted by whoever waits.
     """
 
     def __init__(self) -> None:
         self.count = 0
         self.woken: SimpleQueue[None] = SimpleQueue()  # may be put to from a signal handler, unlike an Event
-        self._replaced = False
+        self._replaced: Any = None
 
     def __enter__(self) -> Presses:
-        main = threading.current_thread() is threading.main_thread()
-        if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self._replaced = True
-            signal.signal(signal.SIGINT, self.note)
+        if threading.current_thread() is threading.main_thread():
+            handler = signal.getsignal(signal.SIGINT)
+            if handler is signal.default_int_handler or _awaits(handler):
+                self._replaced = handler
+                signal.signal(signal.SIGINT, self._pressed)
         return self
 
-    def note(self, *_: Any) -> None:
+    def _pressed(self, number: int, frame: FrameType | None) -> None:
+        self.note()
+        if _awaits(self._replaced):
+            self._replaced(number, frame)
+
+    def note(self) -> None:
         self.count += 1
         self.wake()
 
@@ -50,8 +57,13 @@ class Presses:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._replaced:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        if self._replaced is not None:
+            signal.signal(signal.SIGINT, self._replaced)
+
+
+def _awaits(handler: Any) -> bool:
+    """Whether a handler only asks an event loop to stop what it runs."""
+    return getattr(getattr(handler, "func", handler), "__module__", "") in ("asyncio.runners", "ipykernel.ipkernel")
 
 
 @contextmanager

@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from dpviz.engines import as_source
-from dpviz.errors import LedgerError, LedgerFormat, ParameterError, ReleaseFormat, UnitError, short, unwritable
+from dpviz.errors import (
+    CharterMismatch,
+    LedgerError,
+    LedgerFormat,
+    ParameterError,
+    ReleaseFormat,
+    UnitError,
+    short,
+    unwritable,
+)
 from dpviz.hidden import Hidden, kind_of, publicly, shown, single, singly
 from dpviz.mechanisms.pay_what_you_get import PayWhatYouGet
 from dpviz.model.identity import release_key
@@ -70,19 +79,9 @@ class Session:
             )
         if not unit.is_row and unit.of not in {column.name for column in source.columns}:
             raise UnitError.of(unit.of, 'the unit must be "row" or one of the data\'s columns', "name the user column")
-        self._source: Source = source
         self._unit = unit
-        self._ledger = Ledger.open(
-            ledger,
-            charter={
-                "dataset": source.name,
-                "schema": {column.name: column.kind for column in source.columns},
-                "unit": unit.to_json(),
-                "budget": budget.to_json(),
-            },
-            account=accountant.opened(budget),
-        )
-        self._draws = Draws(source)
+        self._source, self._ledger = _opened(source, unit, budget, ledger)
+        self._draws = Draws(self._source)
         self._readable: dict[int, ReleaseFormat | None] = {}  # for `releases`
 
     # ------------------------------------------------------------ what anybody may know
@@ -310,3 +309,25 @@ class Session:
         running = self.running
         if running is not None:
             running.cancel()
+
+
+def _opened(source: Source, unit: Unit, budget: Budget, ledger: Any) -> tuple[Source, Ledger]:
+    """The source and its ledger. A ledger of an earlier version may say what the columns of a CSV file hold."""
+
+    def charter(source: Source) -> dict[str, object]:
+        return {
+            "dataset": source.name,
+            "schema": {column.name: column.kind for column in source.columns},
+            "unit": unit.to_json(),
+            "budget": budget.to_json(),
+        }
+
+    account = accountant.opened(budget)
+    try:
+        return source, Ledger.open(ledger, charter=charter(source), account=account)
+    except CharterMismatch as other:
+        refused = other
+    known = source.chartered(Ledger.read(ledger).charter["schema"])
+    if known is source:
+        raise refused
+    return known, Ledger.open(ledger, charter=charter(known), account=account)

@@ -130,7 +130,7 @@ def _question(said: dict[Any, Any]) -> None:
 def count(said: str, name: str) -> int:
     """A whole number from 1 on, as a page writes it."""
     if not said.isascii() or not said.isdigit() or len(said) > 9 or said != str(int(said)) or said == "0":
-        raise ParameterError.of(short(said), f"{name} must be a whole number from 1 on", "type a number like 10")
+        raise ParameterError.of(short(said), f"{name} must be a whole number from 1 on", "type digits alone")
     return int(said)
 
 

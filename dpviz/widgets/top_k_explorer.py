@@ -64,7 +64,7 @@ class TopKExplorer(Explorer):
             "delta_prime": rational(delta_prime, "delta_prime"),
         }
         if unit is not None and not isinstance(unit, Unit):
-            raise ParameterError.of(kind_of(unit), "unit must be a Unit", 'write dv.Unit("user", max_bins=5)')
+            raise ParameterError.of(kind_of(unit), "unit must be a Unit", 'write dv.Unit("user", max_bins=...)')
         if isinstance(table, Release):
             super().__init__(_of_release(table, unit, chosen))
             return
