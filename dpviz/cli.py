@@ -77,18 +77,21 @@ class _Version(argparse.Action):
 
 def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     from dpviz.session.ledger import Ledger
+    from dpviz.session.releases import left_out
 
     ledger = Ledger.read(options.ledger)
     charter, account, head = ledger.charter, ledger.account, ledger.head()
     entries = ledger.entries(last=options.last)
     unit = _unit(charter["unit"])
     drawn = [_drawn(entry) for entry in entries]
+    unread = left_out(ledger, entries)
     record = {
         "ledger": ledger.place,
         "charter": charter,
         "account": account,
         "head": head,
         "entries": drawn,
+        "unreadable": unread,
     }
     rows = [("entry", "charged (UTC)", "status", "price", "unit", "question")]
     tapes: list[str] = []
@@ -109,6 +112,7 @@ def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         "",
         *(_table(rows) if entries else ["nothing was charged yet"]),
         *tapes,
+        *(["", *unread] if unread else []),
     ]
     return record, lines
 
