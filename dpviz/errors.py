@@ -6,9 +6,11 @@ kept. The parts are attributes, so that a widget can lay them out without parsin
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import PurePath
+from types import MappingProxyType
 from typing import Final
 
 
@@ -84,6 +86,12 @@ class LedgerError(DpvizError):
     """The ledger cannot be used as it is."""
 
 
+class LedgerAway(LedgerError):
+    """The ledger's server does not answer. `starting` where it is there and not ready yet."""
+
+    starting: bool = False
+
+
 class LedgerCorrupt(LedgerError):
     """The ledger's hash chain, or the file itself, is broken."""
 
@@ -101,7 +109,13 @@ class LedgerFormat(LedgerError):
 
 
 class CharterMismatch(LedgerError):
-    """The ledger belongs to another dataset, schema, unit or budget."""
+    """The ledger belongs to another dataset, schema, unit or budget.
+
+    `theirs` and `yours` are the two charters, part by part, as public texts.
+    """
+
+    theirs: Mapping[str, str] = MappingProxyType({})
+    yours: Mapping[str, str] = MappingProxyType({})
 
 
 class ReleaseFormat(DpvizError):

@@ -43,8 +43,11 @@ class Payment(Protocol):
     value: str
     spent: str
 
-    def pay(self) -> Paid:
-        """Pay durably, or find the answer that was paid for. A refusal writes nothing."""
+    def pay(self, wanted: Callable[[], bool]) -> Paid:
+        """Pay durably, or find the answer that was paid for. A refusal writes nothing.
+
+        Asks `wanted` before every try: where it says no, nothing is written, and ReleaseCancelled comes.
+        """
         ...
 
     def keep(self, paid: Paid, answer: Answer, content: bytes) -> None:
@@ -120,7 +123,7 @@ class Draw:
         """Pay, count, draw, record. A refusal to pay changes nothing; whatever happens later leaves it paid."""
         if running.cancelling:
             raise ReleaseCancelled("withdrawn before anything was charged")
-        paid = payment.pay()
+        paid = payment.pay(lambda: not running.cancelling)
         running.number = paid.number
         if paid.stored is not None:
             return from_bytes(paid.stored)

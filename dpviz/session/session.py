@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dpviz.engines import as_source
-from dpviz.errors import LedgerError, ParameterError, UnitError, short, unwritable
+from dpviz.errors import LedgerAway, LedgerError, ParameterError, UnitError, short, unwritable
 from dpviz.hidden import Hidden, kind_of, publicly, shown, single, singly
 from dpviz.mechanisms.pay_what_you_get import PayWhatYouGet
 from dpviz.model.identity import release_key
@@ -19,12 +19,13 @@ from dpviz.privacy.unit import Unit
 from dpviz.session import accountant, sub_account
 from dpviz.session.accountant import Budget, Remaining
 from dpviz.session.binding import bind
-from dpviz.session.charge import Charge, checked_key
+from dpviz.session.charge import Charge, checked_key, checked_person, checked_reason
 from dpviz.session.drawing import Draws
 from dpviz.session.ledger import Entry, Ledger
 from dpviz.session.plan import Plan
 from dpviz.session.running import Running
 from dpviz.session.saved import from_bytes
+from dpviz.session.stale import stale, unread
 from dpviz.session.sub_plan import OpeningPlan
 from dpviz.session.sub_session import SubSession, opening_body, opening_key
 
@@ -38,6 +39,8 @@ class Session:
     ledger   where charges and answers are kept: a file path, or a URL like postgresql://user@host/database
     dataset  the declared name of the data; part of the ledger's charter
     schema   column name to "number" or "text", where the stored type does not say
+    person   who is at work: stands beside each charge in the ledger, as declared. Else the login of the system, or the
+             role of the database. It is no part of a key: a colleague who asks the same gets the same answer, free
 
     One order, always: check everything public, write the charge durably, count, draw, record the outcome. A crash or
     a cancel wastes budget; it never gives a free or a second answer. A refusal changes nothing.
@@ -52,10 +55,11 @@ class Session:
         *,
         dataset: str | None = None,
         schema: Mapping[str, str] | None = None,
+        person: str | None = None,
     ) -> None:
         data, unit, budget = Hidden.of(data), single(unit), single(budget)
         ledger = Hidden.of(ledger)  # type: ignore[assignment]  # a URL may hold a password
-        dataset, schema = single(dataset), shown(schema)  # from here on no variable of this call shows data
+        dataset, schema, person = single(dataset), shown(schema), single(person)  # no variable shows data from here on
         source = as_source(data, name=dataset, schema=schema)
         if not isinstance(unit, Unit):
             raise UnitError.of(kind_of(unit), "unit must be a Unit", 'write dv.Unit("row", noun="person-year")')
@@ -78,6 +82,7 @@ class Session:
                 "budget": budget.to_json(),
             },
             account=accountant.opened(budget),
+            person=checked_person(person),
         )
         self._draws = Draws(source)
 
@@ -113,6 +118,16 @@ class Session:
         """What is left, exactly. Pending and lost charges count as spent."""
         return accountant.remaining(self._ledger.account)
 
+    def known(self) -> tuple[Remaining, str]:
+        """What is left, and an empty text; where the ledger's server is away, what was left at the time in the text."""
+        known = self._ledger.known_account()
+        return accountant.remaining(known.totals), known.asof
+
+    @property
+    def person(self) -> str:
+        """Who is at work, as declared, or as the system or the database knows them."""
+        return self._ledger.person
+
     @property
     def releases(self) -> Releases:
         """What was released so far, by ledger number. Looking is free."""
@@ -124,14 +139,19 @@ class Session:
         return self._draws.running
 
     @singly
-    def raise_budget(self, budget: Budget) -> None:
-        """Raise the total. The decision is a chained entry of the ledger; nothing is edited."""
+    def raise_budget(self, budget: Budget, reason: str | None = None) -> None:
+        """Raise the total. The decision is a chained entry of the ledger, with person and reason; nothing is edited."""
         if not isinstance(budget, Budget):
             raise ParameterError.of(kind_of(budget), "budget must be a Budget")
-        self._ledger.raise_budget(budget.to_json(), lambda state: accountant.widened(state, budget))
+        why = checked_reason(reason)
+        self._ledger.raise_budget(budget.to_json(), lambda state: accountant.widened(state, budget), reason=why)
 
     def __repr__(self) -> str:
-        left = repr(self.remaining).strip("<>")
+        try:
+            remaining, asof = self.known()
+            left = repr(remaining).strip("<>") + stale(asof)
+        except LedgerError as error:
+            left = unread(error)
         return f"<Session on {self.dataset}: {self._unit.text}; {left}; ledger {self.ledger_name}>"
 
     def __reduce__(self) -> Any:
@@ -142,7 +162,9 @@ class Session:
     @publicly
     def plan(self, question: object, mechanism: Mechanism, *, where: Mapping[str, object] | None = None) -> Plan:
         """What a release would cost and how wrong it would be. Free, and blind to the data."""
-        return Plan(self._bind(question, mechanism, where), self.budget, self.remaining)
+        bound = self._bind(question, mechanism, where)
+        remaining, asof = self.known()
+        return Plan(bound, remaining.total, remaining, asof)
 
     def _bind(self, question: object, mechanism: Mechanism, where: Mapping[str, object] | None) -> Bound:
         """Every check that can be made from public things alone."""
@@ -202,7 +224,9 @@ class Session:
     @publicly
     def plan_open(self, parameters: PayWhatYouGet) -> OpeningPlan:
         """What a sub-session would be charged when it is opened, and what each question could use. Free."""
-        return OpeningPlan(self._opening(parameters), self._unit, self.budget, self.remaining)
+        opening = self._opening(parameters)
+        remaining, asof = self.known()
+        return OpeningPlan(opening, self._unit, remaining.total, remaining, asof)
 
     @publicly
     def open(self, parameters: PayWhatYouGet, *, key: str | None = None) -> SubSession:
@@ -284,7 +308,9 @@ class Releases(Mapping[int, Release]):
         return len(self._done())
 
     def __repr__(self) -> str:
-        lines = [
-            f"{entry.number:>3}  {entry.body['question_text']}  {entry.body['price']['text']}" for entry in self._done()
-        ]
+        try:
+            done = self._done()
+        except LedgerAway:
+            return "the releases are not known: the ledger's server does not answer"
+        lines = [f"{entry.number:>3}  {entry.body['question_text']}  {entry.body['price']['text']}" for entry in done]
         return "\n".join(lines) or "no releases yet"

@@ -26,6 +26,7 @@ from dpviz.session.drawing import Draws, Paid
 from dpviz.session.ledger import Entry, Ledger, Status, Use
 from dpviz.session.running import Running
 from dpviz.session.saved import from_bytes
+from dpviz.session.stale import stale, unread
 from dpviz.session.sub_plan import AskPlan
 
 
@@ -173,12 +174,18 @@ class SubSession:
         )
 
     def __repr__(self) -> str:
-        left = self._ledger.sub_account(self._number)
+        return f"<SubSession, entry {self._number}, on {self.dataset}: {self._left()}; {self.price.sentence}>"
+
+    def _left(self) -> str:
+        """What is left, for a sentence. It never raises: a ledger that cannot be read is said to be so."""
         made = self._parameters
+        try:
+            known = self._ledger.known_sub_account(self._number)
+        except LedgerError as error:
+            return unread(error)
         return (
-            f"<SubSession, entry {self._number}, on {self.dataset}: "
-            f"{sub_account.symbols(left):,} of {counted(made.symbols, 'symbol')} and "
-            f"{sub_account.questions(left):,} of {counted(made.questions, 'question')} left; {self.price.sentence}>"
+            f"{sub_account.symbols(known.totals):,} of {counted(made.symbols, 'symbol')} and "
+            f"{sub_account.questions(known.totals):,} of {counted(made.questions, 'question')} left{stale(known.asof)}"
         )
 
     def __reduce__(self) -> Any:
@@ -197,9 +204,10 @@ class SubSession:
         largest: int | None = None,
     ) -> AskPlan:
         """What a question may use, and what it takes to be listed. Free, and blind to the data."""
-        left = self._ledger.sub_account(self._number)
         bound = self._bind(question, k, kbar, where, largest)
-        return AskPlan(bound, self._number, sub_account.symbols(left), sub_account.questions(left))
+        known = self._ledger.known_sub_account(self._number)
+        left = known.totals
+        return AskPlan(bound, self._number, sub_account.symbols(left), sub_account.questions(left), known.asof)
 
     def _bind(
         self, question: object, k: int, kbar: Kbar, where: Mapping[str, object] | None, largest: int | None
@@ -294,7 +302,7 @@ class Reservation:
         self._ledger, self._number, self._bound, self._user_key = ledger, number, bound, key
         self._retry = checked_retry(retry)
 
-    def pay(self) -> Paid:
+    def pay(self, wanted: Callable[[], bool]) -> Paid:
         most = self._bound.mechanism.most
         use = self._ledger.reserve(
             self._number,
@@ -302,6 +310,7 @@ class Reservation:
             self._body(),
             lambda state: sub_account.reserve(state, most),
             retry=self._retry,
+            wanted=wanted,
         )
         stored = self._ledger.use_answer(self._number, use.number) if use.status == "done" else None
         return Paid(self._number, use.number, stored)

@@ -14,7 +14,8 @@ from dpviz.model.release import Release
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.session.accountant import Remaining, entered, single
-from dpviz.session.ledger import Entry
+from dpviz.session.ledger import Entry, Raise
+from dpviz.session.ledger.history import budget_text
 from dpviz.session.plan import Plan
 from dpviz.session.running import Running
 from dpviz.session.session import Session
@@ -58,6 +59,7 @@ def session_state(
             "teaching": {"seed": str(session.seed)},
             "budget": None,
             "entries": [],
+            "raises": [],
             "running": None,
         }
     entries = session.ledger.entries(last=HISTORY)
@@ -70,6 +72,7 @@ def session_state(
         "teaching": None,
         "budget": purses(session.remaining, list(hanging.values())),
         "entries": [entry_json(entry) for entry in sorted(entries, key=lambda entry: entry.number)],
+        "raises": [raise_json(found) for found in session.ledger.raises()],
         "running": None if running is None or running.done else running_json(running),
     }
 
@@ -110,7 +113,12 @@ def entry_json(entry: Entry) -> dict[str, Any]:
         "epsilon": entry.body["mechanism"]["parameters"].get("epsilon", ""),
         "status": status,
         "opened": entry.opened,
+        "person": entry.person,
     }
+
+
+def raise_json(found: Raise) -> dict[str, Any]:
+    return {"at": found.at, "budget": budget_text(found.budget), "person": found.person, "reason": found.reason}
 
 
 def running_json(running: Running) -> dict[str, Any] | None:

@@ -2,7 +2,8 @@
 
 chain    what a row is, and how it follows the one before (pure)
 audit    reading a whole chain again and saying where it is broken (pure)
-owner    which process holds a draw, and whether it is still there
+owner    which process holds a draw, and whether it is still there; which person is at work
+history  its terms: a charter against a visitor's, every raise of the budget, what it last knew
 rows     reading and writing rows, one transaction at a time
 draws    what is drawn once and kept: entries, and uses of open entries; found by key, held by who draws them
 store    the database under a ledger: transactions, durability, forks; what all databases share
@@ -18,6 +19,7 @@ from __future__ import annotations
 from dpviz.session.ledger.audit import Verification
 from dpviz.session.ledger.book import Ledger
 from dpviz.session.ledger.draws import Entry, Status, Use
+from dpviz.session.ledger.history import Known, Raise
 from dpviz.session.ledger.owner import Owner
 
-__all__ = ["Entry", "Ledger", "Owner", "Status", "Use", "Verification"]
+__all__ = ["Entry", "Known", "Ledger", "Owner", "Raise", "Status", "Use", "Verification"]

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from sqlalchemy import Connection, bindparam, func, select
 
-from dpviz.errors import CharterMismatch, DpvizError, LedgerCorrupt, LedgerError, ParameterError, short
+from dpviz.errors import DpvizError, LedgerAway, LedgerCorrupt, LedgerError, ParameterError
 from dpviz.hidden import Hidden
-from dpviz.session.ledger import blobs, draws, rows
+from dpviz.session.ledger import blobs, draws, history, rows
 from dpviz.session.ledger.audit import Audit, Check, IndexRow, Verification
 from dpviz.session.ledger.chain import FORMAT, Row, State, broken, canonical
 from dpviz.session.ledger.draws import ANSWERED, CHARGES, DRAWING, USES, Drawn, Entry, Place, Shelf, Status, Use
+from dpviz.session.ledger.history import Known, Raise
 from dpviz.session.ledger.owner import Owner
 from dpviz.session.ledger.places import locate, locate_file
 from dpviz.session.ledger.rows import Account, totals
-from dpviz.session.ledger.store import Home, Store, no_ledger
+from dpviz.session.ledger.store import PATIENCE, Home, Store, Wanted, no_ledger
 from dpviz.session.ledger.tables import entry, metadata, one_answer_for_a_charge, use
 
-_CHARTER = ("dataset", "schema", "unit", "budget")
 _KEY = re.compile(r"[0-9a-f]{32,128}\Z")
 
 
@@ -47,10 +47,12 @@ class Ledger:
     A use that was lost, cancelled or failed keeps all it had reserved; its key is drawn again with retry=True only.
     """
 
-    def __init__(self, home: Home, store: Store, owner: Owner) -> None:
+    def __init__(self, home: Home, store: Store, owner: Owner, person: str = "") -> None:
         self._home = home
         self._store = store
         self._own, self._pid = owner, os.getpid()
+        self._person = person
+        self._known: dict[str, tuple[dict[str, str], float]] = {}
         self._seen: tuple[int, str] | None = None
 
     @classmethod
@@ -61,32 +63,36 @@ class Ledger:
         charter: Mapping[str, object],
         account: Account,
         owner: Owner | None = None,
+        person: str | None = None,
     ) -> Ledger:
         """Open the ledger at `location`, or make one with this charter and these opening totals.
 
         charter   {"dataset": ..., "schema": {...}, "unit": {...}, "budget": {...}}, all public
         account   the accountant's state before anything was charged; used only for a new ledger
+        person    who charges, as they say; else the login of the system, or the role of the database
 
         Raises CharterMismatch where the ledger was made for another dataset, schema, unit or budget. The whole
         chain is read once; LedgerCorrupt says where it is broken.
         """
         held = location = Hidden.of(location)  # a URL may hold a password: no variable of this call shows it
-        if set(charter) != set(_CHARTER):
-            raise ParameterError.of(", ".join(sorted(map(str, charter))), f"a charter has {', '.join(_CHARTER)}")
+        if set(charter) != set(history.CHARTER):
+            raise ParameterError.of(", ".join(sorted(map(str, charter))), f"a charter has {', '.join(history.CHARTER)}")
         opening = State(totals(account), charges=0, terms=1)
         home = locate(held)
         if not home.exists():
             first = Row.after(None, "charter", opening, format=FORMAT, charter=charter)
             home.create(lambda connection: rows.append(connection, first))
-        ledger = cls(home, home.store(), owner or Owner.here())
+        ledger = cls(home, home.store(), owner or Owner.here(), person or "")
 
         def check(connection: Connection) -> None:
             _audit(connection)
-            _compare(rows.charter(connection), charter)
+            history.compare(connection, charter)
+            ledger._person = person or ledger._store.login(connection)
 
         ledger._store.read(rows.charter)
         ledger._store.write(_made_ready)
         ledger._store.read(check)
+        ledger.known_account()
         return ledger
 
     @classmethod
@@ -119,6 +125,11 @@ class Ledger:
         return self._own
 
     @property
+    def person(self) -> str:
+        """Who charges through this ledger, as they say or as the system or database knows them. Nobody proves it."""
+        return self._person
+
+    @property
     def charter(self) -> dict[str, Any]:
         """Dataset, schema, unit, and the budget now in force."""
         return self._store.read(rows.charter)
@@ -127,6 +138,24 @@ class Ledger:
     def account(self) -> dict[str, str]:
         """The accountant's totals after the last row."""
         return self._store.read(lambda connection: dict(rows.last(connection).state.account))
+
+    def known_account(self) -> Known:
+        """The accountant's totals; where the ledger's server is away, as they were when it was last asked."""
+        return self._glance("account", lambda connection: dict(rows.last(connection).state.account))
+
+    def known_sub_account(self, number: int) -> Known:
+        """The sub-account of an open entry; where the ledger's server is away, as it was when it was last asked."""
+        return self._glance(f"entry {number}", lambda connection: self._sub(connection, number))
+
+    def _glance(self, name: str, look: Callable[[Connection], dict[str, str]]) -> Known:
+        try:
+            totals_ = self._store.glance(look)
+        except LedgerAway:
+            if name not in self._known:
+                raise
+            return Known(*self._known[name])
+        self._known[name] = totals_, time.time()
+        return Known(totals_)
 
     def head(self) -> str:
         """The hash of the last row. Noted elsewhere, it later proves that no row was cut off: `verify(head=...)`."""
@@ -142,6 +171,7 @@ class Ledger:
         *,
         retry: bool = False,
         opens: Account | None = None,
+        wanted: Wanted | None = None,
     ) -> Entry:
         """Charge for `key`, durably, or return the entry that already answers it.
 
@@ -150,7 +180,8 @@ class Ledger:
         sub-account, nothing is drawn: the entry is "open" for uses at once, or was before.
 
         Raises what `admit` raises (BudgetExceeded); SessionBusy where the key is being drawn now; ReleaseLost
-        where its draw was charged and lost and `retry` is false. A refusal writes nothing.
+        where its draw was charged and lost and `retry` is false; ReleaseCancelled where `wanted`, asked before every
+        try, says no. A refusal writes nothing.
         """
         _check_key(key)
         sub = None if opens is None else totals(opens)
@@ -163,13 +194,13 @@ class Ledger:
             if found is not None:
                 last = _given_up(connection, last, CHARGES, found, retry)
             state = State(totals(admit(dict(last.state.account))), last.state.charges + 1, last.state.terms)
-            row = Row.after(last, "charge", state, number=state.charges, key=key, charge=body)
+            row = Row.after(last, "charge", state, number=state.charges, key=key, charge=body, person=self._person)
             if sub is None:
                 return CHARGES.begin(connection, row, self.owner)
             made = CHARGES.enter(connection, row)
             return CHARGES.conclude(connection, row, made, "open", sub=sub)[1]
 
-        return self._begin(work)
+        return self._begin(work, wanted)
 
     def reserve(
         self,
@@ -179,6 +210,7 @@ class Ledger:
         admit: Callable[[Account], Account],
         *,
         retry: bool = False,
+        wanted: Wanted | None = None,
     ) -> Use:
         """Reserve a use of the open entry `number` for `key`, durably, or return the use that already answers it.
 
@@ -186,7 +218,8 @@ class Ledger:
         with status "pending" is new, to be drawn and then given to `settle` or `fail_use`.
 
         Raises what `admit` raises; LedgerError where the entry is not open for uses; SessionBusy where the key is
-        being drawn now; ReleaseLost where its draw was lost and `retry` is false. A refusal writes nothing.
+        being drawn now; ReleaseLost where its draw was lost and `retry` is false; ReleaseCancelled where `wanted` says
+        no. A refusal writes nothing.
         """
         _check_key(key)
 
@@ -204,12 +237,13 @@ class Ledger:
                 "number": (connection.execute(_LAST_USE, {"of": number}).scalar() or 0) + 1,
                 "key": key,
                 "reserve": body,
+                "person": self._person,
             }
             return USES.begin(connection, Row.after(last, "reserve", last.state, sub=after, **said), self.owner)
 
-        return self._begin(work)
+        return self._begin(work, wanted)
 
-    def _begin(self, write: Callable[[Connection], Drawn]) -> Drawn:
+    def _begin(self, write: Callable[[Connection], Drawn], wanted: Wanted | None) -> Drawn:
         """Write, and from the moment that others can see a new draw, be known to draw it."""
         token = self.owner.token
         begun: set[tuple[str, Place]] = set()
@@ -222,10 +256,13 @@ class Ledger:
             return made
 
         try:
-            return self._store.write(work)
-        except BaseException:  # should the write have succeeded all the same, nobody draws what was charged
+            return self._store.write(work, wanted=wanted)
+        except BaseException as error:  # should the write have succeeded all the same, nobody draws what was charged
             DRAWING.difference_update(begun)
-            raise
+            if not isinstance(error, LedgerAway):
+                raise
+            away = error
+        raise draws.uncharged(away)
 
     def _after_what_was_seen(self, connection: Connection) -> Row:
         """The last row. It must stand behind every row this ledger has seen, or somebody put an older copy in place."""
@@ -282,7 +319,7 @@ class Ledger:
             return shelf.conclude(connection, rows.last(connection), found, status, **said)[1]
 
         try:
-            outcome = self._store.write(work)
+            outcome = self._store.write(work, patience=PATIENCE)  # it is paid for: not given up as soon
         except LedgerError as error:
             raise draws.not_stored(draws.named(place), error) from None
         finally:
@@ -296,16 +333,19 @@ class Ledger:
         if not self._store.write(lambda connection: draws.renew(connection, (number, use), self.owner)):
             raise draws.lost(self.use(number, use) if use else self.entry(number))
 
-    def raise_budget(self, budget: Mapping[str, object], widen: Callable[[Account], Account]) -> None:
+    def raise_budget(
+        self, budget: Mapping[str, object], widen: Callable[[Account], Account], *, reason: str | None = None
+    ) -> None:
         """Put another budget in force, as a row of the chain. `widen` gives the totals under it, or refuses."""
         wanted = canonical(budget, "budget")
+        why = {} if reason is None else {"reason": reason}
 
         def work(connection: Connection) -> None:
             last = rows.last(connection)
             if canonical(rows.charter(connection)["budget"]) == wanted:
                 return
             state = State(totals(widen(dict(last.state.account))), last.state.charges, last.seq + 1)
-            rows.append(connection, Row.after(last, "raise", state, budget=budget))
+            rows.append(connection, Row.after(last, "raise", state, budget=budget, person=self._person, **why))
 
         self._store.write(work)
 
@@ -326,6 +366,10 @@ class Ledger:
     def pending(self) -> list[Entry]:
         """Charges without a recorded outcome: "pending" (`mine` or another kernel's), or "lost"."""
         return self._store.read(lambda connection: CHARGES.fetch(connection, CHARGES.pending, self.owner))[::-1]
+
+    def raises(self) -> list[Raise]:
+        """Every raise of the budget, in order."""
+        return self._store.read(history.raises)
 
     def answer(self, number: int) -> bytes:
         """The stored answer of an entry whose status is "done"."""
@@ -517,34 +561,3 @@ def _audit(connection: Connection, *, head: str | None = None, check: Check | No
                 next_step="run `dpviz ledger verify --rebuild-index`",
             )
     return audit
-
-
-# ---------------------------------------------------------------- refusals
-
-
-def _compare(there: Mapping[str, Any], here: Mapping[str, object]) -> None:
-    """Refuse a charter that is not the ledger's, naming the first part that differs."""
-    for part in _CHARTER:
-        differences = _differences(part, there[part], json.loads(canonical(here[part], part)))
-        if not differences:
-            continue
-        if part == "budget":
-            rule = "the budget of a ledger changes only by a recorded raise"
-            step = "open it with the ledger's budget, then call session.raise_budget(...)"
-        else:
-            rule = f"a ledger belongs to one {part}"
-            step = f"give the ledger's own {part}, or start another ledger file"
-        value = "; ".join(differences[:3])
-        raise CharterMismatch(f"{rule}: {value}; {step}", value=value, rule=rule, next_step=step)
-
-
-def _differences(name: str, there: object, here: object) -> list[str]:
-    """`epsilon is "2" in the ledger and "3" here`, for each place where two pieces of JSON differ."""
-    if there == here and type(there) is type(here):
-        return []
-    if isinstance(there, dict) and isinstance(here, dict):
-        found: list[str] = []
-        for key in sorted(there.keys() | here.keys()):
-            found += _differences(key, there.get(key), here.get(key))
-        return found
-    return [f"{short(name, 40)} is {short(canonical(there))} in the ledger and {short(canonical(here))} here"]
