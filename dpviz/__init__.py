@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpviz import charts, datasets
     from dpviz.engines import sources
-    from dpviz.errors import DpvizError
+    from dpviz.errors import DpvizError, ReleaseInterrupted
     from dpviz.mechanisms import (
         Compact,
         Dense,
@@ -78,6 +78,7 @@ _HOME = {
     "PureSparse": "dpviz.mechanisms",
     "Question": "dpviz.model.question",
     "Release": "dpviz.model.release",
+    "ReleaseInterrupted": "dpviz.errors",
     "ReleasePane": "dpviz.widgets",
     "ResultChart": "dpviz.widgets",
     "SamplerExplorer": "dpviz.widgets",
@@ -116,6 +117,7 @@ __all__ = [
     "PureSparse",
     "Question",
     "Release",
+    "ReleaseInterrupted",
     "ReleasePane",
     "ResultChart",
     "SamplerExplorer",

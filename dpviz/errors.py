@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import PurePath
 from types import MappingProxyType
 from typing import Final
 
+from dpviz.kinds import PATHS, is_ours, name_of
+from dpviz.traces import Rendered
 
-class DpvizError(Exception):
+
+class DpvizError(Rendered, Exception):
     """Anything dpviz refuses. `value`, `rule` and `next_step` are plain text; nothing was changed."""
 
     def __init__(self, message: str, *, value: str = "", rule: str = "", next_step: str = "") -> None:
@@ -78,6 +80,13 @@ class ReleaseFailed(DpvizError):
     """The engine failed after the charge. The charge stays; the cause is withheld, for it may hold data."""
 
 
+class EngineGone(DpvizError):
+    """The engine that holds the data does not answer, or its file is not the one that was opened.
+
+    A probe of the engine reads no row, so this says nothing of the data. Raised before a charge, nothing was charged.
+    """
+
+
 class SessionBusy(DpvizError):
     """Another release of this session is running."""
 
@@ -126,16 +135,46 @@ class Forbidden(DpvizError):
     """A message from the page, or an input to a chart, is not one of the few that are allowed."""
 
 
-TYPED: Final = (str, int, float, complex, range, type, type(None), Decimal, Fraction, PurePath)
-"""What a person types. Of anything else a message names the type only, for it may be data."""
+class ReleaseInterrupted(KeyboardInterrupt):
+    """Ctrl-C during something that is paid for. It says what stays charged, and stops a loop: it is no `Exception`.
+
+    value, rule, next_step  as in every error of dpviz
+    number                  the ledger entry that was charged, as far as it is known
+    use                     which use of that entry, where the entry is a sub-session
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        value: str = "",
+        rule: str = "",
+        next_step: str = "",
+        number: int | None = None,
+        use: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.value = value
+        self.rule = rule
+        self.next_step = next_step
+        self.number = number
+        self.use = use
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython prints in place of the frames."""
+        return [f"{type(self).__name__}: {self}", f"Rule: {self.rule}.", f"Next: {self.next_step}."]
+
+
+TYPED: Final = (str, int, bool, float, complex, range, type, type(None), Decimal, Fraction, *PATHS)
+"""What a person types. Of anything else, a subclass of these too, a message names the type only: it may be data."""
 
 
 def short(value: object, limit: int = 80) -> str:
     """`value` as one short line. For public values only; of a column or a list that came by mistake, its type."""
-    home = type(value).__module__.partition(".")[0]
-    public = isinstance(value, TYPED) or home in ("dpviz", "gmpy2")
+    kind = type(value)
+    public = any(kind is known for known in TYPED) or is_ours(kind) or name_of(kind) in ("mpz", "mpq")
     try:
-        text = value if isinstance(value, str) else repr(value) if public else type(value).__name__
+        text = value if type(value) is str else repr(value) if public else name_of(kind)
     except ValueError:  # an integer with more digits than Python writes
         text = "a number that is too long to show"
     text = " ".join(text.split())

@@ -8,9 +8,8 @@ grows until the answer is certain: the logarithm of a rational other than 1 is i
 from __future__ import annotations
 
 import math
-import numbers
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -18,64 +17,147 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 import gmpy2
+import numpy as np
 
 from dpviz.errors import ExactnessError, ParameterError
+from dpviz.kinds import bases
 
 Number: TypeAlias = int | float | str | Fraction | Decimal | Any
 """What a user may type where an exact number is meant."""
 
 _DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?\Z", re.ASCII)
-_FRACTION = re.compile(r"([+-]?\d+)\s*/\s*(\d+)\Z", re.ASCII)
+_FRACTION = re.compile(r"([+-]?\d+) */ *(\d+)\Z", re.ASCII)
 
 LONGEST = 200
 """A number is typed, kept and read back in at most so many characters."""
+
+MOST_EXPONENT = 9_999
+"""The largest exponent that is read, up or down: four digits."""
+
+MOST_BITS = 4 * (MOST_EXPONENT + LONGEST)
+"""No number that is read is longer above or below its fraction bar."""
+
+Plain: TypeAlias = str | bool | int | float | Fraction | Decimal
+"""The exact types that a text or a number has once it is read."""
+
+
+def plain(value: object) -> Plain | None:
+    """A text or a number as an exact `str`, `bool`, `int`, `float`, `Fraction`, `Decimal`; None for anything else.
+
+    A subclass is read once, by the slots of the type that it is built on: none of its own methods is asked, so what is
+    priced is what is drawn. NumPy's and gmpy2's numbers become Python's. A Fraction too long to be typed is none.
+    """
+    kind = type(value)
+    if kind is str or kind is int or kind is float or kind is bool:
+        return value  # type: ignore[return-value]
+    for base in bases(kind):
+        for known, read in _READERS:
+            if base is known:
+                return read(value)
+    return None
+
+
+def _fraction(value: object) -> Fraction | None:
+    numerator, denominator = _slot(value, "_numerator"), _slot(value, "_denominator")
+    if numerator is None or not denominator:
+        return None
+    return _fraction_of(numerator, denominator)
+
+
+def _slot(value: object, name: str) -> int | None:
+    """What a slot of a Fraction holds, where that is an integer."""
+    try:
+        part = vars(Fraction)[name].__get__(value)
+    except AttributeError:  # never filled
+        return None
+    return int.__index__(part) if int in bases(type(part)) else None
+
+
+def _mpfr(value: Any) -> float:
+    return float(str(value))
+
+
+def _numpy_readers() -> Iterator[tuple[type, Callable[[Any], Plain | None]]]:
+    """NumPy's own numbers: whole ones by their value, others as the decimal they print as. No date, no complex."""
+    for name in ("byte", "ubyte", "short", "ushort", "intc", "uintc", "int_", "uint", "longlong", "ulonglong"):
+        yield getattr(np, name), getattr(np, name).__int__
+    for name in ("half", "single", "double", "longdouble"):
+        yield getattr(np, name), _printed(getattr(np, name))
+
+
+def _printed(kind: Any) -> Callable[[Any], float]:
+    return lambda value: float(kind.__str__(value))
+
+
+_READERS: tuple[tuple[type, Callable[[Any], Plain | None]], ...] = (
+    *_numpy_readers(),  # before the Python types that some of them are built on
+    (np.generic, lambda value: None),
+    (str, str.__str__),
+    (int, int.__index__),
+    (float, float.__float__),
+    (Fraction, _fraction),
+    (Decimal, Decimal),
+    (type(gmpy2.mpz()), int),
+    (type(gmpy2.xmpz()), int),
+    (type(gmpy2.mpq()), lambda value: _fraction_of(int(value.numerator), int(value.denominator))),
+    (type(gmpy2.mpfr()), _mpfr),
+)
+
+
+def _fraction_of(numerator: int, denominator: int) -> Fraction | None:
+    long = max(numerator.bit_length(), denominator.bit_length()) > MOST_BITS
+    return None if long else Fraction(numerator, denominator)
 
 
 def rational(value: Number, name: str = "value") -> Fraction:
     """Read a number exactly.
 
-    Accepts int, Fraction, Decimal, gmpy2 values, decimal or fraction text ("0.1", "1e-6", "1/10") and floats, which
-    mean the decimal they print as. Raises ExactnessError for anything else, NaN and infinities included.
+    Accepts int, Fraction, Decimal, the numbers of gmpy2 and NumPy, decimal or fraction text ("0.1", "1e-6", "1/10")
+    and floats, which mean the decimal they print as. Raises ExactnessError for anything else, NaN and infinities
+    included, and for a number with more digits than anybody types.
 
     >>> rational(0.1), rational("1/3"), rational("1e-6")
     (Fraction(1, 10), Fraction(1, 3), Fraction(1, 1000000))
     """
-    if isinstance(value, Fraction):
-        return value
-    if isinstance(value, bool):
+    number = _rational(plain(value))
+    if number is None:
         raise _unreadable(value, name)
-    if isinstance(value, int):
-        return Fraction(value)
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise _unreadable(value, name)
-        return Fraction(repr(float(value)))
-    if isinstance(value, str):
-        return _from_text(value, name)
-    if isinstance(value, Decimal):
-        if not value.is_finite():
-            raise _unreadable(value, name)
-        return Fraction(value)
-    if type(value) in (type(gmpy2.mpz(0)), type(gmpy2.mpq(0))):
-        return Fraction(int(value.numerator), int(value.denominator))
-    if isinstance(value, numbers.Integral):
-        return Fraction(int(value))
-    if isinstance(value, numbers.Rational):
-        return Fraction(int(value.numerator), int(value.denominator))
-    if isinstance(value, numbers.Real):  # numpy floats
-        return rational(float(str(value)), name)
-    raise _unreadable(value, name)
+    return number
 
 
-def _from_text(text: str, name: str) -> Fraction:
-    plain = text.strip().replace("\u2212", "-").replace("_", "")
-    if len(plain) <= LONGEST:
-        fraction = _FRACTION.match(plain)
+def _rational(number: Plain | None) -> Fraction | None:
+    match number:
+        case bool() | None:
+            return None
+        case str():
+            return _from_text(number)
+        case int():
+            return Fraction(number) if number.bit_length() <= MOST_BITS else None
+        case float():
+            return Fraction(repr(number)) if math.isfinite(number) else None
+        case Decimal():
+            return _from_decimal(number)
+    return number
+
+
+def _from_text(text: str) -> Fraction | None:
+    trimmed = text.strip(" ").replace("\u2212", "-")
+    if len(trimmed) <= LONGEST:
+        fraction = _FRACTION.match(trimmed)
         if fraction and int(fraction[2]) != 0:
             return Fraction(int(fraction[1]), int(fraction[2]))
-        if _DECIMAL.match(plain):
-            return Fraction(plain)
-    raise _unreadable(text, name)
+        if _DECIMAL.match(trimmed):
+            return Fraction(trimmed)
+    return None
+
+
+def _from_decimal(number: Decimal) -> Fraction | None:
+    """A Decimal as far as its text could be typed: 1e999999999 would fill the memory before it could be refused."""
+    if not number.is_finite():
+        return None
+    digits, exponent = number.as_tuple()[1:]
+    assert isinstance(exponent, int)
+    return Fraction(number) if len(digits) <= LONGEST and abs(exponent) <= MOST_EXPONENT else None
 
 
 def _unreadable(value: object, name: str) -> ExactnessError:

@@ -1,32 +1,38 @@
 """Where private things are kept: nothing here prints them, stores them, or leaves them in a traceback.
 
-IPython's `%xmode Verbose` prints the variables of every frame of a traceback. So whatever may be refused is refused in
-a frame whose variables are public or `Hidden`; a private step runs inside `quietly`, which leaves no frame behind; and
-a call that takes public arguments is marked `publicly`, for somebody will hand it a data frame.
+IPython's `%xmode Verbose` prints the variables of every frame of a traceback, and somebody will hand any public call a
+data frame, or a list that was a column. So every public call has a door: `publicly` and `singly` read its arguments
+into plain types, once, and hide what nobody types; `sealed` lets them be. Whatever goes wrong behind a door leaves it
+without the frames in which it went wrong. A private step runs inside `quietly`, which leaves no frame and no reason.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from decimal import Decimal
-from fractions import Fraction
-from functools import wraps
-from pathlib import PurePath
+from collections.abc import Callable
+from functools import partial, wraps
+from pathlib import Path, PurePath
+from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType
 from typing import Any, Final, Generic, NoReturn, ParamSpec, TypeVar
 
-import gmpy2
 import numpy as np
 
+from dpviz import traces
 from dpviz.errors import Forbidden, ReleaseFailed
+from dpviz.exact import plain
+from dpviz.kinds import PATHS, bases, is_a, is_ours, name_of
 
 T = TypeVar("T")
 P = ParamSpec("P")
 Result = TypeVar("Result")
 
-TYPED: Final = (
-    str, int, float, complex, range, type, Decimal, Fraction, type(gmpy2.mpz()), type(gmpy2.mpq()), PurePath
-)  # fmt: skip
-"""What a person types. It may be shown in a message and in a traceback."""
+Call = TypeVar("Call", bound=Callable[..., Any])
+Class = TypeVar("Class", bound=type)
+
+CALLS: Final = (FunctionType, BuiltinFunctionType, MethodType, partial)
+"""What a person hands over to be called."""
+
+DEEPEST: Final = 40
+"""Lists in lists are read so deep; what lies below is hidden."""
 
 
 class Unstored:
@@ -58,65 +64,170 @@ class Hidden(Unstored, Generic[T]):
     @staticmethod
     def of(thing: Any) -> Hidden[Any]:
         """Hide a thing that may be hidden already."""
-        return thing if isinstance(thing, Hidden) else Hidden(thing)
+        return thing if type(thing) is Hidden else Hidden(thing)
 
     def take(self) -> T:
         return self._hidden
 
     @property
     def kind(self) -> str:
-        return type(self._hidden).__name__
+        return name_of(type(self._hidden))
 
     def __repr__(self) -> str:
         return f"<private {self.kind}>"
 
 
 def shown(thing: Any) -> Any:
-    """The same thing where it is what a person types, or a list or dict of that; whatever else it is, hidden."""
+    """The same thing in plain types where it is what a person types, or a list or dict of that; else it is hidden."""
+    return _shown(thing, {}, DEEPEST)
+
+
+def _shown(thing: Any, seen: dict[int, Any], deep: int) -> Any:
     kind = type(thing)
-    ours = any(base.__module__.startswith("dpviz.") for base in kind.__mro__)
-    typed = isinstance(thing, TYPED) and not isinstance(thing, np.generic)  # NumPy's numbers come from arrays
-    if thing is None or ours or typed or callable(thing):
+    if kind is str or kind is int or kind is float or kind is bool or thing is None:
         return thing
-    if kind in (list, tuple):
-        return kind(shown(part) for part in thing)
-    if isinstance(thing, Mapping):
-        return {shown(key): shown(part) for key, part in thing.items()}
-    return Hidden(thing)
+    if is_a(thing, np.generic):  # NumPy's numbers come from arrays
+        return Hidden(thing)
+    typed = _typed(thing)
+    if typed is not None:
+        return typed
+    if not is_a(thing, list, tuple, dict, MappingProxyType) or not deep:
+        return Hidden(thing)
+    if id(thing) not in seen:  # a list that holds itself is hidden there
+        seen[id(thing)] = Hidden(thing)
+        seen[id(thing)] = _contents(thing, seen, deep - 1)
+    return seen[id(thing)]
+
+
+def _contents(thing: Any, seen: dict[int, Any], deep: int) -> Any:
+    """A plain list, tuple or dict of what is in one of these. Of a subclass, none of its own methods is asked."""
+    if is_a(thing, list):
+        return [_shown(part, seen, deep) for part in list.__iter__(thing)]
+    if is_a(thing, tuple):
+        return tuple(_shown(part, seen, deep) for part in tuple.__iter__(thing))
+    parts = dict.items(thing) if is_a(thing, dict) else [*thing.items()]
+    return {_key(key): _shown(part, seen, deep) for key, part in parts}
+
+
+def _key(thing: Any) -> Any:
+    """The same for a key: one value, or hidden, for lists in it could not be keys once they are plain."""
+    return thing if thing is None else single(thing)
 
 
 def single(thing: Any) -> Any:
-    """The same thing where it is one value that a person types or computes; a list is hidden as a column is."""
-    computed = isinstance(thing, np.number | np.bool_)
-    return thing if computed or shown(thing) is thing else Hidden(thing)
+    """The same thing in a plain type where it is one value that a person types or computes, a number of NumPy included.
+
+    A list is hidden as a column is.
+    """
+    if thing is None:
+        return None
+    typed = _typed(thing)
+    return Hidden(thing) if typed is None else typed
+
+
+def _typed(thing: Any) -> Any:
+    """One value in its plain type: text, number, path, range, or a thing of ours; None where it is no such thing."""
+    if is_a(thing, np.character):  # texts of an array
+        return None
+    number = plain(thing)
+    if number is not None:
+        return number
+    kind = type(thing)
+    if any(kind is known for known in (complex, range, *PATHS, *CALLS)):
+        return thing
+    if any(is_ours(base) for base in bases(kind)):
+        return thing
+    if is_a(thing, type):  # a class: ours, or one that is built on ours
+        return thing if any(is_ours(base) for base in bases(thing)) else None
+    if is_a(thing, PurePath):
+        path = PurePath.__str__(thing)
+        return Path(str.__str__(path)) if is_a(path, str) else None
+    return None
 
 
 def kind_of(value: object) -> str:
     """The name of a value's type, for a message that must not show the value."""
-    return value.kind if isinstance(value, Hidden) else type(value).__name__
+    return value.kind if type(value) is Hidden else name_of(type(value))
 
 
 def publicly(call: Callable[P, Result]) -> Callable[P, Result]:
     """Mark a call whose arguments are public: data given to it by mistake is hidden before anything can go wrong."""
-
-    @wraps(call)
-    def called(*given: P.args, **named: P.kwargs) -> Result:
-        given, named = shown(given), shown(named)  # from here on no variable of this call shows data
-        return call(*given, **named)
-
-    return called
+    return _door(call, _all_shown, shown)
 
 
 def singly(call: Callable[P, Result]) -> Callable[P, Result]:
     """Mark a call whose arguments are public and single, like epsilon: a column or a list is hidden, then refused."""
+    return _door(call, _all_single, _each_single)
 
+
+def sealed(call: Callable[P, Result]) -> Callable[P, Result]:
+    """Mark a public call that takes its arguments as they are. Like every door it lets no frame out."""
+    return _door(call, None, None)
+
+
+def _door(
+    call: Callable[P, Result], reads: Callable[[Any], Any] | None, reads_named: Callable[[Any], Any] | None
+) -> Callable[P, Result]:
     @wraps(call)
-    def called(*given: P.args, **named: P.kwargs) -> Result:
-        given = tuple(single(thing) for thing in given)  # type: ignore[assignment]
-        named = {name: single(thing) for name, thing in named.items()}  # type: ignore[assignment]
-        return call(*given, **named)
+    def called(*given: Any, **named: Any) -> Any:
+        try:
+            if reads is not None and reads_named is not None:
+                given, named = reads(given), reads_named(named)
+            return call(*given, **named)
+        except BaseException as error:
+            given, named = (), {}  # no variable of this call, which is all that is left, shows what it was given
+            failure = traces.sealed(error)
+        try:
+            raise failure
+        finally:
+            del failure  # it would keep itself alive
 
+    called.__dict__[DOOR] = True
     return called
+
+
+def _all_shown(given: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(shown(thing) for thing in given)
+
+
+def _all_single(given: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(single(thing) for thing in given)
+
+
+def _each_single(named: dict[str, Any]) -> dict[str, Any]:
+    return {name: single(thing) for name, thing in named.items()}
+
+
+DOOR: Final = "_dpviz_door"
+
+_SIGNS: Final = (
+    "init call getitem setitem delitem contains mul rmul add radd sub rsub truediv and or xor matmul pow eq ne lt le "
+    "gt ge format reversed"
+)
+OPERATORS: Final = frozenset(f"__{sign}__" for sign in _SIGNS.split())
+"""What the user of an object calls without its name."""
+
+
+def guarded(kind: Class) -> Class:
+    """Give every public call of a class a door: methods, class and static methods, operators, properties."""
+    for name, member in list(vars(kind).items()):
+        if name.startswith("_") and name not in OPERATORS:
+            continue
+        if isinstance(member, staticmethod | classmethod):
+            if not has_door(member.__func__):
+                setattr(kind, name, type(member)(sealed(member.__func__)))
+        elif isinstance(member, property):
+            get, put, drop = (
+                None if part is None else sealed(part) for part in (member.fget, member.fset, member.fdel)
+            )
+            setattr(kind, name, property(get, put, drop, member.__doc__))
+        elif isinstance(member, FunctionType) and not has_door(member):
+            setattr(kind, name, sealed(member))
+    return kind
+
+
+def has_door(call: Any) -> bool:
+    return DOOR in getattr(call, "__dict__", {})
 
 
 def quietly(step: Callable[..., Result], *public: Any) -> Result:

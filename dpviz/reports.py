@@ -391,7 +391,8 @@ def _planned(sheet: PlanSheet) -> str:
         return f"{said}{told} is listed." if told else said
     one, every = bound.error.one_bin(sheet.beta), bound.error.all_bins(sheet.beta)
     if one is not None and every is not None:
-        said += f" {often(sheet.beta)}: any one bin {spread(one)}, all {bound.question.bins:,} at once {spread(every)}."
+        of_all = f"all {bound.question.bins:,}" if bound.question.domain.declared else "all that are occupied"
+        said += f" {often(sheet.beta)}: any one bin {spread(one)}, {of_all} at once {spread(every)}."
     return said
 
 

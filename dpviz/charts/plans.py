@@ -174,7 +174,7 @@ class _Plan:
 
     @property
     def many(self) -> str:
-        return f"all {self.bound.question.bins:,} at once"
+        return f"all {self.bound.question.bins:,} at once" if self.bound.question.domain.declared else "all at once"
 
     @property
     def said(self) -> str:

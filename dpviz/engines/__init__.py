@@ -60,6 +60,11 @@ class Kept(Unstored):
         return self._held.take().name
 
     @property
+    def engine(self) -> str:
+        named = getattr(self._held.take(), "engine", None)
+        return named if isinstance(named, str) and named else self._held.kind
+
+    @property
     def columns(self) -> tuple[Column, ...]:
         return self._held.take().columns
 
@@ -70,6 +75,16 @@ class Kept(Unstored):
 
     def check(self, question: Question, unit: Unit, need: Need) -> None:
         self._held.take().check(question, unit, need)
+
+    def probe(self) -> None:
+        """A source that has no probe of its own is taken to be there."""
+        probe = getattr(self._held.take(), "probe", None)
+        if callable(probe):
+            probe()
+
+    def chartered(self, kinds: Mapping[str, str]) -> Source:
+        """A source has its own schema."""
+        return self
 
     def count(self, question: Question, unit: Unit, need: Need, tick: Tick | None = None) -> Statistic:
         return self._held.take().count(question, unit, need, tick)

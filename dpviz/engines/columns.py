@@ -8,21 +8,43 @@ bin is null.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import count
 from typing import Any, Final
 
 import ibis
 import numpy as np
 
-from dpviz.engines.reading import NARROW, NONE, as_written, holds, least, missing, other, over, under
+from dpviz.engines.reading import (
+    AROUND,
+    DECIMAL,
+    ENDLESS,
+    EXACT,
+    LONGEST,
+    NARROW,
+    NONE,
+    PLAIN,
+    as_written,
+    holds,
+    least,
+    missing,
+    other,
+    over,
+    under,
+)
 from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain, ProductDomain
 from dpviz.model.question import Between, Condition
 
 WIDEST: Final = 10**36
 """Bins of a domain of at most this size can be numbered by an engine, as decimals of 38 digits."""
 WIDE: Final = "decimal(38, 0)"
+MOST_PLAIN: Final = 10**38
+"""Plain whole numbers in texts lie between this and its negative."""
+DOUBLE: Final = np.dtype(np.float64)
 
 
 class Read(ABC):
@@ -44,13 +66,15 @@ class Read(ABC):
         """What must be true of a row that passes a public filter."""
 
 
-def read(value: Any, kind: str) -> Read:
-    """Read a column of a table as its declared kind says."""
+def read(value: Any, kind: str, numbers: TextNumbers | None = None) -> Read:
+    """Read a column of a table as its declared kind says; of texts, `numbers` are the numbers that stand in them."""
     dtype = value.type()
+    if numbers is not None and kind == "number":
+        return numbers
     if kind == "text":
         if dtype.is_boolean():
             value = ibis.cases((value, "True"), (~value, "False"))
-        return Texts(value if dtype.is_string() else value.cast("string"))
+        return Texts(value if dtype.is_string() else value.cast("string"), numbers)
     if dtype.is_boolean():
         value, dtype = value.cast("int8"), ibis.dtype("int8")
     held = np.dtype(str(dtype.copy(nullable=True)))
@@ -74,21 +98,26 @@ def place(domain: Domain, columns: Mapping[str, Read], numbers: str) -> Any:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Texts(Read):
-    """Texts, compared by code point."""
+    """Texts, compared by code point; and the numbers that stand in them, where a question reads these."""
 
     value: Any
+    numbers: TextNumbers | None = None
 
     @property
     def text(self) -> Any:
         return self.value
 
     def place(self, domain: Domain, numbers: str) -> Any:
-        assert isinstance(domain, CategoryDomain)
+        if not isinstance(domain, CategoryDomain):
+            assert self.numbers is not None
+            return self.numbers.place(domain, numbers)
         known = {label: position for position, label in enumerate(domain.values)}
         return matched(self.value, known, domain, numbers, ibis.literal)
 
     def passes(self, condition: Condition) -> list[Any]:
-        assert not isinstance(condition, Between)
+        if isinstance(condition, Between):
+            assert self.numbers is not None
+            return self.numbers.passes(condition)
         return [self.value.isin(condition)]
 
 
@@ -184,6 +213,158 @@ class Numbers(Read):
         )  # a difference may not overflow
         step = (inside - whole(start, wide)).cast(numbers)
         return ibis.cases(*rules, else_=step + whole(start - low + domain.underflow, numbers))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class TextNumbers(Read):
+    """The numbers that stand in a column of texts, by the rule of `reading.text_number`.
+
+    present  whether there is a text
+    real     the float that is nearest to the number, null where the text is none
+    whole    the number itself where it is written as a plain whole number, else null
+    """
+
+    present: Any
+    real: Any
+    whole: Any
+
+    @property
+    def value(self) -> Any:
+        """The whole numbers, as texts: an engine takes no keys and no users from other numbers."""
+        return ibis.coalesce(self.whole.cast("string"), self._small.cast("string"))
+
+    @property
+    def text(self) -> Any:
+        return self.value
+
+    @property
+    def _near(self) -> Any:
+        """The float, cut at 2^53: from there on all of them are whole, and SQL's whole numbers end."""
+        return ibis.greatest(ibis.least(self.real, float64(EXACT)), float64(-EXACT))
+
+    @property
+    def _parted(self) -> Any:
+        """Whether it has a fractional part."""
+        return self._near != self._near.floor().cast("float64")
+
+    @property
+    def _small(self) -> Any:
+        """A whole number below 2^53, however it is written, else null."""
+        whole = ~self._parted & (self.real.abs() < float64(EXACT))
+        return ibis.ifelse(whole, self._near, ibis.null("float64")).cast("int64")
+
+    def place(self, domain: Domain, numbers: str) -> Any:
+        if isinstance(domain, CategoryDomain):
+            placed = self._categories(domain, numbers)
+        elif isinstance(domain, IntegerDomain):
+            placed = self._integers(domain, numbers)
+        else:
+            assert isinstance(domain, IntervalDomain)
+            placed = self._intervals(domain, numbers)
+        return ibis.cases(
+            (~self.present, number(missing(domain), numbers)),
+            (self.real.isnull(), number(other(domain) if isinstance(domain, CategoryDomain) else NONE, numbers)),
+            else_=placed,
+        )
+
+    def passes(self, condition: Condition) -> list[Any]:
+        if not isinstance(condition, Between):
+            known = self._known(condition)
+            whole = self.value.isin([label for label, exact in known.items() if exact.denominator == 1])
+            other = [self._at(exact) for exact in known.values() if exact.denominator != 1]
+            return [whole | self.real.isin(other)] if other else [whole]
+        passed = [self.real.notnull()]
+        if condition.low is not None:
+            passed.append(self._reaches(condition.low))
+        if condition.high is not None:
+            passed.append(~self._reaches(condition.high, above=True))
+        return passed
+
+    def _known(self, labels: Sequence[str]) -> dict[str, Fraction]:
+        """The labels that are written as numbers, and these numbers."""
+        exact = {label: as_written(label) for label in labels}
+        return {label: one for label, one in exact.items() if one is not None}
+
+    def _at(self, exact: Fraction) -> Any:
+        """The float that prints as a number, or null where there is none."""
+        value = holds(DOUBLE, exact)
+        return ibis.null("float64") if value is None else ibis.literal(str(value)).cast("float64")
+
+    def _categories(self, domain: CategoryDomain, numbers: str) -> Any:
+        known = self._known(domain.values)
+        at = {label: position for position, label in enumerate(domain.values)}
+        whole = {label: at[label] for label, exact in known.items() if exact.denominator == 1}
+        held = {holds(DOUBLE, exact): at[label] for label, exact in known.items() if exact.denominator != 1}
+        held.pop(None, None)
+        beside = number(other(domain), numbers)
+        parted = matched(self.real, held, domain, numbers, lambda value: ibis.literal(str(value)).cast("float64"))
+        found = matched(self.value, whole, domain, numbers, ibis.literal)
+        return ibis.cases((self._parted, parted), (self.value.isnull(), beside), else_=found)
+
+    def _reaches(self, limit: Fraction, above: bool = False) -> Any:
+        """Whether a number is at least the limit, or lies above it."""
+        near = least(DOUBLE, limit, above)
+        real = self.real >= ibis.literal(str(near).replace("inf", "Infinity")).cast("float64")
+        if abs(limit) < EXACT - 1:
+            return real  # on this side of 2^53 a whole number and its float are one
+        first = math.floor(limit) + 1 if above else math.ceil(limit)
+        whole = self.whole >= whole_of(first) if abs(first) < MOST_PLAIN else ibis.literal(first < 0)
+        return ibis.ifelse(self.whole.notnull(), whole, real)
+
+    def _intervals(self, domain: IntervalDomain, numbers: str) -> Any:
+        *edges, last = domain.edges
+        bins = [under(domain), *(step + domain.underflow for step in range(domain.inner)), over(domain)]
+        limits = [*((edge, False) for edge in edges), (last, True)]
+        return search(lambda limit: self._reaches(*limit), limits, [number(bin, numbers) for bin in bins])
+
+    def _integers(self, domain: IntegerDomain, numbers: str) -> Any:
+        low, high = Fraction(domain.low), Fraction(domain.high)
+        wide = "int64" if numbers == "int64" and max(-low, high) < EXACT else WIDE
+        below, beyond = ~self._reaches(low), self._reaches(high, above=True)
+        found = self._small if wide == "int64" else ibis.coalesce(self.whole, self._small.cast(WIDE))
+        inside = ibis.ifelse(below | beyond, ibis.null(wide), found)  # a difference may not overflow
+        placed = (inside - whole(domain.low, wide)).cast(numbers) + whole(domain.underflow, numbers)
+        return ibis.cases(
+            (self._parted, number(NONE, numbers)),
+            (below, number(under(domain), numbers)),
+            (beyond, number(over(domain), numbers)),
+            else_=placed,
+        )
+
+
+def text_numbers(table: Any, names: Sequence[str]) -> tuple[Any, dict[str, TextNumbers]]:
+    """The table with the numbers that stand in some columns of texts, and where they are found.
+
+    They are columns of the table, not expressions, so that an engine reads each text once.
+    """
+    added: dict[str, Any] = {}
+    found: dict[str, tuple[str, str]] = {}
+    for name in names:
+        text = table[name]
+        short = text.length() <= LONGEST
+        real = short & text.re_search(anchored(f"{DECIMAL}|{ENDLESS}"))
+        plain = short & text.re_search(anchored(PLAIN))
+        found[name] = fresh("real", [*table.columns, *added]), fresh("whole", [*table.columns, *added])
+        added[found[name][0]] = ibis.ifelse(real, text, ibis.null("string")).try_cast("float64")
+        added[found[name][1]] = ibis.ifelse(plain, text, ibis.null("string")).try_cast(WIDE)
+    table = table.mutate(**added) if added else table
+    return table, {
+        name: TextNumbers(table[name].notnull(), table[real], table[whole]) for name, (real, whole) in found.items()
+    }
+
+
+def anchored(rule: str) -> str:
+    """A rule for all of a text. ($ would let Java pass over a line end.)"""
+    return rf"\A{AROUND}({rule}){AROUND}\z"
+
+
+def fresh(name: str, taken: Sequence[str]) -> str:
+    known = {one.lower() for one in taken}
+    return next(one for step in count() if (one := f"dpviz_{name}_{step}") not in known)
+
+
+def whole_of(value: int) -> Any:
+    return ibis.literal(str(value)).cast(WIDE)
 
 
 def most_whole(dtype: np.dtype[Any]) -> int:

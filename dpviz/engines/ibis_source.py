@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final, Literal, TypeAlias
 
 import ibis
 import numpy as np
 
-from dpviz.engines.columns import WIDEST, most_whole, numbers_for, place, read
-from dpviz.engines.queries import DuckDB, Engine, Rows, Spark, ask
+from dpviz.engines.columns import WIDEST, most_whole, numbers_for, place, read, text_numbers
+from dpviz.engines.files import Opened
+from dpviz.engines.queries import DuckDB, Engine, Rows, Spark, answers, ask
 from dpviz.engines.reading import WIDE
 from dpviz.engines.schema import Schema, called, declared, parts
-from dpviz.errors import DomainError, ParameterError, ReleaseFailed, SchemaError
+from dpviz.errors import DomainError, EngineGone, ParameterError, ReleaseFailed, SchemaError
 from dpviz.hidden import Hidden, Unstored, kind_of, quietly, shown
-from dpviz.model.domain import IntegerDomain, KeyDomain
-from dpviz.model.question import Question
+from dpviz.model.domain import IntegerDomain, IntervalDomain, KeyDomain
+from dpviz.model.question import Between, Question
 from dpviz.model.source import Tick, TopRules
 from dpviz.model.statistic import Column, DenseCounts, Kind, Need, SparseCounts, Statistic, Top, TopCounts
 from dpviz.privacy.unit import Unit
@@ -32,7 +34,7 @@ READ_AS: Final = {
     "integer": ("number", "text"),
     "float": ("number",),
     "boolean": ("text", "number"),
-    "text": ("text",),
+    "text": ("text", "number"),
 }
 """As what the columns of a table may be declared; the first where nothing is. All other columns cannot be counted."""
 PROBES: Final = ("A", "Z", "a", "a ", "ä", "\uffff", "\U0001f600")
@@ -46,16 +48,17 @@ class IbisSource(Unstored):
     that are not empty, or kbar + 1 rows where a mechanism asks for the largest counts. What comes back is checked: rows
     that are not labels and counts end the release, after its charge and without an answer.
 
-    Columns of integers and floats are `number`, those of texts and booleans `text`; others cannot be counted. Texts
-    must be compared by code point, which is tried once, on public texts. Floats are counted into bins; they are refused
-    as keys and users, for every engine writes them in its own way. `approximate=True` declares that counts in this
-    table are not exact (a sample, a sketch), and `ties="unknown"` that equal counts may come in an order that depends
-    on the data; mechanisms that rely on either refuse before a charge.
+    Columns of integers and floats are `number`, those of texts and booleans `text`; others cannot be counted. In a
+    column of texts that is declared `number`, DuckDB and Spark read numbers as `reading.text_number` does; keys and
+    users are the whole ones among them. Texts must be compared by code point, which is tried once, on public texts.
+    Floats are counted into bins; they are refused as keys and users, for every engine writes them in its own way.
+    `approximate=True` declares that counts in this table are not exact (a sample, a sketch), and `ties="unknown"` that
+    equal counts may come in an order that depends on the data; mechanisms that rely on either refuse before a charge.
 
     The table is read anew for every question. What an engine writes to its own logs stays its owner's business.
     """
 
-    __slots__ = ("_engine", "_prepared", "_schema", "_stored", "_table", "_top")
+    __slots__ = ("_engine", "_files", "_prepared", "_schema", "_stored", "_table", "_top", "_untyped")
 
     def __init__(
         self,
@@ -65,6 +68,9 @@ class IbisSource(Unstored):
         schema: Mapping[str, str] | None = None,
         approximate: bool = False,
         ties: Literal["label", "unknown"] = "label",
+        files: Sequence[Opened] = (),
+        untyped: bool = False,
+        measured: bool = False,
     ) -> None:
         held = table = Hidden.of(table)  # from here on no variable of this call shows a value
         name, schema, approximate, ties = shown(name), shown(schema), shown(approximate), shown(ties)
@@ -75,27 +81,33 @@ class IbisSource(Unstored):
         if ties not in ("label", "unknown"):
             raise ParameterError.of(kind_of(ties), 'ties must be "label" or "unknown"')
         name = called(name)
+        self._files = tuple(files)
         self._engine = quietly(_engine, held)
         self._table = held = quietly(_ordered_as_text, held, self._engine)
         self._stored = quietly(_stored, held)
         columns = declared([(column, kinds(one)[0]) for column, one in self._stored.items()], schema)
         for column in columns:
             stored = self._stored[column.name]
-            if column.kind not in kinds(stored):
+            read_anyway = stored != "text" or column.kind == "text" or self._engine.reads_numbers
+            if column.kind not in kinds(stored) or not read_anyway:
                 raise SchemaError.of(
                     column.name, f"a column of type {stored} cannot be read as {column.kind}", "change it in the table"
                 )
         texts = [name for name, stored in self._stored.items() if stored == "text"]
         collated = set(texts) - quietly(_compared_by_code_point, held, self._engine, texts)
-        self._schema = Schema(
-            name, tuple(Column(one.name, "collated text") if one.name in collated else one for one in columns)
-        )
+        columns = tuple(Column(one.name, "collated text") if one.name in collated else one for one in columns)
+        self._untyped = frozenset(texts if untyped else ()) - frozenset(schema or ())
+        self._schema = Schema(name, columns, measured=frozenset(texts if measured else ()) - collated)
         self._top = TopRules(exact=not approximate, ties=ties)
         self._prepared: dict[tuple[bytes, Unit, Need], Hidden[Any]] = {}
 
     @property
     def name(self) -> str:
         return self._schema.name
+
+    @property
+    def engine(self) -> str:
+        return self._engine.name
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -118,6 +130,39 @@ class IbisSource(Unstored):
                 "read that result to its end, or give dpviz a connection of its own",
             )
 
+    def probe(self) -> None:
+        """Ask the engine something that reads no row, and look whether its files are those that were opened."""
+        if not answers(self._engine):
+            raise EngineGone.of(
+                self.engine,
+                "the engine that holds the data must answer",
+                "start it again and open the session anew; a stopped engine loses no charge and no answer",
+            )
+        for file in self._files:
+            if not file.there():
+                raise EngineGone.of(
+                    file.name,
+                    f"{self.engine} reads the file that was opened, and this one is gone or another one took its name",
+                    "put the file back, or open the session anew",
+                )
+
+    def chartered(self, kinds: Mapping[str, str]) -> IbisSource:
+        """This source with the kinds of a ledger's charter, for the columns whose kinds nobody declared here.
+
+        Earlier versions took these kinds from the rows; a ledger that holds them still belongs to its data.
+        """
+        columns = [
+            Column(one.name, kinds.get(one.name, one.kind)) if one.name in self._untyped else one
+            for one in self.columns
+        ]
+        if tuple(columns) == self.columns:
+            return self
+        other = object.__new__(IbisSource)
+        for part in IbisSource.__slots__:
+            setattr(other, part, getattr(self, part))
+        other._schema, other._prepared = replace(self._schema, columns=tuple(columns)), {}
+        return other
+
     def _countable(self, question: Question, unit: Unit, need: Need) -> Hidden[Any]:
         """The query that counts; refuses what cannot be counted."""
         self._schema.check(question, unit, need)
@@ -137,6 +182,11 @@ class IbisSource(Unstored):
                     raise DomainError.of(
                         domain.text, f"bins of whole numbers over this column of floats lie between -{most} and {most}"
                     )
+            wide = isinstance(domain, IntegerDomain) and max(-domain.low, domain.high) > WIDEST
+            if wide and self._stored[domain.columns[0]] == "text":
+                raise DomainError.of(
+                    domain.text, "bins of whole numbers over a column of texts lie between -10^36 and 10^36"
+                )
         if question.domain.declared and question.bins > WIDEST:
             raise DomainError.of(question.domain.size_text, "an SQL engine numbers at most 10^36 bins")
         return self._query(question, unit, need)
@@ -194,7 +244,14 @@ def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit
     """The query that counts: a label and a count for each bin that is not empty, or for the largest ones in order."""
     table, kinds, domain = held.take(), {column.name: column.kind for column in columns}, question.domain
     users = () if unit.is_row else (unit.of,)
-    cells = {name: read(table[name], kinds[name]) for name in (*question.columns, *users)}
+    names = tuple(dict.fromkeys([*question.columns, *users]))
+    measured = {part.columns[0] for part in parts(domain) if isinstance(part, IntegerDomain | IntervalDomain)}
+    measured |= {name for name, condition in question.where.items() if isinstance(condition, Between)}
+    table, found = text_numbers(
+        table,
+        [name for name in names if table[name].type().is_string() and (kinds[name] == "number" or name in measured)],
+    )
+    cells = {name: read(table[name], kinds[name], found.get(name)) for name in names}
     passing = [rule for name, condition in question.where.items() for rule in cells[name].passes(condition)]
     key = domain.column if isinstance(domain, KeyDomain) else None
     item = place(domain, cells, numbers_for(domain)) if key is None else cells[key].value
@@ -207,7 +264,9 @@ def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit
     def text(name: str, counted: Any) -> Any:
         """A column of what is counted, as the text of its values."""
         of = key if name == "item" else unit.of
-        return counted[name].cast("string") if of is None else read(counted[name], kinds[of]).text
+        if of is None or of in found:  # what is read from a text as a number is grouped as a text
+            return counted[name].cast("string")
+        return read(counted[name], kinds[of]).text
 
     counts = (
         present(rows.group_by("item").agg(count=rows.count())) if unit.is_row else _bounded(rows, question, unit, text)

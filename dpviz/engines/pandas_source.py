@@ -53,6 +53,10 @@ class PandasSource(Unstored):
         return self._schema.name
 
     @property
+    def engine(self) -> str:
+        return "pandas"
+
+    @property
     def columns(self) -> tuple[Column, ...]:
         return self._schema.columns
 
@@ -66,6 +70,13 @@ class PandasSource(Unstored):
     def check(self, question: Question, unit: Unit, need: Need) -> None:
         """Refuse what cannot be counted, from the schema alone."""
         self._schema.check(question, unit, need)
+
+    def probe(self) -> None:
+        """The columns are in this process: there is nothing that could be gone."""
+
+    def chartered(self, kinds: Mapping[str, str]) -> PandasSource:
+        """The dtypes of a frame, or the schema, declare all kinds."""
+        return self
 
     def count(self, question: Question, unit: Unit, need: Need, tick: Tick | None = None) -> Statistic:
         """Count rows, or users inside the unit's bounds. Filters first, then bounds what a user adds."""

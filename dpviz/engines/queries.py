@@ -12,6 +12,8 @@ import time
 import uuid
 from typing import Any, Final, TypeAlias
 
+import ibis
+
 from dpviz.errors import ReleaseFailed
 from dpviz.hidden import Hidden, Unstored
 from dpviz.model.source import Tick
@@ -25,12 +27,26 @@ EVERY: Final = 0.1
 """Seconds between two looks at whether somebody wants to cancel."""
 PATIENCE: Final = 10.0
 """Seconds that an interrupted engine has to let go, and an owner to read on."""
+ANSWERS: Final = 5.0
+"""Seconds in which an engine that is there answers a question that reads no row."""
 SOON: Final = 0.5
 """Seconds in which a result is read that somebody is reading."""
 
 
 class Engine(Unstored):
     """What runs Ibis expressions. This one asks any backend and cannot be interrupted."""
+
+    reads_numbers = False
+    """Whether it reads numbers from texts by our rule."""
+
+    @property
+    def name(self) -> str:
+        """The engine's name, for a person."""
+        return str(self._backend.name)
+
+    def touch(self) -> None:
+        """Have the engine answer something that reads no row. Raises, or never returns, where it is gone."""
+        self._backend.to_pyarrow(ibis.literal(1))
 
     def __init__(self, backend: Any) -> None:
         self._backend = backend
@@ -60,6 +76,14 @@ class Engine(Unstored):
 
 class DuckDB(Engine):
     """DuckDB in this process. One connection serves one query at a time; whoever comes second waits."""
+
+    name = "DuckDB"
+    reads_numbers = True
+
+    def touch(self) -> None:
+        """On a connection of its own, for the first one may be busy with its owner's query."""
+        with self._backend.con.cursor() as own:
+            own.execute("SELECT 1").fetchall()
 
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)
@@ -132,6 +156,15 @@ class Spark(Engine):
         self._context = session.sparkContext if "connect" not in type(session).__module__ else None
         self._tag = f"dpviz-{uuid.uuid4().hex}"
 
+    name = "Spark"
+    reads_numbers = True
+
+    def touch(self) -> None:
+        if self._context is None:
+            self._backend.raw_sql("SELECT 1").collect()
+        elif self._context._jsc.sc().isStopped():
+            raise ConnectionError("this Spark context was stopped")
+
     def prepared(self, query: Any) -> Any:
         return self._backend.compile(query)
 
@@ -189,6 +222,25 @@ def ask(engine: Engine, query: Hidden[Any], step: int, of: int, tick: Tick | Non
             next_step="look at the engine's own log",
         )
     return came[0]
+
+
+def answers(engine: Engine) -> bool:
+    """Whether an engine answers within some seconds. Reads no row, and tells nothing of what went wrong."""
+    came: list[bool] = []
+
+    def run() -> None:
+        try:
+            engine.touch()
+            came.append(True)
+        except BaseException:  # a refusal is an answer too: there is nobody who counts
+            return
+        finally:
+            done.set()
+
+    done = threading.Event()
+    threading.Thread(target=run, name=THREAD, daemon=True).start()
+    done.wait(ANSWERS)
+    return bool(came)
 
 
 def _let_go(engine: Engine, done: threading.Event) -> None:

@@ -8,6 +8,7 @@ plain comparison of floats is exact. Nothing here raises or warns because of a v
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
@@ -216,6 +217,43 @@ class Numbers(Reading):
         return named
 
 
+LONGEST: Final = 100
+"""A text of more characters is no number."""
+PLAIN: Final = r"[+-]?[0-9]{1,38}"
+"""A whole number as it is written in a text: it keeps all of its digits."""
+DECIMAL: Final = r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?"
+ENDLESS: Final = r"[+-]?([iI][nN][fF]([iI][nN][iI][tT][yY])?)"
+AROUND: Final = "[ \t]*"
+"""What may stand before and after it."""
+EXACT: Final = 2**53
+"""Below this, every whole number is a float."""
+_PLAIN, _REAL = (re.compile(f"{AROUND}({rule}){AROUND}") for rule in (PLAIN, f"{DECIMAL}|{ENDLESS}"))
+
+
+def text_number(written: str) -> Plain:
+    """The number that a text stands for: a plain whole number, or the decimal that the nearest float prints as.
+
+    So 9007199254740993 keeps its last digit, 0.30000000000000001 is 3/10, and 1e5 is a whole number. One from 2^53 on
+    that is written with a point or an exponent stays a float: it lies above or below a limit, and is no whole number.
+    This is the rule of SQL engines, which read texts so too; nothing else is a number, 1/2 and 1_000 included.
+    """
+    if len(written) > LONGEST:
+        return UNREADABLE
+    plain = _PLAIN.fullmatch(written)
+    if plain is not None:
+        return Fraction(int(plain[1]))
+    real = _REAL.fullmatch(written)
+    if real is None:
+        return UNREADABLE
+    value = float(real[1])
+    return printed(value) if abs(value) < EXACT else value
+
+
+def exactly(value: Fraction | float) -> Fraction | float:
+    """A number to be compared with limits: the decimal that a float prints as; an infinity as it is."""
+    return printed(value) if isinstance(value, float) and math.isfinite(value) else value
+
+
 def printed(value: Any) -> Fraction:
     """The decimal that a finite float prints as."""
     if isinstance(value, float):
@@ -285,7 +323,7 @@ class Unread(Enum):
 
 UNREADABLE: Final = Unread.UNREADABLE
 Plain: TypeAlias = str | Fraction | float | Unread
-"""A value, read: a text, an exact number or an infinity. A missing value is None."""
+"""A value, read: a text, an exact number, or a float, which only lies on some side of a limit. None is missing."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -298,7 +336,8 @@ class Listed(Reading):
     def place(self, domain: Domain) -> Bins:
         if isinstance(domain, CategoryDomain):
             named = by_label(domain.values)
-            bins = [named.get(value, other(domain)) for value in self.plain]
+            beside = other(domain)
+            bins = [beside if isinstance(value, float) else named.get(value, beside) for value in self.plain]
         else:
             assert isinstance(domain, IntegerDomain | IntervalDomain)
             bins = [bin_of(domain, value) if isinstance(value, Fraction | float) else NONE for value in self.plain]
@@ -308,10 +347,10 @@ class Listed(Reading):
         if isinstance(condition, Between):
             low = -math.inf if condition.low is None else condition.low
             high = math.inf if condition.high is None else condition.high
-            passed = [isinstance(value, Fraction | float) and low <= value <= high for value in self.plain]
+            passed = [isinstance(value, Fraction | float) and low <= exactly(value) <= high for value in self.plain]
         else:
             named = by_label(condition)
-            passed = [value in named for value in self.plain]
+            passed = [not isinstance(value, float) and value in named for value in self.plain]
         return np.array([*passed, False])[self.codes]
 
     def _wide(self, domain: IntegerDomain) -> Located:
@@ -356,6 +395,8 @@ def label_of(value: Plain) -> str | None:
 
 def bin_of(domain: IntegerDomain | IntervalDomain, value: Fraction | float) -> int:
     """The bin of a number or an infinity, or NONE."""
+    whole = isinstance(value, Fraction) and value.denominator == 1
+    value = exactly(value)
     if isinstance(domain, IntegerDomain):
         if isinstance(value, Fraction) and value.denominator != 1:
             return NONE
@@ -367,7 +408,7 @@ def bin_of(domain: IntegerDomain | IntervalDomain, value: Fraction | float) -> i
     if value > last:
         return over(domain)
     if isinstance(domain, IntegerDomain):
-        return int(value) - domain.low + domain.underflow
+        return int(value) - domain.low + domain.underflow if whole else NONE
     return min(bisect_right(domain.edges, value), domain.inner) - 1 + domain.underflow
 
 
@@ -409,7 +450,7 @@ def category(value: object) -> Plain | None:
 
 
 def number(value: object) -> Plain | None:
-    """A value as a number: text as a person would type one, True as 1; what is no number is UNREADABLE."""
+    """A value as a number: text by the rule of `text_number`, True as 1; what is no number is UNREADABLE."""
     try:
         return _number(value, type(value))
     except Exception:  # whatever a value does, it is a value
@@ -421,7 +462,7 @@ def _number(value: Any, kind: type) -> Plain | None:
     if value is None or value is pd.NA or value is pd.NaT:
         return None
     if issubclass(kind, str):
-        return rational(str.__str__(value))
+        return text_number(str.__str__(value))
     if issubclass(kind, float | np.floating):
         if issubclass(kind, float):
             value = float.__float__(value)

@@ -24,10 +24,14 @@ MOST_BINS: Final = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A dataset's public columns, and whether a question can be asked of them."""
+    """A dataset's public columns, and whether a question can be asked of them.
+
+    measured  columns of texts in which a question for numbers reads numbers, without a declaration: those of a CSV file
+    """
 
     name: str
     columns: tuple[Column, ...]
+    measured: frozenset[str] = frozenset()
 
     def check(self, question: Question, unit: Unit, need: Need) -> None:
         """Refuse what cannot be counted. Raises SchemaError, DomainError or ParameterError."""
@@ -68,7 +72,7 @@ class Schema:
 
     def _can_measure(self, name: str, asked: str) -> None:
         """Refuse bins and filters of numbers over a column of text."""
-        if self.kind(name) != "number":
+        if self.kind(name) != "number" and name not in self.measured:
             raise SchemaError.of(
                 name,
                 f"{asked} needs a column of numbers, and this one holds text",

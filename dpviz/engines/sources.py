@@ -14,36 +14,24 @@ import tempfile
 import uuid
 import warnings
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from dpviz.errors import ParameterError, ReleaseFailed
-from dpviz.hidden import Hidden, kind_of, quietly, shown
+from dpviz.engines.files import Opened
+from dpviz.errors import ParameterError, ReleaseFailed, SchemaError, short
+from dpviz.hidden import Hidden, kind_of, quietly, shown, single
 from dpviz.model.source import Source
 
 __all__ = ["duckdb", "ibis", "spark"]
 
 UNNAMED: Final = "data"
+DIALECT: Final = (",", '"', "utf-8")
+"""How a CSV file is written where nothing is declared: what stands between values and around them; its encoding."""
 PARQUET: Final = (".parquet", ".pq")
 CSV: Final = (".csv", ".csv.gz")
 DATABASE: Final = (".duckdb", ".ddb", ".db")
-MISSING: Final = (
-    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
-    "NULL", "NaN", "None", "n/a", "nan", "null",
-)  # fmt: skip
-"""What stands for a missing value in a CSV file: what pandas takes for one."""
-TYPES: Final = ("BIGINT", "DOUBLE", "VARCHAR")
-"""What the columns of a CSV file may hold."""
-
-LOOK: Final = """
-SELECT "Columns", "Delimiter", "NewLineDelimiter"
-FROM sniff_csv(?, header=true, skip=0, quote='"', escape='"', comment='', sample_size=-1, nullstr=?,
-               auto_type_candidates=?)
-"""
-"""Looks through a CSV file. Its names are in the first line and its texts are quoted as by RFC 4180. Alone, DuckDB
-would guess these from the rows: two apostrophes then make one value of all lines between them."""
-
 SET_BY_IBIS: Final = ("spark.sql.session.timeZone", "spark.sql.mapKeyDedupPolicy")
 
 
@@ -54,6 +42,9 @@ def duckdb(
     name: str | None = None,
     schema: Mapping[str, str] | None = None,
     approximate: bool = False,
+    delimiter: str | None = None,
+    quote: str | None = None,
+    encoding: str | None = None,
 ) -> Source:
     """A source that counts in DuckDB, inside this process.
 
@@ -64,30 +55,65 @@ def duckdb(
     schema       column name to "number" or "text", where the stored type does not say
     approximate  True where the counts of this table are not exact, for it is a sample or a sketch
 
-    A CSV file is read through once to see which columns hold whole numbers, decimal numbers or text, and what stands
-    between them; a column that the schema declares as text keeps its texts as they are written. Raises ParameterError
-    or SchemaError.
+    delimiter    what stands between the values of a CSV file: "," where nothing is declared
+    quote        what stands around a value that holds delimiters, quotes or lines: '"'; "" where nothing is quoted
+    encoding     how a CSV file is encoded: "utf-8", "latin-1", "utf-16", ...
+
+    A CSV file has no types, and nothing is guessed from its rows. Its first line names the columns; it alone, and
+    whether the file can be read from the disk, decides whether the file opens. Of several files it must be the same.
+    Every column holds texts as they are written. Bins of numbers and range filters read these texts as numbers, and so
+    does everything else where the schema declares `number`; a text that is no number has no place among numbers. Rows
+    with too many values, and lines that are no CSV (a quote that is never closed), are dropped; values that are not
+    there, that are not text in this encoding, or that pandas takes for missing, are missing; what a damaged .gz file
+    does not give back is not there: all in silence, for an error would tell of a row. The file is read once, when it
+    is opened. `engines/delimited.py` has the rule in full.
+
+    A DataFrame's columns are what their dtypes say, as for a session on the frame itself: a column of objects or of
+    categories holds texts, unless the schema declares numbers.
+
+    Raises ParameterError or SchemaError.
     """
     held = data = Hidden.of(data)  # from here on no variable of this call shows a value
     table, name, schema, approximate = shown(table), shown(name), shown(schema), shown(approximate)
+    dialect = [single(part) for part in (delimiter, quote, encoding)]
+    delimiter = quote = encoding = None
     if not isinstance(table, str | None) or table == "":
         raise ParameterError.of(kind_of(table), "table must be the name of a table")
     _installed()
-    if is_path(held):
-        path = str(held.take())
-        opened = _database(path, _table_named(table)) if path.endswith(DATABASE) else _files(path, table, schema)
-        own = table or _stem(path)
-    elif type(held.take()).__module__.partition(".")[0] in ("duckdb", "_duckdb"):
-        opened = _readable(_connected, f"table {_table_named(table)}", held, table)
-        own = str(table)
-    elif is_frame(held):
-        opened = _readable(_copied, "this data frame", held)
-        own = called(held)
+    files: tuple[Opened, ...] = ()
+    untyped = measured = False
+    path = str(held.take()) if is_path(held) else ""
+    if path and not path.endswith(DATABASE):
+        if table is not None:
+            raise ParameterError.of(table, "a file holds one table, so table must be left out")
+        opened, files, measured = _files(path, dialect)
+        untyped, own = measured, _stem(path)
     else:
-        raise ParameterError.of(
-            held.kind, "DuckDB reads a path, a DuckDB connection or a pandas DataFrame", "give one of these"
-        )
-    return ibis(opened, name=own if name is None else name, schema=schema, approximate=approximate)
+        _no_dialect(dialect)
+        if path:
+            opened, files = _database(path, _table_named(table))
+            own = table or _stem(path)
+        elif type(held.take()).__module__.partition(".")[0] in ("duckdb", "_duckdb"):
+            opened = _readable(_connected, f"table {_table_named(table)}", held, table)
+            own = str(table)
+        elif is_frame(held):
+            opened, untyped = _readable(_copied, "this data frame", held), True
+            own = called(held)
+        else:
+            raise ParameterError.of(
+                held.kind, "DuckDB reads a path, a DuckDB connection or a pandas DataFrame", "give one of these"
+            )
+    from dpviz.engines.ibis_source import IbisSource
+
+    return IbisSource(
+        opened,
+        name=own if name is None else name,
+        schema=schema,
+        approximate=approximate,
+        files=files,
+        untyped=untyped,
+        measured=measured,
+    )
 
 
 def spark(
@@ -198,10 +224,8 @@ def _readable(step: Any, what: str, *given: Any) -> Hidden[Any]:
     raise ParameterError.of(what, "this cannot be read as a table", "open it in the engine itself to see why")
 
 
-def _files(path: str, table: str | None, schema: Any) -> Hidden[Any]:
-    """A Parquet or CSV file, or a set of Parquet files."""
-    if table is not None:
-        raise ParameterError.of(table, "a file holds one table, so table must be left out")
+def _files(path: str, dialect: Sequence[object]) -> tuple[Hidden[Any], tuple[Opened, ...], bool]:
+    """The table in a Parquet or CSV file, or in a set of them; the files to look for later; and whether it is CSV."""
     at = f"{path.rstrip('/')}/*.parquet" if Path(path).is_dir() else path
     if not at.endswith((*PARQUET, *CSV)):
         raise ParameterError.of(
@@ -210,24 +234,92 @@ def _files(path: str, table: str | None, schema: Any) -> Hidden[Any]:
             + ", ".join((*PARQUET, *CSV)),
             'name a table of a database with dv.sources.duckdb("file.duckdb", table="visits")',
         )
-    if not glob.glob(at):
+    files = [Path(one) for one in sorted(glob.glob(at))]
+    if not files:
         raise ParameterError.of(Path(path).name, "there is no such file")
-    texts = [name for name, kind in schema.items() if kind == "text"] if isinstance(schema, Mapping) else []
-    return _readable(_opened, Path(path).name, at, texts)
+    if not at.endswith(CSV):
+        _no_dialect(dialect)
+        return _readable(_opened, Path(path).name, at), _identified(files), False
+    from dpviz.engines.delimited import Dialect
+
+    asked = Dialect.of(*(default if part is None else part for part, default in zip(dialect, DIALECT, strict=True)))
+    parts = [_readable(_begun, one.name, one, asked).take() for one in files]
+    for file, (names, _) in zip(files, parts, strict=True):
+        _named_alike(file.name, names, files[0].name, parts[0][0])
+    if dialect[0] is None and len(parts[0][0]) == 1 and (mark := _other_delimiter(parts[0][0][0])):
+        raise ParameterError.of(
+            files[0].name,
+            "the first line of a CSV file names its columns, with a comma between them where nothing else is declared",
+            f"write dv.sources.duckdb(path, delimiter={mark!r})",
+        )
+    return _readable(_loaded, Path(path).name, parts), (), True
 
 
-def _opened(path: str, texts: list[str]) -> Any:
+def _identified(files: Sequence[Path]) -> tuple[Opened, ...]:
+    """What these files are. One that went away meanwhile is found missing later, before a charge."""
+    return tuple(known for known in map(Opened.found, files) if known is not None)
+
+
+def _no_dialect(dialect: Sequence[object]) -> None:
+    for part, name in zip(dialect, ("delimiter", "quote", "encoding"), strict=True):
+        if part is not None:
+            raise ParameterError.of(name, "only a CSV file has a delimiter, a quote and an encoding", "leave it out")
+
+
+def _named_alike(name: str, names: Any, first: str, others: Any) -> None:
+    if names is None:
+        raise ParameterError.of(
+            name,
+            "the first line of a CSV file must name its columns, in the declared encoding",
+            "write the names into it, or declare delimiter, quote and encoding",
+        )
+    if names != others:
+        raise SchemaError.of(
+            f"{short(', '.join(names))} in {name} and {short(', '.join(others))} in {first}",
+            "the first lines of several CSV files must be the same",
+            "open them one by one",
+        )
+
+
+def _other_delimiter(name: str) -> str:
+    """What may stand between names where it is no comma."""
+    return next((mark for mark in (";", "\t", "|") if mark in name), "")
+
+
+def _opened(path: str) -> Any:
+    return _own().read_parquet(path)
+
+
+def _begun(path: Path, dialect: Any) -> Any:
+    from dpviz.engines.delimited import opened
+
+    return opened(path, dialect)
+
+
+def _loaded(parts: Sequence[tuple[tuple[str, ...], Iterator[Any]]]) -> Any:
+    """The rows of CSV files in a table of texts. They are read once, and later edits of the files change no answer."""
+    import pyarrow  # type: ignore[import-untyped]
+
+    from dpviz.engines.delimited import fields
+
+    names = parts[0][0]
+    schema = pyarrow.schema([(name, pyarrow.string()) for name in fields(len(names))])
+    rows = pyarrow.RecordBatchReader.from_batches(schema, chain.from_iterable(rows for _, rows in parts))
+    return _stored(rows, names)
+
+
+def _stored(rows: Any, names: Sequence[str]) -> Any:
+    """Arrow's rows as a table of our own DuckDB, its columns named anew."""
     backend = _own()
-    if path.endswith(PARQUET):
-        return backend.read_parquet(path)
-    # What is found holds for good: DuckDB would look again at every question. Of several files, the widest type holds.
-    given = [[one, list(MISSING), list(TYPES)] for one in sorted(glob.glob(path))]
-    looked = [backend.con.execute(LOOK, one).fetchall()[0] for one in given]
-    ((names, delim, new_line),) = {(tuple(one["name"] for one in columns), *marks) for columns, *marks in looked}
-    types = [max((columns[at]["type"] for columns, *_ in looked), key=TYPES.index) for at in range(len(names))]
-    kinds = {name: "VARCHAR" if name in texts else held for name, held in zip(names, types, strict=True)}
-    known = {"auto_detect": False, "columns": kinds, "delim": delim, "new_line": new_line, "nullstr": list(MISSING)}
-    return backend.read_csv(path, **known, header=True, skip=0, quote='"', escape='"', comment="")
+    listed = ", ".join(f"{_quoted(old)} AS {_quoted(new)}" for old, new in zip(rows.schema.names, names, strict=True))
+    backend.con.register("given", rows)
+    backend.raw_sql(f"CREATE TABLE {UNNAMED} AS SELECT {listed} FROM given")
+    backend.con.unregister("given")
+    return backend.table(UNNAMED)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _own() -> Any:
@@ -241,10 +333,11 @@ def _own() -> Any:
     return backend
 
 
-def _database(path: str, table: str) -> Hidden[Any]:
+def _database(path: str, table: str) -> tuple[Hidden[Any], tuple[Opened, ...]]:
     if not Path(path).is_file():
         raise ParameterError.of(Path(path).name, "there is no such file")
-    return _readable(_attached, f"table {table} of {Path(path).name}", path, table)
+    files = _identified([Path(path)])
+    return _readable(_attached, f"table {table} of {Path(path).name}", path, table), files
 
 
 def _attached(path: str, table: str) -> Any:
@@ -260,13 +353,16 @@ def _connected(held: Hidden[Any], table: str) -> Any:
 
 
 def _copied(held: Hidden[Any]) -> Any:
-    import pyarrow  # type: ignore[import-untyped]  # DuckDB's own reader of frames takes not every array of pandas
+    """A frame's columns as DuckDB holds them. What a column holds is decided by its dtype and by no value."""
+    import pyarrow
 
-    backend = _own()
-    backend.con.register("given", pyarrow.Table.from_pandas(held.take(), preserve_index=False))
-    backend.raw_sql(f"CREATE TABLE {UNNAMED} AS SELECT * FROM given")
-    backend.con.unregister("given")
-    return backend.table(UNNAMED)
+    from dpviz.engines.frames import column
+
+    frame = held.take()
+    names = [str(name) for name in frame.columns]
+    columns = [column(values.array) for _, values in frame.items()]
+    table = pyarrow.table(columns, names=[f"c{at}" for at in range(len(names))])
+    return _stored(table, names)
 
 
 def _viewed(held: Hidden[Any]) -> Any:

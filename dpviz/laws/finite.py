@@ -118,6 +118,17 @@ class FastSampleLaw:
         gamma = float(self.gamma)
         return (1 - gamma) * self._clamped.chance_above(count, value) + gamma * junk
 
+    def above_bounds(self, count: int, value: int, precision: int) -> Enclosure:
+        """Pr[X > value], enclosed without big powers unless they are needed."""
+        if not 0 <= value < self.n:
+            return (Fraction(1), Fraction(1)) if value < 0 else (Fraction(0), Fraction(0))
+        z = value - count
+        low, high = self._noise.enclose(z if z >= 0 else -z - 1, precision)
+        if z < 0:
+            low, high = 1 - high, 1 - low
+        junk = self.gamma * Fraction(self.n - value, self.n + 1)
+        return (1 - self.gamma) * low + junk, (1 - self.gamma) * high + junk
+
     def error_tail(self, count: int, a: int) -> Fraction:
         """Pr[|X - c| > a] for a >= 0."""
         junk = Fraction(self._far(count, a), self.n + 1)

@@ -26,6 +26,11 @@ EXACTLY = 1024
 """From this precision on, an undecided comparison of rational numbers is a tie, and is decided exactly."""
 
 
+LONGEST_TIE = 1 << 16
+"""A tail whose denominator has more bits than this is no tie with a number that somebody types: it need not be exact,
+and could not be, for noise of a scale of millions."""
+
+
 @dataclass(frozen=True)
 class TwoSidedGeometric:
     """Z with Pr[Z = z] proportional to decay**|z|.
@@ -129,8 +134,13 @@ def _log_one_plus(decay: Decay, precision: int) -> Enclosure:
 
 
 def above_bounds(decay: Decay, value: int, precision: int) -> Enclosure:
-    """Pr[Z > value] for value >= 0, enclosed; an exact rational where precision is EXACTLY or more."""
-    if decay.ratio is not None and precision >= EXACTLY:
+    """Pr[Z > value] for value >= 0, enclosed; an exact rational where precision is EXACTLY or more, unless its
+    denominator has more than LONGEST_TIE bits."""
+    if (
+        decay.ratio is not None
+        and precision >= EXACTLY
+        and (value + 1) * decay.ratio.denominator.bit_length() <= LONGEST_TIE
+    ):
         return TwoSidedGeometric(decay).above(value)
     low, high = rate_bounds(decay, precision)
     y_low, y_high = decay.bounds(precision)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -349,7 +350,7 @@ def _design(mechanism: Compact, bins: int, n: int, rows: int) -> Design:
         raise ParameterError.of(
             f"{n + 1:,} × {min(refused):,} bits or more",
             f"a compact answer has at most {MOST_BITS:,} bits, in elements of at most {most:,}",
-            "use a larger epsilon, a smaller n, or another field",
+            f"use a {'larger' if step <= 2 else 'smaller'} epsilon, a smaller n, or another field",
         )
     return min(found, key=lambda design: design.bits)
 
@@ -369,17 +370,33 @@ def _base(base: Base, step: Fraction) -> tuple[int, int, int, int]:
         p, q = paper_base(own)
         return p, q, max(30 * e, _quotient(p, q, step) or 0), own
     p, q = tight_base(step / 2)
-    while (quotient := _quotient(p, q, step)) is None or quotient > LARGEST_QUOTIENT * q * q:
-        p, q = _next(p, q)
+    if p > q + 1:
+        p, q = _sixty_fourths(p * (64 // q), step)
+    while (quotient := _enough(p, q, step)) is None:  # once or twice: (q + 1)/q leaves about 2/q**2 more than q/(q - 1)
+        p, q = p + 1, q + 1
     return p, q, quotient, 0
 
 
-def _next(p: int, q: int) -> tuple[int, int]:
-    """The next smaller ratio of the same shape as `tight_base` gives."""
-    if p == q + 1:
-        return p + 1, q + 1
-    ratio = Fraction(p, q) - Fraction(1, 64)
+def _sixty_fourths(most: int, step: Fraction) -> tuple[int, int]:
+    """The largest ratio of most/64, (most - 1)/64, ... that leaves enough of epsilon; 2 where none above it does.
+
+    What is enough depends on the denominator q in lowest terms: (p/q)**2 (1 + 1/s) <= exp(step) for s the largest
+    quotient with q. That is a square root for each of the seven denominators.
+    """
+    odds, found = exp_bounds(step)[0], 128
+    for shared in (1, 2, 4, 8, 16, 32, 64):  # what the numerator has in common with 64
+        q = 64 // shared
+        square = odds * q * q / (1 + Fraction(1, LARGEST_QUOTIENT * q * q))
+        p = min(math.isqrt(int(square)), most // shared)
+        found = max(found, shared * (p - (q > 1 and p % 2 == 0)))
+    ratio = Fraction(found, 64)
     return ratio.numerator, ratio.denominator
+
+
+def _enough(p: int, q: int, step: Fraction) -> int | None:
+    """The least quotient d0 // d that p/q allows; None where it leaves less of epsilon than the next ratio should."""
+    quotient = _quotient(p, q, step)
+    return None if quotient is None or quotient > LARGEST_QUOTIENT * q * q else quotient
 
 
 def _quotient(p: int, q: int, step: Fraction) -> int | None:
@@ -576,7 +593,7 @@ class CompactError(ErrorModel):
             return ErrorValue(Fraction(self._least(1, beta)), "exact", rule)
         if count == 0:
             empty = self.bound.empty
-            value = least(lambda a: a >= self.bound.n or empty.d0 - empty.thresholds[a] <= beta * empty.d0)
+            value = least(lambda a: a >= self.bound.n or empty.above(a) <= beta)
             return ErrorValue(Fraction(value), "exact", "the law of an empty bin")
         value = self._law.error_quantile(count, beta)
         return ErrorValue(Fraction(value), "exact", f"the law of a bin whose true count is {count:,}")
@@ -619,13 +636,12 @@ class CompactError(ErrorModel):
 
     @cached_property
     def _empty_mean(self) -> float:
-        """The mean noisy count of an empty bin: the sum of P0[h > v]."""
-        empty = self.bound.empty
-        return float(Fraction(sum(empty.d0 - top for top in empty.thresholds), empty.d0))
+        """The mean noisy count of an empty bin."""
+        return float(self.bound.empty.mean)
 
     def chance_shown(self, count: int) -> float:
         if count == 0:
-            return float(1 - self.bound.empty.chance(0))
+            return float(self.bound.empty.above(0))
         return float(self._law.chance_above(min(count, self.bound.n), 0))
 
     def quantiles(self, levels: list[Fraction]) -> list[int]:

@@ -274,14 +274,16 @@ def tight_base(step: Fraction) -> tuple[int, int]:
     return b + 1, b
 
 
-def least(holds: Callable[[int], bool], start: int = 0) -> int:
-    """The least whole number from `start` on that holds, where all above one that holds do."""
-    if holds(start):
-        return start
+def least(holds: Callable[[int], bool], start: int = 0, near: int = 0) -> int:
+    """The least whole number from `start` on that holds, where all above one that holds do; quick if `near` is near."""
+    low = high = max(start, near)
     reach = 1
-    while not holds(start + reach):
-        start, reach = start + reach, 2 * reach
-    low, high = start, start + reach  # low fails, high holds
+    if holds(high):
+        while high > start and holds(low := max(start, high - reach)):
+            high, reach = low, 2 * reach
+    else:
+        while not holds(high := low + reach):
+            low, reach = high, 2 * reach
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Decay, Number, probability, text
+from dpviz.exact import Decay, Number, exp_bounds, log_bounds, probability, text
 from dpviz.laws import geometric, tables
 from dpviz.laws.keep_heavy import OneBin
 from dpviz.mechanisms.count_noise import Base, BoundNoise, CountNoise, choices, least
@@ -39,6 +39,10 @@ JUNK = Fraction(1, 2**20)
 
 MOST_WORK = 2_000_000_000
 """Strict mode beyond so many bit operations would take minutes."""
+
+
+LONGEST_POWER = 1 << 16
+"""Odds of more bits are rounded down, which strict mode's resolution allows."""
 
 
 @dataclass(frozen=True)
@@ -241,13 +245,15 @@ class PureSparseBound:
 
     def modes(self) -> tuple[Mode, ...]:
         """Strict mode where the base is rational and the convolutions of a release take less than minutes."""
-        if "strict" not in self.noise.modes():
-            return ("exact",)
+        return ("exact", "strict") if self._light else ("exact",)
+
+    @cached_property
+    def _light(self) -> bool:
         label = self.question.bins.bit_length()
-        if self.n * self.n * (label - 1) * label > MOST_WORK:  # s has at least n (label - 1) bits
-            return ("exact",)
-        light = sparse_strict.work(self.n, self.question.bins, self.resolution) <= MOST_WORK
-        return ("exact", "strict") if light else ("exact",)
+        # s has at least n (label - 1) bits: what is far too slow is known without s
+        if "strict" not in self.noise.modes() or self.n * self.n * (label - 1) * label > MOST_WORK:
+            return False
+        return sparse_strict.work(self.n, self.question.bins, self.resolution) <= MOST_WORK
 
     @property
     def beta1(self) -> Fraction:
@@ -259,7 +265,7 @@ class PureSparseBound:
         """s: the fineness of strict mode's order statistics, for which the mixture keeps the price in force."""
         part = self.noise.finite
         assert part is not None
-        odds = Fraction(part.p, part.q) ** self.noise.l1
+        odds = _power_below(Fraction(part.p, part.q), self.noise.l1)
         delta = required_delta(odds, self.beta1, sparse_strict.least_junk(self.n, self.question.bins))
         return sparse_strict.resolution(self.n, self.question.bins, delta)
 
@@ -290,6 +296,13 @@ class PureSparseBound:
             uniform=lambda d: uniform(d, bits),
         )
         return SparseTable(tuple(shown), np.array(list(shown.values()), dtype=np.int64))
+
+
+def _power_below(ratio: Fraction, times: int) -> Fraction:
+    """ratio**times, or a number just below it where that has too many digits."""
+    if times * ratio.numerator.bit_length() <= LONGEST_POWER:
+        return ratio**times
+    return exp_bounds(times * log_bounds(ratio)[0])[0]
 
 
 @dataclass(frozen=True)

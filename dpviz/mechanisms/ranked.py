@@ -170,16 +170,6 @@ def one_of(value: object, name: str, known: Sequence[str]) -> None:
         raise ParameterError.of(value, f"{name} must be {', '.join(quoted[:-1])} or {quoted[-1]}")
 
 
-def exact_counts(rules: TopRules, name: str) -> None:
-    """Refuse an engine whose largest counts are approximate: one unit may move these by more than it adds."""
-    if not rules.exact:
-        raise ParameterError.of(
-            "approximate counts",
-            f"{name} needs exact counts, for nothing bounds how far one unit moves a sketch",
-            "use an engine that counts exactly",
-        )
-
-
 def known_order(rules: TopRules, ties: Ties, domain_rule: DomainRule) -> None:
     """Refuse an engine whose order of equal counts is not what `ties` says, where the rule relies on it."""
     if rules.ties == "unknown" and ties == "label" and domain_rule != "strict":

@@ -14,7 +14,7 @@ from dpviz.exact import Decay, Enclosure, Number, decide, exp_bounds, log_bounds
 from dpviz.hidden import singly
 from dpviz.laws import geometric, tables
 from dpviz.laws.finite import FastSampleLaw
-from dpviz.laws.geometric import EXACTLY, TwoSidedGeometric, above_bounds
+from dpviz.laws.geometric import EXACTLY, above_bounds
 from dpviz.mechanisms.count_noise import GAMMA, Base, BoundNoise, CountNoise, Sampler, choices, least
 from dpviz.model.answer import SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue, How
@@ -133,7 +133,7 @@ class Stability:
             if junk < GAMMA:
                 noise = replace(self.noise, gamma=Fraction(1, math.ceil(1 / junk))).bind(noise.l1, unit.n)
         bound = StabilityBound(self, question, unit, noise)
-        if self.variant == "paper" and 2 * bound.tau(bound.threshold)[1] * bound.steps > self.delta:
+        if self.variant == "paper" and not bound.keeps(bound.threshold, self.delta / 2):
             raise ParameterError.of(
                 "gamma",
                 "the paper's table needs a chance of a uniform count of at most δ/4",
@@ -169,17 +169,43 @@ class StabilityBound:
         """Noisy counts strictly above this are shown."""
         if self.mechanism.variant == "paper":
             return self._paper_threshold()
-        return least(lambda b: self.tau(b)[1] * self.steps <= self.mechanism.delta)
+        delta = self.mechanism.delta
+        return least(lambda b: self.keeps(b, delta), near=1 + self.noise_within(delta / self.steps))
 
-    def tau(self, b: int) -> tuple[Fraction, Fraction]:
+    def noise_within(self, chance: Fraction) -> int:
+        """Noise before any clamp exceeds this with at most such a chance: about where a threshold or an error lies."""
+        return geometric.error_quantile(self.decay, chance, 1)
+
+    def keeps(self, b: int, delta: Fraction) -> bool:
+        """Whether threshold b costs one unit at most delta: decided for rational noise, else on the safe side."""
+
+        def holds(precision: int) -> bool | None:
+            low, high = self.tau(b, precision)
+            return True if high * self.steps <= delta else False if low * self.steps > delta else None
+
+        return self.tau(b)[1] * self.steps <= delta if self.noise.finite is None else decide(holds)
+
+    def tau(self, b: int, precision: int = PRECISION) -> Enclosure:
         """The chance that a bin of one row is shown at threshold b, enclosed."""
-        law = self.noise.law(0, self.noise.limit)
+        return self.above(1, b, precision)
+
+    def above(self, count: int, value: int, precision: int) -> Enclosure:
+        """The chance that a bin with this count gets a noisy count above `value`, enclosed."""
+        law, limit = self.noise.law(0, self.noise.limit), self.noise.limit
         if isinstance(law, FastSampleLaw):
-            chance = 1 - law.cdf(1, b)
-            return chance, chance
-        if self.noise.limit is not None and b >= self.noise.limit:
-            return Fraction(0), Fraction(0)
-        return TwoSidedGeometric(self.decay).above(b - 1, PRECISION)
+            return law.above_bounds(count, value, precision)
+        return (
+            (Fraction(0), Fraction(0))
+            if limit is not None and value >= limit
+            else self.beyond(value - count, precision)
+        )
+
+    def beyond(self, z: int, precision: int) -> Enclosure:
+        """The chance of noise above z, before any clamp, enclosed."""
+        if z >= 0:
+            return above_bounds(self.decay, z, precision)
+        low, high = above_bounds(self.decay, -z - 1, precision)
+        return 1 - high, 1 - low
 
     @cached_property
     def steps(self) -> Fraction:
@@ -268,30 +294,11 @@ class StabilityError(ErrorModel):
         if count == 0:
             return Fraction(0), Fraction(0)
         b = self.bound.threshold
-        low, high = self._above(count, max(b, count + a), precision)
+        low, high = self.bound.above(count, max(b, count + a), precision)
         if count <= a:
             return low, high
-        kept_low, kept_high = self._above(count, max(b, count - a - 1), precision)
+        kept_low, kept_high = self.bound.above(count, max(b, count - a - 1), precision)
         return low + 1 - kept_high, high + 1 - kept_low
-
-    def _above(self, count: int, value: int, precision: int) -> Enclosure:
-        """P[M(count) > value], enclosed."""
-        law, limit = self.bound.noise.law(0, self.bound.noise.limit), self.bound.noise.limit
-        if isinstance(law, FastSampleLaw):
-            chance = 1 - law.cdf(count, value)
-            return chance, chance
-        return (
-            (Fraction(0), Fraction(0))
-            if limit is not None and value >= limit
-            else self._beyond(value - count, precision)
-        )
-
-    def _beyond(self, z: int, precision: int) -> Enclosure:
-        """P[Z > z] for the noise before any clamp, enclosed."""
-        if z >= 0:
-            return above_bounds(self.bound.decay, z, precision)
-        low, high = above_bounds(self.bound.decay, -z - 1, precision)
-        return 1 - high, 1 - low
 
     def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
         if count is not None:
@@ -302,7 +309,9 @@ class StabilityError(ErrorModel):
                 low, high = self.tail(count, a, precision)
                 return True if high <= beta else False if low > beta else None
 
-            value = least(lambda a: decide(lambda precision: holds(a, precision)))
+            lost = self.tail(count, max(0, count - 1))[0] > beta
+            near = count if lost else self.bound.noise_within(beta / 2)
+            value = least(lambda a: decide(lambda precision: holds(a, precision)), near=near)
             return ErrorValue(Fraction(value), "exact", f"the law of a bin whose true count is {count:,}")
         return ErrorValue(Fraction(self._worst(beta, 1)), self._how(beta), "worst case over true counts")
 
@@ -337,7 +346,7 @@ class StabilityError(ErrorModel):
         def holds(a: int, precision: int) -> bool | None:
             if limit is not None and a >= limit:
                 return True
-            above, lost = self._beyond(a, precision), self._beyond(a - b, precision)
+            above, lost = self.bound.beyond(a, precision), self.bound.beyond(a - b, precision)
             both = [lost[side] + (above[side] if limit is None or 2 * a + 1 < limit else 0) for side in (0, 1)]
             one = [above[side] if limit is None or a + 1 < limit else Fraction(0) for side in (0, 1)]
             large = bins if n is None else min(bins, n // (a + 1))
@@ -352,7 +361,8 @@ class StabilityError(ErrorModel):
             ]
             return True if failing[1] >= goal[1] else False if failing[0] < goal[0] else None
 
-        return least(lambda a: decide(lambda precision: holds(a, precision)), start=b)
+        near = b + self.bound.noise_within(beta / bins)
+        return least(lambda a: decide(lambda precision: holds(a, precision)), start=b, near=near)
 
     def shown(self, beta: Fraction) -> ErrorValue:
         part = self.bound.noise.finite
@@ -385,4 +395,5 @@ def _steps(unit: Unit, l1: int, epsilon: Fraction) -> Fraction:
     """1 for a row; for a user of l1 rows the sum of exp(i epsilon / l1) over 0 <= i < l1, from above."""
     if unit.is_row:
         return Fraction(1)
-    return sum((exp_bounds(epsilon * step / l1, PRECISION)[1] for step in range(l1)), Fraction(0))
+    precision = PRECISION + int(l1 / epsilon + 1).bit_length()  # so much is lost where 1 is taken away
+    return (exp_bounds(epsilon, precision)[1] - 1) / (exp_bounds(epsilon / l1, precision)[0] - 1)

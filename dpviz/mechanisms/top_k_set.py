@@ -16,7 +16,6 @@ from dpviz.mechanisms.ranked import (
     Rule,
     counted,
     epsilon_of,
-    exact_counts,
     gives_chosen,
     halved,
     least_count,
@@ -28,7 +27,7 @@ from dpviz.model.answer import Answer, Chosen
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.mechanism import Choice, Cost, Mode, Space
 from dpviz.model.question import Question
-from dpviz.model.source import Tick, TopRules
+from dpviz.model.source import Tick
 from dpviz.model.statistic import Statistic, Top
 from dpviz.noise.bits import Bits
 from dpviz.noise.coin import passes
@@ -184,10 +183,6 @@ class TopKSetBound:
 
     def modes(self) -> tuple[Mode, ...]:
         return ("exact",)
-
-    def meets(self, rules: TopRules) -> None:
-        """Refuse an engine whose counts are approximate. Only items above the next count compete: ties do not tell."""
-        exact_counts(rules, "TopKSet")
 
     def gives(self, answer: Answer) -> bool:
         """Whether an answer has the shape that `draw` gives it."""

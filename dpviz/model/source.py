@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
@@ -34,6 +34,11 @@ class Source(Protocol):
         ...
 
     @property
+    def engine(self) -> str:
+        """The public name of what counts: `pandas`, `DuckDB`, `Spark`."""
+        ...
+
+    @property
     def columns(self) -> tuple[Column, ...]:
         """The declared schema, in order."""
         ...
@@ -45,6 +50,14 @@ class Source(Protocol):
 
     def check(self, question: Question, unit: Unit, need: Need) -> None:
         """Refuse what cannot be counted, from the schema alone: before any charge, without looking at a value."""
+        ...
+
+    def probe(self) -> None:
+        """A cheap look whether the engine is still there, which reads no row. Raises EngineGone where it is not."""
+        ...
+
+    def chartered(self, kinds: Mapping[str, str]) -> Source:
+        """This source with the kinds that a ledger's charter gives to columns whose kinds nobody declared."""
         ...
 
     def count(self, question: Question, unit: Unit, need: Need, tick: Tick | None = None) -> Statistic:

@@ -6,7 +6,7 @@ A sampler takes a uniform integer in 1..d; an element of a field of d0 >= d elem
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -93,9 +93,52 @@ class EmptyBin:
 
     @cached_property
     def thresholds(self) -> list[int]:
-        """How many elements give a noisy count of at most v, for v in 0..n."""
+        """How many elements give a noisy count of at most v, for v in 0..n: for drawing, and for reading many."""
         d, d0 = self.sampler.size, self.d0
         return [last(u, d0=d0, d=d) for u in self.cumulative]
+
+    def _at_most(self, v: int) -> int:
+        """One term of `cumulative`, without those before it."""
+        part = self.sampler
+        if v >= part.n:
+            return part.size
+        p, q = gmpy2.mpz(part.p), gmpy2.mpz(part.q)
+        if part.kind == "geosample":
+            return int(part.size - q ** (v + 1) * p ** (part.n - 1 - v))
+        assert part.g is not None and part.t is not None
+        inner = (p + q) * p**part.t
+        kept = inner - q ** (v + 1) * p ** (part.t - v) + q ** (part.t + 1) if v < part.t else inner
+        return int((v + 1) * inner + (part.g - 1) * (part.n + 1) * kept)
+
+    def _sum(self, terms: int) -> int:
+        """The sum of the first terms of `cumulative`: of geometric series, whose ratio is q/p."""
+        part = self.sampler
+        if terms > part.n:
+            return self._sum(part.n) + part.size
+        p, q = gmpy2.mpz(part.p), gmpy2.mpz(part.q)
+        if part.kind == "geosample":
+            falling = q * p ** (part.n - terms) * (p**terms - q**terms) // (p - q)
+            return int(terms * gmpy2.mpz(part.size) - falling)
+        assert part.g is not None and part.t is not None
+        inner, short = (p + q) * p**part.t, min(part.t, terms)
+        falling = q * p ** (part.t - short + 1) * (p**short - q**short) // (p - q) - short * q ** (part.t + 1)
+        return int(terms * (terms + 1) // 2 * inner + (part.g - 1) * (part.n + 1) * (terms * inner - falling))
+
+    def above(self, value: int) -> Fraction:
+        """P0[h > value]: the chance that an empty bin shows more."""
+        return 1 - Fraction(last(self._at_most(value), d0=self.d0, d=self.sampler.size), self.d0)
+
+    @property
+    def mean(self) -> Fraction:
+        """The mean noisy count of an empty bin: the sum of P0[h > v].
+
+        `last` adds u to Q u where u is at most R, and R beyond; up to which v that is takes a bisection.
+        """
+        size, n = self.sampler.size, self.sampler.n
+        quotient, rest = divmod(self.d0, size)
+        inside = bisect_right(range(n + 1), rest, key=self._at_most)
+        thresholds = quotient * self._sum(n + 1) + self._sum(inside) + (n + 1 - inside) * rest
+        return Fraction((n + 1) * self.d0 - thresholds, self.d0)
 
     def value(self, element: int) -> int:
         """The noisy count that an element stands for."""

@@ -11,6 +11,7 @@ from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.question import Question
 from dpviz.model.source import Source
 from dpviz.privacy.unit import Unit
+from dpviz.session.saved import check_readable
 
 
 def bind(
@@ -24,12 +25,24 @@ def bind(
         )
     bound = mechanism.bind(asked, unit)
     able(source, bound)
+    check_readable(bound)
     return bound
 
 
 def able(source: Source, bound: Bound) -> None:
     """Refuse what the source cannot count, or not by the rules that the mechanism's proof needs."""
     source.check(bound.question, bound.unit, bound.needs)
+    exact(source)
     meets = getattr(bound, "meets", None)
     if meets is not None:
         meets(source.top)
+
+
+def exact(source: Source) -> None:
+    """Refuse a source whose counts are declared approximate: no price holds for them, whatever the mechanism."""
+    if not source.top.exact:
+        raise ParameterError.of(
+            "approximate counts",
+            "every price needs exact counts, for nothing bounds how far one unit moves a sketch or a sample",
+            "use a source that counts exactly",
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from dpviz.errors import ParameterError, unwritable
@@ -16,6 +16,8 @@ from dpviz.privacy.guarantee import Guarantee
 from dpviz.session import accountant
 from dpviz.session.drawing import Paid
 from dpviz.session.ledger import Ledger
+from dpviz.session.running import Running
+from dpviz.session.stale import before_a_charge
 
 
 class Charge:
@@ -25,11 +27,23 @@ class Charge:
         self.key = name
         self.value = text(payable(to_approx(bound.price.loss)).epsilon)
         self.spent = f"ε {self.value} is spent"  # until the ledger says which filter is in force
-        self._ledger, self._bound, self._mode, self._user_key = ledger, bound, mode, key
+        self.user_key = key
+        self._ledger, self._bound, self._mode = ledger, bound, mode
         self._retry = checked_retry(retry)
 
-    def pay(self, wanted: Callable[[], bool]) -> Paid:
-        entry = self._ledger.charge(self.key, self._body(), self._admit, retry=self._retry, wanted=wanted)
+    def answered(self) -> bool:
+        with before_a_charge():
+            found = self._ledger.find(self.key)
+        return found is not None and found.status == "done"
+
+    def pay(self, running: Running) -> Paid:
+        def admit(state: Mapping[str, str]) -> dict[str, str]:
+            after = self._admit(state)
+            running.charging()
+            return after
+
+        wanted = running.wanted
+        entry = self._ledger.charge(self.key, self._body(), admit, retry=self._retry, wanted=wanted)
         return Paid(entry.number, stored=self._ledger.answer(entry.number) if entry.status == "done" else None)
 
     def _admit(self, state: Mapping[str, str]) -> dict[str, str]:
@@ -55,7 +69,7 @@ class Charge:
             "question_id": bound.question.id,
             "mechanism": {"name": bound.mechanism.name, "parameters": bound.mechanism.parameters()},
             "mode": self._mode,
-            "user_key": self._user_key,
+            "user_key": self.user_key,
             "price": price_json(bound.price),
         }
 

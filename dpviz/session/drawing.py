@@ -10,14 +10,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from dpviz.errors import DpvizError, LedgerError, ReleaseCancelled, ReleaseFailed, SessionBusy
+from dpviz.errors import (
+    DpvizError,
+    EngineGone,
+    LedgerError,
+    ReleaseCancelled,
+    ReleaseFailed,
+    ReleaseFormat,
+    SessionBusy,
+    short,
+)
 from dpviz.model.answer import Answer
 from dpviz.model.mechanism import Bound, Mode
 from dpviz.model.release import Release
 from dpviz.model.source import Source
 from dpviz.noise.bits import Bits, SystemBits
-from dpviz.session.running import Running, Stopped
-from dpviz.session.saved import from_bytes
+from dpviz.session import probing
+from dpviz.session.running import Running, Stopped, withdrawn
+from dpviz.session.saved import from_bytes, unreadable
 
 RENEW_EVERY = 40.0
 """Seconds between two renewals of the lease on a draw."""
@@ -35,18 +45,24 @@ class Paid:
 class Payment(Protocol):
     """What pays for a draw and keeps its answer: a charge of its own, or a use of an open entry.
 
-    key    the digest that the answer is found under
-    value  what is paid, as exact text; `spent` says it in words ("ε 0.5 is spent")
+    key       the digest that the answer is found under
+    user_key  the analyst's own key
+    value     what is paid, as exact text; `spent` says it in words ("ε 0.5 is spent")
     """
 
     key: str
+    user_key: str | None
     value: str
     spent: str
 
-    def pay(self, wanted: Callable[[], bool]) -> Paid:
+    def answered(self) -> bool:
+        """Whether there is an answer that was paid for. That needs no engine, and is free."""
+        ...
+
+    def pay(self, running: Running) -> Paid:
         """Pay durably, or find the answer that was paid for. A refusal writes nothing.
 
-        Asks `wanted` before every try: where it says no, nothing is written, and ReleaseCancelled comes.
+        Calls `running.charging()` as the last step before it writes a charge, with the ledger's lock held.
         """
         ...
 
@@ -82,19 +98,33 @@ class Draws:
         self, bound: Bound, mode: Mode, payment: Payment, watch: Callable[[Running], None] | None = None
     ) -> Running:
         """Start to pay and draw. Raises SessionBusy while another draw runs."""
+        running = self._prepared(bound, watch)
+        self._launch(running, bound, mode, payment)
+        return running
+
+    def result(self, bound: Bound, mode: Mode, payment: Payment) -> Release:
+        """Pay, draw, and wait for the answer. Ctrl-C ends it in ReleaseInterrupted, wherever it falls."""
+        running = self._prepared(bound, None)
+        return running.waited(lambda: self._launch(running, bound, mode, payment))
+
+    def _prepared(self, bound: Bound, watch: Callable[[Running], None] | None) -> Running:
         running = Running(uuid.uuid4().hex, f"Drawing {bound.question.domain.size_text}")
         running.watch(self._tell)
         if watch is not None:
             running.watch(watch)
+        return running
+
+    def _launch(self, running: Running, bound: Bound, mode: Mode, payment: Payment) -> None:
         draw = Draw(self._source, bound, mode, SystemBits())
         with self._lock:
             if self.running is not None:
                 raise SessionBusy(
                     "this session is drawing another release; nothing was charged",
+                    rule="a session draws one release at a time",
                     next_step="wait for it, or cancel it",
                 )
-            self._running = running.start(lambda handle: draw.run(handle, payment))
-        return running
+            self._running = running
+            running.start(lambda: draw.run(running, payment))
 
     def look_on(self, onlooker: Callable[[Running], None]) -> None:
         """Call a bound method whenever a draw ends, for as long as its object lives."""
@@ -122,11 +152,14 @@ class Draw:
     def run(self, running: Running, payment: Payment) -> Release:
         """Pay, count, draw, record. A refusal to pay changes nothing; whatever happens later leaves it paid."""
         if running.cancelling:
-            raise ReleaseCancelled("withdrawn before anything was charged")
-        paid = payment.pay(lambda: not running.cancelling)
-        running.number = paid.number
+            raise withdrawn()
+        running.value, running.spent = payment.value, lambda: payment.spent
+        if not payment.answered():
+            probing.check(self.source)
+        paid = payment.pay(running)
+        running.free, running.number, running.use = paid.stored is not None, paid.number, paid.use
         if paid.stored is not None:
-            return from_bytes(paid.stored)
+            return read_back(paid.stored, paid)
         outcome: Literal["done", "cancelled", "failed"] = "failed"
         running.watch(_renewal(payment, paid))
         content = b""
@@ -143,15 +176,10 @@ class Draw:
             if outcome != "done":
                 _give_up(payment, paid, outcome)
         if outcome == "cancelled":
-            raise ReleaseCancelled(f"Cancelled. {payment.spent} and no answer was shown.", value=payment.value)
+            raise _cancelled(payment, paid)
         if outcome == "failed":
-            raise ReleaseFailed(
-                f"The engine failed after the charge: {payment.spent} and no answer was shown. "
-                "The cause is withheld because it may hold data.",
-                value=payment.value,
-                next_step="ask again with retry=True, which is paid again",
-            )
-        return from_bytes(content)
+            raise _failed(payment, paid, probing.gone(self.source))
+        return read_back(content, paid)
 
     def _drawn(self, running: Running, payment: Payment, paid: Paid) -> bytes:
         bound = self.bound
@@ -171,6 +199,15 @@ class Draw:
         running.tick(bound.cost.steps, bound.cost.steps)
         payment.keep(paid, answer, content)
         return content
+
+
+def read_back(content: bytes, paid: Paid) -> Release:
+    """The release as it is stored."""
+    try:
+        return from_bytes(content)
+    except ReleaseFormat as refused:
+        failure = unreadable(paid.number, refused, paid.use)
+    raise failure
 
 
 def _renewal(payment: Payment, paid: Paid) -> Callable[[Running], None]:
@@ -193,3 +230,40 @@ def _give_up(payment: Payment, paid: Paid, outcome: Literal["done", "cancelled",
         payment.give_up(paid, "cancelled" if outcome == "cancelled" else "failed")
     except DpvizError:
         return
+
+
+# ---------------------------------------------------------------- refusals
+
+AGAIN = "to draw again, paid once more, pass retry=True"
+
+
+def _named(payment: Payment, paid: Paid) -> str:
+    """`entry 3, key "spring"`: what a person looks it up by."""
+    entry = f"entry {paid.number}" if paid.use is None else f"use {paid.use} of entry {paid.number}"
+    return entry if payment.user_key is None else f'{entry}, key "{short(payment.user_key, 40)}"'
+
+
+def _cancelled(payment: Payment, paid: Paid) -> ReleaseCancelled:
+    return ReleaseCancelled(
+        f"Cancelled. {payment.spent} and no answer was shown ({_named(payment, paid)}); {AGAIN}",
+        value=payment.value,
+        rule="a charge whose draw was cancelled stays charged",
+        next_step=AGAIN,
+    )
+
+
+def _failed(payment: Payment, paid: Paid, gone: EngineGone | None) -> ReleaseFailed:
+    """A draw that failed after its charge. Of the cause only what no row can cause: whether the engine is there."""
+    if gone is None:
+        cause = "The engine is there; the cause is withheld, because rows can cause it and it may hold data"
+        step = AGAIN
+    else:
+        cause = f"The engine is gone: {gone.value or 'it does not answer'}"
+        step = f"start the engine again and open a session on it; {AGAIN}"
+    return ReleaseFailed(
+        f"The engine failed after the charge: {payment.spent} and no answer was shown ({_named(payment, paid)}). "
+        f"{cause}; {step}",
+        value=payment.value,
+        rule="a charge whose draw failed stays charged, and an engine's own words are never shown",
+        next_step=step,
+    )

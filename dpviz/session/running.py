@@ -9,13 +9,25 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any
+from queue import Empty
+from typing import Any, Generic, TypeVar
 
-from dpviz.errors import DpvizError, ReleaseFailed
+from dpviz.errors import DpvizError, ReleaseCancelled, ReleaseFailed, ReleaseInterrupted
 from dpviz.model.release import Release
+from dpviz.session.interrupts import LET_GO, Presses, before_the_charge
+
+T = TypeVar("T")
+
+WAKE = 0.5
+"""Seconds after which a wait looks around, where the system does not wake it for Ctrl-C (Windows)."""
+
+STOPPED = (
+    "the await was cancelled, so the draw was told to stop; what it was charged stays charged (see session.ledger)"
+)
 
 
 class Stopped(Exception):
@@ -31,45 +43,198 @@ class Progress:
     text: str
 
 
-class Running:
-    """A handle on one release. `await` it, or call `result()`; `cancel()` keeps the charge and shows no answer."""
+class Task(Generic[T]):
+    """Work that may be charged for, on a thread of its own: an outcome, and what Ctrl-C has to say about it.
 
-    def __init__(self, token: str, describe: str) -> None:
-        self.token = token
-        self.number: int | None = None
-        self.progress = Progress(0, 1, describe)
-        self._describe = describe
-        self._cancel = threading.Event()
-        self._future: Future[Release] = Future()
-        self._watchers: list[Callable[[Running], None]] = []
+    Whoever is first, the worker who asks to charge (`charging`) or somebody who cancels, decides: what is cancelled
+    first is never charged, and ends at once, however long a ledger keeps its worker waiting.
+    """
+
+    def __init__(self) -> None:
+        self._future: Future[T] = Future()
+        self._future.set_running_or_notify_cancel()  # from here on nobody cancels the future itself
+        self._cancelled = False
+        self._charging = False
+        self._decision = [self]  # popped once, by the worker or by who cancels: a step that nothing can divide
+        self._ending = [self]  # popped once, by who ends it
         self._pid = os.getpid()
 
-    def start(self, work: Callable[[Running], Release]) -> Running:
+    def start(self, work: Callable[[], T]) -> None:
         threading.Thread(target=self._run, args=(work,), name="dpviz-release", daemon=True).start()
-        return self
 
-    def _run(self, work: Callable[[Running], Release]) -> None:
-        release: Release | None = None
+    def _run(self, work: Callable[[], T]) -> None:
         error: DpvizError
         try:
-            release = work(self)
+            outcome = work()
         except DpvizError as known:
             error = known
         except BaseException:  # what it says may hold data, so it goes no further than this
             error = ReleaseFailed(
                 "the release failed after its checks; the cause is withheld because it may hold data",
+                rule="an error that may hold data is never shown",
                 next_step="look at session.releases and the ledger for what was charged",
             )
-        if release is not None:
-            self._future.set_result(release)
         else:
-            self._future.set_exception(clean(error))
+            self.end(outcome)
+            return
+        self.end(error)
+
+    def end(self, outcome: T | DpvizError) -> None:
+        """Set the outcome, unless there is one."""
+        if not _popped(self._ending):
+            return
+        if isinstance(outcome, DpvizError):
+            self._future.set_exception(clean(outcome))
+        else:
+            self._future.set_result(outcome)
+        self.ended()
+
+    def ended(self) -> None:
+        """Called once, when there is an outcome."""
+
+    def charging(self) -> None:
+        """Called under the ledger's lock before a charge is written. Refuses what was cancelled before."""
+        if self._cancelled or not (self._charging or _popped(self._decision)):
+            raise withdrawn()
+        self._charging = True
+
+    def cancel(self) -> None:
+        """Stop at the next piece of work. What was charged stays charged; what was not is not charged any more."""
+        self._cancelled = True
+        if _popped(self._decision):
+            self.end(withdrawn())
+
+    @property
+    def cancelling(self) -> bool:
+        return self._cancelled
+
+    def wanted(self) -> bool:
+        """Whether nobody has cancelled it."""
+        return not self._cancelled
+
+    @property
+    def here(self) -> bool:
+        """Whether this process runs it. A fork copies the handle, and no thread that would ever end it."""
+        return self._pid == os.getpid()
+
+    @property
+    def done(self) -> bool:
+        return self._future.done()
+
+    def waited(self, begin: Callable[[], object] | None = None, timeout: float | None = None) -> T:
+        """Begin, where it has not begun, wait for the end, and return or raise what came of it.
+
+        Ctrl-C cancels, waits until the ledger knows, and raises ReleaseInterrupted; a second Ctrl-C waits no longer.
+        """
+        presses = Presses()
+        with presses:
+            try:
+                if begin is not None and not presses.count:
+                    begin()
+            except DpvizError as refused:
+                self.end(refused)
+            except KeyboardInterrupt:  # a program's own handler raised it
+                presses.note()
+            self._attend(presses, None if timeout is None else time.monotonic() + timeout)
+        # from here on Ctrl-C is raised by Python itself
+        if presses.count:
+            raise self.interruption()
+        if not self.done:
+            raise TimeoutError
+        return self.outcome()
+
+    def _attend(self, presses: Presses, deadline: float | None) -> None:
+        """Wait for the end, for the deadline, or for the second Ctrl-C; the first one cancels."""
+        self._future.add_done_callback(presses.wake)
+        while not self.done and presses.count < LET_GO:
+            if presses.count and not self._cancelled:
+                self.cancel()
+                continue
+            if deadline is not None and not presses.count and time.monotonic() >= deadline:
+                return
+            left = WAKE if deadline is None else min(WAKE, max(0.0, deadline - time.monotonic()))
+            try:
+                presses.woken.get(timeout=left)
+            except Empty:
+                continue
+            except KeyboardInterrupt:  # a program's own handler raised it
+                presses.note()
+
+    def outcome(self) -> T:
+        """What came of it, or the error that ended it."""
+        error = self._future.exception()
+        if error is not None:
+            raise error.with_traceback(None) from None
+        return self._future.result()
+
+    def interruption(self) -> ReleaseInterrupted:
+        """What Ctrl-C ends in: what stays charged, as far as it is known."""
+        if not self.done:
+            return self.let_go()
+        error = self._future.exception()
+        if error is None:
+            return self.too_late(self._future.result())
+        assert isinstance(error, DpvizError)
+        if not self._charging and isinstance(error, ReleaseCancelled):
+            return before_the_charge()
+        return ReleaseInterrupted(
+            f"Interrupted. {error}", value=error.value, rule=error.rule, next_step=error.next_step, **self.place()
+        )
+
+    def place(self) -> dict[str, int | None]:
+        """The entry and the use of it that were charged, by the names of ReleaseInterrupted."""
+        return {}
+
+    def too_late(self, outcome: T) -> ReleaseInterrupted:
+        """Ctrl-C came when everything was done."""
+        raise NotImplementedError
+
+    def let_go(self) -> ReleaseInterrupted:
+        """Ctrl-C came twice, and what comes of the work is not known yet."""
+        raise NotImplementedError
+
+
+class Running(Task[Release]):
+    """A handle on one release. `await` it, or call `result()`; `cancel()` keeps the charge and shows no answer.
+
+    number, use  what was charged, once it is: the ledger entry, and the use of it in a sub-session
+    """
+
+    def __init__(self, token: str, describe: str) -> None:
+        super().__init__()
+        self.token = token
+        self._number: int | None = None
+        self.use: int | None = None
+        self.waiting = ""
+        self.spent: Callable[[], str] = str
+        self.value = ""
+        self.free = False
+        self.progress = Progress(0, 1, describe)
+        self._describe = describe
+        self._watchers: list[Callable[[Running], None]] = []
+
+    def ended(self) -> None:
+        self._notify()
+
+    @property
+    def number(self) -> int | None:
+        """The entry that paid, from the moment that it is charged; None where nothing is charged yet."""
+        return self._number
+
+    @number.setter
+    def number(self, number: int) -> None:
+        self._number, self.waiting = number, ""
+        self._notify()
+
+    def wait(self, text: str) -> None:
+        """Say what the charge waits for, such as whoever holds the ledger; "" where it waits no more."""
+        self.waiting = text
         self._notify()
 
     def tick(self, done: int, of: int) -> None:
         """Called by the work between its pieces, with public sizes. Raises to stop the work."""
         self.progress = Progress(done, of, self._describe)
-        if self._cancel.is_set():
+        if self._cancelled:
             raise Stopped
         self._notify()
 
@@ -91,41 +256,115 @@ class Running:
             if watcher in self._watchers:
                 self._watchers.remove(watcher)
 
-    def cancel(self) -> None:
-        """Stop at the next piece of work. What was charged stays charged."""
-        self._cancel.set()
-
-    @property
-    def cancelling(self) -> bool:
-        return self._cancel.is_set()
-
-    @property
-    def here(self) -> bool:
-        """Whether this process draws it. A fork copies the handle, and no thread that would ever end it."""
-        return self._pid == os.getpid()
-
-    @property
-    def done(self) -> bool:
-        return self._future.done()
-
     def result(self, timeout: float | None = None) -> Release:
-        """The release, or the error that ended it. Ctrl-C cancels and waits for the ledger to know."""
-        try:
-            self._future.exception(timeout)
-        except KeyboardInterrupt:
-            self.cancel()
-            self._future.exception()
-        error = self._future.exception()
-        if error is not None:
-            raise error.with_traceback(None) from None
-        return self._future.result()
+        """The release, or the error that ended it. Raises TimeoutError where it goes on after `timeout` seconds.
+
+        Ctrl-C cancels, waits until the ledger knows, and raises ReleaseInterrupted, which says what stays charged.
+        """
+        return self.waited(timeout=timeout)
 
     def __await__(self) -> Generator[Any, None, Release]:
-        return asyncio.wrap_future(self._future).__await__()
+        return self._awaited().__await__()
+
+    async def _awaited(self) -> Release:
+        try:
+            return await asyncio.wrap_future(self._future)
+        except asyncio.CancelledError as stop:
+            self.cancel()
+            stop.add_note(STOPPED)
+            raise
+
+    # ------------------------------------------------------------ what Ctrl-C ends in
+
+    def place(self) -> dict[str, int | None]:
+        return {"number": self.number, "use": self.use}
+
+    @property
+    def _entry(self) -> str:
+        return f"entry {self.number}" if self.use is None else f"use {self.use} of entry {self.number}"
+
+    def too_late(self, outcome: Release) -> ReleaseInterrupted:
+        said = (
+            f"Interrupted. This was answered before, as {self._entry}, and nothing was charged."
+            if self.free
+            else f"Interrupted, but the draw was quicker: {self.spent()}, and the answer is stored as {self._entry}."
+        )
+        step = "make the same call again: its answer is stored and free"
+        return ReleaseInterrupted(
+            f"{said} The same call gives it, free.",
+            value="0" if self.free else self.value,
+            rule="an answer that is stored stays paid for, and is given again free",
+            next_step=step,
+            **self.place(),
+        )
+
+    def let_go(self) -> ReleaseInterrupted:
+        known = self.number is not None
+        said = (
+            f"{self._entry} is pending, and what it was charged counts as spent: {self.spent()}"
+            if known
+            else f"whether it was charged is not known yet; count it as spent: {self.spent()}"
+        )
+        return ReleaseInterrupted(
+            f"Interrupted twice, so nobody waits for the ledger: {said}.",
+            value=self.value,
+            rule="a pending charge counts as spent",
+            next_step="see session.ledger for what became of it, then make the same call again",
+            **self.place(),
+        )
 
     def __repr__(self) -> str:
         state = "done" if self.done else f"{self.progress.done} of {self.progress.of}"
         return f"<release on its way: {self._describe}, {state}>"
+
+
+class Errand(Task[T]):
+    """One write to the ledger that draws nothing, like opening a sub-session. Ctrl-C says whether it was written.
+
+    done     what to say where it was: "the budget is raised"
+    pending  what to say where that is not known yet
+    """
+
+    def __init__(self, done: Callable[[T], tuple[str, int | None]], pending: str) -> None:
+        super().__init__()
+        self._said, self._pending = done, pending
+
+    def run(self, work: Callable[[], T]) -> T:
+        """Do it, and return what came of it."""
+        return self.waited(lambda: self.start(work))
+
+    def too_late(self, outcome: T) -> ReleaseInterrupted:
+        said, number = self._said(outcome)
+        return ReleaseInterrupted(
+            f"Interrupted, but the ledger was quicker: {said}.",
+            rule="what is written to the ledger stays",
+            next_step="make the same call again: it is free",
+            number=number,
+        )
+
+    def let_go(self) -> ReleaseInterrupted:
+        return ReleaseInterrupted(
+            f"Interrupted twice, so nobody waits for the ledger: {self._pending}.",
+            rule="what may be written counts as written",
+            next_step="see session.ledger for what became of it",
+        )
+
+
+def withdrawn() -> ReleaseCancelled:
+    return ReleaseCancelled(
+        "withdrawn before anything was charged",
+        rule="what is cancelled before its charge costs nothing",
+        next_step="ask again when you are ready",
+    )
+
+
+def _popped(token: list[Any]) -> bool:
+    """Whether this call was the first to take it. One step, whatever runs at the same time."""
+    try:
+        token.pop()
+    except IndexError:
+        return False
+    return True
 
 
 def clean(error: DpvizError) -> DpvizError:

@@ -1,19 +1,27 @@
-"""Reading releases back: from a file, from the ledger."""
+"""Reading releases back: from a file, from the ledger. What could not be read back is refused before it is paid for."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from dpviz.errors import DpvizError, ReleaseFormat
+from dpviz.errors import DpvizError, ParameterError, ReleaseFormat, short
+from dpviz.exact import LONGEST
 from dpviz.hidden import kind_of, singly
 from dpviz.mechanisms import mechanism
-from dpviz.mechanisms.pay_what_you_get import Asking
+from dpviz.mechanisms.pay_what_you_get import Asking, PayWhatYouGet
 from dpviz.model.answer import SparseTable, Table, answer_from_json
 from dpviz.model.domain import Domain
-from dpviz.model.question import Question
+from dpviz.model.identity import release_key
+from dpviz.model.mechanism import Bound, Mechanism, places
+from dpviz.model.question import Question, canonical
 from dpviz.model.release import Release, checked
 from dpviz.model.statistic import Kind
+from dpviz.planning.sheet import BETAS
 from dpviz.privacy.unit import Unit
 from dpviz.session.running import clean
 
@@ -32,23 +40,24 @@ def load(path: str | Path) -> Release:
     raise clean(refused)  # without the frames that hold the file: it may be anything
 
 
+UNREADABLE = (DpvizError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError)
+"""What reading goes wrong with, where what is stored does not fit together."""
+
+
 def from_bytes(content: bytes) -> Release:
     body = checked(content)
     try:
         return _from_json(body)
     except ReleaseFormat:
         raise
-    except (DpvizError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError):
+    except UNREADABLE:
         raise ReleaseFormat("a saved release must hold a question, unit, mechanism and answer that agree") from None
 
 
 def _from_json(body: dict[str, Any]) -> Release:
-    question, unit = Question.from_json(body["question"]), Unit(**body["unit"])
-    name, parameters = body["mechanism"]["name"], body["mechanism"]["parameters"]
-    asked = name == Asking.name  # one question of a sub-session: no mechanism that can be released by itself
-    made = Asking.from_parameters(parameters) if asked else mechanism(name, parameters)
+    bound = _bound(body)
+    question, asked = bound.question, bound.mechanism.name == Asking.name
     answer = answer_from_json(body["answer"])
-    bound = made.bind(question, unit)
     if isinstance(answer, Table) and (bound.needs is Kind.SPARSE or len(answer.values) != question.bins):
         raise ReleaseFormat.of(f"{len(answer.values)} values", f"this question has {question.domain.size_text}")
     if isinstance(answer, SparseTable) and (bound.needs is Kind.DENSE or not _named(answer, question.domain)):
@@ -76,8 +85,161 @@ def _from_json(body: dict[str, Any]) -> Release:
     )
 
 
+def _bound(body: Mapping[str, Any]) -> Bound:
+    """What a release was drawn with, from what is stored."""
+    return _rebound(canonical({part: body[part] for part in ("question", "unit", "mechanism")}).decode())
+
+
+@lru_cache(maxsize=256)
+def _rebound(stored: str) -> Bound:
+    """Kept, for the releases of one question are read one after the other."""
+    body = json.loads(stored)
+    question, unit = Question.from_json(body["question"]), Unit(**body["unit"])
+    return _mechanism(body["mechanism"]).bind(question, unit)
+
+
+def _mechanism(stored: Mapping[str, Any]) -> Mechanism:
+    name, parameters = stored["name"], stored["parameters"]
+    # one question of a sub-session is no mechanism that can be released by itself
+    return Asking.from_parameters(parameters) if name == Asking.name else mechanism(name, parameters)
+
+
 def _named(answer: SparseTable, domain: Domain) -> bool:
     """Whether the labels are what the domain has: keys where none are declared, else numbers of its bins."""
     if not domain.declared:
         return all(isinstance(label, str) for label in answer.labels)
     return all(isinstance(label, int) and 0 <= label < domain.size for label in answer.labels)
+
+
+# ---------------------------------------------------------------- before anything is paid
+
+
+def check_readable(bound: Bound) -> None:
+    """Refuse what could be paid for and never be read back, or whose error nobody could calculate.
+
+    What is stored beside an answer is written, read and bound again, and asked for its errors as the page asks.
+    """
+    question, unit, made = bound.question, bound.unit, bound.mechanism
+    _short_numbers(made.parameters())
+    stored = {
+        "question": question.to_json,
+        "unit": unit.to_json,
+        "mechanism": lambda: {"name": made.name, "parameters": made.parameters()},
+    }
+    texts = [_text(part, write) for part, write in stored.items()]
+    _reread(*texts, release_key(question, unit, made, bound.modes()[0]), repr(bound.price.loss))
+
+
+def check_opens(parameters: PayWhatYouGet, unit: Unit) -> None:
+    """Refuse a sub-session that could be paid for and never be opened again, or never be asked anything."""
+    _short_numbers(parameters.parameters())
+    stored = json.loads(_text("sub-session", parameters.parameters))
+    try:
+        same = PayWhatYouGet.from_parameters(stored) == parameters
+    except UNREADABLE:
+        same = False
+    if not same:
+        raise _not_kept("sub-session")
+    try:
+        smallest = Asking(parameters, 1, 1).bind(Question.of(Domain.keys(column="item")), unit)
+        check_readable(smallest)
+    except DpvizError as refused:
+        failure = refused
+    except UNREADABLE:
+        failure = _not_kept("sub-session")
+    else:
+        return
+    rule = "a sub-session is opened where a question of it can be answered"
+    step = failure.next_step or "take an epsilon or delta that is less extreme"
+    raise ParameterError(
+        f"{rule}, and here the smallest one is refused: {short(str(failure), 200)}. Nothing was charged.",
+        value=short(parameters),
+        rule=rule,
+        next_step=step,
+    )
+
+
+def _short_numbers(parameters: Mapping[str, str]) -> None:
+    for name, value in parameters.items():
+        if len(value) > LONGEST:
+            raise ParameterError.of(
+                short(value, 40),
+                f"{name} must be a number that can be stored and read back, of at most {LONGEST} characters",
+                "type a number like 1e-12",
+            )
+
+
+def _text(part: str, write: Callable[[], object]) -> str:
+    try:
+        return canonical(write()).decode()
+    except (ValueError, RecursionError):  # a number with more digits than Python writes, half a surrogate pair
+        raise _not_kept(part) from None
+
+
+@lru_cache(maxsize=256)
+def _reread(question: str, unit: str, made: str, key: str, loss: str) -> None:
+    """Bind anew what was written, and compare. Kept, for every plan asks."""
+    stored = {"question": json.loads(question), "unit": json.loads(unit), "mechanism": json.loads(made)}
+    for part, read in (
+        ("question", lambda: Question.from_json(stored["question"])),
+        ("unit", lambda: Unit(**stored["unit"])),
+        ("mechanism", lambda: _mechanism(stored["mechanism"])),
+    ):
+        try:
+            read()
+        except UNREADABLE:
+            raise _not_kept(part) from None
+    try:
+        again = _bound(stored)
+        same = release_key(again.question, again.unit, again.mechanism, again.modes()[0]) == key
+        same = same and repr(again.price.loss) == loss
+    except UNREADABLE:
+        same = False
+    if not same:
+        raise _not_kept("mechanism")
+    for beta in BETAS:
+        try:
+            errors = _errors(again, beta)
+        except (*UNREADABLE, MemoryError):
+            errors = None
+        if errors is None:
+            raise ParameterError.of(
+                short(again.mechanism),
+                "the error of an answer must be known before it is paid for, and here it cannot be calculated",
+                "take an epsilon or delta that is less extreme",
+            )
+
+
+def _errors(bound: Bound, beta: Fraction) -> list[object]:
+    """The errors that frames, charts and the page show beside the answer, as texts."""
+    error, most = bound.error, places(bound)
+    values = [error.shown(beta), error.one_bin(beta), error.all_bins(beta)]
+    if most is not None:
+        values += [error.listed(beta), error.rank(most, beta)]
+    return [None if value is None else value.to_json() for value in values]
+
+
+def _not_kept(part: str) -> ParameterError:
+    rule = f"what is paid for is stored and read back, and this {part} could not be read again"
+    step = "use shorter numbers and texts, without half characters"
+    return ParameterError(f"{rule}; {step}. Nothing was charged.", value=part, rule=rule, next_step=step)
+
+
+# ---------------------------------------------------------------- what cannot be read all the same
+
+
+def unreadable(number: int, refused: Exception, use: int | None = None) -> ReleaseFormat:
+    """An answer that is stored, and that this dpviz cannot read: it is named, and its neighbours are not touched."""
+    name = f"release {number}" if use is None else f"answer {use} of entry {number}"
+    step = "open the ledger with the dpviz that wrote it, or with a newer one"
+    return ReleaseFormat(
+        f"{name} cannot be read by this dpviz ({reason(refused)}); it stays paid for and stored: {step}",
+        value=name,
+        rule="a stored answer is read as it was written, or not at all",
+        next_step=step,
+    )
+
+
+def reason(refused: Exception) -> str:
+    """Why, in a few words for a bracket."""
+    return short(str(refused), 120) if isinstance(refused, DpvizError) else "its parts do not fit together"

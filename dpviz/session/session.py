@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from dpviz.engines import as_source
-from dpviz.errors import LedgerAway, LedgerError, ParameterError, UnitError, short, unwritable
+from dpviz.errors import (
+    CharterMismatch,
+    LedgerError,
+    LedgerFormat,
+    ParameterError,
+    ReleaseFormat,
+    UnitError,
+    short,
+    unwritable,
+)
 from dpviz.hidden import Hidden, kind_of, publicly, shown, single, singly
 from dpviz.mechanisms.pay_what_you_get import PayWhatYouGet
 from dpviz.model.identity import release_key
@@ -16,16 +26,18 @@ from dpviz.model.release import Release
 from dpviz.model.source import Source
 from dpviz.model.statistic import Column
 from dpviz.privacy.unit import Unit
-from dpviz.session import accountant, sub_account
+from dpviz.session import accountant, probing, sub_account
 from dpviz.session.accountant import Budget, Remaining
-from dpviz.session.binding import bind
+from dpviz.session.binding import bind, exact
 from dpviz.session.charge import Charge, checked_key, checked_person, checked_reason
 from dpviz.session.drawing import Draws
+from dpviz.session.interrupts import nothing_charged
 from dpviz.session.ledger import Entry, Ledger
 from dpviz.session.plan import Plan
-from dpviz.session.running import Running
-from dpviz.session.saved import from_bytes
-from dpviz.session.stale import stale, unread
+from dpviz.session.releases import Releases, Unread
+from dpviz.session.running import Errand, Running
+from dpviz.session.saved import check_opens
+from dpviz.session.stale import before_a_charge, stale, unread
 from dpviz.session.sub_plan import OpeningPlan
 from dpviz.session.sub_session import SubSession, opening_body, opening_key
 
@@ -71,20 +83,10 @@ class Session:
             )
         if not unit.is_row and unit.of not in {column.name for column in source.columns}:
             raise UnitError.of(unit.of, 'the unit must be "row" or one of the data\'s columns', "name the user column")
-        self._source: Source = source
         self._unit = unit
-        self._ledger = Ledger.open(
-            ledger,
-            charter={
-                "dataset": source.name,
-                "schema": {column.name: column.kind for column in source.columns},
-                "unit": unit.to_json(),
-                "budget": budget.to_json(),
-            },
-            account=accountant.opened(budget),
-            person=checked_person(person),
-        )
-        self._draws = Draws(source)
+        self._source, self._ledger = _opened(source, unit, budget, ledger, checked_person(person))
+        self._draws = Draws(self._source)
+        self._readable: dict[int, ReleaseFormat | None] = {}  # for `releases`
 
     # ------------------------------------------------------------ what anybody may know
 
@@ -110,6 +112,11 @@ class Session:
         return self._ledger.name
 
     @property
+    def is_new(self) -> bool:
+        """Whether this session started its ledger: what other ledgers may have paid is in none of its numbers."""
+        return self._ledger.is_new
+
+    @property
     def budget(self) -> Budget:
         return accountant.budget(self._ledger.account)
 
@@ -131,7 +138,7 @@ class Session:
     @property
     def releases(self) -> Releases:
         """What was released so far, by ledger number. Looking is free."""
-        return Releases(self._ledger)
+        return Releases(self._ledger, self._readable)
 
     @property
     def running(self) -> Running | None:
@@ -144,7 +151,16 @@ class Session:
         if not isinstance(budget, Budget):
             raise ParameterError.of(kind_of(budget), "budget must be a Budget")
         why = checked_reason(reason)
-        self._ledger.raise_budget(budget.to_json(), lambda state: accountant.widened(state, budget), reason=why)
+        errand: Errand[None] = Errand(
+            lambda _: (f"the budget is {budget.text}", None), "whether the budget was raised is not known yet"
+        )
+
+        def widen(state: Mapping[str, str]) -> dict[str, str]:
+            after = accountant.widened(state, budget)
+            errand.charging()
+            return after
+
+        errand.run(lambda: self._ledger.raise_budget(budget.to_json(), widen, reason=why))
 
     def __repr__(self) -> str:
         try:
@@ -190,10 +206,13 @@ class Session:
         retry  draw a lost or cancelled key again, and pay again
 
         Raises BudgetExceeded where the price does not fit, ReleaseLost where this key was charged and its draw lost,
-        SessionBusy while another release of this session runs; these charge nothing. ReleaseCancelled, ReleaseFailed
-        and LedgerError say themselves what stays charged.
+        SessionBusy while another release of this session runs, EngineGone where the engine no longer answers; these
+        charge nothing. ReleaseCancelled, ReleaseFailed and LedgerError say themselves what stays charged, and so does
+        ReleaseInterrupted, in which Ctrl-C ends: it is a KeyboardInterrupt, so it stops a loop.
         """
-        return self.release_async(question, mechanism, where=where, mode=mode, key=key, retry=retry).result()
+        with nothing_charged():
+            bound, chosen, payment = self._order(question, mechanism, where, mode, key, retry)
+        return self._draws.result(bound, chosen, payment)
 
     @publicly
     def release_async(
@@ -207,7 +226,23 @@ class Session:
         retry: bool = False,
         watch: Callable[[Running], None] | None = None,
     ) -> Running:
-        """Start a release and return at once: `await` the handle, watch its `progress`, or `cancel()` it."""
+        """Start a release and return at once: `await` the handle, watch its `progress`, or `cancel()` it.
+
+        A cancelled `await` cancels the draw, and what it was charged stays charged; `asyncio.shield(handle)` lets it
+        go on. A handle that is left behind goes on, too: the same call then gives the stored answer, free.
+        """
+        return self._draws.start(*self._order(question, mechanism, where, mode, key, retry), watch)
+
+    def _order(
+        self,
+        question: object,
+        mechanism: Mechanism,
+        where: Mapping[str, object] | None,
+        mode: Mode | None,
+        key: str | None,
+        retry: bool,
+    ) -> tuple[Bound, Mode, Charge]:
+        """What is to be drawn and what pays for it: every check of a release that needs no ledger."""
         bound = self._bind(question, mechanism, where)
         chosen = bound.modes()[0] if mode is None else mode
         if chosen not in bound.modes():
@@ -217,7 +252,7 @@ class Session:
                 'strict takes a rational base (base="tight") and a cap that is not huge' if chosen == "strict" else "",
             )
         name = release_key(bound.question, self._unit, mechanism, chosen, checked_key(key))
-        return self._draws.start(bound, chosen, Charge(self._ledger, name, bound, chosen, key, retry), watch)
+        return bound, chosen, Charge(self._ledger, name, bound, chosen, key, retry)
 
     # ------------------------------------------------------------ open: many questions, one charge
 
@@ -238,14 +273,28 @@ class Session:
         One that was closed stays closed. Raises BudgetExceeded where the price does not fit, ParameterError where the
         engine could answer none of its questions. A refusal charges nothing.
         """
-        price = self._opening(parameters).price(self._unit)
-        entry = self._ledger.charge(
-            opening_key(parameters, self._unit, checked_key(key)),
-            opening_body(parameters, price, key),
-            lambda state: accountant.charge(state, price.loss, price.fine),
-            opens=sub_account.opened(parameters.symbols, parameters.questions),
+        with nothing_charged():
+            price = self._opening(parameters).price(self._unit)
+            name, body = opening_key(parameters, self._unit, checked_key(key)), opening_body(parameters, price, key)
+        errand: Errand[Entry] = Errand(
+            lambda entry: (f"the sub-session is open and paid for, as entry {entry.number}", entry.number),
+            f"whether the sub-session was charged is not known yet; count {price.loss.short} as spent",
         )
-        return self._sub_session(entry)
+
+        def admit(state: Mapping[str, str]) -> dict[str, str]:
+            after = accountant.charge(state, price.loss, price.fine)
+            errand.charging()
+            return after
+
+        def work() -> Entry:
+            with before_a_charge():
+                known = self._ledger.find(name)
+            if known is None:
+                probing.check(self._source)
+            opens = sub_account.opened(parameters.symbols, parameters.questions)
+            return self._ledger.charge(name, body, admit, opens=opens)
+
+        return self._sub_session(errand.run(work))
 
     def _opening(self, parameters: PayWhatYouGet) -> PayWhatYouGet:
         """Every check of a sub-session that can be made from public things alone."""
@@ -253,13 +302,23 @@ class Session:
             raise ParameterError.of(
                 kind_of(parameters), "a sub-session is opened by its parameters", 'write dv.PayWhatYouGet(epsilon="1")'
             )
+        exact(self._source)
         parameters.meets(self._source.top)
+        check_opens(parameters, self._unit)
         return parameters
 
     @property
     def sub_sessions(self) -> dict[int, SubSession]:
         """The sub-sessions that were opened so far, by ledger number, closed ones too. Looking is free."""
-        return {entry.number: self._sub_session(entry) for entry in self._ledger.entries() if entry.status == "open"}
+        found = {}
+        for entry in self._ledger.entries():
+            if entry.status != "open":
+                continue
+            try:
+                found[entry.number] = self._sub_session(entry)
+            except LedgerFormat as refused:  # it must not hide the others
+                warnings.warn(str(refused), Unread, stacklevel=2)
+        return found
 
     def _sub_session(self, entry: Entry) -> SubSession:
         return SubSession(entry, self._source, self._unit, self._ledger, self._draws)
@@ -277,40 +336,23 @@ class Session:
             running.cancel()
 
 
-class Releases(Mapping[int, Release]):
-    """The finished releases of a ledger, by number. The answers of a sub-session are its own: `sub.answers`."""
+def _opened(source: Source, unit: Unit, budget: Budget, ledger: Any, person: str | None) -> tuple[Source, Ledger]:
+    """The source and its ledger. A ledger of an earlier version may say what the columns of a CSV file hold."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
+    def charter(source: Source) -> dict[str, object]:
+        return {
+            "dataset": source.name,
+            "schema": {column.name: column.kind for column in source.columns},
+            "unit": unit.to_json(),
+            "budget": budget.to_json(),
+        }
 
-    def _done(self) -> list[Entry]:
-        return [entry for entry in self._ledger.entries() if entry.status == "done"]
-
-    @singly
-    def __getitem__(self, number: int) -> Release:
-        if not self._is_done(number):
-            shown = ", ".join(str(one) for one in list(self)[-20:]) or "none"
-            raise ParameterError.of(number, f"the latest finished releases are: {shown}")
-        return from_bytes(self._ledger.answer(number))
-
-    def _is_done(self, number: object) -> bool:
-        if not isinstance(number, int) or isinstance(number, bool) or not 0 < number < 2**63:
-            return False
-        try:
-            return self._ledger.entry(number).status == "done"
-        except ParameterError:
-            return False
-
-    def __iter__(self) -> Iterator[int]:
-        return iter([entry.number for entry in self._done()])
-
-    def __len__(self) -> int:
-        return len(self._done())
-
-    def __repr__(self) -> str:
-        try:
-            done = self._done()
-        except LedgerAway:
-            return "the releases are not known: the ledger's server does not answer"
-        lines = [f"{entry.number:>3}  {entry.body['question_text']}  {entry.body['price']['text']}" for entry in done]
-        return "\n".join(lines) or "no releases yet"
+    account = accountant.opened(budget)
+    try:
+        return source, Ledger.open(ledger, charter=charter(source), account=account, person=person)
+    except CharterMismatch as other:
+        refused = other
+    known = source.chartered(Ledger.read(ledger).charter["schema"])
+    if known is source:
+        raise refused
+    return known, Ledger.open(ledger, charter=charter(known), account=account, person=person)

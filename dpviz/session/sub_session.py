@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
-from dpviz.errors import LedgerError, LedgerFormat
+from dpviz.errors import LedgerError, LedgerFormat, ReleaseFormat
 from dpviz.hidden import publicly
 from dpviz.mechanisms.pay_what_you_get import Asking, AskingBound, PayWhatYouGet
 from dpviz.mechanisms.ranked import counted
@@ -22,11 +23,13 @@ from dpviz.privacy.unit import Unit
 from dpviz.session import sub_account
 from dpviz.session.binding import able
 from dpviz.session.charge import checked_key, checked_retry, price_json
-from dpviz.session.drawing import Draws, Paid
+from dpviz.session.drawing import Draws, Paid, read_back
+from dpviz.session.interrupts import nothing_charged
 from dpviz.session.ledger import Entry, Ledger, Status, Use
-from dpviz.session.running import Running
-from dpviz.session.saved import from_bytes
-from dpviz.session.stale import stale, unread
+from dpviz.session.releases import Unread
+from dpviz.session.running import Errand, Running
+from dpviz.session.saved import UNREADABLE, check_readable, reason, unreadable
+from dpviz.session.stale import before_a_charge, stale, unread
 from dpviz.session.sub_plan import AskPlan
 
 
@@ -35,6 +38,8 @@ class Asked:
     """One question of a sub-session and what came of it: a row of its tape. All public.
 
     number   1, 2, 3 ... in the order of asking
+    text     the question in words
+    question the question; None where this dpviz cannot read it
     k, kbar  as it was asked
     items    the labels that came, in order; none where there is no answer
     ended    whether ⊥ came
@@ -42,10 +47,12 @@ class Asked:
     key      the analyst's own key
     status   "done"; "pending": being drawn; "cancelled", "failed" or "lost": spent, and there is no answer
     mine     whether this session draws it now
+    unreadable  why this dpviz cannot read the row, where it cannot: its answer stays paid for and stored
     """
 
     number: int
-    question: Question
+    text: str
+    question: Question | None
     k: int
     kbar: Kbar
     items: tuple[str, ...]
@@ -54,10 +61,13 @@ class Asked:
     key: str | None
     status: Status
     mine: bool = False
+    unreadable: str = ""
 
     def __repr__(self) -> str:
+        if self.unreadable:
+            return f"{self.number:>3}  {self.text}: {self.unreadable}"
         came = " · ".join((*self.items, *(["⊥"] if self.ended else []))) if self.status == "done" else self.status
-        return f"{self.number:>3}  {self.question.text}, k={self.k}: {came}  ({counted(self.used, 'symbol')})"
+        return f"{self.number:>3}  {self.text}, k={self.k}: {came}  ({counted(self.used, 'symbol')})"
 
 
 class SubSession:
@@ -74,15 +84,18 @@ class SubSession:
     """
 
     def __init__(self, entry: Entry, source: Source, unit: Unit, ledger: Ledger, draws: Draws) -> None:
-        self._parameters = PayWhatYouGet.from_parameters(entry.body["mechanism"]["parameters"])
         self._number = entry.number
         self._source, self._unit, self._ledger, self._draws = source, unit, ledger, draws
         self._read: dict[int, Release] = {}  # answers by use, for they never change
-        if price_json(self.price).get("fine") != entry.body["price"].get("fine"):
-            raise LedgerFormat.of(
-                f"entry {entry.number}",
+        try:
+            self._parameters = PayWhatYouGet.from_parameters(entry.body["mechanism"]["parameters"])
+            same = price_json(self.price).get("fine") == entry.body["price"].get("fine")
+        except UNREADABLE as refused:
+            raise _unopenable(entry, reason(refused)) from None
+        if not same:
+            raise _unopenable(
+                entry,
                 "a sub-session keeps the step and the deltas it was opened with, and this dpviz would take others",
-                "open another one",
             )
 
     # ------------------------------------------------------------ what anybody may know
@@ -134,8 +147,23 @@ class SubSession:
 
     @property
     def answers(self) -> list[Release]:
-        """The answers so far, in the order of asking. Looking is free."""
-        return [self._answer(use) for use in self._uses() if use.status == "done"]
+        """The answers so far, in the order of asking. Looking is free.
+
+        What this dpviz cannot read is left out with a warning; `transcript` has a row for it.
+        """
+        found = []
+        for use in self._uses():
+            if use.status != "done":
+                continue
+            try:
+                found.append(self._answer(use))
+            except ReleaseFormat as refused:
+                warnings.warn(str(refused), Unread, stacklevel=2)
+        return found
+
+    def answer(self, number: int) -> Release:
+        """The answer to one question, by its number in the transcript. Looking is free."""
+        return self._answer(self._ledger.use(self._number, number))
 
     @property
     def transcript(self) -> list[Asked]:
@@ -147,30 +175,40 @@ class SubSession:
 
     def _answer(self, use: Use) -> Release:
         if use.number not in self._read:
-            self._read[use.number] = from_bytes(self._ledger.use_answer(self._number, use.number))
+            self._read[use.number] = read_back(
+                self._ledger.use_answer(self._number, use.number), Paid(self._number, use.number)
+            )
         return self._read[use.number]
 
     def _asked(self, use: Use) -> Asked:
         body = use.body
-        if use.status == "done":
-            release = self._answer(use)
-            asking, question = cast(Asking, release.bound.mechanism), release.question
-            items, ended, used = tuple(release.items), release.ended, asking.used(release.answer)
-        else:
+        unread, ended, k, used = "", False, 0, 0
+        question: Question | None = None
+        release: Release | None = None
+        items: tuple[str, ...] = ()
+        kbar: Kbar = 0
+        try:
             asking = Asking.from_parameters(body["mechanism"]["parameters"])
-            question = Question.from_json(body["question"])
-            items, ended, used = (), False, asking.most
+            question, k, kbar, used = Question.from_json(body["question"]), asking.k, asking.kbar, asking.most
+            release = self._answer(use) if use.status == "done" else None
+        except UNREADABLE as refused:
+            named = isinstance(refused, ReleaseFormat)
+            unread = str(refused if named else unreadable(self._number, refused, use.number))
+        if release is not None:
+            items, ended, used = tuple(release.items), release.ended, asking.used(release.answer)
         return Asked(
             number=use.number,
+            text=str(body.get("question_text", "")),
             question=question,
-            k=asking.k,
-            kbar=asking.kbar,
+            k=k,
+            kbar=kbar,
             items=items,
             ended=ended,
             used=used,
             key=body["user_key"],
             status=use.status,
             mine=use.mine,
+            unreadable=unread,
         )
 
     def __repr__(self) -> str:
@@ -215,6 +253,7 @@ class SubSession:
         """Every check that can be made from public things alone."""
         bound = Asking(self._parameters, k, kbar, largest).bind(Question.of(question, where), self._unit)
         able(self._source, bound)
+        check_readable(bound)
         return bound
 
     # ------------------------------------------------------------ ask: paid from what was charged
@@ -240,10 +279,13 @@ class SubSession:
         The same call again gives the stored answer, free, also in another kernel.
 
         Raises BudgetExceeded where k symbols or a question are not left, ReleaseLost where this question was reserved
-        and its draw lost, SessionBusy while another draw runs; these use nothing. ReleaseCancelled, ReleaseFailed and
-        LedgerError say themselves what stays used.
+        and its draw lost, SessionBusy while another draw runs, EngineGone where the engine no longer answers; these use
+        nothing. ReleaseCancelled, ReleaseFailed and LedgerError say themselves what stays used, and so does
+        ReleaseInterrupted, in which Ctrl-C ends.
         """
-        return self.ask_async(question, k, kbar, where=where, key=key, retry=retry, largest=largest).result()
+        with nothing_charged():
+            bound, payment = self._order(question, k, kbar, where, largest, key, retry)
+        return self._draws.result(bound, bound.modes()[0], payment)
 
     @publicly
     def ask_async(
@@ -259,10 +301,22 @@ class SubSession:
         watch: Callable[[Running], None] | None = None,
     ) -> Running:
         """Start to ask and return at once: `await` the handle, watch its `progress`, or `cancel()` it."""
+        bound, payment = self._order(question, k, kbar, where, largest, key, retry)
+        return self._draws.start(bound, bound.modes()[0], payment, watch)
+
+    def _order(
+        self,
+        question: object,
+        k: int,
+        kbar: Kbar,
+        where: Mapping[str, object] | None,
+        largest: int | None,
+        key: str | None,
+        retry: bool,
+    ) -> tuple[AskingBound, Reservation]:
+        """What is to be drawn and what pays for it: every check of a question that needs no ledger."""
         bound = self._bind(question, k, kbar, where, largest)
-        return self._draws.start(
-            bound, bound.modes()[0], Reservation(self._ledger, self._number, bound, checked_key(key), retry), watch
-        )
+        return bound, Reservation(self._ledger, self._number, bound, checked_key(key), retry)
 
     def look_on(self, onlooker: Callable[[Running], None]) -> None:
         """Call a bound method whenever a draw of this session ends, for as long as its object lives."""
@@ -281,9 +335,21 @@ class SubSession:
         if self.closed:
             return
         body = {"question_text": "closed", "price": {"text": "all that was left"}}
-        use = self._ledger.reserve(self._number, self._closing, body, sub_account.used_up, retry=True)
-        if use.status != "done":
-            self._ledger.settle(self._number, use.number, b"closed", dict)
+        errand: Errand[None] = Errand(
+            lambda _: (f"the sub-session of entry {self._number} is closed", self._number),
+            f"whether the sub-session of entry {self._number} is closed is not known yet",
+        )
+
+        def admit(state: Mapping[str, str]) -> dict[str, str]:
+            errand.charging()
+            return sub_account.used_up(state)
+
+        def work() -> None:
+            use = self._ledger.reserve(self._number, self._closing, body, admit, retry=True)
+            if use.status != "done":
+                self._ledger.settle(self._number, use.number, b"closed", dict)
+
+        errand.run(work)
 
     @property
     def _closing(self) -> str:
@@ -299,18 +365,30 @@ class Reservation:
         self.key = release_key(bound.question, bound.unit, asking, bound.modes()[0], key)
         self.value = str(asking.most)
         self.spent = f"{_reserved(asking)} of entry {number} are spent"
-        self._ledger, self._number, self._bound, self._user_key = ledger, number, bound, key
+        self.user_key = key
+        self._ledger, self._number, self._bound = ledger, number, bound
         self._retry = checked_retry(retry)
 
-    def pay(self, wanted: Callable[[], bool]) -> Paid:
+    def answered(self) -> bool:
+        with before_a_charge():
+            found = self._ledger.find_use(self._number, self.key)
+        return found is not None and found.status == "done"
+
+    def pay(self, running: Running) -> Paid:
         most = self._bound.mechanism.most
+
+        def admit(state: Mapping[str, str]) -> dict[str, str]:
+            after = sub_account.reserve(state, most)
+            running.charging()
+            return after
+
         use = self._ledger.reserve(
             self._number,
             self.key,
             self._body(),
-            lambda state: sub_account.reserve(state, most),
+            admit,
             retry=self._retry,
-            wanted=wanted,
+            wanted=running.wanted,
         )
         stored = self._ledger.use_answer(self._number, use.number) if use.status == "done" else None
         return Paid(self._number, use.number, stored)
@@ -334,7 +412,7 @@ class Reservation:
             "question_text": bound.question.text,
             "question_id": bound.question.id,
             "mechanism": {"name": asking.name, "parameters": asking.parameters()},
-            "user_key": self._user_key,
+            "user_key": self.user_key,
             "price": {"text": _reserved(asking)},
         }
 
@@ -346,6 +424,16 @@ def _reserved(asking: Asking) -> str:
 def _use(paid: Paid) -> int:
     assert paid.use is not None
     return paid.use
+
+
+def _unopenable(entry: Entry, why: str) -> LedgerFormat:
+    step = "open another one, or read it with the dpviz that wrote it"
+    return LedgerFormat(
+        f"the sub-session of entry {entry.number} cannot be read by this dpviz ({why}); it stays paid for. {step}",
+        value=f"entry {entry.number}",
+        rule="a sub-session is used as it was opened, or not at all",
+        next_step=step,
+    )
 
 
 def opening_key(parameters: PayWhatYouGet, unit: Unit, key: str | None) -> str:

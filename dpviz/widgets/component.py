@@ -26,6 +26,7 @@ class Component(anywidget.AnyWidget):
     sheet = traitlets.Unicode().tag(sync=True)
     state = traitlets.Unicode().tag(sync=True)
     result = traitlets.Unicode().tag(sync=True)
+    pulse = traitlets.Unicode().tag(sync=True)
 
     @publicly
     def __init__(self, session: object, *questions: object, **options: Any) -> None:
@@ -42,6 +43,7 @@ class Component(anywidget.AnyWidget):
         return self._standing
 
     def _receive(self, _widget: object, content: object, buffers: object) -> None:
+        self._standing.watched()
         answer = self._standing.answer(content, self)
         if answer is not None:
             self.send(answer)

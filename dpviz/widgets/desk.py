@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dpviz.charts.picture import picture
-from dpviz.errors import DpvizError, Forbidden, ParameterError, SessionBusy
+from dpviz.errors import DpvizError, Forbidden, LedgerError, ParameterError, SessionBusy
 from dpviz.exact import rational, text, typed
 from dpviz.hidden import kind_of
 from dpviz.mechanisms import REGISTRY, Dense, PureSparse, Stability, mechanism
@@ -32,12 +32,16 @@ from dpviz.session.running import Running
 from dpviz.session.session import Session
 from dpviz.session.teaching import Teaching
 from dpviz.widgets import messages, state
+from dpviz.widgets.watching import Lookout, Pulse, lookout, words
 
 if TYPE_CHECKING:
     from dpviz.widgets.component import Component
 
 PROGRESS_EVERY = 0.1
 """Seconds between two progress events, at least."""
+
+HANGING = ("pending", "elsewhere")
+"""What a page calls a draw that may yet report back."""
 
 Body = dict[str, Any]
 
@@ -48,6 +52,7 @@ class Member(Protocol):
     sheet: str
     state: str
     result: str
+    pulse: str
 
     def send(self, content: object) -> None: ...
 
@@ -76,8 +81,15 @@ class Desk:
         self._result: Body | None = None
         self._running: Running | None = None
         self._told = 0.0
+        self._stage: object = None
+        self._heeded: Running | None = None
+        self._showing = threading.RLock()
+        self._state: Body | None = None
+        self._pulse = Pulse(state.now())
+        self._lookout: Lookout | None = None
         self._show_latest()
         if isinstance(session, Session):
+            self._lookout = lookout(session.ledger)
             session.look_on(self._on_release_elsewhere)
 
     @property
@@ -92,18 +104,42 @@ class Desk:
     # ------------------------------------------------------------ mirrors
 
     def join(self, member: Component) -> None:
-        self._members.add(member)
+        with self._showing:
+            self._members.add(member)
 
-    def mirrors(self) -> dict[str, str]:
+    def mirrors(self, known: Body | None = None) -> dict[str, str]:
         """What the traits show: sheet, state and result, as JSON texts. All public."""
         return {
             "sheet": _json(self._sheet),
-            "state": _json(self.state()),
+            "state": _json(self.state() if known is None else known),
             "result": "" if self._result is None else _json(self._result),
+            "pulse": self._pulse.to_json(),
         }
 
     def state(self) -> Body:
-        return state.session_state(self.session, self._questions, self._running)
+        """What the page may know of the session; where the ledger cannot be read now, what it said last."""
+        try:
+            return self._read()
+        except LedgerError as error:
+            if self._state is None:
+                raise
+            self._pulse = Pulse(self._pulse.asof, words(error))
+            return self._state
+
+    def _read(self) -> Body:
+        """The state, as the ledger says it now."""
+        found = state.session_state(self.session, self._questions, self._on_its_way())
+        if self._state is None or {**found, "asof": ""} != {**self._state, "asof": ""}:
+            self._state = found
+        self._pulse = Pulse(found["asof"])
+        return self._state
+
+    def _on_its_way(self) -> Running | None:
+        """The release that is drawn now: from this desk, or another desk or a cell of the same session."""
+        own = self._running
+        if isinstance(self.session, Teaching) or (own is not None and not own.done):
+            return own
+        return self.session.running
 
     def _show_latest(self) -> None:
         """Where nothing is on show, show the newest release: looking at it again is free."""
@@ -118,12 +154,55 @@ class Desk:
             self._show_latest()
             self._show()
 
-    def _show(self) -> None:
-        """Bring every member's traits up to date."""
-        shown = self.mirrors()
-        for member in list(self._members):
-            for name, value in shown.items():
-                setattr(member, name, value)
+    def _show(self, *, fresh: bool = False) -> Body:
+        """Bring every member's traits up to date; returns the state. `fresh`: raise where the ledger is not read."""
+        with self._showing:  # what was read first must not be shown last
+            known = self._read() if fresh else self.state()
+            shown = self.mirrors(known)
+            for member in list(self._members):
+                for name, value in shown.items():
+                    setattr(member, name, value)
+            return known
+
+    # ------------------------------------------------------------ following the ledger
+
+    def watched(self) -> None:
+        """Somebody looks at a component of this desk: follow what other kernels do."""
+        if self._lookout is not None:
+            self._lookout.renew(self)
+
+    def catch_up(self) -> None:
+        """The ledger has moved, by whoever's hand: show it."""
+        self._show_latest()
+        self._show(fresh=True)
+        running = self._on_its_way()
+        if running is not None and running is not self._running and running is not self._heeded:
+            self._heeded = running
+            running.watch(self._follow_elsewhere)
+
+    def stirred(self) -> bool:
+        """Whether a draw of another kernel was lost, or one has begun beside this desk that has no charge yet."""
+        if self._state is None or isinstance(self.session, Teaching):
+            return False
+        if _named(self._on_its_way()) != _named(self._state["running"]):
+            return True
+        shown = {entry["number"]: entry for entry in self._state["entries"] if entry["status"] in HANGING}
+        if not shown:
+            return False
+        pending = (state.entry_json(entry) for entry in self.session.ledger.pending())
+        return any(shown.get(entry["number"], entry)["status"] != entry["status"] for entry in pending)
+
+    def beat(self, pulse: Pulse) -> None:
+        """The ledger was looked at."""
+        with self._showing:
+            self._pulse = pulse
+            for member in list(self._members):
+                member.pulse = pulse.to_json()
+
+    def _follow_elsewhere(self, running: Running) -> None:
+        """Tell the page how a release goes that was started beside this desk. Its end moves the budget."""
+        if not running.done:
+            self._progress(running)
 
     def _tell(self, event: str, body: Body) -> None:
         for member in list(self._members):
@@ -210,12 +289,7 @@ class Desk:
     def _follow(self, running: Running) -> None:
         """Tell the page how a release goes: on the worker's thread, ten times a second at most."""
         if not running.done:
-            now = time.monotonic()
-            if now - self._told >= PROGRESS_EVERY:
-                self._told = now
-                body = state.running_json(running)
-                if body is not None:
-                    self._tell("progress", body)
+            self._progress(running)
             return
         try:
             body = {"token": running.token, **self._released(running.result())}
@@ -225,19 +299,30 @@ class Desk:
                 self._running = None
             self._show()
             event = "cancelled" if running.cancelling else "failed"
-            self._tell(event, {"token": running.token, "error": messages.error_json(refused), "state": self.state()})
+            number = "" if running.number is None else str(running.number)
+            body = {"token": running.token, "number": number, "error": messages.error_json(refused)}
+            self._tell(event, {**body, "state": self.state()})
+
+    def _progress(self, running: Running) -> None:
+        """How far it is, ten times a second at most; that it is charged, or waits, at once."""
+        moment, stage = time.monotonic(), (running.token, running.number, running.waiting)
+        if stage != self._stage or moment - self._told >= PROGRESS_EVERY:
+            self._told, self._stage = moment, stage
+            self._tell("progress", state.running_json(running))
 
     def _on_cancel(self, args: Body) -> Body:
-        running = self._running
+        running = self._on_its_way()
         if running is None or running.token != args["token"]:
             raise ParameterError.of("cancel", "no such release is running")
         running.cancel()
         return {}
 
     def _on_status(self, args: Body) -> Body:
+        if self._lookout is not None:
+            self._lookout.look()
         self._show_latest()
-        self._show()
-        return {"state": self.state()}
+        shown = self._show(fresh=True)
+        return {"state": {**shown, "asof": self._pulse.asof}}
 
     def _on_show(self, args: Body) -> Body:
         if isinstance(self.session, Teaching):
@@ -273,6 +358,14 @@ class Desk:
     @property
     def sheet(self) -> PlanSheet:
         return self._plan.sheet
+
+
+def _named(running: Running | Body | None) -> tuple[str, str] | None:
+    """Which release is on its way, and by which entry it is paid."""
+    if running is None:
+        return None
+    body = state.running_json(running) if isinstance(running, Running) else running
+    return body["token"], body["number"]
 
 
 def _settled(running: Running, within: float = 0.25) -> Release | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +20,7 @@ from dpviz.session.ledger import Entry, Raise
 from dpviz.session.ledger.history import budget_text
 from dpviz.session.plan import Plan
 from dpviz.session.running import Running
+from dpviz.session.saved import UNREADABLE
 from dpviz.session.session import Session
 from dpviz.session.teaching import Teaching
 
@@ -56,12 +59,15 @@ def session_state(
         return {
             **shared,
             "ledger": "",
+            "new": False,
+            "asof": now(),
+            "raises": [],
             "teaching": {"seed": str(session.seed)},
             "budget": None,
             "entries": [],
-            "raises": [],
             "running": None,
         }
+    asof = now()
     entries = session.ledger.entries(last=HISTORY)
     hanging = {entry.number: entry for entry in entries if entry.status in ("pending", "lost")}
     for entry in session.ledger.pending():
@@ -69,12 +75,19 @@ def session_state(
     return {
         **shared,
         "ledger": session.ledger_name,
+        "new": session.is_new and not entries,
+        "asof": asof,
         "teaching": None,
         "budget": purses(session.remaining, list(hanging.values())),
         "entries": [entry_json(entry) for entry in sorted(entries, key=lambda entry: entry.number)],
         "raises": [raise_json(found) for found in session.ledger.raises()],
         "running": None if running is None or running.done else running_json(running),
     }
+
+
+def now() -> str:
+    """The time as a ledger writes it, UTC, finely enough for two looks at it to differ."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def purses(remaining: Remaining, hanging: list[Entry]) -> dict[str, dict[str, str]]:
@@ -121,7 +134,7 @@ def raise_json(found: Raise) -> dict[str, Any]:
     return {"at": found.at, "budget": budget_text(found.budget), "person": found.person, "reason": found.reason}
 
 
-def running_json(running: Running) -> dict[str, Any] | None:
+def running_json(running: Running) -> dict[str, Any]:
     progress = running.progress
     return {
         "token": running.token,
@@ -129,6 +142,7 @@ def running_json(running: Running) -> dict[str, Any] | None:
         "done": str(progress.done),
         "of": str(progress.of),
         "text": progress.text,
+        "waiting": running.waiting,
     }
 
 
@@ -143,12 +157,14 @@ def known_questions(session: Session | Teaching) -> list[Question]:
     if isinstance(session, Teaching):
         return []
     entries = sorted(session.ledger.entries(last=HISTORY), key=lambda entry: -entry.number)
-    return [Question.from_json(entry.body["question"]) for entry in entries if "question" in entry.body]
+    known: list[Question] = []
+    for entry in entries:
+        with suppress(*UNREADABLE):  # one that this dpviz cannot read is no reason to open no page at all
+            if "question" in entry.body:
+                known.append(Question.from_json(entry.body["question"]))
+    return known
 
 
 def latest_release(session: Session | Teaching) -> Release | None:
-    """The newest finished release among the latest entries."""
-    if isinstance(session, Teaching):
-        return None
-    done = [entry for entry in session.ledger.entries(last=HISTORY) if entry.status == "done"]
-    return session.releases[max(entry.number for entry in done)] if done else None
+    """The newest finished release that can be read."""
+    return None if isinstance(session, Teaching) else session.releases.latest

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import threading
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ import anywidget
 import traitlets
 
 from dpviz.charts.picture import picture
-from dpviz.errors import DpvizError, Forbidden, ParameterError, SessionBusy
+from dpviz.errors import DpvizError, Forbidden, LedgerError, ParameterError, SessionBusy
 from dpviz.exact import text
 from dpviz.hidden import kind_of, publicly
 from dpviz.model.question import Question
@@ -27,6 +27,7 @@ from dpviz.privacy.grid import payable
 from dpviz.session.running import Running
 from dpviz.session.sub_session import Asked, SubSession
 from dpviz.widgets import messages, state
+from dpviz.widgets.watching import Pulse, lookout, words
 
 STATIC = Path(__file__).parent.parent / "static"
 VERSION = 1
@@ -46,11 +47,61 @@ class Tape:
         self._running: Running | None = None
         self._fault: Body | None = None
         self._changed: Callable[[], None] = lambda: None
+        self._pulsed: Callable[[], None] = lambda: None
+        self._heeded: Running | None = None
+        self._stage: object = None
+        self._known: Body | None = None
+        self.pulse = Pulse(state.now())
+        self._lookout = lookout(sub.ledger)
         sub.look_on(self._on_answer_elsewhere)
 
-    def watch(self, changed: Callable[[], None]) -> None:
-        """Call this whenever there may be something new to show."""
-        self._changed = changed
+    def watch(self, changed: Callable[[], None], pulsed: Callable[[], None]) -> None:
+        """Call these whenever there may be something new to show, and whenever the ledger was looked at."""
+        self._changed, self._pulsed = changed, pulsed
+
+    # ------------------------------------------------------------ following the ledger
+
+    def watched(self) -> None:
+        """Somebody looks at this tape: follow what other kernels do."""
+        self._lookout.renew(self)
+
+    def catch_up(self) -> None:
+        """The ledger has moved, by whoever's hand: show it."""
+        self._read()
+        self._changed()
+        running = self._on_its_way()
+        if running is not None and running is not self._running and running is not self._heeded:
+            self._heeded = running
+            running.watch(self._follow_elsewhere)
+
+    def stirred(self) -> bool:
+        """Whether a question of another kernel was lost, or one is on its way beside this tape and has paid nothing."""
+        known = self._known
+        if known is None:
+            return False
+        if (self._on_its_way() is None) != (known["running"] is None):
+            return True
+        hanging = any(row["status"] in ("pending", "elsewhere") for row in known["rows"])
+        return hanging and [self._row(asked) for asked in self.sub.transcript] != known["rows"]
+
+    def beat(self, pulse: Pulse) -> None:
+        """The ledger was looked at."""
+        self.pulse = pulse
+        self._pulsed()
+
+    def _on_its_way(self) -> Running | None:
+        """The question on its way: from this tape, or from another tape or a cell."""
+        own, other = self._running, self.sub.running
+        if own is not None and not own.done:
+            return own
+        return other if other is not None and other.number == self.sub.number else None
+
+    def _follow_elsewhere(self, running: Running) -> None:
+        """What was asked beside this tape is paid, or waits. Its end is told by `_on_answer_elsewhere`."""
+        stage = (running.number, running.waiting)
+        if not running.done and stage != self._stage:
+            self._stage = stage
+            self._changed()
 
     def _on_answer_elsewhere(self, running: Running) -> None:
         """A question was asked in a cell, or the session released something else."""
@@ -64,13 +115,30 @@ class Tape:
         """By id: what the page may ask. Where none were given, what was asked before."""
         if self._given is not None:
             return self._given
-        return {asked.question.id: (_words(asked.question), asked.question) for asked in self.sub.transcript}
+        known = [asked.question for asked in self.sub.transcript if asked.question is not None]
+        return {question.id: (_words(question), question) for question in known}
 
     def state(self) -> Body:
-        """The tape of widgets/PROTOCOL.md. All public, all texts."""
+        """The tape of widgets/PROTOCOL.md, all public, all texts; where the ledger cannot be read, as it was last."""
+        try:
+            return self._read()
+        except LedgerError as error:
+            if self._known is None:
+                raise
+            self.pulse = Pulse(self.pulse.asof, words(error))
+            return {**self._known, "fault": self._fault}
+
+    def _read(self) -> Body:
+        """The state, as the ledger says it now."""
+        asof = state.now()
+        known = self._now()
+        self._known, self.pulse = known, Pulse(asof)
+        return known
+
+    def _now(self) -> Body:
         sub, price = self.sub, self.sub.price
         charged = payable(to_approx(price.loss))
-        running = self._running
+        running = self._on_its_way()
         return {
             "version": VERSION,
             "kernel": state.KERNEL,
@@ -90,13 +158,15 @@ class Tape:
         }
 
     def _row(self, asked: Asked) -> Body:
-        label, _ = self._offers.get(asked.question.id, (_words(asked.question), None))
+        question = asked.question
+        own = asked.text if question is None else _words(question)
+        label = own if question is None else self._offers.get(question.id, (own, None))[0]
         elsewhere = asked.status == "pending" and not asked.mine
         return {
             "number": str(asked.number),
-            "id": asked.question.id,
+            "id": "" if question is None else question.id,
             "label": label,
-            "items_are": _items(asked.question),
+            "items_are": "items" if question is None else _items(question),
             "k": str(asked.k),
             "kbar": str(asked.kbar),
             "key": asked.key or "",
@@ -151,6 +221,7 @@ class Tape:
             running.result(SETTLES)  # refusals come back within moments and belong to this very reply
         except TimeoutError:
             running.watch(self._follow)
+            running.watch(self._follow_elsewhere)
         finally:
             self._changed()
         return {"token": running.token, "state": self.state()}
@@ -166,26 +237,23 @@ class Tape:
         self._changed()
 
     def _on_cancel(self, args: Body) -> Body:
-        running = self._running
+        running = self._on_its_way()
         if running is None or running.done or running.token != args["token"]:
             raise ParameterError.of("cancel", "no such question is on its way")
         running.cancel()
         return {}
 
     def _on_status(self, args: Body) -> Body:
+        self._lookout.look()
+        self._read()
         self._changed()
-        return {"state": self.state()}
+        return {"state": self._read()}
 
     def _on_show(self, args: Body) -> Body:
         number = messages.count(args["number"], "number")
-        for row, release in self._answers():
-            if row.number == number:
-                return {"result": picture(release)}
-        raise ParameterError.of(number, "this sub-session has no such answer", "look at sub.transcript")
-
-    def _answers(self) -> Sequence[tuple[Asked, Any]]:
-        done = [asked for asked in self.sub.transcript if asked.status == "done"]
-        return list(zip(done, self.sub.answers, strict=False))
+        if number not in {asked.number for asked in self.sub.transcript if asked.status == "done"}:
+            raise ParameterError.of(number, "this sub-session has no such answer", "look at sub.transcript")
+        return {"result": picture(self.sub.answer(number))}
 
 
 class PayWhatYouGetTape(anywidget.AnyWidget):
@@ -206,6 +274,7 @@ class PayWhatYouGetTape(anywidget.AnyWidget):
     component = traitlets.Unicode().tag(sync=True)
     desk = traitlets.Unicode().tag(sync=True)
     state = traitlets.Unicode().tag(sync=True)
+    pulse = traitlets.Unicode().tag(sync=True)
 
     @publicly
     def __init__(self, sub: SubSession, questions: Mapping[str, object] | None = None) -> None:
@@ -215,8 +284,9 @@ class PayWhatYouGetTape(anywidget.AnyWidget):
             )
         self._tape = Tape(sub, _offered(questions))
         self._showing = threading.Lock()
-        super().__init__(component=type(self).name, desk=uuid.uuid4().hex[:12], state=_json(self._tape.state()))
-        self._tape.watch(self._show)
+        shown, pulse = _json(self._tape.state()), self._tape.pulse.to_json()
+        super().__init__(component=type(self).name, desk=uuid.uuid4().hex[:12], state=shown, pulse=pulse)
+        self._tape.watch(self._show, self._beat)
         self.on_msg(self._receive)
 
     def answer(self, content: object) -> Body | None:
@@ -226,8 +296,14 @@ class PayWhatYouGetTape(anywidget.AnyWidget):
     def _show(self) -> None:
         with self._showing:  # what was seen first must not be shown last
             self.state = _json(self._tape.state())
+            self.pulse = self._tape.pulse.to_json()
+
+    def _beat(self) -> None:
+        with self._showing:
+            self.pulse = self._tape.pulse.to_json()
 
     def _receive(self, _widget: object, content: object, buffers: object) -> None:
+        self._tape.watched()
         answer = self.answer(content)
         if answer is not None:
             self.send(answer)

@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 LAYERS = (
+    {"kinds", "traces"},
     {"errors"},
-    {"exact", "hidden"},
+    {"exact"},
+    {"hidden"},
     {"noise", "laws", "datasets"},
     {"privacy"},
     {"model"},

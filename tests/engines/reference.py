@@ -38,6 +38,31 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, float | np.floating | Decimal) and value != value
 
 
+class Large(Fraction):
+    """A number from 2^53 on that is written with a point or an exponent: nobody says that it is whole."""
+
+
+def in_text(value: str) -> Fraction | float | str:
+    """The number in a text: all digits of a plain whole number, else the decimal that its float prints as."""
+    plain = value.strip(" \t").lower()
+    if len(value) > 100 or "_" in plain or not plain.isascii() or plain != "".join(plain.split()):
+        return ODD
+    bare = plain[1:] if plain[:1] in "+-" else plain
+    if bare.isdigit() and len(bare) <= 38:
+        return Fraction(int(plain))
+    if bare in ("inf", "infinity"):
+        return float(plain)
+    if not bare[:1].isdigit() and bare[:1] != ".":
+        return ODD
+    try:
+        near = float(plain)
+    except ValueError:
+        return ODD
+    if abs(near) == math.inf:
+        return near
+    return Large(repr(near)) if abs(near) >= 2**53 else Fraction(repr(near))
+
+
 def number(value: Any) -> Fraction | float | str:
     """A value of a number column."""
     if is_missing(value):
@@ -45,10 +70,7 @@ def number(value: Any) -> Fraction | float | str:
     if isinstance(value, float | np.floating | Decimal) and abs(value) == math.inf:
         return float(value)
     if isinstance(value, str):
-        plain = re.fullmatch(r"\s*([+-]?[0-9]+)(?:\s*/\s*([0-9]+)|(\.[0-9]*)?([eE][+-]?[0-9]{1,4})?)\s*", value)
-        if plain is None or (plain[2] and int(plain[2]) == 0):
-            return ODD
-        return Fraction(int(plain[1]), int(plain[2])) if plain[2] else Fraction(Decimal(value.strip()))
+        return in_text(value)
     if isinstance(value, bool | np.bool_ | int | np.integer):
         return Fraction(int(value))
     if isinstance(value, float | np.floating | Decimal):
@@ -64,7 +86,7 @@ def written(value: Any, kind: str) -> str | None:
         if isinstance(value, bool | np.bool_):
             return str(value)
     exact = number(value)
-    if not isinstance(exact, Fraction):
+    if not isinstance(exact, Fraction) or isinstance(exact, Large):
         return None
     if exact.denominator == 1:
         return str(int(exact))
@@ -95,7 +117,7 @@ def one_bin(domain: Domain, value: Any, kind: str) -> str | int | None:
     if exact > ends[1]:
         return "over"
     if whole:
-        return int(exact) - domain.low
+        return None if isinstance(exact, Large) else int(exact) - domain.low
     return max(place for place, edge in enumerate(domain.edges[:-1]) if edge <= exact)
 
 

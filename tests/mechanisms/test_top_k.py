@@ -557,8 +557,6 @@ def test_what_no_proof_covers_is_refused_when_it_meets_question_and_engine() -> 
     assert 'domain_rule="positive"' in refused.value.next_step
     bound = dv.TopK(epsilon=1).bind(KEYS, USER)
     bound.meets(TopRules())
-    with pytest.raises(ParameterError, match="exact counts"):
-        bound.meets(TopRules(exact=False))
     with pytest.raises(ParameterError, match="does not say how it orders equal counts"):
         bound.meets(TopRules(ties="unknown"))
     for given in ({"ties": "unknown"}, {"domain_rule": "strict"}):

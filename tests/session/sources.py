@@ -32,6 +32,9 @@ class KnownCounts:
     def check(self, question: Question, unit: Unit, need: Need) -> None:
         return None
 
+    def probe(self) -> None:
+        return None
+
     def count(self, question: Question, unit: Unit, need: Need, tick: Tick | None = None) -> Statistic:
         self.counted += 1
         if self._before is not None:
@@ -62,6 +65,9 @@ class KnownTop:
         return TopRules()
 
     def check(self, question: Question, unit: Unit, need: Need) -> None:
+        return None
+
+    def probe(self) -> None:
         return None
 
     def count(self, question: Question, unit: Unit, need: Need, tick: Tick | None = None) -> Statistic:

@@ -162,10 +162,6 @@ class Declared:
 @pytest.mark.parametrize(
     ("rules", "mechanism", "message"),
     [
-        (TopRules(exact=False), RANKED, "exact counts"),
-        (TopRules(exact=False), dv.TopKSet(3, 1), "exact counts"),
-        (TopRules(exact=False), dv.TopKLaplace(3, 9, 1), "exact counts"),
-        (TopRules(exact=False), dv.TopK(3, 9, epsilon=1, ties="unknown"), "exact counts"),
         (TopRules(ties="unknown"), RANKED, "orders equal counts"),
         (TopRules(ties="unknown"), dv.TopK(3, "private", epsilon=1, largest=9), "orders equal counts"),
         (TopRules(ties="unknown"), dv.TopKLaplace(3, 9, 1), "orders equal counts"),
@@ -181,7 +177,7 @@ def test_an_engine_whose_counts_no_proof_covers_is_refused_before_any_charge(
             call("dest", mechanism)
         assert refused.value.next_step
     assert it.ledger.entries() == [] and source.counted == 0
-    it.release("dest", dv.TopK(3, 9, epsilon=1, ties="unknown") if rules.exact else dv.Stability(1, "1e-6"))
+    it.release("dest", dv.TopK(3, 9, epsilon=1, ties="unknown"))
     assert len(it.ledger.entries()) == 1
 
 

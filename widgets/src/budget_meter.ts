@@ -4,7 +4,8 @@ import { addsUp, meterChart } from "./charts/meter";
 import type { Component } from "./component";
 import { h, newId, setText, show, watchWidth } from "./dom";
 import { compare, exactly } from "./exact";
-import type { Entry } from "./protocol";
+import { by, people, raised } from "./following";
+import type { Entry, State } from "./protocol";
 import type { Desk } from "./store";
 import { dataTable } from "./table";
 import { clock, costsDelta, outcome, priceText } from "./words";
@@ -15,6 +16,7 @@ const SLIDE = 300;
 export function budgetMeter(desk: Desk): Component {
     const [titleId, historyId] = [newId(), newId()];
     const unit = h("span", { class: "dp-quiet" });
+    const asof = h("span", { class: "dp-chip dp-asof", hidden: true });
     const delta = h("span", { class: "dp-quiet" });
     const fold = h("button", {
         type: "button",
@@ -39,6 +41,7 @@ export function budgetMeter(desk: Desk): Component {
             { class: "dp-section-head" },
             h("h3", { id: titleId }, "Budget"),
             unit,
+            asof,
             h("span", { class: "dp-push" }, delta, fold),
         ),
         h("div", { class: "dp-balance" }, taken, left),
@@ -52,24 +55,62 @@ export function budgetMeter(desk: Desk): Component {
     let before: string | null = null;
     let slide: { before: string; since: number } | null = null;
     let seen = "";
-    let seenEntries: readonly Entry[] = [];
+    let seenEntries: readonly Entry[] | null = null;
+    let seenRaises: State["raises"] = null;
+    let told = "";
     const stop = watchWidth(bar, (now) => {
         width = now;
         draw();
     });
     const isOpen = (): boolean => open ?? width >= FOLDED;
 
-    function drawHistory(entries: readonly Entry[]): void {
+    function drawHistory(state: State): void {
+        const { entries } = state;
+        const raises = state.raises ?? [];
         const number = desk.result?.number ?? null;
         const signature = `${number} ${desk.kernel.health === "gone"}`;
-        if (!isOpen() || entries.length === 0) {
+        if (!isOpen() || entries.length + raises.length === 0) {
             history.replaceChildren();
             seen = "";
             return;
         }
-        if (entries === seenEntries && signature === seen) return;
-        [seenEntries, seen] = [entries, signature];
-        const noun = desk.state!.unit.noun;
+        if (entries === seenEntries && state.raises === seenRaises && signature === seen) return;
+        [seenEntries, seenRaises, seen] = [entries, state.raises, signature];
+        const focused = history.contains(document.activeElement) ? document.activeElement : null;
+        const scrolled = history.querySelector(".dp-table-box")?.scrollTop ?? 0;
+        history.replaceChildren(
+            ...(entries.length === 0 ? [] : [drawEntries(state, number)]),
+            ...(raises.length === 0
+                ? []
+                : [
+                      h(
+                          "ul",
+                          { class: "dp-raises", "aria-label": "Raises of the budget" },
+                          ...raises.map((raise) =>
+                              h(
+                                  "li",
+                                  {},
+                                  raised(raise),
+                                  raise.at ? h("span", { class: "dp-quiet" }, ` · ${clock(raise.at)}`) : null,
+                              ),
+                          ),
+                      ),
+                  ]),
+        );
+        const box = history.querySelector(".dp-table-box");
+        if (box !== null) box.scrollTop = scrolled;
+        // The ledger may move while somebody reads its history by keyboard: they stay where they were.
+        const name = focused?.getAttribute("aria-label");
+        const same = [...history.querySelectorAll<HTMLElement>("[aria-label]")];
+        if (name) same.find((element) => element.getAttribute("aria-label") === name)?.focus();
+    }
+
+    function drawEntries(state: State, number: string | null): HTMLElement {
+        const { entries } = state;
+        const noun = state.unit.noun;
+        const persons = people(state);
+        const many = persons.size > 1;
+        const alone = many ? "" : ([...persons][0] ?? "");
         const anyDelta = entries.some((entry) => costsDelta(entry.price));
         const columns = [
             { name: "#" },
@@ -78,36 +119,83 @@ export function budgetMeter(desk: Desk): Component {
             { name: `guarantee, per ${noun}` },
             { name: desk.state!.budget?.rho == null ? "paid ε" : "ε of this alone", figures: true },
             ...(anyDelta ? [{ name: "paid δ", figures: true }] : []),
+            ...(many ? [{ name: "by" }] : []),
             { name: "outcome" },
         ];
-        history.replaceChildren(
-            dataTable("History of the budget", columns, entries.length, (i) => {
-                const entry = entries[i]!;
-                const words = outcome(entry, number);
-                const look = words === "chart" && desk.kernel.health !== "gone";
-                return [
-                    entry.number,
-                    entry.question,
-                    entry.mechanism,
-                    entry.guarantee,
-                    entry.price.epsilon,
-                    ...(anyDelta ? [entry.price.delta] : []),
-                    look
-                        ? h(
-                              "button",
-                              {
-                                  type: "button",
-                                  class: "dp-link",
-                                  "aria-label": `chart of release ${entry.number}`,
-                                  onclick: () => desk.show(entry.number),
-                              },
-                              words,
-                          )
-                        : words === "chart"
-                          ? "done"
-                          : words,
-                ];
-            }),
+        const caption = `History of the budget${alone === "" ? "" : `, all${by(alone)}`}`;
+        return dataTable(caption, columns, entries.length, (i) => {
+            const entry = entries[i]!;
+            const words = outcome(entry, number);
+            const look = words === "chart" && desk.kernel.health !== "gone";
+            return [
+                entry.person && !many ? h("span", { title: `charged${by(entry.person)}` }, entry.number) : entry.number,
+                entry.question,
+                entry.mechanism,
+                entry.guarantee,
+                entry.price.epsilon,
+                ...(anyDelta ? [entry.price.delta] : []),
+                ...(many ? [entry.person ?? ""] : []),
+                look
+                    ? h(
+                          "button",
+                          {
+                              type: "button",
+                              class: "dp-link",
+                              "aria-label": `chart of release ${entry.number}`,
+                              onclick: () => desk.show(entry.number),
+                          },
+                          words,
+                      )
+                    : words === "chart"
+                      ? "done"
+                      : words,
+            ];
+        });
+    }
+
+    /** What a reader must know of the ledger beside its numbers. Nothing here is drawn anew unless it changed. */
+    function drawNotices(state: State): void {
+        const { entries } = state;
+        const many = people(state).size > 1;
+        const silent = desk.following.fault !== "" && desk.kernel.health !== "gone" ? desk.following.fault : "";
+        const started = state.new === true && entries.length === 0;
+        const lost = entries.filter((entry) => entry.status === "lost");
+        const signature = JSON.stringify([silent, desk.asof, started, many, lost]);
+        if (signature === told) return;
+        told = signature;
+        notices.replaceChildren(
+            ...(silent === ""
+                ? []
+                : [
+                      h(
+                          "div",
+                          { class: "dp-notice dp-warning" },
+                          h("strong", {}, silent),
+                          desk.asof === "" ? null : ` This is what it said at ${desk.asof}.`,
+                      ),
+                  ]),
+            ...(started
+                ? [
+                      h(
+                          "div",
+                          { class: "dp-notice dp-started" },
+                          h("strong", {}, "New ledger started: nothing spent so far."),
+                          " If there was one before, find it: what it paid is not counted here.",
+                      ),
+                  ]
+                : []),
+            ...lost.map((entry) =>
+                h(
+                    "div",
+                    { class: "dp-notice dp-warning" },
+                    h(
+                        "strong",
+                        {},
+                        `Release ${entry.number}${many ? by(entry.person) : ""} started at ${clock(entry.opened)} and never reported back.`,
+                    ),
+                    ` Its ${priceText(entry.price)} counts as spent.`,
+                ),
+            ),
         );
     }
 
@@ -126,10 +214,13 @@ export function budgetMeter(desk: Desk): Component {
                 : `δ spent ${budget.delta.spent} of ${budget.delta.total}`,
         );
         const entries = state.entries;
-        show(fold, entries.length > 0);
+        const events = entries.length + (state.raises?.length ?? 0);
+        show(fold, events > 0);
+        setText(asof, desk.asof === "" ? "" : `as of ${desk.asof}`);
+        show(asof, desk.asof !== "");
         setText(
             fold,
-            isOpen() ? "hide history" : `History, ${entries.length} ${entries.length === 1 ? "entry" : "entries"}`,
+            isOpen() ? "hide history" : `History, ${events} ${events === 1 ? "entry" : "entries"}`,
         );
         fold.setAttribute("aria-expanded", String(isOpen()));
         setText(taken, `spent ${purse.spent}${purse.pending === "0" ? "" : ` · pending ${purse.pending}`}`);
@@ -155,23 +246,8 @@ export function budgetMeter(desk: Desk): Component {
         const ago = slide === null ? SLIDE : now - slide.since;
         const paid = slide !== null && ago < SLIDE ? { before: slide.before, ago } : null;
         bar.replaceChildren(...(sound ? [meterChart(width, { purse, entries, plan, paid })] : []));
-        notices.replaceChildren(
-            ...entries
-                .filter((entry) => entry.status === "lost")
-                .map((entry) =>
-                    h(
-                        "div",
-                        { class: "dp-notice dp-warning" },
-                        h(
-                            "strong",
-                            {},
-                            `Release ${entry.number} started at ${clock(entry.opened)} and never reported back.`,
-                        ),
-                        ` Its ${priceText(entry.price)} counts as spent.`,
-                    ),
-                ),
-        );
-        drawHistory(entries);
+        drawNotices(state);
+        drawHistory(state);
     }
 
     return { element, draw, close: stop };

@@ -41,6 +41,7 @@ export class Kernel {
     #lost = false;
     #last = 0;
     #probed = 0;
+    #alive = 0;
 
     constructor(changed: () => void, heed: (heard: Heed) => void) {
         this.#changed = changed;
@@ -84,6 +85,12 @@ export class Kernel {
         return answer;
     }
 
+    /** There was a sign of life, though no answer: a kernel that is busy for long is not gone. */
+    alive(): void {
+        this.#alive = Date.now();
+        if (this.health === "gone" && this.#host() !== "dead") this.#become("unknown");
+    }
+
     receive(content: unknown): void {
         const heard = readMessage(content);
         if (heard === null) return;
@@ -120,7 +127,8 @@ export class Kernel {
         const host = this.#host();
         const oldest = Math.min(...[...this.#waiting.values()].map((waiting) => waiting.since));
         const age = Date.now() - Math.max(oldest, this.#probed);
-        if (host === "dead" || (age > HOPELESS && host !== "busy")) this.#become("gone");
+        const silent = Math.min(age, Date.now() - this.#alive);
+        if (host === "dead" || (silent > HOPELESS && host !== "busy")) this.#become("gone");
         else if (age > OVERDUE) this.#become("busy");
     }
 

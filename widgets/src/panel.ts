@@ -11,8 +11,8 @@ import type { Desk, Paid } from "./store";
 import { capital, leaves, priceText } from "./words";
 
 export type Act =
-    | { do: "press" | "confirm" | "keep" | "withdraw" | "again" }
-    | { do: "cancel"; token: string }
+    | { do: "press" | "confirm" | "keep" | "withdraw" | "again" | "retry" | "trust" }
+    | { do: "cancel" | "wonder"; token: string }
     | { do: "show"; number: string }
     | { do: "set"; epsilon: string };
 
@@ -68,13 +68,27 @@ function spending(desk: Desk): Panel | null {
         case "waiting":
             if (desk.kernel.health === "gone")
                 return { ...gone(desk), buttons: [off("Release needs a kernel"), withdraw()] };
+            if (desk.following.fault !== "")
+                return {
+                    kind: "waiting",
+                    buttons: [off("Waiting for the ledger"), withdraw()],
+                    note: desk.following.fault,
+                };
             return { kind: "waiting", buttons: [off("Waiting for the kernel"), withdraw()] };
         case "sent":
             if (desk.kernel.health === "gone") return silent(spend.order.price);
-            return { kind: "sent", buttons: [off("Waiting for the kernel")], note: "The order is with the kernel." };
+            return spend.withdrawn
+                ? { kind: "sent", buttons: [off("Waiting for the kernel")], note: "Withdrawing; the page says what came of it." }
+                : {
+                      kind: "sent",
+                      buttons: [off("Waiting for the kernel"), unpaid({ do: "withdraw" })],
+                      note: `Request sent; waiting for the kernel. ${EITHER}`,
+                  };
         case "running": {
             if (desk.kernel.health === "gone") return silent(spend.price);
-            return running(desk, spend.running, spend.price);
+            return spend.running.number === "" && desk.state?.teaching == null
+                ? unwritten(spend.running)
+                : running(desk, spend.running, spend.price);
         }
         case "cancelled":
             return {
@@ -97,15 +111,55 @@ function spending(desk: Desk): Panel | null {
                 buttons: [keep()],
             };
         case "refused":
-            return refused(spend.error);
+            return refused(spend.error, spend.sent);
         case "idle":
-            return state?.running ? running(desk, state.running, priceOf(desk, state.running)) : null;
+            if (!state?.running || desk.kernel.health === "gone") return null;
+            return elsewhere(desk, state.running);
     }
 }
 
-function running(desk: Desk, run: Running, price: Price | null): Panel {
+/** A release that was started here and whose charge waits: for whoever holds the ledger, or for its server. */
+function unwritten(run: Running): Panel {
+    return {
+        kind: "unwritten",
+        buttons: [off("Waiting for the ledger"), unpaid({ do: "cancel", token: run.token })],
+        note: `${sentence(run.waiting || "Nothing is charged yet")} ${EITHER}`,
+    };
+}
+
+/** A release that another view of this session started, in a tab, in a cell: cancelling it is asked about first. */
+function elsewhere(desk: Desk, run: Running): Panel {
+    const entry = desk.state!.entries.find(({ number }) => number === run.number);
+    const stays =
+        run.number === ""
+            ? "Nothing is charged yet."
+            : entry === undefined || entry.status === "open"
+              ? "What it was charged stays spent."
+              : `${priceText(entry.price)} stays spent.`;
+    const share = Math.min(1, Number(run.done) / (Number(run.of) || 1));
+    const shown = { progress: { text: run.text, share } };
+    if (desk.doubt === run.token) {
+        return {
+            kind: "doubt",
+            ...shown,
+            text: [["Cancel the release that another view started?"], ` ${stays}`],
+            buttons: [
+                button("plain", "Yes, cancel it", { do: "cancel", token: run.token }),
+                button("plain", "Keep it running", { do: "trust" }, true),
+            ],
+        };
+    }
+    return {
+        kind: "elsewhere-running",
+        ...shown,
+        beside: "Another view of this session started it.",
+        buttons: [button("plain", "Cancel…", { do: "wonder", token: run.token }, true)],
+    };
+}
+
+function running(desk: Desk, run: Running, price: Price): Panel {
     const of = Number(run.of) || 1;
-    const teaching = desk.state?.teaching != null || price === null;
+    const teaching = desk.state?.teaching != null;
     return {
         kind: "running",
         progress: { text: run.text, share: Math.min(1, Number(run.done) / of) },
@@ -120,10 +174,6 @@ function running(desk: Desk, run: Running, price: Price | null): Panel {
         ],
     };
 }
-
-/** What a release started elsewhere in this kernel pays, by its entry. */
-const priceOf = (desk: Desk, run: Running): Price | null =>
-    desk.state?.entries.find((entry) => entry.number === run.number)?.price ?? null;
 
 /** The pane at rest: an offer, or the reason why there is none. */
 function resting(desk: Desk): Panel {
@@ -184,12 +234,13 @@ function offer(desk: Desk, twin: Entry | null): Panel {
         };
     }
     const budget = state!.budget;
+    const now = desk.asof === "" ? "now" : `as of ${desk.asof}`;
     const balance =
         budget === null
             ? ""
             : budget.rho === null
-              ? `${budget.epsilon.left} left now, ${leftAfter(budget.epsilon.left, price.epsilon)} after. `
-              : `One answer may cost at most ${budget.epsilon.left} now, less after. `;
+              ? `${budget.epsilon.left} left ${now}, ${leftAfter(budget.epsilon.left, price.epsilon)} after. `
+              : `One answer may cost at most ${budget.epsilon.left} ${now}, less after. `;
     const lost = twin !== null && desk.fresh === null ? lostBefore(twin) : null;
     return {
         kind: "offer",
@@ -277,17 +328,30 @@ function affordable(desk: Desk, left: string): string | null {
     return within?.epsilon ?? null;
 }
 
-function refused(error: Refusal): Panel {
-    const charged = /charged/.test(error.message);
+/** Refusals of the kernel that may come after a charge: they say themselves what is spent. */
+const SPEND = ["ReleaseFailed", "ReleaseCancelled", "ReleaseLost", "LedgerError", "DpvizError"];
+
+function refused(error: Refusal, sent: boolean): Panel {
+    const says = sent && (/charge|spent/i.test(error.message) || SPEND.includes(error.kind));
     const fix = error.fix?.epsilon ?? null;
+    const away = error.kind === "LedgerAway" && !sent;
+    const again = error.kind === "LedgerAway" || (error.kind.startsWith("Ledger") && !sent);
+    const rest = [
+        says ? "" : "Nothing was charged.",
+        away ? sentence(error.next_step ?? "Try again when it is back") : "",
+    ].filter((part) => part !== "");
     return {
         kind: "refused",
         notice: {
             tone: "error",
-            strong: sentence(error.message),
-            ...(charged ? {} : { rest: "Nothing was charged." }),
+            strong: away ? "The ledger's server does not answer." : sentence(error.message),
+            ...(rest.length === 0 ? {} : { rest: rest.join(" ") }),
         },
-        buttons: [...(fix === null ? [] : [button("free", `Set ε to ${fix}`, { do: "set", epsilon: fix })]), keep()],
+        buttons: [
+            ...(fix === null ? [] : [button("free", `Set ε to ${fix}`, { do: "set", epsilon: fix })]),
+            ...(again ? [button("plain", "Try again", { do: "retry" })] : []),
+            keep(),
+        ],
     };
 }
 
@@ -319,6 +383,8 @@ function silent(price: Price): Panel {
 }
 
 const off = (label: string): Button => button("off", label, null);
+const EITHER = "Should it be charged before it is withdrawn, it stays spent, and this page says so.";
+const unpaid = (act: Act): Button => button("plain", "Withdraw · nothing paid yet", act, true);
 const withdraw = (): Button => button("plain", "Withdraw · nothing paid", { do: "withdraw" }, true);
 
 function sentence(message: string): string {

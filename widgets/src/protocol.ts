@@ -155,7 +155,15 @@ const readSheetShape = shape({
     python: text,
 });
 
-export const readRunning = shape({ token: text, number: text, done: whole, of: whole, text: text });
+/** `number` is empty until it is charged; `waiting` says what the charge waits for, where that is known. */
+export const readRunning = shape({ token: text, number: text, done: whole, of: whole, text: text, waiting: maybe(text) });
+
+const readRaise = shape({
+    at: maybe(text),
+    budget: shape({ epsilon: exact, delta: maybe(exact) }),
+    person: maybe(text),
+    reason: maybe(text),
+});
 
 const readTeaching = shape({ seed: text });
 
@@ -183,8 +191,14 @@ const readStateShape = shape({
             epsilon: text,
             status: oneOf("done", "open", "pending", "elsewhere", "lost", "cancelled", "failed"),
             opened: text,
+            person: maybe(text),
         }),
     ),
+    raises: maybe(list(readRaise)),
+    /** Whether this session started the ledger, and nothing has been charged since. */
+    new: maybe(flag),
+    /** When the ledger said so, UTC. */
+    asof: maybe(text),
     running: maybe(readRunning),
 });
 
@@ -251,6 +265,7 @@ export type Point = Read<typeof readPoint>;
 export type Sheet = Read<typeof readSheetShape>;
 export type Axis = Sheet["axes"][number];
 export type Running = Read<typeof readRunning>;
+export type Raise = Read<typeof readRaise>;
 export type State = Read<typeof readStateShape>;
 /** Where `rho` is given, it adds up (the zCDP filter), and `epsilon` is about a single answer. */
 export type Budget = NonNullable<State["budget"]>;
@@ -319,8 +334,9 @@ export type Heard =
     | { kind: "reply"; re: string; reply: Reply }
     | { kind: "progress"; running: Running }
     | { kind: "released"; token: string; result: Result; state: State }
-    | { kind: "cancelled"; token: string; state: State }
-    | { kind: "failed"; token: string; error: Refusal; state: State };
+    /** `number`: of the entry that was charged; empty where nothing was, null where the kernel did not say. */
+    | { kind: "cancelled"; token: string; number: string | null; state: State }
+    | { kind: "failed"; token: string; number: string | null; error: Refusal; state: State };
 
 /** A message from the kernel side, or null for anything this page does not know. */
 export function readMessage(content: unknown): Heard | null {
@@ -349,11 +365,17 @@ export function readMessage(content: unknown): Heard | null {
                     state: readState(body["state"]),
                 };
             case "cancelled":
-                return { kind: "cancelled", token: text(body["token"], "token"), state: readState(body["state"]) };
+                return {
+                    kind: "cancelled",
+                    token: text(body["token"], "token"),
+                    number: maybe(text)(body["number"], "number"),
+                    state: readState(body["state"]),
+                };
             case "failed":
                 return {
                     kind: "failed",
                     token: text(body["token"], "token"),
+                    number: maybe(text)(body["number"], "number"),
                     error: readRefusal(body["error"], "error"),
                     state: readState(body["state"]),
                 };

@@ -47,6 +47,12 @@ export function releasePane(desk: Desk): Component {
                 return desk.again();
             case "cancel":
                 return desk.cancel(what.token);
+            case "wonder":
+                return desk.wonder(what.token);
+            case "trust":
+                return desk.wonder(null);
+            case "retry":
+                return desk.retry();
             case "show":
                 return desk.show(what.number);
             case "set":
@@ -58,7 +64,9 @@ export function releasePane(desk: Desk): Component {
         // A held key must not pay twice, nor a notebook's "run this cell" pay at all.
         const meant = !event.repeat && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
         if (!meant && (event.key === "Enter" || event.key === " ")) event.preventDefault();
-        if (event.key === "Escape" && desk.spend.kind === "confirm") desk.keep();
+        if (event.key !== "Escape") return;
+        if (desk.spend.kind === "confirm") desk.keep();
+        if (desk.doubt !== null) desk.wonder(null);
     }
 
     async function copyPython(): Promise<void> {
@@ -112,6 +120,7 @@ function refocus(body: HTMLElement, act: string | null): void {
 
 function drawPanel(panel: Panel, resting: boolean, act: (what: Act) => void): Node[] {
     const { notice, text, progress, beside, note, stored } = panel;
+    const askedId = newId(); // the safe answer takes the focus, and is read together with what is asked
     return [
         notice &&
             h(
@@ -120,13 +129,13 @@ function drawPanel(panel: Panel, resting: boolean, act: (what: Act) => void): No
                 h("strong", {}, notice.strong),
                 notice.rest ? ` ${notice.rest}` : null,
             ),
-        text && h("p", {}, ...text.map((part) => (typeof part === "string" ? part : h("strong", {}, part[0])))),
+        text && h("p", { id: askedId }, ...text.map((part) => (typeof part === "string" ? part : h("strong", {}, part[0])))),
         progress && progressBar(progress.text),
         h(
             "div",
             { class: "dp-actions" },
             beside && h("span", { class: "dp-note" }, beside),
-            ...panel.buttons.map((item) => drawButton(item, resting, act)),
+            ...panel.buttons.map((item) => drawButton(item, resting, act, text && item.safe ? askedId : null)),
         ),
         note && h("p", { class: "dp-note" }, note),
         stored &&
@@ -152,7 +161,7 @@ function drawPanel(panel: Panel, resting: boolean, act: (what: Act) => void): No
     ].filter((node): node is HTMLElement => node instanceof Node);
 }
 
-function drawButton(item: Button, resting: boolean, act: (what: Act) => void): HTMLElement {
+function drawButton(item: Button, resting: boolean, act: (what: Act) => void, about: string | null = null): HTMLElement {
     const off = item.act === null || (item.look === "pay" && resting);
     const looks = {
         pay: "dp-pay",
@@ -169,6 +178,7 @@ function drawButton(item: Button, resting: boolean, act: (what: Act) => void): H
             "aria-disabled": off ? "true" : null,
             "data-safe": item.safe ?? false,
             "data-act": item.act?.do,
+            "aria-describedby": about,
             onclick: () => {
                 if (!off && item.act !== null) act(item.act);
             },

@@ -6,6 +6,7 @@
  */
 
 import { compare, equal, exactly, morePrivate, parse, times, ZERO, type Fraction } from "./exact";
+import { Following, news } from "./following";
 import { Kernel, type Channel, type Heed } from "./kernel";
 import { barOf, isList, phrase, said, type Which } from "./measures";
 import {
@@ -39,11 +40,13 @@ export type Spend =
     | { kind: "confirm"; order: Order }
     /** Pressed, and the kernel asked whether it listens. Nothing is sent yet, so it can be withdrawn for nothing. */
     | { kind: "waiting"; order: Order }
-    | { kind: "sent"; order: Order }
+    /** `withdrawn`: taken back before the kernel named it; it is cancelled as soon as it has a name. */
+    | { kind: "sent"; order: Order; withdrawn: boolean }
     /** `before` is the last entry's number when the order was sent: a later one tells that it was charged. */
     | { kind: "running"; running: Running; price: Price; before: bigint }
     | { kind: "cancelled"; price: Price }
-    | { kind: "refused"; error: Refusal }
+    /** `sent` is false where the kernel was only asked whether the ledger answers: nothing can have been charged. */
+    | { kind: "refused"; error: Refusal; sent: boolean }
     | { kind: "failed"; error: Refusal; price: Price };
 
 export type Paid = Pick<Entry, "number" | "epsilon">;
@@ -55,6 +58,7 @@ const SETTLE = 800;
 
 export class Desk {
     readonly kernel: Kernel;
+    readonly following: Following;
 
     sheet: Sheet | null = null;
     state: State | null = null;
@@ -83,6 +87,8 @@ export class Desk {
     /** The title of the result wants the focus, after a release made here. */
     wantsFocus = false;
     sentence = "";
+    /** The release that another view started and that a person is about to cancel here: its token. */
+    doubt: string | null = null;
 
     readonly #listeners = new Set<() => void>();
     readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
@@ -98,6 +104,18 @@ export class Desk {
             () => this.#tell(),
             (heard) => this.#heed(heard),
         );
+        this.following = new Following(
+            () => this.#tell(),
+            () => {
+                if (this.kernel.health !== "gone")
+                    void this.kernel.ask("status", {}).then((reply) => this.#adoptState(reply));
+            },
+        );
+    }
+
+    /** When what is on show was true, by the reader's clock; empty where it is true now. */
+    get asof(): string {
+        return this.state?.teaching != null ? "" : this.following.asof(this.kernel.health === "gone");
     }
 
     // --- who listens -------------------------------------------------------------------------------------------
@@ -109,11 +127,13 @@ export class Desk {
 
     attach(channel: Channel): void {
         this.kernel.attach(channel);
+        this.following.attach();
         this.probe();
     }
 
     detach(channel: Channel): void {
         this.kernel.detach(channel);
+        this.following.detach();
     }
 
     close(): void {
@@ -160,11 +180,15 @@ export class Desk {
     // --- what the kernel writes ----------------------------------------------------------------------------------
 
     /** Take in a trait: `sheet`, `state` or `result`. A malformed one is ignored, a later version is named. */
-    take(trait: "sheet" | "state" | "result", value: unknown): void {
+    take(trait: "sheet" | "state" | "result" | "pulse", value: unknown): void {
         if (value === undefined || value === null || value === "") return;
         if (typeof value === "string") {
             if (this.#seen.get(trait) === value) return;
             this.#seen.set(trait, value);
+        }
+        if (trait === "pulse") {
+            if (this.following.take(value)) this.kernel.alive();
+            return;
         }
         this.#guard(() => {
             if (trait === "sheet") this.#useSheet(readSheet(value));
@@ -206,9 +230,19 @@ export class Desk {
     }
 
     #useState(state: State): void {
-        const restarted = this.state !== null && this.state.kernel !== state.kernel;
+        const before = this.state;
+        const restarted = before !== null && before.kernel !== state.kernel;
         this.state = state;
+        if (state.asof !== null) this.following.seen(state.asof, this.following.fault);
+        if (state.running?.token !== this.doubt) this.doubt = null;
+        // What ended elsewhere leaves the pay button where its Cancel was: a press now was meant for that.
+        if (before?.running != null && state.running === null) this.#rest();
+        if (this.spend.kind === "idle" && before !== null) {
+            const sentence = news(before, state);
+            if (sentence !== "") this.say(sentence);
+        }
         if (this.spend.kind !== "running") return;
+        if (state.running?.token === this.spend.running.token) this.#charged(this.spend, state.running);
         const {
             price,
             running: { number },
@@ -223,16 +257,27 @@ export class Desk {
         });
     }
 
+    /** How far the release is that was started here; that it is charged is told once. */
+    #charged(spend: Extract<Spend, { kind: "running" }>, running: Running): void {
+        if (spend.running.number === "" && running.number !== "")
+            this.say(`${priceText(spend.price)} is written to the ledger. ${running.text}.`, 0);
+        this.#sayProgress(spend.running, running);
+        this.spend = { ...spend, running };
+    }
+
     #adoptState(reply: Reply | null): void {
-        if (reply?.ok) this.#guard(() => this.#useState(readState(reply.body["state"])));
+        if (reply?.ok)
+            this.#guard(() => {
+                this.#useState(readState(reply.body["state"]));
+                this.following.seen(this.state?.asof ?? "");
+            });
         this.#tell();
     }
 
     #heed(heard: Heed): void {
         if (heard.kind === "progress") {
             if (this.spend.kind === "running" && this.spend.running.token === heard.running.token) {
-                this.#sayProgress(this.spend.running, heard.running);
-                this.spend = { ...this.spend, running: heard.running };
+                this.#charged(this.spend, heard.running);
             } else if (this.state !== null && this.spend.kind !== "sent") {
                 this.state = { ...this.state, running: heard.running };
             }
@@ -245,15 +290,18 @@ export class Desk {
             if (mine !== null) this.#finish(heard.result);
             else this.result = heard.result;
         } else if (mine !== null) {
-            this.spend = this.#ended(mine, heard.kind === "failed" ? heard.error : null);
+            this.spend = this.#ended(mine, heard.kind === "failed" ? heard.error : null, heard.number);
         }
         this.#tell();
     }
 
     /** How a release ended other than well: after its charge it is spent, before it nothing happened. */
-    #ended({ price, before }: Extract<Spend, { kind: "running" }>, error: Refusal | null): Spend {
-        const charged = lastNumber(this.state) > before || this.state?.teaching != null;
-        if (!charged) return { kind: "refused", error: error ?? refusal("Cancelled before anything was charged.") };
+    #ended({ price, before }: Extract<Spend, { kind: "running" }>, error: Refusal | null, number: string | null): Spend {
+        const charged = number === null ? lastNumber(this.state) > before || this.state?.teaching != null : number !== "";
+        if (!charged) {
+            if (error === null) this.say("Withdrawn. Nothing was charged.", 0);
+            return { kind: "refused", error: error ?? refusal("Withdrawn before anything was charged."), sent: true };
+        }
         return error === null ? { kind: "cancelled", price } : { kind: "failed", price, error };
     }
 
@@ -453,13 +501,14 @@ export class Desk {
         const heard = await this.kernel.ask("status", {});
         if (!still(waiting)) return;
         if (heard.ok) this.#adoptState(heard);
+        else return this.#spend({ kind: "refused", error: heard.error, sent: false });
         const before = lastNumber(this.state);
-        const sent: Spend = { kind: "sent", order };
-        this.#spend(sent);
+        this.#spend({ kind: "sent", order, withdrawn: false });
         const reply = await this.kernel.ask("release", order.args);
-        if (!still(sent)) return;
+        const { spend } = this;
+        if (spend.kind !== "sent" || spend.order !== order) return;
         if (!reply.ok) {
-            this.#spend({ kind: "refused", error: reply.error });
+            this.#spend({ kind: "refused", error: reply.error, sent: true });
             return;
         }
         this.#guard(() => {
@@ -470,9 +519,11 @@ export class Desk {
             } else if (typeof token === "string") {
                 const of = this.sheet?.question.bins || "1";
                 const text = `Drawing ${this.#size()}`;
-                const running = { token, number: String(number), done: "0", of, text };
+                const running = { token, number: String(number), done: "0", of, text, waiting: null };
                 this.spend = { kind: "running", running, price: order.price, before };
-                this.say(`ε ${order.price.epsilon} is written to the ledger. ${text}.`, 0);
+                if (running.number !== "") this.say(`ε ${order.price.epsilon} is written to the ledger. ${text}.`, 0);
+                else this.say("Waiting for the ledger. Nothing is charged yet.", 0);
+                if (spend.withdrawn) this.cancel(token);
             }
         });
         this.#tell();
@@ -501,12 +552,28 @@ export class Desk {
         );
     }
 
-    /** Take back an order the kernel has not been sent. */
+    /** Take back an order: one the kernel has not been sent for nothing, one it has as soon as it names it. */
     withdraw(): void {
         if (this.spend.kind === "waiting") this.#spend({ kind: "idle" });
+        else if (this.spend.kind === "sent") this.#spend({ ...this.spend, withdrawn: true });
+    }
+
+    /** Order the same again, now that the ledger may answer. A large price is asked about once more. */
+    retry(): void {
+        if (this.spend.kind !== "refused" || this.resting) return;
+        this.spend = { kind: "idle" };
+        this.press();
+        this.#tell();
+    }
+
+    /** Whether to cancel what another view started: asked before it is done. */
+    wonder(token: string | null): void {
+        this.doubt = token;
+        this.#tell();
     }
 
     cancel(token: string): void {
+        this.doubt = null;
         void this.kernel.ask("cancel", { token });
     }
 

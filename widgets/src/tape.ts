@@ -5,6 +5,7 @@ import { gaugeChart, questionCells } from "./charts/tape_gauge";
 import type { Component } from "./component";
 import { copy, h, newId, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
 import { resultChart } from "./result_chart";
+import type { Refusal } from "./protocol";
 import { told, type Row, type Tape, type TapeDesk } from "./tape_store";
 import { ordinal, priceText, shown } from "./words";
 
@@ -15,6 +16,7 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
     const [titleId, selectId, kId, kbarId, faultId] = [newId(), newId(), newId(), newId(), newId()];
     const chip = h("span", { class: "dp-chip dp-paid" });
     const health = h("span", { class: "dp-health" });
+    const asof = h("span", { class: "dp-chip dp-asof", hidden: true });
     const lead = h("p", { class: "dp-quiet" });
     const [symbolsName, questionsName] = [h("h3", {}), h("h3", {})];
     const [gauge, cells] = [h("div", { class: "dp-gauge" }), h("div", {})];
@@ -38,6 +40,10 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
     const fault = h("p", { id: faultId, class: "dp-fault", role: "alert", hidden: true });
     const button = h("button", { type: "button", class: "dp-pay", onclick: () => desk.press() });
     const second = h("button", { type: "button", class: "dp-button", hidden: true });
+    const third = h("button", { type: "button", class: "dp-button", hidden: true }, "Yes, cancel it");
+    third.onclick = () => desk.cancel();
+    const doubtId = newId();
+    const doubt = h("p", { id: doubtId, class: "dp-tape-doubt", hidden: true });
     const note = h("p", { class: "dp-note" });
     const alert = h("div", { class: "dp-notice dp-error", role: "alert", hidden: true });
     const next = h(
@@ -48,7 +54,8 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
         h("div", { class: "dp-field dp-tape-count" }, h("label", { for: kId }, "Ask for"), k),
         h("div", { class: "dp-field dp-tape-count" }, h("label", { for: kbarId, title: KBAR }, "out of the largest k̄"), kbar),
         uses,
-        h("div", { class: "dp-tape-actions" }, button, second),
+        doubt,
+        h("div", { class: "dp-tape-actions" }, button, third, second),
     );
     const copied = h(
         "button",
@@ -78,7 +85,7 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
     const element = h(
         "section",
         { class: "dp-tape", "aria-labelledby": titleId },
-        h("header", { class: "dp-head" }, h("h2", { id: titleId }, "Pay what you get"), h("p", {}, health, chip)),
+        h("header", { class: "dp-head" }, h("h2", { id: titleId }, "Pay what you get"), h("p", {}, health, asof, chip)),
         lead,
         h(
             "div",
@@ -104,6 +111,7 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
 
     /** A held key must not ask twice, nor a notebook's "run this cell" ask at all. */
     function guard(event: KeyboardEvent): void {
+        if (event.key === "Escape" && desk.doubt !== null) desk.wonder(null);
         const plain = !event.repeat && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
         if (!plain && (event.key === "Enter" || event.key === " ")) event.preventDefault();
     }
@@ -175,12 +183,20 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
         const refused = asking.kind === "refused" ? asking.error : null;
         show(alert, refused !== null);
         if (refused === null) alert.replaceChildren();
-        else drawAlert(refused.message, tape.symbols.left);
+        else drawAlert(refused, tape.symbols.left);
     }
 
-    function drawAlert(message: string, left: string): void {
-        const words = /nothing was charged/i.test(message) ? message : `${message.replace(/[.\s]+$/, "")}.`;
+    function drawAlert({ kind, message }: Refusal, left: string): void {
+        const sent = desk.asking.kind !== "refused" || desk.asking.sent;
+        const away = kind === "LedgerAway" && !sent;
+        const plain = away ? "The ledger's server does not answer. Nothing was charged." : message;
+        const words = /nothing was charged/i.test(plain) ? plain : `${plain.replace(/[.\s]+$/, "")}.`;
         if (alert.firstElementChild?.textContent === words) return;
+        if (kind === "LedgerAway" || (kind.startsWith("Ledger") && !sent)) {
+            const again = h("button", { type: "button", class: "dp-link", onclick: () => desk.retry() }, "Try again");
+            alert.replaceChildren(h("strong", {}, words), " ", again);
+            return;
+        }
         const fits = Number(left) > 0 && Number(desk.most) > Number(left);
         alert.replaceChildren(
             h("strong", {}, words),
@@ -201,11 +217,36 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
             );
         };
         const busy = desk.locked;
-        show(second, kind === "waiting" || tape.running !== null);
+        const doubting = desk.doubt !== null;
+        const withdrawing = desk.asking.kind === "sent" && desk.asking.withdrawn;
+        show(second, kind === "waiting" || (kind === "sent" && !withdrawing) || tape.running !== null);
+        show(third, doubting);
+        show(doubt, doubting);
         if (kind === "waiting") {
-            label("Waiting for the kernel");
+            label(desk.following.fault === "" ? "Waiting for the kernel" : "Waiting for the ledger");
             setText(second, "Withdraw · nothing used");
             second.onclick = () => desk.withdraw();
+        } else if (kind === "sent" || desk.unwritten) {
+            label(kind === "sent" ? "Waiting for the kernel" : "Waiting for the ledger");
+            setText(second, "Withdraw · nothing used yet");
+            second.onclick = () => desk.withdraw();
+        } else if (busy && !desk.mine && tape.running !== null) {
+            const { token } = tape.running;
+            const row = tape.rows.findLast(({ status }) => status === "pending");
+            label("Another view is asking…");
+            setText(
+                doubt,
+                doubting
+                    ? "Cancel the question that another view asked? " +
+                          (row === undefined ? "What it reserved stays used." : `Its ${symbolsOf(row.used)} stay used.`)
+                    : "",
+            );
+            setText(second, doubting ? "Keep it running" : "Cancel…");
+            setAttribute(second, "aria-describedby", doubting ? doubtId : null);
+            second.onclick = () => {
+                desk.wonder(doubting ? null : token);
+                second.focus(); // on the safe answer
+            };
         } else if (busy) {
             label("Asking…");
             setText(second, "Cancel · its symbols stay used");
@@ -236,6 +277,9 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
         const { tape } = desk;
         setText(health, HEALTH[desk.kernel.health]);
         setAttribute(health, "data-health", desk.kernel.health);
+        const silent = desk.kernel.health === "gone" ? "" : desk.following.fault;
+        setText(asof, desk.asof === "" ? "" : [`as of ${desk.asof}`, silent.replace(/\.$/, "")].filter(Boolean).join(" · "));
+        show(asof, desk.asof !== "");
         if (tape === null) return;
         const entry = tape.entry === "" ? "" : ` ${tape.entry}`;
         setText(chip, `one ledger entry${entry} · ${priceText(tape.price).replace(", δ", " · δ")}`);

@@ -5,6 +5,7 @@
  * use, sends that with the question, and the kernel refuses where it knows better.
  */
 
+import { Following } from "./following";
 import { Kernel, type Channel, type Heed } from "./kernel";
 import {
     decode,
@@ -24,6 +25,7 @@ import {
     whole,
     type Read,
     type Refusal,
+    type Reply,
     type Result,
 } from "./protocol";
 
@@ -66,9 +68,10 @@ export type Asking =
     | { kind: "idle" }
     /** Pressed, and the kernel asked whether it listens. Nothing is sent yet, so it can be withdrawn for nothing. */
     | { kind: "waiting" }
-    | { kind: "sent" }
+    | { kind: "sent"; withdrawn: boolean }
     | { kind: "running"; token: string }
-    | { kind: "refused"; error: Refusal };
+    /** `sent` is false where the kernel was only asked whether the ledger answers: nothing can have been used. */
+    | { kind: "refused"; error: Refusal; sent: boolean };
 
 const DEBOUNCE = 150;
 const REST = 400;
@@ -77,10 +80,13 @@ const MOST = 1_000_000n;
 
 export class TapeDesk {
     readonly kernel: Kernel;
+    readonly following: Following;
 
     tape: Tape | null = null;
     problem: string | null = null;
     sentence = "";
+    /** The question that another view asked and that a person is about to cancel here: its token. */
+    doubt: string | null = null;
 
     /** The question that would be asked next: by its id, and both numbers as typed. */
     chosen = "";
@@ -107,6 +113,28 @@ export class TapeDesk {
             () => this.#tell(),
             (heard) => this.#heed(heard),
         );
+        this.following = new Following(
+            () => this.#tell(),
+            () => {
+                if (this.kernel.health !== "gone") void this.kernel.ask("status", {}).then((reply) => this.#hear(reply));
+            },
+        );
+    }
+
+    /** When what is on show was true, by the reader's clock; empty where it is true now. */
+    get asof(): string {
+        return this.following.asof(this.kernel.health === "gone");
+    }
+
+    /** Whether the question on its way was asked here. */
+    get mine(): boolean {
+        return this.asking.kind === "running" && this.asking.token === this.tape?.running?.token;
+    }
+
+    #hear(reply: Reply): void {
+        if (reply.ok) this.#adopt(reply.body["state"]);
+        if (reply.ok) this.following.seen("");
+        this.#tell();
     }
 
     subscribe(listener: () => void): () => void {
@@ -116,30 +144,28 @@ export class TapeDesk {
 
     attach(channel: Channel): void {
         this.kernel.attach(channel);
+        this.following.attach();
         this.probe();
     }
 
     detach(channel: Channel): void {
         this.kernel.detach(channel);
+        this.following.detach();
         for (const timer of this.#timers.values()) clearTimeout(timer);
         this.#timers.clear();
     }
 
     probe(): void {
         void this.kernel.probe().then((reply) => {
-            if (reply?.ok) this.#adopt(reply.body["state"]);
             if (reply?.ok && this.listed === "") this.#plan();
-            this.#tell();
+            if (reply !== null) this.#hear(reply);
         });
     }
 
     #tell(): void {
         const button = `${this.chosen} ${this.k} ${this.kbar} ${this.tape?.symbols.left}`;
         if (button !== this.#button) {
-            if (this.#button !== "") {
-                this.#restUntil = Date.now() + REST;
-                this.#later("rest", REST + 5, () => this.#tell());
-            }
+            if (this.#button !== "") this.#rest();
             this.#button = button;
         }
         for (const listener of [...this.#listeners]) listener();
@@ -148,6 +174,11 @@ export class TapeDesk {
     #later(name: string, delay: number, act: () => void): void {
         clearTimeout(this.#timers.get(name));
         this.#timers.set(name, setTimeout(act, delay));
+    }
+
+    #rest(): void {
+        this.#restUntil = Date.now() + REST;
+        this.#later("rest", REST + 5, () => this.#tell());
     }
 
     /** What the button would use changed a moment ago: a press now may have been meant for something else. */
@@ -165,6 +196,10 @@ export class TapeDesk {
     // --- what the kernel writes ----------------------------------------------------------------------------------
 
     take(trait: string, value: unknown): void {
+        if (trait === "pulse" && value) {
+            if (this.following.take(value)) this.kernel.alive();
+            return;
+        }
         if (trait !== "state" || value === undefined || value === null || value === "" || value === this.#seen) return;
         this.#seen = value;
         this.#adopt(value);
@@ -186,14 +221,24 @@ export class TapeDesk {
     }
 
     #use(tape: Tape): void {
+        const before = this.tape;
         this.tape = tape;
+        if (tape.running?.token !== this.doubt) this.doubt = null;
+        // What ended elsewhere leaves the button where its Cancel was: a press now was meant for that.
+        if (before?.running != null && tape.running === null) this.#rest();
+        if (before !== null && this.asking.kind === "idle") {
+            const last = tape.rows.at(-1);
+            const was = before.rows.find((row) => row.number === last?.number);
+            if (last !== undefined && was?.status !== last.status)
+                this.say(`${told(last)} ${tape.symbols.left} of ${tape.symbols.total} symbols left.`);
+        }
         if (!tape.offers.some(({ id }) => id === this.chosen)) {
             this.chosen = this.#fresh(tape) ?? tape.offers[0]?.id ?? "";
             this.#plan();
         }
         if (this.asking.kind !== "running" || tape.running !== null) return;
         const row = tape.rows.at(-1);
-        this.asking = tape.fault === null ? { kind: "idle" } : { kind: "refused", error: tape.fault };
+        this.asking = tape.fault === null ? { kind: "idle" } : { kind: "refused", error: tape.fault, sent: true };
         if (row !== undefined) this.#came(row);
     }
 
@@ -302,24 +347,50 @@ export class TapeDesk {
         this.#turn(waiting);
         const heard = await this.kernel.ask("status", {});
         if (!still(waiting)) return;
-        if (heard.ok) this.#adopt(heard.body["state"]);
-        const sent: Asking = { kind: "sent" };
-        this.#turn(sent);
+        if (!heard.ok) return this.#turn({ kind: "refused", error: heard.error, sent: false });
+        this.#adopt(heard.body["state"]);
+        this.#turn({ kind: "sent", withdrawn: false });
         const reply = await this.kernel.ask("release", order);
-        if (!still(sent)) return;
-        if (!reply.ok) return this.#turn({ kind: "refused", error: reply.error });
-        this.asking = { kind: "running", token: String(reply.body["token"]) };
-        if (this.tape !== null) this.say(`Asking. ${order["most"]} symbols are reserved.`, 0);
+        if (this.asking.kind !== "sent") return;
+        const { withdrawn } = this.asking;
+        if (!reply.ok) return this.#turn({ kind: "refused", error: reply.error, sent: true });
+        const token = String(reply.body["token"]);
+        this.asking = { kind: "running", token };
         this.#adopt(reply.body["state"]);
+        if (this.unwritten) this.say("Waiting for the ledger. Nothing is used yet.", 0);
+        else if (this.mine) this.say(`Asking. ${order["most"]} symbols are reserved.`, 0);
+        if (withdrawn && this.mine) void this.kernel.ask("cancel", { token });
         this.#tell();
     }
 
-    /** Take back a question the kernel has not been sent. */
+    /** The question was sent, and its charge waits: for whoever holds the ledger, or for its server. */
+    get unwritten(): boolean {
+        return this.mine && this.tape?.running?.number === "";
+    }
+
+    /** Take back a question: one the kernel has not been sent for nothing, one it has as soon as it names it. */
     withdraw(): void {
         if (this.asking.kind === "waiting") this.#turn({ kind: "idle" });
+        else if (this.asking.kind === "sent") this.#turn({ kind: "sent", withdrawn: true });
+        else if (this.unwritten) this.cancel();
+    }
+
+    /** Ask the same again, now that the ledger may answer. */
+    retry(): void {
+        if (this.asking.kind !== "refused" || this.resting) return;
+        this.asking = { kind: "idle" };
+        this.press();
+        this.#tell();
+    }
+
+    /** Whether to cancel what another view asked: asked before it is done. */
+    wonder(token: string | null): void {
+        this.doubt = token;
+        this.#tell();
     }
 
     cancel(): void {
+        this.doubt = null;
         const token = this.tape?.running?.token;
         if (token !== undefined) void this.kernel.ask("cancel", { token });
     }
@@ -328,7 +399,7 @@ export class TapeDesk {
     async show(number: string): Promise<void> {
         const reply = await this.kernel.ask("show", { number });
         if (reply.ok) [this.result, this.wantsResult] = [readResult(reply.body["result"]), true];
-        else this.asking = { kind: "refused", error: reply.error };
+        else this.asking = { kind: "refused", error: reply.error, sent: false };
         this.#tell();
     }
 

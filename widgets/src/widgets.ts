@@ -50,7 +50,7 @@ interface Stand extends Board {
     probe(): void;
 }
 
-const TRAITS = ["sheet", "state", "result"] as const;
+const TRAITS = ["sheet", "state", "result", "pulse"] as const;
 
 /** What JupyterLab's manager says of its kernel; other hosts may not say. */
 function hostStatus(model: Model): HostStatus {

@@ -54,6 +54,7 @@ class Ledger:
         self._person = person
         self._known: dict[str, tuple[dict[str, str], float]] = {}
         self._seen: tuple[int, str] | None = None
+        self.is_new = False
 
     @classmethod
     def open(
@@ -79,10 +80,12 @@ class Ledger:
             raise ParameterError.of(", ".join(sorted(map(str, charter))), f"a charter has {', '.join(history.CHARTER)}")
         opening = State(totals(account), charges=0, terms=1)
         home = locate(held)
-        if not home.exists():
+        made = not home.exists()
+        if made:
             first = Row.after(None, "charter", opening, format=FORMAT, charter=charter)
             home.create(lambda connection: rows.append(connection, first))
         ledger = cls(home, home.store(), owner or Owner.here(), person or "")
+        ledger.is_new = made
 
         def check(connection: Connection) -> None:
             _audit(connection)
@@ -159,7 +162,7 @@ class Ledger:
 
     def head(self) -> str:
         """The hash of the last row. Noted elsewhere, it later proves that no row was cut off: `verify(head=...)`."""
-        return self._store.read(lambda connection: rows.last(connection).hash)
+        return self._store.glance(lambda connection: rows.last(connection).hash)
 
     # ---------------------------------------------------------------- charging
 

@@ -1,0 +1,118 @@
+"""What a ledger has released so far. An answer that this dpviz cannot read is named, and never hides the others."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+
+from dpviz.errors import LedgerAway, ParameterError, ReleaseFormat
+from dpviz.hidden import singly
+from dpviz.model.release import Release
+from dpviz.session.ledger import Entry, Ledger
+from dpviz.session.saved import from_bytes, unreadable
+
+
+class Unread(UserWarning):
+    """Something that was paid for is left out, because this dpviz cannot read it."""
+
+
+class Releases(Mapping[int, Release]):
+    """The finished releases of a ledger, by number. The answers of a sub-session are its own: `sub.answers`.
+
+    What cannot be read by this dpviz is left out with a warning: `unreadable` says which and why.
+    """
+
+    def __init__(self, ledger: Ledger, known: dict[int, ReleaseFormat | None] | None = None) -> None:
+        self._ledger = ledger
+        self._known: dict[int, ReleaseFormat | None] = {} if known is None else known  # answers never change
+
+    def _done(self) -> list[Entry]:
+        return [entry for entry in self._ledger.entries() if entry.status == "done"]
+
+    @singly
+    def __getitem__(self, number: int) -> Release:
+        if not self._is_done(number):
+            shown = ", ".join(str(one) for one in [entry.number for entry in self._done()][-20:]) or "none"
+            raise ParameterError.of(number, f"the latest finished releases are: {shown}")
+        return self._read(number)
+
+    def _is_done(self, number: object) -> bool:
+        if not isinstance(number, int) or isinstance(number, bool) or not 0 < number < 2**63:
+            return False
+        try:
+            return self._ledger.entry(number).status == "done"
+        except ParameterError:
+            return False
+
+    def _read(self, number: int) -> Release:
+        try:
+            found = from_bytes(self._ledger.answer(number))
+        except ReleaseFormat as refused:
+            failure = self._known[number] = unreadable(number, refused)
+        else:
+            self._known[number] = None
+            return found
+        raise failure
+
+    def _refusal(self, number: int) -> ReleaseFormat | None:
+        """Why a release cannot be read, or None where it can."""
+        if number not in self._known:
+            with suppress(ReleaseFormat):
+                self._read(number)
+        return self._known[number]
+
+    @property
+    def unreadable(self) -> dict[int, ReleaseFormat]:
+        """What was released and cannot be read by this dpviz, by number, and why. It stays paid for."""
+        refusals = ((entry.number, self._refusal(entry.number)) for entry in self._done())
+        return {number: refusal for number, refusal in refusals if refusal is not None}
+
+    @property
+    def latest(self) -> Release | None:
+        """The newest release that can be read."""
+        for entry in reversed(self._done()):
+            if self._refusal(entry.number) is None:
+                return self._read(entry.number)
+        return None
+
+    def __iter__(self) -> Iterator[int]:
+        for entry in self._done():
+            refusal = self._refusal(entry.number)
+            if refusal is None:
+                yield entry.number
+            else:
+                warnings.warn(str(refusal), Unread, stacklevel=2)
+
+    def __len__(self) -> int:
+        return sum(self._refusal(entry.number) is None for entry in self._done())
+
+    def __repr__(self) -> str:
+        lines = []
+        try:
+            done = self._done()
+        except LedgerAway:
+            return "the releases are not known: the ledger's server does not answer"
+        for entry in done:
+            refusal = self._refusal(entry.number)
+            said = f"{entry.body['question_text']}  {entry.body['price']['text']}" if refusal is None else str(refusal)
+            lines.append(f"{entry.number:>3}  {said}")
+        return "\n".join(lines) or "no releases yet"
+
+
+def left_out(ledger: Ledger, entries: Sequence[Entry]) -> list[str]:
+    """What of these entries this dpviz cannot read, in one sentence each."""
+    sentences = []
+    for entry in entries:
+        answers: list[tuple[int | None, bytes]] = []
+        if entry.status == "done":
+            answers.append((None, ledger.answer(entry.number)))
+        if entry.status == "open":
+            done = [use for use in ledger.uses(entry.number) if use.status == "done" and "question" in use.body]
+            answers += [(use.number, ledger.use_answer(entry.number, use.number)) for use in done]
+        for use, content in answers:
+            try:
+                from_bytes(content)
+            except ReleaseFormat as refused:
+                sentences.append(str(unreadable(entry.number, refused, use)))
+    return sentences

@@ -1,0 +1,214 @@
+"""Following a ledger while somebody looks: what other kernels charge, finish and raise is shown without being asked for.
+
+A page that asked again and again would make the kernel busy each time, and a busy kernel would not answer. So the kernel
+looks by itself: one indexed query a good once a second, for as long as a page has shown interest lately. What it finds
+goes to the page as traits, which make no kernel busy: a pulse after each look, and everything else only when the ledger
+has moved. One thread looks; another tells, since a look at a server that is away takes seconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+import weakref
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+from dpviz.errors import DpvizError, LedgerAway, LedgerError
+from dpviz.session.ledger import Ledger
+from dpviz.widgets.state import now
+
+EVERY = 0.75
+"""Seconds between two looks."""
+
+LEASE = 600.0
+"""For how many seconds a ledger is looked at after a page was last heard of. A page in sight speaks every minute."""
+
+SLOW = 1.5
+"""After how many seconds a look that has not ended is told of."""
+
+WAITING = "The ledger does not answer yet."
+AWAY = "The ledger's server does not answer."
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """When the ledger was last seen to say what is on show, and why it has not been since; empty where all is well."""
+
+    asof: str
+    fault: str = ""
+
+    def to_json(self) -> str:
+        """As a trait: no two are alike, so that each is a sign of life."""
+        parts = {"version": 1, "asof": self.asof, "fault": self.fault, "at": now()}
+        return json.dumps(parts, separators=(",", ":"))
+
+
+class Onlooker(Protocol):
+    """What shows a ledger, and wants to show it as it is now. Called on the thread that looks."""
+
+    def catch_up(self) -> None:
+        """Read the ledger and show it: a row was written."""
+        ...
+
+    def stirred(self) -> bool:
+        """Whether there is something new to show though no row was written: a draw was lost, or has begun."""
+        ...
+
+    def beat(self, pulse: Pulse) -> None:
+        """Show when the ledger was last looked at."""
+        ...
+
+
+class Lookout:
+    """Looks at one ledger for everything in this process that shows it. Get it from `lookout`."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = weakref.ref(ledger)
+        self._until: weakref.WeakKeyDictionary[Onlooker, float] = weakref.WeakKeyDictionary()
+        self._turn = threading.Condition()
+        self._threads: tuple[threading.Thread, ...] = ()
+        self._watch = 0  # which pair of threads is at work
+        self._begun: float | None = None  # when the look under way began
+        self._looks = 0
+        self._head = ""
+        self._trouble: DpvizError | None = None
+        self._asof = now()
+
+    def renew(self, onlooker: Onlooker) -> None:
+        """Somebody looks at what `onlooker` shows: follow the ledger for it from now on."""
+        with self._turn:
+            self._until[onlooker] = time.monotonic() + LEASE
+            if any(thread.is_alive() for thread in self._threads):  # none is in a fork
+                return
+            self._begun = None
+            self._watch += 1
+            duty = (weakref.ref(self), self._watch)
+            self._threads = tuple(
+                threading.Thread(target=work, args=duty, name="dpviz-lookout", daemon=True) for work in (_look, _tell)
+            )
+            for thread in self._threads:
+                thread.start()
+
+    def look(self) -> None:
+        """See that the ledger can be read, by the look under way where there is one. Raises what it raises.
+
+        A server that is away takes seconds to be known as away; nobody waits for that twice.
+        """
+        with self._turn:
+            if self._begun is None:
+                self._begun, looks = time.monotonic(), None
+            else:
+                looks = self._looks
+                self._turn.wait_for(lambda: self._looks != looks)
+        if looks is None:
+            self._glance()
+        with self._turn:
+            trouble = self._trouble
+        if trouble is not None:
+            raise trouble.with_traceback(None)
+
+    def _glance(self) -> None:
+        head, trouble = "", cast(DpvizError | None, None)
+        try:
+            ledger = self._ledger()
+            head = "" if ledger is None else ledger.head()
+        except DpvizError as error:
+            trouble = error
+        except Exception:  # a fault of ours must not end the looking, and its text might say too much
+            trouble = LedgerError("the ledger could not be looked at; run the session cell again")
+        finally:
+            with self._turn:
+                self._begun, self._trouble = None, trouble
+                self._looks += 1
+                if trouble is None:
+                    self._head, self._asof = head, now()
+                self._turn.notify_all()
+
+    @property
+    def pulse(self) -> Pulse:
+        with self._turn:
+            if self._trouble is not None:
+                return Pulse(self._asof, words(self._trouble))
+            slow = self._begun is not None and time.monotonic() - self._begun > SLOW
+            return Pulse(self._asof, WAITING if slow else "")
+
+    def onlookers(self) -> list[Onlooker]:
+        """Those that somebody looks at."""
+        moment = time.monotonic()
+        with self._turn:
+            return [onlooker for onlooker, until in self._until.items() if until > moment]
+
+    def wanted(self, watch: int) -> bool:
+        """Whether these threads have anything to do. Where they have not, they end, and others may follow them."""
+        with self._turn:
+            moment = time.monotonic()
+            if watch != self._watch:
+                return False
+            if self._ledger() is not None and any(until > moment for until in self._until.values()):
+                return True
+            self._threads, self._watch = (), self._watch + 1
+            return False
+
+    def await_look(self, looks: int) -> int:
+        """Wait for the look after so many, and no longer than two take as a rule. Returns how many there were."""
+        with self._turn:
+            self._turn.wait_for(lambda: self._looks != looks, 2 * EVERY)
+            return self._looks
+
+    def tell(self, shown: str | None) -> str | None:
+        """Tell everybody what follows from the last look. Takes and returns the head that is on show."""
+        pulse, head = self.pulse, self._head
+        for onlooker in self.onlookers():
+            try:
+                if not pulse.fault and (head != shown or onlooker.stirred()):
+                    onlooker.catch_up()
+                onlooker.beat(pulse)
+            except Exception:  # the ledger went away between look and reading: try again after the next look
+                head = shown or ""
+        return shown if pulse.fault else head
+
+
+def _look(reference: weakref.ref[Lookout], watch: int) -> None:
+    """Look again and again, for as long as somebody wants to know. Keeps nothing alive between two looks."""
+    while True:
+        looking = reference()
+        if looking is None or not looking.wanted(watch):
+            return
+        with contextlib.suppress(DpvizError):
+            looking.look()
+        del looking
+        time.sleep(EVERY)
+
+
+def _tell(reference: weakref.ref[Lookout], watch: int) -> None:
+    """Tell after each look, and now and then while one takes long."""
+    shown, looks = None, 0
+    while True:
+        looking = reference()
+        if looking is None or not looking.wanted(watch):
+            return
+        looks = looking.await_look(looks)
+        if looks:
+            shown = looking.tell(shown)
+        del looking
+
+
+_lookouts: weakref.WeakKeyDictionary[Ledger, Lookout] = weakref.WeakKeyDictionary()
+_making = threading.Lock()
+
+
+def lookout(ledger: Ledger) -> Lookout:
+    """The one that looks at this ledger."""
+    with _making:
+        return _lookouts.setdefault(ledger, Lookout(ledger))
+
+
+def words(error: DpvizError) -> str:
+    """Why a ledger cannot be looked at, as a sentence for a page."""
+    if isinstance(error, LedgerAway):
+        return AWAY
+    told = str(error).partition(";")[0].strip()
+    return f"{told[:1].upper()}{told[1:]}."

@@ -1,0 +1,113 @@
+"""What parameters say today is what they said when people released with them: prices, laws, thresholds and errors.
+
+`recorded.json` was written by the code of 22 November 2026, before plans for any budget were bounded in work. It holds
+parameters drawn at random from small and large epsilons, caps, domains and units, those that were refused included. A
+ledger names the parameters of a release and nothing that follows from them; so what follows may never change.
+"""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpviz as dv
+from dpviz.errors import ParameterError
+from dpviz.exact import text
+from dpviz.mechanisms import REGISTRY
+from dpviz.model.identity import release_key
+from dpviz.model.mechanism import Bound, places
+from dpviz.model.statistic import Top
+from dpviz.privacy import Unit
+from dpviz.privacy.conversion import to_approx
+from dpviz.privacy.grid import payable
+
+RECORDED = json.loads((Path(__file__).parent / "recorded.json").read_text())
+BETAS = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))
+COUNTS = (0, 1, 2, 5, 10, 20, 40)
+
+QUESTIONS = {
+    "1": dv.Question.of(dv.Domain.integers(0, 0, column="a")),
+    "2": dv.Question.of(dv.Domain.integers(0, 1, column="a")),
+    "42": dv.Question.of(dv.Domain.integers(0, 40, column="a", overflow=True)),
+    "10^4": dv.Question.of(dv.Domain.integers(1, 10**4, column="a")),
+    "2^32": dv.Question.of(dv.Domain.integers(0, 2**32 - 1, column="a")),
+    "2^64": dv.Question.of(dv.Domain.integers(0, 2**64 - 1, column="a")),
+    "keys": dv.Question.of(dv.Domain.keys(column="a")),
+}
+UNITS = {
+    "row": Unit("row"),
+    "swap1": Unit("row", relation="replace-one", n=1),
+    "swap1000": Unit("row", relation="replace-one", n=1000),
+    "swap1e6": Unit("row", relation="replace-one", n=10**6),
+    "swap1e12": Unit("row", relation="replace-one", n=10**12),
+    "user": Unit("u", max_bins=5, max_per_bin=3),
+    "userswap": Unit("u", relation="replace-one", max_bins=5, max_per_bin=3),
+    "usernone": Unit("u", max_bins=None),
+    "userbig": Unit("u", max_bins=10**6, max_per_bin=10**3),
+}
+
+
+def said(case: dict[str, Any]) -> dict[str, Any] | str:
+    """What the parameters of a case say now, in the form of the record."""
+    mechanism = REGISTRY[case["mechanism"]].from_parameters(case["parameters"])
+    try:
+        bound = mechanism.bind(QUESTIONS[case["question"]], UNITS[case["unit"]])
+    except ParameterError:
+        return "refused"
+    price, charged = bound.price, payable(to_approx(bound.price.loss))
+    dots = bound.error.quantiles([Fraction(2 * index + 1, 40) for index in range(4)])
+    bias, chances = bound.error.bias(0), [bound.error.chance_shown(count) for count in COUNTS]
+    return {
+        "price": [text(charged.epsilon), text(charged.delta), price.exact or text(charged.epsilon)],
+        "key": release_key(bound.question, bound.unit, mechanism, bound.modes()[0])[:16],
+        "bits": str(bound.space.bits),
+        **({"rows": str(bound.needs.rows + 1)} if isinstance(bound.needs, Top) else {}),
+        "errors": {text(beta): errors(bound, beta) for beta in BETAS},
+        "more": [note["value"] for _label, note in bound.notes],
+        "dots": None if dots is None else [str(dot) for dot in dots],
+        "bias": None if bias is None else text(bias.value),
+        **({} if None in chances else {"chance": [round(chance, 4) for chance in chances if chance is not None]}),
+        "law": law(bound),
+    }
+
+
+def errors(bound: Bound, beta: Fraction) -> dict[str, list[str]]:
+    error, most = bound.error, places(bound)
+    values = {
+        "one": error.one_bin(beta),
+        "all": error.all_bins(beta),
+        "edge": error.one_bin(beta, count=0) if most is None else None,
+        "listed": None if most is None else error.listed(beta),
+        "rank": None if most is None else error.rank(most, beta),
+    }
+    return {name: [text(value.value), value.how] for name, value in values.items() if value is not None}
+
+
+def law(bound: Any) -> dict[str, Any]:
+    """The numbers that a draw is made from."""
+    numbers: dict[str, Any] = {
+        name: str(getattr(bound, name)) for name in ("threshold", "offset", "cut") if hasattr(bound, name)
+    }
+    if hasattr(bound, "parts"):
+        numbers["parts"] = [text(bound.parts.step), text(bound.parts.delta), text(bound.parts.delta_prime)]
+    if hasattr(bound, "design"):
+        design, part = bound.design, bound.design.part
+        numbers["design"] = [part.kind, *map(str, (part.p, part.q, part.g, part.t)), design.kind, str(design.least)]
+        if design.least.bit_length() < 200:
+            numbers["field"] = bound.field.name
+    elif getattr(bound, "noise", None) is not None and bound.noise.finite:
+        part = bound.noise.finite
+        numbers["finite"] = [part.kind, *map(str, (part.n, part.p, part.q, part.g, part.t))]
+    return numbers
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_parameters_mean_what_they_meant(name: str) -> None:
+    cases = [case for case in RECORDED if case["mechanism"] == name]
+    assert len([case for case in cases if case["says"] != "refused"]) >= 25
+    for case in cases:
+        assert said(case) == case["says"], (case["parameters"], case["question"], case["unit"])

@@ -1,0 +1,319 @@
+"""What a page shows of a ledger follows the ledger, whoever writes to it, for as long as somebody looks."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpviz as dv
+from dpviz.errors import LedgerAway, LedgerError
+from dpviz.session.ledger import Ledger
+from dpviz.session.session import Session
+from dpviz.widgets import watching
+from dpviz.widgets.desk import Desk
+from dpviz.widgets.tape import PayWhatYouGetTape
+from tests.session.sources import Gate, KnownCounts, KnownTop
+
+BINS = dv.Domain.integers(0, 3, column="x")
+COUNTS = [7_310_001, 8_420_002, 9_530_003, 6_640_004]
+PATIENCE = 60.0
+"""Seconds for what takes one: nothing here measures time."""
+
+
+class Tab:
+    """A member of a desk that somebody looks at: it keeps what it was sent, as a browser would."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.sheet = self.state = self.result = self.pulse = ""
+        self.sent: list[dict[str, Any]] = []
+        self.desk = desk
+        desk.join(self)  # type: ignore[arg-type]
+        desk.watched()
+
+    def send(self, content: object) -> None:
+        self.sent.append(json.loads(json.dumps(content)))
+
+    def ask(self, name: str, **args: Any) -> dict[str, Any]:
+        self.desk.watched()
+        reply = self.desk.answer({"v": 1, "id": "1", "ask": name, "args": args})
+        assert reply is not None
+        return json.loads(json.dumps(reply))  # type: ignore[no-any-return]
+
+    @property
+    def spent(self) -> str:
+        return str(json.loads(self.state)["budget"]["epsilon"]["spent"]) if self.state else "0"
+
+    @property
+    def statuses(self) -> list[str]:
+        return [entry["status"] for entry in json.loads(self.state)["entries"]] if self.state else []
+
+
+def until(holds: Callable[[], object], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.01)
+
+
+def session_on(path: Path, source: KnownCounts | None = None, epsilon: object = 2) -> Session:
+    return Session(source or KnownCounts(COUNTS), dv.Unit(noun="person"), dv.Budget(epsilon), path)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    return tmp_path / "shared.ledger"
+
+
+def test_a_release_of_another_kernel_shows_in_a_tab_that_asks_nothing(place: Path) -> None:
+    tab, other = Tab(Desk(session_on(place), [BINS])), session_on(place)
+    other.release(BINS, dv.Dense("1/2"))
+    until(lambda: tab.spent == "0.5", "the release of the other kernel never showed")
+    assert tab.statuses == ["done"]
+
+
+def test_a_draw_of_another_kernel_is_pending_there_and_then_done(place: Path) -> None:
+    gate = Gate()
+    tab, other = Tab(Desk(session_on(place), [BINS])), session_on(place, KnownCounts(COUNTS, gate))
+    running = other.release_async(BINS, dv.Dense("1/2"))
+    until(lambda: tab.statuses == ["elsewhere"], "the other kernel's draw never showed")
+    gate.open.set()
+    running.result()
+    until(lambda: tab.statuses == ["done"], "the other kernel's draw never ended on the page")
+
+
+def test_a_budget_raised_by_another_kernel_shows(place: Path) -> None:
+    tab, other = Tab(Desk(session_on(place), [BINS])), session_on(place)
+    other.raise_budget(dv.Budget(3))
+    until(lambda: tab.state and json.loads(tab.state)["budget"]["epsilon"]["total"] == "3", "the raise never showed")
+
+
+def test_a_draw_whose_kernel_was_killed_is_shown_as_lost_though_no_row_was_written(place: Path) -> None:
+    tab = Tab(Desk(session_on(place), [BINS]))
+    code = f"""
+import sys, threading
+sys.path.insert(0, {os.getcwd()!r})
+from tests.widgets.test_following import *
+session_on(Path({str(place)!r}), KnownCounts(COUNTS, lambda tick: threading.Event().wait())).release_async(
+    BINS, dv.Dense("1/2"))
+threading.Event().wait()
+"""
+    kernel = subprocess.Popen([sys.executable, "-c", code])
+    try:
+        until(lambda: tab.statuses == ["elsewhere"], "the other kernel's draw never showed")
+    finally:
+        kernel.send_signal(signal.SIGKILL)
+        kernel.wait()
+    until(lambda: tab.statuses == ["lost"], "the lost draw never showed")
+
+
+def test_a_release_from_a_cell_shows_on_its_way_and_can_be_cancelled_from_the_page(place: Path) -> None:
+    gate = Gate()
+    session = session_on(place, KnownCounts(COUNTS, gate))
+    tab = Tab(Desk(session, [BINS]))
+    running = session.release_async(BINS, dv.Dense("1/2"))
+    shown = {"token": running.token, "number": "1"}
+    now = lambda: (tab.state and json.loads(tab.state)["running"]) or {}  # noqa: E731
+    until(lambda: now().items() >= shown.items(), "the release of the cell never showed, or not that it is paid")
+    assert tab.ask("cancel", token=shown["token"])["ok"]
+    with pytest.raises(dv.errors.ReleaseCancelled):
+        running.result()
+    until(lambda: json.loads(tab.state)["running"] is None, "the cancelled release stayed on the page")
+    assert tab.statuses == ["cancelled"]
+
+
+def test_a_second_desk_of_one_session_shows_what_the_first_draws(place: Path) -> None:
+    gate = Gate()
+    session = session_on(place, KnownCounts(COUNTS, gate))
+    first, second = Tab(Desk(session, [BINS])), Tab(Desk(session, [BINS]))
+    sheet = first.desk.sheet.to_json()
+    parameters = {**sheet["mechanism"]["parameters"], "epsilon": "0.5"}
+    args = {"question": {"id": sheet["question"]["id"]}, "mechanism": "Dense", "parameters": parameters}
+    reply = first.ask("release", **args, price={"epsilon": "0.5", "delta": "0"}, key=None)
+    token = reply["body"]["token"]
+    until(lambda: second.state and json.loads(second.state)["running"], "the second desk never heard of it")
+    assert json.loads(second.state)["running"]["token"] == token
+    gate.open.set()
+    until(lambda: json.loads(second.state)["running"] is None, "the second desk never heard of its end")
+    assert second.statuses == ["done"] and second.spent == "0.5"
+
+
+def test_a_pulse_says_when_the_ledger_was_last_looked_at(place: Path) -> None:
+    tab = Tab(Desk(session_on(place), [BINS]))
+    until(lambda: tab.pulse, "no pulse")
+    first = json.loads(tab.pulse)
+    until(lambda: json.loads(tab.pulse)["asof"] > first["asof"], "the pulse stood still")
+    assert first["fault"] == "" and first["asof"].endswith("Z")
+
+
+def test_an_unchanged_ledger_sends_no_state_again(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    desk = Desk(session_on(place), [BINS])
+    really = Ledger.entries
+    tab = Tab(desk)
+    until(lambda: tab.pulse and tab.state, "no pulse")
+    monkeypatch.setattr(Ledger, "entries", lambda self, **last: read.append("read") or really(self, **last))
+    beats: set[str] = set()
+    until(lambda: beats.add(json.loads(tab.pulse)["asof"]) or len(beats) > 3, "the pulse stood still")
+    assert read == []
+
+
+def test_nobody_looks_where_no_page_was_heard_of_for_long(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "LEASE", 0.1)
+    desk = Desk(session_on(place), [BINS])
+    looking = watching.lookout(desk.session.ledger)  # type: ignore[union-attr]
+    assert looking._threads == ()
+    tab = Tab(desk)
+    until(lambda: looking._threads == (), "the looking never ended")
+    monkeypatch.setattr(watching, "LEASE", 600.0)
+    tab.ask("status")
+    before = tab.pulse
+    until(lambda: tab.pulse != before, "the page came back and nobody looked")
+
+
+def test_a_desk_that_is_gone_is_not_kept_alive_by_looking(place: Path) -> None:
+    desk = Desk(session_on(place), [BINS])
+    ledger, gone = weakref.ref(desk.session.ledger), weakref.ref(desk)  # type: ignore[union-attr]
+    desk.watched()
+    del desk
+    until(lambda: gc.collect() >= 0 and gone() is None and ledger() is None, "the desk is kept alive")
+
+
+@contextmanager
+def away(monkeypatch: pytest.MonkeyPatch, error: LedgerError) -> Iterator[None]:
+    """A ledger that cannot be read, nor written, while this lasts."""
+
+    def refuse(*args: object, **named: object) -> Any:
+        raise error
+
+    with monkeypatch.context() as patch:
+        for name in ("read", "write"):
+            patch.setattr(f"dpviz.session.ledger.store.Store.{name}", refuse)
+        yield
+
+
+def test_a_ledger_that_is_away_is_said_and_said_again_when_it_is_back(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tab, other = Tab(Desk(session_on(place), [BINS])), session_on(place)
+    until(lambda: tab.pulse and tab.state, "no pulse")
+    with away(monkeypatch, LedgerAway("the server of the ledger team cannot be reached; try again")):
+        until(lambda: json.loads(tab.pulse)["fault"] == "The ledger's server does not answer.", "nothing was said")
+        asof = json.loads(tab.pulse)["asof"]
+        refused = tab.ask("status")
+        assert not refused["ok"] and refused["error"]["kind"] == "LedgerAway"
+        assert json.loads(tab.pulse)["asof"] == asof
+        assert tab.spent == "0"
+    until(lambda: json.loads(tab.pulse)["fault"] == "", "its coming back was not said")
+    other.release(BINS, dv.Dense("1/2"))
+    until(lambda: tab.spent == "0.5", "what was charged later never showed")
+
+
+def test_a_ledger_file_that_was_deleted_is_said_on_the_page(place: Path) -> None:
+    tab = Tab(Desk(session_on(place), [BINS]))
+    until(lambda: tab.pulse and tab.state, "no pulse")
+    for path in place.parent.iterdir():
+        path.unlink()
+    until(lambda: "was removed or replaced" in json.loads(tab.pulse)["fault"], "nothing was said")
+    assert not tab.ask("status")["ok"]
+
+
+def test_a_look_that_takes_long_is_told_of_before_it_ends(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "SLOW", 0.05)
+    tab, held, really = Tab(Desk(session_on(place), [BINS])), threading.Event(), Ledger.head
+    until(lambda: tab.pulse and tab.state, "no pulse")
+
+    def slow(self: Ledger) -> str:
+        held.wait(PATIENCE)
+        return really(self)
+
+    monkeypatch.setattr(Ledger, "head", slow)
+    until(lambda: json.loads(tab.pulse)["fault"] == "The ledger does not answer yet.", "nothing was said")
+    held.set()
+    until(lambda: json.loads(tab.pulse)["fault"] == "", "its end was not said")
+
+
+def test_a_status_shares_the_look_under_way(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = Desk(session_on(place), [BINS])
+    looking = watching.lookout(desk.session.ledger)  # type: ignore[union-attr]
+    looks, held, really = [], threading.Event(), Ledger.head
+
+    def slow(self: Ledger) -> str:
+        looks.append("look")
+        held.wait(PATIENCE)
+        return really(self)
+
+    monkeypatch.setattr(Ledger, "head", slow)
+    threads = [threading.Thread(target=looking.look) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    until(lambda: len(looks) == 1, "nobody looked")
+    held.set()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert not any(thread.is_alive() for thread in threads)
+    assert len(looks) <= 2  # who came after the end of the first has looked once more
+
+
+def test_a_new_ledger_says_so_until_its_first_charge_and_to_nobody_else(place: Path) -> None:
+    session = session_on(place)
+    tab, late = Tab(Desk(session, [BINS])), Tab(Desk(session_on(place), [BINS]))
+    assert tab.ask("status")["body"]["state"]["new"] is True
+    assert late.ask("status")["body"]["state"]["new"] is False
+    session.release(BINS, dv.Dense("1/2"))
+    assert tab.ask("status")["body"]["state"]["new"] is False
+
+
+def test_an_existing_ledger_with_nothing_spent_is_not_called_new(place: Path) -> None:
+    session_on(place)
+    assert session_on(place).is_new is False
+
+
+def top_session(path: Path, gate: Gate | None = None) -> Session:
+    source = KnownTop({"": {"ATL": 7_310_001, "STL": 6_420_002}}, gate)
+    return Session(source, dv.Unit("person", max_bins=1, noun="person"), dv.Budget(4, "1e-6"), path)
+
+
+def test_a_tape_follows_the_questions_of_another_kernel(place: Path) -> None:
+    gate = Gate()
+    dest = dv.Domain.keys(column="dest")
+    opening = dv.PayWhatYouGet(symbols=30, questions=6, epsilon="3", delta="1e-6")
+    tape = PayWhatYouGetTape(top_session(place).open(opening), {"dest": dest})
+    asked = tape._tape
+    asked.watched()
+    running = top_session(place, gate).open(opening).ask_async(dest, k=2, kbar=5)
+    shown = lambda: json.loads(tape.state)  # noqa: E731
+    until(lambda: [row["status"] for row in shown()["rows"]] == ["elsewhere"], "the question never showed")
+    assert shown()["running"] is None
+    gate.open.set()
+    running.result()
+    until(lambda: [row["status"] for row in shown()["rows"]] == ["done"], "its answer never showed")
+    before = tape.pulse
+    until(lambda: tape.pulse != before, "no pulse")
+
+
+def test_a_tape_shows_a_question_of_a_cell_and_cancels_it(place: Path) -> None:
+    gate = Gate()
+    sub = top_session(place, gate).open(dv.PayWhatYouGet(symbols=30, questions=6, epsilon="3", delta="1e-6"))
+    dest = dv.Domain.keys(column="dest")
+    tape = PayWhatYouGetTape(sub, {"dest": dest})
+    tape._tape.watched()
+    running = sub.ask_async(dest, k=2, kbar=5)
+    until(lambda: json.loads(tape.state)["running"], "the question of the cell never showed")
+    reply = tape.answer({"v": 1, "id": "1", "ask": "cancel", "args": {"token": running.token}})
+    assert reply is not None and reply["ok"]
+    with pytest.raises(dv.errors.ReleaseCancelled):
+        running.result()
+    until(lambda: json.loads(tape.state)["running"] is None, "the cancelled question stayed on the tape")
