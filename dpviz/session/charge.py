@@ -17,6 +17,7 @@ from dpviz.session import accountant
 from dpviz.session.drawing import Paid
 from dpviz.session.ledger import Ledger
 from dpviz.session.running import Running
+from dpviz.session.stale import before_a_charge
 
 
 class Charge:
@@ -31,7 +32,8 @@ class Charge:
         self._retry = checked_retry(retry)
 
     def answered(self) -> bool:
-        found = self._ledger.find(self.key)
+        with before_a_charge():
+            found = self._ledger.find(self.key)
         return found is not None and found.status == "done"
 
     def pay(self, running: Running) -> Paid:
@@ -40,9 +42,8 @@ class Charge:
             running.charging()
             return after
 
-        entry = self._ledger.charge(
-            self.key, self._body(), admit, retry=self._retry, wanted=lambda: not running.cancelling
-        )
+        wanted = running.wanted
+        entry = self._ledger.charge(self.key, self._body(), admit, retry=self._retry, wanted=wanted)
         return Paid(entry.number, stored=self._ledger.answer(entry.number) if entry.status == "done" else None)
 
     def _admit(self, state: Mapping[str, str]) -> dict[str, str]:

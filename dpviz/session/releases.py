@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from dpviz.errors import ParameterError, ReleaseFormat
+from dpviz.errors import LedgerAway, ParameterError, ReleaseFormat
 from dpviz.hidden import singly
 from dpviz.model.release import Release
 from dpviz.session.ledger import Entry, Ledger
@@ -94,7 +94,11 @@ class Releases(Mapping[int, Release]):
 
     def __repr__(self) -> str:
         lines = []
-        for entry in self._done():
+        try:
+            done = self._done()
+        except LedgerAway:
+            return "the releases are not known: the ledger's server does not answer"
+        for entry in done:
             refusal = self._refusal(entry.number)
             said = f"{entry.body['question_text']}  {entry.body['price']['text']}" if refusal is None else str(refusal)
             lines.append(f"{entry.number:>3}  {said}")

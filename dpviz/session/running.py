@@ -108,6 +108,10 @@ class Task(Generic[T]):
     def cancelling(self) -> bool:
         return self._cancelled
 
+    def wanted(self) -> bool:
+        """Whether nobody has cancelled it."""
+        return not self._cancelled
+
     @property
     def here(self) -> bool:
         """Whether this process runs it. A fork copies the handle, and no thread that would ever end it."""

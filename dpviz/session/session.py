@@ -37,7 +37,7 @@ from dpviz.session.plan import Plan
 from dpviz.session.releases import Releases, Unread
 from dpviz.session.running import Errand, Running
 from dpviz.session.saved import check_opens
-from dpviz.session.stale import stale, unread
+from dpviz.session.stale import before_a_charge, stale, unread
 from dpviz.session.sub_plan import OpeningPlan
 from dpviz.session.sub_session import SubSession, opening_body, opening_key
 
@@ -155,6 +155,7 @@ class Session:
         """Raise the total. The decision is a chained entry of the ledger, with person and reason; nothing is edited."""
         if not isinstance(budget, Budget):
             raise ParameterError.of(kind_of(budget), "budget must be a Budget")
+        why = checked_reason(reason)
         errand: Errand[None] = Errand(
             lambda _: (f"the budget is {budget.text}", None), "whether the budget was raised is not known yet"
         )
@@ -164,7 +165,6 @@ class Session:
             errand.charging()
             return after
 
-        why = checked_reason(reason)
         errand.run(lambda: self._ledger.raise_budget(budget.to_json(), widen, reason=why))
 
     def __repr__(self) -> str:
@@ -294,7 +294,9 @@ class Session:
             return after
 
         def work() -> Entry:
-            if self._ledger.find(name) is None:
+            with before_a_charge():
+                known = self._ledger.find(name)
+            if known is None:
                 probing.check(self._source)
             opens = sub_account.opened(parameters.symbols, parameters.questions)
             return self._ledger.charge(name, body, admit, opens=opens)

@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from dpviz.errors import LedgerAway, LedgerError
+from dpviz.session.ledger import draws
+
+
+@contextmanager
+def before_a_charge() -> Iterator[None]:
+    """A look that comes before a charge: where the ledger's server is away, nothing was charged."""
+    try:
+        yield
+    except LedgerAway as error:
+        away = error
+    else:
+        return
+    raise draws.uncharged(away)
 
 
 def stale(asof: str) -> str:

@@ -29,7 +29,7 @@ from dpviz.session.ledger import Entry, Ledger, Status, Use
 from dpviz.session.releases import Unread
 from dpviz.session.running import Errand, Running
 from dpviz.session.saved import UNREADABLE, check_readable, reason, unreadable
-from dpviz.session.stale import stale, unread
+from dpviz.session.stale import before_a_charge, stale, unread
 from dpviz.session.sub_plan import AskPlan
 
 
@@ -370,7 +370,8 @@ class Reservation:
         self._retry = checked_retry(retry)
 
     def answered(self) -> bool:
-        found = self._ledger.find_use(self._number, self.key)
+        with before_a_charge():
+            found = self._ledger.find_use(self._number, self.key)
         return found is not None and found.status == "done"
 
     def pay(self, running: Running) -> Paid:
@@ -387,7 +388,7 @@ class Reservation:
             self._body(),
             admit,
             retry=self._retry,
-            wanted=lambda: not running.cancelling,
+            wanted=running.wanted,
         )
         stored = self._ledger.use_answer(self._number, use.number) if use.status == "done" else None
         return Paid(self._number, use.number, stored)

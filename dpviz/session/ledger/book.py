@@ -262,7 +262,7 @@ class Ledger:
 
     def head(self) -> str:
         """The hash of the last row. Noted elsewhere, it later proves that no row was cut off: `verify(head=...)`."""
-        return self._look(lambda connection: rows.head(connection)[1])
+        return self._look(lambda connection: rows.head(connection)[1], self._store.glance)
 
     # ---------------------------------------------------------------- charging
 
