@@ -133,16 +133,18 @@ class IbisSource(Unstored):
     def probe(self) -> None:
         """Ask the engine something that reads no row, and look whether its files are those that were opened."""
         if not answers(self._engine):
-            raise EngineGone.of(
+            raise _gone(
                 self.engine,
-                "the engine that holds the data must answer",
-                "start it again and open the session anew; a stopped engine loses no charge and no answer",
+                f"{self.engine} does not answer",
+                "the engine that holds the data must answer before anything is charged",
+                "start it again and open the session anew",
             )
         for file in self._files:
             if not file.there():
-                raise EngineGone.of(
+                raise _gone(
                     file.name,
-                    f"{self.engine} reads the file that was opened, and this one is gone or another one took its name",
+                    f"{file.name}, which {self.engine} reads, is no longer the file that was opened",
+                    "a session counts in the file that it opened",
                     "put the file back, or open the session anew",
                 )
 
@@ -228,6 +230,10 @@ class IbisSource(Unstored):
         if tick:
             tick(2, 2)
         return counts
+
+
+def _gone(value: str, problem: str, rule: str, step: str) -> EngineGone:
+    return EngineGone(f"{problem}. Nothing was charged. {step}", value=value, rule=rule, next_step=step)
 
 
 # ---------------------------------------------------------------- what is asked
