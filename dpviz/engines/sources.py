@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from dpviz.errors import ParameterError, ReleaseFailed
-from dpviz.hidden import Hidden, kind_of, quietly, shown
+from dpviz.hidden import Hidden, kind_of, publicly, quietly, shown
 from dpviz.model.source import Source
 
 __all__ = ["duckdb", "ibis", "spark"]
@@ -47,6 +47,7 @@ would guess these from the rows: two apostrophes then make one value of all line
 SET_BY_IBIS: Final = ("spark.sql.session.timeZone", "spark.sql.mapKeyDedupPolicy")
 
 
+@publicly
 def duckdb(
     data: object,
     table: str | None = None,
@@ -90,6 +91,7 @@ def duckdb(
     return ibis(opened, name=own if name is None else name, schema=schema, approximate=approximate)
 
 
+@publicly
 def spark(
     frame: object,
     *,
@@ -110,6 +112,7 @@ def spark(
     return ibis(opened, name=UNNAMED if name is None else name, schema=schema, approximate=approximate)
 
 
+@publicly
 def ibis(
     table: object,
     *,

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, Enclosure, Number, decide, exp_bounds, log_bounds, probability, text
-from dpviz.hidden import singly
+from dpviz.hidden import guard, singly
 from dpviz.laws import geometric, tables
 from dpviz.laws.finite import FastSampleLaw
 from dpviz.laws.geometric import EXACTLY, TwoSidedGeometric, above_bounds
@@ -386,3 +386,6 @@ def _steps(unit: Unit, l1: int, epsilon: Fraction) -> Fraction:
     if unit.is_row:
         return Fraction(1)
     return sum((exp_bounds(epsilon * step / l1, PRECISION)[1] for step in range(l1)), Fraction(0))
+
+
+guard(vars())

@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeVar
 
-from dpviz.errors import DomainError, unwritable
+from dpviz.errors import DomainError, ParameterError, short, unwritable
 from dpviz.exact import LONGEST, Number, rational, text, writable
-from dpviz.hidden import Hidden, kind_of, publicly
+from dpviz.hidden import Hidden, guard, kind_of, publicly
+
+Read = TypeVar("Read")
 
 FROM_DATA = "bins and filters must be public; write values out instead of taking them from the data"
 LARGEST_SHOWN = 2_000
@@ -132,7 +134,7 @@ class Domain:
         edges: Iterable[Number], *, column: str, underflow: bool = False, overflow: bool = False, missing: bool = False
     ) -> IntervalDomain:
         """Intervals [e0, e1), [e1, e2), …; the last one contains its right end."""
-        exact = tuple(limit(edge, "an edge") for edge in _listed(edges))
+        exact = tuple(one_of(edge, limit, f"edge {place}") for place, edge in enumerate(_listed(edges), 1))
         if len(exact) < 2:
             raise DomainError.of(f"{len(exact)} edges", "an interval domain needs at least two edges")
         for left, right in pairwise(exact):
@@ -148,17 +150,17 @@ class Domain:
         labels: Iterable[object], *, column: str, other: bool = False, missing: bool = False
     ) -> CategoryDomain:
         """One bin per label, in the order given. Numbers are matched as numbers: 1 and 1.0 are one label."""
-        plain = tuple(category_text(label) for label in _listed(labels))
+        plain = tuple(one_of(label, category_text, f"label {at}") for at, label in enumerate(_listed(labels), 1))
         if not plain:
             raise DomainError.of("no labels", "a category domain needs at least one label")
         flags = _flags(other, missing)
         beside = [name for name, on in zip(("other", "missing"), flags, strict=True) if on]
-        seen = set(beside)
-        for label in plain:
-            if label in seen:
+        seen: dict[str, str] = {name: f"the bin {name}" for name in beside}
+        for place, label in enumerate(plain, 1):
+            if label in seen:  # by number: a list may be a pasted column
                 clash = "give that label another name" if label in beside else "leave one of them out"
-                raise DomainError.of(label, "labels must differ", clash)
-            seen.add(label)
+                raise DomainError.of(f"{seen[label]} and label {place} alike", "labels must differ", clash)
+            seen[label] = f"label {place}"
         return CategoryDomain(column_name(column), plain, *flags)
 
     @staticmethod
@@ -336,7 +338,7 @@ class CategoryDomain(_OneColumn):
 
     def label(self, index: int) -> str:
         if not 0 <= index < self.size:
-            raise IndexError(index)
+            raise IndexError(short(index))
         if index < len(self.values):
             return self.values[index]
         return "other" if self.other and index == len(self.values) else "missing"
@@ -391,7 +393,7 @@ class KeyDomain(_OneColumn):
         return "unknown keys"
 
     def label(self, index: int) -> str:
-        raise IndexError(index)
+        raise IndexError(short(index))
 
     @publicly
     def index(self, label: object) -> int:
@@ -448,11 +450,27 @@ class ProductDomain(Domain):
 # ---------------------------------------------------------------- helpers
 
 
-def category_text(value: object) -> str:
+def category_text(value: object, name: str = "a label") -> str:
     """How a category is matched: text as it is ("007" stays "007"), numbers in their shortest exact form, or True."""
     if isinstance(value, str | bool):
-        return _writable(str(value), "a label")
-    return text(limit(value, "a label"))
+        return _writable(str(value), name)
+    return text(limit(value, name))
+
+
+def one_of(value: object, read: Callable[[Any, str], Read], name: str) -> Read:
+    """Read one of a list. A refusal says which one and not what it is, for the list may be a pasted column."""
+    try:
+        return read(value, name)
+    except ParameterError as error:
+        if isinstance(value, Hidden):
+            raise
+        refused = DomainError.of(kind_of(value), f"{name} must be {_needed(error.rule)}", error.next_step)
+    raise refused
+
+
+def _needed(rule: str) -> str:
+    """`a finite number`, of a rule that a number must meet."""
+    return rule.partition(" must be ")[2] or "a number or a text"
 
 
 def limit(value: Any, name: str) -> Fraction:
@@ -511,7 +529,7 @@ def _extras(domain: IntegerDomain | IntervalDomain) -> str:
 def _label(domain: IntegerDomain | IntervalDomain, index: int, inner: str, under: str, over: str) -> str:
     """The label of an ordered domain's bin: under, the inner ones, over, missing."""
     if not 0 <= index < domain.size:
-        raise IndexError(index)
+        raise IndexError(short(index))
     place = index - domain.underflow
     if place < 0:
         return under
@@ -527,3 +545,6 @@ def _around(domain: IntegerDomain | IntervalDomain, values: list[str], under: st
         *([over] if domain.overflow else []),
         *(["missing"] if domain.missing else []),
     ]
+
+
+guard(vars())

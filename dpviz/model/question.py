@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, text
-from dpviz.hidden import kind_of, publicly
+from dpviz.hidden import guard, kind_of, publicly
 from dpviz.model.domain import Domain, category_text, column_name, limit, quoted
 from dpviz.privacy.unit import Unit
 
@@ -197,3 +197,6 @@ def condition(value: object) -> Condition:
 def canonical(data: object) -> bytes:
     """JSON with sorted keys and no spaces: equal data, equal bytes."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+guard(vars())

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.errors import ReleaseFormat
+from dpviz.errors import DomainError, ReleaseFormat
 from dpviz.exact import Number, probability, text
-from dpviz.hidden import publicly, singly
+from dpviz.hidden import guard, kind_of, publicly, singly
 from dpviz.model.answer import Answer, Chosen, Ranked, SparseTable, Table
-from dpviz.model.domain import category_text
+from dpviz.model.domain import category_text, one_of
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.mechanism import Bound, Mode, places, title
 from dpviz.model.question import Question, canonical
@@ -176,11 +176,22 @@ class Release:
     @publicly
     def __getitem__(self, label: object) -> int:
         """The released value of one bin, free. What is not shown reads 0."""
-        return int(self.many([label])[0])
+        return int(self._values([label])[0])
 
     @publicly
     def many(self, labels: Sequence[object]) -> NDArray[np.int64]:
         """The released values of many bins at once, free."""
+        if not isinstance(labels, list | tuple | range):
+            raise DomainError.of(kind_of(labels), "labels are given in a list", "write release.many([1, 2])")
+        for place, label in enumerate(labels, 1):
+            one_of(label, self._looked_up, f"label {place}")
+        return self._values(labels)
+
+    def _looked_up(self, label: object, name: str) -> object:
+        domain = self.question.domain
+        return domain.index(label) if domain.declared else category_text(label, name)
+
+    def _values(self, labels: Sequence[object]) -> NDArray[np.int64]:
         domain, answer = self.question.domain, self.answer
         if isinstance(answer, Ranked | Chosen):
             told = "read release.items" if getattr(answer, "values", None) is None else "read release.to_frame()"
@@ -346,3 +357,6 @@ def checked(content: bytes) -> dict[str, Any]:
         raise ReleaseFormat("a saved release must match its checksum; this one was altered or damaged")
     assert isinstance(body, dict)
     return body
+
+
+guard(vars())

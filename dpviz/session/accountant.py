@@ -29,7 +29,7 @@ from typing import Any, Literal, get_args
 
 from dpviz.errors import BudgetExceeded, LedgerFormat, ParameterError
 from dpviz.exact import Number, floor_to, log_bounds, positive, probability, root_bounds, text, typed
-from dpviz.hidden import kind_of, singly
+from dpviz.hidden import guard, kind_of, singly
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import DELTA_STEP, EPSILON_STEP, GRID, amount, ceiling, payable, steps
 from dpviz.privacy.guarantee import Guarantee
@@ -302,3 +302,6 @@ def widened(state: Mapping[str, str], new: Budget) -> dict[str, str]:
         raise ParameterError.of(new.text, f"a budget can be raised, not lowered; it is {old.text}")
     fixed, wider = _caps_of(state), caps(new)
     return _state(new, {part: max(fixed[part], wider[part]) for part in fixed}, spent(state))
+
+
+guard(vars())

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpviz.errors import DpvizError, ReleaseFailed
+from dpviz.hidden import guard
 from dpviz.model.release import Release
 
 
@@ -134,3 +135,6 @@ def clean(error: DpvizError) -> DpvizError:
     error.__context__ = None
     error.__suppress_context__ = True
     return error.with_traceback(None)
+
+
+guard(vars())

@@ -8,7 +8,7 @@ from typing import Any
 
 from dpviz.engines import as_source
 from dpviz.errors import LedgerError, ParameterError, UnitError, short, unwritable
-from dpviz.hidden import Hidden, kind_of, publicly, shown, single, singly
+from dpviz.hidden import Hidden, guard, kind_of, publicly, shown, single, singly
 from dpviz.mechanisms.pay_what_you_get import PayWhatYouGet
 from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound, Mechanism, Mode
@@ -43,6 +43,7 @@ class Session:
     a cancel wastes budget; it never gives a free or a second answer. A refusal changes nothing.
     """
 
+    @publicly
     def __init__(
         self,
         data: object,
@@ -57,9 +58,9 @@ class Session:
         ledger = Hidden.of(ledger)  # type: ignore[assignment]  # a URL may hold a password
         dataset, schema = single(dataset), shown(schema)  # from here on no variable of this call shows data
         source = as_source(data, name=dataset, schema=schema)
-        if not isinstance(unit, Unit):
+        if type(unit) is not Unit:
             raise UnitError.of(kind_of(unit), "unit must be a Unit", 'write dv.Unit("row", noun="person-year")')
-        if not isinstance(budget, Budget):
+        if type(budget) is not Budget:
             raise ParameterError.of(kind_of(budget), "budget must be a Budget", 'write dv.Budget(epsilon="2")')
         if unwritable(source.name):
             raise ParameterError.of(
@@ -126,7 +127,7 @@ class Session:
     @singly
     def raise_budget(self, budget: Budget) -> None:
         """Raise the total. The decision is a chained entry of the ledger; nothing is edited."""
-        if not isinstance(budget, Budget):
+        if type(budget) is not Budget:
             raise ParameterError.of(kind_of(budget), "budget must be a Budget")
         self._ledger.raise_budget(budget.to_json(), lambda state: accountant.widened(state, budget))
 
@@ -225,7 +226,7 @@ class Session:
 
     def _opening(self, parameters: PayWhatYouGet) -> PayWhatYouGet:
         """Every check of a sub-session that can be made from public things alone."""
-        if not isinstance(parameters, PayWhatYouGet):
+        if type(parameters) is not PayWhatYouGet:
             raise ParameterError.of(
                 kind_of(parameters), "a sub-session is opened by its parameters", 'write dv.PayWhatYouGet(epsilon="1")'
             )
@@ -288,3 +289,6 @@ class Releases(Mapping[int, Release]):
             f"{entry.number:>3}  {entry.body['question_text']}  {entry.body['price']['text']}" for entry in self._done()
         ]
         return "\n".join(lines) or "no releases yet"
+
+
+guard(vars())

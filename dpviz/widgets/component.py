@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import anywidget
 import traitlets
 
-from dpviz.hidden import publicly
+from dpviz.hidden import guard, publicly
 from dpviz.widgets.desk import Desk, desk_of
 
 STATIC = Path(__file__).parent.parent / "static"
@@ -51,3 +51,6 @@ class Component(anywidget.AnyWidget):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._standing.title})"
+
+
+guard(vars())

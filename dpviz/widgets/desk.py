@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dpviz.charts.picture import picture
 from dpviz.errors import DpvizError, Forbidden, ParameterError, SessionBusy
 from dpviz.exact import rational, text, typed
-from dpviz.hidden import kind_of
+from dpviz.hidden import guard, kind_of
 from dpviz.mechanisms import REGISTRY, Dense, PureSparse, Stability, mechanism
 from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Mechanism
@@ -344,3 +344,6 @@ def desk_of(session: object, questions: Sequence[object], **options: Any) -> Des
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+guard(vars())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dpviz.hidden import guard
+
 import json
 import uuid
 from collections.abc import Mapping
@@ -73,3 +75,6 @@ class Explorer(anywidget.AnyWidget):
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+guard(vars())

@@ -20,7 +20,7 @@ import traitlets
 from dpviz.charts.picture import picture
 from dpviz.errors import DpvizError, Forbidden, ParameterError, SessionBusy
 from dpviz.exact import text
-from dpviz.hidden import kind_of, publicly
+from dpviz.hidden import guard, kind_of, publicly
 from dpviz.model.question import Question
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
@@ -267,3 +267,6 @@ def _python(question: Question) -> str:
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+guard(vars())

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, bindparam, func, select
 
 from dpviz.errors import CharterMismatch, DpvizError, LedgerCorrupt, LedgerError, ParameterError, short
-from dpviz.hidden import Hidden
+from dpviz.hidden import Hidden, guard, kind_of, singly
 from dpviz.session.ledger import blobs, draws, rows
 from dpviz.session.ledger.audit import Audit, Check, IndexRow, Verification
 from dpviz.session.ledger.chain import FORMAT, Row, State, broken, canonical
@@ -71,8 +71,8 @@ class Ledger:
         chain is read once; LedgerCorrupt says where it is broken.
         """
         held = location = Hidden.of(location)  # a URL may hold a password: no variable of this call shows it
-        if set(charter) != set(_CHARTER):
-            raise ParameterError.of(", ".join(sorted(map(str, charter))), f"a charter has {', '.join(_CHARTER)}")
+        if not isinstance(charter, Mapping) or set(charter) != set(_CHARTER):
+            raise ParameterError.of(kind_of(charter), f"a charter has {', '.join(_CHARTER)}")
         opening = State(totals(account), charges=0, terms=1)
         home = locate(held)
         if not home.exists():
@@ -311,14 +311,17 @@ class Ledger:
 
     # ---------------------------------------------------------------- looking
 
+    @singly
     def entries(self, *, last: int | None = None) -> list[Entry]:
         """All charges in order, or the `last` ones."""
         query = CHARGES.every if last is None else CHARGES.every.limit(max(0, last))
         return self._store.read(lambda connection: CHARGES.fetch(connection, query, self.owner))[::-1]
 
+    @singly
     def entry(self, number: int) -> Entry:
         return self._store.read(lambda connection: self._one(connection, CHARGES, (number, 0)))
 
+    @singly
     def find(self, key: str) -> Entry | None:
         """The latest charge for `key`."""
         return self._store.read(lambda connection: self._find(connection, CHARGES, key))
@@ -327,14 +330,17 @@ class Ledger:
         """Charges without a recorded outcome: "pending" (`mine` or another kernel's), or "lost"."""
         return self._store.read(lambda connection: CHARGES.fetch(connection, CHARGES.pending, self.owner))[::-1]
 
+    @singly
     def answer(self, number: int) -> bytes:
         """The stored answer of an entry whose status is "done"."""
         return self._store.read(lambda connection: self._answer(connection, CHARGES, (number, 0)))
 
+    @singly
     def sub_account(self, number: int) -> dict[str, str]:
         """The sub-account of an open entry after its last use."""
         return self._store.read(lambda connection: self._sub(connection, number))
 
+    @singly
     def uses(self, number: int) -> list[Use]:
         """All uses of an open entry, in the order of reserving."""
 
@@ -344,9 +350,11 @@ class Ledger:
 
         return self._store.read(work)
 
+    @singly
     def use(self, number: int, use: int) -> Use:
         return self._store.read(lambda connection: self._one(connection, USES, (number, use)))
 
+    @singly
     def find_use(self, number: int, key: str) -> Use | None:
         """The latest use of an open entry for `key`."""
 
@@ -356,6 +364,7 @@ class Ledger:
 
         return self._store.read(work)
 
+    @singly
     def use_answer(self, number: int, use: int) -> bytes:
         """The stored answer of a use whose status is "done"."""
         return self._store.read(lambda connection: self._answer(connection, USES, (number, use)))
@@ -397,6 +406,7 @@ class Ledger:
 
     # ---------------------------------------------------------------- keeping
 
+    @singly
     def verify(self, *, head: str | None = None, check: Check | None = None) -> Verification:
         """Read everything again: the file, every row, every answer, the index. Raises LedgerCorrupt saying where.
 
@@ -548,3 +558,6 @@ def _differences(name: str, there: object, here: object) -> list[str]:
             found += _differences(key, there.get(key), here.get(key))
         return found
     return [f"{short(name, 40)} is {short(canonical(there))} in the ledger and {short(canonical(here))} here"]
+
+
+guard(vars())

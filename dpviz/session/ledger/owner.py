@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from dpviz.hidden import guard
+
 _PROC = Path("/proc")
 
 
@@ -67,3 +69,6 @@ def _birth(pid: int) -> str | None:
         asked = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
         return asked.stdout.strip()
     return None
+
+
+guard(vars())
