@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from dpviz.errors import DpvizError, ReleaseFormat
-from dpviz.hidden import kind_of, singly
 from dpviz.mechanisms import mechanism
 from dpviz.mechanisms.pay_what_you_get import Asking
 from dpviz.model.answer import SparseTable, Table, answer_from_json
 from dpviz.model.domain import Domain
 from dpviz.model.question import Question
-from dpviz.model.release import Release, checked
+from dpviz.model.release import SESSION, Release, checked
 from dpviz.model.statistic import Kind
 from dpviz.privacy.unit import Unit
-from dpviz.session.running import clean
-
-
-@singly
-def load(path: str | Path) -> Release:
-    """The release saved at `path`. Raises ReleaseFormat where the file is truncated, altered, or of a newer format."""
-    if not isinstance(path, str | Path):
-        raise ReleaseFormat.of(kind_of(path), "a release is loaded from a file", 'write dv.load("visits.json")')
-    try:
-        return from_bytes(Path(path).read_bytes())
-    except OSError as error:
-        refused = ReleaseFormat(f"the file cannot be read: {error.strerror}", value=str(path))
-    except ReleaseFormat as error:
-        refused = error
-    raise clean(refused)  # without the frames that hold the file: it may be anything
 
 
 def from_bytes(content: bytes) -> Release:
+    """The release in these bytes, which a ledger of this session stored. Others are read by `dpviz.session.loading`."""
     body = checked(content)
     try:
         return _from_json(body)
@@ -73,6 +57,7 @@ def _from_json(body: dict[str, Any]) -> Release:
         use=body.get("use"),
         key=body["key"],
         teaching=body["teaching"],
+        origin=SESSION,
     )
 
 

@@ -13,7 +13,7 @@ from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.model.public import PublicTable, PublicTop
 from dpviz.model.question import Question
-from dpviz.model.release import Release
+from dpviz.model.release import TEACHING, Release
 from dpviz.model.statistic import Column, DenseCounts, Kind, Top, TopCounts
 from dpviz.noise.bits import TeachingBits
 from dpviz.privacy.unit import Unit
@@ -72,6 +72,7 @@ class Teaching:
             dataset=self.dataset,
             key=release_key(bound.question, self.unit, mechanism, chosen),
             teaching=self.seed,
+            origin=TEACHING,
         )
 
     @publicly

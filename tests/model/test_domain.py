@@ -156,7 +156,7 @@ def test_the_text_of_a_category_is_its_own_text(label: object) -> None:
             lambda: Domain.categories(["missing"], column="x", missing=True),
             "labels must differ, got the bin missing and label 1 alike; give",
         ),
-        (lambda: Domain.categories([None], column="x"), "a label must be a finite number, got None"),
+        (lambda: Domain.categories([None], column="x"), "label 1 must be a finite number, got NoneType"),
         (lambda: Domain.categories(["\udfff"], column="x"), "written as UTF-8"),
         (lambda: Domain.categories({"a", "b"}, column="x"), "must be public.* got set; write a list"),
         (lambda: Domain.categories(iter(["a"]), column="x"), "must be public.* got list_iterator; write a list"),
