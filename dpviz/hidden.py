@@ -190,9 +190,16 @@ def _known(error: BaseException) -> BaseException:
 
     What a call itself refuses, like an argument that it does not have, goes out as it is.
     """
-    if not is_a(error, TypeError, ValueError, OverflowError) or is_a(error, DpvizError):
+    if not is_a(error, TypeError, ValueError, OverflowError, OSError) or is_a(error, DpvizError, TimeoutError):
         return error
     trace = error.__traceback__
+    if is_a(error, OSError):
+        reason = OSError.__dict__["strerror"].__get__(error)
+        return ParameterError(
+            f"the system does not allow this ({reason or 'it gives no reason'}); choose another place",
+            rule="a file needs a place that can be read and written",
+            next_step="choose another place",
+        ).with_traceback(trace)
     if trace is None or trace.tb_next is None:
         BaseException.__setattr__(error, _OF_THE_CALL, True)
     if _OF_THE_CALL in vars(error):

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from dpviz.errors import ParameterError, ReleaseFailed
+from dpviz.files import named
 from dpviz.hidden import Hidden, kind_of, publicly, quietly, shown
 from dpviz.model.source import Source
 
@@ -75,7 +76,7 @@ def duckdb(
         raise ParameterError.of(kind_of(table), "table must be the name of a table")
     _installed()
     if is_path(held):
-        path = str(held.take())
+        path = str(named(str(held.take()), "a source", "visits.parquet"))
         opened = _database(path, _table_named(table)) if path.endswith(DATABASE) else _files(path, table, schema)
         own = table or _stem(path)
     elif type(held.take()).__module__.partition(".")[0] in ("duckdb", "_duckdb"):

@@ -7,10 +7,12 @@ from pathlib import Path
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from dpviz.errors import LedgerError, short
+from dpviz import files
+from dpviz.errors import LedgerError, LedgerFormat, short
 from dpviz.hidden import Hidden
 from dpviz.session.ledger.sqlite import File
 from dpviz.session.ledger.store import Home
+from dpviz.traces import one_line
 
 
 def locate(location: object) -> Home:
@@ -39,7 +41,21 @@ def _located(location: object) -> Home:
         location = url.database
     if not isinstance(location, str | Path) or str(location) in ("", ":memory:"):
         raise _no_place(short(repr(location) if isinstance(location, str) else location))
-    return File(Path(location).expanduser().absolute())
+    return File(_regular(files.named(str(location), "a ledger", "visits.ledger", LedgerError)))
+
+
+def _regular(path: Path) -> Path:
+    """The whole path of a file, or of a place where there is none yet. What is no file and no folder is refused."""
+    try:
+        whole = path.expanduser().absolute()
+        odd = whole.exists() and not whole.is_file() and not whole.is_dir()
+    except (OSError, RuntimeError):  # opening it says why; "~name" of somebody who is not there
+        return path.absolute()
+    if odd:
+        shown = one_line(str(path))
+        rule, step = "a ledger is a file", "give the path of a ledger, or of a file that does not exist yet"
+        raise LedgerFormat(f"{rule}, and {shown} is none; {step}", value=shown, rule=rule, next_step=step)
+    return whole
 
 
 def locate_file(location: object) -> File:
