@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar, Final, TypeVar
@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Final, TypeVar
 from dpviz.errors import DomainError, ParameterError, short, unwritable
 from dpviz.exact import LONGEST, Number, rational, text, writable
 from dpviz.hidden import Hidden, guard, kind_of, publicly
+from dpviz.kinds import name_of
 
 Read = TypeVar("Read")
 
@@ -177,7 +178,7 @@ class Domain:
     def product(first: Domain, second: Domain) -> ProductDomain:
         """Every bin of `first` with every bin of `second`: counts over two columns."""
         for part in (first, second):
-            if not isinstance(part, IntegerDomain | IntervalDomain | CategoryDomain):
+            if type(part) not in (IntegerDomain, IntervalDomain, CategoryDomain):
                 raise DomainError.of(kind_of(part), "a product is made of two one-column domains")
         if set(first.columns) & set(second.columns):
             raise DomainError.of(first.columns[0], "the two columns of a product must differ")
@@ -208,6 +209,15 @@ class Domain:
 class _OneColumn(Domain):
     column: str
 
+    def __post_init__(self) -> None:
+        """The makers read what a person types; whoever makes a domain without them must give it as they leave it."""
+        if not all(_is_kept(part.name, getattr(self, part.name)) for part in fields(self)):
+            raise DomainError.of(
+                name_of(type(self)),
+                "a domain is made from plain texts and numbers",
+                "use dv.Domain.integers and the like",
+            )
+
     @property
     def columns(self) -> tuple[str, ...]:
         return (self.column,)
@@ -222,6 +232,11 @@ class IntegerDomain(_OneColumn):
     underflow: bool = False
     overflow: bool = False
     missing: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.low > self.high:
+            raise DomainError.of(f"{self.low} to {self.high}", "an integer domain must not be reversed")
 
     @property
     def inner(self) -> int:
@@ -417,6 +432,11 @@ class ProductDomain(Domain):
     first: Domain
     second: Domain
 
+    def __post_init__(self) -> None:
+        for part in (self.first, self.second):
+            if not is_domain(part):
+                raise DomainError.of(kind_of(part), "a product is made of two one-column domains")
+
     @property
     def columns(self) -> tuple[str, ...]:
         return (*self.first.columns, *self.second.columns)
@@ -448,6 +468,28 @@ class ProductDomain(Domain):
 
 
 # ---------------------------------------------------------------- helpers
+
+
+def is_domain(thing: object) -> bool:
+    """Whether this is a domain of one of the five kinds, and no subclass that counts otherwise."""
+    kinds = (IntegerDomain, IntervalDomain, CategoryDomain, KeyDomain, ProductDomain)
+    return any(type(thing) is kind for kind in kinds)
+
+
+def _is_kept(name: str, value: Any) -> bool:
+    """Whether a part of a domain has the exact type, and the order, in which a maker leaves it."""
+    match name:
+        case "column":
+            return type(value) is str and value != "" and not unwritable(value)
+        case "low" | "high":
+            return type(value) is int
+        case "edges":
+            exact = type(value) is tuple and all(type(edge) is Fraction for edge in value)
+            return exact and len(value) >= 2 and all(left < right for left, right in pairwise(value))
+        case "values":
+            exact = type(value) is tuple and all(type(label) is str for label in value)
+            return exact and 0 < len(value) == len(set(value))
+    return type(value) is bool
 
 
 def category_text(value: object, name: str = "a label") -> str:
