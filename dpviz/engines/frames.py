@@ -13,7 +13,6 @@ from dpviz.engines.pandas_source import inferred
 from dpviz.engines.reading import LONGEST, NONE, Plain, label_of, read
 from dpviz.errors import unwritable
 
-
 NO_NUMBER: Final = "no number"
 """The text of a value that is there and is none, in a column of numbers."""
 
@@ -33,7 +32,7 @@ def column(values: Any, kind: str | None = None) -> Any:
         return pyarrow.array(values, from_pandas=True).cast(pyarrow.large_string())
     if kind == "number":
         listed: Any = read(np.asarray(values, dtype=object), kind)
-        names = [_digits(value) for value in listed.plain]
+        names: list[str | None] = [_digits(value) for value in listed.plain]
     else:
         listed = read(values, "text")
         names = [label_of(value) for value in listed.plain]
@@ -42,7 +41,7 @@ def column(values: Any, kind: str | None = None) -> Any:
 
 
 def _digits(value: Plain) -> str:
-    """A number as a text that is read as this number: whole ones with all their digits, others as their float prints."""
+    """A number as a text that is read as this number: whole ones by all their digits, others as their float prints."""
     if isinstance(value, Fraction) and value.denominator == 1 and abs(value) < 10 ** (LONGEST - 1):
         return str(value.numerator)
     if isinstance(value, Fraction):

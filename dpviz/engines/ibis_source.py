@@ -17,7 +17,7 @@ from dpviz.engines.queries import DuckDB, Engine, Rows, Spark, answers, ask
 from dpviz.engines.reading import WIDE
 from dpviz.engines.schema import Schema, called, declared, parts
 from dpviz.errors import DomainError, EngineGone, ParameterError, ReleaseFailed, SchemaError
-from dpviz.hidden import Hidden, Unstored, kind_of, quietly, shown
+from dpviz.hidden import Hidden, Unstored, guard, kind_of, quietly, shown
 from dpviz.model.domain import IntegerDomain, IntervalDomain, KeyDomain
 from dpviz.model.question import Between, Question
 from dpviz.model.source import Tick, TopRules
@@ -428,3 +428,6 @@ def _probed(table: Any, engine: Engine, columns: Sequence[str]) -> set[str]:
     (row,) = ask(engine, Hidden(engine.prepared(tried)), 0, 1, None).take()
     found = [(row[at], row[at + len(columns)], row[at + 2 * len(columns)]) for at in places]
     return {columns[at] for at in places if found[at] == (len(PROBES), PROBES[-1], PROBES[0])}
+
+
+guard(vars())

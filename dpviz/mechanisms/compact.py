@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpviz.errors import DpvizError, ParameterError, ReleaseFormat
 from dpviz.exact import Decay, Number, exp_bounds, log_up, text, whole
-from dpviz.hidden import singly
+from dpviz.hidden import guard, singly
 from dpviz.laws import geometric, tables
 from dpviz.laws.geometric import TwoSidedGeometric
 from dpviz.mechanisms.count_noise import (
@@ -650,3 +650,6 @@ class CompactError(ErrorModel):
     def chances(self, errors: list[int]) -> list[float]:
         law = TwoSidedGeometric(self.bound.noise.decay)
         return [float(chance) for chance in law.pmf_array(np.array(errors, dtype=np.int64))]
+
+
+guard(vars())

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, Number, exp_bounds, log_at_most, log_up, positive, text, typed, whole
+from dpviz.hidden import guard
 from dpviz.laws.clamped import Clamped
 from dpviz.laws.finite import FastSampleLaw
 from dpviz.laws.geometric import TwoSidedGeometric
@@ -288,3 +289,6 @@ def least(holds: Callable[[int], bool], start: int = 0, near: int = 0) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
+
+
+guard(vars())

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, Number, text, whole
-from dpviz.hidden import singly
+from dpviz.hidden import guard, singly
 from dpviz.laws import geometric, tables
 from dpviz.laws.finite import FastSampleLaw
 from dpviz.mechanisms.count_noise import Base, BoundNoise, CountNoise, Rational, Sampler, choices
@@ -340,3 +340,6 @@ class DenseError(ErrorModel):
 def _drawn(value: float, rule: str, how: How = "exact") -> ErrorValue:
     """A mean, which is irrational in general: given to three significant digits, for reading."""
     return ErrorValue(Fraction(f"{value:.3g}"), how, rule)
+
+
+guard(vars())

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, Enclosure, Number, decide, exp_bounds, log_bounds, probability, text
-from dpviz.hidden import singly
+from dpviz.hidden import guard, singly
 from dpviz.laws import geometric, tables
 from dpviz.laws.finite import FastSampleLaw
 from dpviz.laws.geometric import EXACTLY, above_bounds
@@ -397,3 +397,6 @@ def _steps(unit: Unit, l1: int, epsilon: Fraction) -> Fraction:
         return Fraction(1)
     precision = PRECISION + int(l1 / epsilon + 1).bit_length()  # so much is lost where 1 is taken away
     return (exp_bounds(epsilon, precision)[1] - 1) / (exp_bounds(epsilon / l1, precision)[0] - 1)
+
+
+guard(vars())

@@ -18,6 +18,7 @@ import gmpy2
 
 from dpviz.errors import ParameterError
 from dpviz.exact import ceil_to, log_up, rational, text, up, whole
+from dpviz.hidden import guard
 from dpviz.mechanisms.count_noise import tight_base
 from dpviz.noise.finite import fastsample_size, geosample_size, paper_base, truncation
 
@@ -318,3 +319,6 @@ def _inverse(value: str, name: str) -> int:
     if number <= 0 or number.numerator != 1:
         raise ParameterError.of(text(number), f"{name} must be one over a whole number", "write it like 1/10")
     return number.denominator
+
+
+guard(vars())

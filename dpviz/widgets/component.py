@@ -6,7 +6,7 @@ from typing import Any
 
 import traitlets
 
-from dpviz.hidden import publicly
+from dpviz.hidden import guard, publicly
 from dpviz.widgets.desk import Desk, desk_of
 from dpviz.widgets.view import View
 
@@ -36,3 +36,6 @@ class Component(View):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._standing.title})"
+
+
+guard(vars())

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from dpviz.charts.picture import picture
 from dpviz.errors import DpvizError, Forbidden, ParameterError, SessionBusy
 from dpviz.exact import rational, text, typed
-from dpviz.hidden import kind_of
+from dpviz.hidden import guard, kind_of
 from dpviz.mechanisms import REGISTRY, Dense, PureSparse, Stability, mechanism
 from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Mechanism
@@ -468,3 +468,6 @@ def desk_of(session: object, questions: Sequence[object], **options: Any) -> Des
         "a component stands on a session, or on another component's board",
         "write dv.Workbench(session)",
     )
+
+
+guard(vars())

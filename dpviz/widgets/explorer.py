@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dpviz.hidden import guard
+
 import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Protocol
@@ -64,3 +66,6 @@ class Explorer(View):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
+
+
+guard(vars())

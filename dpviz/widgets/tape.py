@@ -18,7 +18,7 @@ import traitlets
 from dpviz.charts.picture import picture
 from dpviz.errors import DpvizError, Forbidden, ParameterError, SessionBusy
 from dpviz.exact import text
-from dpviz.hidden import kind_of, publicly
+from dpviz.hidden import guard, kind_of, publicly
 from dpviz.model.question import Question
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
@@ -363,3 +363,6 @@ def _python(question: Question) -> str:
     """The call that asks the same, with {k} and {kbar} where the numbers go."""
     lines = [question.python, "k={k}", "kbar={kbar}", question.python_where]
     return "sub.ask(\n" + "".join(f"    {line},\n" for line in lines if line) + ")"
+
+
+guard(vars())
