@@ -22,11 +22,13 @@ from dpviz.model.mechanism import title as bound_title
 from dpviz.model.question import canonical
 from dpviz.model.release import Release
 from dpviz.planning.sheet import PlanSheet
-from dpviz.privacy import Guarantee, Unit, compose, to_approx
+from dpviz.privacy import ApproxDP, Guarantee, Unit, compose, to_approx
 from dpviz.privacy.grid import payable
 from dpviz.session import accountant
 from dpviz.session.ledger import Ledger
+from dpviz.session.ledger.history import budget_text
 from dpviz.session.plan import Plan
+from dpviz.session.releases import Releases
 from dpviz.session.session import Session
 
 if TYPE_CHECKING:
@@ -79,12 +81,14 @@ def report(
     title: str = "",
     lead: str = "",
     ledger: Ledger | Session | str | Path | None = None,
+    people: bool = False,
 ) -> Path:
     """Write releases and plans into one HTML file that works from a disk, with no network and no kernel.
 
     items   releases (teaching draws are marked as such), plans and plan sheets, all about one privacy unit;
             `session.releases` for all of a session; and explorers, whose sliders move through what they stand on
     ledger  the session or ledger that paid: its chain is verified, and every release must be in it as given
+    people  whether to name who asked for the releases, and who raised the budget and why: as they said, in the ledger
 
     Each release brings the plan sheet of its question, so a reader can move epsilon and see what else it would have
     cost. The head adds up what all releases cost one unit. Nothing but what is public in a release and a plan goes in.
@@ -94,9 +98,15 @@ def report(
     for name, said in (("title", title), ("lead", lead)):
         if not isinstance(said, str):
             raise ParameterError.of(kind_of(said), f"{name} must be text")
+    if not isinstance(people, bool) or (people and ledger is None):
+        raise ParameterError.of(
+            kind_of(people), "people must be True or False, and stand in a ledger", "pass ledger=session, too"
+        )
     unit = _one_unit([*(release.unit for release in releases), *(sheet.unit for sheet in sheets)])
     paid = [release for release in releases if release.teaching is None]
-    total = compose(_charged(release) for release in _payments(paid)) if paid else None
+    unread = items.prices_unread if isinstance(items, Releases) else {}
+    prices = [*(_charged(release) for release in _payments(paid)), *(_stated(price, unit) for price in unread.values())]
+    total = compose(prices) if paid else None
     verified = None if ledger is None else _Verified.of(ledger, paid)
     heading = title or _heading(releases, sheets, explorers)
     data = {
@@ -107,7 +117,11 @@ def report(
         "sheets": [sheet.to_json() for sheet in sheets],
         "explorers": [{"component": explorer.name, "sheet": explorer.shown} for explorer in explorers],
         "totals": _totals(releases, total, unit, verified),
-        "caveats": _caveats(releases, unit, verified),
+        "caveats": [
+            *_caveats(releases, unit, verified),
+            *map(_left_out, unread),
+            *(_people(verified) if people and verified is not None else []),
+        ],
     }
     page = PAGE.format(
         policy=POLICY,
@@ -204,10 +218,28 @@ def _payments(paid: list[Release]) -> list[Release]:
     return [*(release for release in paid if release.use is None), *shared.values()]
 
 
+def _each(paid: list[Release]) -> list[Release]:
+    """Every entry and every use once, in order."""
+    once = {(release.number or 0, release.use or 0): release for release in paid}
+    return [once[place] for place in sorted(once)]
+
+
 def _charged(release: Release) -> Guarantee:
     """What the ledger took for a release."""
     price = release.guarantee
     return Guarantee(payable(to_approx(price.loss)), price.unit, price.rule)
+
+
+def _stated(price: Mapping[str, str], unit: Unit | None) -> Guarantee:
+    """What the ledger took for a release that cannot be read, as its entry says it."""
+    assert unit is not None
+    return Guarantee(ApproxDP(Fraction(price["epsilon"]), Fraction(price["delta"])), unit, "as the ledger says")
+
+
+def _left_out(number: int) -> str:
+    return (
+        f"Release {number} is not shown, for this dpviz cannot read it. It was paid for, and its price is in the total."
+    )
 
 
 class _Verified:
@@ -217,6 +249,13 @@ class _Verified:
         self.entries = ledger.verify().charges
         self.shown = len(_payments(paid))
         self.spent = accountant.spent_text(ledger.account)
+        self.raises = ledger.raises()
+        self.people: dict[str, list[str]] = {}  # who asked -> for what
+        for release in _each(paid):
+            assert release.number is not None
+            found = ledger.entry(release.number) if release.use is None else ledger.use(release.number, release.use)
+            if found.person:
+                self.people.setdefault(found.person, []).append(found.name)
 
     @classmethod
     def of(cls, given: object, paid: list[Release]) -> _Verified:
@@ -324,6 +363,16 @@ def _caveats(releases: list[Release], unit: Unit | None, verified: _Verified | N
     if any(release.teaching is not None for release in releases):
         said.append("What is marked “Not private · teaching” was drawn with a known seed and protects nobody.")
     return said
+
+
+def _people(verified: _Verified) -> list[str]:
+    """Who asked, and who raised the budget and why."""
+    asked = [f"{person} ({', '.join(names)})" for person, names in verified.people.items()]
+    said = [f"Asked for by {' and '.join(asked)}, as the ledger has it: a name is declared, and nobody proves it."]
+    for one in verified.raises:
+        by, why = (f" by {one.person}" if one.person else ""), (f": {one.reason}" if one.reason else "")
+        said.append(f"The budget was raised to {budget_text(one.budget)}{by} on {one.at[:10]}{why}.")
+    return said if asked else said[1:]
 
 
 def _plain(data: dict[str, Any], releases: list[Release], sheets: list[PlanSheet], explorers: list[Explorer]) -> str:
