@@ -15,7 +15,7 @@ from dpviz.hidden import guard, singly
 from dpviz.laws import geometric, tables
 from dpviz.laws.finite import FastSampleLaw
 from dpviz.laws.geometric import EXACTLY, above_bounds
-from dpviz.mechanisms.count_noise import GAMMA, Base, BoundNoise, CountNoise, Sampler, choices, least
+from dpviz.mechanisms.count_noise import GAMMA, Base, BoundNoise, CountNoise, Sampler, choices, clamped, least
 from dpviz.model.answer import SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.mechanism import Choice, Cost, Mode, Space
@@ -302,16 +302,15 @@ class StabilityError(ErrorModel):
 
     def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
         if count is not None:
-            limit = self.bound.noise.limit
-            count = count if limit is None else min(count, limit)
+            inside, beyond = clamped(count, self.bound.noise.limit)
 
             def holds(a: int, precision: int) -> bool | None:
-                low, high = self.tail(count, a, precision)
+                low, high = self.tail(inside, a, precision)
                 return True if high <= beta else False if low > beta else None
 
-            lost = self.tail(count, max(0, count - 1))[0] > beta
-            near = count if lost else self.bound.noise_within(beta / 2)
-            value = least(lambda a: decide(lambda precision: holds(a, precision)), near=near)
+            lost = self.tail(inside, max(0, inside - 1))[0] > beta
+            near = inside if lost else self.bound.noise_within(beta / 2)
+            value = beyond + least(lambda a: decide(lambda precision: holds(a, precision)), near=near)
             return ErrorValue(Fraction(value), "exact", f"the law of a bin whose true count is {count:,}")
         return ErrorValue(Fraction(self._worst(beta, 1)), self._how(beta), "worst case over true counts")
 

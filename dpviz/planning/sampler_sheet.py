@@ -134,8 +134,9 @@ class SamplerSheet:
     def _axes(self) -> list[tuple[str, str, str, list[str], list[str]]]:
         """Per slider: name, label, hint, the texts a point is named by, and what they say."""
         named = _named(self.n, self.e, self.g)
+        reach = max(named["paper"], self.truncation)
         places = sorted(
-            [(value, 0, str(value)) for value in {*T, self.truncation} if value <= max(named["paper"], self.truncation)]
+            [(value, 0, str(value)) for value in {*T, self.truncation} if value <= min(T[-1], reach)]
             + [(value, 1, name) for name, value in named.items()]
         )
         counts = [str(c) for c in range(self.n + 1)]
