@@ -321,8 +321,13 @@ class Desk:
         """A draw that is not over within moments goes on by itself: its token names it from now on."""
         if order.named or order.running.done:
             return  # or what it ended with is on its way to here
-        order.name()  # before the ledger is read: the charge may be waiting for it
-        self._show()
+        waits = order.running.number is None  # for the ledger, perhaps: then it is not read before the reply
+        try:
+            self._show(self._states.last(state.orders(order, self._outcomes, None)) if waits else None)
+        finally:
+            order.name()
+        if waits:
+            self._show()
 
     def _follow(self, order: Order) -> None:
         """What there is to tell of a release: how far it is, or how it ended."""

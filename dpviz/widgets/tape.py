@@ -54,7 +54,7 @@ class Tape:
             slow={"plan": self._on_plan},
             at_once={"cancel": self._on_cancel},
         )
-        self._changed: Callable[[], None] = lambda: None
+        self._changed: Callable[..., None] = lambda known=None: None
         self._pulsed: Callable[[], None] = lambda: None
         self._heeded: Running | None = None
         self._stage: object = None
@@ -63,8 +63,11 @@ class Tape:
         self._lookout = lookout(sub.ledger)
         sub.look_on(self._on_answer_elsewhere)
 
-    def watch(self, changed: Callable[[], None], pulsed: Callable[[], None]) -> None:
-        """Call these whenever there may be something new to show, and whenever the ledger was looked at."""
+    def watch(self, changed: Callable[..., None], pulsed: Callable[[], None]) -> None:
+        """Call these whenever there may be something new to show, and whenever the ledger was looked at.
+
+        `changed` is given a state where there is one to show; else it is to read it.
+        """
         self._changed, self._pulsed = changed, pulsed
 
     # ------------------------------------------------------------ following the ledger
@@ -248,9 +251,14 @@ class Tape:
         """A question that is not answered within moments goes on by itself: its token names it from now on."""
         if order.named or order.running.done:
             return  # or what it ended with is on its way to here
-        known = self._states.last(state.orders(order, self._outcomes, None))
-        order.name(state=known)  # before the ledger is read: the reservation may be waiting for it
-        self._changed()
+        waits = order.running.number is None  # for the ledger, perhaps: then it is not read before the reply
+        known = self._states.last(state.orders(order, self._outcomes, None)) if waits else self._last_state()
+        try:
+            self._changed(known)
+        finally:
+            order.name(state=known)
+        if waits:
+            self._changed()
 
     def _follow(self, order: Order) -> None:
         """Show how far a question is; once it has ended, what came of it, or why nothing did."""
@@ -328,8 +336,8 @@ class PayWhatYouGetTape(View):
         self._tape.watched()
         self._tape.receive(content, self.send)
 
-    def _show(self) -> None:
-        self.state = json_text(self._tape.shown())
+    def _show(self, known: Body | None = None) -> None:
+        self.state = json_text(self._tape.shown() if known is None else known)
         self._beat()
 
     def _beat(self) -> None:
