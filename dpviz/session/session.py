@@ -26,7 +26,7 @@ from dpviz.model.release import Release
 from dpviz.model.source import Source
 from dpviz.model.statistic import Column
 from dpviz.privacy.unit import Unit
-from dpviz.session import accountant, probing, sub_account
+from dpviz.session import accountant, arithmetic, probing, sub_account
 from dpviz.session.accountant import Budget, Remaining
 from dpviz.session.binding import bind, exact
 from dpviz.session.charge import Charge, checked_key
@@ -50,6 +50,7 @@ class Session:
     ledger   where charges and answers are kept: a file path, or a URL like postgresql://user@host/database
     dataset  the declared name of the data; part of the ledger's charter
     schema   column name to "number" or "text", where the stored type does not say
+    existing refuse to start a new ledger: for data of which something was spent already
 
     One order, always: check everything public, write the charge durably, count, draw, record the outcome. A crash or
     a cancel wastes budget; it never gives a free or a second answer. A refusal changes nothing.
@@ -64,15 +65,22 @@ class Session:
         *,
         dataset: str | None = None,
         schema: Mapping[str, str] | None = None,
+        existing: bool = False,
     ) -> None:
         data, unit, budget = Hidden.of(data), single(unit), single(budget)
         ledger = Hidden.of(ledger)  # type: ignore[assignment]  # a URL may hold a password
-        dataset, schema = single(dataset), shown(schema)  # from here on no variable of this call shows data
+        dataset, schema, existing = (
+            single(dataset),
+            shown(schema),
+            single(existing),
+        )  # from here on no variable of this call shows data
         source = as_source(data, name=dataset, schema=schema)
         if not isinstance(unit, Unit):
             raise UnitError.of(kind_of(unit), "unit must be a Unit", 'write dv.Unit("row", noun="person-year")')
         if not isinstance(budget, Budget):
             raise ParameterError.of(kind_of(budget), "budget must be a Budget", 'write dv.Budget(epsilon="2")')
+        if not isinstance(existing, bool):
+            raise ParameterError.of(kind_of(existing), "existing must be True or False")
         if unwritable(source.name):
             raise ParameterError.of(
                 ascii(source.name), "the name of a dataset must be text that can be written as UTF-8"
@@ -80,7 +88,7 @@ class Session:
         if not unit.is_row and unit.of not in {column.name for column in source.columns}:
             raise UnitError.of(unit.of, 'the unit must be "row" or one of the data\'s columns', "name the user column")
         self._unit = unit
-        self._source, self._ledger = _opened(source, unit, budget, ledger)
+        self._source, self._ledger = _opened(source, unit, budget, ledger, existing)
         self._draws = Draws(self._source)
         self._readable: dict[int, ReleaseFormat | None] = {}  # for `releases`
 
@@ -109,7 +117,7 @@ class Session:
 
     @property
     def is_new(self) -> bool:
-        """Whether this session started its ledger: what other ledgers may have paid is in none of its numbers."""
+        """Whether this session started the ledger, and nothing was spent since."""
         return self._ledger.is_new
 
     @property
@@ -149,7 +157,9 @@ class Session:
 
     def __repr__(self) -> str:
         left = repr(self.remaining).strip("<>")
-        return f"<Session on {self.dataset}: {self._unit.text}; {left}; ledger {self.ledger_name}>"
+        state = ", new ledger started: nothing spent so far" if self.is_new else ""
+        state += ", which cannot be written: only what is free" if self._ledger.read_only else ""
+        return f"<Session on {self.dataset}: {self._unit.text}; {left}; ledger {self.ledger_name}{state}>"
 
     def __reduce__(self) -> Any:
         raise LedgerError("a session holds private data and is not stored or sent anywhere", next_step="open it anew")
@@ -311,7 +321,7 @@ class Session:
             running.cancel()
 
 
-def _opened(source: Source, unit: Unit, budget: Budget, ledger: Any) -> tuple[Source, Ledger]:
+def _opened(source: Source, unit: Unit, budget: Budget, ledger: Any, existing: bool) -> tuple[Source, Ledger]:
     """The source and its ledger. A ledger of an earlier version may say what the columns of a CSV file hold."""
 
     def charter(source: Source) -> dict[str, object]:
@@ -322,12 +332,15 @@ def _opened(source: Source, unit: Unit, budget: Budget, ledger: Any) -> tuple[So
             "budget": budget.to_json(),
         }
 
-    account = accountant.opened(budget)
+    def opened(source: Source) -> Ledger:
+        account, check = accountant.opened(budget), arithmetic.follows
+        return Ledger.open(ledger, charter=charter(source), account=account, check=check, existing=existing)
+
     try:
-        return source, Ledger.open(ledger, charter=charter(source), account=account)
+        return source, opened(source)
     except CharterMismatch as other:
         refused = other
     known = source.chartered(Ledger.read(ledger).charter["schema"])
     if known is source:
         raise refused
-    return known, Ledger.open(ledger, charter=charter(known), account=account)
+    return known, opened(known)
