@@ -39,7 +39,7 @@ from dpviz.widgets import messages, state
 from dpviz.widgets.door import Door, Request, Send
 from dpviz.widgets.order import SETTLES, Order
 from dpviz.widgets.view import json_text
-from dpviz.widgets.watching import Lookout, Pulse, lookout, words
+from dpviz.widgets.watching import Lookout, Pulse, heed_waits, lookout, words
 
 if TYPE_CHECKING:
     from dpviz.widgets.component import Component
@@ -104,6 +104,7 @@ class Desk:
         self._show_latest()
         if isinstance(session, Session):
             self._lookout = lookout(session.ledger)
+            heed_waits(session)
             session.look_on(self._on_release_elsewhere)
 
     @property
