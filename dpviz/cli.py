@@ -83,7 +83,7 @@ def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     ledger = Ledger.read(options.ledger, check=arithmetic.known)
     charter, account, head = ledger.charter, ledger.account, ledger.head()
     entries = ledger.entries(last=options.last)
-    unit = _unit(charter["unit"])
+    unit, raises = _unit(charter["unit"]), ledger.raises()
     drawn = [_drawn(entry) for entry in entries]
     unread = left_out(ledger, entries)
     record = {
@@ -91,15 +91,17 @@ def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         "charter": charter,
         "account": account,
         "head": head,
+        "raises": [{name: getattr(found, name) for name in ("at", "budget", "person", "reason")} for found in raises],
         "entries": drawn,
         "unreadable": unread,
     }
-    rows = [("entry", "charged (UTC)", "status", "price", "unit", "question")]
+    rows = [("entry", "charged (UTC)", "status", "by", "price", "unit", "question")]
     tapes: list[str] = []
     for entry, said in zip(entries, drawn, strict=True):
         priced_in = entry.body["price"].get("unit", unit) if entry.price else unit
         question = entry.body.get("question_text", "")
-        rows.append((str(entry.number), entry.opened, entry.status, entry.price or "not stated", priced_in, question))
+        price, by = entry.price or "not stated", entry.person or "not stated"
+        rows.append((str(entry.number), entry.opened, entry.status, by, price, priced_in, question))
         if entry.status == "open":
             left, uses = ledger.sub_account(entry.number), ledger.uses(entry.number)
             said |= {"sub_account": left, "uses": [_drawn(use) for use in uses]}
@@ -109,10 +111,12 @@ def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         f"dataset   {charter['dataset']}",
         f"unit      {unit}",
         f"budget    {_pairs(charter['budget'])}",
+        *(f"raised    {_raised(found)}" for found in raises),
         f"head      {head}",
         "",
         *(_table(rows) if entries else ["nothing was charged yet"]),
         *tapes,
+        *(["", "by: as declared, or the login; nobody proves it"] if entries or raises else []),
         *(["", *unread] if unread else []),
     ]
     return record, lines
@@ -120,15 +124,24 @@ def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
 
 def _drawn(found: Any) -> dict[str, Any]:
     """An entry or a use, for --json."""
-    return {name: getattr(found, name) for name in ("number", "key", "status", "opened", "closed", "body")}
+    return {name: getattr(found, name) for name in ("number", "key", "status", "opened", "closed", "person", "body")}
+
+
+def _raised(found: Any) -> str:
+    """`2026-11-22T02:14:00Z by Ada, to epsilon 3, delta 0: second survey wave`."""
+    from dpviz.session.ledger.history import ordered
+
+    why = f": {found.reason}" if found.reason else ""
+    return f"{found.at} by {found.person or 'not stated'}, to {_pairs(ordered(found.budget))}{why}"
 
 
 def _uses(uses: Sequence[Any]) -> list[str]:
     if not uses:
         return ["it was not used yet"]
-    rows = [("use", "reserved (UTC)", "status", "reserved", "question")]
+    rows = [("use", "reserved (UTC)", "status", "by", "reserved", "question")]
     for use in uses:
-        rows.append((str(use.number), use.opened, use.status, use.price, use.body.get("question_text", "")))
+        by = use.person or "not stated"
+        rows.append((str(use.number), use.opened, use.status, by, use.price, use.body.get("question_text", "")))
     return _table(rows)
 
 

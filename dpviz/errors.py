@@ -6,8 +6,10 @@ kept. The parts are attributes, so that a widget can lay them out without parsin
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Final
 
 from dpviz.kinds import PATHS, is_ours, name_of
@@ -94,7 +96,9 @@ class LedgerError(DpvizError):
 
 
 class LedgerAway(LedgerError):
-    """The server of the ledger does not answer."""
+    """The ledger's server does not answer. `starting` where it is there and not ready yet."""
+
+    starting: bool = False
 
 
 class LedgerCorrupt(LedgerError):
@@ -114,7 +118,13 @@ class LedgerFormat(LedgerError):
 
 
 class CharterMismatch(LedgerError):
-    """The ledger belongs to another dataset, schema, unit or budget."""
+    """The ledger belongs to another dataset, schema, unit or budget.
+
+    `theirs` and `yours` are the two charters, part by part, as public texts.
+    """
+
+    theirs: Mapping[str, str] = MappingProxyType({})
+    yours: Mapping[str, str] = MappingProxyType({})
 
 
 class ReleaseFormat(DpvizError):

@@ -26,6 +26,7 @@ from dpviz.privacy import ApproxDP, Guarantee, Unit, compose, to_approx
 from dpviz.privacy.grid import payable
 from dpviz.session import accountant
 from dpviz.session.ledger import Ledger
+from dpviz.session.ledger.history import budget_text
 from dpviz.session.plan import Plan
 from dpviz.session.releases import Releases
 from dpviz.session.session import Session
@@ -80,12 +81,14 @@ def report(
     title: str = "",
     lead: str = "",
     ledger: Ledger | Session | str | Path | None = None,
+    people: bool = False,
 ) -> Path:
     """Write releases and plans into one HTML file that works from a disk, with no network and no kernel.
 
     items   releases (teaching draws are marked as such), plans and plan sheets, all about one privacy unit;
             `session.releases` for all of a session; and explorers, whose sliders move through what they stand on
     ledger  the session or ledger that paid: its chain is verified, and every release must be in it as given
+    people  whether to name who asked for the releases, and who raised the budget and why: as they said, in the ledger
 
     Each release brings the plan sheet of its question, so a reader can move epsilon and see what else it would have
     cost. The head adds up what all releases cost one unit. Nothing but what is public in a release and a plan goes in.
@@ -95,6 +98,10 @@ def report(
     for name, said in (("title", title), ("lead", lead)):
         if not isinstance(said, str):
             raise ParameterError.of(kind_of(said), f"{name} must be text")
+    if not isinstance(people, bool) or (people and ledger is None):
+        raise ParameterError.of(
+            kind_of(people), "people must be True or False, and stand in a ledger", "pass ledger=session, too"
+        )
     unit = _one_unit([*(release.unit for release in releases), *(sheet.unit for sheet in sheets)])
     paid = [release for release in releases if release.teaching is None]
     unread = items.prices_unread if isinstance(items, Releases) else {}
@@ -110,7 +117,11 @@ def report(
         "sheets": [sheet.to_json() for sheet in sheets],
         "explorers": [{"component": explorer.name, "sheet": explorer.shown} for explorer in explorers],
         "totals": _totals(releases, total, unit, verified),
-        "caveats": [*_caveats(releases, unit, verified), *map(_left_out, unread)],
+        "caveats": [
+            *_caveats(releases, unit, verified),
+            *map(_left_out, unread),
+            *(_people(verified) if people and verified is not None else []),
+        ],
     }
     page = PAGE.format(
         policy=POLICY,
@@ -207,6 +218,12 @@ def _payments(paid: list[Release]) -> list[Release]:
     return [*(release for release in paid if release.use is None), *shared.values()]
 
 
+def _each(paid: list[Release]) -> list[Release]:
+    """Every entry and every use once, in order."""
+    once = {(release.number or 0, release.use or 0): release for release in paid}
+    return [once[place] for place in sorted(once)]
+
+
 def _charged(release: Release) -> Guarantee:
     """What the ledger took for a release."""
     price = release.guarantee
@@ -232,6 +249,13 @@ class _Verified:
         self.entries = ledger.verify().charges
         self.shown = len(_payments(paid))
         self.spent = accountant.spent_text(ledger.account)
+        self.raises = ledger.raises()
+        self.people: dict[str, list[str]] = {}  # who asked -> for what
+        for release in _each(paid):
+            assert release.number is not None
+            found = ledger.entry(release.number) if release.use is None else ledger.use(release.number, release.use)
+            if found.person:
+                self.people.setdefault(found.person, []).append(found.name)
 
     @classmethod
     def of(cls, given: object, paid: list[Release]) -> _Verified:
@@ -339,6 +363,16 @@ def _caveats(releases: list[Release], unit: Unit | None, verified: _Verified | N
     if any(release.teaching is not None for release in releases):
         said.append("What is marked “Not private · teaching” was drawn with a known seed and protects nobody.")
     return said
+
+
+def _people(verified: _Verified) -> list[str]:
+    """Who asked, and who raised the budget and why."""
+    asked = [f"{person} ({', '.join(names)})" for person, names in verified.people.items()]
+    said = [f"Asked for by {' and '.join(asked)}, as the ledger has it: a name is declared, and nobody proves it."]
+    for one in verified.raises:
+        by, why = (f" by {one.person}" if one.person else ""), (f": {one.reason}" if one.reason else "")
+        said.append(f"The budget was raised to {budget_text(one.budget)}{by} on {one.at[:10]}{why}.")
+    return said if asked else said[1:]
 
 
 def _plain(data: dict[str, Any], releases: list[Release], sheets: list[PlanSheet], explorers: list[Explorer]) -> str:

@@ -40,7 +40,9 @@ class Charge:
             running.charging()
             return after
 
-        entry = self._ledger.charge(self.key, self._body(), admit, retry=self._retry)
+        entry = self._ledger.charge(
+            self.key, self._body(), admit, retry=self._retry, wanted=lambda: not running.cancelling
+        )
         return Paid(entry.number, stored=self._ledger.answer(entry.number) if entry.status == "done" else None)
 
     def _admit(self, state: Mapping[str, str]) -> dict[str, str]:
@@ -97,6 +99,22 @@ def checked_key(key: object) -> str | None:
     if not isinstance(key, str) or not 0 < len(key) <= 200 or unwritable(key):
         raise ParameterError.of(kind_of(key), "key must be a text of 1 to 200 characters")
     return key
+
+
+def checked_person(person: object) -> str | None:
+    """The name that somebody gives for themselves, or a refusal. None: the login speaks for them."""
+    return None if person is None else _told(person, "person", 100)
+
+
+def checked_reason(reason: object) -> str | None:
+    """Why a budget is raised, or a refusal."""
+    return None if reason is None else _told(reason, "reason", 500)
+
+
+def _told(text: object, name: str, most: int) -> str:
+    if not isinstance(text, str) or not text.strip() or len(text) > most or unwritable(text):
+        raise ParameterError.of(kind_of(text), f"{name} must be a text of 1 to {most} characters")
+    return str(text)
 
 
 def checked_retry(retry: object) -> bool:

@@ -18,6 +18,7 @@ from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.session.accountant import SYMBOLS, Budget, Remaining, booked
+from dpviz.session.stale import stale
 
 TEACHING_TOP = Fraction(2)
 """Where the slider ends when there is no budget."""
@@ -25,11 +26,15 @@ TEACHING_TOP = Fraction(2)
 
 @dataclass(frozen=True)
 class Plan:
-    """One question, one mechanism, one unit, and what they promise. In teaching there is no budget."""
+    """One question, one mechanism, one unit, and what they promise. In teaching there is no budget.
+
+    asof  the time at which the ledger last said what is left, where its server does not answer now; else empty
+    """
 
     bound: Bound
     budget: Budget | None = None
     remaining: Remaining | None = None
+    asof: str = ""
 
     @property
     def price(self) -> Guarantee:
@@ -94,7 +99,7 @@ class Plan:
     def __repr__(self) -> str:
         lines = [
             f"Plan (free, sees no data): {self.bound.question.text}, {self.bound.mechanism!r}",
-            f"  would cost   {would_cost(self.price, self.budget, self.remaining)}",
+            f"  would cost   {would_cost(self.price, self.budget, self.remaining)}{stale(self.asof)}",
             f"  guarantee    {self.price.sentence}",
         ]
         item = "bin" if self.places is None else "value"

@@ -29,7 +29,7 @@ from dpviz.privacy.unit import Unit
 from dpviz.session import accountant, arithmetic, probing, sub_account
 from dpviz.session.accountant import Budget, Remaining
 from dpviz.session.binding import bind, exact
-from dpviz.session.charge import Charge, checked_key
+from dpviz.session.charge import Charge, checked_key, checked_person, checked_reason
 from dpviz.session.drawing import Draws
 from dpviz.session.interrupts import nothing_charged
 from dpviz.session.ledger import Entry, Ledger
@@ -37,6 +37,7 @@ from dpviz.session.plan import Plan
 from dpviz.session.releases import Releases, Unread
 from dpviz.session.running import Errand, Running
 from dpviz.session.saved import check_opens
+from dpviz.session.stale import stale, unread
 from dpviz.session.sub_plan import OpeningPlan
 from dpviz.session.sub_session import SubSession, opening_body, opening_key
 
@@ -51,6 +52,8 @@ class Session:
     dataset  the declared name of the data; part of the ledger's charter
     schema   column name to "number" or "text", where the stored type does not say
     existing refuse to start a new ledger: for data of which something was spent already
+    person   who is at work: stands beside each charge in the ledger, as declared. Else the login of the system, or the
+             role of the database. It is no part of a key: a colleague who asks the same gets the same answer, free
 
     One order, always: check everything public, write the charge durably, count, draw, record the outcome. A crash or
     a cancel wastes budget; it never gives a free or a second answer. A refusal changes nothing.
@@ -66,14 +69,12 @@ class Session:
         dataset: str | None = None,
         schema: Mapping[str, str] | None = None,
         existing: bool = False,
+        person: str | None = None,
     ) -> None:
         data, unit, budget = Hidden.of(data), single(unit), single(budget)
         ledger = Hidden.of(ledger)  # type: ignore[assignment]  # a URL may hold a password
-        dataset, schema, existing = (
-            single(dataset),
-            shown(schema),
-            single(existing),
-        )  # from here on no variable of this call shows data
+        dataset, schema, existing = single(dataset), shown(schema), single(existing)
+        person = single(person)  # from here on no variable of this call shows data
         source = as_source(data, name=dataset, schema=schema)
         if not isinstance(unit, Unit):
             raise UnitError.of(kind_of(unit), "unit must be a Unit", 'write dv.Unit("row", noun="person-year")')
@@ -88,7 +89,7 @@ class Session:
         if not unit.is_row and unit.of not in {column.name for column in source.columns}:
             raise UnitError.of(unit.of, 'the unit must be "row" or one of the data\'s columns', "name the user column")
         self._unit = unit
-        self._source, self._ledger = _opened(source, unit, budget, ledger, existing)
+        self._source, self._ledger = _opened(source, unit, budget, ledger, existing, checked_person(person))
         self._draws = Draws(self._source)
         self._readable: dict[int, ReleaseFormat | None] = {}  # for `releases`
 
@@ -129,6 +130,16 @@ class Session:
         """What is left, exactly. Pending and lost charges count as spent."""
         return accountant.remaining(self._ledger.account)
 
+    def known(self) -> tuple[Remaining, str]:
+        """What is left, and an empty text; where the ledger's server is away, what was left at the time in the text."""
+        known = self._ledger.known_account()
+        return accountant.remaining(known.totals), known.asof
+
+    @property
+    def person(self) -> str:
+        """Who is at work, as declared, or as the system or the database knows them."""
+        return self._ledger.person
+
     @property
     def releases(self) -> Releases:
         """What was released so far, by ledger number. Looking is free."""
@@ -140,8 +151,8 @@ class Session:
         return self._draws.running
 
     @singly
-    def raise_budget(self, budget: Budget) -> None:
-        """Raise the total. The decision is a chained entry of the ledger; nothing is edited."""
+    def raise_budget(self, budget: Budget, reason: str | None = None) -> None:
+        """Raise the total. The decision is a chained entry of the ledger, with person and reason; nothing is edited."""
         if not isinstance(budget, Budget):
             raise ParameterError.of(kind_of(budget), "budget must be a Budget")
         errand: Errand[None] = Errand(
@@ -153,11 +164,16 @@ class Session:
             errand.charging()
             return after
 
-        errand.run(lambda: self._ledger.raise_budget(budget.to_json(), widen))
+        why = checked_reason(reason)
+        errand.run(lambda: self._ledger.raise_budget(budget.to_json(), widen, reason=why))
 
     def __repr__(self) -> str:
-        left = repr(self.remaining).strip("<>")
-        state = ", new ledger started: nothing spent so far" if self.is_new else ""
+        try:
+            remaining, asof = self.known()
+            left = repr(remaining).strip("<>") + stale(asof)
+            state = ", new ledger started: nothing spent so far" if not asof and self.is_new else ""
+        except LedgerError as error:
+            left, state = unread(error), ""
         state += ", which cannot be written: only what is free" if self._ledger.read_only else ""
         return f"<Session on {self.dataset}: {self._unit.text}; {left}; ledger {self.ledger_name}{state}>"
 
@@ -169,7 +185,9 @@ class Session:
     @publicly
     def plan(self, question: object, mechanism: Mechanism, *, where: Mapping[str, object] | None = None) -> Plan:
         """What a release would cost and how wrong it would be. Free, and blind to the data."""
-        return Plan(self._bind(question, mechanism, where), self.budget, self.remaining)
+        bound = self._bind(question, mechanism, where)
+        remaining, asof = self.known()
+        return Plan(bound, remaining.total, remaining, asof)
 
     def _bind(self, question: object, mechanism: Mechanism, where: Mapping[str, object] | None) -> Bound:
         """Every check that can be made from public things alone."""
@@ -248,7 +266,9 @@ class Session:
     @publicly
     def plan_open(self, parameters: PayWhatYouGet) -> OpeningPlan:
         """What a sub-session would be charged when it is opened, and what each question could use. Free."""
-        return OpeningPlan(self._opening(parameters), self._unit, self.budget, self.remaining)
+        opening = self._opening(parameters)
+        remaining, asof = self.known()
+        return OpeningPlan(opening, self._unit, remaining.total, remaining, asof)
 
     @publicly
     def open(self, parameters: PayWhatYouGet, *, key: str | None = None) -> SubSession:
@@ -321,7 +341,9 @@ class Session:
             running.cancel()
 
 
-def _opened(source: Source, unit: Unit, budget: Budget, ledger: Any, existing: bool) -> tuple[Source, Ledger]:
+def _opened(
+    source: Source, unit: Unit, budget: Budget, ledger: Any, existing: bool, person: str | None
+) -> tuple[Source, Ledger]:
     """The source and its ledger. A ledger of an earlier version may say what the columns of a CSV file hold."""
 
     def charter(source: Source) -> dict[str, object]:
@@ -334,7 +356,9 @@ def _opened(source: Source, unit: Unit, budget: Budget, ledger: Any, existing: b
 
     def opened(source: Source) -> Ledger:
         account, check = accountant.opened(budget), arithmetic.follows
-        return Ledger.open(ledger, charter=charter(source), account=account, check=check, existing=existing)
+        return Ledger.open(
+            ledger, charter=charter(source), account=account, check=check, existing=existing, person=person
+        )
 
     try:
         return source, opened(source)

@@ -14,16 +14,21 @@ from dpviz.privacy.range_bounded import Parts
 from dpviz.privacy.unit import Unit
 from dpviz.session.accountant import Budget, Remaining
 from dpviz.session.plan import would_cost
+from dpviz.session.stale import stale
 
 
 @dataclass(frozen=True)
 class OpeningPlan:
-    """A sub-session before it is opened: what it would be charged, at once and for all its answers."""
+    """A sub-session before it is opened: what it would be charged, at once and for all its answers.
+
+    asof  the time at which the ledger last said what is left, where its server does not answer now; else empty
+    """
 
     parameters: PayWhatYouGet
     unit: Unit
     budget: Budget
     remaining: Remaining
+    asof: str = ""
 
     @property
     def price(self) -> Guarantee:
@@ -44,7 +49,8 @@ class OpeningPlan:
         return "\n".join(
             [
                 f"Plan (free, sees no data): {made!r}",
-                f"  would cost   {would_cost(price, self.budget, self.remaining)}, charged once, when it is opened",
+                f"  would cost   {would_cost(price, self.budget, self.remaining)}, charged once, when it is opened"
+                f"{stale(self.asof)}",
                 f"  guarantee    {price.sentence}, for all its answers together",
                 f"  per symbol   a step of ε {text(parts.step)}; {counted(made.symbols, 'symbol')}, ⊥ included",
                 f"  per question δ {text(parts.delta)}; {counted(made.questions, 'question')}",
@@ -58,12 +64,14 @@ class AskPlan:
 
     number          the ledger entry of the sub-session
     symbols_left, questions_left   what was left when the plan was made
+    asof            the time at which the ledger last said so, where its server does not answer now; else empty
     """
 
     bound: AskingBound
     number: int
     symbols_left: int
     questions_left: int
+    asof: str = ""
 
     @property
     def most(self) -> int:
@@ -95,7 +103,7 @@ class AskPlan:
         left = left if self.fits else f"more than the {left}"
         lines = [
             f"Plan (free, sees no data): {self.bound.question.text}, k={asking.k}, kbar={asking.kbar}",
-            f"  may use      {counted(self.most, 'symbol')} and 1 question; {left}",
+            f"  may use      {counted(self.most, 'symbol')} and 1 question; {left}{stale(self.asof)}",
             f"  would cost   nothing more: paid with entry {self.number}",
             f"  guarantee    {self.guarantee.sentence}, for all answers of entry {self.number} together",
         ]

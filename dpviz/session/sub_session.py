@@ -29,6 +29,7 @@ from dpviz.session.ledger import Entry, Ledger, Status, Use
 from dpviz.session.releases import Unread
 from dpviz.session.running import Errand, Running
 from dpviz.session.saved import UNREADABLE, check_readable, reason, unreadable
+from dpviz.session.stale import stale, unread
 from dpviz.session.sub_plan import AskPlan
 
 
@@ -211,12 +212,18 @@ class SubSession:
         )
 
     def __repr__(self) -> str:
-        left = self._ledger.sub_account(self._number)
+        return f"<SubSession, entry {self._number}, on {self.dataset}: {self._left()}; {self.price.sentence}>"
+
+    def _left(self) -> str:
+        """What is left, for a sentence. It never raises: a ledger that cannot be read is said to be so."""
         made = self._parameters
+        try:
+            known = self._ledger.known_sub_account(self._number)
+        except LedgerError as error:
+            return unread(error)
         return (
-            f"<SubSession, entry {self._number}, on {self.dataset}: "
-            f"{sub_account.symbols(left):,} of {counted(made.symbols, 'symbol')} and "
-            f"{sub_account.questions(left):,} of {counted(made.questions, 'question')} left; {self.price.sentence}>"
+            f"{sub_account.symbols(known.totals):,} of {counted(made.symbols, 'symbol')} and "
+            f"{sub_account.questions(known.totals):,} of {counted(made.questions, 'question')} left{stale(known.asof)}"
         )
 
     def __reduce__(self) -> Any:
@@ -235,9 +242,10 @@ class SubSession:
         largest: int | None = None,
     ) -> AskPlan:
         """What a question may use, and what it takes to be listed. Free, and blind to the data."""
-        left = self._ledger.sub_account(self._number)
         bound = self._bind(question, k, kbar, where, largest)
-        return AskPlan(bound, self._number, sub_account.symbols(left), sub_account.questions(left))
+        known = self._ledger.known_sub_account(self._number)
+        left = known.totals
+        return AskPlan(bound, self._number, sub_account.symbols(left), sub_account.questions(left), known.asof)
 
     def _bind(
         self, question: object, k: int, kbar: Kbar, where: Mapping[str, object] | None, largest: int | None
@@ -379,6 +387,7 @@ class Reservation:
             self._body(),
             admit,
             retry=self._retry,
+            wanted=lambda: not running.cancelling,
         )
         stored = self._ledger.use_answer(self._number, use.number) if use.status == "done" else None
         return Paid(self._number, use.number, stored)

@@ -17,7 +17,8 @@ from dpviz.model.release import Release
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.session.accountant import Remaining, entered, single
-from dpviz.session.ledger import Entry
+from dpviz.session.ledger import Entry, Raise
+from dpviz.session.ledger.history import budget_text
 from dpviz.session.plan import Plan
 from dpviz.session.running import Running
 from dpviz.session.saved import UNREADABLE
@@ -123,10 +124,10 @@ def session_state(session: Session | Teaching, questions: Mapping[str, Question]
         "ledger": session.ledger_name,
         "new": session.is_new and not entries,
         "asof": asof,
-        "raises": [],
         "teaching": None,
         "budget": purses(session.remaining, list(hanging.values())),
         "entries": [entry_json(entry) for entry in sorted(entries, key=lambda entry: entry.number)],
+        "raises": [raise_json(found) for found in session.ledger.raises()],
     }
 
 
@@ -171,7 +172,12 @@ def entry_json(entry: Entry) -> dict[str, Any]:
         "epsilon": entry.body["mechanism"]["parameters"].get("epsilon", ""),
         "status": status,
         "opened": entry.opened,
+        "person": entry.person,
     }
+
+
+def raise_json(found: Raise) -> dict[str, Any]:
+    return {"at": found.at, "budget": budget_text(found.budget), "person": found.person, "reason": found.reason}
 
 
 def running_json(running: Running) -> dict[str, Any]:

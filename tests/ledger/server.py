@@ -7,6 +7,7 @@ import ctypes
 import itertools
 import os
 import pwd
+import re
 import shutil
 import signal
 import socket
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -22,7 +24,23 @@ import psycopg
 
 from tools import system
 
-OWNER, PASSWORD = "keeper", "correct horse"
+OWNER, ANALYST, PASSWORD = "keeper", "ada", "correct horse"
+
+TEAMS = Path(__file__).parents[2] / "docs/teams.md"
+
+
+def statements(*, start: str, end: str = "") -> list[str]:
+    """The SQL statements of docs/teams.md that start and end so."""
+    blocks = re.findall(r"^```sql\n(.*?)^```$", TEAMS.read_text(), re.MULTILINE | re.DOTALL)
+    code = re.sub(r"--.*", "", "\n".join(blocks))
+    found = [" ".join(part.split()) for part in code.split(";")]
+    return [one for one in found if one.startswith(start) and one.endswith(end)]
+
+
+def here(statement: str, schema: str) -> str:
+    """A statement of docs/teams.md about a schema of the tests."""
+    told = re.sub(r"\bvisits\b", schema, statement)
+    return re.sub(r"\bDATABASE ledgers\b", "DATABASE postgres", told)
 
 
 def _die_with_parent() -> None:
@@ -49,6 +67,7 @@ class Server:
         self.folder.chmod(0o755)
         password = self.folder / "password"
         password.write_text(PASSWORD)
+        self._known = False
         command = ["initdb", "--username", OWNER, "--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync"]
         more = ["--encoding=UTF8", "--no-locale", "--pwfile", password, self.folder / "data"]
         self._run([*command, *more])
@@ -83,10 +102,39 @@ class Server:
                 -2000:
             ]
             try:
-                self.connect().close()
+                self._meet()
                 return
             except psycopg.OperationalError:
                 time.sleep(0.02)
+
+    def _meet(self) -> None:
+        """Connect, and the first time make the roles of docs/teams.md."""
+        with self.connect() as connection:
+            if not self._known:
+                for role in ("analysts", ANALYST):
+                    for statement in statements(start=f"CREATE ROLE {role} "):
+                        connection.execute(statement)
+                connection.execute(f"ALTER ROLE {ANALYST} PASSWORD '{PASSWORD}'")
+                self._known = True
+
+    def let_in(self, schema: str) -> None:
+        """The GRANTs of docs/teams.md and nothing else, as far as the ledger is there."""
+        with self.connect(schema) as connection:
+            let_in(connection, schema)
+
+    @contextlib.contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Every process of the server stopped, as on a machine that hangs: it takes connections and says nothing."""
+        assert self._process is not None
+        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
+        processes = [self._process.pid, *map(int, children)]
+        for process in processes:
+            os.kill(process, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for process in processes:
+                os.kill(process, signal.SIGCONT)
 
     def kill(self) -> None:
         """Kill every process of the server at once, as a power failure would."""
@@ -124,17 +172,26 @@ class Server:
             host=str(self.folder), port=self.port, user=user, dbname="postgres", options=options, autocommit=True
         )
 
-    def url(self, schema: str = "public", user: str = OWNER) -> str:
-        """By the socket."""
+    def url(self, schema: str = "public", user: str = ANALYST) -> str:
+        """By the socket, for an analyst."""
         more = "" if schema == "public" else f"&schema={schema}"
         return f"postgresql://{user}@/postgres?host={quote(str(self.folder), safe='')}&port={self.port}{more}"
 
     def loopback(self, password: str, schema: str) -> str:
-        return f"postgresql://{OWNER}:{quote(password)}@127.0.0.1:{self.port}/postgres?schema={schema}"
+        return f"postgresql://{ANALYST}:{quote(password)}@127.0.0.1:{self.port}/postgres?schema={schema}"
 
     def schema(self) -> str:
-        """A new, empty schema."""
+        """A new, empty schema, which analysts may use."""
         name = f"ledger_{next(self._schemas)}"
         with self.connect() as connection:
             connection.execute(f"CREATE SCHEMA {name}")
+            let_in(connection, name)
         return name
+
+
+def let_in(connection: psycopg.Connection[Any], schema: str) -> None:
+    """The GRANTs of docs/teams.md and nothing else: of the tables once they are there."""
+    (there,) = connection.execute("SELECT to_regclass(%s || '.chain') IS NOT NULL", (schema,)).fetchone() or (False,)
+    for statement in statements(start="GRANT", end="analysts"):
+        if there or " ON visits." not in statement:
+            connection.execute(here(statement, schema))

@@ -248,7 +248,7 @@ def test_a_charge_that_was_interrupted_after_it_was_written_is_lost_and_not_busy
 ) -> None:
     write = ledger._store.write
 
-    def interrupted(work: object) -> None:
+    def interrupted(work: object, **more: object) -> None:
         write(work)  # type: ignore[arg-type]
         raise KeyboardInterrupt
 

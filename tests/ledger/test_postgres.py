@@ -29,10 +29,24 @@ from dpviz import cli
 from dpviz.errors import LedgerCorrupt, LedgerError, LedgerFormat, LedgerFull, LedgerReadOnly, ReleaseLost
 from dpviz.session.ledger import Ledger, postgres, store
 from tests.frames import is_ours
-from tests.ledger.server import PASSWORD, Server
+from tests.ledger.server import ANALYST, PASSWORD, Server, here, statements
 from tests.ledger.test_refusals import in_our_words
 from tests.ledger.test_uses import ASKS, FIRST, less
-from tests.ledger.tools import BODY, CHARTER, Child, admit, edit, key, opened, spend, sql, until
+from tests.ledger.tools import (
+    BODY,
+    CHARTER,
+    Child,
+    admit,
+    as_owner,
+    behind_its_back,
+    edit,
+    key,
+    opened,
+    spend,
+    sql,
+    started,
+    until,
+)
 
 
 @pytest.fixture
@@ -84,8 +98,9 @@ def write(place: str, name: int, home: Path, ready: int) -> list[list[Any]]:
 
 
 def test_a_server_killed_under_eight_writers_loses_nothing_and_overspends_nothing(
-    mortal: Server, tmp_path: Path
+    mortal: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(store, "AWAY", 60.0)  # what counts here is what is lost, not when a writer gives up
     place = mortal.url(mortal.schema())
     opened(place, budget=10**6)
     reading, ready = os.pipe()
@@ -195,7 +210,7 @@ def test_a_use_whose_commit_was_not_answered_is_reserved_and_given_back_once(pla
 
 
 def test_a_charge_that_nobody_can_ask_after_counts_as_spent(mortal: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "PATIENCE", 0.5)
+    monkeypatch.setattr(store, "AWAY", 0.5)
     place = mortal.url(mortal.schema())
     ledger = opened(place)
 
@@ -207,7 +222,7 @@ def test_a_charge_that_nobody_can_ask_after_counts_as_spent(mortal: Server, monk
     with committing(act), pytest.raises(LedgerError, match="is not known; count it as spent") as said:
         ledger.charge(key("a"), BODY, admit)
     in_our_words(said.value)
-    with pytest.raises(LedgerError, match="cannot be reached") as gone:
+    with pytest.raises(LedgerError, match="nothing was charged: the server of .* is away") as gone:
         ledger.charge(key("a"), BODY, admit)
     in_our_words(gone.value)
     mortal.start()
@@ -366,9 +381,17 @@ def test_each_schema_has_a_ledger_of_its_own(server: Server) -> None:
 def test_a_schema_may_have_any_name(server: Server) -> None:
     with server.connect() as connection:
         connection.execute('CREATE SCHEMA "Team ""A""; x"')
-    place = server.url() + "&schema=Team+%22A%22%3B+x"
+    place = as_owner(server.url() + "&schema=Team+%22A%22%3B+x")
     spend(opened(place), "a")
     assert Ledger.read(place).verify().charges == 1
+
+
+def test_who_may_not_start_a_ledger_hears_who_may(server: Server, schema: str) -> None:
+    charter: dict[str, Any] = {"charter": CHARTER, "account": {"spent": "0", "budget": "1"}}
+    with pytest.raises(LedgerReadOnly, match="there is no ledger .* have its owner open the first session") as refused:
+        Ledger.open(server.url(schema), **charter)
+    in_our_words(refused.value)
+    assert sql(server.url(schema), "SELECT 1 FROM pg_tables WHERE schemaname = current_schema()") == []
 
 
 def test_a_schema_that_does_not_exist_is_refused_and_not_made(server: Server) -> None:
@@ -390,7 +413,7 @@ def test_a_ledger_is_not_made_by_looking(place: str) -> None:
 def test_tables_of_somebody_else_are_left_alone(place: str, table: str) -> None:
     edit(place, f"CREATE TABLE {table}")
     with pytest.raises(LedgerFormat, match="not a ledger's") as refused:
-        opened(place)
+        opened(as_owner(place))
     in_our_words(refused.value)
     assert len(sql(place, "SELECT 1 FROM pg_tables WHERE schemaname = current_schema()")) == 1
 
@@ -399,9 +422,13 @@ def test_a_role_that_may_only_read_looks_and_cannot_charge(server: Server, schem
     ledger = opened(server.url(schema))
     spend(ledger, "a")
     with server.connect(schema) as connection:
-        connection.execute("CREATE ROLE auditor LOGIN")
-        connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO auditor")
-        connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO auditor")
+        for statement in (
+            *statements(start="CREATE ROLE auditor"),
+            *statements(start="ALTER TABLE visits.chain"),
+            *statements(start="CREATE POLICY"),
+            *statements(start="GRANT", end="auditor"),
+        ):
+            connection.execute(here(statement, schema))
     place = server.url(schema, user="auditor")
     looking = Ledger.read(place)
     assert (looking.verify(), looking.answer(1)) == (ledger.verify(), b"the answer to a")
@@ -417,22 +444,34 @@ def test_a_role_that_may_only_read_looks_and_cannot_charge(server: Server, schem
     assert ledger.account["spent"] == "1"
 
 
-def test_a_role_that_cannot_change_the_record_charges_and_uses(server: Server, schema: str) -> None:
-    opened(server.url(schema))
-    with server.connect(schema) as connection:
-        connection.execute("CREATE ROLE teller LOGIN")
-        connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO teller")
-        connection.execute("GRANT SELECT, INSERT ON chain, blob, entry, use, draw TO teller")
-        connection.execute("GRANT UPDATE ON entry, use, draw TO teller")
-        connection.execute("GRANT DELETE ON draw TO teller")
-    place = server.url(schema, user="teller")
+def test_a_role_with_the_grants_of_the_page_cannot_change_the_record(server: Server, schema: str, place: str) -> None:
+    """Every right to change anything that the server gives an analyst, column by column, and what it refuses."""
     ledger = opened(place)
     spend(ledger, "a")
     ledger.charge(key("tape"), BODY, admit, opens=FIRST)
     ledger.settle(2, ledger.reserve(2, key("b"), ASKS, less(10)).number, b"\xff" * 100_000, less(-7, 0))
-    assert ledger.verify().uses == {"done": 1}
-    with psycopg.connect(**_connection(place)) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
-        connection.execute("UPDATE chain SET body = body")
+    held = ledger.verify()
+    rights = "SELECT table_name, column_name FROM information_schema.column_privileges "
+    rights += f"WHERE grantee = 'analysts' AND table_schema = '{schema}' AND privilege_type = 'UPDATE'"
+    assert sorted(sql(place, rights)) == sorted(
+        [(table, column) for table in ("entry", "use") for column in ("status", "outcome", "closed")]
+        + [("draw", "until")]
+    )
+    analyst = {**behind_its_back(place), "user": ANALYST}
+    for table in ("chain", "blob", "entry", "use"):
+        changes = [
+            f"DELETE FROM {table}",
+            f"TRUNCATE {table}",
+            f"DROP TABLE {table}",
+            f"ALTER TABLE {table} ADD more INT",
+        ]
+        column = {"chain": "body", "blob": "content"}.get(table, "key")
+        for change in (*changes, f"UPDATE {table} SET {column} = {column}", f"CREATE INDEX ON {table} ({column})"):
+            with psycopg.connect(**analyst) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(change)
+    with psycopg.connect(**analyst) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute("CREATE TABLE more (x INT)")
+    assert ledger.verify() == held
 
 
 # ---------------------------------------------------------------- nothing of the address is shown
@@ -457,8 +496,8 @@ def test_a_password_opens_the_ledger_and_is_shown_nowhere(
     assert cli.main(["ledger", "backup", place, str(tmp_path / "copy.ledger")]) == 0
     assert cli.main(["ledger", "backup", str(tmp_path / "copy.ledger"), place]) == 1
     wrong = server.loopback("another password", schema)
-    with pytest.raises(LedgerError, match="cannot be reached") as refused:
-        opened(wrong)
+    with pytest.raises(LedgerError, match="does not take the password") as refused:
+        Ledger.read(wrong)
     in_our_words(refused.value)
     assert cli.main(["ledger", "show", wrong]) == 1
     said = capsys.readouterr()
@@ -504,15 +543,15 @@ def test_no_frame_of_a_refusal_shows_a_password(url: str, tmp_path: Path) -> Non
 
 
 def test_a_server_whose_machine_is_gone_is_given_up(server: Server, schema: str) -> None:
-    """What is not taken is given up in PATIENCE; where nothing is sent, a machine that is gone is noticed by asking."""
+    """What is not taken is given up in AWAY; where nothing is sent, a machine that is gone is noticed by asking."""
     place = postgres.Server.of(make_url(server.loopback(PASSWORD, schema)))
     with (
         postgres._connect(place, threading.Event(), writable=True) as connection,
         socket.socket(fileno=os.dup(connection.fileno())) as wire,
     ):
         assert wire.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
-        assert wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) <= store.PATIENCE
-        assert wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == store.PATIENCE * 1000
+        assert wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) < store.AWAY
+        assert wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == store.AWAY * 1000
 
 
 def test_a_session_on_a_server_releases_and_opens_and_is_found_again(server: Server, schema: str) -> None:
@@ -520,9 +559,10 @@ def test_a_session_on_a_server_releases_and_opens_and_is_found_again(server: Ser
     frame = pd.DataFrame({"visits": [0, 1, 1, 2, 3] * 40})
     bins = dv.Domain.integers(0, 3, column="visits")
 
-    def session() -> dv.Session:
-        return dv.Session(frame, dv.Unit(noun="visit"), dv.Budget(epsilon="2"), place, dataset="visits")
+    def session(ledger: str = place) -> dv.Session:
+        return dv.Session(frame, dv.Unit(noun="visit"), dv.Budget(epsilon="2"), ledger, dataset="visits")
 
+    started(place, session)
     release = session().release(bins, dv.Dense(epsilon="1/2"))
     again = session()
     assert again.release(bins, dv.Dense(epsilon="1/2")).to_json() == release.to_json()
@@ -575,7 +615,7 @@ def changed(value: Any) -> Iterator[Any]:
 def test_any_change_to_any_field_of_any_row_is_found(filled: str) -> None:
     held, made, unseen = Ledger.read(filled).verify(), 0, []
     looking = Ledger.read(filled)
-    with psycopg.connect(**_connection(filled), autocommit=True) as connection:
+    with psycopg.connect(**behind_its_back(filled), autocommit=True) as connection:
         for table, names in KEYS.items():
             found = connection.execute(f"SELECT * FROM {table}")
             columns = [column.name for column in found.description or ()]
@@ -600,18 +640,6 @@ def test_any_change_to_any_field_of_any_row_is_found(filled: str) -> None:
     assert unseen == []
     assert made > 150
     assert looking.verify() == held
-
-
-def _connection(place: str) -> dict[str, Any]:
-    """As `behind` connects, for many statements on one connection."""
-    url = make_url(place)
-    return {
-        "host": url.query["host"],
-        "port": url.query["port"],
-        "user": url.username,
-        "dbname": url.database,
-        "options": f"-c search_path={url.query['schema']}",
-    }
 
 
 def test_a_backup_is_an_sqlite_ledger_with_the_same_chain(filled: str, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from sqlalchemy.engine import make_url
 from dpviz.errors import BudgetExceeded
 from dpviz.session.ledger import Ledger
 from dpviz.session.ledger.places import locate
+from tests.ledger.server import ANALYST, OWNER, PASSWORD, let_in
 
 CHARTER: dict[str, object] = {
     "dataset": "visits",
@@ -43,7 +44,34 @@ on_a_file = pytest.mark.parametrize("places", ["sqlite"], indirect=True)
 
 
 def opened(place: Place, *, budget: int = 100, **more: Any) -> Ledger:
-    return Ledger.open(place, charter=CHARTER, account={"spent": "0", "budget": str(budget)}, **more)
+    charter: dict[str, Any] = {"charter": CHARTER, "account": {"spent": "0", "budget": str(budget)}}
+    started(place, lambda owners: Ledger.open(owners, **charter))
+    return Ledger.open(place, **charter, **more)
+
+
+def started(place: Place, start: Callable[[str], object]) -> None:
+    """Where an analyst is to open a ledger on a server that is not there yet, its owner starts it and lets her in."""
+    if not isinstance(place, str) or make_url(place).username != ANALYST:
+        return
+    owners, schema = as_owner(place), make_url(place).query.get("schema")
+    try:
+        with behind(place) as connection:
+            (free,) = connection.execute(
+                "SELECT current_schema() IS NOT NULL AND to_regclass('chain') IS NULL"
+            ).fetchone()
+    except psycopg.OperationalError:  # a server that is away, for the call that follows to say so
+        return
+    if free:
+        start(owners)
+        with behind(place) as connection:
+            let_in(connection, str(schema))
+
+
+def as_owner(place: Place) -> Any:
+    """The same place for who owns it."""
+    if not isinstance(place, str):
+        return place
+    return make_url(place).set(username=OWNER, password=PASSWORD).render_as_string(hide_password=False)
 
 
 def admit(account: Mapping[str, str]) -> dict[str, str]:
@@ -65,15 +93,24 @@ def spend(ledger: Ledger, *names: object) -> None:
         ledger.finish(entry.number, f"the answer to {name}".encode())
 
 
+def behind_its_back(place: str) -> dict[str, Any]:
+    """How the owner of a ledger on a server connects."""
+    url = make_url(place)
+    return {
+        "host": url.host or url.query["host"],
+        "port": url.port or url.query["port"],
+        "user": OWNER,
+        "password": PASSWORD,
+        "dbname": url.database,
+        "options": f"-c search_path={url.query.get('schema', 'public')}",
+    }
+
+
 @contextmanager
 def behind(place: Place) -> Iterator[Any]:
     """A connection to a ledger behind its back; what was done stays if nothing went wrong."""
     if isinstance(place, str):
-        url = make_url(place)
-        options = f"-c search_path={url.query.get('schema', 'public')}"
-        with psycopg.connect(
-            host=url.query["host"], port=url.query["port"], user=url.username, dbname=url.database, options=options
-        ) as connection:
+        with psycopg.connect(**behind_its_back(place)) as connection:
             yield connection
     else:
         connection = sqlite3.connect(place)

@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from sqlalchemy import Connection, bindparam, func, select
 
-from dpviz.errors import (
-    CharterMismatch,
-    DpvizError,
-    LedgerCorrupt,
-    LedgerError,
-    LedgerReadOnly,
-    ParameterError,
-    short,
-)
+from dpviz.errors import DpvizError, LedgerAway, LedgerCorrupt, LedgerError, LedgerReadOnly, ParameterError
 from dpviz.hidden import Hidden
-from dpviz.session.ledger import blobs, draws, following, rows
+from dpviz.session.ledger import blobs, draws, following, history, rows
 from dpviz.session.ledger.audit import Audit, Check, IndexRow, Step, Verification
 from dpviz.session.ledger.chain import FORMAT, Row, State, broken, canonical
 from dpviz.session.ledger.draws import ANSWERED, CHARGES, DRAWING, USES, Drawn, Entry, Place, Shelf, Status, Use
 from dpviz.session.ledger.following import Following
+from dpviz.session.ledger.history import Known, Raise
 from dpviz.session.ledger.owner import Owner
 from dpviz.session.ledger.places import locate, locate_file
 from dpviz.session.ledger.rows import Account, totals
-from dpviz.session.ledger.store import Home, Store, no_ledger
+from dpviz.session.ledger.store import PATIENCE, Home, Store, Wanted, no_ledger
 from dpviz.session.ledger.tables import entry, metadata, one_answer_for_a_charge, use
 
 T = TypeVar("T")
 
-_CHARTER = ("dataset", "schema", "unit", "budget")
 _KEY = re.compile(r"[0-9a-f]{32,128}\Z")
 
 
@@ -63,7 +55,14 @@ class Ledger:
     """
 
     def __init__(
-        self, home: Home, store: Store, owner: Owner, check: Check | None = None, *, made: bool = False
+        self,
+        home: Home,
+        store: Store,
+        owner: Owner,
+        check: Check | None = None,
+        *,
+        made: bool = False,
+        person: str = "",
     ) -> None:
         self._home = home
         self._store = store
@@ -71,6 +70,8 @@ class Ledger:
         self._check = check
         self._chain = Following(self._whole)
         self._made = made
+        self._person = person
+        self._glanced: dict[str, tuple[dict[str, str], float]] = {}
 
     @classmethod
     def open(
@@ -82,6 +83,7 @@ class Ledger:
         owner: Owner | None = None,
         check: Check | None = None,
         existing: bool = False,
+        person: str | None = None,
     ) -> Ledger:
         """Open the ledger at `location`, or make one with this charter and these opening totals.
 
@@ -89,13 +91,14 @@ class Ledger:
         account   the accountant's state before anything was charged; used only for a new ledger
         check     knows the arithmetic of accounts and sub-accounts: each row is held against it, old and new
         existing  refuse to make one
+        person    who charges, as they say; else the login of the system, or the role of the database
 
         Raises CharterMismatch where the ledger was made for another dataset, schema, unit or budget. The whole
         ledger is read once; LedgerCorrupt says where it is broken. One that cannot be written is opened for looking.
         """
         held = location = Hidden.of(location)  # a URL may hold a password: no variable of this call shows it
-        if set(charter) != set(_CHARTER):
-            raise ParameterError.of(", ".join(sorted(map(str, charter))), f"a charter has {', '.join(_CHARTER)}")
+        if set(charter) != set(history.CHARTER):
+            raise ParameterError.of(", ".join(sorted(map(str, charter))), f"a charter has {', '.join(history.CHARTER)}")
         opening = State(totals(account), charges=0, terms=1)
         home, made = locate(held), False
         if not home.exists():
@@ -104,16 +107,22 @@ class Ledger:
             first = Row.after(None, "charter", opening, format=FORMAT, charter=charter)
             made = home.create(lambda connection: rows.append(connection, first))
         who = owner or Owner.here()
-        ledger = cls(home, home.store(), who, check, made=made)
+        ledger = cls(home, home.store(), who, check, made=made, person=person or "")
         try:
             ledger._store.prepare()
             ledger._store.read(_ours(ledger._store))
             ledger._store.write(_made_ready)
         except LedgerReadOnly:
             ledger._store.close()
-            ledger = cls(home, home.store(writable=False), who, check, made=made)
+            ledger = cls(home, home.store(writable=False), who, check, made=made, person=person or "")
             ledger._store.read(_ours(ledger._store))
-        ledger._look(lambda connection: _compare(rows.charter(connection), charter))
+
+        def look(connection: Connection) -> None:
+            history.compare(connection, charter)
+            ledger._person = person or ledger._store.login(connection)
+
+        ledger._look(look)
+        ledger.known_account()
         audit = ledger._chain.audit
         ledger._store.first = audit.hash_of(1)
         if ledger._store.writable and audit.last is not None:
@@ -131,7 +140,7 @@ class Ledger:
 
     # ------------------------------------------------------------ transactions
 
-    def _look(self, work: Callable[[Connection], T]) -> T:
+    def _look(self, work: Callable[[Connection], T], read: Callable[[Callable[[Connection], T]], T] | None = None) -> T:
         """Read, once what was written since the last look holds too."""
         seen, noted = self._chain.seen, self._store.noted()
 
@@ -139,9 +148,11 @@ class Ledger:
             self._chain.follow(connection, seen, noted)
             return work(connection)
 
-        return self._store.read(looking)
+        return (read or self._store.read)(looking)
 
-    def _change(self, work: Callable[[Connection], T]) -> T:
+    def _change(
+        self, work: Callable[[Connection], T], *, wanted: Wanted | None = None, patience: float | None = None
+    ) -> T:
         """Write, once what was written since the last look holds too; and remember the row that was written last."""
         seen, noted = self._chain.seen, self._store.noted()
         heads: list[Row | None] = []
@@ -152,7 +163,7 @@ class Ledger:
             heads[:] = [rows.written(connection)]
             return result
 
-        result = self._store.write(changing)
+        result = self._store.write(changing, wanted=wanted, patience=patience)
         for head in heads:
             if head is not None:
                 self._chain.saw(head.seq, head.hash)
@@ -217,6 +228,11 @@ class Ledger:
         return self._own
 
     @property
+    def person(self) -> str:
+        """Who charges through this ledger, as they say or as the system or database knows them. Nobody proves it."""
+        return self._person
+
+    @property
     def charter(self) -> dict[str, Any]:
         """Dataset, schema, unit, and the budget now in force."""
         return self._look(rows.charter)
@@ -225,6 +241,24 @@ class Ledger:
     def account(self) -> dict[str, str]:
         """The accountant's totals after the last row."""
         return self._look(lambda connection: dict(rows.last(connection).state.account))
+
+    def known_account(self) -> Known:
+        """The accountant's totals; where the ledger's server is away, as they were when it was last asked."""
+        return self._glance("account", lambda connection: dict(rows.last(connection).state.account))
+
+    def known_sub_account(self, number: int) -> Known:
+        """The sub-account of an open entry; where the ledger's server is away, as it was when it was last asked."""
+        return self._glance(f"entry {number}", lambda connection: self._sub(connection, number))
+
+    def _glance(self, name: str, look: Callable[[Connection], dict[str, str]]) -> Known:
+        try:
+            totals_ = self._look(look, self._store.glance)
+        except LedgerAway:
+            if name not in self._glanced:
+                raise
+            return Known(*self._glanced[name])
+        self._glanced[name] = totals_, time.time()
+        return Known(totals_)
 
     def head(self) -> str:
         """The hash of the last row. Noted elsewhere, it later proves that no row was cut off: `verify(head=...)`."""
@@ -240,6 +274,7 @@ class Ledger:
         *,
         retry: bool = False,
         opens: Account | None = None,
+        wanted: Wanted | None = None,
     ) -> Entry:
         """Charge for `key`, durably, or return the entry that already answers it.
 
@@ -248,7 +283,8 @@ class Ledger:
         sub-account, nothing is drawn: the entry is "open" for uses at once, or was before.
 
         Raises what `admit` raises (BudgetExceeded); SessionBusy where the key is being drawn now; ReleaseLost
-        where its draw was charged and lost and `retry` is false. A refusal writes nothing.
+        where its draw was charged and lost and `retry` is false; ReleaseCancelled where `wanted`, asked before every
+        try, says no. A refusal writes nothing.
         """
         _check_key(key)
         sub = None if opens is None else totals(opens)
@@ -264,13 +300,13 @@ class Ledger:
             self._must_follow(Step("charge", body, last.state.account, state.account))
             if sub is not None:
                 self._must_follow(Step("open", body, {}, sub))
-            row = Row.after(last, "charge", state, number=state.charges, key=key, charge=body)
+            row = Row.after(last, "charge", state, number=state.charges, key=key, charge=body, person=self._person)
             if sub is None:
                 return CHARGES.begin(connection, row, self.owner)
             made = CHARGES.enter(connection, row)
             return CHARGES.conclude(connection, row, made, "open", sub=sub)[1]
 
-        return self._free(CHARGES, key) or self._begin(work)
+        return self._free(CHARGES, key) or self._begin(work, wanted)
 
     def reserve(
         self,
@@ -280,6 +316,7 @@ class Ledger:
         admit: Callable[[Account], Account],
         *,
         retry: bool = False,
+        wanted: Wanted | None = None,
     ) -> Use:
         """Reserve a use of the open entry `number` for `key`, durably, or return the use that already answers it.
 
@@ -287,7 +324,8 @@ class Ledger:
         with status "pending" is new, to be drawn and then given to `settle` or `fail_use`.
 
         Raises what `admit` raises; LedgerError where the entry is not open for uses; SessionBusy where the key is
-        being drawn now; ReleaseLost where its draw was lost and `retry` is false. A refusal writes nothing.
+        being drawn now; ReleaseLost where its draw was lost and `retry` is false; ReleaseCancelled where `wanted` says
+        no. A refusal writes nothing.
         """
         _check_key(key)
 
@@ -305,10 +343,11 @@ class Ledger:
                 "number": (connection.execute(_LAST_USE, {"of": number}).scalar() or 0) + 1,
                 "key": key,
                 "reserve": body,
+                "person": self._person,
             }
             return USES.begin(connection, Row.after(last, "reserve", last.state, sub=after, **said), self.owner)
 
-        return self._free(USES, key, of=number) or self._begin(work)
+        return self._free(USES, key, of=number) or self._begin(work, wanted)
 
     def _free(self, shelf: Shelf[Drawn], key: str, **of: int) -> Drawn | None:
         """What answers a key already, where nothing can be written: looking at it is free, and no more can be had."""
@@ -340,7 +379,7 @@ class Ledger:
                 next_step="report it",
             )
 
-    def _begin(self, write: Callable[[Connection], Drawn]) -> Drawn:
+    def _begin(self, write: Callable[[Connection], Drawn], wanted: Wanted | None) -> Drawn:
         """Write, and from the moment that others can see a new draw, be known to draw it."""
         token = self.owner.token
         begun: set[tuple[str, Place]] = set()
@@ -353,10 +392,13 @@ class Ledger:
             return made
 
         try:
-            return self._change(work)
-        except BaseException:  # should the write have succeeded all the same, nobody draws what was charged
+            return self._change(work, wanted=wanted)
+        except BaseException as error:  # should the write have succeeded all the same, nobody draws what was charged
             DRAWING.difference_update(begun)
-            raise
+            if not isinstance(error, LedgerAway):
+                raise
+            away = error
+        raise draws.uncharged(away)
 
     def finish(self, number: int, answer: bytes) -> Entry:
         """Record the answer of a pending charge. It may be shown to anyone after this returns, and not before.
@@ -405,7 +447,7 @@ class Ledger:
             return shelf.conclude(connection, self._last, found, status, **said)[1]
 
         try:
-            outcome = self._change(work)
+            outcome = self._change(work, patience=PATIENCE)  # it is paid for: not given up as soon
         except LedgerError as error:
             raise draws.not_stored(draws.named(place), error) from None
         finally:
@@ -419,9 +461,12 @@ class Ledger:
         if not self._change(lambda connection: draws.renew(connection, (number, use), self.owner)):
             raise draws.lost(self.use(number, use) if use else self.entry(number))
 
-    def raise_budget(self, budget: Mapping[str, object], widen: Callable[[Account], Account]) -> None:
+    def raise_budget(
+        self, budget: Mapping[str, object], widen: Callable[[Account], Account], *, reason: str | None = None
+    ) -> None:
         """Put another budget in force, as a row of the chain. `widen` gives the totals under it, or refuses."""
         wanted = canonical(budget, "budget")
+        why = {} if reason is None else {"reason": reason}
 
         def work(connection: Connection) -> None:
             last = self._last
@@ -429,7 +474,7 @@ class Ledger:
                 return
             state = State(totals(widen(dict(last.state.account))), last.state.charges, last.seq + 1)
             self._must_follow(Step("raise", budget, last.state.account, state.account))
-            rows.append(connection, Row.after(last, "raise", state, budget=budget))
+            rows.append(connection, Row.after(last, "raise", state, budget=budget, person=self._person, **why))
 
         self._change(work)
 
@@ -450,6 +495,10 @@ class Ledger:
     def pending(self) -> list[Entry]:
         """Charges without a recorded outcome: "pending" (`mine` or another kernel's), or "lost"."""
         return self._look(lambda connection: CHARGES.fetch(connection, CHARGES.pending, self.owner))[::-1]
+
+    def raises(self) -> list[Raise]:
+        """Every raise of the budget, in order."""
+        return self._look(history.raises)
 
     def answer(self, number: int) -> bytes:
         """The stored answer of an entry whose status is "done"."""
@@ -662,34 +711,3 @@ def _audit(connection: Connection, *, head: str | None = None, check: Check | No
                 next_step="run `dpviz ledger verify --rebuild-index`",
             )
     return audit
-
-
-# ---------------------------------------------------------------- refusals
-
-
-def _compare(there: Mapping[str, Any], here: Mapping[str, object]) -> None:
-    """Refuse a charter that is not the ledger's, naming the first part that differs."""
-    for part in _CHARTER:
-        differences = _differences(part, there[part], json.loads(canonical(here[part], part)))
-        if not differences:
-            continue
-        if part == "budget":
-            rule = "the budget of a ledger changes only by a recorded raise"
-            step = "open it with the ledger's budget, then call session.raise_budget(...)"
-        else:
-            rule = f"a ledger belongs to one {part}"
-            step = f"give the ledger's own {part}, or start another ledger file"
-        value = "; ".join(differences[:3])
-        raise CharterMismatch(f"{rule}: {value}; {step}", value=value, rule=rule, next_step=step)
-
-
-def _differences(name: str, there: object, here: object) -> list[str]:
-    """`epsilon is "2" in the ledger and "3" here`, for each place where two pieces of JSON differ."""
-    if there == here and type(there) is type(here):
-        return []
-    if isinstance(there, dict) and isinstance(here, dict):
-        found: list[str] = []
-        for key in sorted(there.keys() | here.keys()):
-            found += _differences(key, there.get(key), here.get(key))
-        return found
-    return [f"{short(name, 40)} is {short(canonical(there))} in the ledger and {short(canonical(here))} here"]

@@ -12,7 +12,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from sqlalchemy import Connection, RowMapping, Select, Table, bindparam, literal, select, true
 
-from dpviz.errors import LedgerError, ReleaseLost, SessionBusy, short
+from dpviz.errors import LedgerAway, LedgerError, ReleaseLost, SessionBusy, short
 from dpviz.session.ledger import rows, tables
 from dpviz.session.ledger.audit import IndexRow
 from dpviz.session.ledger.chain import Row, broken
@@ -41,6 +41,7 @@ class Draw:
     status  "pending": being drawn now, by this process where `mine`; "lost": charged, and nobody draws it any more
     opened  when it was charged, UTC
     closed  when its outcome was written, or None
+    person  who asked for it, as they said; empty where the ledger was written before persons were
     """
 
     number: int
@@ -50,6 +51,7 @@ class Draw:
     opened: str
     closed: str | None
     mine: bool = False
+    person: str = ""
 
     @property
     def place(self) -> Place:
@@ -58,6 +60,17 @@ class Draw:
     @property
     def name(self) -> str:
         return named(self.place)
+
+    @property
+    def user_key(self) -> str:
+        """The analyst's own key, or nothing."""
+        key = self.body.get("user_key")
+        return key if isinstance(key, str) else ""
+
+    @property
+    def text(self) -> str:
+        """Its name and the analyst's own key, for a sentence."""
+        return f'{self.name} (key "{short(self.user_key)}")' if self.user_key else self.name
 
     @property
     def price(self) -> str:
@@ -132,7 +145,10 @@ class Shelf(Generic[Drawn]):
     def _made(self, row: Row, status: str, closed: str | None) -> Drawn:
         content = row.content
         said = {name: content[name] for name in self.names}
-        return self.make(body=content[row.kind], status=status, opened=content["at"], closed=closed, **said)
+        person = content.get("person", "")
+        return self.make(
+            body=content[row.kind], status=status, opened=content["at"], closed=closed, person=person, **said
+        )
 
     def begin(self, connection: Connection, row: Row, by: Owner) -> Drawn:
         """Append the row that opens a draw, and hold the draw for `by`."""
@@ -214,9 +230,9 @@ def named(place: Place) -> str:
 def busy(found: Draw) -> SessionBusy:
     who = "this kernel" if found.mine else "another kernel"
     return SessionBusy(
-        f"{who} is drawing this answer now ({found.name}, charged {found.opened}); "
+        f"{who} is drawing this answer now: {found.text}, charged {found.opened}; "
         "wait for it and ask again: the answer is then free",
-        value=found.name,
+        value=found.text,
         rule="one key is drawn once",
         next_step="wait for it and ask again: the answer is then free",
     )
@@ -225,15 +241,20 @@ def busy(found: Draw) -> SessionBusy:
 def lost(found: Draw) -> ReleaseLost:
     paid = f" for {found.price}" if found.price else ""
     became = {"cancelled": "was cancelled", "failed": "failed"}.get(found.status, "was lost")
-    own = found.body.get("user_key")
-    key = f', key "{short(own, 40)}",' if isinstance(own, str) else ""
     return ReleaseLost(
-        f"{found.name}{key} was charged{paid} and its draw {became}, so it has no answer; "
+        f"{found.text} was charged{paid} and its draw {became}, so it has no answer; "
         "to draw again, paid once more, pass retry=True",
-        value=found.name,
+        value=found.text,
         rule="a charge whose draw was lost stays charged",
         next_step="to draw again, paid once more, pass retry=True",
     )
+
+
+def uncharged(away: LedgerAway) -> LedgerAway:
+    """The same refusal, of a charge."""
+    error = LedgerAway(f"nothing was charged: {away}", value=away.value, rule=away.rule, next_step=away.next_step)
+    error.starting = away.starting
+    return error
 
 
 def not_stored(name: str, error: LedgerError) -> LedgerError:

@@ -1,4 +1,4 @@
-"""Which process holds a draw, and whether it is still there.
+"""Which process holds a draw, and whether it is still there; and which person is at work.
 
 On one machine a process is asked after: it is gone when no process has its number and its time of birth. Of another
 machine only the lease speaks. Either way a wrong guess is safe: a draw that was given up cannot be finished.
@@ -6,6 +6,7 @@ machine only the lease speaks. Either way a wrong guess is safe: a draw that was
 
 from __future__ import annotations
 
+import getpass
 import os
 import platform
 import secrets
@@ -13,6 +14,9 @@ import subprocess
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+if os.name == "posix":
+    import pwd
 
 _PROC = Path("/proc")
 
@@ -41,6 +45,22 @@ class Owner:
             return None
         born = _birth(self.pid)
         return None if born is None else born != "" and born == self.born
+
+
+def login() -> str:
+    """The login of the system that this process runs under; where it has no name, its number.
+
+    On POSIX no environment variable is asked: the user of the process is what the system says it is.
+    """
+    if os.name == "posix":
+        try:
+            return pwd.getpwuid(os.getuid()).pw_name
+        except KeyError:  # a container that runs under a number alone
+            return f"uid {os.getuid()}"
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return ""
 
 
 @cache

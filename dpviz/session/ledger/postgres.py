@@ -6,22 +6,30 @@ connect_timeout, host for a socket) go to the driver. Connect to the server itse
 after each transaction forgets the schema and how long a commit waits.
 
 A writer takes the schema's advisory lock, which the server hands on in turn and which ends with its transaction. The
-lock binds those who ask for it, so nobody else should be able to write. To charge, a role needs SELECT and INSERT on
-chain and blob, UPDATE too on entry, use and draw, and DELETE on draw; to look, SELECT on all five.
+lock binds those who ask for it, so nobody else should be able to write. docs/teams.md has the rights that a role needs,
+and the tests run under exactly these: whoever charges adds rows to chain and blob, and changes or removes none.
+
+A server that does not answer is given up soon: a new connection in CONNECT seconds, one in use in ANSWER and then a new
+one. Why there is no connection is told apart by what the driver says; its own words name user, host and port, and go no
+further.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
+import selectors
+import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import URL, Connection, create_engine, select
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
 from dpviz.errors import LedgerAway, LedgerError, LedgerFormat, LedgerReadOnly, short
@@ -35,6 +43,14 @@ if TYPE_CHECKING:
 
 _AWAY = ("08", "57P", "25P03")
 """How the codes begin that a server says goodbye with: a lost connection, a shutdown, a transaction idle too long."""
+
+_CONNECT = 3
+"""How many seconds a connection may take, where the URL names no connect_timeout."""
+
+_ANSWER = 1.0
+"""How many seconds a connection may take to answer before a new one is made in its place."""
+
+T = TypeVar("T")
 
 _THERE = "SELECT current_schema() IS NOT NULL, to_regclass('chain') IS NOT NULL"
 
@@ -108,13 +124,27 @@ class Server:
         made = self.store()
         try:
             return made.write(work)
+        except LedgerReadOnly:
+            pass
         finally:
             made.close()
+        rule, step = "whoever starts a ledger may create tables in its schema", "have its owner open the first session"
+        said = f"there is no ledger in {self} yet, and your role may not start one; {step}"
+        raise LedgerReadOnly(said, value=str(self), rule=rule, next_step=step)
+
+
+class Unreached(Exception):
+    """There is no connection, and why, in our words: the driver's own name user, host and port."""
+
+    def __init__(self, refusal: LedgerError) -> None:
+        super().__init__(str(refusal))
+        self.refusal = refusal
 
 
 class PostgresStore(store.Store):
     """One schema with a ledger."""
 
+    failures = (SQLAlchemyError, Unreached)
     pause = 0.1
 
     def __init__(self, server: Server, *, writable: bool) -> None:
@@ -132,21 +162,54 @@ class PostgresStore(store.Store):
             hide_parameters=True,
             use_native_hstore=False,
         )
+        self._away_until = 0.0  # until then nobody who can do without asks again
+        self._said_away = 0.0
         digest = hashlib.sha256(f"dpviz ledger in {server.schema}".encode()).digest()
         lock = int.from_bytes(digest[:8], "big", signed=True)
         writer = engine.execution_options(
             isolation_level="READ COMMITTED", begins=f"SELECT pg_advisory_xact_lock({lock})"
         )
         reader = engine.execution_options(isolation_level="REPEATABLE READ")
-        super().__init__(str(server), writer, reader, writable=writable)
+        super().__init__(str(server), writer, reader, writable=writable, beginning=_asking(str(server)))
 
     def refusal(self, error: Exception) -> tuple[LedgerError, bool]:
+        if isinstance(error, Unreached):
+            refused = error.refusal
+            if isinstance(refused, LedgerAway) and self._met.is_set():
+                return _gone(self._called, starting=refused.starting), True
+            return refused, False
         if _away(error):
-            return _unreachable(self._called), self._met.is_set()
+            return _gone(self._called), self._met.is_set()
         return _refusal(_code(error) or "", self._called), False
 
     def schema(self, connection: Connection) -> None:
         schema.check_postgres(connection)
+
+    def patience(self, failure: LedgerAway, asked: float | None) -> float:
+        if asked is not None:
+            return asked
+        return store.PATIENCE if failure.starting else store.AWAY
+
+    def tell(self, failure: LedgerAway) -> None:
+        """One line for a person at Python, at most every PATIENCE: from here on the call waits."""
+        now = time.monotonic()
+        if now > self._said_away:
+            self._said_away = now + store.PATIENCE
+            state = "is starting up" if failure.starting else "does not answer"
+            print(f"dpviz: the server of the ledger {self._called} {state}; waiting for it", file=sys.stderr)
+
+    def glance(self, work: Callable[[Connection], T]) -> T:
+        if time.monotonic() < self._away_until:
+            raise _gone(self._called)
+        try:
+            return self.read(work, patience=0.3)
+        except LedgerAway:
+            self._away_until = time.monotonic() + store.AWAY
+            raise
+
+    def login(self, connection: Connection) -> str:
+        """The role of the database that was logged in."""
+        return str(connection.exec_driver_sql("SELECT session_user").scalar_one())
 
     def copy_to(self, path: Path) -> None:
         def copy(source: Connection) -> None:
@@ -161,13 +224,10 @@ class PostgresStore(store.Store):
 
 
 def _connect(server: Server, met: threading.Event, *, writable: bool) -> psycopg.Connection[Any]:
-    import psycopg
-
-    patience = str(int(store.PATIENCE * 1000))
     dialect: Any = server.url.get_dialect()()
     asked = Hidden(dialect.create_connect_args(server.url)[1])  # with the password
-    usual = {"connect_timeout": 10, "tcp_user_timeout": patience, "keepalives_idle": 10, "application_name": "dpviz"}
-    connection = psycopg.connect(**{**usual, **asked.take(), "client_encoding": "utf8"}, autocommit=True)
+    connection = _dialled(server, asked)
+    patience = str(int(store.PATIENCE * 1000))
     try:
         said = connection.execute(_READY, (server.schema, patience, patience)).fetchone()
         if writable and (said is None or said[0] != "on"):
@@ -178,6 +238,97 @@ def _connect(server: Server, met: threading.Event, *, writable: bool) -> psycopg
         raise
     met.set()
     return connection
+
+
+def _dialled(server: Server, asked: Hidden[dict[str, Any]]) -> psycopg.Connection[Any]:
+    """A new connection, or Unreached in time. A thread waits: looking up a name, for one, has no end of its own."""
+    import psycopg
+
+    dialled: list[psycopg.Connection[Any]] = []
+    failed: list[tuple[str, bool]] = []  # what the driver said, and whether a password was used
+    given_up = threading.Lock()  # taken by whoever is first: this call, which stops waiting, or the thread, in time
+
+    def dial() -> None:
+        try:
+            arguments = {**_USUAL, **asked.take(), "client_encoding": "utf8"}
+            connection = psycopg.connect(**arguments, autocommit=True)
+        except psycopg.Error as error:
+            failed.append((str(error), bool(error.pgconn is not None and error.pgconn.used_password)))
+        except Exception as error:  # what the driver cannot make sense of
+            failed.append((type(error).__name__, False))
+        else:
+            dialled.append(connection)
+            if not given_up.acquire(blocking=False):
+                connection.close()
+
+    thread = threading.Thread(target=dial, name="dpviz-dial", daemon=True)
+    thread.start()
+    try:
+        thread.join(_seconds(asked))
+        late = not dialled and not failed and given_up.acquire(blocking=False)
+    except BaseException:  # an interrupt
+        if not given_up.acquire(blocking=False):
+            dialled[0].close()
+        raise
+    if late:
+        raise Unreached(_silent(str(server)))
+    if failed:
+        raise Unreached(_no_connection(str(server), *failed[0]))
+    return dialled[0]
+
+
+_USUAL = {
+    "connect_timeout": _CONNECT,
+    "tcp_user_timeout": str(int(store.AWAY * 1000)),  # for what was sent and not taken
+    "keepalives_idle": 3,  # where nothing is sent: a machine that is gone is noticed by asking
+    "keepalives_interval": 1,
+    "keepalives_count": 2,
+    "application_name": "dpviz",
+}
+
+
+def _seconds(asked: Hidden[dict[str, Any]]) -> float:
+    """How long a connection may take in all: so long for each host that the URL names."""
+    chosen = asked.take()
+    hosts = str(chosen.get("host", "")).count(",") + 1
+    try:
+        each = float(chosen.get("connect_timeout", _CONNECT))
+    except (TypeError, ValueError):  # the driver refuses it
+        each = _CONNECT
+    return hosts * (max(each, 2) if each > 0 else 130) + 0.5
+
+
+def _asking(called: str) -> Callable[[Connection], None]:
+    """Ask first, with each transaction, whether the server is still there: a connection out of the pool may be dead."""
+
+    def ask(connection: Connection) -> None:
+        if not _answers(connection.connection.driver_connection):
+            connection.invalidate()
+            raise Unreached(_gone(called))
+        store.begin(connection)
+
+    return ask
+
+
+def _answers(connection: Any) -> bool:
+    """Whether the server answers on this connection in time."""
+    import psycopg
+
+    wire, deadline = connection.pgconn, time.monotonic() + _ANSWER
+    try:
+        with selectors.DefaultSelector() as ready:
+            ready.register(wire.socket, selectors.EVENT_READ)
+            wire.send_query(b"")
+            wire.flush()
+            while wire.is_busy():
+                if not ready.select(max(0, deadline - time.monotonic())):
+                    return False
+                wire.consume_input()
+        while wire.get_result() is not None:
+            continue
+    except (psycopg.Error, OSError, ValueError):
+        return False
+    return True
 
 
 def _copy(source: Connection, target: Connection) -> None:
@@ -206,11 +357,113 @@ def _not_durable(called: str) -> LedgerError:
     return LedgerError(said, value="fsync = off", rule=rule, next_step=step)
 
 
-def _unreachable(called: str) -> LedgerAway:
-    rule = "a ledger on a server needs the server"
-    step = "see that it runs and lets you in (host, user, password), and try again"
-    said = f"the server of the ledger {called} cannot be reached; {step}"
-    return LedgerAway(said, value=called, rule=rule, next_step=step)
+_NEEDED = "a ledger on a server needs the server"
+
+
+def _gone(called: str, *, starting: bool = False) -> LedgerAway:
+    """The server answered before."""
+    state = "is starting up and not ready yet" if starting else "is away: it does not answer"
+    step = "try again when it is back"
+    error = LedgerAway(f"the server of the ledger {called} {state}; {step}", value=called, rule=_NEEDED, next_step=step)
+    error.starting = starting
+    return error
+
+
+def _silent(called: str) -> LedgerAway:
+    said, step = _UNREACHED["silent"]
+    return LedgerAway(f"the server of the ledger {called} {said}; {step}", value=called, rule=_NEEDED, next_step=step)
+
+
+_UNREACHED = {
+    "starting": ("is starting up and not ready yet", "try again in a moment"),
+    "refused": (
+        "cannot be reached: nothing listens at the host and port that the URL names",
+        "correct host and port, or have the server started, and try again",
+    ),
+    "host": (
+        "cannot be reached: the host that the URL names is not known",
+        "correct the host, or see that this machine is on the network, and try again",
+    ),
+    "silent": (
+        "does not answer",
+        "see that host and port are right and no firewall is between, or wait until the server is back, and try again",
+    ),
+    "full": ("has no connection left for you", "close a kernel that uses it, or try again later"),
+}
+"""What keeps a connection from a server that may be there later: what is so, and the next step."""
+
+_NOT_LET_IN = {
+    "password": (
+        "cannot be reached: it does not take the password, or got none",
+        "correct user and password in the URL, in PGPASSWORD or in the password file (~/.pgpass, yours alone to read)",
+    ),
+    "database": (
+        "cannot be reached: the server is there, and has no database of that name",
+        "correct the database that the URL names, or have it created",
+    ),
+    "role": (
+        "cannot be reached: the server is there, and the role that the URL names does not exist or may not log in",
+        "correct the user in the URL, or ask whoever keeps the server for a role that may log in",
+    ),
+    "connect": (
+        "cannot be reached: the server is there, and the role may not connect to the database",
+        "ask whoever keeps the database to GRANT CONNECT on it to your role",
+    ),
+    "entry": (
+        "cannot be reached: the server is there, and lets nobody in from here as that user (pg_hba.conf)",
+        "ask whoever keeps the server to let you in; if it wants encryption, add sslmode=require to the URL",
+    ),
+    "no tls": (
+        "cannot be reached: the URL asks for TLS, and the server offers none",
+        "have TLS turned on at the server, or correct sslmode in the URL",
+    ),
+    "tls": (
+        "cannot be reached: TLS with the server fails, for its certificate or yours does not fit",
+        "see that sslrootcert and sslmode fit the server's certificate, and sslcert and sslkey are yours",
+    ),
+    "url": (
+        "cannot be reached: an option of the URL is one that the driver does not take",
+        "correct what follows the ? in the URL, or the port",
+    ),
+    "other": (
+        "cannot be reached: the server is there, and does not let you in",
+        "see that user, password and database are right, and what the server's log says",
+    ),
+}
+"""What keeps a connection away until somebody corrects it."""
+
+_WORDS = (
+    ("starting", "database system is (starting up|not yet accepting|in recovery)"),
+    ("silent", "database system is shutting down|timeout expired|timed out|closed the connection|reset by peer"),
+    ("silent", "network is unreachable|no route to host|host is down|connection aborted"),
+    ("refused", "connection refused|no such file or directory"),
+    ("host", "resolve host|translate host name|name or service not known|nodename nor servname"),
+    ("full", "too many (connections|clients)|remaining connection slots"),
+    ("no tls", "does not support ssl|server does not support tls"),
+    ("entry", "no pg_hba.conf entry|pg_hba.conf rejects"),
+    ("tls", "ssl error|certificate|tlsv?1|sslv3|tls alert|ssl negotiation|root\\.crt"),
+    ("url", "invalid (connection option|.*value|integer)|bad value|unrecognized|invalid port"),
+    ("database", 'database ".*" does not exist'),
+    ("connect", "permission denied for database"),
+    ("role", 'role ".*" does not exist|not permitted to log in'),
+    ("password", "password authentication failed|no password supplied|authentication failed|pgpass"),
+)
+"""How the driver, and a server that speaks English, name what is wrong; of others only the password is known."""
+
+
+def _no_connection(called: str, words: str, used_password: bool) -> LedgerError:
+    """Why there is no connection, in our words. The driver has nothing but words, with user, host and port in them."""
+    kind = next((kind for kind, pattern in _WORDS if re.search(pattern, words, re.IGNORECASE)), "other")
+    if kind in _UNREACHED:
+        said, step = _UNREACHED[kind]
+        away = LedgerAway(
+            f"the server of the ledger {called} {said}; {step}", value=called, rule=_NEEDED, next_step=step
+        )
+        away.starting = kind == "starting"
+        return away
+    said, step = _NOT_LET_IN["password" if kind == "other" and used_password else kind]
+    rule = "a server lets in whom it knows"
+    return LedgerError(f"the ledger {called} {said}; {step}", value=called, rule=rule, next_step=step)
 
 
 def _refusal(code: str, called: str) -> LedgerError:

@@ -14,18 +14,25 @@ import time
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import SQLAlchemyError
 
-from dpviz.errors import LedgerError, LedgerFormat, LedgerFull, LedgerReadOnly
+from dpviz.errors import LedgerAway, LedgerError, LedgerFormat, LedgerFull, LedgerReadOnly, ReleaseCancelled
 from dpviz.session.ledger import rows
 from dpviz.session.ledger.chain import Row, broken
+from dpviz.session.ledger.owner import login
 from dpviz.session.ledger.witness import Note
 
 PATIENCE = 30.0
-"""How many seconds a transaction waits for the lock, or for a server to come back, before it is refused."""
+"""How many seconds a transaction waits for the lock before it is refused."""
+
+AWAY = 5.0
+"""How many seconds a server that answered before and is away now is waited for."""
+
+Wanted: TypeAlias = Callable[[], bool]
+"""Whether what is to be written is still wanted."""
 
 NOTICE = 1.0
 """After how many seconds of waiting for the lock it is said who holds it."""
@@ -57,13 +64,21 @@ class Store:
     pause = 0.0
     """Seconds between two tries."""
 
-    def __init__(self, called: str, writer: Engine, reader: Engine, *, writable: bool) -> None:
+    def __init__(
+        self,
+        called: str,
+        writer: Engine,
+        reader: Engine,
+        *,
+        writable: bool,
+        beginning: Callable[[Connection], None] | None = None,
+    ) -> None:
         self._called = called
         self._writable = writable
         self._writing, self._reading = threading.RLock(), threading.RLock()
         self._writer, self._reader = writer, reader
         for engine in (writer, reader):
-            event.listen(engine, "begin", _begin)
+            event.listen(engine, "begin", beginning or begin)
         _stores.add(self)
         weakref.finalize(self, writer.dispose)
 
@@ -71,8 +86,15 @@ class Store:
     def writable(self) -> bool:
         return self._writable
 
-    def write(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in one transaction that holds the write lock; durable when this returns, or nothing happened."""
+    def write(
+        self, work: Callable[[Connection], T], *, wanted: Wanted | None = None, patience: float | None = None
+    ) -> T:
+        """Run `work` in one transaction that holds the write lock; durable when this returns, or nothing happened.
+
+        wanted    asked before every try and once the lock is held: where it says no, ReleaseCancelled comes and nothing
+                  was written
+        patience  how many seconds to wait for a server that is away
+        """
         if not self._writable:
             raise LedgerReadOnly(
                 f"the ledger {self._called} was opened for reading only; open it with a session",
@@ -82,30 +104,48 @@ class Store:
             )
         wait = Wait(self)
         with self._writing, self.turn(wait):
-            result, written = self._transaction(self._writer, work, wait)
+            result, written = self._transaction(self._writer, work, wait, wanted=wanted, patience=patience)
             if written is not None:
                 self.wrote(written)
             return result
 
-    def read(self, work: Callable[[Connection], T]) -> T:
+    def read(self, work: Callable[[Connection], T], *, patience: float | None = None) -> T:
         """Run `work` on one unchanging view of the ledger. A writer is waited for only while it commits."""
         with self._reading:
-            return self._transaction(self._reader, work, Wait(self))[0]
+            return self._transaction(self._reader, work, Wait(self), patience=patience)[0]
 
-    def _transaction(self, engine: Engine, work: Callable[[Connection], T], wait: Wait) -> tuple[T, Row | None]:
+    def glance(self, work: Callable[[Connection], T]) -> T:
+        """As `read`, for somebody who can do without: LedgerAway comes at once where the server is known to be away."""
+        return self.read(work)
+
+    def _transaction(
+        self,
+        engine: Engine,
+        work: Callable[[Connection], T],
+        wait: Wait,
+        *,
+        wanted: Wanted | None = None,
+        patience: float | None = None,
+    ) -> tuple[T, Row | None]:
         """Run `work` in one transaction, and again where the database was busy or away. Also the last row written.
 
         Where the word on a commit was lost, the next try looks first whether the last row written is there. It looks
         under the write lock, which the lost transaction held to its end: so that one has ended.
         """
         unheard: tuple[T, Row] | None = None  # the result and the last row written, until the commit is known
+        gone: float | None = None  # when the server was first away
         while True:
             self.ready()
+            if unheard is None:
+                _still(wanted)
+            tried, reached, doubt = time.monotonic(), False, unheard is not None
             try:
                 with engine.begin() as connection:
+                    reached = True
                     if unheard is not None and rows.holds(connection, unheard[1]):
                         return unheard
-                    unheard = None
+                    unheard, doubt = None, False
+                    _still(wanted)
                     rows.forget(connection)
                     result = work(connection)
                     written = rows.written(connection)
@@ -118,9 +158,20 @@ class Store:
             except self.failures as error:
                 failure, again = self.refusal(error)
             # outside the except clause: the database's own error holds statements and their values, and is dropped
-            if not again or wait.over:
-                raise wait.named(failure) if unheard is None or not again else _unheard(self._called)
-            wait.tell(self.holder)
+            now = time.monotonic()
+            if isinstance(failure, LedgerAway):
+                gone = gone or (now if reached else tried)
+                doubt = doubt or unheard is not None
+                last_try = gone + self.patience(failure, patience)
+                again = again and 2 * now - tried <= last_try  # else the next is too late
+                if again and now > gone + 1:
+                    self.tell(failure)
+            else:
+                again = again and not wait.over
+                if again:
+                    wait.tell(self.holder)
+            if not again:
+                raise _unheard(self._called) if doubt else wait.named(failure)
             time.sleep(self.pause)
 
     def close(self) -> None:
@@ -175,6 +226,17 @@ class Store:
         """What the database said, in the words of a ledger and without the statement; and whether to try again."""
         raise NotImplementedError
 
+    def patience(self, failure: LedgerAway, asked: float | None) -> float:
+        """How many seconds a server that is away is waited for, where the caller asked for so many."""
+        return AWAY if asked is None else asked
+
+    def tell(self, failure: LedgerAway) -> None:
+        """Say that a server is waited for."""
+
+    def login(self, connection: Connection) -> str:
+        """Who is at work, as the system knows them: for a person who gave no name."""
+        return login()
+
     def check(self, connection: Connection) -> None:
         """What the database itself can say about its state."""
 
@@ -215,7 +277,18 @@ class Wait:
         return refusal
 
 
-def _begin(connection: Connection) -> None:
+def _still(wanted: Wanted | None) -> None:
+    if wanted is not None and not wanted():
+        raise ReleaseCancelled(
+            "withdrawn before anything was charged",
+            value="withdrawn",
+            rule="an order that was withdrawn is not charged",
+            next_step="ask again when you want it",
+        )
+
+
+def begin(connection: Connection) -> None:
+    """Say to the database what this kind of transaction begins with."""
     begins = connection.get_execution_options().get("begins")
     if begins is not None:
         connection.exec_driver_sql(begins)
