@@ -21,16 +21,13 @@ class Component(View):
     @publicly
     def __init__(self, session: object, *questions: object, **options: Any) -> None:
         self._standing = desk_of(session, questions, **options)
-        super().__init__(desk=self._standing.id, **self._standing.mirrors())
+        super().__init__(self._standing.door, desk=self._standing.id, **self._standing.mirrors())
         self._standing.join(self)
 
     @property
     def board(self) -> Desk:
         """The desk this component stands on; hand it to another component to share one plan."""
         return self._standing
-
-    def _answer(self, content: object) -> None:
-        self._standing.receive(content, self.send)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._standing.title})"

@@ -35,7 +35,7 @@ from dpviz.session.running import Running
 from dpviz.session.session import Session
 from dpviz.session.teaching import Teaching
 from dpviz.widgets import messages, state
-from dpviz.widgets.door import Door, Request, Send
+from dpviz.widgets.door import Door, Request
 from dpviz.widgets.order import SETTLES, Order
 from dpviz.widgets.view import json_text
 
@@ -83,7 +83,7 @@ class Desk:
         self._order: Order | None = None
         self._states = state.Numbered()
         self._outcomes: deque[Body] = deque(maxlen=state.OUTCOMES)
-        self._door = Door(
+        self.door = Door(
             messages.ASKS,
             "session.releases says what was charged",
             quick={"release": self._on_release, "status": self._on_status, "show": self._on_show},
@@ -108,7 +108,7 @@ class Desk:
     def join(self, member: Component) -> None:
         with self._lock:
             self._members.add(member)
-        self._door.soon(self._show)  # what has changed since its traits were read
+        self.door.soon(self._show)  # what has changed since its traits were read
 
     def mirrors(self) -> dict[str, str]:
         """What the traits show: sheet, state and result, as JSON texts. All public."""
@@ -149,7 +149,7 @@ class Desk:
                 self._show_latest()
                 self._show()
 
-        self._door.soon(show)
+        self.door.soon(show)
 
     def _show(self) -> None:
         """Bring every member's traits up to date."""
@@ -168,13 +168,9 @@ class Desk:
 
     # ------------------------------------------------------------ the door
 
-    def receive(self, content: object, send: Send) -> None:
-        """Take one message from a page; what it gets in reply goes to `send`. Never raises."""
-        self._door.receive(content, send)
-
     def answer(self, content: object) -> Body | None:
         """The reply to one message from the page. Never raises; a message without an id is dropped."""
-        return self._door.answer(content)
+        return self.door.answer(content)
 
     def _on_plan(self, args: Body) -> Callable[[], Body]:
         question, made = self._asked(args)
@@ -229,13 +225,13 @@ class Desk:
         running = self.session.release_async(question, made, key=args["key"])
         order = self._order = Order(request, running)
         running.watch(lambda _: self._hear(order))
-        self._door.later(SETTLES, partial(self._name, order))
+        self.door.later(SETTLES, partial(self._name, order))
         return None
 
     def _hear(self, order: Order) -> None:
         """On the worker's thread: how a release goes is told by the writer, ten times a second at most."""
         if order.running.done or order.due(PROGRESS_EVERY):
-            self._door.soon(partial(self._follow, order))
+            self.door.soon(partial(self._follow, order))
 
     def _name(self, order: Order) -> None:
         """A draw that is not over within moments goes on by itself: its token names it from now on."""

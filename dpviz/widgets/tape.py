@@ -25,7 +25,7 @@ from dpviz.privacy.grid import payable
 from dpviz.session.running import Running
 from dpviz.session.sub_session import Asked, SubSession
 from dpviz.widgets import messages, state
-from dpviz.widgets.door import Door, Request, Send
+from dpviz.widgets.door import Door, Request
 from dpviz.widgets.order import SETTLES, Order
 from dpviz.widgets.view import View, json_text
 
@@ -46,7 +46,7 @@ class Tape:
         self._outcomes: deque[Body] = deque(maxlen=state.OUTCOMES)
         self._states = state.Numbered()
         self._fault: Body | None = None
-        self._door = Door(
+        self.door = Door(
             messages.TAPES,
             "sub.transcript says what was used",
             quick={"release": self._on_release, "status": self._on_status, "show": self._on_show},
@@ -63,7 +63,7 @@ class Tape:
     def _on_answer_elsewhere(self, running: Running) -> None:
         """A question was asked in a cell, or the session released something else."""
         if self._order is None or running is not self._order.running:
-            self._door.soon(self._changed)
+            self.door.soon(self._changed)
 
     # ------------------------------------------------------------ what the page may know
 
@@ -126,13 +126,9 @@ class Tape:
 
     # ------------------------------------------------------------ the door
 
-    def receive(self, content: object, send: Send) -> None:
-        """Take one message from a page; what it gets in reply goes to `send`. Never raises."""
-        self._door.receive(content, send)
-
     def answer(self, content: object) -> Body | None:
         """The reply to one message from the page. Never raises; a message without an id is dropped."""
-        return self._door.answer(content)
+        return self.door.answer(content)
 
     def _asked(self, args: Body) -> tuple[Question, int, int]:
         offered = self._offers.get(args["question"])
@@ -163,12 +159,12 @@ class Tape:
         order = self._order = Order(request, running)
         self._fault = None
         running.watch(lambda _: self._hear(order))
-        self._door.later(SETTLES, partial(self._name, order))
+        self.door.later(SETTLES, partial(self._name, order))
 
     def _hear(self, order: Order) -> None:
         """On the worker's thread: how a question goes is shown by the writer, ten times a second at most."""
         if order.running.done or order.due(PROGRESS_EVERY):
-            self._door.soon(partial(self._follow, order))
+            self.door.soon(partial(self._follow, order))
 
     def _name(self, order: Order) -> None:
         """A question that is not answered within moments goes on by itself: its token names it from now on."""
@@ -244,15 +240,12 @@ class PayWhatYouGetTape(View):
                 kind_of(sub), "a tape shows a sub-session", "write session.open(dv.PayWhatYouGet(epsilon=1))"
             )
         self._tape = Tape(sub, _offered(questions))
-        super().__init__(desk=uuid.uuid4().hex[:12], state=json_text(self._tape.state()))
+        super().__init__(self._tape.door, desk=uuid.uuid4().hex[:12], state=json_text(self._tape.state()))
         self._tape.watch(self._show)
 
     def answer(self, content: object) -> Body | None:
         """The reply to one message from the page. Never raises."""
         return self._tape.answer(content)
-
-    def _answer(self, content: object) -> None:
-        self._tape.receive(content, self.send)
 
     def _show(self) -> None:
         self.state = json_text(self._tape.state())
