@@ -7,13 +7,12 @@ import os
 import secrets
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from dpviz.charts import tables
 from dpviz.charts.picture import picture
-from dpviz.charts.words import often, shown, spread
+from dpviz.charts.words import escape, often, shown, spread
 from dpviz.errors import DpvizError, Forbidden, LedgerCorrupt, ParameterError, UnitError
 from dpviz.exact import text
 from dpviz.hidden import kind_of, publicly

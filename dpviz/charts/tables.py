@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from html import escape
 
 from dpviz.charts.picture import heading, promise
-from dpviz.charts.words import capital, known, often, shown, spread
+from dpviz.charts.words import capital, escape, known, often, shown, spread
 from dpviz.exact import Number, probability
 from dpviz.model.answer import Ranked, SparseTable, Table
 from dpviz.model.release import Release

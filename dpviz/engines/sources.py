@@ -97,7 +97,7 @@ def duckdb(
             opened = _readable(_connected, f"table {_table_named(table)}", held, table)
             own = str(table)
         elif is_frame(held):
-            opened, untyped = _readable(_copied, "this data frame", held), True
+            opened, untyped = _readable(_copied, "this data frame", held, schema), True
             own = called(held)
         else:
             raise ParameterError.of(
@@ -352,7 +352,7 @@ def _connected(held: Hidden[Any], table: str) -> Any:
     return frontend.duckdb.from_connection(held.take()).table(table)
 
 
-def _copied(held: Hidden[Any]) -> Any:
+def _copied(held: Hidden[Any], schema: Any) -> Any:
     """A frame's columns as DuckDB holds them. What a column holds is decided by its dtype and by no value."""
     import pyarrow
 
@@ -360,7 +360,10 @@ def _copied(held: Hidden[Any]) -> Any:
 
     frame = held.take()
     names = [str(name) for name in frame.columns]
-    columns = [column(values.array) for _, values in frame.items()]
+    if len({name.lower() for name in names}) < len(names):
+        raise ValueError("the names of columns must differ, in DuckDB by more than the size of their letters")
+    declared = schema if isinstance(schema, Mapping) else {}
+    columns = [column(values.array, declared.get(name)) for name, values in frame.items()]
     table = pyarrow.table(columns, names=[f"c{at}" for at in range(len(names))])
     return _stored(table, names)
 
