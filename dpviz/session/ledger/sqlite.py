@@ -45,6 +45,7 @@ if sys.platform != "win32":
 
 _STEP = 0.003
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_MOUNTS = Path("/proc/self/mountinfo")
 _HOT = 776  # SQLITE_READONLY_ROLLBACK: a write was cut short, and is undone by who may write
 _DURABLE = ("synchronous=EXTRA", "fullfsync=1", "checkpoint_fullfsync=1")  # EXTRA is FULL and more
 _JOURNAL = "journal_mode=PERSIST"  # the journal's file stays and its head is struck out: the quickest that lasts
@@ -279,6 +280,9 @@ class SqliteStore(store.Store):
         if not self._writable and _extended(error) == _HOT:  # somebody was killed while writing: connect anew, and undo
             self._writer.dispose()
             return _read_only(Path(self._called)), True
+        journal = self._path.with_name(self._path.name + "-journal")
+        if code == sqlite3.SQLITE_IOERR and journal.exists() and not os.access(journal, os.W_OK):
+            code = sqlite3.SQLITE_READONLY  # SQLite opens it for reading, and fails when it writes
         return _refusal(code, Path(self._called)), code in _BUSY
 
     def check(self, connection: Connection) -> None:
@@ -447,7 +451,7 @@ def _remove_drafts(path: Path, found: os.stat_result) -> None:
 def _is_mounted(path: Path) -> bool:
     """Whether the very file is a mount point, where the system tells."""
     try:
-        mounts = Path("/proc/self/mountinfo").read_bytes().splitlines()
+        mounts = _MOUNTS.read_bytes().splitlines()
     except OSError:
         return False
     here = os.fsencode(path)
