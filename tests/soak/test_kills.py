@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,7 @@ def work(place: Path | str, seed: int, say: Callable[[object], None]) -> None:
         try:
             if act == "release":
                 key = f"r{chance.randrange(300)}"
-                release = _paid(session.release, "dest", TOP, key)
+                release = _paid(session.release, "dest", TOP, key=key)
                 say(f"{key} {release.number} {tuple(release.items)}")
             elif act == "open and ask":
                 sub = session.open(TAPE, key=f"t{chance.randrange(12)}")
@@ -136,7 +137,7 @@ def test_killed_at_many_moments_and_with_files_lost_or_put_back_nothing_is_free_
     kept: dict[str, bytes] = {}
     spent, shown, total = 0, 0, rounds(2000)
     for turn, chance in seeds(2000):
-        child = Shown(lambda say, turn=turn: work(path, turn, say))
+        child = Shown(partial(work, path, turn))
         lines = child.kill(after=chance.randrange(LINES), seconds=chance.uniform(0, 0.02))
         witnesses.heard(lines)
         shown += len(lines)
@@ -180,7 +181,7 @@ def server() -> Iterator[Server]:
 def test_killed_at_many_moments_on_a_server_nothing_is_free_or_second(server: Server) -> None:
     place, witnesses, shown, spent = server.url(server.schema()), Witnesses(), 0, 0
     for turn, chance in seeds(500):
-        child = Shown(lambda say, turn=turn: work(place, turn, say))
+        child = Shown(partial(work, place, turn))
         lines = child.kill(after=chance.randrange(LINES), seconds=chance.uniform(0, 0.02))
         witnesses.heard(lines)
         shown += len(lines)

@@ -162,6 +162,9 @@ class SqliteStore(store.Store):
         self._identity = None if (found := _found(path)) is None else (found.st_dev, found.st_ino)
         self._least = self._leaving = 0  # the bytes that the file had when it was last written here, or will have
         self._turned: int | None = None
+        self._schema: int | None = (
+            None  # the version that SQLite gives to tables and triggers, when they were looked at
+        )
         connect = partial(_connect, path, writable=writable)
         engine = create_engine(
             "sqlite://", creator=connect, poolclass=QueuePool, pool_size=2, max_overflow=0, hide_parameters=True
@@ -274,6 +277,12 @@ class SqliteStore(store.Store):
 
     def schema(self, connection: Connection) -> None:
         schema.check_sqlite(connection)
+
+    def unchanged(self, connection: Connection) -> None:
+        version = connection.exec_driver_sql("PRAGMA schema_version").scalar()
+        if version != self._schema:
+            self.schema(connection)
+            self._schema = version
 
     def refusal(self, error: Exception) -> tuple[LedgerError, bool]:
         code = _code(error)
