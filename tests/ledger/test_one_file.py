@@ -317,14 +317,13 @@ def test_a_write_that_was_cut_short_is_undone_by_whoever_looks_next(tmp_path: Pa
 
 def test_a_ledger_that_was_given_a_log_while_open_is_not_charged(busy: tuple[Ledger, Path]) -> None:
     ledger, path = busy
-    ledger.detach()
     other = sqlite3.connect(path, isolation_level=None)
     assert other.execute("PRAGMA journal_mode=WAL").fetchone() == ("wal",)
     other.execute("SELECT * FROM chain").fetchall()
     assert "open it anew" in refusal(lambda: spend(ledger, "b"))
     other.close()
     ledger.detach()
-    spend(ledger, "b")
+    spend(ledger, "b")  # connected anew, it is without a log again
     assert path.with_name(path.name + "-wal").exists() is False
     assert opened(path).account["spent"] == "3"
 
@@ -464,3 +463,51 @@ def test_a_new_ledger_says_so_until_the_first_charge(place: Place) -> None:
 def test_existing_makes_nothing(tmp_path: Path) -> None:
     refusal(lambda: opened(tmp_path / "visits.ledger", existing=True), LedgerFormat)
     assert list(tmp_path.iterdir()) == []
+
+
+# ---------------------------------------------------------------- locked
+
+
+def test_who_holds_a_ledger_is_said_once_to_whoever_listens_and_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "visits.ledger"
+    ledger = opened(path)
+    reading, writing = os.pipe()
+    ending, end = os.pipe()
+
+    def hold() -> None:
+        def work(connection: object) -> None:
+            os.write(writing, b"x")
+            os.read(ending, 1)
+
+        opened(path)._store.write(work)
+
+    holder = Child(hold)
+    os.read(reading, 1)
+    monkeypatch.setattr(store, "NOTICE", 0.05)
+    monkeypatch.setattr(store, "PATIENCE", 0.5)
+    heard: list[str] = []
+    ledger.on_wait = heard.append
+    said = refusal(lambda: spend(ledger, "a"))
+    assert [f"process {holder.pid} (" in one for one in heard] == [True]
+    assert f"stayed locked for 0.5 seconds: process {holder.pid} (" in said
+    ledger.on_wait = None
+    refusal(lambda: spend(ledger, "a"))
+    told = capfd.readouterr().err
+    assert told.count("\n") == 1 and f"waiting for the ledger {path}: process {holder.pid}" in told
+    assert ledger.account["spent"] == "0", "looking does not wait"
+    os.write(end, b"x")
+    holder.result()
+    spend(ledger, "a")
+    for pipe in (reading, writing, ending, end):
+        os.close(pipe)
+
+
+def test_a_link_beside_the_ledger_is_not_written_to(tmp_path: Path) -> None:
+    path, precious = tmp_path / "visits.ledger", tmp_path / "precious"
+    precious.write_bytes(b"untouched" * 100)
+    path.with_name("visits.ledger-lock").symlink_to(precious)
+    spend(opened(path), "a")
+    assert precious.read_bytes() == b"untouched" * 100
+    assert opened(path).account["spent"] == "1"

@@ -42,7 +42,11 @@ def work(place: Path | str, seed: int, say: Callable[[object], None]) -> None:
     """Open, pay, ask, raise and verify for ever, and show each answer in one line."""
     chance = random.Random(seed)
     say("begins")
-    session = opened(place)
+    try:
+        session = opened(place)
+    except LedgerError as refused:
+        say(f"refused {type(refused).__name__}")
+        return
     for _ in range(40):
         act = chance.choices(["release", "open and ask", "raise", "verify", "open anew"], [8, 5, 1, 2, 2])[0]
         try:
@@ -141,7 +145,7 @@ def test_killed_at_many_moments_and_with_files_lost_or_put_back_nothing_is_free_
         lines = child.kill(after=chance.randrange(LINES), seconds=chance.uniform(0, 0.02))
         witnesses.heard(lines)
         shown += len(lines)
-        what = chance.choice(MEDDLING)
+        what = chance.choice(MEDDLING) if path.exists() else "nothing"
         journal = path.with_name(path.name + "-journal")
         if journal.exists() and any(journal.read_bytes()[:8]):
             outcomes["killed in the middle of a write"] += 1
