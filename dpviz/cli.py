@@ -76,13 +76,16 @@ class _Version(argparse.Action):
 
 
 def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    from dpviz.session import arithmetic
     from dpviz.session.ledger import Ledger
+    from dpviz.session.releases import left_out
 
-    ledger = Ledger.read(options.ledger)
+    ledger = Ledger.read(options.ledger, check=arithmetic.known)
     charter, account, head = ledger.charter, ledger.account, ledger.head()
     entries = ledger.entries(last=options.last)
     unit, raises = _unit(charter["unit"]), ledger.raises()
     drawn = [_drawn(entry) for entry in entries]
+    unread = left_out(ledger, entries)
     record = {
         "ledger": ledger.place,
         "charter": charter,
@@ -90,6 +93,7 @@ def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         "head": head,
         "raises": [{name: getattr(found, name) for name in ("at", "budget", "person", "reason")} for found in raises],
         "entries": drawn,
+        "unreadable": unread,
     }
     rows = [("entry", "charged (UTC)", "status", "by", "price", "unit", "question")]
     tapes: list[str] = []
@@ -113,6 +117,7 @@ def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         *(_table(rows) if entries else ["nothing was charged yet"]),
         *tapes,
         *(["", "by: as declared, or the login; nobody proves it"] if entries or raises else []),
+        *(["", *unread] if unread else []),
     ]
     return record, lines
 
@@ -141,19 +146,20 @@ def _uses(uses: Sequence[Any]) -> list[str]:
 
 
 def _verify(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
-    from dpviz.session import sub_account
+    from dpviz.session import arithmetic
     from dpviz.session.ledger import Ledger
 
     if options.rebuild_index:
         Ledger.rebuild_index(options.ledger)
-    ledger = Ledger.read(options.ledger)
-    return _verified(ledger.verify(head=options.head, check=sub_account.follows), f"{ledger.place} holds")
+    ledger = Ledger.read(options.ledger, check=arithmetic.known)
+    return _verified(ledger.verify(head=options.head), f"{ledger.place} holds")
 
 
 def _backup(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    from dpviz.session import arithmetic
     from dpviz.session.ledger import Ledger
 
-    found = Ledger.read(options.ledger).backup(options.target)
+    found = Ledger.read(options.ledger, check=arithmetic.known).backup(options.target)
     return _verified(found, f"{options.target} is a verified copy")
 
 

@@ -22,12 +22,13 @@ from dpviz.model.mechanism import title as bound_title
 from dpviz.model.question import canonical
 from dpviz.model.release import Release
 from dpviz.planning.sheet import PlanSheet
-from dpviz.privacy import Guarantee, Unit, compose, to_approx
+from dpviz.privacy import ApproxDP, Guarantee, Unit, compose, to_approx
 from dpviz.privacy.grid import payable
 from dpviz.session import accountant
 from dpviz.session.ledger import Ledger
 from dpviz.session.ledger.history import budget_text
 from dpviz.session.plan import Plan
+from dpviz.session.releases import Releases
 from dpviz.session.session import Session
 
 if TYPE_CHECKING:
@@ -103,7 +104,9 @@ def report(
         )
     unit = _one_unit([*(release.unit for release in releases), *(sheet.unit for sheet in sheets)])
     paid = [release for release in releases if release.teaching is None]
-    total = compose(_charged(release) for release in _payments(paid)) if paid else None
+    unread = items.prices_unread if isinstance(items, Releases) else {}
+    prices = [*(_charged(release) for release in _payments(paid)), *(_stated(price, unit) for price in unread.values())]
+    total = compose(prices) if paid else None
     verified = None if ledger is None else _Verified.of(ledger, paid)
     heading = title or _heading(releases, sheets, explorers)
     data = {
@@ -116,6 +119,7 @@ def report(
         "totals": _totals(releases, total, unit, verified),
         "caveats": [
             *_caveats(releases, unit, verified),
+            *map(_left_out, unread),
             *(_people(verified) if people and verified is not None else []),
         ],
     }
@@ -224,6 +228,18 @@ def _charged(release: Release) -> Guarantee:
     """What the ledger took for a release."""
     price = release.guarantee
     return Guarantee(payable(to_approx(price.loss)), price.unit, price.rule)
+
+
+def _stated(price: Mapping[str, str], unit: Unit | None) -> Guarantee:
+    """What the ledger took for a release that cannot be read, as its entry says it."""
+    assert unit is not None
+    return Guarantee(ApproxDP(Fraction(price["epsilon"]), Fraction(price["delta"])), unit, "as the ledger says")
+
+
+def _left_out(number: int) -> str:
+    return (
+        f"Release {number} is not shown, for this dpviz cannot read it. It was paid for, and its price is in the total."
+    )
 
 
 class _Verified:

@@ -323,7 +323,7 @@ class TextNumbers(Read):
         below, beyond = ~self._reaches(low), self._reaches(high, above=True)
         found = self._small if wide == "int64" else ibis.coalesce(self.whole, self._small.cast(WIDE))
         inside = ibis.ifelse(below | beyond, ibis.null(wide), found)  # a difference may not overflow
-        placed = (inside - whole(domain.low, wide)).cast(numbers) + whole(domain.underflow, numbers)
+        placed = (inside - whole(domain.low, wide)).cast(numbers) + whole(int(domain.underflow), numbers)
         return ibis.cases(
             (self._parted, number(NONE, numbers)),
             (below, number(under(domain), numbers)),

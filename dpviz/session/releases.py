@@ -69,6 +69,11 @@ class Releases(Mapping[int, Release]):
         return {number: refusal for number, refusal in refusals if refusal is not None}
 
     @property
+    def prices_unread(self) -> dict[int, Mapping[str, str]]:
+        """What was paid for each of those, as its entry of the ledger says it."""
+        return {number: self._ledger.entry(number).body["price"] for number in self.unreadable}
+
+    @property
     def latest(self) -> Release | None:
         """The newest release that can be read."""
         for entry in reversed(self._done()):

@@ -26,7 +26,7 @@ from dpviz.model.release import Release
 from dpviz.model.source import Source
 from dpviz.model.statistic import Column
 from dpviz.privacy.unit import Unit
-from dpviz.session import accountant, probing, sub_account
+from dpviz.session import accountant, arithmetic, probing, sub_account
 from dpviz.session.accountant import Budget, Remaining
 from dpviz.session.binding import bind, exact
 from dpviz.session.charge import Charge, checked_key, checked_person, checked_reason
@@ -51,6 +51,7 @@ class Session:
     ledger   where charges and answers are kept: a file path, or a URL like postgresql://user@host/database
     dataset  the declared name of the data; part of the ledger's charter
     schema   column name to "number" or "text", where the stored type does not say
+    existing refuse to start a new ledger: for data of which something was spent already
     person   who is at work: stands beside each charge in the ledger, as declared. Else the login of the system, or the
              role of the database. It is no part of a key: a colleague who asks the same gets the same answer, free
 
@@ -67,16 +68,20 @@ class Session:
         *,
         dataset: str | None = None,
         schema: Mapping[str, str] | None = None,
+        existing: bool = False,
         person: str | None = None,
     ) -> None:
         data, unit, budget = Hidden.of(data), single(unit), single(budget)
         ledger = Hidden.of(ledger)  # type: ignore[assignment]  # a URL may hold a password
-        dataset, schema, person = single(dataset), shown(schema), single(person)  # no variable shows data from here on
+        dataset, schema, existing = single(dataset), shown(schema), single(existing)
+        person = single(person)  # from here on no variable of this call shows data
         source = as_source(data, name=dataset, schema=schema)
         if not isinstance(unit, Unit):
             raise UnitError.of(kind_of(unit), "unit must be a Unit", 'write dv.Unit("row", noun="person-year")')
         if not isinstance(budget, Budget):
             raise ParameterError.of(kind_of(budget), "budget must be a Budget", 'write dv.Budget(epsilon="2")')
+        if not isinstance(existing, bool):
+            raise ParameterError.of(kind_of(existing), "existing must be True or False")
         if unwritable(source.name):
             raise ParameterError.of(
                 ascii(source.name), "the name of a dataset must be text that can be written as UTF-8"
@@ -84,7 +89,7 @@ class Session:
         if not unit.is_row and unit.of not in {column.name for column in source.columns}:
             raise UnitError.of(unit.of, 'the unit must be "row" or one of the data\'s columns', "name the user column")
         self._unit = unit
-        self._source, self._ledger = _opened(source, unit, budget, ledger, checked_person(person))
+        self._source, self._ledger = _opened(source, unit, budget, ledger, existing, checked_person(person))
         self._draws = Draws(self._source)
         self._readable: dict[int, ReleaseFormat | None] = {}  # for `releases`
 
@@ -113,7 +118,7 @@ class Session:
 
     @property
     def is_new(self) -> bool:
-        """Whether this session started its ledger: what other ledgers may have paid is in none of its numbers."""
+        """Whether this session started the ledger, and nothing was spent since."""
         return self._ledger.is_new
 
     @property
@@ -166,9 +171,11 @@ class Session:
         try:
             remaining, asof = self.known()
             left = repr(remaining).strip("<>") + stale(asof)
+            state = ", new ledger started: nothing spent so far" if not asof and self.is_new else ""
         except LedgerError as error:
-            left = unread(error)
-        return f"<Session on {self.dataset}: {self._unit.text}; {left}; ledger {self.ledger_name}>"
+            left, state = unread(error), ""
+        state += ", which cannot be written: only what is free" if self._ledger.read_only else ""
+        return f"<Session on {self.dataset}: {self._unit.text}; {left}; ledger {self.ledger_name}{state}>"
 
     def __reduce__(self) -> Any:
         raise LedgerError("a session holds private data and is not stored or sent anywhere", next_step="open it anew")
@@ -336,7 +343,9 @@ class Session:
             running.cancel()
 
 
-def _opened(source: Source, unit: Unit, budget: Budget, ledger: Any, person: str | None) -> tuple[Source, Ledger]:
+def _opened(
+    source: Source, unit: Unit, budget: Budget, ledger: Any, existing: bool, person: str | None
+) -> tuple[Source, Ledger]:
     """The source and its ledger. A ledger of an earlier version may say what the columns of a CSV file hold."""
 
     def charter(source: Source) -> dict[str, object]:
@@ -347,12 +356,17 @@ def _opened(source: Source, unit: Unit, budget: Budget, ledger: Any, person: str
             "budget": budget.to_json(),
         }
 
-    account = accountant.opened(budget)
+    def opened(source: Source) -> Ledger:
+        account, check = accountant.opened(budget), arithmetic.follows
+        return Ledger.open(
+            ledger, charter=charter(source), account=account, check=check, existing=existing, person=person
+        )
+
     try:
-        return source, Ledger.open(ledger, charter=charter(source), account=account, person=person)
+        return source, opened(source)
     except CharterMismatch as other:
         refused = other
     known = source.chartered(Ledger.read(ledger).charter["schema"])
     if known is source:
         raise refused
-    return known, Ledger.open(ledger, charter=charter(known), account=account, person=person)
+    return known, opened(known)

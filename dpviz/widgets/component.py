@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-import anywidget
 import traitlets
 
 from dpviz.hidden import publicly
 from dpviz.widgets.desk import Desk, desk_of
+from dpviz.widgets.view import View
 
-STATIC = Path(__file__).parent.parent / "static"
 
+class Component(View):
+    """A view of a desk."""
 
-class Component(anywidget.AnyWidget):
-    """A view of a desk. Its synced traits are written by the kernel and never read by it: a page may forge them."""
-
-    _esm = STATIC / "widgets.js"
-    _css = STATIC / "widgets.css"
-    name: ClassVar[str] = ""
-
-    component = traitlets.Unicode().tag(sync=True)
-    desk = traitlets.Unicode().tag(sync=True)
     sheet = traitlets.Unicode().tag(sync=True)
     state = traitlets.Unicode().tag(sync=True)
     result = traitlets.Unicode().tag(sync=True)
@@ -30,26 +21,18 @@ class Component(anywidget.AnyWidget):
 
     @publicly
     def __init__(self, session: object, *questions: object, **options: Any) -> None:
-        standing = desk_of(session, questions, **options)
-        mirrors = standing.mirrors()
-        super().__init__(component=type(self).name, desk=standing.id, **mirrors)
-        self._standing = standing
-        self.on_msg(self._receive)
-        standing.join(self)
+        self._standing = desk_of(session, questions, **options)
+        super().__init__(desk=self._standing.id, **self._standing.mirrors())
+        self._standing.join(self)
 
     @property
     def board(self) -> Desk:
         """The desk this component stands on; hand it to another component to share one plan."""
         return self._standing
 
-    def _receive(self, _widget: object, content: object, buffers: object) -> None:
+    def _answer(self, content: object) -> None:
         self._standing.watched()
-        answer = self._standing.answer(content, self)
-        if answer is not None:
-            self.send(answer)
-
-    def _repr_keys(self) -> list[str]:
-        return []
+        self._standing.receive(content, self.send)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._standing.title})"

@@ -3,21 +3,25 @@
 A page may forge any trait and send any message. So nothing here is read from traits, and a message is one of six named
 asks with typed arguments; everything else is refused. Prices are computed anew for every release: what the button said
 is compared, never believed.
+
+Everything here happens on the writer of the desk's door, one thing after the other, but for plans, which are computed
+on a thread of their own, and cancelling, which waits for nothing.
 """
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 import uuid
 import weakref
+from collections import deque
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from dpviz.charts.picture import picture
-from dpviz.errors import DpvizError, Forbidden, LedgerError, ParameterError, SessionBusy
+from dpviz.errors import DpvizError, Forbidden, ParameterError, SessionBusy
 from dpviz.exact import rational, text, typed
 from dpviz.hidden import kind_of
 from dpviz.mechanisms import REGISTRY, Dense, PureSparse, Stability, mechanism
@@ -32,6 +36,9 @@ from dpviz.session.running import Running
 from dpviz.session.session import Session
 from dpviz.session.teaching import Teaching
 from dpviz.widgets import messages, state
+from dpviz.widgets.door import Door, Request, Send
+from dpviz.widgets.order import SETTLES, Order
+from dpviz.widgets.view import json_text
 from dpviz.widgets.watching import Lookout, Pulse, lookout, words
 
 if TYPE_CHECKING:
@@ -79,14 +86,21 @@ class Desk:
         self._plan = session.plan(first, mechanism or _fitting(session, first))
         self._sheet = self._plan.sheet.to_json()
         self._result: Body | None = None
-        self._running: Running | None = None
-        self._told = 0.0
-        self._stage: object = None
+        self._order: Order | None = None
+        self._states = state.Numbered()
+        self._outcomes: deque[Body] = deque(maxlen=state.OUTCOMES)
         self._heeded: Running | None = None
-        self._showing = threading.RLock()
-        self._state: Body | None = None
+        self._told, self._stage = 0.0, cast(object, None)
+        self._behind = self._catching = False
         self._pulse = Pulse(state.now())
         self._lookout: Lookout | None = None
+        self._door = Door(
+            messages.ASKS,
+            "session.releases says what was charged",
+            quick={"release": self._on_release, "status": self._on_status, "show": self._on_show},
+            slow={"plan": self._on_plan, "ask": self._on_ask},
+            at_once={"cancel": self._on_cancel},
+        )
         self._show_latest()
         if isinstance(session, Session):
             self._lookout = lookout(session.ledger)
@@ -104,42 +118,45 @@ class Desk:
     # ------------------------------------------------------------ mirrors
 
     def join(self, member: Component) -> None:
-        with self._showing:
+        with self._lock:
             self._members.add(member)
+        self._door.soon(self._show)  # what has changed since its traits were read
 
     def mirrors(self, known: Body | None = None) -> dict[str, str]:
-        """What the traits show: sheet, state and result, as JSON texts. All public."""
+        """What the traits show: sheet, state and result, as JSON texts, and a sign of life. All public."""
         return {
-            "sheet": _json(self._sheet),
-            "state": _json(self.state() if known is None else known),
-            "result": "" if self._result is None else _json(self._result),
+            "sheet": json_text(self._sheet),
+            "state": json_text(self.state() if known is None else known),
+            "result": "" if self._result is None else json_text(self._result),
             "pulse": self._pulse.to_json(),
         }
 
     def state(self) -> Body:
-        """What the page may know of the session; where the ledger cannot be read now, what it said last."""
+        """The session state of widgets/PROTOCOL.md, with how the last orders of the page ended."""
+        asof = state.now()
+        body = self._states.of(
+            lambda: {
+                **state.session_state(self.session, self._questions),
+                **state.orders(self._order, self._outcomes, self._elsewhere()),
+            }
+        )
+        self._pulse = Pulse(asof)
+        return body
+
+    def _last_state(self) -> Body:
+        """The state, or the last one that could be read: an answer that is paid for does not wait for the ledger."""
         try:
-            return self._read()
-        except LedgerError as error:
-            if self._state is None:
-                raise
+            return self.state()
+        except DpvizError as error:
             self._pulse = Pulse(self._pulse.asof, words(error))
-            return self._state
+            return self._states.last(state.orders(self._order, self._outcomes, self._elsewhere()))
 
-    def _read(self) -> Body:
-        """The state, as the ledger says it now."""
-        found = state.session_state(self.session, self._questions, self._on_its_way())
-        if self._state is None or {**found, "asof": ""} != {**self._state, "asof": ""}:
-            self._state = found
-        self._pulse = Pulse(found["asof"])
-        return self._state
-
-    def _on_its_way(self) -> Running | None:
-        """The release that is drawn now: from this desk, or another desk or a cell of the same session."""
-        own = self._running
-        if isinstance(self.session, Teaching) or (own is not None and not own.done):
-            return own
-        return self.session.running
+    def _elsewhere(self) -> Running | None:
+        """What is drawn in this session beside this desk: from another desk, a tape or a cell."""
+        if isinstance(self.session, Teaching):
+            return None
+        running = self.session.running
+        return None if self._order is not None and running is self._order.running else running
 
     def _show_latest(self) -> None:
         """Where nothing is on show, show the newest release: looking at it again is free."""
@@ -150,19 +167,20 @@ class Desk:
 
     def _on_release_elsewhere(self, running: Running) -> None:
         """A release of this session ended, in a cell or on another desk: the budget has moved."""
-        if running is not self._running:
-            self._show_latest()
-            self._show()
 
-    def _show(self, *, fresh: bool = False) -> Body:
-        """Bring every member's traits up to date; returns the state. `fresh`: raise where the ledger is not read."""
-        with self._showing:  # what was read first must not be shown last
-            known = self._read() if fresh else self.state()
-            shown = self.mirrors(known)
-            for member in list(self._members):
-                for name, value in shown.items():
-                    setattr(member, name, value)
-            return known
+        def show() -> None:
+            if self._order is None or running is not self._order.running:
+                self._show_latest()
+                self._show()
+
+        self._door.soon(show)
+
+    def _show(self, known: Body | None = None) -> None:
+        """Bring every member's traits up to date, to this state or to the last one that can be read."""
+        shown = self.mirrors(self._last_state() if known is None else known)
+        for member in self._joined():
+            for name, value in shown.items():
+                setattr(member, name, value)
 
     # ------------------------------------------------------------ following the ledger
 
@@ -172,65 +190,84 @@ class Desk:
             self._lookout.renew(self)
 
     def catch_up(self) -> None:
-        """The ledger has moved, by whoever's hand: show it."""
+        """The ledger has moved, by whoever's hand: have it shown."""
+        self._behind = True
+        if not self._catching:
+            self._catching = True
+            self._door.soon(self._catch_up)
+
+    def _catch_up(self) -> None:
+        self._catching = False
+        if self._order is not None and self._order.unnamed:
+            return  # its reply comes within moments, and says what is new; the next look shows the rest
         self._show_latest()
-        self._show(fresh=True)
-        running = self._on_its_way()
-        if running is not None and running is not self._running and running is not self._heeded:
+        known = self.state()  # should the ledger be away again, this is done once more when it is back
+        self._show(known)
+        self._behind = False
+        running = self._elsewhere()
+        if running is not None and running is not self._heeded:
             self._heeded = running
             running.watch(self._follow_elsewhere)
 
     def stirred(self) -> bool:
         """Whether a draw of another kernel was lost, or one has begun beside this desk that has no charge yet."""
-        if self._state is None or isinstance(self.session, Teaching):
-            return False
-        if _named(self._on_its_way()) != _named(self._state["running"]):
+        shown = self._states.body
+        if self._behind or not shown or isinstance(self.session, Teaching):
+            return self._behind
+        other = self._elsewhere()
+        if other is not None and state.named(state.running_json(other)) != state.named(shown["running"]):
             return True
-        shown = {entry["number"]: entry for entry in self._state["entries"] if entry["status"] in HANGING}
-        if not shown:
+        hanging = {entry["number"]: entry for entry in shown["entries"] if entry["status"] in HANGING}
+        if not hanging:
             return False
         pending = (state.entry_json(entry) for entry in self.session.ledger.pending())
-        return any(shown.get(entry["number"], entry)["status"] != entry["status"] for entry in pending)
+        return any(hanging.get(entry["number"], entry)["status"] != entry["status"] for entry in pending)
 
     def beat(self, pulse: Pulse) -> None:
-        """The ledger was looked at."""
-        with self._showing:
-            self._pulse = pulse
-            for member in list(self._members):
-                member.pulse = pulse.to_json()
+        """The ledger was looked at. A sign of life waits for nothing that the writer may wait for."""
+        self._pulse = pulse
+        for member in self._joined():
+            member.pulse = pulse.to_json()
 
     def _follow_elsewhere(self, running: Running) -> None:
-        """Tell the page how a release goes that was started beside this desk. Its end moves the budget."""
-        if not running.done:
-            self._progress(running)
+        """On the worker's thread: how a release goes that was started beside this desk. Its end moves the budget."""
+        if running.done:
+            return
+        moment, stage = time.monotonic(), (running.token, running.number, running.waiting)
+        if stage != self._stage or moment - self._told >= PROGRESS_EVERY:
+            self._told, self._stage = moment, stage
+            self._door.soon(lambda: None if running.done else self._tell("progress", state.running_json(running)))
+
+    def _joined(self) -> list[Any]:
+        with self._lock:
+            return list(self._members)
 
     def _tell(self, event: str, body: Body) -> None:
-        for member in list(self._members):
+        for member in self._joined():
             member.send({"v": messages.VERSION, "event": event, "body": body})
 
     # ------------------------------------------------------------ the door
 
-    def answer(self, content: object, member: object = None) -> Body | None:
-        """The reply to one message from the page. Never raises; a message without an id is dropped."""
-        asks: dict[str, Callable[[Body], Body]] = {
-            "plan": self._on_plan,
-            "release": self._on_release,
-            "cancel": self._on_cancel,
-            "status": self._on_status,
-            "show": self._on_show,
-            "ask": self._on_ask,
-        }
-        return messages.answered(content, messages.ASKS, asks, "session.releases says what was charged")
+    def receive(self, content: object, send: Send) -> None:
+        """Take one message from a page; what it gets in reply goes to `send`. Never raises."""
+        self._door.receive(content, send)
 
-    def _on_plan(self, args: Body) -> Body:
+    def answer(self, content: object) -> Body | None:
+        """The reply to one message from the page. Never raises; a message without an id is dropped."""
+        return self._door.answer(content)
+
+    def _on_plan(self, args: Body) -> Callable[[], Body]:
         question, made = self._asked(args)
-        with self._lock:
-            self._plan = self.session.plan(question, made)
+        plan = self.session.plan(question, made)
+        sheet = plan.sheet.to_json()
+
+        def apply() -> Body:
+            self._plan, self._sheet = plan, sheet
             self._questions.setdefault(question.id, question)
-            self._sheet = self._plan.sheet.to_json()
-            sheet = self._sheet
-        self._show()
-        return {"sheet": sheet}
+            self._show()
+            return {"sheet": sheet}
+
+        return apply
 
     def _asked(self, args: Body) -> tuple[Question, Mechanism]:
         question, name = self._question(args["question"]), args["mechanism"]
@@ -250,7 +287,8 @@ class Desk:
             return found
         return Question.of(Domain.from_json(messages.declaration(said)))
 
-    def _on_release(self, args: Body) -> Body:
+    def _on_release(self, request: Request) -> Body | None:
+        args = request.args
         question, made = self._asked(args)
         if isinstance(self.session, Teaching):
             self._result = picture(self.session.draw(question, made))
@@ -265,79 +303,92 @@ class Desk:
                 "nothing was charged",
                 next_step="plan again",
             )
-        with self._lock:
-            if self._running is not None and not self._running.done:
-                raise SessionBusy("a release is running; nothing was charged", next_step="wait for it, or cancel it")
-            self._questions.setdefault(question.id, question)
-            running = self.session.release_async(question, made, key=args["key"])
-            self._running = running
-        # Refusals come back within moments and belong to this very reply; a long draw goes on by itself.
-        release = _settled(running)
-        if release is not None:
-            return self._released(release)
-        self._show()
-        running.watch(self._follow)
-        return {"token": running.token, "number": "" if running.number is None else str(running.number)}
+        if self._order is not None and not self._order.running.done:
+            raise SessionBusy("a release is running; nothing was charged", next_step="wait for it, or cancel it")
+        self._questions.setdefault(question.id, question)
+        running = self.session.release_async(question, made, key=args["key"])
+        order = self._order = Order(request, running)
+        running.watch(lambda _: self._hear(order))
+        self._door.later(SETTLES, partial(self._name, order))
+        return None
 
-    def _released(self, release: Release) -> Body:
-        with self._lock:
-            self._running = None
-            self._result = picture(release)
-        self._show()
-        return {"result": self._result, "state": self.state()}
+    def _hear(self, order: Order) -> None:
+        """On the worker's thread: how a release goes is told by the writer, ten times a second at most."""
+        if order.running.done or order.due(PROGRESS_EVERY):
+            self._door.soon(partial(self._follow, order))
 
-    def _follow(self, running: Running) -> None:
-        """Tell the page how a release goes: on the worker's thread, ten times a second at most."""
-        if not running.done:
-            self._progress(running)
+    def _name(self, order: Order) -> None:
+        """A draw that is not over within moments goes on by itself: its token names it from now on."""
+        if order.named or order.running.done:
+            return  # or what it ended with is on its way to here
+        order.name()  # before the ledger is read: the charge may be waiting for it
+        self._show()
+
+    def _follow(self, order: Order) -> None:
+        """What there is to tell of a release: how far it is, or how it ended."""
+        if order.over:
             return
+        if not order.running.done:
+            progress = state.running_json(order.running)
+            if order.named:
+                self._tell("progress", progress)
+            return
+        release, outcome = order.end()
+        if release is not None:
+            try:
+                self._result = picture(release)
+            except Exception:  # it is paid and stored, and can be shown by its number
+                outcome = {**outcome, "event": "failed", "error": messages.error_json(order.unshown())}
+        if not order.refused:
+            self._outcomes.append(outcome)
+        shown = self._last_state()
         try:
-            body = {"token": running.token, **self._released(running.result())}
-            self._tell("released", body)
-        except DpvizError as refused:
-            with self._lock:
-                self._running = None
             self._show()
-            event = "cancelled" if running.cancelling else "failed"
-            number = "" if running.number is None else str(running.number)
-            body = {"token": running.token, "number": number, "error": messages.error_json(refused)}
-            self._tell(event, {**body, "state": self.state()})
+        finally:
+            self._end(order, outcome, shown)
 
-    def _progress(self, running: Running) -> None:
-        """How far it is, ten times a second at most; that it is charged, or waits, at once."""
-        moment, stage = time.monotonic(), (running.token, running.number, running.waiting)
-        if stage != self._stage or moment - self._told >= PROGRESS_EVERY:
-            self._told, self._stage = moment, stage
-            self._tell("progress", state.running_json(running))
+    def _end(self, order: Order, outcome: Body, shown: Body) -> None:
+        """Say how it ended: in the reply where that was not sent, else as news of the token."""
+        released = outcome["event"] == "released"
+        if not order.named and released:
+            order.request.reply({"result": self._result, "state": shown})
+        elif order.refused:
+            order.refuse()
+        else:
+            if not order.named:
+                order.name()
+            more = {"result": self._result} if released else {"error": outcome["error"]}
+            self._tell(outcome["event"], {name: outcome[name] for name in ("token", "number")} | more | {"state": shown})
 
     def _on_cancel(self, args: Body) -> Body:
-        running = self._on_its_way()
-        if running is None or running.token != args["token"]:
+        order = self._order
+        running = self._elsewhere() if order is None or order.running.done else order.running
+        if running is None or running.done or running.token != args["token"]:
             raise ParameterError.of("cancel", "no such release is running")
         running.cancel()
         return {}
 
-    def _on_status(self, args: Body) -> Body:
+    def _on_status(self, request: Request) -> Body:
         if self._lookout is not None:
             self._lookout.look()
         self._show_latest()
-        shown = self._show(fresh=True)
-        return {"state": {**shown, "asof": self._pulse.asof}}
+        known = self.state()
+        self._show(known)
+        return {"state": {**known, "asof": self._pulse.asof}}
 
-    def _on_show(self, args: Body) -> Body:
+    def _on_show(self, request: Request) -> Body:
         if isinstance(self.session, Teaching):
             raise Forbidden("teaching keeps no releases")
-        number = args["number"]
+        number = request.args["number"]
         if not number.isascii() or not number.isdigit() or len(number) > 18:
             raise Forbidden("a release is shown by its number")
         release = self.session.releases[int(number)]
-        with self._lock:
-            self._questions.setdefault(release.question.id, release.question)
-            self._result = picture(release)
+        self._questions.setdefault(release.question.id, release.question)
+        self._result = picture(release)
         self._show()
         return {"result": self._result}
 
-    def _on_ask(self, args: Body) -> Body:
+    def _on_ask(self, args: Body) -> Callable[[], Body]:
         question, made = self._asked(args)
         beta = rational(args["beta"], "beta")
         if beta not in BETAS:
@@ -353,27 +404,11 @@ class Desk:
             beta=beta,
             grid=grid,
         )
-        return {"epsilon": text(found)}
+        return lambda: {"epsilon": text(found)}
 
     @property
     def sheet(self) -> PlanSheet:
         return self._plan.sheet
-
-
-def _named(running: Running | Body | None) -> tuple[str, str] | None:
-    """Which release is on its way, and by which entry it is paid."""
-    if running is None:
-        return None
-    body = state.running_json(running) if isinstance(running, Running) else running
-    return body["token"], body["number"]
-
-
-def _settled(running: Running, within: float = 0.25) -> Release | None:
-    """The release if it ends within moments, None if it goes on. Refusals are raised."""
-    try:
-        return running.result(within)
-    except TimeoutError:
-        return None
 
 
 def _opening(session: Session | Teaching) -> Fraction:
@@ -433,7 +468,3 @@ def desk_of(session: object, questions: Sequence[object], **options: Any) -> Des
         "a component stands on a session, or on another component's board",
         "write dv.Workbench(session)",
     )
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import uuid
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Protocol
 
-import anywidget
 import traitlets
 
 from dpviz.widgets import messages
-
-STATIC = Path(__file__).parent.parent / "static"
+from dpviz.widgets.door import Door
+from dpviz.widgets.view import View, json_text
 
 
 class Sheet(Protocol):
@@ -24,23 +21,23 @@ class Sheet(Protocol):
     def moved(self, place: Mapping[str, str]) -> Sheet: ...
 
 
-class Explorer(anywidget.AnyWidget):
-    """A view of one sheet. Its synced traits are written by the kernel and never read by it: a page may forge them."""
+class Explorer(View):
+    """A view of one sheet."""
 
-    _esm = STATIC / "widgets.js"
-    _css = STATIC / "widgets.css"
-    name: ClassVar[str] = ""
     title: ClassVar[str] = ""
 
-    component = traitlets.Unicode().tag(sync=True)
-    desk = traitlets.Unicode().tag(sync=True)
     sheet = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, sheet: Sheet) -> None:
         self._sheet = sheet
         self._shown = sheet.to_json()
-        super().__init__(component=type(self).name, desk=uuid.uuid4().hex[:12], sheet=_json(self._shown))
-        self.on_msg(self._receive)
+        self._door = Door(
+            messages.EXPLORERS,
+            "see the notebook's log",
+            quick={"status": lambda request: {}},
+            slow={"move": self._on_move},
+        )
+        super().__init__(desk=uuid.uuid4().hex[:12], sheet=json_text(self._shown))
 
     @property
     def shown(self) -> dict[str, Any]:
@@ -49,27 +46,21 @@ class Explorer(anywidget.AnyWidget):
 
     def answer(self, content: object) -> dict[str, Any] | None:
         """The reply to one message from the page. Never raises; a message without an id is dropped."""
-        asks = {"status": lambda args: {}, "move": self._on_move}
-        return messages.answered(content, messages.EXPLORERS, asks, "see the notebook's log")
+        return self._door.answer(content)
 
-    def _on_move(self, args: dict[str, Any]) -> dict[str, Any]:
+    def _answer(self, content: object) -> None:
+        self._door.receive(content, self.send)
+
+    def _on_move(self, args: dict[str, Any]) -> Callable[[], dict[str, Any]]:
         sheet = self._sheet.moved(args["place"])
         made = sheet.to_json()
-        self._sheet, self._shown = sheet, made
-        self.sheet = _json(made)
-        return {"sheet": made}
 
-    def _receive(self, _widget: object, content: object, buffers: object) -> None:
-        answer = self.answer(content)
-        if answer is not None:
-            self.send(answer)
+        def apply() -> dict[str, Any]:
+            self._sheet, self._shown = sheet, made
+            self.sheet = json_text(made)
+            return {"sheet": made}
 
-    def _repr_keys(self) -> list[str]:
-        return []
+        return apply
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -53,27 +52,6 @@ class Message:
     id: str
     ask: str
     args: dict[str, Any]
-
-
-def answered(
-    content: object, asks: Asks, handlers: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]], look: str
-) -> dict[str, Any] | None:
-    """The reply to one message from a page: the one door. Never raises; a message without an id is dropped.
-
-    handlers  what answers each ask, from its arguments; what it raises of our family is the refusal
-    look      where a person sees what was charged or used, should a fault of ours keep the answer back
-    """
-    try:
-        message = parse(content, asks)
-    except Forbidden as refused:
-        name = id_of(content)
-        return None if name is None else refusal(name, refused)
-    try:
-        return reply(message.id, handlers[message.ask](message.args))
-    except DpvizError as refused:
-        return refusal(message.id, refused)
-    except Exception:  # a fault of ours must not leave the page waiting, and its text might say too much
-        return refusal(message.id, DpvizError(f"the kernel could not answer; {look}"))
 
 
 def parse(content: object, asks: Asks = ASKS) -> Message:

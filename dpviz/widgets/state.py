@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -23,19 +24,66 @@ from dpviz.session.running import Running
 from dpviz.session.saved import UNREADABLE
 from dpviz.session.session import Session
 from dpviz.session.teaching import Teaching
+from dpviz.widgets.order import Order
 
 VERSION = 1
 HISTORY = 200
 """How many of the latest entries a page gets."""
 
+OUTCOMES = 8
+"""How many of the latest orders a page is told the end of, again and again: news may get lost."""
+
 KERNEL = f"{os.getpid():x}-{secrets.token_hex(4)}"
 """Names this kernel process, so that a page notices a restart."""
 
 
-def session_state(
-    session: Session | Teaching, questions: Mapping[str, Question], running: Running | None
-) -> dict[str, Any]:
-    """The session state of widgets/PROTOCOL.md."""
+class Numbered:
+    """States with a number that grows with every change, so that a page can tell an older from a newer one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._body: dict[str, Any] = {}
+        self._number = 0
+
+    def of(self, read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """The state as it is read now. What is read first has the smaller number, whichever thread reads."""
+        with self._lock:
+            body = read()
+            if {**body, "asof": ""} != {**self._body, "asof": ""}:  # looked at again, and the same, is no change
+                self._body, self._number = body, self._number + 1
+            return {**self._body, "serial": str(self._number)}
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The last state that could be read; empty before the first."""
+        return self._body
+
+    def last(self, change: dict[str, Any]) -> dict[str, Any]:
+        """The last state that could be read, with these parts changed."""
+        with self._lock:
+            return self.of(lambda: {**self._body, **change})
+
+
+def orders(order: Order | None, outcomes: Iterable[dict[str, Any]], other: Running | None) -> dict[str, Any]:
+    """The order on its way, and how the last ones ended: so a page finds its own again, whatever message was lost.
+
+    other  what is drawn meanwhile that nobody ordered here
+    """
+    running = None
+    if order is not None and not order.over and not order.running.done:
+        running = {**running_json(order.running), "re": order.request.id}
+    elif other is not None and not other.done:
+        running = running_json(other)
+    return {"running": running, "outcomes": list(outcomes)}
+
+
+def named(running: Mapping[str, Any] | None) -> tuple[str, str] | None:
+    """Which draw is on its way, and by which entry it is paid."""
+    return None if running is None else (running["token"], running["number"])
+
+
+def session_state(session: Session | Teaching, questions: Mapping[str, Question]) -> dict[str, Any]:
+    """The session state of widgets/PROTOCOL.md, but for the orders."""
     shared = {
         "version": VERSION,
         "title": session.dataset,
@@ -65,7 +113,6 @@ def session_state(
             "teaching": {"seed": str(session.seed)},
             "budget": None,
             "entries": [],
-            "running": None,
         }
     asof = now()
     entries = session.ledger.entries(last=HISTORY)
@@ -81,7 +128,6 @@ def session_state(
         "budget": purses(session.remaining, list(hanging.values())),
         "entries": [entry_json(entry) for entry in sorted(entries, key=lambda entry: entry.number)],
         "raises": [raise_json(found) for found in session.ledger.raises()],
-        "running": None if running is None or running.done else running_json(running),
     }
 
 

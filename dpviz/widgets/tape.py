@@ -7,18 +7,16 @@ asked: what the button said is compared, never believed.
 
 from __future__ import annotations
 
-import json
-import threading
 import uuid
+from collections import deque
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from functools import partial
 from typing import Any, ClassVar
 
-import anywidget
 import traitlets
 
 from dpviz.charts.picture import picture
-from dpviz.errors import DpvizError, Forbidden, LedgerError, ParameterError, SessionBusy
+from dpviz.errors import DpvizError, Forbidden, ParameterError, SessionBusy
 from dpviz.exact import text
 from dpviz.hidden import kind_of, publicly
 from dpviz.model.question import Question
@@ -27,12 +25,14 @@ from dpviz.privacy.grid import payable
 from dpviz.session.running import Running
 from dpviz.session.sub_session import Asked, SubSession
 from dpviz.widgets import messages, state
+from dpviz.widgets.door import Door, Request, Send
+from dpviz.widgets.order import SETTLES, Order
+from dpviz.widgets.view import View, json_text
 from dpviz.widgets.watching import Pulse, lookout, words
 
-STATIC = Path(__file__).parent.parent / "static"
 VERSION = 1
-SETTLES = 0.25
-"""Seconds in which a refusal comes back, and most answers."""
+PROGRESS_EVERY = 0.1
+"""Seconds between two states while a question is on its way, at least."""
 
 Body = dict[str, Any]
 
@@ -43,14 +43,22 @@ class Tape:
     def __init__(self, sub: SubSession, questions: Mapping[str, Question] | None) -> None:
         self.sub = sub
         self._given = None if questions is None else {asked.id: (label, asked) for label, asked in questions.items()}
-        self._lock = threading.RLock()
-        self._running: Running | None = None
+        self._order: Order | None = None
+        self._outcomes: deque[Body] = deque(maxlen=state.OUTCOMES)
+        self._states = state.Numbered()
         self._fault: Body | None = None
+        self._door = Door(
+            messages.TAPES,
+            "sub.transcript says what was used",
+            quick={"release": self._on_release, "status": self._on_status, "show": self._on_show},
+            slow={"plan": self._on_plan},
+            at_once={"cancel": self._on_cancel},
+        )
         self._changed: Callable[[], None] = lambda: None
         self._pulsed: Callable[[], None] = lambda: None
         self._heeded: Running | None = None
         self._stage: object = None
-        self._known: Body | None = None
+        self._behind = self._catching = False
         self.pulse = Pulse(state.now())
         self._lookout = lookout(sub.ledger)
         sub.look_on(self._on_answer_elsewhere)
@@ -66,47 +74,58 @@ class Tape:
         self._lookout.renew(self)
 
     def catch_up(self) -> None:
-        """The ledger has moved, by whoever's hand: show it."""
-        self._read()
+        """The ledger has moved, by whoever's hand: have it shown."""
+        self._behind = True
+        if not self._catching:
+            self._catching = True
+            self._door.soon(self._catch_up)
+
+    def _catch_up(self) -> None:
+        self._catching = False
+        if self._order is not None and self._order.unnamed:
+            return  # its reply comes within moments, and says what is new; the next look shows the rest
+        self.state()  # should the ledger be away again, this is done once more when it is back
         self._changed()
-        running = self._on_its_way()
-        if running is not None and running is not self._running and running is not self._heeded:
+        self._behind = False
+        running = self._elsewhere()
+        if running is not None and running is not self._heeded:
             self._heeded = running
             running.watch(self._follow_elsewhere)
 
     def stirred(self) -> bool:
-        """Whether a question of another kernel was lost, or one is on its way beside this tape and has paid nothing."""
-        known = self._known
-        if known is None:
-            return False
-        if (self._on_its_way() is None) != (known["running"] is None):
+        """Whether a question of another kernel was lost, or one began beside this tape."""
+        shown = self._states.body
+        if self._behind or not shown:
+            return self._behind
+        other = self._elsewhere()
+        if other is not None and state.named(state.running_json(other)) != state.named(shown["running"]):
             return True
-        hanging = any(row["status"] in ("pending", "elsewhere") for row in known["rows"])
-        return hanging and [self._row(asked) for asked in self.sub.transcript] != known["rows"]
+        hanging = any(row["status"] in ("pending", "elsewhere") for row in shown["rows"])
+        return hanging and [self._row(asked) for asked in self.sub.transcript] != shown["rows"]
 
     def beat(self, pulse: Pulse) -> None:
-        """The ledger was looked at."""
+        """The ledger was looked at. A sign of life waits for nothing that the writer may wait for."""
         self.pulse = pulse
         self._pulsed()
 
-    def _on_its_way(self) -> Running | None:
-        """The question on its way: from this tape, or from another tape or a cell."""
-        own, other = self._running, self.sub.running
-        if own is not None and not own.done:
-            return own
-        return other if other is not None and other.number == self.sub.number else None
+    def _elsewhere(self) -> Running | None:
+        """The question on its way that was asked beside this tape: from another tape, or a cell."""
+        running = self.sub.running
+        if running is None or running.number != self.sub.number:
+            return None
+        return None if self._order is not None and running is self._order.running else running
 
     def _follow_elsewhere(self, running: Running) -> None:
         """What was asked beside this tape is paid, or waits. Its end is told by `_on_answer_elsewhere`."""
-        stage = (running.number, running.waiting)
+        stage = (running.token, running.number, running.waiting)
         if not running.done and stage != self._stage:
             self._stage = stage
-            self._changed()
+            self._door.soon(self._changed)
 
     def _on_answer_elsewhere(self, running: Running) -> None:
         """A question was asked in a cell, or the session released something else."""
-        if running is not self._running:
-            self._changed()
+        if self._order is None or running is not self._order.running:
+            self._door.soon(self._changed)
 
     # ------------------------------------------------------------ what the page may know
 
@@ -119,26 +138,28 @@ class Tape:
         return {question.id: (_words(question), question) for question in known}
 
     def state(self) -> Body:
-        """The tape of widgets/PROTOCOL.md, all public, all texts; where the ledger cannot be read, as it was last."""
+        """The tape of widgets/PROTOCOL.md. All public, all texts."""
+        asof = state.now()
+        body = self._states.of(self._read)
+        self.pulse = Pulse(asof)
+        return body
+
+    def shown(self) -> Body:
+        """The state for the page; where the ledger cannot be read, as it was last."""
+        return self._last_state()
+
+    def _last_state(self) -> Body:
+        """The state, or the last one that could be read: an answer that is paid for does not wait for the ledger."""
         try:
-            return self._read()
-        except LedgerError as error:
-            if self._known is None:
-                raise
+            return self.state()
+        except DpvizError as error:
             self.pulse = Pulse(self.pulse.asof, words(error))
-            return {**self._known, "fault": self._fault}
+            orders = state.orders(self._order, self._outcomes, self._elsewhere())
+            return self._states.last({**orders, "fault": self._fault})
 
     def _read(self) -> Body:
-        """The state, as the ledger says it now."""
-        asof = state.now()
-        known = self._now()
-        self._known, self.pulse = known, Pulse(asof)
-        return known
-
-    def _now(self) -> Body:
         sub, price = self.sub, self.sub.price
         charged = payable(to_approx(price.loss))
-        running = self._on_its_way()
         return {
             "version": VERSION,
             "kernel": state.KERNEL,
@@ -153,8 +174,8 @@ class Tape:
                 for name, (label, question) in self._offers.items()
             ],
             "rows": [self._row(asked) for asked in sub.transcript],
-            "running": None if running is None or running.done else state.running_json(running),
             "fault": self._fault,
+            **state.orders(self._order, self._outcomes, self._elsewhere()),
         }
 
     def _row(self, asked: Asked) -> Body:
@@ -179,16 +200,13 @@ class Tape:
 
     # ------------------------------------------------------------ the door
 
+    def receive(self, content: object, send: Send) -> None:
+        """Take one message from a page; what it gets in reply goes to `send`. Never raises."""
+        self._door.receive(content, send)
+
     def answer(self, content: object) -> Body | None:
         """The reply to one message from the page. Never raises; a message without an id is dropped."""
-        asks: dict[str, Callable[[Body], Body]] = {
-            "plan": self._on_plan,
-            "release": self._on_release,
-            "cancel": self._on_cancel,
-            "status": self._on_status,
-            "show": self._on_show,
-        }
-        return messages.answered(content, messages.TAPES, asks, "sub.transcript says what was used")
+        return self._door.answer(content)
 
     def _asked(self, args: Body) -> tuple[Question, int, int]:
         offered = self._offers.get(args["question"])
@@ -196,13 +214,14 @@ class Tape:
             raise Forbidden("this tape does not offer that question", next_step="offer it: questions={...}")
         return offered[1], messages.count(args["k"], "k"), messages.count(args["kbar"], "kbar")
 
-    def _on_plan(self, args: Body) -> Body:
+    def _on_plan(self, args: Body) -> Callable[[], Body]:
         question, k, kbar = self._asked(args)
         plan = self.sub.plan(question, k, kbar)
         listed = plan.listed()
-        return {"most": str(plan.most), "listed": "" if listed is None else text(listed.value)}
+        return lambda: {"most": str(plan.most), "listed": "" if listed is None else text(listed.value)}
 
-    def _on_release(self, args: Body) -> Body:
+    def _on_release(self, request: Request) -> None:
+        args = request.args
         question, k, kbar = self._asked(args)
         plan = self.sub.plan(question, k, kbar)
         real = {"most": str(plan.most), "left": str(plan.symbols_left)}
@@ -212,51 +231,69 @@ class Tape:
                 f"{plan.most:,} of {plan.symbols_left:,}. Nothing was charged.",
                 next_step="look at the tape again",
             )
-        with self._lock:
-            if self._running is not None and not self._running.done:
-                raise SessionBusy("a question is on its way. Nothing was charged.", next_step="wait, or cancel it")
-            running = self.sub.ask_async(question, k, kbar, key=args["key"])
-            self._running, self._fault = running, None
-        try:
-            running.result(SETTLES)  # refusals come back within moments and belong to this very reply
-        except TimeoutError:
-            running.watch(self._follow)
-            running.watch(self._follow_elsewhere)
-        finally:
-            self._changed()
-        return {"token": running.token, "state": self.state()}
+        if self._order is not None and not self._order.running.done:
+            raise SessionBusy("a question is on its way. Nothing was charged.", next_step="wait, or cancel it")
+        running = self.sub.ask_async(question, k, kbar, key=args["key"])
+        order = self._order = Order(request, running)
+        self._fault = None
+        running.watch(lambda _: self._hear(order))
+        self._door.later(SETTLES, partial(self._name, order))
 
-    def _follow(self, running: Running) -> None:
-        """Once a question that took longer has ended, show what came of it, or why nothing did."""
-        if not running.done:
-            return
-        try:
-            running.result()
-        except DpvizError as refused:
-            self._fault = messages.error_json(refused)
+    def _hear(self, order: Order) -> None:
+        """On the worker's thread: how a question goes is shown by the writer, ten times a second at most."""
+        if order.running.done or order.due(PROGRESS_EVERY):
+            self._door.soon(partial(self._follow, order))
+
+    def _name(self, order: Order) -> None:
+        """A question that is not answered within moments goes on by itself: its token names it from now on."""
+        if order.named or order.running.done:
+            return  # or what it ended with is on its way to here
+        known = self._states.last(state.orders(order, self._outcomes, None))
+        order.name(state=known)  # before the ledger is read: the reservation may be waiting for it
         self._changed()
 
+    def _follow(self, order: Order) -> None:
+        """Show how far a question is; once it has ended, what came of it, or why nothing did."""
+        if order.over:
+            return
+        if not order.running.done:
+            if order.named:
+                self._changed()
+            return
+        _, outcome = order.end()
+        if not order.refused:
+            self._outcomes.append(outcome)
+            self._fault = outcome["error"]
+        try:
+            self._changed()
+        finally:
+            if order.refused:
+                order.refuse()
+            elif not order.named:
+                order.name(state=self._last_state())
+
     def _on_cancel(self, args: Body) -> Body:
-        running = self._on_its_way()
+        order = self._order
+        running = self._elsewhere() if order is None or order.running.done else order.running
         if running is None or running.done or running.token != args["token"]:
             raise ParameterError.of("cancel", "no such question is on its way")
         running.cancel()
         return {}
 
-    def _on_status(self, args: Body) -> Body:
+    def _on_status(self, request: Request) -> Body:
         self._lookout.look()
-        self._read()
+        self.state()
         self._changed()
-        return {"state": self._read()}
+        return {"state": self.state()}
 
-    def _on_show(self, args: Body) -> Body:
-        number = messages.count(args["number"], "number")
+    def _on_show(self, request: Request) -> Body:
+        number = messages.count(request.args["number"], "number")
         if number not in {asked.number for asked in self.sub.transcript if asked.status == "done"}:
             raise ParameterError.of(number, "this sub-session has no such answer", "look at sub.transcript")
         return {"result": picture(self.sub.answer(number))}
 
 
-class PayWhatYouGetTape(anywidget.AnyWidget):
+class PayWhatYouGetTape(View):
     """The tape of a sub-session: symbols and questions left, every answer so far, and the next question by hand.
 
     sub        a sub-session: `session.open(dv.PayWhatYouGet(...))`
@@ -267,12 +304,8 @@ class PayWhatYouGetTape(anywidget.AnyWidget):
     where `sub` is no sub-session or a question is none. Source: Durfee, Rogers, Algorithm 2.
     """
 
-    _esm = STATIC / "widgets.js"
-    _css = STATIC / "widgets.css"
     name: ClassVar[str] = "pay-what-you-get-tape"
 
-    component = traitlets.Unicode().tag(sync=True)
-    desk = traitlets.Unicode().tag(sync=True)
     state = traitlets.Unicode().tag(sync=True)
     pulse = traitlets.Unicode().tag(sync=True)
 
@@ -283,33 +316,24 @@ class PayWhatYouGetTape(anywidget.AnyWidget):
                 kind_of(sub), "a tape shows a sub-session", "write session.open(dv.PayWhatYouGet(epsilon=1))"
             )
         self._tape = Tape(sub, _offered(questions))
-        self._showing = threading.Lock()
-        shown, pulse = _json(self._tape.state()), self._tape.pulse.to_json()
-        super().__init__(component=type(self).name, desk=uuid.uuid4().hex[:12], state=shown, pulse=pulse)
+        shown = json_text(self._tape.state())
+        super().__init__(desk=uuid.uuid4().hex[:12], state=shown, pulse=self._tape.pulse.to_json())
         self._tape.watch(self._show, self._beat)
-        self.on_msg(self._receive)
 
     def answer(self, content: object) -> Body | None:
         """The reply to one message from the page. Never raises."""
         return self._tape.answer(content)
 
+    def _answer(self, content: object) -> None:
+        self._tape.watched()
+        self._tape.receive(content, self.send)
+
     def _show(self) -> None:
-        with self._showing:  # what was seen first must not be shown last
-            self.state = _json(self._tape.state())
-            self.pulse = self._tape.pulse.to_json()
+        self.state = json_text(self._tape.shown())
+        self._beat()
 
     def _beat(self) -> None:
-        with self._showing:
-            self.pulse = self._tape.pulse.to_json()
-
-    def _receive(self, _widget: object, content: object, buffers: object) -> None:
-        self._tape.watched()
-        answer = self.answer(content)
-        if answer is not None:
-            self.send(answer)
-
-    def _repr_keys(self) -> list[str]:
-        return []
+        self.pulse = self._tape.pulse.to_json()
 
     def __repr__(self) -> str:
         return f"PayWhatYouGetTape({self._tape.sub!r})"
@@ -339,7 +363,3 @@ def _python(question: Question) -> str:
     """The call that asks the same, with {k} and {kbar} where the numbers go."""
     lines = [question.python, "k={k}", "kbar={kbar}", question.python_where]
     return "sub.ask(\n" + "".join(f"    {line},\n" for line in lines if line) + ")"
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

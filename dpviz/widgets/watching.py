@@ -161,14 +161,15 @@ class Lookout:
     def tell(self, shown: str | None) -> str | None:
         """Tell everybody what follows from the last look. Takes and returns the head that is on show."""
         pulse, head = self.pulse, self._head
+        settled = self._looks > 0 and not pulse.fault
         for onlooker in self.onlookers():
             try:
-                if not pulse.fault and (head != shown or onlooker.stirred()):
+                if settled and (head != shown or onlooker.stirred()):
                     onlooker.catch_up()
                 onlooker.beat(pulse)
             except Exception:  # the ledger went away between look and reading: try again after the next look
                 head = shown or ""
-        return shown if pulse.fault else head
+        return head if settled else shown
 
 
 def _look(reference: weakref.ref[Lookout], watch: int) -> None:
@@ -191,8 +192,7 @@ def _tell(reference: weakref.ref[Lookout], watch: int) -> None:
         if looking is None or not looking.wanted(watch):
             return
         looks = looking.await_look(looks)
-        if looks:
-            shown = looking.tell(shown)
+        shown = looking.tell(shown)
         del looking
 
 

@@ -78,3 +78,41 @@ def test_a_typed_value_that_makes_no_sense_keeps_the_last_plan(lab: Lab, browser
         expect(notebook.page.get_by_role("alert").filter(has_text="ε must be positive, got −1/2")).to_be_visible()
         expect(notebook.page.get_by_role("textbox", name="Any one bin")).to_have_value("15")
         assert notebook.errors == []
+
+
+BRIEF = """
+import time
+import numpy as np
+import dpviz as dv
+from dpviz.model.statistic import Column, DenseCounts
+
+class Brief:
+    name, columns = "brief draws", (Column("x", "number"),)
+    pauses = iter([0.24 + 0.002 * i for i in range(20)])
+    def check(self, question, unit, need): return None
+    def count(self, question, unit, need, tick=None):
+        time.sleep(next(self.pauses))
+        return DenseCounts(np.array([40, 50, 60, 70], dtype=np.int64))
+
+session = dv.Session(Brief(), dv.Unit(), dv.Budget(1000), "brief.ledger")
+bins = dv.Domain.integers(0, 3, column="x")
+"""
+
+
+def test_a_draw_that_ends_as_the_reply_is_sent_never_leaves_the_page_hanging(lab: Lab, browser: Browser) -> None:
+    lab.write("brief.ipynb", BRIEF, BENCH)
+    with Notebook.open(lab, browser, "brief.ipynb", viewport=TALL) as notebook:
+        notebook.run_all()
+        slider = notebook.slider("Privacy loss ε")
+        for number in range(1, 21):
+            epsilon = (slider.get_attribute("aria-valuetext") or "").removeprefix("ε ")
+            pay = notebook.button("Release").filter(has_text=f"pay ε {epsilon}")
+            expect(pay).not_to_have_attribute("aria-disabled", "true")
+            pay.click()
+            title = notebook.page.get_by_role("heading", name=re.compile(f"released with ε = {re.escape(epsilon)}$"))
+            expect(title).to_be_visible()
+            expect(notebook.page.get_by_role("progressbar")).to_have_count(0)
+            assert notebook.ask("print(len(session.releases))").strip() == str(number)
+            slider.focus()
+            notebook.page.keyboard.press("ArrowLeft")
+        assert notebook.errors == []

@@ -5,7 +5,7 @@
  * the new point, so that the next slider moves at once as well.
  */
 
-import { Kernel, type Channel } from "./kernel";
+import { Kernel, SUPERSEDED, type Channel } from "./kernel";
 import { Malformed, Newer } from "./protocol";
 import type { Axis, Point, Sheet } from "./sheets";
 
@@ -176,6 +176,8 @@ export class Explorer<S extends Sheet<Point>> {
         if (reply.ok) {
             this.settled = true;
             this.take("sheet", reply.body["sheet"]);
+        } else if (reply.error.kind === SUPERSEDED) {
+            this.#stand(this.sheet!.now as PointOf<S>); // moved on another page: stand where that one does
         } else {
             this.fault = reply.error.message;
             if (this.point !== null) this.#stand(this.point);

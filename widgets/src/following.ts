@@ -45,7 +45,11 @@ export class Following {
 
     detach(): void {
         this.#users -= 1;
-        if (this.#users > 0 || this.#watch === null) return;
+        if (this.#users <= 0) this.close();
+    }
+
+    close(): void {
+        if (this.#watch === null) return;
         clearInterval(this.#watch);
         this.#watch = null;
         document.removeEventListener("visibilitychange", this.#look);

@@ -25,7 +25,14 @@ const HOPELESS = 4_000;
 const LOOK = 250;
 const BEAT = 1_000;
 
+/** The kind of a reply that will not come: the widget it was sent through was taken off the page. */
+export const LOST = "Lost";
+
+/** The kind of a refusal that says that a later request came first. */
+export const SUPERSEDED = "Superseded";
+
 interface Waiting {
+    channel: Channel | undefined;
     since: number;
     settle: (reply: Reply) => void;
 }
@@ -39,6 +46,8 @@ export class Kernel {
     #watch: ReturnType<typeof setInterval> | null = null;
     #pulse: ReturnType<typeof setInterval> | null = null;
     #lost = false;
+    /** What ids begin with: other pages ask the same kernel. */
+    readonly #page = nonce();
     #last = 0;
     #probed = 0;
     #alive = 0;
@@ -56,7 +65,7 @@ export class Kernel {
     detach(channel: Channel): void {
         const at = this.#channels.indexOf(channel);
         if (at >= 0) this.#channels.splice(at, 1);
-        if (this.#channels.length > 0) return;
+        if (this.#channels.length > 0) return this.#lose(channel);
         if (this.#pulse !== null) clearInterval(this.#pulse);
         this.#pulse = null;
         this.#waiting.clear();
@@ -73,16 +82,32 @@ export class Kernel {
 
     /** The answer may come late, or never: whoever asks checks on its arrival that it is still wanted. */
     ask(name: AskName, args: Record<string, unknown>): Promise<Reply> {
+        return this.order(name, args).reply;
+    }
+
+    /** As `ask`, with the id of the message: the kernel's state names orders by it, should the reply be lost. */
+    order(name: AskName, args: Record<string, unknown>): { id: string; reply: Promise<Reply> } {
         this.#last += 1;
-        const id = String(this.#last);
-        const answer = new Promise<Reply>((settle) => this.#waiting.set(id, { since: Date.now(), settle }));
+        const id = `${this.#page}-${this.#last}`;
+        const channel = this.#channels.at(-1);
+        const reply = new Promise<Reply>((settle) => this.#waiting.set(id, { channel, since: Date.now(), settle }));
         this.#watch ??= setInterval(() => this.#look(), LOOK);
         try {
-            this.#channels.at(-1)?.send({ v: VERSION, id, ask: name, args });
+            channel?.send({ v: VERSION, id, ask: name, args });
         } catch {
             this.#become("gone"); // the host's connection is closed
         }
-        return answer;
+        return { id, reply };
+    }
+
+    /** Replies come back the way that the question went: with its widget gone, nobody hears them. */
+    #lose(channel: Channel): void {
+        for (const [id, waiting] of [...this.#waiting]) {
+            if (waiting.channel !== channel) continue;
+            this.#waiting.delete(id);
+            const message = "No reply can come any more: the widget that asked was taken off the page.";
+            waiting.settle({ ok: false, error: { kind: LOST, message, value: null, rule: null, next_step: null, fix: null } });
+        }
     }
 
     /** There was a sign of life, though no answer: a kernel that is busy for long is not gone. */
@@ -141,4 +166,9 @@ export class Kernel {
         this.health = health;
         this.#changed();
     }
+}
+
+function nonce(): string {
+    const bytes = crypto.getRandomValues(new Uint8Array(6));
+    return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

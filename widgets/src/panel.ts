@@ -77,7 +77,7 @@ function spending(desk: Desk): Panel | null {
             return { kind: "waiting", buttons: [off("Waiting for the kernel"), withdraw()] };
         case "sent":
             if (desk.kernel.health === "gone") return silent(spend.order.price);
-            return spend.withdrawn
+            return desk.withdrawn === spend.id
                 ? { kind: "sent", buttons: [off("Waiting for the kernel")], note: "Withdrawing; the page says what came of it." }
                 : {
                       kind: "sent",
@@ -163,11 +163,11 @@ function running(desk: Desk, run: Running, price: Price): Panel {
     return {
         kind: "running",
         progress: { text: run.text, share: Math.min(1, Number(run.done) / of) },
-        ...(teaching ? {} : { beside: `${priceText(price)} is written to the ledger.` }),
+        ...(teaching || run.number === "" ? {} : { beside: `${priceText(price)} is written to the ledger.` }),
         buttons: [
             button(
                 "plain",
-                teaching ? "Cancel" : `Cancel · ${price.epsilon} stays spent`,
+                teaching || run.number === "" ? "Cancel" : `Cancel · ${price.epsilon} stays spent`,
                 { do: "cancel", token: run.token },
                 true,
             ),

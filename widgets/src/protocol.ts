@@ -155,15 +155,44 @@ const readSheetShape = shape({
     python: text,
 });
 
-/** `number` is empty until it is charged; `waiting` says what the charge waits for, where that is known. */
-export const readRunning = shape({ token: text, number: text, done: whole, of: whole, text: text, waiting: maybe(text) });
+/** `number` is empty until it is charged, `waiting` what the charge waits for, `re` the message that ordered it. */
+export const readRunning = shape({
+    token: text,
+    number: text,
+    done: whole,
+    of: whole,
+    text: text,
+    re: maybe(text),
+    waiting: maybe(text),
+});
 
+export const readRefusal = shape({
+    kind: text,
+    message: text,
+    value: maybe(text),
+    rule: maybe(text),
+    next_step: maybe(text),
+    fix: maybe(shape({ epsilon: maybe(exact) })),
+});
+
+/** How an order of a page ended; `number` is empty where nothing was charged. */
+export const readOutcome = shape({
+    token: text,
+    re: text,
+    event: oneOf("released", "cancelled", "failed"),
+    number: text,
+    error: maybe(readRefusal),
+});
+
+/** States of one kernel are numbered, and news of orders may get lost: the last ends are told in every state. */
+export const readOrders = { serial: maybe(whole), outcomes: maybe(list(readOutcome)) };
 const readRaise = shape({
     at: maybe(text),
     budget: shape({ epsilon: exact, delta: maybe(exact) }),
     person: maybe(text),
     reason: maybe(text),
 });
+
 
 const readTeaching = shape({ seed: text });
 
@@ -200,6 +229,7 @@ const readStateShape = shape({
     /** When the ledger said so, UTC. */
     asof: maybe(text),
     running: maybe(readRunning),
+    ...readOrders,
 });
 
 const readResultShape = shape({
@@ -239,15 +269,6 @@ const readResultShape = shape({
     csv: file,
 });
 
-export const readRefusal = shape({
-    kind: text,
-    message: text,
-    value: maybe(text),
-    rule: maybe(text),
-    next_step: maybe(text),
-    fix: maybe(shape({ epsilon: maybe(exact) })),
-});
-
 const readReportShape = shape({
     version,
     title: text,
@@ -266,6 +287,7 @@ export type Sheet = Read<typeof readSheetShape>;
 export type Axis = Sheet["axes"][number];
 export type Running = Read<typeof readRunning>;
 export type Raise = Read<typeof readRaise>;
+export type Outcome = Read<typeof readOutcome>;
 export type State = Read<typeof readStateShape>;
 /** Where `rho` is given, it adds up (the zCDP filter), and `epsilon` is about a single answer. */
 export type Budget = NonNullable<State["budget"]>;
@@ -309,6 +331,14 @@ export function epsilonAxis(sheet: Sheet): Axis {
 
 export const readState = (value: unknown): State => readStateShape(decode(value), "state");
 
+/** Whether a state was read before another one of the same kernel: it came late, and says nothing new. */
+export function isOlder(state: Stamped, than: Stamped | null): boolean {
+    if (than === null || state.kernel !== than.kernel || state.serial === null || than.serial === null) return false;
+    return BigInt(state.serial) < BigInt(than.serial);
+}
+
+type Stamped = { kernel: string; serial: string | null };
+
 export function readResult(value: unknown): Result {
     const result = readResultShape(decode(value), "result");
     if ((result.kind === "ranked") !== (result.list !== null)) wrong("result.list", "what a list says, and only a list");
@@ -333,9 +363,8 @@ export type Reply = { ok: true; body: Record<string, unknown> } | { ok: false; e
 export type Heard =
     | { kind: "reply"; re: string; reply: Reply }
     | { kind: "progress"; running: Running }
-    | { kind: "released"; token: string; result: Result; state: State }
-    /** `number`: of the entry that was charged; empty where nothing was, null where the kernel did not say. */
-    | { kind: "cancelled"; token: string; number: string | null; state: State }
+    | { kind: "released"; token: string; number: string | null; result: Result; state: State }
+    | { kind: "cancelled"; token: string; number: string | null; error: Refusal | null; state: State }
     | { kind: "failed"; token: string; number: string | null; error: Refusal; state: State };
 
 /** A message from the kernel side, or null for anything this page does not know. */
@@ -354,33 +383,20 @@ export function readMessage(content: unknown): Heard | null {
             };
         }
         const body = fields(message["body"], "body");
-        switch (message["event"]) {
-            case "progress":
-                return { kind: "progress", running: readRunning(body, "running") };
+        if (message["event"] === "progress") return { kind: "progress", running: readRunning(body, "running") };
+        const kind = oneOf("released", "cancelled", "failed")(message["event"], "event");
+        const of = {
+            token: text(body["token"], "token"),
+            number: maybe(text)(body["number"], "number"),
+            state: readState(body["state"]),
+        };
+        switch (kind) {
             case "released":
-                return {
-                    kind: "released",
-                    token: text(body["token"], "token"),
-                    result: readResult(body["result"]),
-                    state: readState(body["state"]),
-                };
+                return { kind, ...of, result: readResult(body["result"]) };
             case "cancelled":
-                return {
-                    kind: "cancelled",
-                    token: text(body["token"], "token"),
-                    number: maybe(text)(body["number"], "number"),
-                    state: readState(body["state"]),
-                };
+                return { kind, ...of, error: maybe(readRefusal)(body["error"], "error") };
             case "failed":
-                return {
-                    kind: "failed",
-                    token: text(body["token"], "token"),
-                    number: maybe(text)(body["number"], "number"),
-                    error: readRefusal(body["error"], "error"),
-                    state: readState(body["state"]),
-                };
-            default:
-                return null;
+                return { kind, ...of, error: readRefusal(body["error"], "error") };
         }
     } catch (error) {
         if (error instanceof Malformed || error instanceof Newer) return null;

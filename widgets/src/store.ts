@@ -7,10 +7,11 @@
 
 import { compare, equal, exactly, morePrivate, parse, times, ZERO, type Fraction } from "./exact";
 import { Following, news } from "./following";
-import { Kernel, type Channel, type Heed } from "./kernel";
+import { Kernel, LOST, SUPERSEDED, type Channel, type Heed } from "./kernel";
 import { barOf, isList, phrase, said, type Which } from "./measures";
 import {
     epsilonAxis,
+    isOlder,
     Malformed,
     Newer,
     readResult,
@@ -18,6 +19,7 @@ import {
     readState,
     type Bar,
     type Entry,
+    type Outcome,
     type Point,
     type Price,
     type Refusal,
@@ -40,14 +42,16 @@ export type Spend =
     | { kind: "confirm"; order: Order }
     /** Pressed, and the kernel asked whether it listens. Nothing is sent yet, so it can be withdrawn for nothing. */
     | { kind: "waiting"; order: Order }
-    /** `withdrawn`: taken back before the kernel named it; it is cancelled as soon as it has a name. */
-    | { kind: "sent"; order: Order; withdrawn: boolean }
     /** `before` is the last entry's number when the order was sent: a later one tells that it was charged. */
+    | { kind: "sent"; order: Order; id: string; before: bigint }
     | { kind: "running"; running: Running; price: Price; before: bigint }
     | { kind: "cancelled"; price: Price }
     /** `sent` is false where the kernel was only asked whether the ledger answers: nothing can have been charged. */
     | { kind: "refused"; error: Refusal; sent: boolean }
     | { kind: "failed"; error: Refusal; price: Price };
+
+/** How an order ended: as news of it, or as a later state tells it again, then without the result. */
+type End = Pick<Outcome, "event" | "error"> & { number: string | null; result: Result | null };
 
 export type Paid = Pick<Entry, "number" | "epsilon">;
 export type Question = { id: string } | Record<string, unknown>;
@@ -55,6 +59,10 @@ const DEBOUNCE = 150;
 const REST = 400;
 const SPEAK = 500;
 const SETTLE = 800;
+/** An order of which nothing was heard for so long is asked after. */
+const SILENCE = 2_000;
+const PATIENCE = 10_000;
+const REMEMBERED = 16;
 
 export class Desk {
     readonly kernel: Kernel;
@@ -89,6 +97,8 @@ export class Desk {
     sentence = "";
     /** The release that another view started and that a person is about to cancel here: its token. */
     doubt: string | null = null;
+    /** The order that was taken back before the kernel named it: the id of its message. */
+    withdrawn: string | null = null;
 
     readonly #listeners = new Set<() => void>();
     readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
@@ -98,6 +108,11 @@ export class Desk {
     #touched = false;
     #button = "";
     #restUntil = 0;
+    /** Ends that were heard, by token: the reply that names the token may come after them. */
+    readonly #ends = new Map<string, End>();
+    #heardAt = 0;
+    #lookedAt = 0;
+    #fetching = "";
 
     constructor() {
         this.kernel = new Kernel(
@@ -140,6 +155,7 @@ export class Desk {
         for (const timer of this.#timers.values()) clearTimeout(timer);
         this.#timers.clear();
         this.#listeners.clear();
+        this.following.close();
     }
 
     probe(): void {
@@ -230,6 +246,7 @@ export class Desk {
     }
 
     #useState(state: State): void {
+        if (isOlder(state, this.state)) return;
         const before = this.state;
         const restarted = before !== null && before.kernel !== state.kernel;
         this.state = state;
@@ -241,19 +258,65 @@ export class Desk {
             const sentence = news(before, state);
             if (sentence !== "") this.say(sentence);
         }
-        if (this.spend.kind !== "running") return;
-        if (state.running?.token === this.spend.running.token) this.#charged(this.spend, state.running);
-        const {
-            price,
-            running: { number },
-        } = this.spend;
+        if ((this.spend.kind !== "running" && this.spend.kind !== "sent") || restarted) return;
+        if (this.spend.kind === "running" && state.running?.token === this.spend.running.token)
+            this.#charged(this.spend, state.running);
+        if (this.#told(state) !== null) this.#later("settle", SETTLE, () => this.#settle());
+    }
+
+    /** What a state tells of the order that is on its way: how it ended, or that it runs. */
+    #told(state: State): { end: End } | { running: Running } | null {
+        const { spend } = this;
+        if (spend.kind !== "running" && spend.kind !== "sent") return null;
+        const own = ({ token, re }: { token: string; re: string | null }): boolean =>
+            spend.kind === "sent" ? re === spend.id : token === spend.running.token;
+        const outcome = state.outcomes?.findLast(own);
+        if (outcome !== undefined) return { end: { ...outcome, result: null } };
+        if (spend.kind === "sent") return state.running !== null && own(state.running) ? { running: state.running } : null;
+        const { number } = spend.running;
         const entry = state.entries.find((item) => item.number === number);
-        if (restarted || state.running !== null || entry === undefined || entry.status === "pending") return;
-        this.#later("settle", SETTLE, () => {
-            if (this.spend.kind !== "running" || this.spend.running.number !== number) return;
-            if (entry.status === "done") void this.#fetch(number, true);
-            else if (entry.status === "cancelled") this.#spend({ kind: "cancelled", price });
-            else this.#spend({ kind: "failed", price, error: refusal("The draw did not finish.") });
+        if (state.running !== null || entry === undefined || entry.status === "pending") return null;
+        const event = entry.status === "done" ? "released" : entry.status === "cancelled" ? "cancelled" : "failed";
+        const error = event === "failed" ? refusal("The draw did not finish.") : null;
+        return { end: { event, number, error, result: null } };
+    }
+
+    /** The news itself did not come: go by what the state tells. */
+    #settle(): void {
+        const told = this.state === null ? null : this.#told(this.state);
+        if (told === null) return;
+        if ("end" in told) this.#over(told.end);
+        else if (this.spend.kind === "sent") this.#runs(this.spend, told.running);
+        this.#tell();
+    }
+
+    /** The order on its way is over. */
+    #over(end: End): void {
+        const { spend } = this;
+        if (spend.kind !== "running" && spend.kind !== "sent") return;
+        if (end.event !== "released") this.spend = this.#ended(spend, end);
+        else if (end.result !== null) this.#finish(end.result);
+        else if (end.number !== null && this.#fetching !== end.number) void this.#fetch(end.number, true);
+    }
+
+    /** The order is drawn: follow it, and ask after it once, should it have ended meanwhile. */
+    #runs({ order, before }: Extract<Spend, { kind: "sent" }>, running: Running): void {
+        this.spend = { kind: "running", running, price: order.price, before };
+        if (running.number !== "") this.say(`ε ${order.price.epsilon} is written to the ledger. ${running.text}.`, 0);
+        else this.say("Waiting for the ledger. Nothing is charged yet.", 0);
+        if (this.withdrawn === running.re) this.cancel(running.token);
+        void this.#look();
+        this.#follow();
+    }
+
+    /** While an order is on its way and silent, ask the kernel for its state. */
+    #follow(): void {
+        this.#later("watch", SILENCE, () => {
+            if (this.spend.kind !== "running" && this.spend.kind !== "sent") return;
+            const now = Date.now();
+            const waits = this.#lookedAt > this.#heardAt && now - this.#lookedAt < PATIENCE;
+            if (now - this.#heardAt >= SILENCE && !waits && this.kernel.health !== "gone") void this.#look();
+            this.#follow();
         });
     }
 
@@ -263,6 +326,23 @@ export class Desk {
             this.say(`${priceText(spend.price)} is written to the ledger. ${running.text}.`, 0);
         this.#sayProgress(spend.running, running);
         this.spend = { ...spend, running };
+    }
+
+    async #look(): Promise<void> {
+        this.#lookedAt = Date.now();
+        const reply = await this.kernel.ask("status", {});
+        this.#heardAt = Date.now();
+        this.#adoptState(reply);
+    }
+
+    /** The reply to an order is lost: find the order in the state, by its id. */
+    async #trace(sent: Spend, tries = 3): Promise<void> {
+        await this.#look();
+        if (this.spend !== sent) return;
+        this.#settle();
+        if (this.spend !== sent) return;
+        if (tries > 1) this.#later("trace", SILENCE, () => void this.#trace(sent, tries - 1));
+        else this.#spend({ kind: "refused", error: refusal("No answer came to this order. The history says whether it was charged."), sent: true });
     }
 
     #adoptState(reply: Reply | null): void {
@@ -276,6 +356,7 @@ export class Desk {
 
     #heed(heard: Heed): void {
         if (heard.kind === "progress") {
+            this.#heardAt = Date.now();
             if (this.spend.kind === "running" && this.spend.running.token === heard.running.token) {
                 this.#charged(this.spend, heard.running);
             } else if (this.state !== null && this.spend.kind !== "sent") {
@@ -284,25 +365,30 @@ export class Desk {
             this.#tell();
             return;
         }
-        const mine = this.spend.kind === "running" && this.spend.running.token === heard.token ? this.spend : null;
+        this.#heardAt = Date.now();
+        const { token, number } = heard;
+        const result = heard.kind === "released" ? heard.result : null;
+        const end: End = { event: heard.kind, number, error: heard.kind === "released" ? null : heard.error, result };
+        const first = !this.#ends.has(token); // every widget of a desk is told
+        this.#ends.set(token, end);
+        if (this.#ends.size > REMEMBERED) this.#ends.delete(this.#ends.keys().next().value!);
         this.#useState(heard.state);
-        if (heard.kind === "released") {
-            if (mine !== null) this.#finish(heard.result);
-            else this.result = heard.result;
-        } else if (mine !== null) {
-            this.spend = this.#ended(mine, heard.kind === "failed" ? heard.error : null, heard.number);
-        }
+        if (this.spend.kind === "running" && this.spend.running.token === token) this.#over(end);
+        else if (first && result !== null) this.result = result;
         this.#tell();
     }
 
     /** How a release ended other than well: after its charge it is spent, before it nothing happened. */
-    #ended({ price, before }: Extract<Spend, { kind: "running" }>, error: Refusal | null, number: string | null): Spend {
-        const charged = number === null ? lastNumber(this.state) > before || this.state?.teaching != null : number !== "";
+    #ended(spend: Extract<Spend, { kind: "running" | "sent" }>, { event, number, error }: End): Spend {
+        const price = spend.kind === "sent" ? spend.order.price : spend.price;
+        const later = lastNumber(this.state) > spend.before || this.state?.teaching != null;
+        const charged = number === null ? later : number !== "";
         if (!charged) {
-            if (error === null) this.say("Withdrawn. Nothing was charged.", 0);
+            if (event === "cancelled") this.say("Withdrawn. Nothing was charged.", 0);
             return { kind: "refused", error: error ?? refusal("Withdrawn before anything was charged."), sent: true };
         }
-        return error === null ? { kind: "cancelled", price } : { kind: "failed", price, error };
+        if (event === "cancelled") return { kind: "cancelled", price };
+        return { kind: "failed", price, error: error ?? refusal("The draw did not finish.") };
     }
 
     #sayProgress(before: Running, now: Running): void {
@@ -429,7 +515,7 @@ export class Desk {
         if (mine !== this.#asked) return false;
         this.asking = false;
         if (reply.ok) this.take("sheet", reply.body["sheet"]);
-        else this.planFault = reply.error.message;
+        else if (reply.error.kind !== SUPERSEDED) this.planFault = reply.error.message;
         this.#tell();
         return reply.ok;
     }
@@ -502,13 +588,16 @@ export class Desk {
         if (!still(waiting)) return;
         if (heard.ok) this.#adoptState(heard);
         else return this.#spend({ kind: "refused", error: heard.error, sent: false });
-        const before = lastNumber(this.state);
-        this.#spend({ kind: "sent", order, withdrawn: false });
-        const reply = await this.kernel.ask("release", order.args);
-        const { spend } = this;
-        if (spend.kind !== "sent" || spend.order !== order) return;
+        const { id, reply: answer } = this.kernel.order("release", order.args);
+        const sent = { kind: "sent", order, id, before: lastNumber(this.state) } as const;
+        this.#heardAt = Date.now();
+        this.#spend(sent);
+        this.#follow();
+        const reply = await answer;
+        if (!still(sent)) return;
         if (!reply.ok) {
-            this.#spend({ kind: "refused", error: reply.error, sent: true });
+            if (reply.error.kind === LOST) void this.#trace(sent);
+            else this.#spend({ kind: "refused", error: reply.error, sent: true });
             return;
         }
         this.#guard(() => {
@@ -517,13 +606,11 @@ export class Desk {
                 if (state !== undefined) this.#useState(readState(state));
                 this.#finish(readResult(result));
             } else if (typeof token === "string") {
+                const end = this.#ends.get(token);
                 const of = this.sheet?.question.bins || "1";
                 const text = `Drawing ${this.#size()}`;
-                const running = { token, number: String(number), done: "0", of, text, waiting: null };
-                this.spend = { kind: "running", running, price: order.price, before };
-                if (running.number !== "") this.say(`ε ${order.price.epsilon} is written to the ledger. ${text}.`, 0);
-                else this.say("Waiting for the ledger. Nothing is charged yet.", 0);
-                if (spend.withdrawn) this.cancel(token);
+                if (end !== undefined) this.#over(end);
+                else this.#runs(sent, { token, number: String(number), done: "0", of, text, re: id, waiting: null });
             }
         });
         this.#tell();
@@ -555,7 +642,10 @@ export class Desk {
     /** Take back an order: one the kernel has not been sent for nothing, one it has as soon as it names it. */
     withdraw(): void {
         if (this.spend.kind === "waiting") this.#spend({ kind: "idle" });
-        else if (this.spend.kind === "sent") this.#spend({ ...this.spend, withdrawn: true });
+        else if (this.spend.kind === "sent") {
+            this.withdrawn = this.spend.id;
+            this.#tell();
+        }
     }
 
     /** Order the same again, now that the ledger may answer. A large price is asked about once more. */
@@ -582,14 +672,19 @@ export class Desk {
     }
 
     async #fetch(number: string, released: boolean): Promise<void> {
+        if (released) this.#fetching = number;
         const reply = await this.kernel.ask("show", { number });
+        this.#fetching = "";
         if (reply.ok) {
             this.#guard(() => {
                 const result = readResult(reply.body["result"]);
-                if (released) this.#finish(result);
+                if (released && this.locked) this.#finish(result);
                 else [this.result, this.wantsFocus] = [result, true];
             });
-        } else this.planFault = reply.error.message;
+        } else {
+            this.planFault = reply.error.message;
+            if (released && this.locked) this.spend = { kind: "idle" }; // it is paid and stored; the history shows it
+        }
         this.#tell();
     }
 

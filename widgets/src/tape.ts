@@ -218,7 +218,7 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
         };
         const busy = desk.locked;
         const doubting = desk.doubt !== null;
-        const withdrawing = desk.asking.kind === "sent" && desk.asking.withdrawn;
+        const withdrawing = desk.asking.kind === "sent" && desk.asking.id === desk.withdrawn;
         show(second, kind === "waiting" || (kind === "sent" && !withdrawing) || tape.running !== null);
         show(third, doubting);
         show(doubt, doubting);

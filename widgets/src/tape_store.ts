@@ -6,16 +6,18 @@
  */
 
 import { Following } from "./following";
-import { Kernel, type Channel, type Heed } from "./kernel";
+import { Kernel, LOST, SUPERSEDED, type Channel, type Heed } from "./kernel";
 import {
     decode,
     exact,
     flag,
+    isOlder,
     list,
     Malformed,
     maybe,
     Newer,
     oneOf,
+    readOrders,
     readRefusal,
     readResult,
     readRunning,
@@ -57,6 +59,7 @@ const readTapeShape = shape({
     ),
     running: maybe(readRunning),
     fault: maybe(readRefusal),
+    ...readOrders,
 });
 
 export type Tape = Read<typeof readTapeShape>;
@@ -68,7 +71,7 @@ export type Asking =
     | { kind: "idle" }
     /** Pressed, and the kernel asked whether it listens. Nothing is sent yet, so it can be withdrawn for nothing. */
     | { kind: "waiting" }
-    | { kind: "sent"; withdrawn: boolean }
+    | { kind: "sent"; id: string }
     | { kind: "running"; token: string }
     /** `sent` is false where the kernel was only asked whether the ledger answers: nothing can have been used. */
     | { kind: "refused"; error: Refusal; sent: boolean };
@@ -76,6 +79,9 @@ export type Asking =
 const DEBOUNCE = 150;
 const REST = 400;
 const SPEAK = 500;
+/** A question of which nothing was heard for so long is asked after. */
+const SILENCE = 2_000;
+const PATIENCE = 10_000;
 const MOST = 1_000_000n;
 
 export class TapeDesk {
@@ -87,6 +93,8 @@ export class TapeDesk {
     sentence = "";
     /** The question that another view asked and that a person is about to cancel here: its token. */
     doubt: string | null = null;
+    /** The question that was taken back before the kernel named it: the id of its message. */
+    withdrawn: string | null = null;
 
     /** The question that would be asked next: by its id, and both numbers as typed. */
     chosen = "";
@@ -107,6 +115,8 @@ export class TapeDesk {
     #restUntil = 0;
     #button = "";
     #planned = 0;
+    #heardAt = 0;
+    #lookedAt = 0;
 
     constructor() {
         this.kernel = new Kernel(
@@ -221,6 +231,8 @@ export class TapeDesk {
     }
 
     #use(tape: Tape): void {
+        this.#heardAt = Date.now();
+        if (isOlder(tape, this.tape)) return this.#settle(this.tape!);
         const before = this.tape;
         this.tape = tape;
         if (tape.running?.token !== this.doubt) this.doubt = null;
@@ -236,10 +248,56 @@ export class TapeDesk {
             this.chosen = this.#fresh(tape) ?? tape.offers[0]?.id ?? "";
             this.#plan();
         }
-        if (this.asking.kind !== "running" || tape.running !== null) return;
+        this.#settle(tape);
+    }
+
+    /** What the tape tells of the question on its way: that it runs, or what came of it. */
+    #settle(tape: Tape): void {
+        const { asking } = this;
+        if (asking.kind !== "sent" && asking.kind !== "running") return;
+        const own = ({ token, re }: { token: string; re: string | null }): boolean =>
+            asking.kind === "sent" ? re === asking.id : token === asking.token;
+        const outcome = tape.outcomes?.findLast(own);
+        if (outcome === undefined) {
+            if (asking.kind === "sent" && tape.running !== null && own(tape.running))
+                this.asking = { kind: "running", token: tape.running.token };
+            // a tape of an earlier version tells no outcomes
+            if (asking.kind !== "running" || tape.running !== null || tape.outcomes !== null) return;
+        }
+        const error = outcome === undefined ? tape.fault : outcome.error;
+        this.asking = error === null ? { kind: "idle" } : { kind: "refused", error, sent: true };
         const row = tape.rows.at(-1);
-        this.asking = tape.fault === null ? { kind: "idle" } : { kind: "refused", error: tape.fault, sent: true };
         if (row !== undefined) this.#came(row);
+    }
+
+    /** While a question is on its way and silent, ask the kernel for the tape. */
+    #follow(): void {
+        this.#later("watch", SILENCE, () => {
+            if (this.asking.kind !== "running" && this.asking.kind !== "sent") return;
+            const now = Date.now();
+            const waits = this.#lookedAt > this.#heardAt && now - this.#lookedAt < PATIENCE;
+            if (now - this.#heardAt >= SILENCE && !waits && this.kernel.health !== "gone") void this.#look();
+            this.#follow();
+        });
+    }
+
+    async #look(): Promise<void> {
+        this.#lookedAt = Date.now();
+        const reply = await this.kernel.ask("status", {});
+        this.#heardAt = Date.now();
+        if (reply.ok) this.#adopt(reply.body["state"]);
+        this.#tell();
+    }
+
+    /** The reply to a question is lost: find the question on the tape, by the id of its message. */
+    async #trace(sent: Asking, tries = 3): Promise<void> {
+        await this.#look();
+        if (this.asking !== sent) return;
+        if (tries > 1) this.#later("trace", SILENCE, () => void this.#trace(sent, tries - 1));
+        else {
+            const message = "No answer came to this question. The tape says whether it was asked.";
+            this.#turn({ kind: "refused", error: { kind: LOST, message, value: null, rule: null, next_step: null, fix: null }, sent: true });
+        }
     }
 
     /** The first question on offer that was not asked yet. */
@@ -293,6 +351,8 @@ export class TapeDesk {
             const question = { question: this.chosen, k: this.k, kbar: this.kbar };
             void this.kernel.ask("plan", question).then((reply) => {
                 if (mine !== this.#planned) return;
+                // of two pages that plan at the same time, one is told that the other came first
+                if (!reply.ok && reply.error.kind === SUPERSEDED) return this.#plan();
                 this.listed = reply.ok && typeof reply.body["listed"] === "string" ? reply.body["listed"] : "";
                 this.#tell();
             });
@@ -349,17 +409,22 @@ export class TapeDesk {
         if (!still(waiting)) return;
         if (!heard.ok) return this.#turn({ kind: "refused", error: heard.error, sent: false });
         this.#adopt(heard.body["state"]);
-        this.#turn({ kind: "sent", withdrawn: false });
-        const reply = await this.kernel.ask("release", order);
-        if (this.asking.kind !== "sent") return;
-        const { withdrawn } = this.asking;
-        if (!reply.ok) return this.#turn({ kind: "refused", error: reply.error, sent: true });
-        const token = String(reply.body["token"]);
-        this.asking = { kind: "running", token };
+        const { id, reply: answer } = this.kernel.order("release", order);
+        const sent: Asking = { kind: "sent", id };
+        this.#heardAt = Date.now();
+        this.#turn(sent);
+        this.#follow();
+        const reply = await answer;
+        if (!reply.ok) {
+            if (!still(sent)) return;
+            if (reply.error.kind === LOST) return void this.#trace(sent);
+            return this.#turn({ kind: "refused", error: reply.error, sent: true });
+        }
+        if (still(sent)) this.asking = { kind: "running", token: String(reply.body["token"]) };
         this.#adopt(reply.body["state"]);
         if (this.unwritten) this.say("Waiting for the ledger. Nothing is used yet.", 0);
         else if (this.mine) this.say(`Asking. ${order["most"]} symbols are reserved.`, 0);
-        if (withdrawn && this.mine) void this.kernel.ask("cancel", { token });
+        if (this.withdrawn === id && this.mine) this.cancel();
         this.#tell();
     }
 
@@ -371,7 +436,10 @@ export class TapeDesk {
     /** Take back a question: one the kernel has not been sent for nothing, one it has as soon as it names it. */
     withdraw(): void {
         if (this.asking.kind === "waiting") this.#turn({ kind: "idle" });
-        else if (this.asking.kind === "sent") this.#turn({ kind: "sent", withdrawn: true });
+        else if (this.asking.kind === "sent") {
+            this.withdrawn = this.asking.id;
+            this.#tell();
+        }
         else if (this.unwritten) this.cancel();
     }
 

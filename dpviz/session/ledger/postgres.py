@@ -34,7 +34,7 @@ from sqlalchemy.pool import QueuePool
 
 from dpviz.errors import LedgerAway, LedgerError, LedgerFormat, LedgerReadOnly, short
 from dpviz.hidden import Hidden
-from dpviz.session.ledger import store, tables
+from dpviz.session.ledger import schema, store, tables
 from dpviz.session.ledger.chain import broken
 from dpviz.session.ledger.sqlite import SqliteStore
 
@@ -113,16 +113,17 @@ class Server:
             )
         return bool(chain)
 
-    def create(self, fill: Callable[[Connection], object]) -> None:
-        def work(connection: Connection) -> None:
-            if not connection.exec_driver_sql(_THERE).one()[1]:
+    def create(self, fill: Callable[[Connection], object]) -> bool:
+        def work(connection: Connection) -> bool:
+            there = bool(connection.exec_driver_sql(_THERE).one()[1])
+            if not there:
                 tables.metadata.create_all(connection, checkfirst=False)
                 fill(connection)
+            return not there
 
         made = self.store()
         try:
-            made.write(work)
-            return
+            return made.write(work)
         except LedgerReadOnly:
             pass
         finally:
@@ -181,6 +182,9 @@ class PostgresStore(store.Store):
             return _gone(self._called), self._met.is_set()
         return _refusal(_code(error) or "", self._called), False
 
+    def schema(self, connection: Connection) -> None:
+        schema.check_postgres(connection)
+
     def patience(self, failure: LedgerAway, asked: float | None) -> float:
         if asked is not None:
             return asked
@@ -192,7 +196,11 @@ class PostgresStore(store.Store):
         if now > self._said_away:
             self._said_away = now + store.PATIENCE
             state = "is starting up" if failure.starting else "does not answer"
-            print(f"dpviz: the server of the ledger {self._called} {state}; waiting for it", file=sys.stderr)
+            said = f"the server of the ledger {self._called} {state}; waiting for it"
+            if self.on_wait is None:
+                print(f"dpviz: {said}", file=sys.stderr, flush=True)
+            else:
+                self.on_wait(said)
 
     def glance(self, work: Callable[[Connection], T]) -> T:
         if time.monotonic() < self._away_until:
@@ -211,7 +219,7 @@ class PostgresStore(store.Store):
         def copy(source: Connection) -> None:
             made.write(lambda target: _copy(source, target))
 
-        made = SqliteStore(path, new=True)
+        made = SqliteStore(path)
         try:
             made.write(tables.metadata.create_all)
             self.read(copy)

@@ -1,0 +1,71 @@
+"""One writer: whatever changes or says something does it here, one piece after the other."""
+
+from __future__ import annotations
+
+import heapq
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from itertools import count
+
+Work = Callable[[], None]
+
+
+class Writer:
+    """Does one piece of work after the other, in the order they came, on a thread that lives while there is any.
+
+    A piece may not wait for a later one. What it raises ends that piece alone, and its text goes no further: it may
+    say too much.
+    """
+
+    def __init__(self) -> None:
+        self._fresh()
+
+    def _fresh(self) -> None:
+        self._pid = os.getpid()
+        self._changed = threading.Condition()
+        self._waiting: deque[Work] = deque()
+        self._later: list[tuple[float, int, Work]] = []
+        self._order = count()
+        self._alive = False
+
+    def put(self, work: Work) -> None:
+        """Do this after all that was put before."""
+        self._add(lambda: self._waiting.append(work))
+
+    def later(self, seconds: float, work: Work) -> None:
+        """Do this once so many seconds have passed, before anything that is still waiting then."""
+        due = time.monotonic() + seconds
+        self._add(lambda: heapq.heappush(self._later, (due, next(self._order), work)))
+
+    def _add(self, add: Work) -> None:
+        if self._pid != os.getpid():  # a fork copies the queue, and no thread that works it off
+            self._fresh()
+        with self._changed:
+            add()
+            self._changed.notify()
+            if not self._alive:
+                self._alive = True
+                threading.Thread(target=self._run, name="dpviz-page", daemon=True).start()
+
+    def _run(self) -> None:
+        while (work := self._next()) is not None:
+            try:
+                work()
+            except Exception:
+                continue
+
+    def _next(self) -> Work | None:
+        with self._changed:
+            while True:
+                wait = self._later[0][0] - time.monotonic() if self._later else None
+                if wait is not None and wait <= 0:
+                    return heapq.heappop(self._later)[2]
+                if self._waiting:
+                    return self._waiting.popleft()
+                if wait is None:
+                    self._alive = False
+                    return None
+                self._changed.wait(wait)

@@ -1,0 +1,99 @@
+"""A page as the kernel sees it: the messages of each widget model, in the order in which they were sent."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import comm
+import pytest
+from comm.base_comm import BaseComm
+
+Message = dict[str, Any]
+PATIENCE = 60
+
+
+class Wire:
+    """All that widgets send, in one list; and what a page sends them, on the thread of the test."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.sent: list[tuple[str, Message]] = []
+        self._arrived = threading.Condition()
+        self._hooks: list[tuple[Callable[[Message], bool], Callable[[], None]]] = []
+        wire = self
+
+        class Recorded(BaseComm):
+            def publish_msg(self, msg_type: str, data: Any = None, *rest: Any, **more: Any) -> None:
+                wire.record(self.comm_id, {"type": msg_type, **json.loads(json.dumps(data or {}))})
+
+        def create(*args: Any, **more: Any) -> BaseComm:
+            return Recorded(*args, **more)
+
+        patch.setattr(comm, "create_comm", create)
+
+    def record(self, model: str, message: Message) -> None:
+        with self._arrived:
+            self.sent.append((model, message))
+            self._arrived.notify_all()
+            due = [(wanted, act) for wanted, act in self._hooks if wanted(message)]
+            self._hooks = [hook for hook in self._hooks if hook not in due]
+        for _, act in due:
+            act()
+
+    def once(self, wanted: Callable[[Message], bool], act: Callable[[], None]) -> None:
+        """When the first such message is sent, do this before whoever sends it goes on."""
+        self._hooks.append((wanted, act))
+
+    def of(self, widget: Any) -> list[Message]:
+        with self._arrived:
+            return [message for model, message in self.sent if model == widget.model_id]
+
+    def send(self, widget: Any, data: Any, buffers: Any = ()) -> None:
+        """Hand the kernel one comm message for this model."""
+        widget.comm.handle_msg({"content": {"comm_id": widget.model_id, "data": data}, "buffers": list(buffers)})
+
+    def ask(self, widget: Any, name: str, **args: Any) -> str:
+        """Send one ask; returns its id."""
+        message = {"v": 1, "id": uuid.uuid4().hex, "ask": name, "args": args}
+        self.send(widget, {"method": "custom", "content": message})
+        return message["id"]  # type: ignore[return-value]
+
+    def wait(self, widget: Any, wanted: Callable[[Message], bool]) -> Message:
+        """The first message to this model that is wanted, once it was sent."""
+        deadline = time.monotonic() + PATIENCE
+        with self._arrived:
+            while True:
+                found = [message for model, message in self.sent if model == widget.model_id and wanted(message)]
+                if found:
+                    return found[0]
+                assert self._arrived.wait(deadline - time.monotonic()), [brief(message) for _, message in self.sent]
+
+    def answer(self, widget: Any, name: str, **args: Any) -> Message:
+        """Ask, and wait for the reply."""
+        asked = self.ask(widget, name, **args)
+        return content(self.wait(widget, lambda message: content(message).get("re") == asked))
+
+
+def brief(message: Message) -> str:
+    """One message in one line, for a test that failed."""
+    return str(content(message) or list(message.get("state", message)))[:200]
+
+
+def content(message: Message) -> Message:
+    """What a custom message says; nothing of any other."""
+    said: Message = message["content"] if message.get("method") == "custom" else {}
+    return said
+
+
+def trait(message: Message, name: str) -> Any:
+    """A trait that is brought up to date by this message, read as JSON; None in any other."""
+    state = message.get("state", {}) if message.get("method") == "update" else {}
+    return json.loads(state[name]) if state.get(name) else None
+
+
+def event(message: Message, *names: str) -> bool:
+    return content(message).get("event") in names
