@@ -110,8 +110,8 @@ class Task(Generic[T]):
         return self._cancelled
 
     def wanted(self) -> bool:
-        """Whether nobody has cancelled it."""
-        return not self._cancelled
+        """Whether its charge is still wanted: what is cancelled before it is charged has ended at once."""
+        return not self.done
 
     @property
     def here(self) -> bool:

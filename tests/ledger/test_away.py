@@ -294,39 +294,35 @@ def test_no_frame_of_a_call_that_finds_its_server_away_shows_the_password(
 
 
 def test_an_order_withdrawn_while_the_server_is_away_is_not_charged_when_it_is_back(
-    mortal: Server,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
+    server: Server, relay: Relay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "AWAY", 60.0)
+    monkeypatch.setattr(store, "AWAY", 120.0)
     source = KnownTop({"": {"A": 9, "B": 7}})
 
     def made(place: Place) -> dv.Session:
         return dv.Session(source, dv.Unit("row"), dv.Budget(epsilon="2", delta="1e-6"), place)
 
-    place = mortal.url(mortal.schema())
+    place = server.loopback(PASSWORD, server.schema())
     started(place, made)
-    it = made(place)
+    it = made(relay.url(place))
     sub = it.open(dv.PayWhatYouGet(epsilon="1/2", delta="1e-7", symbols=5, questions=5, ties="unknown"))
     orders: list[Callable[[], Any]] = [
         lambda: it.release_async(BINS, dv.Dense(epsilon="1/4")),
         lambda: sub.ask_async("dest", k=2),
     ]
     for order in orders:
-        tried = threading.Event()
-        usual = postgres.PostgresStore.refusal
-
-        def refusal(*given: Any, usual: Any = usual, tried: threading.Event = tried) -> Any:
-            tried.set()
-            return usual(*given)
-
-        monkeypatch.setattr(postgres.PostgresStore, "refusal", refusal)
-        mortal.kill()
+        relay.says = FULL
+        relay.drop()
         running = order()
-        assert tried.wait(60)
+        assert relay.refused.acquire(timeout=60)
         running.cancel()
-        mortal.start()
+        relay.says = None
         with pytest.raises(ReleaseCancelled, match="withdrawn before anything was charged"):
             running.result(60)
+        for thread in threading.enumerate():  # nobody waits for it any more, and it must not charge behind our back
+            if thread.name == "dpviz-release":
+                thread.join(60)
+                assert not thread.is_alive()
     assert [entry.status for entry in it.ledger.entries()] == ["open"]
     assert it.ledger.uses(sub.number) == []
     assert sub.symbols_left == 5

@@ -15,14 +15,14 @@ import pytest
 
 import dpviz as dv
 from dpviz import cli
-from dpviz.errors import CharterMismatch, LedgerReadOnly, ParameterError, ReleaseLost, SessionBusy
+from dpviz.errors import CharterMismatch, ParameterError, ReleaseLost, SessionBusy
 from dpviz.session.ledger import Ledger, owner
 from dpviz.session.ledger.chain import Row
 from dpviz.widgets.state import session_state
-from tests.ledger.server import Server, here, statements
+from tests.ledger.server import Server
 from tests.ledger.test_refusals import in_our_words
 from tests.ledger.test_uses import ASKS, FIRST, less
-from tests.ledger.tools import BODY, CHARTER, Place, admit, key, on_a_file, opened, spend, sql, started
+from tests.ledger.tools import BODY, CHARTER, Place, admit, key, on_a_file, opened, spend, started
 from tests.session.sources import KnownCounts
 
 BINS = dv.Domain.integers(0, 3, column="x")
@@ -274,7 +274,7 @@ def test_a_page_is_told_persons_and_raises(place: Place) -> None:
     it = session(place, person="Ada")
     it.release(BINS, dv.Dense(epsilon="1/4"))
     it.raise_budget(dv.Budget(epsilon="3", delta="1e-6"), reason="second survey wave")
-    state = session_state(it, {}, None)
+    state = session_state(it, {})
     assert [entry["person"] for entry in state["entries"]] == ["Ada"]
     (found,) = state["raises"]
     assert found == {
@@ -313,12 +313,12 @@ def test_what_is_lost_or_busy_is_named_with_entry_key_and_next_step(place: Place
     with pytest.raises(SessionBusy, match=r'entry 1 \(key "wave 2"\)') as busy:
         other.charge(key("a"), body, admit)
     ledger.close(1, "cancelled")
-    with pytest.raises(ReleaseLost, match=r'entry 1 \(key "wave 2"\) was charged .* was cancelled') as lost:
+    with pytest.raises(ReleaseLost, match='entry 1, key "wave 2", was charged .* was cancelled') as lost:
         ledger.charge(key("a"), body, admit)
     ledger.charge(key("tape"), BODY, admit, opens=FIRST)
     ledger.reserve(2, key("b"), {**ASKS, "user_key": "again"}, less(10))
     ledger.fail_use(2, 1, "failed")
-    with pytest.raises(ReleaseLost, match=r'use 1 of entry 2 \(key "again"\) was charged .* failed') as use:
+    with pytest.raises(ReleaseLost, match='use 1 of entry 2, key "again", was charged .* failed') as use:
         ledger.reserve(2, key("b"), ASKS, less(10))
     for refused in (busy.value, lost.value, use.value):
         assert refused.next_step
@@ -328,29 +328,3 @@ def test_what_is_lost_or_busy_is_named_with_entry_key_and_next_step(place: Place
     ledger.close(ledger.charge(key("d"), BODY, admit).number, "failed")
     with pytest.raises(ReleaseLost, match="entry 4 was charged"):  # without a key of the analyst's own
         ledger.charge(key("d"), BODY, admit)
-
-
-# ---------------------------------------------------------------- who may raise
-
-
-def test_with_the_policies_of_the_page_the_keeper_alone_raises(server: Server) -> None:
-    schema = server.schema()
-    place = server.url(schema)
-    ledger = opened(place)
-    spend(ledger, "a")
-    with server.connect(schema) as connection:
-        for statement in (*statements(start="ALTER TABLE"), *statements(start="CREATE POLICY", end="(true)")[:1]):
-            connection.execute(here(statement, schema))
-        for statement in statements(start="CREATE POLICY charging"):
-            connection.execute(here(statement, schema))
-    spend(ledger, "b")
-    with pytest.raises(LedgerReadOnly) as refused:
-        ledger.raise_budget(MORE, widened, reason="I would like it")
-    in_our_words(refused.value)
-    assert ledger.raises() == []
-    keeper = opened(server.url(schema, user="keeper"))
-    keeper.raise_budget(MORE, widened, reason="granted")
-    assert [(found.person, found.reason) for found in ledger.raises()] == [("keeper", "granted")]
-    spend(ledger, "c")
-    assert sql(place, "SELECT count(*) FROM chain WHERE kind = 'raise'") == [(1,)]
-    assert ledger.verify().statuses == {"done": 3}

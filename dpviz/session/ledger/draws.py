@@ -242,8 +242,9 @@ def busy(found: Draw) -> SessionBusy:
 def lost(found: Draw) -> ReleaseLost:
     paid = f" for {found.price}" if found.price else ""
     became = {"cancelled": "was cancelled", "failed": "failed"}.get(found.status, "was lost")
+    key = f', key "{short(found.user_key, 40)}",' if found.user_key else ""
     return ReleaseLost(
-        f"{found.text} was charged{paid} and its draw {became}, so it has no answer; "
+        f"{found.name}{key} was charged{paid} and its draw {became}, so it has no answer; "
         "to draw again, paid once more, pass retry=True",
         value=found.text,
         rule="a charge whose draw was lost stays charged",

@@ -196,7 +196,11 @@ class PostgresStore(store.Store):
         if now > self._said_away:
             self._said_away = now + store.PATIENCE
             state = "is starting up" if failure.starting else "does not answer"
-            print(f"dpviz: the server of the ledger {self._called} {state}; waiting for it", file=sys.stderr)
+            said = f"the server of the ledger {self._called} {state}; waiting for it"
+            if self.on_wait is None:
+                print(f"dpviz: {said}", file=sys.stderr, flush=True)
+            else:
+                self.on_wait(said)
 
     def glance(self, work: Callable[[Connection], T]) -> T:
         if time.monotonic() < self._away_until:
