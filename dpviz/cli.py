@@ -76,9 +76,10 @@ class _Version(argparse.Action):
 
 
 def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    from dpviz.session import arithmetic
     from dpviz.session.ledger import Ledger
 
-    ledger = Ledger.read(options.ledger)
+    ledger = Ledger.read(options.ledger, check=arithmetic.known)
     charter, account, head = ledger.charter, ledger.account, ledger.head()
     entries = ledger.entries(last=options.last)
     unit = _unit(charter["unit"])
@@ -128,19 +129,20 @@ def _uses(uses: Sequence[Any]) -> list[str]:
 
 
 def _verify(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
-    from dpviz.session import sub_account
+    from dpviz.session import arithmetic
     from dpviz.session.ledger import Ledger
 
     if options.rebuild_index:
         Ledger.rebuild_index(options.ledger)
-    ledger = Ledger.read(options.ledger)
-    return _verified(ledger.verify(head=options.head, check=sub_account.follows), f"{ledger.place} holds")
+    ledger = Ledger.read(options.ledger, check=arithmetic.known)
+    return _verified(ledger.verify(head=options.head), f"{ledger.place} holds")
 
 
 def _backup(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    from dpviz.session import arithmetic
     from dpviz.session.ledger import Ledger
 
-    found = Ledger.read(options.ledger).backup(options.target)
+    found = Ledger.read(options.ledger, check=arithmetic.known).backup(options.target)
     return _verified(found, f"{options.target} is a verified copy")
 
 

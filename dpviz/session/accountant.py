@@ -302,3 +302,29 @@ def widened(state: Mapping[str, str], new: Budget) -> dict[str, str]:
         raise ParameterError.of(new.text, f"a budget can be raised, not lowered; it is {old.text}")
     fixed, wider = _caps_of(state), caps(new)
     return _state(new, {part: max(fixed[part], wider[part]) for part in fixed}, spent(state))
+
+
+def follows(kind: str, body: Mapping[str, Any], before: Mapping[str, str], after: Mapping[str, str]) -> bool:
+    """Whether a row of the ledger may lead from one state to the next: every price is added up anew.
+
+    kind  "charter" (where a budget is opened), "charge" or "raise"; `body` is the charter, the entry, the new budget
+
+    A cap may be smaller than this version would fix it, and never larger: what an older version fixed stays in force.
+    """
+    if kind == "charge":
+        gone, most = spent(before), _caps_of(before)
+        cost = entered(_filter(before), body["price"])
+        if any(cost[part] < 0 or gone[part] + cost[part] > most[part] for part in cost):
+            return False
+        return dict(after) == _state(budget(before), most, {part: gone[part] + cost[part] for part in gone})
+    if kind == "charter":
+        wanted, least = opened(Budget(**body["budget"])), None
+    else:
+        wanted, least = widened(before, Budget(**body)), _caps_of(before)
+    if after.keys() != wanted.keys():
+        return False
+    caps_ = {name for name in wanted if name.endswith("_cap")}
+    if any(after[name] != wanted[name] for name in wanted.keys() - caps_):
+        return False
+    fixed = {name: 0 if least is None else steps(least[name.removesuffix("_cap")]) for name in caps_}
+    return all(fixed[name] <= int(after[name]) <= int(wanted[name]) for name in caps_)

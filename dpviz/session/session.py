@@ -16,7 +16,7 @@ from dpviz.model.release import Release
 from dpviz.model.source import Source
 from dpviz.model.statistic import Column
 from dpviz.privacy.unit import Unit
-from dpviz.session import accountant, sub_account
+from dpviz.session import accountant, arithmetic, sub_account
 from dpviz.session.accountant import Budget, Remaining
 from dpviz.session.binding import bind
 from dpviz.session.charge import Charge, checked_key
@@ -38,6 +38,7 @@ class Session:
     ledger   where charges and answers are kept: a file path, or a URL like postgresql://user@host/database
     dataset  the declared name of the data; part of the ledger's charter
     schema   column name to "number" or "text", where the stored type does not say
+    existing refuse to start a new ledger: for data of which something was spent already
 
     One order, always: check everything public, write the charge durably, count, draw, record the outcome. A crash or
     a cancel wastes budget; it never gives a free or a second answer. A refusal changes nothing.
@@ -52,15 +53,22 @@ class Session:
         *,
         dataset: str | None = None,
         schema: Mapping[str, str] | None = None,
+        existing: bool = False,
     ) -> None:
         data, unit, budget = Hidden.of(data), single(unit), single(budget)
         ledger = Hidden.of(ledger)  # type: ignore[assignment]  # a URL may hold a password
-        dataset, schema = single(dataset), shown(schema)  # from here on no variable of this call shows data
+        dataset, schema, existing = (
+            single(dataset),
+            shown(schema),
+            single(existing),
+        )  # from here on no variable of this call shows data
         source = as_source(data, name=dataset, schema=schema)
         if not isinstance(unit, Unit):
             raise UnitError.of(kind_of(unit), "unit must be a Unit", 'write dv.Unit("row", noun="person-year")')
         if not isinstance(budget, Budget):
             raise ParameterError.of(kind_of(budget), "budget must be a Budget", 'write dv.Budget(epsilon="2")')
+        if not isinstance(existing, bool):
+            raise ParameterError.of(kind_of(existing), "existing must be True or False")
         if unwritable(source.name):
             raise ParameterError.of(
                 ascii(source.name), "the name of a dataset must be text that can be written as UTF-8"
@@ -78,6 +86,8 @@ class Session:
                 "budget": budget.to_json(),
             },
             account=accountant.opened(budget),
+            check=arithmetic.follows,
+            existing=existing,
         )
         self._draws = Draws(source)
 
@@ -103,6 +113,11 @@ class Session:
     @property
     def ledger_name(self) -> str:
         return self._ledger.name
+
+    @property
+    def is_new(self) -> bool:
+        """Whether this session started the ledger, and nothing was spent since."""
+        return self._ledger.is_new
 
     @property
     def budget(self) -> Budget:
@@ -132,7 +147,9 @@ class Session:
 
     def __repr__(self) -> str:
         left = repr(self.remaining).strip("<>")
-        return f"<Session on {self.dataset}: {self._unit.text}; {left}; ledger {self.ledger_name}>"
+        state = ", new ledger started: nothing spent so far" if self.is_new else ""
+        state += ", which cannot be written: only what is free" if self._ledger.read_only else ""
+        return f"<Session on {self.dataset}: {self._unit.text}; {left}; ledger {self.ledger_name}{state}>"
 
     def __reduce__(self) -> Any:
         raise LedgerError("a session holds private data and is not stored or sent anywhere", next_step="open it anew")

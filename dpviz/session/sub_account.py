@@ -8,9 +8,12 @@ Source: Durfee, Rogers 2019, Algorithm 2; the refusal is a function of earlier a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dpviz.errors import BudgetExceeded
+
+if TYPE_CHECKING:
+    from dpviz.session.ledger.audit import Step
 
 State = Mapping[str, str]
 
@@ -51,20 +54,35 @@ def used_up(state: State) -> dict[str, str]:
     return opened(0, 0)
 
 
-def follows(kind: str, paid: Mapping[str, Any], before: State, after: State) -> bool:
-    """Whether a row of the ledger ("reserve" or "settle") may lead from one state to the next.
+def follows(step: Step) -> bool:
+    """Whether a row of the ledger ("open", "reserve" or "settle") may lead from one state to the next.
 
-    paid  the body of the charge that opened the entry; of an entry that is no such sub-session nothing is known
+    A question takes what it may use and no less; its answer gives back no more than it took, and no question. Of an
+    entry that is no such sub-session, and of the account itself, nothing is known.
     """
-    mechanism = paid.get("mechanism", {})
-    if mechanism.get("name") != "PayWhatYouGet":
+    mechanism = step.body.get("mechanism", {})
+    if step.kind not in ("open", "reserve", "settle") or mechanism.get("name") != "PayWhatYouGet":
         return True
+    before, after, paid = step.before, step.after, mechanism["parameters"]
+    if set(after) != {"symbols", "questions"}:
+        return False
     if any(str(int(part)) != part or int(part) < 0 for part in after.values()):
         return False
+    if step.kind == "open":
+        return symbols(after) == int(paid["symbols"]) and questions(after) == int(
+            paid.get("questions", after["questions"])
+        )
     moved, asked = symbols(after) - symbols(before), questions(after) - questions(before)
-    if kind == "reserve":
+    if step.kind == "reserve":
+        asking = step.asked.get("mechanism")
+        if asking is not None:
+            most = int(asking["parameters"]["k"]) + (asking["parameters"]["kbar"] == "private")
+            return (moved, asked) == (-most, -1)
         return (moved < 0 and asked == -1) or after == used_up(before)
-    return moved >= 0 and asked == 0 and symbols(after) <= int(mechanism["parameters"]["symbols"])
+    if step.reserved is None:
+        return False
+    taken, left = step.reserved
+    return 0 <= moved <= symbols(taken) - symbols(left) and asked == 0
 
 
 def _refusal(said: str, part: str, price: int, left: int, next_step: str) -> BudgetExceeded:

@@ -178,15 +178,34 @@ def refused_as(work: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("file", "folder"), [(0o444, 0o777), (0o666, 0o555), (0o444, 0o555)], ids=["file", "folder", "both"]
 )
-def test_a_read_only_ledger_is_refused_before_anything_is_charged(shared: Path, file: int, folder: int) -> None:
+def test_a_read_only_ledger_gives_what_is_free_and_refuses_a_charge(shared: Path, file: int, folder: int) -> None:
     path = shared / "visits.ledger"
-    ledger = opened(path)
+    ledger = opened(path, check=lambda step: True)
     spend(ledger, "a")
+    use = ledger.charge(key("tape"), BODY, admit, opens={"left": "9"}).number
+    ledger.settle(use, ledger.reserve(use, key("f"), BODY, dict).number, b"the answer to f", dict)
     held = ledger.verify()
     ledger.detach()
     path.chmod(file)
     shared.chmod(folder)
-    assert as_another_user(lambda: refused_as(lambda: opened(path))) == ["LedgerReadOnly"]
+
+    def look() -> list[Any]:
+        looking = opened(path, check=lambda step: True)
+        found = looking.charge(key("a"), BODY, admit)
+        asked = looking.reserve(use, key("f"), BODY, dict)
+        refused = [
+            refused_as(act)
+            for act in (
+                lambda: looking.charge(key("b"), BODY, admit),
+                lambda: looking.reserve(use, key("g"), BODY, dict),
+                lambda: looking.raise_budget({"epsilon": "3", "delta": "0"}, dict),
+            )
+        ]
+        answers = [looking.answer(found.number).decode(), looking.use_answer(use, asked.number).decode()]
+        return [looking.read_only, looking.account["spent"], looking.verify().head, answers, refused]
+
+    answers = ["the answer to a", "the answer to f"]
+    assert as_another_user(look) == [True, "2", held.head, answers, [["LedgerReadOnly"]] * 3]
     shared.chmod(0o755)
     path.chmod(0o644)
     assert Ledger.read(path).verify() == held
@@ -360,13 +379,18 @@ def test_a_ledger_that_was_removed_or_replaced_is_not_charged(tmp_path: Path) ->
 
 def test_the_log_of_a_ledger_that_is_gone_is_not_taken_for_a_new_one(tmp_path: Path) -> None:
     path = tmp_path / "visits.ledger"
+    for end in ("-wal", "-journal"):
+        beside = path.with_name(path.name + end)
+        beside.write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7")  # how a journal begins that is to be gone through
+        with pytest.raises(LedgerCorrupt, match=rf"visits\.ledger{end}") as refused:
+            opened(path)
+        in_our_words(refused.value)
+        assert not path.exists()
+        beside.unlink()
     ledger = opened(path)
     spend(ledger, "a")
-    path.rename(tmp_path / "moved.ledger")
-    with pytest.raises(LedgerCorrupt, match=r"visits\.ledger-wal") as refused:
-        opened(path)
-    in_our_words(refused.value)
-    assert not path.exists()
+    path.unlink()
+    assert opened(path).is_new, "a journal that was gone through holds nothing"
 
 
 def test_a_ledger_that_stays_locked_is_refused_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

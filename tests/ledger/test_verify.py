@@ -171,6 +171,7 @@ def test_a_ledger_whose_early_rows_are_broken_is_not_opened(path: Path) -> None:
 
 def test_a_broken_answer_is_not_given_out(path: Path) -> None:
     ledger = Ledger.read(path)
+    assert ledger.answer(1) == b"the answer to a"
     edit(path, "UPDATE chain SET body = replace(body, 'the answer', 'my answer') WHERE seq = 3")
     edit(path, "UPDATE chain SET body = replace(body, 'the answer', 'my answer') WHERE seq = 14")
     with pytest.raises(LedgerCorrupt, match="row 3"):
@@ -181,6 +182,8 @@ def test_a_broken_answer_is_not_given_out(path: Path) -> None:
     for ask in (lambda: ledger.answer(2), lambda: ledger.use_answer(5, 2)):
         with pytest.raises(LedgerCorrupt, match="missing or altered"):
             ask()
+    with pytest.raises(LedgerCorrupt, match="row 3"):
+        Ledger.read(path).answer(2)  # nor is any other, from then on
 
 
 def test_the_index_is_derived_anew_from_the_chain(path: Path) -> None:

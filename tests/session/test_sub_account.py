@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 import dpviz as dv
 from dpviz import cli
-from dpviz.errors import BudgetExceeded, LedgerCorrupt
+from dpviz.errors import BudgetExceeded, LedgerCorrupt, LedgerError
 from dpviz.session import sub_account
+from dpviz.session.ledger import Ledger, Step
 from dpviz.session.session import Session
 from tests.session.sources import KnownTop
 
-PAID = {"mechanism": {"name": "PayWhatYouGet", "parameters": {"symbols": "12"}}}
+PAID = {"mechanism": {"name": "PayWhatYouGet", "parameters": {"symbols": "12", "questions": "4"}}}
 
 Adjust = Callable[[sub_account.State], dict[str, str]]
 
@@ -42,16 +43,16 @@ def test_what_is_left_and_what_is_used_and_what_is_held_is_what_was_paid(
             except BudgetExceeded as refused:
                 assert not fits and refused.part in ("symbols", "questions") and state == before
                 continue
-            assert fits and sub_account.follows("reserve", paid, before, state)
-            open_ones.append(most)
+            assert fits and sub_account.follows(Step("reserve", paid, before, state))
+            open_ones.append((most, (before, state)))
             asked += 1
         elif open_ones:
-            held = open_ones.pop(chance % len(open_ones))
+            held, reserved = open_ones.pop(chance % len(open_ones))
             came = 1 + chance % held
             state = sub_account.give_back(state, held - came)
-            assert sub_account.follows("settle", paid, before, state)
+            assert sub_account.follows(Step("settle", paid, before, state, reserved=reserved))
             used += came
-        assert sub_account.symbols(state) + sum(open_ones) + used == symbols
+        assert sub_account.symbols(state) + sum(held for held, _ in open_ones) + used == symbols
         assert sub_account.questions(state) + asked == questions
 
 
@@ -71,14 +72,31 @@ def test_what_is_left_and_what_is_used_and_what_is_held_is_what_was_paid(
         ("settle", (2, 3), (1, 3), False),
         ("settle", (2, 3), (5, 4), False),
         ("settle", (2, 3), (13, 3), False),
+        ("settle", (2, 3), (6, 3), False),  # more than this use took, though less than was paid for
+        ("open", (0, 0), (12, 4), True),
+        ("open", (0, 0), (13, 4), False),
+        ("open", (0, 0), (12, 5), False),
     ],
 )
 def test_a_row_that_does_not_follow_is_known(
     kind: str, before: tuple[int, int], after: tuple[int, int], allowed: bool
 ) -> None:
     states = [{"symbols": str(symbols), "questions": str(questions)} for symbols, questions in (before, after)]
-    assert sub_account.follows(kind, PAID, *states) == allowed
-    assert sub_account.follows(kind, {"mechanism": {"name": "Another"}}, *states)
+    reserved = (sub_account.opened(5, 4), sub_account.opened(2, 3))
+    assert sub_account.follows(Step(kind, PAID, states[0], states[1], reserved=reserved)) == allowed
+    assert sub_account.follows(Step(kind, {"mechanism": {"name": "Another"}}, states[0], states[1]))
+
+
+@pytest.mark.parametrize(("kbar", "most"), [("50", 3), ("private", 4)])
+def test_a_question_reserves_what_it_may_use_and_no_less(kbar: str, most: int) -> None:
+    asked = {"mechanism": {"name": "PayWhatYouGet", "parameters": {"k": "3", "kbar": kbar}}}
+    before = sub_account.opened(12, 4)
+    allowed = [
+        symbols
+        for symbols in range(13)
+        if sub_account.follows(Step("reserve", PAID, before, sub_account.opened(symbols, 3), asked))
+    ]
+    assert allowed == [12 - most]
 
 
 @pytest.mark.parametrize(
@@ -88,6 +106,7 @@ def test_a_row_that_does_not_follow_is_known(
         (lambda sub: sub_account.opened(2, 4), lambda sub: dict(sub)),
         (lambda sub: sub_account.reserve(sub, 3), lambda sub: sub_account.opened(13, 3)),
         (lambda sub: sub_account.reserve(sub, 3), lambda sub: sub_account.opened(9, 4)),
+        (lambda sub: sub_account.reserve(sub, 3), lambda sub: sub_account.give_back(sub, 4)),
     ],
 )
 def test_a_ledger_with_such_a_row_does_not_verify(
@@ -100,9 +119,20 @@ def test_a_ledger_with_such_a_row_does_not_verify(
     )
     sub.ask("dest", k=2)
     assert cli.main(["ledger", "verify", str(path)]) == 0
-    use = sub.ledger.reserve(sub.number, "0" * 64, {}, reserves)
-    sub.ledger.settle(sub.number, use.number, b"", settles)
+    charter, account = sub.ledger.charter, sub.ledger.account
+    with pytest.raises(LedgerError, match="gives back at most what it reserved"):
+        use = sub.ledger.reserve(sub.number, "0" * 64, {}, reserves)
+        sub.ledger.settle(sub.number, use.number, b"", settles)
+    assert cli.main(["ledger", "verify", str(path)]) == 0, "a row that does not follow was written"
+    careless = Ledger.open(path, charter=charter, account=account)  # by a program that knows no arithmetic
+    use = careless.reserve(sub.number, "1" * 64, {}, reserves)
+    careless.settle(sub.number, use.number, b"", settles)
     with pytest.raises(LedgerCorrupt, match="does not follow from the one before"):
-        sub.ledger.verify(check=sub_account.follows)
+        sub.ledger.verify()
+    for act in (lambda: sub.ask("dest", k=1), lambda: sub.answers, lambda: sub.symbols_left):
+        with pytest.raises(LedgerCorrupt, match="does not follow from the one before"):
+            act()
+    with pytest.raises(LedgerCorrupt, match="does not follow from the one before"):
+        Session(KnownTop({"": {"a": 9}}), unit, budget, path)
     assert cli.main(["ledger", "verify", str(path)]) == 3
     assert "does not follow" in capsys.readouterr().err

@@ -2,10 +2,13 @@
 
 chain    what a row is, and how it follows the one before (pure)
 audit    reading a whole chain again and saying where it is broken (pure)
+following  what one ledger object has read of it, and that nothing went back in time since
 owner    which process holds a draw, and whether it is still there
 rows     reading and writing rows, one transaction at a time
 draws    what is drawn once and kept: entries, and uses of open entries; found by key, held by who draws them
 store    the database under a ledger: transactions, durability, forks; what all databases share
+schema   what may stand in a database besides: nothing
+witness  the file beside an SQLite ledger: how far it had come, and who holds it
 sqlite   a ledger in one file: every word that is particular to SQLite
 postgres a ledger in one schema of a server, for a team: every word that is particular to PostgreSQL
 places   which of these a user means
@@ -15,9 +18,9 @@ book     `Ledger`: open, charge, finish; reserve and settle; look, verify, back 
 
 from __future__ import annotations
 
-from dpviz.session.ledger.audit import Verification
+from dpviz.session.ledger.audit import Step, Verification
 from dpviz.session.ledger.book import Ledger
 from dpviz.session.ledger.draws import Entry, Status, Use
 from dpviz.session.ledger.owner import Owner
 
-__all__ = ["Entry", "Ledger", "Owner", "Status", "Use", "Verification"]
+__all__ = ["Entry", "Ledger", "Owner", "Status", "Step", "Use", "Verification"]

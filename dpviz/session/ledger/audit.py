@@ -9,12 +9,29 @@ from typing import Any, TypeAlias
 
 from dpviz.session.ledger.chain import GENESIS, OUTCOMES, Row, State, broken
 
-Check: TypeAlias = Callable[[str, Mapping[str, Any], Mapping[str, str], Mapping[str, str]], bool]
-"""Whether a row ("reserve" or "settle") of a use may turn a sub-account into the next one.
 
-Given the kind of row, what was charged for the open entry, the sub-account before and after. The ledger itself knows
-no arithmetic; whoever wrote the sub-accounts does.
-"""
+@dataclass(frozen=True, slots=True)
+class Step:
+    """From one account, or sub-account, to the next, as a row makes it.
+
+    kind      "charter", "charge", "raise": of the account; "open", "reserve", "settle": of a sub-account
+    body      the charter, what was charged for, the new budget; of a sub-account what was charged for its entry
+    before    the account or sub-account before the row; nothing where it begins
+    after     as the row carries it
+    asked     what a use is for, where the step is one of a use
+    reserved  of a "settle": the sub-account before and after this use was reserved
+    """
+
+    kind: str
+    body: Mapping[str, Any]
+    before: Mapping[str, str]
+    after: Mapping[str, str]
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    reserved: tuple[Mapping[str, str], Mapping[str, str]] | None = None
+
+
+Check: TypeAlias = Callable[[Step], bool]
+"""Whether a step follows. The ledger itself knows no arithmetic; whoever wrote the accounts does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +68,16 @@ class _Open:
     body: Mapping[str, Any]
     sub: dict[str, str]
     uses: int = 0
+    reserved: dict[int, tuple[Mapping[str, Any], Mapping[str, str], Mapping[str, str]]] = field(default_factory=dict)
     keys: dict[str, int] = field(default_factory=dict)  # key -> the use that is pending or done
 
 
 @dataclass(slots=True)
 class Audit:
-    """Takes the rows in order; afterwards holds the index and the blobs that the chain implies."""
+    """Takes the rows in order; afterwards holds the index and the blobs that the chain implies.
+
+    It may take further rows later, as they are written; after a row was refused it is of no use any more.
+    """
 
     index: dict[int, IndexRow] = field(default_factory=dict)
     uses: dict[tuple[int, int], IndexRow] = field(default_factory=dict)
@@ -67,6 +88,7 @@ class Audit:
     _keys: dict[str, int] = field(default_factory=dict)  # key -> the charge that is pending, done or open
     _bodies: dict[int, Mapping[str, Any]] = field(default_factory=dict)  # what the pending charges are for
     _open: dict[int, _Open] = field(default_factory=dict)
+    _hashes: bytearray = field(default_factory=bytearray)  # of all rows, 32 bytes each
 
     @classmethod
     def of(cls, rows: Iterable[Row], *, head: str | None = None, check: Check | None = None) -> Audit:
@@ -93,7 +115,47 @@ class Audit:
             self._state = self._next(row, self._state)
         except (AttributeError, KeyError, TypeError, ValueError):
             raise broken(f"row {row.seq} lacks a part of its record") from None
+        self._hashes += bytes.fromhex(row.hash)
         self.last = row
+
+    def hash_of(self, seq: int) -> str:
+        """The hash of a row that was taken; empty where there was none of that number."""
+        return self._hashes[32 * (seq - 1) : 32 * seq].hex() if seq > 0 else ""
+
+    def live(self, key: str) -> int | None:
+        """The entry that answers a key or is being drawn for it."""
+        return self._keys.get(key)
+
+    def live_use(self, number: int, key: str) -> int | None:
+        """The use of an open entry that answers a key or is being drawn for it."""
+        opened = self._open.get(number)
+        return None if opened is None else opened.keys.get(key)
+
+    def at(self, place: tuple[int, int]) -> IndexRow | None:
+        """What the chain says of an entry (use 0) or of a use."""
+        return self.uses.get(place) if place[1] else self.index.get(place[0])
+
+    def sub(self, number: int) -> Mapping[str, str] | None:
+        """The sub-account of an open entry."""
+        opened = self._open.get(number)
+        return None if opened is None else opened.sub
+
+    def settling(self, number: int, use: int, after: Mapping[str, str]) -> Step | None:
+        """The step that would settle a use which is pending."""
+        opened = self._open.get(number)
+        if opened is None or use not in opened.reserved:
+            return None
+        asked, *reserved = opened.reserved[use]
+        return Step("settle", opened.body, opened.sub, after, asked, (reserved[0], reserved[1]))
+
+    def reserving(self, number: int, asked: Mapping[str, Any], after: Mapping[str, str]) -> Step | None:
+        """The step that would reserve a use."""
+        opened = self._open.get(number)
+        return None if opened is None else Step("reserve", opened.body, opened.sub, after, asked)
+
+    def follows(self, step: Step | None) -> bool:
+        """Whether the arithmetic allows a step. Where nobody knows any, every step."""
+        return self.check is None or (step is not None and self.check(step))
 
     def _next(self, row: Row, before: State | None) -> State:
         """The state `row` carries, after checking it against the state before."""
@@ -102,6 +164,12 @@ class Audit:
         terms = row.seq if before is None or row.kind == "raise" else before.terms
         if (state.charges, state.terms) != (charges, terms):
             raise broken(f"row {row.seq} counts wrongly")
+        begins = before is None
+        account: Mapping[str, str] = {} if before is None else before.account
+        if begins or row.kind in ("charge", "raise"):
+            body = content["charter" if begins else "budget" if row.kind == "raise" else "charge"]
+            if not self.follows(Step(row.kind, body, account, _texts(dict(state.account)))):
+                raise broken(f"row {row.seq} carries totals that do not follow from the ones before")
         if row.kind == "charge":
             self._charge(row, content, charges)
         elif row.kind == "outcome":
@@ -134,12 +202,14 @@ class Audit:
         self.index[entry.number] = self._closed(entry, row, content)
         body = self._bodies.pop(entry.number)
         if sub is not None:
+            if not self.follows(Step("open", body, {}, _texts(sub))):
+                raise broken(f"row {row.seq} opens entry {number} with more than was charged for")
             self._open[entry.number] = _Open(body, _texts(sub))
         elif status != "done":
             del self._keys[entry.key]
 
     def _reserve(self, row: Row, content: dict[str, Any]) -> None:
-        of, number, key, _ = (content[name] for name in ("entry", "number", "key", "reserve"))
+        of, number, key, asked = (content[name] for name in ("entry", "number", "key", "reserve"))
         opened = self._opened(row, of)
         opened.uses += 1
         if number != opened.uses:
@@ -147,7 +217,9 @@ class Audit:
         if key in opened.keys:
             raise broken(f"row {row.seq} reserves a key whose use {opened.keys[key]} is pending or done")
         opened.keys[key] = number
-        self._carry(row, opened, content["sub"])
+        before, after = opened.sub, _texts(content["sub"])
+        self._carry(row, opened, after, self.reserving(of, asked, after))
+        opened.reserved[number] = (asked, before, after)
         self.uses[of, number] = IndexRow(number, key, "pending", row.seq, None, None)
 
     def _settle(self, row: Row, content: dict[str, Any]) -> None:
@@ -160,11 +232,13 @@ class Audit:
             or (status == "done") != (answer is not None)
         ):
             raise broken(f"row {row.seq} settles use {number} of entry {of}, which is not open to it")
+        after = _texts(content["sub"])
         if status != "done":
-            if _texts(content["sub"]) != opened.sub:
+            if after != opened.sub:
                 raise broken(f"row {row.seq} gives back something for a use without an answer")
             del opened.keys[use.key]
-        self._carry(row, opened, content["sub"])
+        self._carry(row, opened, after, self.settling(content["entry"], use.number, after))
+        del opened.reserved[use.number]
         self.uses[content["entry"], use.number] = self._closed(use, row, content)
 
     def _opened(self, row: Row, number: int) -> _Open:
@@ -173,12 +247,11 @@ class Audit:
             raise broken(f"row {row.seq} is about a use of entry {number}, which is not open for uses")
         return opened
 
-    def _carry(self, row: Row, opened: _Open, sub: Mapping[str, str]) -> None:
+    def _carry(self, row: Row, opened: _Open, after: dict[str, str], step: Step | None) -> None:
         """Go on with the sub-account that a row carries."""
-        after = _texts(sub)
         if after.keys() != opened.sub.keys():
             raise broken(f"row {row.seq} carries a sub-account with other parts")
-        if self.check is not None and not self.check(row.kind, opened.body, opened.sub, after):
+        if not self.follows(step):
             raise broken(f"row {row.seq} carries a sub-account that does not follow from the one before")
         opened.sub = after
 
@@ -194,7 +267,7 @@ class Audit:
         return Verification(self.last.seq, len(self.index), statuses, len(self.blobs), self.last.hash, uses)
 
 
-def _texts(sub: Mapping[str, str]) -> dict[str, str]:
+def _texts(sub: object) -> dict[str, str]:
     if not isinstance(sub, dict) or not all(isinstance(part, str) for part in sub.values()):
         raise TypeError
     return sub

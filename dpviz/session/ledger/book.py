@@ -7,21 +7,32 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from sqlalchemy import Connection, bindparam, func, select
 
-from dpviz.errors import CharterMismatch, DpvizError, LedgerCorrupt, LedgerError, ParameterError, short
+from dpviz.errors import (
+    CharterMismatch,
+    DpvizError,
+    LedgerCorrupt,
+    LedgerError,
+    LedgerReadOnly,
+    ParameterError,
+    short,
+)
 from dpviz.hidden import Hidden
-from dpviz.session.ledger import blobs, draws, rows
-from dpviz.session.ledger.audit import Audit, Check, IndexRow, Verification
+from dpviz.session.ledger import blobs, draws, following, rows
+from dpviz.session.ledger.audit import Audit, Check, IndexRow, Step, Verification
 from dpviz.session.ledger.chain import FORMAT, Row, State, broken, canonical
 from dpviz.session.ledger.draws import ANSWERED, CHARGES, DRAWING, USES, Drawn, Entry, Place, Shelf, Status, Use
+from dpviz.session.ledger.following import Following
 from dpviz.session.ledger.owner import Owner
 from dpviz.session.ledger.places import locate, locate_file
 from dpviz.session.ledger.rows import Account, totals
 from dpviz.session.ledger.store import Home, Store, no_ledger
 from dpviz.session.ledger.tables import entry, metadata, one_answer_for_a_charge, use
+
+T = TypeVar("T")
 
 _CHARTER = ("dataset", "schema", "unit", "budget")
 _KEY = re.compile(r"[0-9a-f]{32,128}\Z")
@@ -45,13 +56,21 @@ class Ledger:
         looking    sub_account(number), uses(number), find_use(number, key), use_answer(number, use)
         renewing   renew(number), renew(number, use)
     A use that was lost, cancelled or failed keeps all it had reserved; its key is drawn again with retry=True only.
+
+    The whole chain is read and checked once, and each row after that as it is written, by `check` where it is given:
+    so no charge and no answer comes from a ledger that `verify` would refuse. A ledger that is older than what this
+    object has seen is refused at the next look.
     """
 
-    def __init__(self, home: Home, store: Store, owner: Owner) -> None:
+    def __init__(
+        self, home: Home, store: Store, owner: Owner, check: Check | None = None, *, made: bool = False
+    ) -> None:
         self._home = home
         self._store = store
         self._own, self._pid = owner, os.getpid()
-        self._seen: tuple[int, str] | None = None
+        self._check = check
+        self._chain = Following()
+        self._made = made
 
     @classmethod
     def open(
@@ -61,42 +80,123 @@ class Ledger:
         charter: Mapping[str, object],
         account: Account,
         owner: Owner | None = None,
+        check: Check | None = None,
+        existing: bool = False,
     ) -> Ledger:
         """Open the ledger at `location`, or make one with this charter and these opening totals.
 
         charter   {"dataset": ..., "schema": {...}, "unit": {...}, "budget": {...}}, all public
         account   the accountant's state before anything was charged; used only for a new ledger
+        check     knows the arithmetic of accounts and sub-accounts: each row is held against it, old and new
+        existing  refuse to make one
 
         Raises CharterMismatch where the ledger was made for another dataset, schema, unit or budget. The whole
-        chain is read once; LedgerCorrupt says where it is broken.
+        ledger is read once; LedgerCorrupt says where it is broken. One that cannot be written is opened for looking.
         """
         held = location = Hidden.of(location)  # a URL may hold a password: no variable of this call shows it
         if set(charter) != set(_CHARTER):
             raise ParameterError.of(", ".join(sorted(map(str, charter))), f"a charter has {', '.join(_CHARTER)}")
         opening = State(totals(account), charges=0, terms=1)
-        home = locate(held)
+        home, made = locate(held), False
         if not home.exists():
+            if existing:
+                raise no_ledger(str(home), "does not exist", "give the place of the ledger, or leave out existing=True")
             first = Row.after(None, "charter", opening, format=FORMAT, charter=charter)
-            home.create(lambda connection: rows.append(connection, first))
-        ledger = cls(home, home.store(), owner or Owner.here())
-
-        def check(connection: Connection) -> None:
-            _audit(connection)
-            _compare(rows.charter(connection), charter)
-
-        ledger._store.read(rows.charter)
-        ledger._store.write(_made_ready)
-        ledger._store.read(check)
+            made = home.create(lambda connection: rows.append(connection, first))
+        who = owner or Owner.here()
+        ledger = cls(home, home.store(), who, check, made=made)
+        try:
+            ledger._store.prepare()
+            ledger._store.read(_ours(ledger._store))
+            ledger._store.write(_made_ready)
+        except LedgerReadOnly:
+            ledger._store.close()
+            ledger = cls(home, home.store(writable=False), who, check, made=made)
+            ledger._store.read(_ours(ledger._store))
+        ledger._look(lambda connection: _compare(rows.charter(connection), charter))
+        audit = ledger._chain.audit
+        ledger._store.first = audit.hash_of(1)
+        if ledger._store.writable and audit.last is not None:
+            ledger._store.note((audit.last.seq, audit.last.hash))
         return ledger
 
     @classmethod
-    def read(cls, location: str | Path | Hidden[Any]) -> Ledger:
+    def read(cls, location: str | Path | Hidden[Any], *, check: Check | None = None) -> Ledger:
         """Open an existing ledger for looking, whatever its charter. Nothing can be charged through it."""
         held = location = Hidden.of(location)
         home = _existing(held)
-        ledger = cls(home, home.store(writable=False), Owner.here())
+        ledger = cls(home, home.store(writable=False), Owner.here(), check)
         ledger._store.read(rows.charter)
         return ledger
+
+    # ------------------------------------------------------------ transactions
+
+    def _look(self, work: Callable[[Connection], T]) -> T:
+        """Read, once what was written since the last look holds too."""
+        seen, noted = self._chain.seen, self._store.noted()
+
+        def looking(connection: Connection) -> T:
+            self._store.unchanged(connection)
+            self._chain.follow(connection, seen, noted, self._whole)
+            return work(connection)
+
+        return self._store.read(looking)
+
+    def _change(self, work: Callable[[Connection], T]) -> T:
+        """Write, once what was written since the last look holds too; and remember the row that was written last."""
+        seen, noted = self._chain.seen, self._store.noted()
+        heads: list[Row | None] = []
+
+        def changing(connection: Connection) -> T:
+            self._store.unchanged(connection)
+            self._chain.follow(connection, seen, noted, self._whole)
+            result = work(connection)
+            heads[:] = [rows.written(connection)]
+            return result
+
+        result = self._store.write(changing)
+        for head in heads:
+            if head is not None:
+                self._chain.saw(head.seq, head.hash)
+        return result
+
+    def _whole(self, connection: Connection, *, head: str | None = None, check: Check | None = None) -> Audit:
+        """Everything that can be said against a ledger: of its database, its rows, its index, its answers."""
+        rows.charter(connection)
+        self._store.schema(connection)
+        self._store.check(connection)
+        audit = _audit(connection, head=head, check=check or self._check)
+        blobs.check(connection, audit.blobs)
+        return audit
+
+    @property
+    def _last(self) -> Row:
+        """The last row, inside a transaction that writes: nobody else can add one."""
+        last = self._chain.audit.last
+        assert last is not None
+        return last
+
+    @property
+    def on_wait(self) -> Callable[[str], None] | None:
+        """Told in one sentence who holds the ledger, where it is waited for longer than a second.
+
+        Without it the sentence goes to the standard error. It is called on whichever thread waits.
+        """
+        return self._store.on_wait
+
+    @on_wait.setter
+    def on_wait(self, told: Callable[[str], None] | None) -> None:
+        self._store.on_wait = told
+
+    @property
+    def is_new(self) -> bool:
+        """Whether opening made this ledger, and nothing was charged since."""
+        return self._made and not self._look(lambda connection: self._chain.audit.index)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be charged here: the ledger was opened for looking, or cannot be written."""
+        return not self._store.writable
 
     def __repr__(self) -> str:
         return f"<Ledger {self.name}>"
@@ -121,16 +221,16 @@ class Ledger:
     @property
     def charter(self) -> dict[str, Any]:
         """Dataset, schema, unit, and the budget now in force."""
-        return self._store.read(rows.charter)
+        return self._look(rows.charter)
 
     @property
     def account(self) -> dict[str, str]:
         """The accountant's totals after the last row."""
-        return self._store.read(lambda connection: dict(rows.last(connection).state.account))
+        return self._look(lambda connection: dict(rows.last(connection).state.account))
 
     def head(self) -> str:
         """The hash of the last row. Noted elsewhere, it later proves that no row was cut off: `verify(head=...)`."""
-        return self._store.read(lambda connection: rows.last(connection).hash)
+        return self._look(lambda connection: rows.head(connection)[1])
 
     # ---------------------------------------------------------------- charging
 
@@ -156,20 +256,23 @@ class Ledger:
         sub = None if opens is None else totals(opens)
 
         def work(connection: Connection) -> Entry:
-            last = self._after_what_was_seen(connection)
-            found = self._find(connection, CHARGES, key)
+            last = self._last
+            found = self._known(self._find(connection, CHARGES, key), self._chain.audit.live(key))
             if found is not None and found.status in ANSWERED:
                 return found
             if found is not None:
                 last = _given_up(connection, last, CHARGES, found, retry)
             state = State(totals(admit(dict(last.state.account))), last.state.charges + 1, last.state.terms)
+            self._must_follow(Step("charge", body, last.state.account, state.account))
+            if sub is not None:
+                self._must_follow(Step("open", body, {}, sub))
             row = Row.after(last, "charge", state, number=state.charges, key=key, charge=body)
             if sub is None:
                 return CHARGES.begin(connection, row, self.owner)
             made = CHARGES.enter(connection, row)
             return CHARGES.conclude(connection, row, made, "open", sub=sub)[1]
 
-        return self._begin(work)
+        return self._free(CHARGES, key) or self._begin(work)
 
     def reserve(
         self,
@@ -191,14 +294,14 @@ class Ledger:
         _check_key(key)
 
         def work(connection: Connection) -> Use:
-            last = self._after_what_was_seen(connection)
-            sub = self._sub(connection, number)
-            found = self._find(connection, USES, key, of=number)
+            last, sub = self._last, self._sub(connection, number)
+            found = self._known(self._find(connection, USES, key, of=number), self._chain.audit.live_use(number, key))
             if found is not None and found.status in ANSWERED:
                 return found
             if found is not None:
                 last = _given_up(connection, last, USES, found, retry, sub=sub)
             after = _carried(sub, admit(dict(sub)))
+            self._must_follow(self._chain.audit.reserving(number, body, after))
             said = {
                 "entry": number,
                 "number": (connection.execute(_LAST_USE, {"of": number}).scalar() or 0) + 1,
@@ -207,7 +310,37 @@ class Ledger:
             }
             return USES.begin(connection, Row.after(last, "reserve", last.state, sub=after, **said), self.owner)
 
-        return self._begin(work)
+        return self._free(USES, key, of=number) or self._begin(work)
+
+    def _free(self, shelf: Shelf[Drawn], key: str, **of: int) -> Drawn | None:
+        """What answers a key already, where nothing can be written: looking at it is free, and no more can be had."""
+        if self._store.writable or self._check is None:
+            return None
+        found = self._look(lambda connection: self._find(connection, shelf, key, **of))
+        return found if found is not None and found.status in ANSWERED else None
+
+    def _known(self, found: Drawn | None, live: int | None) -> Drawn | None:
+        """What the index says of a key, held against the chain; inside a transaction that writes."""
+        place = None if found is None else found.place
+        said = None if place is None else self._chain.audit.at(place)
+        answered = found is not None and (found.status in ANSWERED or found.closed is None)
+        if (found is not None and (said is None or (said.key, said.closed) != (found.key, found.closed))) or (
+            live != (found.number if answered and found is not None else None)
+        ):
+            raise broken("the index does not say of a key what the chain says")
+        return found
+
+    def _must_follow(self, step: Step | None) -> None:
+        """Refuse to write what `verify` would refuse."""
+        if not self._chain.audit.follows(step):
+            kind = "unknown" if step is None else step.kind
+            rule = "an account goes on by its own arithmetic, and a use gives back at most what it reserved"
+            raise LedgerError(
+                f"a row of the kind {kind} was refused: {rule}; this is a fault of the program that wrote it",
+                value=kind,
+                rule=rule,
+                next_step="report it",
+            )
 
     def _begin(self, write: Callable[[Connection], Drawn]) -> Drawn:
         """Write, and from the moment that others can see a new draw, be known to draw it."""
@@ -222,19 +355,10 @@ class Ledger:
             return made
 
         try:
-            return self._store.write(work)
+            return self._change(work)
         except BaseException:  # should the write have succeeded all the same, nobody draws what was charged
             DRAWING.difference_update(begun)
             raise
-
-    def _after_what_was_seen(self, connection: Connection) -> Row:
-        """The last row. It must stand behind every row this ledger has seen, or somebody put an older copy in place."""
-        last = rows.last(connection)
-        seen = self._seen
-        if seen is not None and (last.seq < seen[0] or rows.row_at(connection, seen[0]).hash != seen[1]):
-            raise broken("it is older than what this session has seen, as if somebody had put back a copy")
-        self._seen = last.seq, last.hash
-        return last
 
     def finish(self, number: int, answer: bytes) -> Entry:
         """Record the answer of a pending charge. It may be shown to anyone after this returns, and not before.
@@ -278,11 +402,12 @@ class Ledger:
             said: dict[str, object] = {} if answer is None else {"answer": blobs.put(connection, answer)}
             if isinstance(found, Use):
                 sub = self._sub(connection, found.entry)
-                said["sub"] = _carried(sub, adjust(dict(sub)))
-            return shelf.conclude(connection, rows.last(connection), found, status, **said)[1]
+                said["sub"] = after = _carried(sub, adjust(dict(sub)))
+                self._must_follow(self._chain.audit.settling(found.entry, found.number, after))
+            return shelf.conclude(connection, self._last, found, status, **said)[1]
 
         try:
-            outcome = self._store.write(work)
+            outcome = self._change(work)
         except LedgerError as error:
             raise draws.not_stored(draws.named(place), error) from None
         finally:
@@ -293,7 +418,7 @@ class Ledger:
 
     def renew(self, number: int, use: int = 0) -> None:
         """Say that the draw of a pending entry, or of a use, goes on: another machine does not take it for lost."""
-        if not self._store.write(lambda connection: draws.renew(connection, (number, use), self.owner)):
+        if not self._change(lambda connection: draws.renew(connection, (number, use), self.owner)):
             raise draws.lost(self.use(number, use) if use else self.entry(number))
 
     def raise_budget(self, budget: Mapping[str, object], widen: Callable[[Account], Account]) -> None:
@@ -301,39 +426,40 @@ class Ledger:
         wanted = canonical(budget, "budget")
 
         def work(connection: Connection) -> None:
-            last = rows.last(connection)
+            last = self._last
             if canonical(rows.charter(connection)["budget"]) == wanted:
                 return
             state = State(totals(widen(dict(last.state.account))), last.state.charges, last.seq + 1)
+            self._must_follow(Step("raise", budget, last.state.account, state.account))
             rows.append(connection, Row.after(last, "raise", state, budget=budget))
 
-        self._store.write(work)
+        self._change(work)
 
     # ---------------------------------------------------------------- looking
 
     def entries(self, *, last: int | None = None) -> list[Entry]:
         """All charges in order, or the `last` ones."""
         query = CHARGES.every if last is None else CHARGES.every.limit(max(0, last))
-        return self._store.read(lambda connection: CHARGES.fetch(connection, query, self.owner))[::-1]
+        return self._look(lambda connection: CHARGES.fetch(connection, query, self.owner))[::-1]
 
     def entry(self, number: int) -> Entry:
-        return self._store.read(lambda connection: self._one(connection, CHARGES, (number, 0)))
+        return self._look(lambda connection: self._one(connection, CHARGES, (number, 0)))
 
     def find(self, key: str) -> Entry | None:
         """The latest charge for `key`."""
-        return self._store.read(lambda connection: self._find(connection, CHARGES, key))
+        return self._look(lambda connection: self._find(connection, CHARGES, key))
 
     def pending(self) -> list[Entry]:
         """Charges without a recorded outcome: "pending" (`mine` or another kernel's), or "lost"."""
-        return self._store.read(lambda connection: CHARGES.fetch(connection, CHARGES.pending, self.owner))[::-1]
+        return self._look(lambda connection: CHARGES.fetch(connection, CHARGES.pending, self.owner))[::-1]
 
     def answer(self, number: int) -> bytes:
         """The stored answer of an entry whose status is "done"."""
-        return self._store.read(lambda connection: self._answer(connection, CHARGES, (number, 0)))
+        return self._look(lambda connection: self._answer(connection, CHARGES, (number, 0)))
 
     def sub_account(self, number: int) -> dict[str, str]:
         """The sub-account of an open entry after its last use."""
-        return self._store.read(lambda connection: self._sub(connection, number))
+        return self._look(lambda connection: self._sub(connection, number))
 
     def uses(self, number: int) -> list[Use]:
         """All uses of an open entry, in the order of reserving."""
@@ -342,10 +468,10 @@ class Ledger:
             self._sub(connection, number)
             return USES.fetch(connection, USES.every, self.owner, of=number)[::-1]
 
-        return self._store.read(work)
+        return self._look(work)
 
     def use(self, number: int, use: int) -> Use:
-        return self._store.read(lambda connection: self._one(connection, USES, (number, use)))
+        return self._look(lambda connection: self._one(connection, USES, (number, use)))
 
     def find_use(self, number: int, key: str) -> Use | None:
         """The latest use of an open entry for `key`."""
@@ -354,11 +480,11 @@ class Ledger:
             self._sub(connection, number)
             return self._find(connection, USES, key, of=number)
 
-        return self._store.read(work)
+        return self._look(work)
 
     def use_answer(self, number: int, use: int) -> bytes:
         """The stored answer of a use whose status is "done"."""
-        return self._store.read(lambda connection: self._answer(connection, USES, (number, use)))
+        return self._look(lambda connection: self._answer(connection, USES, (number, use)))
 
     def _answer(self, connection: Connection, shelf: Shelf[Drawn], place: Place) -> bytes:
         found = self._one(connection, shelf, place)
@@ -368,6 +494,8 @@ class Ledger:
         said = row.content.get("answer")
         if row.kind != shelf.closes or draws.place_of(row) != place or said is None:
             raise broken(f"the index takes row {row.seq} for the answer of {found.name}")
+        if self._chain.audit.hash_of(row.seq) != row.hash:
+            raise broken(f"row {row.seq} is not the row that was on the chain")
         return blobs.get(connection, said)
 
     def _sub(self, connection: Connection, number: int) -> dict[str, str]:
@@ -378,7 +506,7 @@ class Ledger:
         if row is None or sub is None:
             found = self._one(connection, CHARGES, (number, 0))
             raise draws.not_for_use(found) if found.status != "open" else broken(f"entry {number} has no sub-account")
-        if draws.place_of(row)[0] != number:
+        if draws.place_of(row)[0] != number or self._chain.audit.hash_of(row.seq) != row.hash:
             raise broken(f"the index takes row {row.seq} for the sub-account of entry {number}")
         return dict(sub)
 
@@ -404,13 +532,22 @@ class Ledger:
         `head` noted earlier can. `check` knows the arithmetic of sub-accounts, which the ledger does not.
         """
 
-        def work(connection: Connection) -> Verification:
-            self._store.check(connection)
-            audit = _audit(connection, head=head, check=check)
-            blobs.check(connection, audit.blobs)
-            return audit.verification()
+        seen, noted = self._chain.seen, self._store.noted()
 
-        return self._store.read(work)
+        def work(connection: Connection) -> Audit:
+            audit = self._whole(connection, head=head, check=check)
+            assert audit.last is not None
+            if seen is not None and audit.last.seq < seen[0]:
+                raise following.older()
+            if seen is not None and audit.hash_of(seen[0]) != seen[1]:
+                raise following.other_rows()
+            following.compare(audit, audit.last.seq, noted)
+            return audit
+
+        audit = self._store.read(work)
+        audit.check = self._check
+        self._chain.start(audit)
+        return audit.verification()
 
     def detach(self) -> None:
         """Let go of the file, all written to it and nothing beside it, or of the server. The next call is back."""
@@ -442,7 +579,7 @@ class Ledger:
         held = path = Hidden.of(path)
         target = locate_file(held)
         with target.copied(self._store.copy_to) as copy:
-            return Ledger(target, copy, self.owner).verify()
+            return Ledger(target, copy, self.owner, self._check).verify()
 
 
 def _existing(held: Hidden[Any]) -> Home:
@@ -462,6 +599,16 @@ _CARRIERS = select(
     select(func.max(use.c.charge)).where(use.c.entry == bindparam("of")).scalar_subquery(),
     select(func.max(use.c.outcome)).where(use.c.entry == bindparam("of")).scalar_subquery(),
 )
+
+
+def _ours(store: Store) -> Callable[[Connection], None]:
+    """Whether this is a ledger of ours, of a format that we know and with nothing else in it: before it is touched."""
+
+    def look(connection: Connection) -> None:
+        rows.charter(connection)
+        store.schema(connection)
+
+    return look
 
 
 def _made_ready(connection: Connection) -> None:

@@ -39,7 +39,15 @@ def _located(location: object) -> Home:
         location = url.database
     if not isinstance(location, str | Path) or str(location) in ("", ":memory:"):
         raise _no_place(short(repr(location) if isinstance(location, str) else location))
-    return File(Path(location).expanduser().absolute())
+    return File(_canonical(Path(location)))
+
+
+def _canonical(path: Path) -> Path:
+    """The one name of a file, whatever links lead to it."""
+    try:
+        return path.expanduser().resolve()
+    except (OSError, RuntimeError, ValueError):  # links in a circle, no such user, a name that no file can have
+        raise _no_place(short(str(path))) from None
 
 
 def locate_file(location: object) -> File:

@@ -26,7 +26,7 @@ from sqlalchemy.pool import QueuePool
 
 from dpviz.errors import LedgerError, LedgerFormat, LedgerReadOnly, short
 from dpviz.hidden import Hidden
-from dpviz.session.ledger import store, tables
+from dpviz.session.ledger import schema, store, tables
 from dpviz.session.ledger.chain import broken
 from dpviz.session.ledger.sqlite import SqliteStore
 
@@ -97,15 +97,17 @@ class Server:
             )
         return bool(chain)
 
-    def create(self, fill: Callable[[Connection], object]) -> None:
-        def work(connection: Connection) -> None:
-            if not connection.exec_driver_sql(_THERE).one()[1]:
+    def create(self, fill: Callable[[Connection], object]) -> bool:
+        def work(connection: Connection) -> bool:
+            there = bool(connection.exec_driver_sql(_THERE).one()[1])
+            if not there:
                 tables.metadata.create_all(connection, checkfirst=False)
                 fill(connection)
+            return not there
 
         made = self.store()
         try:
-            made.write(work)
+            return made.write(work)
         finally:
             made.close()
 
@@ -143,11 +145,14 @@ class PostgresStore(store.Store):
             return _unreachable(self._called), self._met.is_set()
         return _refusal(_code(error) or "", self._called), False
 
+    def schema(self, connection: Connection) -> None:
+        schema.check_postgres(connection)
+
     def copy_to(self, path: Path) -> None:
         def copy(source: Connection) -> None:
             made.write(lambda target: _copy(source, target))
 
-        made = SqliteStore(path, new=True)
+        made = SqliteStore(path)
         try:
             made.write(tables.metadata.create_all)
             self.read(copy)

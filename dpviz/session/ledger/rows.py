@@ -23,6 +23,7 @@ _LAST = select(chain).order_by(chain.c.seq.desc()).limit(1)
 _ROW = select(chain).where(chain.c.seq == bindparam("at"))
 _PART = select(chain).order_by(chain.c.seq).limit(1000)
 _NEXT_PART = _PART.where(chain.c.seq > bindparam("after"))
+_HEAD = select(chain.c.seq, chain.c.hash).order_by(chain.c.seq.desc()).limit(1)
 _FIRST = select(chain.c.body).where(chain.c.seq == 1)
 _ADD = chain.insert()
 
@@ -51,6 +52,14 @@ def last(connection: Connection) -> Row:
     return Row.read(found)
 
 
+def head(connection: Connection) -> tuple[int, str]:
+    """Number and hash of the last row, as they stand there."""
+    found = connection.execute(_HEAD).first()
+    if found is None:
+        raise broken("it has no rows")
+    return found.seq, found.hash
+
+
 def row_at(connection: Connection, seq: int) -> Row:
     found = connection.execute(_ROW, {"at": seq}).first()
     if found is None:
@@ -64,9 +73,9 @@ def holds(connection: Connection, row: Row) -> bool:
     return found is not None and found.hash == row.hash
 
 
-def every(connection: Connection) -> Iterator[Row]:
-    """All rows, read in parts: a cursor on a server would stay open where a reader stops at a broken row."""
-    part = connection.execute(_PART).all()
+def every(connection: Connection, *, after: int = 0) -> Iterator[Row]:
+    """All rows behind one, read in parts: a cursor on a server would stay open where a reader stops at a broken row."""
+    part = connection.execute(_NEXT_PART, {"after": after}).all() if after else connection.execute(_PART).all()
     while part:
         yield from map(Row.read, part)
         part = connection.execute(_NEXT_PART, {"after": part[-1].seq}).all()

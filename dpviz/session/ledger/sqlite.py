@@ -1,10 +1,16 @@
-"""A ledger in one SQLite file, in WAL mode. Everything particular to SQLite is here.
+"""A ledger in one SQLite file, with a rollback journal. Everything particular to SQLite is here.
+
+What is committed stands in the ledger's file itself. The journal beside it is there for the time of one write only: a
+journal that is lost while a killed write waits to be undone leaves a file that is refused, never one that forgets a
+charge. A ledger of an older dpviz, which kept its last writes in a log, is brought into this form when it is opened.
 
 A writer begins with BEGIN IMMEDIATE. SQLite lets whoever comes by at the right moment overtake the others; a lock on a
 second file, which the system hands on in turn, keeps the waits alike. It is courtesy only: where it cannot be had,
 SQLite alone decides.
 
-The ledger's file is never opened except through SQLite: closing a file drops every lock this process holds on it.
+A file has one name, for SQLite looks for its journal beside the name it was given: links to it are followed, and a
+second name is refused. The ledger's file is never opened except through SQLite: closing a file drops every lock this
+process holds on it.
 """
 
 from __future__ import annotations
@@ -12,11 +18,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
 import sqlite3
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -28,14 +36,19 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
 from dpviz.errors import LedgerError, LedgerFormat, LedgerReadOnly
-from dpviz.session.ledger import store, tables
-from dpviz.session.ledger.chain import broken
+from dpviz.session.ledger import schema, store, tables, witness
+from dpviz.session.ledger.chain import Row, broken
+from dpviz.session.ledger.witness import Note
 
 if sys.platform != "win32":
     import fcntl
 
 _STEP = 0.003
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_MOUNTS = Path("/proc/self/mountinfo")
+_HOT = 776  # SQLITE_READONLY_ROLLBACK: a write was cut short, and is undone by who may write
+_DURABLE = ("synchronous=EXTRA", "fullfsync=1", "checkpoint_fullfsync=1")  # EXTRA is FULL and more
+_JOURNAL = "journal_mode=PERSIST"  # the journal's file stays and its head is struck out: the quickest that lasts
 _COMPANIONS = ("-wal", "-shm", "-journal", "-lock")
 
 
@@ -59,9 +72,9 @@ class File:
         try:
             size = self.path.stat().st_size
         except FileNotFoundError:
-            for log in (self.path.with_name(self.path.name + end) for end in ("-wal", "-journal")):
-                if _size(log):
-                    raise broken(f"{self} is missing, but {log.name} with its last writes is there") from None
+            log = _unfinished(self.path)
+            if log is not None:
+                raise broken(f"{self} is missing, but {log.name} with its last writes is there") from None
             return False
         except OSError as error:
             raise self.refusal(error) from None
@@ -69,21 +82,24 @@ class File:
             raise no_ledger(self.path, "is a folder")
         if size == 0:
             raise broken(f"{self} is empty")
+        _one_name(self.path)
         return True
 
-    def create(self, fill: Callable[[Connection], object]) -> None:
+    def create(self, fill: Callable[[Connection], object]) -> bool:
         try:
             with self._appearing() as draft:
-                made = SqliteStore(draft, called=self.path, new=True)
+                made = SqliteStore(draft, called=self.path)
                 try:
                     made.write(tables.metadata.create_all)
                     made.write(fill)
                 finally:
                     made.close()
         except FileExistsError:
-            return
+            return False
         except OSError as error:
             raise self.refusal(error) from None
+        witness.forget(self.path.with_name(self.path.name + "-lock"))
+        return True
 
     @contextlib.contextmanager
     def copied(self, copy: Callable[[Path], None]) -> Iterator[SqliteStore]:
@@ -141,44 +157,141 @@ class SqliteStore(store.Store):
 
     failures = (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError)  # the last: a damaged name of a table
 
-    def __init__(self, path: Path, *, writable: bool = True, called: Path | None = None, new: bool = False) -> None:
+    def __init__(self, path: Path, *, writable: bool = True, called: Path | None = None) -> None:
         self._path = path
-        self._identity = _identity(path)
-        connect = partial(_connect, path, writable=writable, new=new)
+        self._identity = None if (found := _found(path)) is None else (found.st_dev, found.st_ino)
+        self._least = self._leaving = 0  # the bytes that the file had when it was last written here, or will have
+        self._turned: int | None = None
+        self._schema: int | None = (
+            None  # the version that SQLite gives to tables and triggers, when they were looked at
+        )
+        connect = partial(_connect, path, writable=writable)
         engine = create_engine(
             "sqlite://", creator=connect, poolclass=QueuePool, pool_size=2, max_overflow=0, hide_parameters=True
         )
         writer, reader = (engine.execution_options(begins=begins) for begins in ("BEGIN IMMEDIATE", "BEGIN"))
         super().__init__(str(called or path), writer, reader, writable=writable)
+        if self._identity is not None:
+            _known_by_one_name(self)
+
+    @property
+    def _beside(self) -> Path:
+        return self._path.with_name(self._path.name + "-lock")
+
+    def prepare(self) -> None:
+        """Bring the file of an older dpviz into the form with a rollback journal, once nobody keeps a log of it.
+
+        LedgerReadOnly where nothing could be written.
+        """
+        if not self._writable:
+            return
+        wait = store.Wait(self)
+        with self._writing, self.turn(wait):
+            while True:
+                self.ready()
+                try:
+                    _without_log(self._path)
+                    return
+                except sqlite3.Error as error:
+                    failure, again = self.refusal(error)
+                if isinstance(failure, LedgerReadOnly):
+                    raise failure
+                if not again:
+                    return  # whatever it is, the first transaction is refused for it
+                if wait.over:
+                    raise wait.named(failure)
+                wait.tell(self.holder)
+                time.sleep(_STEP)
 
     @contextlib.contextmanager
-    def turn(self, deadline: float) -> Iterator[None]:
-        """Wait in turn for the lock on the second file, until the deadline at most."""
+    def turn(self, wait: store.Wait) -> Iterator[None]:
+        """Wait in turn for the lock on the second file, until the wait is over at most."""
         descriptor = None
         if sys.platform != "win32":
             with contextlib.suppress(OSError, RuntimeError):  # whether the folder can be written is for SQLite to say
-                lock = self._path.with_name(self._path.name + "-lock")
-                descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
-                _lock(descriptor, deadline)
+                descriptor = witness.opened(self._beside)
+                if _lock(descriptor, wait, self._holder_of_turn):
+                    witness.hold(descriptor)
+        self._turned = descriptor
         try:
             yield
         finally:
+            self._turned = None
             if descriptor is not None:
                 with contextlib.suppress(OSError):
                     fcntl.flock(descriptor, fcntl.LOCK_UN)
                 os.close(descriptor)
 
+    def _holder_of_turn(self) -> str:
+        found = witness.holder(self._beside)
+        return "" if found is None else str(found)
+
+    def holder(self) -> str:
+        return witness.other_holder(self._path)
+
     def ready(self) -> None:
-        if _identity(self._path) != self._identity:
+        self._in_place("it was removed or replaced while it was open")
+
+    def _in_place(self, what: str, step: str = "put it back, or open it anew") -> None:
+        """Refuse unless the path names the file that was opened, by this one name, and none of it was cut off."""
+        found = _found(self._path)
+        if found is None or (found.st_dev, found.st_ino) != self._identity:
+            rule = "a ledger stays in its place while it is open"
             raise LedgerError(
-                f"the ledger {self._called} was removed or replaced while it was open; put it back, or open it anew",
-                value=self._called,
-                rule="a ledger stays in its place while it is open",
-                next_step="put it back, or open it anew",
+                f"the ledger {self._called}: {what}; {step}", value=self._called, rule=rule, next_step=step
             )
+        if found.st_nlink > 1:
+            _one_name(self._path)
+        if found.st_size < self._least:
+            raise broken(f"{self._called} was cut off while it was open")
+
+    def leaving(self, connection: Connection) -> None:
+        pages, size = (connection.exec_driver_sql(f"PRAGMA {of}").scalar_one() for of in ("page_count", "page_size"))
+        self._leaving = pages * size
+        if connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal":
+            rule, step = "what is charged stands in the ledger's own file, not in a log beside it", "open it anew"
+            said = f"somebody gave the ledger {self._called} a log (WAL) while it was open, and {rule}; {step}"
+            raise LedgerError(said, value=self._called, rule=rule, next_step=step)
+
+    def wrote(self, row: Row) -> None:
+        self._least = self._leaving
+        what = "it was removed or replaced while it was written to, so that the last write may be lost"
+        self._in_place(what, "put it back, and count what was charged as spent")
+        if self._turned is not None and self.first is not None:
+            with contextlib.suppress(OSError):
+                witness.note(self._turned, Note(self.first, row.seq, row.hash))
+
+    def noted(self) -> Note | None:
+        return witness.noted(self._beside)
+
+    def note(self, row_: tuple[int, str]) -> None:
+        there = self.noted()
+        if self.first is None or sys.platform == "win32" or (there is not None and there.chain == self.first):
+            return
+        with contextlib.suppress(OSError):
+            descriptor = witness.opened(self._beside)
+            try:
+                witness.note(descriptor, Note(self.first, *row_))
+            finally:
+                os.close(descriptor)
+
+    def schema(self, connection: Connection) -> None:
+        schema.check_sqlite(connection)
+
+    def unchanged(self, connection: Connection) -> None:
+        version = connection.exec_driver_sql("PRAGMA schema_version").scalar()
+        if version != self._schema:
+            self.schema(connection)
+            self._schema = version
 
     def refusal(self, error: Exception) -> tuple[LedgerError, bool]:
         code = _code(error)
+        if not self._writable and _extended(error) == _HOT:  # somebody was killed while writing: connect anew, and undo
+            self._writer.dispose()
+            return _read_only(Path(self._called)), True
+        journal = self._path.with_name(self._path.name + "-journal")
+        if code == sqlite3.SQLITE_IOERR and journal.exists() and not os.access(journal, os.W_OK):
+            code = sqlite3.SQLITE_READONLY  # SQLite opens it for reading, and fails when it writes
         return _refusal(code, Path(self._called)), code in _BUSY
 
     def check(self, connection: Connection) -> None:
@@ -198,25 +311,56 @@ class SqliteStore(store.Store):
         self.read(copy)
 
 
-def _connect(path: Path, *, writable: bool, new: bool) -> sqlite3.Connection:
+def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
     if writable:
         connection = _open(path, "mode=rw")
-        for pragma in ("synchronous=EXTRA", "fullfsync=1", "checkpoint_fullfsync=1"):  # EXTRA is FULL and more
+        for pragma in (*_DURABLE, _JOURNAL):
             connection.execute(f"PRAGMA {pragma}")
-        if new:
-            connection.execute("PRAGMA journal_mode=WAL")
         return connection
     connection = _open(path, "mode=ro")
     try:
         connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError:
-        # a folder that cannot be written has no room for the index of the log; where there is no log none is needed
+    except sqlite3.OperationalError as error:
         connection.close()
-        if _size(path.with_name(path.name + "-wal")):
+        if _code(error) not in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
             raise
-        connection = _open(path, "immutable=1")
+        connection = _looking(path)
     _complete(connection)
     return connection
+
+
+def _looking(path: Path) -> sqlite3.Connection:
+    """A connection for looking where a write is to be undone first, or where nothing can be written at all."""
+    connection = _open(path, "mode=rw")
+    try:
+        connection.execute("PRAGMA query_only=ON")
+        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+        return connection
+    except sqlite3.OperationalError:
+        # a folder that cannot be written has no room for the index of a log; where there is no log none is needed
+        connection.close()
+        if _unfinished(path) is not None:
+            raise
+        return _open(path, "immutable=1")
+
+
+def _without_log(path: Path) -> None:
+    """Write what is in a log into the file, for good, which SQLite does when nobody else has the file open. And begin
+    a write that changes nothing, to be refused now and not at a charge.
+    """
+    connection = _open(path, "mode=rw")
+    try:
+        for pragma in _DURABLE:
+            connection.execute(f"PRAGMA {pragma}")
+        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+        if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):
+            connection.execute(f"PRAGMA {_JOURNAL}")
+        connection.execute("BEGIN IMMEDIATE")
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        connection.execute(f"PRAGMA user_version={version}")  # begins a journal, and so finds out whether that can be
+        connection.execute("ROLLBACK")
+    finally:
+        connection.close()
 
 
 def _complete(connection: sqlite3.Connection) -> None:
@@ -233,21 +377,26 @@ def _open(path: Path, how: str) -> sqlite3.Connection:
     return sqlite3.connect(uri, uri=True, timeout=_STEP, isolation_level=None, check_same_thread=False)
 
 
-def _lock(descriptor: int, deadline: float) -> None:
+def _lock(descriptor: int, wait: store.Wait, holder: Callable[[], str]) -> bool:
     """Asking again and again would lose the turn, so a thread waits inside the system, which keeps the order."""
     with contextlib.suppress(BlockingIOError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return
+        return True
 
-    def wait(descriptor: int) -> None:
+    def queue(descriptor: int) -> None:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         finally:
             os.close(descriptor)  # a copy: where nobody waits for the turn any more, this lets go of it
 
-    waiting = threading.Thread(target=wait, args=(os.dup(descriptor),), name="dpviz-turn", daemon=True)
+    waiting = threading.Thread(target=queue, args=(os.dup(descriptor),), name="dpviz-turn", daemon=True)
     waiting.start()
-    waiting.join(max(0, deadline - time.monotonic()))
+    for until in (wait.notice, wait.deadline):
+        waiting.join(max(0.0, min(until, wait.deadline) - time.monotonic()))
+        if not waiting.is_alive():
+            return True
+        wait.tell(holder)
+    return False
 
 
 def _size(path: Path) -> int:
@@ -257,12 +406,86 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def _unfinished(path: Path) -> Path | None:
+    """What stands beside a ledger and belongs into it: a log, or a journal that was not gone through to its end."""
+    log, journal = (path.with_name(path.name + end) for end in ("-wal", "-journal"))
+    if _size(log):
+        return log
     try:
-        found = path.stat()
+        with journal.open("rb") as opened:
+            return journal if any(opened.read(8)) else None
+    except OSError:
+        return journal if _size(journal) else None
+
+
+def _found(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+
+
+# ---------------------------------------------------------------- one file, one name
+
+_open_stores: weakref.WeakSet[SqliteStore] = weakref.WeakSet()
+
+
+def _one_name(path: Path) -> None:
+    """Refuse a file with a second name: its journal would be looked for beside one of them only.
+
+    A kernel that is killed while it makes a ledger, or a backup, may leave the draft's name beside it; that is removed.
+    """
+    found = _found(path)
+    if found is None:
+        return
+    if found.st_nlink > 1:
+        _remove_drafts(path, found)
+        found = _found(path)
+    if found is not None and found.st_nlink > 1:
+        raise _two_names(path, f"has {found.st_nlink} names (hard links)", "remove the other names, or make a copy")
+    if _is_mounted(path):
+        raise _two_names(path, "is mounted here by itself, and has another name elsewhere", "mount its folder instead")
+
+
+def _remove_drafts(path: Path, found: os.stat_result) -> None:
+    draft = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{16}}")
+    with contextlib.suppress(OSError):
+        for other in path.parent.iterdir():
+            if draft.fullmatch(other.name):
+                linked = other.lstat()
+                if (linked.st_dev, linked.st_ino) == (found.st_dev, found.st_ino):
+                    other.unlink()
+
+
+def _is_mounted(path: Path) -> bool:
+    """Whether the very file is a mount point, where the system tells."""
+    try:
+        mounts = _MOUNTS.read_bytes().splitlines()
+    except OSError:
+        return False
+    here = os.fsencode(path)
+    return any(_unescaped(mount.split(b" ")[4]) == here for mount in mounts)
+
+
+def _unescaped(name: bytes) -> bytes:
+    return re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8)]), name)
+
+
+def _known_by_one_name(opened: SqliteStore) -> None:
+    """Refuse a file that this process has open under another name, which still names it."""
+    for other in list(_open_stores):
+        if other._path != opened._path and other._identity == opened._identity:
+            found = _found(other._path)
+            if found is not None and (found.st_dev, found.st_ino) == opened._identity:
+                raise _two_names(
+                    opened._path, f"is open already in this process as {other._path}", "open it under one name"
+                )
+    _open_stores.add(opened)
+
+
+def _two_names(path: Path, what: str, step: str) -> LedgerError:
+    rule = "a ledger is one file with one name"
+    return LedgerError(f"{path} {what}, and {rule}; {step}", value=str(path), rule=rule, next_step=step)
 
 
 # ---------------------------------------------------------------- refusals
@@ -289,10 +512,16 @@ def _refusal(code: int | None, path: Path) -> LedgerError:
     return broken(f"{path} cannot be read as it was written")
 
 
-def _code(error: BaseException) -> int | None:
-    """SQLite's primary result code, where the error came from SQLite."""
+def _extended(error: BaseException) -> int | None:
+    """SQLite's extended result code, where the error came from SQLite."""
     origin = error.orig if isinstance(error, DBAPIError) else error
-    code = getattr(origin, "sqlite_errorcode", None)
+    code: int | None = getattr(origin, "sqlite_errorcode", None)
+    return code
+
+
+def _code(error: BaseException) -> int | None:
+    """SQLite's primary result code."""
+    code = _extended(error)
     return None if code is None else code & 0xFF
 
 

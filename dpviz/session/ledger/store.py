@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import threading
 import time
 import weakref
@@ -20,10 +21,14 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from dpviz.errors import LedgerError, LedgerFormat, LedgerFull, LedgerReadOnly
 from dpviz.session.ledger import rows
-from dpviz.session.ledger.chain import Row
+from dpviz.session.ledger.chain import Row, broken
+from dpviz.session.ledger.witness import Note
 
 PATIENCE = 30.0
 """How many seconds a transaction waits for the lock, or for a server to come back, before it is refused."""
+
+NOTICE = 1.0
+"""After how many seconds of waiting for the lock it is said who holds it."""
 
 T = TypeVar("T")
 
@@ -38,8 +43,8 @@ class Home(Protocol):
     def exists(self) -> bool:
         """Whether something is there. What cannot be a ledger whatever it holds is refused here."""
 
-    def create(self, fill: Callable[[Connection], object]) -> None:
-        """Make a ledger with what `fill` writes, whole or not at all. Where another was first, theirs stays."""
+    def create(self, fill: Callable[[Connection], object]) -> bool:
+        """Make a ledger with what `fill` writes, whole or not at all. Where another was first, theirs stays: False."""
 
     def store(self, *, writable: bool = True) -> Store:
         """The database there, to work with."""
@@ -60,7 +65,11 @@ class Store:
         for engine in (writer, reader):
             event.listen(engine, "begin", _begin)
         _stores.add(self)
-        weakref.finalize(self, writer.dispose)  # the last to let go of an SQLite ledger folds its log into the file
+        weakref.finalize(self, writer.dispose)
+
+    @property
+    def writable(self) -> bool:
+        return self._writable
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction that holds the write lock; durable when this returns, or nothing happened."""
@@ -71,39 +80,47 @@ class Store:
                 rule="a ledger opened for reading is never written",
                 next_step="open it with a session",
             )
-        deadline = time.monotonic() + PATIENCE
-        with self._writing, self.turn(deadline):
-            return self._transaction(self._writer, work, deadline)
+        wait = Wait(self)
+        with self._writing, self.turn(wait):
+            result, written = self._transaction(self._writer, work, wait)
+            if written is not None:
+                self.wrote(written)
+            return result
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` on one unchanging view of the ledger. Does not wait for writers."""
+        """Run `work` on one unchanging view of the ledger. A writer is waited for only while it commits."""
         with self._reading:
-            return self._transaction(self._reader, work, time.monotonic() + PATIENCE)
+            return self._transaction(self._reader, work, Wait(self))[0]
 
-    def _transaction(self, engine: Engine, work: Callable[[Connection], T], deadline: float) -> T:
-        """Run `work` in one transaction, and again where the database was busy or away.
+    def _transaction(self, engine: Engine, work: Callable[[Connection], T], wait: Wait) -> tuple[T, Row | None]:
+        """Run `work` in one transaction, and again where the database was busy or away. Also the last row written.
 
         Where the word on a commit was lost, the next try looks first whether the last row written is there. It looks
         under the write lock, which the lost transaction held to its end: so that one has ended.
         """
-        unheard: tuple[Row, T] | None = None  # the last row written and the result, until the commit is known
+        unheard: tuple[T, Row] | None = None  # the result and the last row written, until the commit is known
         while True:
             self.ready()
             try:
                 with engine.begin() as connection:
-                    if unheard is not None and rows.holds(connection, unheard[0]):
-                        return unheard[1]
+                    if unheard is not None and rows.holds(connection, unheard[1]):
+                        return unheard
                     unheard = None
                     rows.forget(connection)
                     result = work(connection)
                     written = rows.written(connection)
-                    unheard = None if written is None else (written, result)
-                return result
+                    if written is not None:
+                        if not rows.holds(connection, written):
+                            raise broken(f"row {written.seq} was written and is not there")
+                        self.leaving(connection)
+                        unheard = (result, written)
+                return result, written
             except self.failures as error:
                 failure, again = self.refusal(error)
             # outside the except clause: the database's own error holds statements and their values, and is dropped
-            if not again or time.monotonic() > deadline:
-                raise failure if unheard is None or not again else _unheard(self._called)
+            if not again or wait.over:
+                raise wait.named(failure) if unheard is None or not again else _unheard(self._called)
+            wait.tell(self.holder)
             time.sleep(self.pause)
 
     def close(self) -> None:
@@ -113,12 +130,49 @@ class Store:
 
     # ------------------------------------------------------------ what a database adds
 
-    def turn(self, deadline: float) -> contextlib.AbstractContextManager[None]:
+    on_wait: Callable[[str], None] | None = None
+    """Told in one sentence what a transaction waits for; without it the sentence goes to the standard error."""
+
+    first: str | None = None
+    """The hash of the ledger's first row, once it is known."""
+
+    @property
+    def called(self) -> str:
+        """What to call it in a message."""
+        return self._called
+
+    def prepare(self) -> None:
+        """Before the first transaction: bring the database into the form in which it is charged."""
+
+    def turn(self, wait: Wait) -> contextlib.AbstractContextManager[None]:
         """Wait in turn, where the lock of the database itself is not fair."""
         return contextlib.nullcontext()
 
     def ready(self) -> None:
         """Refuse where the ledger is no longer what it was."""
+
+    def leaving(self, connection: Connection) -> None:
+        """Remember what the database must still be after the transaction that is about to be committed."""
+
+    def wrote(self, row: Row) -> None:
+        """After a commit and before anything rests on it: refuse where it went to what is no longer in its place."""
+
+    def noted(self) -> Note | None:
+        """How far the ledger had come when somebody last noted it outside the database. Ask before looking."""
+        return None
+
+    def note(self, row_: tuple[int, str]) -> None:
+        """Note how far the ledger has come, where nothing is noted of it yet."""
+
+    def holder(self) -> str:
+        """Who keeps the lock of the database, where it can be told."""
+        return ""
+
+    def schema(self, connection: Connection) -> None:
+        """Refuse what dpviz did not put into the database."""
+
+    def unchanged(self, connection: Connection) -> None:
+        """The same at every look, where that costs next to nothing."""
 
     def refusal(self, error: Exception) -> tuple[LedgerError, bool]:
         """What the database said, in the words of a ledger and without the statement; and whether to try again."""
@@ -130,6 +184,38 @@ class Store:
     def copy_to(self, path: Path) -> None:
         """Copy the present state, however many write meanwhile, into the empty file `path`, as an SQLite ledger."""
         raise NotImplementedError
+
+
+class Wait:
+    """A wait for the lock: how long it may take, and who is told after a second what is waited for."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        began = time.monotonic()
+        self.notice, self.deadline = began + NOTICE, began + PATIENCE
+        self._who: str | None = None
+
+    @property
+    def over(self) -> bool:
+        return time.monotonic() > self.deadline
+
+    def tell(self, holder: Callable[[], str]) -> None:
+        """After a second, once: say that the ledger is waited for, and who holds it."""
+        if self._who is not None or time.monotonic() < self.notice:
+            return
+        self._who = holder()
+        said = f"waiting for the ledger {self._store.called}: {self._who or 'another program holds it'}"
+        told = self._store.on_wait
+        if told is None:
+            print(f"dpviz: {said}", file=sys.stderr, flush=True)
+        else:
+            told(said)
+
+    def named(self, refusal: LedgerError) -> LedgerError:
+        """A refusal after a wait says who held the ledger."""
+        if self._who and refusal.rule == _ONE_WRITE:
+            return locked(self._store.called, self._who)
+        return refusal
 
 
 def _begin(connection: Connection) -> None:
@@ -145,10 +231,13 @@ def no_ledger(called: str, what: str, step: str) -> LedgerFormat:
     return LedgerFormat(f"{called} {what}; {step}", value=called, rule="a ledger is what dpviz made", next_step=step)
 
 
-def locked(called: str) -> LedgerError:
-    rule, step = "a ledger is locked for the time of one write", "see which other process holds it, and try again"
-    said = f"the ledger {called} stayed locked for {PATIENCE:g} seconds; {step}"
-    return LedgerError(said, value=called, rule=rule, next_step=step)
+_ONE_WRITE = "a ledger is locked for the time of one write"
+
+
+def locked(called: str, who: str = "") -> LedgerError:
+    step = "end or wait for that process, and try again" if who else "see which other process holds it, and try again"
+    said = f"the ledger {called} stayed locked for {PATIENCE:g} seconds{who and ': '}{who}; {step}"
+    return LedgerError(said, value=called, rule=_ONE_WRITE, next_step=step)
 
 
 def full(called: str) -> LedgerFull:

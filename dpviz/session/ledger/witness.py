@@ -1,0 +1,158 @@
+"""What stands in the file beside a ledger that also keeps the turns: how far it had come, and who holds it.
+
+The note of how far says which chain it is about, the number of its last row and that row's hash. It is written after
+a row is durable, so it is never ahead of the ledger: a ledger that is behind it was put back from a copy. Where the
+file is missing or cannot be read, nothing is known, and nothing is refused. Whoever wants to go on from a copy
+removes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import stat
+import sys
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from dpviz.session.ledger.chain import now
+
+if sys.platform != "win32":
+    import pwd
+
+_SLOT = 256
+_HASH = re.compile(r"[0-9a-f]{64}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """How far a ledger had come: the hash of its first row, and number and hash of its last."""
+
+    chain: str
+    seq: int
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A process that has the turn to write, as it said of itself."""
+
+    pid: int
+    program: str
+    login: str
+    since: str
+
+    @classmethod
+    def here(cls) -> Holder:
+        return cls(os.getpid(), _program(), _login(), now())
+
+    def __str__(self) -> str:
+        return f"process {self.pid} ({self.program}, {self.login}) has held it since {self.since}"
+
+
+def opened(path: Path) -> int:
+    """The file to take turns with, made where it is missing. Links are not followed: it is written to."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        os.close(descriptor)
+        raise OSError("the file beside the ledger is no file of its own")
+    return descriptor
+
+
+def note(descriptor: int, noted: Note) -> None:
+    _write(descriptor, 0, asdict(noted))
+
+
+def forget(path: Path) -> None:
+    """Another ledger begins here: what was noted of the one before is about nothing any more."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0))
+        try:
+            os.write(descriptor, b" " * (_SLOT - 1) + b"\n")
+        finally:
+            os.close(descriptor)
+
+
+def hold(descriptor: int) -> None:
+    _write(descriptor, _SLOT, asdict(Holder.here()))
+
+
+def noted(path: Path) -> Note | None:
+    try:
+        found = Note(**_read(path, 0))
+    except (OSError, ValueError, TypeError):
+        return None
+    texts = all(isinstance(text, str) and _HASH.match(text) for text in (found.chain, found.hash))
+    return found if texts and type(found.seq) is int and found.seq > 0 else None
+
+
+def holder(path: Path) -> Holder | None:
+    """Who last said that it holds the turn. Ask only while somebody does."""
+    try:
+        found = Holder(**_read(path, _SLOT))
+    except (OSError, ValueError, TypeError):
+        return None
+    texts = (found.program, found.login, found.since)
+    fits = type(found.pid) is int and all(isinstance(text, str) and text.isprintable() for text in texts)
+    return found if fits else None
+
+
+def other_holder(path: Path) -> str:
+    """Which other process has a lock of the system on a file, where the system tells. The file is not opened."""
+    try:
+        found = path.stat()
+        here = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+        locks = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+    except (OSError, AttributeError):
+        return ""
+    for lock in locks:
+        if here in lock and lock[1] == "POSIX":
+            pid = lock[lock.index(here) - 1]
+            if pid.isdigit() and int(pid) not in (0, os.getpid()):
+                return f"process {pid} ({_named(int(pid))}) holds it"
+    return ""
+
+
+def _write(descriptor: int, place: int, record: dict[str, Any]) -> None:
+    text = json.dumps(record, ensure_ascii=True).encode()
+    if len(text) < _SLOT:
+        os.pwrite(descriptor, text.ljust(_SLOT - 1) + b"\n", place)
+
+
+def _read(path: Path, place: int) -> dict[str, Any]:
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    try:
+        found = json.loads(os.pread(descriptor, _SLOT, place))
+    finally:
+        os.close(descriptor)
+    if not isinstance(found, dict):
+        raise ValueError
+    return found
+
+
+def _named(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        name = Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
+        return "".join(character if character.isprintable() else "?" for character in name)
+    return "unknown"
+
+
+@cache
+def _program() -> str:
+    name = Path(sys.argv[0] if sys.argv and sys.argv[0] else sys.executable or "python").name
+    return "".join(character if character.isprintable() else "?" for character in name)[:40]
+
+
+@cache
+def _login() -> str:
+    if sys.platform == "win32":
+        return "unknown"
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name[:32]
+    except (KeyError, OSError):
+        return f"user {os.getuid()}"
