@@ -39,9 +39,10 @@ if TYPE_CHECKING:
     from dpviz.privacy.unit import Unit
     from dpviz.reports import report
     from dpviz.session.accountant import Budget
-    from dpviz.session.saved import load
+    from dpviz.session.loading import load
     from dpviz.session.session import Session
     from dpviz.session.teaching import teaching
+    from dpviz.traces import traceback
     from dpviz.widgets import (
         BudgetMeter,
         CompositionExplorer,
@@ -90,10 +91,11 @@ _HOME = {
     "TopKSet": "dpviz.mechanisms",
     "Unit": "dpviz.privacy.unit",
     "Workbench": "dpviz.widgets",
-    "load": "dpviz.session.saved",
+    "load": "dpviz.session.loading",
     "report": "dpviz.reports",
     "sources": "dpviz.engines",
     "teaching": "dpviz.session.teaching",
+    "traceback": "dpviz.traces",
 }
 _MODULES = {"charts", "datasets"}
 
@@ -135,6 +137,7 @@ __all__ = [
     "report",
     "sources",
     "teaching",
+    "traceback",
 ]
 
 

@@ -6,31 +6,54 @@ Exit codes: 0 done; 1 refused; 2 a command that cannot be read; 3 the ledger is 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from io import TextIOWrapper
 from typing import Any
 
 from dpviz.errors import DpvizError, LedgerCorrupt, UnitError
 from dpviz.privacy.unit import Unit
 
-DONE, REFUSED, DAMAGED = 0, 1, 3
+DONE, REFUSED, UNREADABLE, DAMAGED = 0, 1, 2, 3
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
-    options = _parser().parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a terminal that has no letter ε gets its number
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        options = _parser().parse_args(arguments)
+    except SystemExit as over:  # after --help or --version, or with a command that cannot be read
+        code = over.code if isinstance(over.code, int) else UNREADABLE
+        return max(code, _written(""))
     try:
         record, lines = options.run(options)
     except DpvizError as error:
         return _refuse(error, as_json=options.json)
+    return _written(_json(record) if options.json else "\n".join(map(_printable, lines)))
+
+
+def _written(text: str) -> int:
+    """Write a text to standard output, all of it, and return the exit code."""
     try:
-        print(_json(record) if options.json else "\n".join(map(_printable, lines)), flush=True)
-    except BrokenPipeError:  # a reader like `head` has seen enough; what is left to write goes nowhere
+        if text:
+            print(text)
+        sys.stdout.flush()
+    except OSError as error:
+        broken = error
+    else:
+        return DONE
+    with contextlib.suppress(OSError, ValueError):  # nothing that is left may fail once more when Python ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return DONE
+    if isinstance(broken, BrokenPipeError):  # a reader like `head` has seen enough
+        return DONE
+    print(f"dpviz: the output could not be written: {broken.strerror}", file=sys.stderr)
+    return REFUSED
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -112,11 +135,11 @@ def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         f"unit      {unit}",
         f"budget    {_pairs(charter['budget'])}",
         *(f"raised    {_raised(found)}" for found in raises),
+        "by        whoever was declared, or else the login; nobody proves it",
         f"head      {head}",
         "",
         *(_table(rows) if entries else ["nothing was charged yet"]),
         *tapes,
-        *(["", "by: as declared, or the login; nobody proves it"] if entries or raises else []),
         *(["", *unread] if unread else []),
     ]
     return record, lines
@@ -186,7 +209,9 @@ def _statuses(found: Mapping[str, int]) -> str:
 def _refuse(error: DpvizError, *, as_json: bool) -> int:
     if as_json:
         parts = {"rule": error.rule, "value": error.value, "next_step": error.next_step}
-        print(_json({"error": type(error).__name__, "message": str(error), **parts}))
+        code = _written(_json({"error": type(error).__name__, "message": str(error), **parts}))
+        if code != DONE:
+            return code
     else:
         print(f"dpviz: {_printable(str(error))}", file=sys.stderr)
     return DAMAGED if isinstance(error, LedgerCorrupt) else REFUSED

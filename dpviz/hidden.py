@@ -9,6 +9,7 @@ without the frames in which it went wrong. A private step runs inside `quietly`,
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 from functools import partial, wraps
 from pathlib import Path, PurePath
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType
@@ -17,16 +18,14 @@ from typing import Any, Final, Generic, NoReturn, ParamSpec, TypeVar
 import numpy as np
 
 from dpviz import traces
-from dpviz.errors import Forbidden, ReleaseFailed
-from dpviz.exact import plain
+from dpviz.errors import DpvizError, Forbidden, ParameterError, ReleaseFailed
+from dpviz.exact import Decay, plain
 from dpviz.kinds import PATHS, bases, is_a, is_ours, name_of
 
 T = TypeVar("T")
 P = ParamSpec("P")
 Result = TypeVar("Result")
 
-Call = TypeVar("Call", bound=Callable[..., Any])
-Class = TypeVar("Class", bound=type)
 
 CALLS: Final = (FunctionType, BuiltinFunctionType, MethodType, partial)
 """What a person hands over to be called."""
@@ -176,7 +175,7 @@ def _door(
             return call(*given, **named)
         except BaseException as error:
             given, named = (), {}  # no variable of this call, which is all that is left, shows what it was given
-            failure = traces.sealed(error)
+            failure = traces.sealed(_known(error))
         try:
             raise failure
         finally:
@@ -184,6 +183,59 @@ def _door(
 
     called.__dict__[DOOR] = True
     return called
+
+
+def _known(error: BaseException) -> BaseException:
+    """The error, or one of ours in place of what Python or a package says of a value: its text may quote the value.
+
+    What a call itself refuses, like an argument that it does not have, goes out as it is.
+    """
+    if not is_a(error, TypeError, ValueError, OverflowError, OSError) or is_a(error, DpvizError, TimeoutError):
+        return error
+    trace = error.__traceback__
+    if is_a(error, OSError):
+        reason = OSError.__dict__["strerror"].__get__(error)
+        return ParameterError(
+            f"the system does not allow this ({reason or 'it gives no reason'}); choose another place",
+            rule="a file needs a place that can be read and written",
+            next_step="choose another place",
+        ).with_traceback(trace)
+    if trace is None or trace.tb_next is None:
+        BaseException.__setattr__(error, _OF_THE_CALL, True)
+    if _OF_THE_CALL in vars(error):
+        return error
+    withheld = ParameterError(
+        "this call cannot use what it was given; the reason is withheld because it may hold data",
+        rule="what Python says of a value may quote it",
+        next_step="compare what you gave with the call's docstring",
+    )
+    return withheld.with_traceback(trace)
+
+
+_OF_THE_CALL: Final = "_of_the_call"
+
+
+def numerically(call: Callable[P, Result]) -> Callable[P, Result]:
+    """Mark a public call that takes a list of numbers: its refusals say the rule and not the number."""
+
+    @wraps(call)
+    def counted(*given: P.args, **named: P.kwargs) -> Result:
+        try:
+            return call(*given, **named)
+        except ParameterError as error:
+            refused = ParameterError.of("another one in a list", error.rule, error.next_step)
+        raise refused
+
+    return sealed(counted)
+
+
+def by_name(call: Callable[P, Result]) -> Callable[P, Result]:
+    """Mark a public call that takes values by name, in a dict: anything else is hidden."""
+    return _door(call, _all_named, lambda named: dict(zip(named, _all_named(tuple(named.values())), strict=True)))
+
+
+def _all_named(given: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(thing if is_a(thing, dict) else single(thing) for thing in given)
 
 
 def _all_shown(given: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -208,22 +260,32 @@ OPERATORS: Final = frozenset(f"__{sign}__" for sign in _SIGNS.split())
 """What the user of an object calls without its name."""
 
 
-def guarded(kind: Class) -> Class:
+def guard(module: dict[str, Any]) -> None:
+    """Give every public call of the classes that a module defines a door. Called at the end of the module."""
+    for kind in [thing for thing in module.values() if isinstance(thing, type)]:
+        plain_class = not issubclass(kind, Enum) and not vars(kind).get("_is_protocol", False)
+        if kind.__module__ == module["__name__"] and plain_class:
+            guarded(kind)
+
+
+def guarded(kind: type) -> None:
     """Give every public call of a class a door: methods, class and static methods, operators, properties."""
     for name, member in list(vars(kind).items()):
         if name.startswith("_") and name not in OPERATORS:
             continue
         if isinstance(member, staticmethod | classmethod):
             if not has_door(member.__func__):
-                setattr(kind, name, type(member)(sealed(member.__func__)))
-        elif isinstance(member, property):
-            get, put, drop = (
-                None if part is None else sealed(part) for part in (member.fget, member.fset, member.fdel)
-            )
-            setattr(kind, name, property(get, put, drop, member.__doc__))
+                setattr(kind, name, type(member)(DOORS.get(name, sealed)(member.__func__)))
+        elif isinstance(member, property) and member.fset is not None:
+            setattr(kind, name, property(member.fget, sealed(member.fset), member.fdel, member.__doc__))
         elif isinstance(member, FunctionType) and not has_door(member):
-            setattr(kind, name, sealed(member))
-    return kind
+            setattr(kind, name, DOORS.get(name, sealed)(member))
+
+
+DOORS: Final[dict[str, Callable[[Any], Any]]] = {
+    "chances": numerically, "quantiles": numerically, "many": numerically, "from_parameters": by_name
+}  # fmt: skip
+"""Which door a call has that is not marked itself; any other has `sealed`."""
 
 
 def has_door(call: Any) -> bool:
@@ -244,3 +306,7 @@ def quietly(step: Callable[..., Result], *public: Any) -> Result:
     except BaseException as stop:  # an interrupt stays an interrupt
         failure = type(stop)()
     raise failure
+
+
+guarded(Decay)  # they lie below this file
+guarded(DpvizError)

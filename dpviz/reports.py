@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from dpviz import files
 from dpviz.charts import tables
 from dpviz.charts.picture import picture
-from dpviz.charts.words import often, shown, spread
+from dpviz.charts.words import escape, often, shown, spread
 from dpviz.errors import DpvizError, Forbidden, LedgerCorrupt, ParameterError, UnitError
 from dpviz.exact import text
 from dpviz.hidden import kind_of, publicly
 from dpviz.model.mechanism import places
 from dpviz.model.mechanism import title as bound_title
 from dpviz.model.question import canonical
-from dpviz.model.release import Release
+from dpviz.model.release import SESSION, UNCHECKED, Release
 from dpviz.planning.sheet import PlanSheet
 from dpviz.privacy import ApproxDP, Guarantee, Unit, compose, to_approx
 from dpviz.privacy.grid import payable
@@ -112,7 +110,7 @@ def report(
     data = {
         "version": VERSION,
         "title": heading,
-        "lead": " ".join(filter(None, [lead, _protection(total, unit)])),
+        "lead": " ".join(filter(None, [lead, _protection(total, unit), _origin(paid, verified)])),
         "releases": [picture(release) for release in releases],
         "sheets": [sheet.to_json() for sheet in sheets],
         "explorers": [{"component": explorer.name, "sheet": explorer.shown} for explorer in explorers],
@@ -248,6 +246,7 @@ class _Verified:
     def __init__(self, ledger: Ledger, paid: list[Release]) -> None:
         self.entries = ledger.verify().charges
         self.shown = len(_payments(paid))
+        self.name = ledger.name
         self.spent = accountant.spent_text(ledger.account)
         self.raises = ledger.raises()
         self.people: dict[str, list[str]] = {}  # who asked -> for what
@@ -319,6 +318,20 @@ def _protection(total: Guarantee | None, unit: Unit | None) -> str:
             f"most ×{total.odds}."
         )
     return f"Everything released below together gives {total.sentence}."
+
+
+def _origin(paid: list[Release], verified: _Verified | None) -> str:
+    """Whether it is known that a ledger paid for what is shown."""
+    if not paid:
+        return ""
+    if verified is not None:
+        return f"Origin checked: ledger {verified.name} holds every release of this report, as shown."
+    loose = sum(release.origin == UNCHECKED for release in paid)
+    if loose:
+        which = "this release was" if len(paid) == 1 else f"{loose} of {len(paid)} releases were"
+        return f"Origin unchecked: {which} loaded from a file, and no ledger confirms it."
+    checked = dict.fromkeys("the session that shows it" if one.origin == SESSION else one.origin for one in paid)
+    return f"Origin checked: every release comes from {' or '.join(checked)}."
 
 
 def _totals(
@@ -438,21 +451,4 @@ def _embedded(value: object) -> str:
 
 def _written(page: str, path: str | Path) -> Path:
     """Write the page beside its place and move it there, so that no reader ever meets half a file."""
-    if not isinstance(path, str | Path) or not str(path):
-        raise ParameterError.of(kind_of(path), "path must name a file", 'write "visits.html"')
-    target = Path(path)
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}") if target.name else target
-    try:
-        with open(draft, "xb") as file:
-            file.write(page.encode("utf-8", "xmlcharrefreplace"))
-        try:
-            os.replace(draft, target)
-        except OSError:
-            draft.unlink()
-            raise
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "no such name"
-        raise ParameterError.of(
-            str(path), f"a report needs a place that can be written ({reason})", "choose another folder"
-        ) from None
-    return target
+    return files.write(path, page.encode("utf-8", "xmlcharrefreplace"), "a report", "visits.html")

@@ -37,7 +37,7 @@ class Rendered:
 
     def _render_traceback_(self) -> list[str]:
         """What IPython prints in place of the frames. Python itself never asks for it."""
-        return rendered(self)
+        return ["\n".join(rendered(self))]  # one text: IPython joins several with or without line ends
 
 
 def rendered(error: Any) -> list[str]:
@@ -77,7 +77,12 @@ def sealed(error: BaseException) -> BaseException:
 
 def places_of(trace: TracebackType | None) -> Iterator[Place]:
     for frame, line in walk_tb(trace):
-        yield Place(frame.f_code.co_filename, line, frame.f_code.co_qualname)
+        if not str(frame.f_globals.get("__name__")).startswith("IPython."):
+            yield Place(frame.f_code.co_filename, line, frame.f_code.co_qualname)
+
+
+def _is_a_door(place: Place) -> bool:
+    return place.call.endswith(".<locals>.called") and place.file.endswith("hidden.py")
 
 
 def _kept(error: BaseException) -> tuple[Place, ...]:
@@ -91,7 +96,7 @@ def traceback(error: BaseException | None = None) -> None:
     if last is None:
         print("No error to show: nothing was refused in this session.")
         return
-    places = [*places_of(_TRACE.__get__(last)), *_kept(last)]
+    places = [place for place in (*places_of(_TRACE.__get__(last)), *_kept(last)) if not _is_a_door(place)]
     print("\n".join(["Traceback (most recent call last):", *map(str, places)]))
     print(f"{type(last).__name__}: {one_line(str(last))}")
 

@@ -9,7 +9,7 @@ import altair as alt
 from dpviz.charts.theme import Palette, config
 from dpviz.errors import Forbidden
 from dpviz.exact import whole
-from dpviz.hidden import kind_of
+from dpviz.hidden import guard, kind_of
 
 NARROWEST, WIDEST = 240, 2400
 
@@ -100,3 +100,6 @@ def refused(given: object, accepted: str) -> NoReturn:
 
 def width_of(width: object) -> int:
     return whole(width, "width", least=NARROWEST, most=WIDEST)
+
+
+guard(vars())

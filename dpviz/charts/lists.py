@@ -62,6 +62,7 @@ def ranked(release: Release, *, beta: Number = "0.05", theme: Theme = "light", w
     )
 
 
+@publicly
 def of_release(release: Release, **options: Any) -> Picture:
     """The chart that fits the answer."""
     named = isinstance(release, Release) and isinstance(release.answer, Ranked | Chosen)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from html import escape
 
 from dpviz.charts.picture import heading, promise
-from dpviz.charts.words import capital, known, often, shown, spread
+from dpviz.charts.words import capital, escape, known, often, shown, spread
 from dpviz.exact import Number, probability
+from dpviz.hidden import publicly
 from dpviz.model.answer import Ranked, SparseTable, Table
 from dpviz.model.release import Release
 
@@ -18,6 +18,7 @@ BARS = ("any one item", "all at once")
 BIASED = "Values of items that were chosen by them lie too high on average."
 
 
+@publicly
 def of_release(release: Release) -> str:
     """What a notebook shows for a release in a cell's last line."""
     return table(release, most=SHORT)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import html
 import textwrap
 from fractions import Fraction
+from typing import Final
 
 from dpviz.charts.theme import FLOOR
 from dpviz.exact import text
 from dpviz.model.error import ErrorValue
 
 MINUS = "\u2212"
+SIGNS: Final = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {127: 0x2421}
+"""What stands for a control character in HTML: ␀ for NUL. A browser drops NUL, and draws nothing for the others."""
+
+
+def escape(text: str) -> str:
+    """A text in HTML, where every character of it is seen."""
+    return html.escape(text.translate(SIGNS))
 
 
 def shown(number: int | Fraction) -> str:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from fractions import Fraction
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 import pyarrow  # type: ignore[import-untyped]
 
 from dpviz.engines.pandas_source import inferred
-from dpviz.engines.reading import NONE, label_of, read
+from dpviz.engines.reading import LONGEST, NONE, Plain, label_of, read
 from dpviz.errors import unwritable
 
+NO_NUMBER: Final = "no number"
+"""The text of a value that is there and is none, in a column of numbers."""
 
-def column(values: Any) -> Any:
-    """Numbers, booleans and times as they are; everything else as the texts that it is matched by.
+
+def column(values: Any, kind: str | None = None) -> Any:
+    """Numbers, booleans and times as they are; everything else as texts: those that it is matched by, or, where the
+    schema declares numbers, those of its numbers.
 
     What has no such text, or one that cannot be written to a file, is missing.
     """
@@ -25,7 +30,23 @@ def column(values: Any) -> Any:
         return pyarrow.array(values, from_pandas=True)
     if isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow":
         return pyarrow.array(values, from_pandas=True).cast(pyarrow.large_string())
-    listed: Any = read(values, "text")
-    names = [label_of(value) for value in listed.plain]
+    if kind == "number":
+        listed: Any = read(np.asarray(values, dtype=object), kind)
+        names: list[str | None] = [_digits(value) for value in listed.plain]
+    else:
+        listed = read(values, "text")
+        names = [label_of(value) for value in listed.plain]
     held = [None if name is None or unwritable(name) else name for name in names]
     return pyarrow.array(held, pyarrow.large_string()).take(pyarrow.array(listed.codes, mask=listed.codes == NONE))
+
+
+def _digits(value: Plain) -> str:
+    """A number as a text that is read as this number: whole ones by all their digits, others as their float prints."""
+    if isinstance(value, Fraction) and value.denominator == 1 and abs(value) < 10 ** (LONGEST - 1):
+        return str(value.numerator)
+    if isinstance(value, Fraction):
+        try:
+            return repr(float(value))
+        except OverflowError:
+            return "inf" if value > 0 else "-inf"
+    return repr(value) if isinstance(value, float) else NO_NUMBER

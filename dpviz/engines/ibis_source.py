@@ -17,7 +17,7 @@ from dpviz.engines.queries import DuckDB, Engine, Rows, Spark, answers, ask
 from dpviz.engines.reading import WIDE
 from dpviz.engines.schema import Schema, called, declared, parts
 from dpviz.errors import DomainError, EngineGone, ParameterError, ReleaseFailed, SchemaError
-from dpviz.hidden import Hidden, Unstored, kind_of, quietly, shown
+from dpviz.hidden import Hidden, Unstored, guard, kind_of, quietly, shown
 from dpviz.model.domain import IntegerDomain, IntervalDomain, KeyDomain
 from dpviz.model.question import Between, Question
 from dpviz.model.source import Tick, TopRules
@@ -133,16 +133,18 @@ class IbisSource(Unstored):
     def probe(self) -> None:
         """Ask the engine something that reads no row, and look whether its files are those that were opened."""
         if not answers(self._engine):
-            raise EngineGone.of(
+            raise _gone(
                 self.engine,
-                "the engine that holds the data must answer",
-                "start it again and open the session anew; a stopped engine loses no charge and no answer",
+                f"{self.engine} does not answer",
+                "the engine that holds the data must answer before anything is charged",
+                "start it again and open the session anew",
             )
         for file in self._files:
             if not file.there():
-                raise EngineGone.of(
+                raise _gone(
                     file.name,
-                    f"{self.engine} reads the file that was opened, and this one is gone or another one took its name",
+                    f"{file.name}, which {self.engine} reads, is no longer the file that was opened",
+                    "a session counts in the file that it opened",
                     "put the file back, or open the session anew",
                 )
 
@@ -228,6 +230,10 @@ class IbisSource(Unstored):
         if tick:
             tick(2, 2)
         return counts
+
+
+def _gone(value: str, problem: str, rule: str, step: str) -> EngineGone:
+    return EngineGone(f"{problem}. Nothing was charged. {step}", value=value, rule=rule, next_step=step)
 
 
 # ---------------------------------------------------------------- what is asked
@@ -422,3 +428,6 @@ def _probed(table: Any, engine: Engine, columns: Sequence[str]) -> set[str]:
     (row,) = ask(engine, Hidden(engine.prepared(tried)), 0, 1, None).take()
     found = [(row[at], row[at + len(columns)], row[at + 2 * len(columns)]) for at in places]
     return {columns[at] for at in places if found[at] == (len(PROBES), PROBES[-1], PROBES[0])}
+
+
+guard(vars())

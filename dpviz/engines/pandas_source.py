@@ -13,7 +13,7 @@ from dpviz.engines.bounding import count_rows, count_users
 from dpviz.engines.reading import NONE, WIDE, Bins, Located, Reading, read
 from dpviz.engines.schema import Schema, called, declared
 from dpviz.errors import ParameterError
-from dpviz.hidden import Hidden, Unstored, quietly, shown
+from dpviz.hidden import Hidden, Unstored, guard, quietly, shown
 from dpviz.model.domain import Domain, KeyDomain, ProductDomain
 from dpviz.model.question import Question
 from dpviz.model.source import Tick, TopRules
@@ -179,3 +179,6 @@ def inferred(dtype: Any) -> str:
     if isinstance(dtype, pd.PeriodDtype) or dtype.kind in "mM":
         return "time"
     return "number" if dtype.kind in "iuf" and not isinstance(dtype, pd.CategoricalDtype) else "text"
+
+
+guard(vars())

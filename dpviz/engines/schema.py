@@ -82,10 +82,10 @@ class Schema:
     def _can_hold(self, name: str, labels: Sequence[str]) -> None:
         """Refuse labels that a column of numbers never has, for they would count nothing in silence."""
         if self.kind(name) == "number":
-            for label in labels:
+            for place, label in enumerate(labels, 1):
                 if as_written(label) is None:
                     raise SchemaError.of(
-                        label,
+                        f"label {place}, a text",
                         f"{name} is a column of numbers, so its labels must be numbers in their shortest form",
                         f'write 1 and not "1.0", or declare schema={{"{name}": "text"}}',
                     )

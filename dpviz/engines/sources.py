@@ -21,7 +21,8 @@ from typing import Any, Final, Literal
 
 from dpviz.engines.files import Opened
 from dpviz.errors import ParameterError, ReleaseFailed, SchemaError, short
-from dpviz.hidden import Hidden, kind_of, quietly, shown, single
+from dpviz.files import named
+from dpviz.hidden import Hidden, kind_of, publicly, quietly, shown, single
 from dpviz.model.source import Source
 
 __all__ = ["duckdb", "ibis", "spark"]
@@ -35,6 +36,7 @@ DATABASE: Final = (".duckdb", ".ddb", ".db")
 SET_BY_IBIS: Final = ("spark.sql.session.timeZone", "spark.sql.mapKeyDedupPolicy")
 
 
+@publicly
 def duckdb(
     data: object,
     table: str | None = None,
@@ -82,7 +84,7 @@ def duckdb(
     _installed()
     files: tuple[Opened, ...] = ()
     untyped = measured = False
-    path = str(held.take()) if is_path(held) else ""
+    path = str(named(str(held.take()), "a source", "visits.parquet")) if is_path(held) else ""
     if path and not path.endswith(DATABASE):
         if table is not None:
             raise ParameterError.of(table, "a file holds one table, so table must be left out")
@@ -97,7 +99,7 @@ def duckdb(
             opened = _readable(_connected, f"table {_table_named(table)}", held, table)
             own = str(table)
         elif is_frame(held):
-            opened, untyped = _readable(_copied, "this data frame", held), True
+            opened, untyped = _readable(_copied, "this data frame", held, schema), True
             own = called(held)
         else:
             raise ParameterError.of(
@@ -116,6 +118,7 @@ def duckdb(
     )
 
 
+@publicly
 def spark(
     frame: object,
     *,
@@ -136,6 +139,7 @@ def spark(
     return ibis(opened, name=UNNAMED if name is None else name, schema=schema, approximate=approximate)
 
 
+@publicly
 def ibis(
     table: object,
     *,
@@ -352,7 +356,7 @@ def _connected(held: Hidden[Any], table: str) -> Any:
     return frontend.duckdb.from_connection(held.take()).table(table)
 
 
-def _copied(held: Hidden[Any]) -> Any:
+def _copied(held: Hidden[Any], schema: Any) -> Any:
     """A frame's columns as DuckDB holds them. What a column holds is decided by its dtype and by no value."""
     import pyarrow
 
@@ -360,7 +364,8 @@ def _copied(held: Hidden[Any]) -> Any:
 
     frame = held.take()
     names = [str(name) for name in frame.columns]
-    columns = [column(values.array) for _, values in frame.items()]
+    declared = schema if isinstance(schema, Mapping) else {}
+    columns = [column(values.array, declared.get(name)) for name, values in frame.items()]
     table = pyarrow.table(columns, names=[f"c{at}" for at in range(len(names))])
     return _stored(table, names)
 

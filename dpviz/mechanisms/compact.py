@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpviz.errors import DpvizError, ParameterError, ReleaseFormat
 from dpviz.exact import Decay, Number, exp_bounds, log_up, text, whole
-from dpviz.hidden import singly
+from dpviz.hidden import guard, singly
 from dpviz.laws import geometric, tables
 from dpviz.laws.geometric import TwoSidedGeometric
 from dpviz.mechanisms.count_noise import (
@@ -26,6 +26,7 @@ from dpviz.mechanisms.count_noise import (
     Rational,
     Sampler,
     choices,
+    clamped,
     least,
     tight_base,
 )
@@ -595,7 +596,8 @@ class CompactError(ErrorModel):
             empty = self.bound.empty
             value = least(lambda a: a >= self.bound.n or empty.above(a) <= beta)
             return ErrorValue(Fraction(value), "exact", "the law of an empty bin")
-        value = self._law.error_quantile(count, beta)
+        inside, beyond = clamped(count, self.bound.n)
+        value = beyond + self._law.error_quantile(inside, beta)
         return ErrorValue(Fraction(value), "exact", f"the law of a bin whose true count is {count:,}")
 
     def all_bins(self, beta: Fraction) -> ErrorValue:
@@ -627,11 +629,13 @@ class CompactError(ErrorModel):
         return found if isinstance(found, Fraction) else cast(Fraction, found[1])
 
     def expected(self, count: int) -> ErrorValue:
-        value = self._empty_mean if count == 0 else self._law.expected_error(count)
+        inside, beyond = clamped(count, self.bound.n)
+        value = self._empty_mean if count == 0 else beyond + self._law.expected_error(inside)
         return ErrorValue(Fraction(f"{value:.3g}"), "exact", f"mean of the law at a true count of {count:,}")
 
     def bias(self, count: int) -> ErrorValue:
-        value = self._empty_mean if count == 0 else self._law.bias(count)
+        inside, beyond = clamped(count, self.bound.n)
+        value = self._empty_mean if count == 0 else self._law.bias(inside) - beyond
         return ErrorValue(Fraction(f"{value:.3g}"), "exact", f"mean of the law at a true count of {count:,}")
 
     @cached_property
@@ -650,3 +654,6 @@ class CompactError(ErrorModel):
     def chances(self, errors: list[int]) -> list[float]:
         law = TwoSidedGeometric(self.bound.noise.decay)
         return [float(chance) for chance in law.pmf_array(np.array(errors, dtype=np.int64))]
+
+
+guard(vars())

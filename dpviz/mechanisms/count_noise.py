@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, Number, exp_bounds, log_at_most, log_up, positive, text, typed, whole
+from dpviz.hidden import guard
 from dpviz.laws.clamped import Clamped
 from dpviz.laws.finite import FastSampleLaw
 from dpviz.laws.geometric import TwoSidedGeometric
@@ -274,6 +275,12 @@ def tight_base(step: Fraction) -> tuple[int, int]:
     return b + 1, b
 
 
+def clamped(count: int, limit: int | None) -> tuple[int, int]:
+    """A hypothetical true count moved to the public limit, and by how much: an error is that much larger."""
+    inside = count if limit is None else min(count, limit)
+    return inside, count - inside
+
+
 def least(holds: Callable[[int], bool], start: int = 0, near: int = 0) -> int:
     """The least whole number from `start` on that holds, where all above one that holds do; quick if `near` is near."""
     low = high = max(start, near)
@@ -288,3 +295,6 @@ def least(holds: Callable[[int], bool], start: int = 0, near: int = 0) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
+
+
+guard(vars())

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, Number, text, whole
-from dpviz.hidden import singly
+from dpviz.hidden import guard, singly
 from dpviz.laws import geometric, tables
 from dpviz.laws.finite import FastSampleLaw
-from dpviz.mechanisms.count_noise import Base, BoundNoise, CountNoise, Rational, Sampler, choices
+from dpviz.mechanisms.count_noise import Base, BoundNoise, CountNoise, Rational, Sampler, choices, clamped
 from dpviz.model.answer import Table
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.mechanism import Choice, Cost, Mode, Space
@@ -247,9 +247,16 @@ class DenseError(ErrorModel):
         """The law of one released count, as a function of its true count."""
         return self.bound.noise.law(*self.bound.clamp)
 
+    @property
+    def _top(self) -> int | None:
+        """Counts above this are clamped to it before they get noise; None where none are."""
+        finite = self.bound.noise.finite
+        return self.bound.clamp[1] if finite is None else finite.n
+
     def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
         if count is not None:
-            value = self._law.error_quantile(count, beta)
+            inside, beyond = clamped(count, self._top)
+            value = beyond + self._law.error_quantile(inside, beta)
             return ErrorValue(Fraction(value), "exact", f"the law of a bin whose true count is {count:,}")
         if isinstance(self._law, FastSampleLaw):
             return ErrorValue(Fraction(self._law.worst_quantile(beta)), "exact", "worst case over true counts")
@@ -320,10 +327,12 @@ class DenseError(ErrorModel):
         return self.one_bin(beta, count=0)
 
     def expected(self, count: int) -> ErrorValue:
-        return _drawn(self._law.expected_error(count), f"mean of the law at a true count of {count:,}")
+        inside, beyond = clamped(count, self._top)
+        return _drawn(beyond + self._law.expected_error(inside), f"mean of the law at a true count of {count:,}")
 
     def bias(self, count: int) -> ErrorValue:
-        return _drawn(self._law.bias(count), f"mean of the law at a true count of {count:,}")
+        inside, beyond = clamped(count, self._top)
+        return _drawn(self._law.bias(inside) - beyond, f"mean of the law at a true count of {count:,}")
 
     def chance_shown(self, count: int) -> float:
         limit = self.bound.limit if self.bound.mechanism.clamp else None
@@ -340,3 +349,6 @@ class DenseError(ErrorModel):
 def _drawn(value: float, rule: str, how: How = "exact") -> ErrorValue:
     """A mean, which is irrational in general: given to three significant digits, for reading."""
     return ErrorValue(Fraction(f"{value:.3g}"), how, rule)
+
+
+guard(vars())

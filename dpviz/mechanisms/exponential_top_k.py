@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability, text, typed, whole
-from dpviz.hidden import singly
+from dpviz.hidden import guard, singly
 from dpviz.mechanisms.dense import MOST_BINS
 from dpviz.mechanisms.ranked import Contest, behind, bounded, counted, epsilon_of, gives_ranked
 from dpviz.model.answer import Answer, Ranked
@@ -204,3 +204,6 @@ class ExponentialTopKError(ErrorModel):
             behind(place, bins, self.bound.rate, beta),
             f"union bound over {counted(place, 'draw')} and {bins - place:,} other bins",
         )
+
+
+guard(vars())

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability, text, typed, whole
-from dpviz.hidden import singly
+from dpviz.hidden import guard, singly
 from dpviz.mechanisms.ranked import (
     DOMAIN_RULES,
     TIES,
@@ -387,3 +387,6 @@ def _calibrated(
 def _factor(unit: Unit) -> int:
     """How often a step counts: a replacement is a removal and an addition."""
     return 2 if unit.relation == "replace-one" else 1
+
+
+guard(vars())

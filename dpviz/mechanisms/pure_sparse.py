@@ -12,6 +12,7 @@ import numpy as np
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, Number, exp_bounds, log_bounds, probability, text
+from dpviz.hidden import guard, singly
 from dpviz.laws import geometric, tables
 from dpviz.laws.keep_heavy import OneBin
 from dpviz.mechanisms.count_noise import Base, BoundNoise, CountNoise, choices, least
@@ -82,6 +83,7 @@ class PureSparse:
     cap: int | None = None
     beta1: Fraction | None = None
 
+    @singly
     def __init__(
         self, epsilon: Number, base: Base = "exp", cap: int | None = None, beta1: Number | None = None
     ) -> None:
@@ -359,3 +361,6 @@ class PureSparseError(ErrorModel):
 
     def quantiles(self, levels: list[Fraction]) -> list[int]:
         return geometric.quantiles(self.bound.decay, levels)
+
+
+guard(vars())

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, exp_bounds, floor_to, log_up, positive, text, typed
+from dpviz.hidden import guard
 from dpviz.model.answer import Answer, Chosen, Ranked
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.mechanism import Space
@@ -261,3 +262,6 @@ def listing_notes(error: ErrorModel) -> list[tuple[str, dict[str, Any]]]:
 
 def bounded(value: int, rule: str) -> ErrorValue:
     return ErrorValue(Fraction(value), "bound", rule)
+
+
+guard(vars())

@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Literal
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, Enclosure, Number, decide, exp_bounds, log_bounds, probability, text
-from dpviz.hidden import singly
+from dpviz.hidden import guard, singly
 from dpviz.laws import geometric, tables
 from dpviz.laws.finite import FastSampleLaw
 from dpviz.laws.geometric import EXACTLY, above_bounds
-from dpviz.mechanisms.count_noise import GAMMA, Base, BoundNoise, CountNoise, Sampler, choices, least
+from dpviz.mechanisms.count_noise import GAMMA, Base, BoundNoise, CountNoise, Sampler, choices, clamped, least
 from dpviz.model.answer import SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.mechanism import Choice, Cost, Mode, Space
@@ -302,16 +302,15 @@ class StabilityError(ErrorModel):
 
     def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
         if count is not None:
-            limit = self.bound.noise.limit
-            count = count if limit is None else min(count, limit)
+            inside, beyond = clamped(count, self.bound.noise.limit)
 
             def holds(a: int, precision: int) -> bool | None:
-                low, high = self.tail(count, a, precision)
+                low, high = self.tail(inside, a, precision)
                 return True if high <= beta else False if low > beta else None
 
-            lost = self.tail(count, max(0, count - 1))[0] > beta
-            near = count if lost else self.bound.noise_within(beta / 2)
-            value = least(lambda a: decide(lambda precision: holds(a, precision)), near=near)
+            lost = self.tail(inside, max(0, inside - 1))[0] > beta
+            near = inside if lost else self.bound.noise_within(beta / 2)
+            value = beyond + least(lambda a: decide(lambda precision: holds(a, precision)), near=near)
             return ErrorValue(Fraction(value), "exact", f"the law of a bin whose true count is {count:,}")
         return ErrorValue(Fraction(self._worst(beta, 1)), self._how(beta), "worst case over true counts")
 
@@ -397,3 +396,6 @@ def _steps(unit: Unit, l1: int, epsilon: Fraction) -> Fraction:
         return Fraction(1)
     precision = PRECISION + int(l1 / epsilon + 1).bit_length()  # so much is lost where 1 is taken away
     return (exp_bounds(epsilon, precision)[1] - 1) / (exp_bounds(epsilon / l1, precision)[0] - 1)
+
+
+guard(vars())

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, cast
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability, text, typed, whole
-from dpviz.hidden import singly
+from dpviz.hidden import guard, singly
 from dpviz.mechanisms.ranked import (
     DOMAIN_RULES,
     MOST_ROWS,
@@ -421,3 +421,6 @@ class TopKError(ErrorModel):
         rule = "the odds of one item against the bottom symbol, where fewer than k come before it"
         how: How = "bound" if bound.mechanism.private else "exact"
         return ErrorValue(Fraction(max(0, above)), how, rule)
+
+
+guard(vars())

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, Number, decide, probability, text, typed, whole
-from dpviz.hidden import singly
+from dpviz.hidden import guard, singly
 from dpviz.laws import geometric
 from dpviz.mechanisms.count_noise import least
 from dpviz.mechanisms.ranked import (
@@ -325,3 +325,6 @@ class TopKLaplaceError(ErrorModel):
 
     def quantiles(self, levels: list[Fraction]) -> list[int]:
         return geometric.quantiles(self.bound.decay, levels)
+
+
+guard(vars())

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability, text, typed, whole
-from dpviz.hidden import singly
+from dpviz.hidden import guard, singly
 from dpviz.mechanisms.ranked import (
     MOST_ROWS,
     Rule,
@@ -212,3 +212,6 @@ class TopKSetError(ErrorModel):
         wanted = 1 / (4 * beta) if 2 * beta <= 1 else 1 - beta
         above = bound.rule.gap + least_count(wanted / bound.parts.delta, bound.rate)
         return ErrorValue(Fraction(max(1, above)), "exact", "the coin of one item among the k largest")
+
+
+guard(vars())

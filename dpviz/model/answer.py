@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.errors import ReleaseFormat
+from dpviz.hidden import guard
 
 
 class Answer(Protocol):
@@ -191,3 +192,6 @@ def answer_from_json(data: dict[str, Any]) -> Answer:
     if shape is None:
         raise ReleaseFormat.of(data.get("kind"), "this dpviz does not know that shape of answer", "update dpviz")
     return shape(data)
+
+
+guard(vars())

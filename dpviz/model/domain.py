@@ -10,14 +10,17 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeVar
 
-from dpviz.errors import DomainError, unwritable
+from dpviz.errors import DomainError, ParameterError, short, unwritable
 from dpviz.exact import LONGEST, Number, rational, text, writable
-from dpviz.hidden import Hidden, kind_of, publicly
+from dpviz.hidden import Hidden, guard, kind_of, publicly
+from dpviz.kinds import name_of
+
+Read = TypeVar("Read")
 
 FROM_DATA = "bins and filters must be public; write values out instead of taking them from the data"
 LARGEST_SHOWN = 2_000
@@ -132,7 +135,7 @@ class Domain:
         edges: Iterable[Number], *, column: str, underflow: bool = False, overflow: bool = False, missing: bool = False
     ) -> IntervalDomain:
         """Intervals [e0, e1), [e1, e2), …; the last one contains its right end."""
-        exact = tuple(limit(edge, "an edge") for edge in _listed(edges))
+        exact = tuple(one_of(edge, limit, f"edge {place}") for place, edge in enumerate(_listed(edges), 1))
         if len(exact) < 2:
             raise DomainError.of(f"{len(exact)} edges", "an interval domain needs at least two edges")
         for left, right in pairwise(exact):
@@ -148,17 +151,17 @@ class Domain:
         labels: Iterable[object], *, column: str, other: bool = False, missing: bool = False
     ) -> CategoryDomain:
         """One bin per label, in the order given. Numbers are matched as numbers: 1 and 1.0 are one label."""
-        plain = tuple(category_text(label) for label in _listed(labels))
+        plain = tuple(one_of(label, category_text, f"label {at}") for at, label in enumerate(_listed(labels), 1))
         if not plain:
             raise DomainError.of("no labels", "a category domain needs at least one label")
         flags = _flags(other, missing)
         beside = [name for name, on in zip(("other", "missing"), flags, strict=True) if on]
-        seen = set(beside)
-        for label in plain:
-            if label in seen:
+        seen: dict[str, str] = {name: f"the bin {name}" for name in beside}
+        for place, label in enumerate(plain, 1):
+            if label in seen:  # by number: a list may be a pasted column
                 clash = "give that label another name" if label in beside else "leave one of them out"
-                raise DomainError.of(label, "labels must differ", clash)
-            seen.add(label)
+                raise DomainError.of(f"{seen[label]} and label {place} alike", "labels must differ", clash)
+            seen[label] = f"label {place}"
         return CategoryDomain(column_name(column), plain, *flags)
 
     @staticmethod
@@ -175,7 +178,7 @@ class Domain:
     def product(first: Domain, second: Domain) -> ProductDomain:
         """Every bin of `first` with every bin of `second`: counts over two columns."""
         for part in (first, second):
-            if not isinstance(part, IntegerDomain | IntervalDomain | CategoryDomain):
+            if type(part) not in (IntegerDomain, IntervalDomain, CategoryDomain):
                 raise DomainError.of(kind_of(part), "a product is made of two one-column domains")
         if set(first.columns) & set(second.columns):
             raise DomainError.of(first.columns[0], "the two columns of a product must differ")
@@ -206,6 +209,15 @@ class Domain:
 class _OneColumn(Domain):
     column: str
 
+    def __post_init__(self) -> None:
+        """The makers read what a person types; whoever makes a domain without them must give it as they leave it."""
+        if not all(_is_kept(part.name, getattr(self, part.name)) for part in fields(self)):
+            raise DomainError.of(
+                name_of(type(self)),
+                "a domain is made from plain texts and numbers",
+                "use dv.Domain.integers and the like",
+            )
+
     @property
     def columns(self) -> tuple[str, ...]:
         return (self.column,)
@@ -220,6 +232,11 @@ class IntegerDomain(_OneColumn):
     underflow: bool = False
     overflow: bool = False
     missing: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.low > self.high:
+            raise DomainError.of(f"{self.low} to {self.high}", "an integer domain must not be reversed")
 
     @property
     def inner(self) -> int:
@@ -336,7 +353,7 @@ class CategoryDomain(_OneColumn):
 
     def label(self, index: int) -> str:
         if not 0 <= index < self.size:
-            raise IndexError(index)
+            raise IndexError(short(index))
         if index < len(self.values):
             return self.values[index]
         return "other" if self.other and index == len(self.values) else "missing"
@@ -391,7 +408,7 @@ class KeyDomain(_OneColumn):
         return "unknown keys"
 
     def label(self, index: int) -> str:
-        raise IndexError(index)
+        raise IndexError(short(index))
 
     @publicly
     def index(self, label: object) -> int:
@@ -414,6 +431,11 @@ class ProductDomain(Domain):
     kind: ClassVar[str] = "product"
     first: Domain
     second: Domain
+
+    def __post_init__(self) -> None:
+        for part in (self.first, self.second):
+            if not is_domain(part):
+                raise DomainError.of(kind_of(part), "a product is made of two one-column domains")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -448,11 +470,49 @@ class ProductDomain(Domain):
 # ---------------------------------------------------------------- helpers
 
 
-def category_text(value: object) -> str:
+def is_domain(thing: object) -> bool:
+    """Whether this is a domain of one of the five kinds, and no subclass that counts otherwise."""
+    kinds = (IntegerDomain, IntervalDomain, CategoryDomain, KeyDomain, ProductDomain)
+    return any(type(thing) is kind for kind in kinds)
+
+
+def _is_kept(name: str, value: Any) -> bool:
+    """Whether a part of a domain has the exact type, and the order, in which a maker leaves it."""
+    match name:
+        case "column":
+            return type(value) is str and value != "" and not unwritable(value)
+        case "low" | "high":
+            return type(value) is int
+        case "edges":
+            exact = type(value) is tuple and all(type(edge) is Fraction for edge in value)
+            return exact and len(value) >= 2 and all(left < right for left, right in pairwise(value))
+        case "values":
+            exact = type(value) is tuple and all(type(label) is str for label in value)
+            return exact and 0 < len(value) == len(set(value))
+    return type(value) is bool
+
+
+def category_text(value: object, name: str = "a label") -> str:
     """How a category is matched: text as it is ("007" stays "007"), numbers in their shortest exact form, or True."""
     if isinstance(value, str | bool):
-        return _writable(str(value), "a label")
-    return text(limit(value, "a label"))
+        return _writable(str(value), name)
+    return text(limit(value, name))
+
+
+def one_of(value: object, read: Callable[[Any, str], Read], name: str) -> Read:
+    """Read one of a list. A refusal says which one and not what it is, for the list may be a pasted column."""
+    try:
+        return read(value, name)
+    except ParameterError as error:
+        if isinstance(value, Hidden):
+            raise
+        refused = DomainError.of(kind_of(value), f"{name} must be {_needed(error.rule)}", error.next_step)
+    raise refused
+
+
+def _needed(rule: str) -> str:
+    """`a finite number`, of a rule that a number must meet."""
+    return rule.partition(" must be ")[2] or "a number or a text"
 
 
 def limit(value: Any, name: str) -> Fraction:
@@ -511,7 +571,7 @@ def _extras(domain: IntegerDomain | IntervalDomain) -> str:
 def _label(domain: IntegerDomain | IntervalDomain, index: int, inner: str, under: str, over: str) -> str:
     """The label of an ordered domain's bin: under, the inner ones, over, missing."""
     if not 0 <= index < domain.size:
-        raise IndexError(index)
+        raise IndexError(short(index))
     place = index - domain.underflow
     if place < 0:
         return under
@@ -527,3 +587,6 @@ def _around(domain: IntegerDomain | IntervalDomain, values: list[str], under: st
         *([over] if domain.overflow else []),
         *(["missing"] if domain.missing else []),
     ]
+
+
+guard(vars())

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from dpviz.exact import text
+from dpviz.hidden import guard
 
 How = Literal["exact", "bound", "simulated"]
 
@@ -87,3 +88,6 @@ class ErrorModel:
     def total_variation(self) -> ErrorValue | None:
         """How far the law of a drawn record is from the data's."""
         return None
+
+
+guard(vars())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, Protocol
 
+from dpviz.hidden import guard
 from dpviz.model.answer import Answer
 from dpviz.model.error import ErrorModel
 from dpviz.model.question import Question
@@ -147,3 +148,6 @@ class Mechanism(Protocol):
     def bind(self, question: Question, unit: Unit) -> Bound:
         """Fix everything public. Raises on public facts only."""
         ...
+
+
+guard(vars())

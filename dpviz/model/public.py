@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.errors import ParameterError
+from dpviz.hidden import guard
 from dpviz.model.domain import Domain
 
 BADGE = "public data · not a release"
@@ -68,3 +69,6 @@ class PublicTop:
 
     def __repr__(self) -> str:
         return f"<PublicTop ({self.badge}): {len(self.labels)} of {self.column}>"
+
+
+guard(vars())

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, text
-from dpviz.hidden import kind_of, publicly
-from dpviz.model.domain import Domain, category_text, column_name, limit, quoted
+from dpviz.hidden import guard, kind_of, publicly, shown
+from dpviz.model.domain import Domain, category_text, column_name, is_domain, limit, quoted
 from dpviz.privacy.unit import Unit
 
 
@@ -46,6 +46,19 @@ class Question:
     domain: Domain
     where: Mapping[str, Condition] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if not is_domain(self.domain):
+            raise ParameterError.of(
+                kind_of(self.domain), "a question must be a Domain", "make one with dv.Domain.integers(...)"
+            )
+        where = shown(self.where)
+        if not isinstance(where, dict):
+            raise ParameterError.of(
+                kind_of(where), "where must map columns to values", 'write where={"age": dv.Between(low, high)}'
+            )
+        filters = {column_name(name): condition(value) for name, value in where.items()}
+        object.__setattr__(self, "where", MappingProxyType(dict(sorted(filters.items()))))
+
     @classmethod
     @publicly
     def of(cls, asked: object, where: Mapping[str, object] | None = None) -> Question:
@@ -53,22 +66,13 @@ class Question:
 
         `where` maps a column to a value, a list of values, or Between.
         """
-        if isinstance(asked, Question):
+        if type(asked) is Question:
             if where is not None:
                 raise ParameterError.of("where", "this question has its filter already", "give where= in one place")
             return asked
         if isinstance(asked, str):
             asked = Domain.keys(column=asked)
-        if not isinstance(asked, Domain):
-            raise ParameterError.of(
-                kind_of(asked), "a question must be a Domain", "make one with dv.Domain.integers(...)"
-            )
-        if not isinstance(where, Mapping | None):
-            raise ParameterError.of(
-                kind_of(where), "where must map columns to values", 'write where={"age": dv.Between(low, high)}'
-            )
-        filters = {column_name(name): condition(value) for name, value in (where or {}).items()}
-        return cls(asked, MappingProxyType(dict(sorted(filters.items()))))
+        return cls(asked, {} if where is None else where)  # type: ignore[arg-type]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -186,7 +190,7 @@ def _saved(value: object) -> object:
 
 def condition(value: object) -> Condition:
     """A filter's condition, in its canonical form: values sorted and without repetition."""
-    if isinstance(value, Between):
+    if type(value) is Between:
         return value
     values = value if isinstance(value, list | tuple) else [value]
     if not values:
@@ -197,3 +201,6 @@ def condition(value: object) -> Condition:
 def canonical(data: object) -> bytes:
     """JSON with sorted keys and no spaces: equal data, equal bytes."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+guard(vars())

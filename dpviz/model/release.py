@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.errors import ReleaseFormat
+from dpviz import files
+from dpviz.errors import DomainError, ReleaseFormat
 from dpviz.exact import Number, probability, text
-from dpviz.hidden import publicly, singly
+from dpviz.hidden import guard, kind_of, publicly, singly
 from dpviz.model.answer import Answer, Chosen, Ranked, SparseTable, Table
-from dpviz.model.domain import category_text
+from dpviz.model.domain import category_text, one_of
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.mechanism import Bound, Mode, places, title
 from dpviz.model.question import Question, canonical
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 FORMAT = "dpviz.release"
 VERSION = 1
 NOTHING = "No item stood out enough"
+SESSION, TEACHING, UNCHECKED = "session", "teaching", "unchecked"
+"""Where a release may come from, besides a ledger that is named."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +44,8 @@ class Release:
     use         which use of that entry it is, where the entry is a sub-session, whose guarantee this then shows
     teaching    the seed of a teaching draw, which is not private and must not be called a release
     randomness  the kind of random bits ("operating system")
+    origin      how it is known that its ledger made it: "session", where it came from the session's own ledger;
+                "ledger visits.ledger", where `dv.load(..., ledger=...)` found it there; "teaching"; else "unchecked"
     """
 
     bound: Bound
@@ -53,6 +58,7 @@ class Release:
     key: str = ""
     teaching: int | None = None
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
+    origin: str = UNCHECKED
 
     @property
     def question(self) -> Question:
@@ -176,11 +182,22 @@ class Release:
     @publicly
     def __getitem__(self, label: object) -> int:
         """The released value of one bin, free. What is not shown reads 0."""
-        return int(self.many([label])[0])
+        return int(self._values([label])[0])
 
     @publicly
     def many(self, labels: Sequence[object]) -> NDArray[np.int64]:
         """The released values of many bins at once, free."""
+        if not isinstance(labels, list | tuple | range):
+            raise DomainError.of(kind_of(labels), "labels are given in a list", "write release.many([1, 2])")
+        for place, label in enumerate(labels, 1):
+            one_of(label, self._looked_up, f"label {place}")
+        return self._values(labels)
+
+    def _looked_up(self, label: object, name: str) -> object:
+        domain = self.question.domain
+        return domain.index(label) if domain.declared else category_text(label, name)
+
+    def _values(self, labels: Sequence[object]) -> NDArray[np.int64]:
         domain, answer = self.question.domain, self.answer
         if isinstance(answer, Ranked | Chosen):
             told = "read release.items" if getattr(answer, "values", None) is None else "read release.to_frame()"
@@ -260,7 +277,7 @@ class Release:
         content += self.to_frame(beta).to_csv(index=False)
         if path is None:
             return content
-        Path(path).write_text(content, encoding="utf-8")
+        files.write(path, content.encode("utf-8", "backslashreplace"), "a CSV file", "visits.csv")
         return None
 
     @publicly
@@ -302,9 +319,7 @@ class Release:
     @singly
     def save(self, path: str | Path) -> Path:
         """Write the release to a file that `dv.load` reads. It holds public things only."""
-        target = Path(path)
-        target.write_bytes(self.to_bytes())
-        return target
+        return files.write(path, self.to_bytes(), "a release", "visits.json")
 
     def _repr_html_(self) -> str:
         """A short table for a notebook, escaped; found by name, as for `chart`."""
@@ -315,6 +330,7 @@ class Release:
         head = f"Draw (not private · teaching, seed {self.teaching})" if self.teaching is not None else "Release"
         paid = "" if self.number is None else f", number {self.number}"
         paid += "" if self.use is None else f", question {self.use}"
+        paid += {SESSION: "", TEACHING: "", UNCHECKED: ", origin unchecked"}.get(self.origin, f", {self.origin}")
         return f"<{head}{paid}: {self.question.text}; {self.promise}>"
 
     def __eq__(self, other: object) -> bool:
@@ -346,3 +362,6 @@ def checked(content: bytes) -> dict[str, Any]:
         raise ReleaseFormat("a saved release must match its checksum; this one was altered or damaged")
     assert isinstance(body, dict)
     return body
+
+
+guard(vars())

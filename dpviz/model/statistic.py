@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.errors import Forbidden
+from dpviz.hidden import guard
 
 
 class Kind(Enum):
@@ -126,3 +127,6 @@ class Column:
 
     name: str
     kind: str
+
+
+guard(vars())

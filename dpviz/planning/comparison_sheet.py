@@ -14,6 +14,7 @@ from typing import Any
 
 from dpviz.errors import ParameterError
 from dpviz.exact import positive, rational, text, whole
+from dpviz.hidden import guard
 from dpviz.laws import lower_bounds
 from dpviz.model.error import ErrorValue, How
 from dpviz.model.mechanism import Bound, Mechanism
@@ -230,3 +231,6 @@ def _weakest(values: Sequence[ErrorValue]) -> How:
 def _told(chance: float) -> float:
     """To five places, but never quite sure: 0 and 1 are kept for what is certain."""
     return chance if chance in (0, 1) else min(1 - 1e-5, max(1e-5, round(chance, 5)))
+
+
+guard(vars())

@@ -15,6 +15,7 @@ from typing import Any
 
 from dpviz.errors import ParameterError
 from dpviz.exact import ceil_to, positive, probability, rational, text, whole
+from dpviz.hidden import guard
 from dpviz.planning.grid import power_text, ticks
 from dpviz.privacy.composition import compose_dp, compose_range_bounded, compose_zcdp
 from dpviz.privacy.conversion import STEP
@@ -174,3 +175,6 @@ def _texts(values: list[Fraction]) -> list[str]:
 
 def _axis(name: str, label: str, hint: str, grid: list[str]) -> dict[str, Any]:
     return {"name": name, "label": label, "hint": hint, "grid": grid, "values": grid}
+
+
+guard(vars())

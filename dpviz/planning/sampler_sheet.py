@@ -18,6 +18,7 @@ import gmpy2
 
 from dpviz.errors import ParameterError
 from dpviz.exact import ceil_to, log_up, rational, text, up, whole
+from dpviz.hidden import guard
 from dpviz.mechanisms.count_noise import tight_base
 from dpviz.noise.finite import fastsample_size, geosample_size, paper_base, truncation
 
@@ -133,8 +134,9 @@ class SamplerSheet:
     def _axes(self) -> list[tuple[str, str, str, list[str], list[str]]]:
         """Per slider: name, label, hint, the texts a point is named by, and what they say."""
         named = _named(self.n, self.e, self.g)
+        reach = max(named["paper"], self.truncation)
         places = sorted(
-            [(value, 0, str(value)) for value in {*T, self.truncation} if value <= max(named["paper"], self.truncation)]
+            [(value, 0, str(value)) for value in {*T, self.truncation} if value <= min(T[-1], reach)]
             + [(value, 1, name) for name, value in named.items()]
         )
         counts = [str(c) for c in range(self.n + 1)]
@@ -318,3 +320,6 @@ def _inverse(value: str, name: str) -> int:
     if number <= 0 or number.numerator != 1:
         raise ParameterError.of(text(number), f"{name} must be one over a whole number", "write it like 1/10")
     return number.denominator
+
+
+guard(vars())

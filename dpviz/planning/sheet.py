@@ -14,6 +14,7 @@ from typing import Any
 
 from dpviz.errors import ParameterError
 from dpviz.exact import text
+from dpviz.hidden import guard
 from dpviz.model.error import ErrorModel
 from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound, Mechanism, places
@@ -182,3 +183,6 @@ def python_call(question: Question, mechanism: Mechanism) -> str:
     if question.where:
         lines.append(question.python_where)
     return "session.release(\n" + "".join(f"    {line},\n" for line in lines) + ")"
+
+
+guard(vars())

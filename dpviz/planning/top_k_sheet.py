@@ -17,6 +17,7 @@ import numpy as np
 
 from dpviz.errors import ParameterError
 from dpviz.exact import log_up, positive, probability, rational, text, whole
+from dpviz.hidden import guard
 from dpviz.laws.list_variants import fixed_inclusion, kbar_chances, laplace_inclusion
 from dpviz.laws.race import Race, kbar_trade_off
 from dpviz.mechanisms.ranked import MOST_ROWS, behind
@@ -544,3 +545,6 @@ def made_up(family: str) -> PublicTop:
     return PublicTop(
         tuple(f"item {rank}" for rank in ranks), counts, "item", "users", BADGE.replace("public", "made-up")
     )
+
+
+guard(vars())

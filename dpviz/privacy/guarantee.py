@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpviz.exact import odds_text, text
+from dpviz.hidden import guard
 from dpviz.privacy.loss import ApproxDP, Loss, PureDP, RangeBounded
 from dpviz.privacy.unit import Unit
 
@@ -65,3 +66,6 @@ class Guarantee:
         if self.asked is not None and isinstance(self.loss, PureDP | ApproxDP) and self.asked != self.loss.epsilon:
             paid = f"asked {text(self.asked)}, pays {text(self.loss.epsilon)}: {paid}"
         return paid
+
+
+guard(vars())

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from dpviz.errors import ParameterError
 from dpviz.exact import log1p_bounds, text, whole
+from dpviz.hidden import guard
 
 
 def _check(name: str, value: Fraction, *, below_one: bool = False) -> None:
@@ -116,3 +117,6 @@ class RangeBounded:
 
 
 Loss: TypeAlias = PureDP | ApproxDP | ZCDP | RangeBounded
+
+
+guard(vars())

@@ -15,6 +15,7 @@ from typing import Literal, get_args
 
 from dpviz.errors import ParameterError
 from dpviz.exact import ceil_to, log1p_bounds, log_bounds, root_bounds, text
+from dpviz.hidden import guard
 from dpviz.privacy.calibration import climb
 from dpviz.privacy.composition import compose_range_bounded, compose_zcdp
 from dpviz.privacy.conversion import STEP
@@ -170,3 +171,6 @@ def _guess(epsilon: Fraction, steps: int, delta_prime: Fraction, accounting: Acc
     slope = root_bounds(steps * log_bounds(1 / delta_prime)[1] / 2)[1]
     root = (root_bounds(slope**2 + 4 * drift * epsilon)[0] - slope) / (2 * drift)
     return max(by_sum, int(STEP_GRID * root))
+
+
+guard(vars())

@@ -7,7 +7,7 @@ from typing import Literal
 
 from dpviz.errors import UnitError, unwritable
 from dpviz.exact import whole
-from dpviz.hidden import singly
+from dpviz.hidden import guard, singly
 
 Relation = Literal["add-remove", "replace-one"]
 RELATIONS: tuple[Relation, ...] = ("add-remove", "replace-one")
@@ -141,3 +141,6 @@ def plural(noun: str) -> str:
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":
         return noun[:-1] + "ies"
     return noun + "s"
+
+
+guard(vars())

@@ -29,7 +29,7 @@ from typing import Any, Literal, get_args
 
 from dpviz.errors import BudgetExceeded, LedgerFormat, ParameterError
 from dpviz.exact import Number, floor_to, log_bounds, positive, probability, root_bounds, text, typed
-from dpviz.hidden import kind_of, singly
+from dpviz.hidden import guard, kind_of, singly
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import DELTA_STEP, EPSILON_STEP, GRID, amount, ceiling, payable, steps
 from dpviz.privacy.guarantee import Guarantee
@@ -328,3 +328,6 @@ def follows(kind: str, body: Mapping[str, Any], before: Mapping[str, str], after
         return False
     fixed = {name: 0 if least is None else steps(least[name.removesuffix("_cap")]) for name in caps_}
     return all(fixed[name] <= int(after[name]) <= int(wanted[name]) for name in caps_)
+
+
+guard(vars())

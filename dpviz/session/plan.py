@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpviz.exact import Number, probability, text
-from dpviz.hidden import publicly, singly
+from dpviz.hidden import guard, publicly, singly
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.mechanism import Bound, Space, places
@@ -139,3 +139,6 @@ def would_cost(price: Guarantee, budget: Budget | None, remaining: Remaining | N
     if charged.delta > remaining.delta:
         return f"{cost}; more than the δ {text(remaining.delta)} that is left"
     return f"{cost}; leaves {text(remaining.epsilon - charged.epsilon)} of {text(budget.epsilon)}"
+
+
+guard(vars())

@@ -110,10 +110,10 @@ def left_out(ledger: Ledger, entries: Sequence[Entry]) -> list[str]:
     sentences = []
     for entry in entries:
         answers: list[tuple[int | None, bytes]] = []
-        if entry.status == "done":
+        if entry.status == "done" and "mechanism" in entry.body:  # a release, and nothing that another program keeps
             answers.append((None, ledger.answer(entry.number)))
         if entry.status == "open":
-            done = [use for use in ledger.uses(entry.number) if use.status == "done" and "question" in use.body]
+            done = [use for use in ledger.uses(entry.number) if use.status == "done" and "mechanism" in use.body]
             answers += [(use.number, ledger.use_answer(entry.number, use.number)) for use in done]
         for use, content in answers:
             try:

@@ -17,6 +17,7 @@ from queue import Empty
 from typing import Any, Generic, TypeVar
 
 from dpviz.errors import DpvizError, ReleaseCancelled, ReleaseFailed, ReleaseInterrupted
+from dpviz.hidden import guard
 from dpviz.model.release import Release
 from dpviz.session.interrupts import LET_GO, Presses, before_the_charge
 
@@ -373,3 +374,6 @@ def clean(error: DpvizError) -> DpvizError:
     error.__context__ = None
     error.__suppress_context__ = True
     return error.with_traceback(None)
+
+
+guard(vars())

@@ -6,12 +6,10 @@ import json
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from dpviz.errors import DpvizError, ParameterError, ReleaseFormat, short
 from dpviz.exact import LONGEST
-from dpviz.hidden import kind_of, singly
 from dpviz.mechanisms import mechanism
 from dpviz.mechanisms.pay_what_you_get import Asking, PayWhatYouGet
 from dpviz.model.answer import SparseTable, Table, answer_from_json
@@ -19,32 +17,17 @@ from dpviz.model.domain import Domain
 from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound, Mechanism, places
 from dpviz.model.question import Question, canonical
-from dpviz.model.release import Release, checked
+from dpviz.model.release import SESSION, Release, checked
 from dpviz.model.statistic import Kind
 from dpviz.planning.sheet import BETAS
 from dpviz.privacy.unit import Unit
-from dpviz.session.running import clean
-
-
-@singly
-def load(path: str | Path) -> Release:
-    """The release saved at `path`. Raises ReleaseFormat where the file is truncated, altered, or of a newer format."""
-    if not isinstance(path, str | Path):
-        raise ReleaseFormat.of(kind_of(path), "a release is loaded from a file", 'write dv.load("visits.json")')
-    try:
-        return from_bytes(Path(path).read_bytes())
-    except OSError as error:
-        refused = ReleaseFormat(f"the file cannot be read: {error.strerror}", value=str(path))
-    except ReleaseFormat as error:
-        refused = error
-    raise clean(refused)  # without the frames that hold the file: it may be anything
-
 
 UNREADABLE = (DpvizError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError)
 """What reading goes wrong with, where what is stored does not fit together."""
 
 
 def from_bytes(content: bytes) -> Release:
+    """The release in these bytes, which a ledger of this session stored. Others are read by `dpviz.session.loading`."""
     body = checked(content)
     try:
         return _from_json(body)
@@ -82,6 +65,7 @@ def _from_json(body: dict[str, Any]) -> Release:
         use=body.get("use"),
         key=body["key"],
         teaching=body["teaching"],
+        origin=SESSION,
     )
 
 

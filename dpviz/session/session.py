@@ -18,7 +18,7 @@ from dpviz.errors import (
     short,
     unwritable,
 )
-from dpviz.hidden import Hidden, kind_of, publicly, shown, single, singly
+from dpviz.hidden import Hidden, guard, kind_of, publicly, shown, single, singly
 from dpviz.mechanisms.pay_what_you_get import PayWhatYouGet
 from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound, Mechanism, Mode
@@ -59,6 +59,7 @@ class Session:
     a cancel wastes budget; it never gives a free or a second answer. A refusal changes nothing.
     """
 
+    @publicly
     def __init__(
         self,
         data: object,
@@ -76,9 +77,9 @@ class Session:
         dataset, schema, existing = single(dataset), shown(schema), single(existing)
         person = single(person)  # from here on no variable of this call shows data
         source = as_source(data, name=dataset, schema=schema)
-        if not isinstance(unit, Unit):
+        if type(unit) is not Unit:
             raise UnitError.of(kind_of(unit), "unit must be a Unit", 'write dv.Unit("row", noun="person-year")')
-        if not isinstance(budget, Budget):
+        if type(budget) is not Budget:
             raise ParameterError.of(kind_of(budget), "budget must be a Budget", 'write dv.Budget(epsilon="2")')
         if not isinstance(existing, bool):
             raise ParameterError.of(kind_of(existing), "existing must be True or False")
@@ -153,7 +154,7 @@ class Session:
     @singly
     def raise_budget(self, budget: Budget, reason: str | None = None) -> None:
         """Raise the total. The decision is a chained entry of the ledger, with person and reason; nothing is edited."""
-        if not isinstance(budget, Budget):
+        if type(budget) is not Budget:
             raise ParameterError.of(kind_of(budget), "budget must be a Budget")
         why = checked_reason(reason)
         errand: Errand[None] = Errand(
@@ -305,7 +306,7 @@ class Session:
 
     def _opening(self, parameters: PayWhatYouGet) -> PayWhatYouGet:
         """Every check of a sub-session that can be made from public things alone."""
-        if not isinstance(parameters, PayWhatYouGet):
+        if type(parameters) is not PayWhatYouGet:
             raise ParameterError.of(
                 kind_of(parameters), "a sub-session is opened by its parameters", 'write dv.PayWhatYouGet(epsilon="1")'
             )
@@ -370,3 +371,6 @@ def _opened(
     if known is source:
         raise refused
     return known, opened(known)
+
+
+guard(vars())

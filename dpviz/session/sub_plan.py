@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpviz.exact import Number, probability, text
-from dpviz.hidden import singly
+from dpviz.hidden import guard, singly
 from dpviz.mechanisms.pay_what_you_get import AskingBound, PayWhatYouGet
 from dpviz.mechanisms.ranked import counted
 from dpviz.model.error import ErrorModel, ErrorValue
@@ -113,3 +113,6 @@ class AskPlan:
                 f"  to be listed {text(found.value)} {unit.nouns} above the next count, 95 in 100 ({found.how})"
             )
         return "\n".join(lines)
+
+
+guard(vars())

@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any, Literal
 
 from dpviz.errors import LedgerError, LedgerFormat, ReleaseFormat
-from dpviz.hidden import publicly
+from dpviz.hidden import guard, publicly
 from dpviz.mechanisms.pay_what_you_get import Asking, AskingBound, PayWhatYouGet
 from dpviz.mechanisms.ranked import counted
 from dpviz.mechanisms.top_k import Kbar
@@ -451,3 +451,6 @@ def opening_body(parameters: PayWhatYouGet, price: Guarantee, key: str | None) -
         "user_key": key,
         "price": price_json(price),
     }
+
+
+guard(vars())

@@ -8,11 +8,12 @@ from dataclasses import replace
 from dpviz.engines import as_source
 from dpviz.errors import ParameterError
 from dpviz.exact import whole
+from dpviz.hidden import guard, publicly
 from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.model.public import PublicTable, PublicTop
 from dpviz.model.question import Question
-from dpviz.model.release import Release
+from dpviz.model.release import TEACHING, Release
 from dpviz.model.statistic import Column, DenseCounts, Kind, Top, TopCounts
 from dpviz.noise.bits import TeachingBits
 from dpviz.privacy.unit import Unit
@@ -23,6 +24,7 @@ from dpviz.session.plan import Plan
 class Teaching:
     """Draw from public or made-up data with a seed. What it makes is marked and is not a release."""
 
+    @publicly
     def __init__(self, data: object, seed: int, unit: Unit | None = None, *, dataset: str | None = None) -> None:
         self._source = as_source(data, name=dataset, schema=None)
         del data
@@ -38,6 +40,7 @@ class Teaching:
     def columns(self) -> tuple[Column, ...]:
         return self._source.columns
 
+    @publicly
     def plan(self, question: object, mechanism: Mechanism, *, where: Mapping[str, object] | None = None) -> Plan:
         """The same plan as in a session."""
         return Plan(self._bind(question, mechanism, where))
@@ -45,6 +48,7 @@ class Teaching:
     def _bind(self, question: object, mechanism: Mechanism, where: Mapping[str, object] | None) -> Bound:
         return bind(self._source, self.unit, question, mechanism, where)
 
+    @publicly
     def draw(
         self,
         question: object,
@@ -68,8 +72,10 @@ class Teaching:
             dataset=self.dataset,
             key=release_key(bound.question, self.unit, mechanism, chosen),
             teaching=self.seed,
+            origin=TEACHING,
         )
 
+    @publicly
     def table(self, question: object, *, where: Mapping[str, object] | None = None) -> PublicTable:
         """The true counts, as a table that is declared public."""
         asked = Question.of(question, where)
@@ -78,6 +84,7 @@ class Teaching:
         assert isinstance(statistic, DenseCounts)
         return PublicTable(asked.domain, statistic.take().copy(), self.unit.nouns)
 
+    @publicly
     def top(
         self,
         question: object,
@@ -108,6 +115,10 @@ class Teaching:
         return f"<Teaching on {self.dataset}: not private, seed {self.seed}, no ledger>"
 
 
+@publicly
 def teaching(data: object, seed: int, unit: Unit | None = None, *, dataset: str | None = None) -> Teaching:
     """A teaching session on public or made-up data: no ledger, everything marked."""
     return Teaching(data, seed, unit, dataset=dataset)
+
+
+guard(vars())

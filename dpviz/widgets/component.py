@@ -6,7 +6,7 @@ from typing import Any
 
 import traitlets
 
-from dpviz.hidden import publicly
+from dpviz.hidden import guard, publicly
 from dpviz.widgets.desk import Desk, desk_of
 from dpviz.widgets.view import View
 
@@ -22,7 +22,7 @@ class Component(View):
     @publicly
     def __init__(self, session: object, *questions: object, **options: Any) -> None:
         self._standing = desk_of(session, questions, **options)
-        super().__init__(desk=self._standing.id, **self._standing.mirrors())
+        super().__init__(self._standing.door, desk=self._standing.id, **self._standing.mirrors())
         self._standing.join(self)
 
     @property
@@ -30,9 +30,12 @@ class Component(View):
         """The desk this component stands on; hand it to another component to share one plan."""
         return self._standing
 
-    def _answer(self, content: object) -> None:
+    def _receive(self, _widget: object, content: object, buffers: object) -> None:
         self._standing.watched()
-        self._standing.receive(content, self.send)
+        super()._receive(_widget, content, buffers)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._standing.title})"
+
+
+guard(vars())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from dpviz.exact import Number, rational
-from dpviz.hidden import singly
+from dpviz.hidden import guard, singly
 from dpviz.planning.composition_sheet import CompositionSheet
 from dpviz.widgets.explorer import Explorer
 
@@ -32,3 +32,6 @@ class CompositionExplorer(Explorer):
     @singly
     def __init__(self, epsilon: Number = "0.1", delta: Number = "1e-6", *, k: int = 50) -> None:
         super().__init__(CompositionSheet(rational(epsilon, "epsilon"), rational(delta, "delta"), k))
+
+
+guard(vars())

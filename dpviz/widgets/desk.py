@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from dpviz.charts.picture import picture
 from dpviz.errors import DpvizError, Forbidden, ParameterError, SessionBusy
 from dpviz.exact import rational, text, typed
-from dpviz.hidden import kind_of
+from dpviz.hidden import guard, kind_of
 from dpviz.mechanisms import REGISTRY, Dense, PureSparse, Stability, mechanism
 from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Mechanism
@@ -36,10 +36,10 @@ from dpviz.session.running import Running
 from dpviz.session.session import Session
 from dpviz.session.teaching import Teaching
 from dpviz.widgets import messages, state
-from dpviz.widgets.door import Door, Request, Send
-from dpviz.widgets.order import SETTLES, Order
+from dpviz.widgets.door import Door, Request
+from dpviz.widgets.order import SETTLES, WAITS, Order
 from dpviz.widgets.view import json_text
-from dpviz.widgets.watching import Lookout, Pulse, lookout, words
+from dpviz.widgets.watching import Lookout, Pulse, heed_waits, lookout, words
 
 if TYPE_CHECKING:
     from dpviz.widgets.component import Component
@@ -94,7 +94,7 @@ class Desk:
         self._behind = self._catching = False
         self._pulse = Pulse(state.now())
         self._lookout: Lookout | None = None
-        self._door = Door(
+        self.door = Door(
             messages.ASKS,
             "session.releases says what was charged",
             quick={"release": self._on_release, "status": self._on_status, "show": self._on_show},
@@ -104,6 +104,7 @@ class Desk:
         self._show_latest()
         if isinstance(session, Session):
             self._lookout = lookout(session.ledger)
+            heed_waits(session)
             session.look_on(self._on_release_elsewhere)
 
     @property
@@ -120,7 +121,7 @@ class Desk:
     def join(self, member: Component) -> None:
         with self._lock:
             self._members.add(member)
-        self._door.soon(self._show)  # what has changed since its traits were read
+        self.door.soon(self._show)  # what has changed since its traits were read
 
     def mirrors(self, known: Body | None = None) -> dict[str, str]:
         """What the traits show: sheet, state and result, as JSON texts, and a sign of life. All public."""
@@ -173,7 +174,7 @@ class Desk:
                 self._show_latest()
                 self._show()
 
-        self._door.soon(show)
+        self.door.soon(show)
 
     def _show(self, known: Body | None = None) -> None:
         """Bring every member's traits up to date, to this state or to the last one that can be read."""
@@ -194,7 +195,7 @@ class Desk:
         self._behind = True
         if not self._catching:
             self._catching = True
-            self._door.soon(self._catch_up)
+            self.door.soon(self._catch_up)
 
     def _catch_up(self) -> None:
         self._catching = False
@@ -236,7 +237,7 @@ class Desk:
         moment, stage = time.monotonic(), (running.token, running.number, running.waiting)
         if stage != self._stage or moment - self._told >= PROGRESS_EVERY:
             self._told, self._stage = moment, stage
-            self._door.soon(lambda: None if running.done else self._tell("progress", state.running_json(running)))
+            self.door.soon(lambda: None if running.done else self._tell("progress", state.running_json(running)))
 
     def _joined(self) -> list[Any]:
         with self._lock:
@@ -248,13 +249,9 @@ class Desk:
 
     # ------------------------------------------------------------ the door
 
-    def receive(self, content: object, send: Send) -> None:
-        """Take one message from a page; what it gets in reply goes to `send`. Never raises."""
-        self._door.receive(content, send)
-
     def answer(self, content: object) -> Body | None:
         """The reply to one message from the page. Never raises; a message without an id is dropped."""
-        return self._door.answer(content)
+        return self.door.answer(content)
 
     def _on_plan(self, args: Body) -> Callable[[], Body]:
         question, made = self._asked(args)
@@ -309,20 +306,28 @@ class Desk:
         running = self.session.release_async(question, made, key=args["key"])
         order = self._order = Order(request, running)
         running.watch(lambda _: self._hear(order))
-        self._door.later(SETTLES, partial(self._name, order))
+        self.door.later(SETTLES, partial(self._name, order))
         return None
 
     def _hear(self, order: Order) -> None:
         """On the worker's thread: how a release goes is told by the writer, ten times a second at most."""
         if order.running.done or order.due(PROGRESS_EVERY):
-            self._door.soon(partial(self._follow, order))
+            self.door.soon(partial(self._follow, order))
 
-    def _name(self, order: Order) -> None:
+    def _name(self, order: Order, patience: int = WAITS) -> None:
         """A draw that is not over within moments goes on by itself: its token names it from now on."""
         if order.named or order.running.done:
             return  # or what it ended with is on its way to here
-        order.name()  # before the ledger is read: the charge may be waiting for it
-        self._show()
+        if order.running.number is None and patience:
+            self.door.later(SETTLES, partial(self._name, order, patience - 1))
+            return  # a disk may be slow, too
+        waits = order.running.number is None  # for the ledger, perhaps: then it is not read before the reply
+        try:
+            self._show(self._states.last(state.orders(order, self._outcomes, None)) if waits else None)
+        finally:
+            order.name()
+        if waits:
+            self._show()
 
     def _follow(self, order: Order) -> None:
         """What there is to tell of a release: how far it is, or how it ended."""
@@ -468,3 +473,6 @@ def desk_of(session: object, questions: Sequence[object], **options: Any) -> Des
         "a component stands on a session, or on another component's board",
         "write dv.Workbench(session)",
     )
+
+
+guard(vars())

@@ -8,8 +8,12 @@ it, and a state that was read first is never shown last.
 
 from __future__ import annotations
 
+import json
 import threading
+import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 from typing import Any
 
 from dpviz.errors import DpvizError, Forbidden, SessionBusy
@@ -21,8 +25,15 @@ Send = Callable[[Body], None]
 
 MOST_WAITING = 100
 """How many requests may wait for the writer. A person at a page has one or two."""
+QUIET, HURRY = 0.03, 1.0
+"""A plan is begun when no other was asked for so many seconds, or when the first that waits has waited so many.
+
+A flood of messages and a plan at once would take turns at the interpreter, five milliseconds each, and a cell with them.
+"""
+ORDER = "release"
+"""The ask that may pay. A message with it is acted on once, however often it comes."""
 REMEMBERED = 256
-"""How many refused orders are remembered, so that a message that comes twice is refused twice."""
+"""How many refused orders are remembered: what was refused is not charged when its message comes again later."""
 
 
 class Superseded(DpvizError):
@@ -36,19 +47,31 @@ class Request:
         self.id = message.id
         self.ask = message.ask
         self.args = message.args
+        self.error: DpvizError | None = None
         self.answered = False
-        self._send = send
+        self._sends = [send]
 
     def reply(self, body: Body) -> None:
         self._answer(messages.reply(self.id, body))
 
     def refuse(self, error: DpvizError) -> None:
+        self.error = error
         self._answer(messages.refusal(self.id, error))
+
+    @property
+    def digest(self) -> bytes:
+        """The same for messages that are the same, to the letter."""
+        return sha256(json.dumps([self.id, self.ask, self.args], sort_keys=True).encode()).digest()
+
+    def send_also(self, send: Send) -> None:
+        """Answer this way, too: the same message came again."""
+        self._sends.append(send)
 
     def _answer(self, answer: Body) -> None:
         if not self.answered:
             self.answered = True
-            self._send(answer)
+            for send in self._sends:
+                send(answer)
 
 
 class Door:
@@ -78,6 +101,8 @@ class Door:
         self._planner = Writer()
         self._lock = threading.Lock()
         self._latest: dict[str, Request] = {}
+        self._asked: dict[str, tuple[float, float]] = {}
+        self._orders: OrderedDict[bytes, Request] = OrderedDict()
         self._waiting = 0
 
     def soon(self, work: Work) -> None:
@@ -104,7 +129,7 @@ class Door:
             self._take_at_once(request)
         elif request.ask in self._slow:
             self._take_latest(request)
-        else:
+        elif request.ask != ORDER or self._first(request, send):
             self._take(request)
 
     def answer(self, content: object) -> Body | None:
@@ -121,6 +146,32 @@ class Door:
         self.receive(content, keep)
         there.wait()
         return replies[0]
+
+    def _first(self, request: Request, send: Send) -> bool:
+        """Whether an order is to be acted on. One that waits is answered once; one that was refused stays refused.
+
+        One that was accepted comes through: the same key is the same answer, free.
+        """
+        name = request.digest
+        with self._lock:
+            before = self._orders.get(name)
+            if before is None or (before.answered and before.error is None):
+                self._orders[name] = request
+                self._orders.move_to_end(name)
+                while len(self._orders) > REMEMBERED:
+                    self._orders.popitem(last=False)
+                return True
+
+        def again() -> None:
+            if before.error is not None:
+                send(messages.refusal(request.id, before.error))
+            elif before.answered:  # and accepted, since this was put here
+                self._take(request)
+            else:
+                before.send_also(send)
+
+        self.soon(again)
+        return False
 
     def _guarded(self, request: Request, work: Work) -> Work:
         """The same work, where whatever it raises becomes the refusal of this request."""
@@ -169,18 +220,26 @@ class Door:
 
     def _take_latest(self, request: Request) -> None:
         """Of the requests of one kind that wait, the latest is answered; those before it hear that it came."""
+        ask, now = request.ask, time.monotonic()
         with self._lock:
-            before = self._latest.get(request.ask)
-            self._latest[request.ask] = request
+            before = self._latest.get(ask)
+            self._latest[ask] = request
+            self._asked[ask] = (now if before is None else self._asked[ask][0], now)
         if before is None:
-            self._planner.put(lambda: self._plan(request.ask))
+            self._planner.later(QUIET, lambda: self._plan(ask))
         else:
             later = Superseded("a later request came first; nothing was charged")
             self.soon(lambda: before.refuse(later))
 
     def _plan(self, ask: str) -> None:
         with self._lock:
-            request = self._latest.pop(ask)
+            first, last = self._asked[ask]
+            now = time.monotonic()
+            wait = 0.0 if now - first >= HURRY else last + QUIET - now
+            request = None if wait > 0 else self._latest.pop(ask)
+        if request is None:
+            self._planner.later(wait, lambda: self._plan(ask))
+            return
 
         def work() -> None:
             apply = self._slow[ask](request.args)

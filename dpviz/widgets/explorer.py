@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dpviz.hidden import guard
+
 import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Protocol
@@ -31,13 +33,13 @@ class Explorer(View):
     def __init__(self, sheet: Sheet) -> None:
         self._sheet = sheet
         self._shown = sheet.to_json()
-        self._door = Door(
+        door = Door(
             messages.EXPLORERS,
             "see the notebook's log",
             quick={"status": lambda request: {}},
             slow={"move": self._on_move},
         )
-        super().__init__(desk=uuid.uuid4().hex[:12], sheet=json_text(self._shown))
+        super().__init__(door, desk=uuid.uuid4().hex[:12], sheet=json_text(self._shown))
 
     @property
     def shown(self) -> dict[str, Any]:
@@ -47,9 +49,6 @@ class Explorer(View):
     def answer(self, content: object) -> dict[str, Any] | None:
         """The reply to one message from the page. Never raises; a message without an id is dropped."""
         return self._door.answer(content)
-
-    def _answer(self, content: object) -> None:
-        self._door.receive(content, self.send)
 
     def _on_move(self, args: dict[str, Any]) -> Callable[[], dict[str, Any]]:
         sheet = self._sheet.moved(args["place"])
@@ -64,3 +63,6 @@ class Explorer(View):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
+
+
+guard(vars())

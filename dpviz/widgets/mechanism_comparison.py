@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dpviz.hidden import guard, kind_of, publicly
+
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, positive
@@ -39,6 +41,7 @@ class MechanismComparison(Explorer):
     name: ClassVar[str] = "mechanism-comparison"
     title: ClassVar[str] = "Which mechanism?"
 
+    @publicly
     def __init__(
         self,
         session: Session | Teaching | None,
@@ -66,7 +69,7 @@ class MechanismComparison(Explorer):
             ComparisonSheet(
                 Question.of(question, where),
                 session.unit if session is not None else unit or Unit(),
-                tuple(_made(one).with_epsilon(start) for one in asked),
+                tuple(_made(one, place).with_epsilon(start) for place, one in enumerate(asked, 1)),
                 epsilon=start,
                 top=max(top, start) if session is None else top,
                 count=count,
@@ -74,12 +77,18 @@ class MechanismComparison(Explorer):
         )
 
 
-def _made(asked: str | Mechanism) -> Mechanism:
-    made = mechanism(asked, {"epsilon": str(OPENING)}) if isinstance(asked, str) else asked
+def _made(asked: object, place: int) -> Mechanism:
+    named = isinstance(asked, str) and asked in REGISTRY
+    made = mechanism(asked, {"epsilon": str(OPENING)}) if isinstance(asked, str) and named else asked
     if type(made) not in REGISTRY.values():
-        raise ParameterError.of(type(made).__name__, f"a mechanism is one of {', '.join(REGISTRY)}")
+        value = f"another name at place {place}" if isinstance(asked, str) else kind_of(asked)
+        raise ParameterError.of(value, f"a mechanism is one of {', '.join(REGISTRY)}")
+    made = cast(Mechanism, made)
     if made.name in NAMING:
         raise ParameterError.of(
             made.name, "a comparison is of mechanisms with a value per bin", "compare what names items by its own plan"
         )
     return made
+
+
+guard(vars())

@@ -14,6 +14,9 @@ from dpviz.widgets.door import Request
 SETTLES = 0.25
 """Seconds in which refusals, and most answers, come back in the reply itself."""
 
+WAITS = 4
+"""How many times as long a charge may take before the page is told that it waits for the ledger."""
+
 Body = dict[str, Any]
 
 

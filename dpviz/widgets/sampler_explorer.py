@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dpviz.hidden import guard, singly
+
 from typing import ClassVar
 
 from dpviz.exact import Number, rational, text
@@ -22,6 +24,7 @@ class SamplerExplorer(Explorer):
     name: ClassVar[str] = "sampler-explorer"
     title: ClassVar[str] = "Samplers on a finite computer"
 
+    @singly
     def __init__(
         self, n: int = 60, c: int = 40, epsilon: Number = 1, gamma: Number = "1/100", t: int | str = "tight"
     ) -> None:
@@ -33,3 +36,6 @@ class SamplerExplorer(Explorer):
             "t": str(t),
         }
         super().__init__(SamplerSheet.at(place))
+
+
+guard(vars())

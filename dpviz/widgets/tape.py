@@ -18,15 +18,15 @@ import traitlets
 from dpviz.charts.picture import picture
 from dpviz.errors import DpvizError, Forbidden, ParameterError, SessionBusy
 from dpviz.exact import text
-from dpviz.hidden import kind_of, publicly
+from dpviz.hidden import guard, kind_of, publicly
 from dpviz.model.question import Question
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.session.running import Running
 from dpviz.session.sub_session import Asked, SubSession
 from dpviz.widgets import messages, state
-from dpviz.widgets.door import Door, Request, Send
-from dpviz.widgets.order import SETTLES, Order
+from dpviz.widgets.door import Door, Request
+from dpviz.widgets.order import SETTLES, WAITS, Order
 from dpviz.widgets.view import View, json_text
 from dpviz.widgets.watching import Pulse, lookout, words
 
@@ -47,14 +47,14 @@ class Tape:
         self._outcomes: deque[Body] = deque(maxlen=state.OUTCOMES)
         self._states = state.Numbered()
         self._fault: Body | None = None
-        self._door = Door(
+        self.door = Door(
             messages.TAPES,
             "sub.transcript says what was used",
             quick={"release": self._on_release, "status": self._on_status, "show": self._on_show},
             slow={"plan": self._on_plan},
             at_once={"cancel": self._on_cancel},
         )
-        self._changed: Callable[[], None] = lambda: None
+        self._changed: Callable[..., None] = lambda known=None: None
         self._pulsed: Callable[[], None] = lambda: None
         self._heeded: Running | None = None
         self._stage: object = None
@@ -63,8 +63,11 @@ class Tape:
         self._lookout = lookout(sub.ledger)
         sub.look_on(self._on_answer_elsewhere)
 
-    def watch(self, changed: Callable[[], None], pulsed: Callable[[], None]) -> None:
-        """Call these whenever there may be something new to show, and whenever the ledger was looked at."""
+    def watch(self, changed: Callable[..., None], pulsed: Callable[[], None]) -> None:
+        """Call these whenever there may be something new to show, and whenever the ledger was looked at.
+
+        `changed` is given a state where there is one to show; else it is to read it.
+        """
         self._changed, self._pulsed = changed, pulsed
 
     # ------------------------------------------------------------ following the ledger
@@ -78,7 +81,7 @@ class Tape:
         self._behind = True
         if not self._catching:
             self._catching = True
-            self._door.soon(self._catch_up)
+            self.door.soon(self._catch_up)
 
     def _catch_up(self) -> None:
         self._catching = False
@@ -120,12 +123,12 @@ class Tape:
         stage = (running.token, running.number, running.waiting)
         if not running.done and stage != self._stage:
             self._stage = stage
-            self._door.soon(self._changed)
+            self.door.soon(self._changed)
 
     def _on_answer_elsewhere(self, running: Running) -> None:
         """A question was asked in a cell, or the session released something else."""
         if self._order is None or running is not self._order.running:
-            self._door.soon(self._changed)
+            self.door.soon(self._changed)
 
     # ------------------------------------------------------------ what the page may know
 
@@ -200,13 +203,9 @@ class Tape:
 
     # ------------------------------------------------------------ the door
 
-    def receive(self, content: object, send: Send) -> None:
-        """Take one message from a page; what it gets in reply goes to `send`. Never raises."""
-        self._door.receive(content, send)
-
     def answer(self, content: object) -> Body | None:
         """The reply to one message from the page. Never raises; a message without an id is dropped."""
-        return self._door.answer(content)
+        return self.door.answer(content)
 
     def _asked(self, args: Body) -> tuple[Question, int, int]:
         offered = self._offers.get(args["question"])
@@ -237,20 +236,28 @@ class Tape:
         order = self._order = Order(request, running)
         self._fault = None
         running.watch(lambda _: self._hear(order))
-        self._door.later(SETTLES, partial(self._name, order))
+        self.door.later(SETTLES, partial(self._name, order))
 
     def _hear(self, order: Order) -> None:
         """On the worker's thread: how a question goes is shown by the writer, ten times a second at most."""
         if order.running.done or order.due(PROGRESS_EVERY):
-            self._door.soon(partial(self._follow, order))
+            self.door.soon(partial(self._follow, order))
 
-    def _name(self, order: Order) -> None:
+    def _name(self, order: Order, patience: int = WAITS) -> None:
         """A question that is not answered within moments goes on by itself: its token names it from now on."""
         if order.named or order.running.done:
             return  # or what it ended with is on its way to here
-        known = self._states.last(state.orders(order, self._outcomes, None))
-        order.name(state=known)  # before the ledger is read: the reservation may be waiting for it
-        self._changed()
+        if order.running.number is None and patience:
+            self.door.later(SETTLES, partial(self._name, order, patience - 1))
+            return  # a disk may be slow, too
+        waits = order.running.number is None  # for the ledger, perhaps: then it is not read before the reply
+        known = self._states.last(state.orders(order, self._outcomes, None)) if waits else self._last_state()
+        try:
+            self._changed(known)
+        finally:
+            order.name(state=known)
+        if waits:
+            self._changed()
 
     def _follow(self, order: Order) -> None:
         """Show how far a question is; once it has ended, what came of it, or why nothing did."""
@@ -317,19 +324,19 @@ class PayWhatYouGetTape(View):
             )
         self._tape = Tape(sub, _offered(questions))
         shown = json_text(self._tape.state())
-        super().__init__(desk=uuid.uuid4().hex[:12], state=shown, pulse=self._tape.pulse.to_json())
+        super().__init__(self._tape.door, desk=uuid.uuid4().hex[:12], state=shown, pulse=self._tape.pulse.to_json())
         self._tape.watch(self._show, self._beat)
 
     def answer(self, content: object) -> Body | None:
         """The reply to one message from the page. Never raises."""
         return self._tape.answer(content)
 
-    def _answer(self, content: object) -> None:
+    def _receive(self, _widget: object, content: object, buffers: object) -> None:
         self._tape.watched()
-        self._tape.receive(content, self.send)
+        super()._receive(_widget, content, buffers)
 
-    def _show(self) -> None:
-        self.state = json_text(self._tape.shown())
+    def _show(self, known: Body | None = None) -> None:
+        self.state = json_text(self._tape.shown() if known is None else known)
         self._beat()
 
     def _beat(self) -> None:
@@ -363,3 +370,6 @@ def _python(question: Question) -> str:
     """The call that asks the same, with {k} and {kbar} where the numbers go."""
     lines = [question.python, "k={k}", "kbar={kbar}", question.python_where]
     return "sub.ask(\n" + "".join(f"    {line},\n" for line in lines if line) + ")"
+
+
+guard(vars())

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from dpviz.errors import Forbidden, ParameterError
 from dpviz.exact import Number, rational
-from dpviz.hidden import kind_of, publicly
+from dpviz.hidden import guard, kind_of, publicly
 from dpviz.model.answer import Ranked
 from dpviz.model.public import PublicTable, PublicTop
 from dpviz.model.release import Release
@@ -146,3 +146,6 @@ def _of_release(release: Release, unit: Unit | None, chosen: dict[str, Any]) -> 
         released=released,
         **{**chosen, "k": k, "kbar": asked},
     )
+
+
+guard(vars())

@@ -1,20 +1,73 @@
-"""What every view has in common: one program, mirrors that only the kernel writes, and one way in for messages."""
+"""What every view has in common: one program, mirrors that only the kernel writes, and one way in for messages.
+
+A page can send an update of any trait of any model that it knows: another widget's script can, or a saved notebook.
+Nothing of it is taken: the models here answer with the true value, so that the page that was told otherwise, the
+notebook that it saves and the next view all have what the kernel has.
+"""
 
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Iterable
 from contextvars import Context, copy_context
 from pathlib import Path
 from typing import Any, ClassVar
 
 import anywidget
+import ipywidgets
 import traitlets
+from ipywidgets.widgets.trait_types import InstanceDict
+
+from dpviz.widgets.door import Door
 
 STATIC = Path(__file__).parent.parent / "static"
 
 
-class View(anywidget.AnyWidget):
-    """A widget whose synced traits are mirrors: written by the kernel, never read by it. A page may forge any of them."""
+class Mirror(ipywidgets.Widget):  # type: ignore[misc]
+    """A widget model that only the kernel writes."""
+
+    def _handle_msg(self, msg: Any) -> None:
+        """One message from the page. What has no form that is known is dropped: nobody waits for an answer to it."""
+        data = msg["content"].get("data")
+        method = data.get("method") if isinstance(data, dict) else None
+        if method == "update":
+            self.set_state(data.get("state"))
+        elif method == "request_state":
+            self._tell_truth(self.keys)
+        elif method == "custom":
+            self._handle_custom_msg(data.get("content"), msg.get("buffers"))
+
+    def set_state(self, sync_data: object) -> None:
+        """What a page says of traits: none of it is taken, and none is echoed to other views."""
+        if isinstance(sync_data, dict):
+            self._tell_truth([name for name in self.keys if name in sync_data])
+
+    def _tell_truth(self, names: Iterable[str]) -> None:
+        """Send the values of these traits."""
+        self.send_state(list(names))
+
+
+class Place(Mirror, ipywidgets.Layout):  # type: ignore[misc]
+    """The layout of a view, which a page cannot change: a view that is moved or hidden could hide what it says."""
+
+
+class OwnPlace(InstanceDict):  # type: ignore[misc]
+    """Any layout, as one that a page cannot change."""
+
+    klass = Place
+
+    def validate(self, obj: Any, value: Any) -> Any:
+        if isinstance(value, ipywidgets.Layout) and not isinstance(value, Place):
+            value = {name: getattr(value, name) for name in value.keys if not name.startswith("_")}
+        return super().validate(obj, value)
+
+
+class View(Mirror, anywidget.AnyWidget):
+    """A widget whose synced traits are mirrors: written by the kernel, never read by it.
+
+    Everything it sends is sent by the writer of its door.
+    """
 
     _esm = STATIC / "widgets.js"
     _css = STATIC / "widgets.css"
@@ -22,21 +75,38 @@ class View(anywidget.AnyWidget):
 
     component = traitlets.Unicode().tag(sync=True)
     desk = traitlets.Unicode().tag(sync=True)
+    layout = OwnPlace(Place).tag(sync=True, **ipywidgets.widget_serialization)
 
     _heard: Context | None = None
     """Where the last message came in. What is said in another thread goes back the same way."""
 
-    def __init__(self, **mirrors: str) -> None:
-        super().__init__(component=type(self).name, **mirrors)
+    def __init__(self, door: Door, **mirrors: str) -> None:
+        self._door = door
+        self._doubted: set[str] = set()
+        self._doubting = threading.Lock()
         self.on_msg(self._receive)
+        super().__init__(component=type(self).name, **mirrors)
+
+    def _handle_msg(self, msg: Any) -> None:
+        self._heard = copy_context()
+        super()._handle_msg(msg)
 
     def _receive(self, _widget: object, content: object, buffers: object) -> None:
-        self._heard = copy_context()
-        self._answer(content)
+        self._door.receive(content, self.send)
 
-    def _answer(self, content: object) -> None:
-        """Have a message answered with `send`."""
-        raise NotImplementedError
+    def _tell_truth(self, names: Iterable[str]) -> None:
+        """The program is long, and a page may ask for it again and again: what waits to be sent is sent once."""
+        with self._doubting:
+            waiting = bool(self._doubted)
+            self._doubted.update(names)
+            begin = bool(self._doubted) and not waiting
+        if begin:
+            self._door.soon(self._tell_doubted)
+
+    def _tell_doubted(self) -> None:
+        with self._doubting:
+            names, self._doubted = self._doubted, set()
+        self.send_state(names)
 
     def _send(self, msg: Any, buffers: Any = None) -> None:
         """Send in the context of the last message: the kernel keeps there which of its threads the page talks to.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 import threading
 import time
 import weakref
@@ -18,6 +19,7 @@ from typing import Protocol, cast
 
 from dpviz.errors import DpvizError, LedgerAway, LedgerError
 from dpviz.session.ledger import Ledger
+from dpviz.session.session import Session
 from dpviz.widgets.state import now
 
 EVERY = 0.75
@@ -204,6 +206,25 @@ def lookout(ledger: Ledger) -> Lookout:
     """The one that looks at this ledger."""
     with _making:
         return _lookouts.setdefault(ledger, Lookout(ledger))
+
+
+def heed_waits(session: Session) -> None:
+    """Have a release of this session that waits for the ledger say so, and for whom, wherever it is shown.
+
+    What else waits, such as a raise in a cell, is said on the standard error as before.
+    """
+    known = weakref.ref(session)
+
+    def told(text: str) -> None:
+        held = known()
+        running = None if held is None else held.running
+        if running is not None and running.number is None:
+            running.wait(text)
+        else:
+            print(f"dpviz: {text}", file=sys.stderr, flush=True)
+
+    if session.ledger.on_wait is None:
+        session.ledger.on_wait = told
 
 
 def words(error: DpvizError) -> str:

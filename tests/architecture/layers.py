@@ -13,7 +13,7 @@ from pathlib import Path
 LAYERS = (
     {"kinds", "traces"},
     {"errors"},
-    {"exact"},
+    {"exact", "files"},
     {"hidden"},
     {"noise", "laws", "datasets"},
     {"privacy"},

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -119,6 +122,90 @@ def test_strange_values_are_counted_as_in_pandas(spark: Any) -> None:
         assert [list(part) if hasattr(part, "__len__") else part for part in one] == [
             list(part) if hasattr(part, "__len__") else part for part in other
         ]
+
+
+TEXTS = pd.DataFrame(
+    {
+        "n": pd.Series(
+            [
+                *("1", "07", " 7\t", "+7", "7.", ".5", "2e0", "-1e-3", "1E400", "-1e400", "inf", "-Infinity", "nan"),
+                *("x", "1_0", "1/2", "0x1", "", None, "9007199254740993", "9007199254740993.0", "1e17", "1" * 38),
+                *("1" * 39, "0" * 99 + "1", "0" * 100 + "1", "1\n", "1\r\n", "1\u2028", "1\0", "\u0661", "1d", "1f"),
+                *("1L", "0.30000000000000001", "5e-324", "1.7976931348623157e308", "1e99999999999", "-0.0"),
+                "-9223372036854775808",
+            ],
+            dtype="str",
+        ),
+        "k": pd.Series(["a\0b", "a", "a\0c", "\0"] * 10, dtype="str"),
+    }
+)
+"""Texts that are numbers, nearly, or not; and labels with NUL in them."""
+
+
+def test_numbers_in_texts_are_read_as_in_pandas_and_duckdb(spark: Any) -> None:
+    schema, sides = {"n": "number"}, {"underflow": True, "overflow": True, "missing": True}
+    makers = (engines.pandas, engines.duckdb, engines.on_spark(spark))
+    held = [make(TEXTS, "data", schema) for make in makers]
+    asked = [
+        (Question.of(Domain.integers(-9, 9, column="n", **sides)), ROW, Kind.DENSE),
+        (Question.of(Domain.intervals(["-1", "0", "3/10", 2, 10**18], column="n", **sides)), ROW, Kind.DENSE),
+        (Question.of(Domain.integers(-(2**63), 10**35, column="n", **sides)), ROW, Kind.SPARSE),
+        (
+            Question.of(Domain.categories(["7", "0.5", "0.3", "1"], column="n", other=True, missing=True)),
+            ROW,
+            Kind.DENSE,
+        ),
+        (Question.of(Domain.keys(column="k"), {"n": Between("-1e-3", 2**53 + 1)}), ROW, Kind.SPARSE),
+        (Question.of(Domain.keys(column="k"), {"n": ["7", "0.3"]}), ROW, Kind.SPARSE),
+        (Question.of(Domain.keys(column="k")), ROW, Top(3)),
+        (Question.of(Domain.categories(["a\0b", "\0", "a"], column="k"), {"k": ["a\0b", "a"]}), ROW, Kind.DENSE),
+    ]
+    for question, unit, need in asked:
+        taken = [source.count(question, unit, need).take() for source in held]  # type: ignore[attr-defined]
+        parts = [one if isinstance(one, tuple) else (one,) for one in taken]
+        listed = [[part.tolist() if hasattr(part, "tolist") else part for part in one] for one in parts]
+        assert listed[0] == listed[1], question.text
+        assert listed[0] == listed[2], question.text
+
+
+DEAD = """
+import os, signal, sys, time, warnings
+warnings.simplefilter("ignore")
+from pyspark.sql import SparkSession
+from dpviz.engines import as_source
+from dpviz.errors import EngineGone
+session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").config(
+    "spark.log.level", "OFF").config("spark.driver.bindAddress", "127.0.0.1").getOrCreate()
+source = as_source(session.createDataFrame([("CANARY",)], "x STRING"))
+source.probe()
+print(source.engine)
+if sys.argv[1] == "stopped":
+    session.stop()
+else:
+    os.kill(session.sparkContext._gateway.proc.pid, signal.SIGKILL if sys.argv[1] == "killed" else signal.SIGSTOP)
+for _ in range(2):
+    started = time.monotonic()
+    try:
+        source.probe()
+    except EngineGone as gone:
+        print(gone)
+        print(time.monotonic() - started < 100)  # given up after five seconds, on a quiet machine
+if sys.argv[1] == "hung":
+    os.kill(session.sparkContext._gateway.proc.pid, signal.SIGKILL)
+sys.stdout.flush()
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("how", ["stopped", "killed", "hung"])
+def test_a_driver_that_is_gone_is_found_by_a_probe(how: str) -> None:
+    environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(
+        [sys.executable, "-c", DEAD, how], env=environment, capture_output=True, text=True, check=True, timeout=600
+    )
+    said = "Spark does not answer. Nothing was charged. start it again and open the session anew"
+    assert done.stdout.splitlines() == ["Spark", said, "True", said, "True"]
+    assert "CANARY" not in done.stderr
 
 
 def test_one_user_moves_few_of_the_largest(spark: Any) -> None:

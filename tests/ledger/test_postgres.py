@@ -285,15 +285,19 @@ def test_commits_wait_for_the_disk_whatever_is_usual_for_the_role(server: Server
     assert said == ("on", schema)
 
 
-def test_a_server_that_only_lets_read_is_refused_before_anything_is_charged(server: Server, schema: str) -> None:
+def test_a_server_that_only_lets_read_gives_what_is_free_and_refuses_a_charge(server: Server, schema: str) -> None:
     spend(opened(server.url(schema)), "a")
     with server.connect() as connection:
         connection.execute("CREATE ROLE cautious LOGIN SUPERUSER")
         connection.execute("ALTER ROLE cautious SET default_transaction_read_only = on")
     place = server.url(schema, user="cautious")
+    looking = opened(place, check=lambda step: True)
+    assert looking.read_only
+    assert looking.answer(looking.charge(key("a"), BODY, admit).number) == b"the answer to a"
     with pytest.raises(LedgerReadOnly) as refused:
-        opened(place)
+        looking.charge(key("b"), BODY, admit)
     in_our_words(refused.value)
+    assert looking.account["spent"] == "1"
     assert Ledger.read(place).answer(1) == b"the answer to a"
 
 
@@ -430,7 +434,7 @@ def test_a_role_that_may_only_read_looks_and_cannot_charge(server: Server, schem
     place = server.url(schema, user="auditor")
     looking = Ledger.read(place)
     assert (looking.verify(), looking.answer(1)) == (ledger.verify(), b"the answer to a")
-    for act in (lambda: looking.charge(key("b"), BODY, admit), lambda: opened(place)):
+    for act in (lambda: looking.charge(key("b"), BODY, admit), lambda: opened(place).charge(key("b"), BODY, admit)):
         with pytest.raises(LedgerReadOnly) as refused:
             act()
         in_our_words(refused.value)

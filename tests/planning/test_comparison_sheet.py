@@ -123,3 +123,24 @@ def test_mechanisms_of_one_name_are_told_apart_by_what_differs() -> None:
 def test_a_place_outside_the_axes_is_refused(place: dict[str, str]) -> None:
     with pytest.raises(ParameterError):
         sheet_of(dv.Dense(1)).moved(place)
+
+
+CAPPED: list[Mechanism] = [
+    dv.Dense(1, base="tight", cap=3),
+    dv.Dense(1, cap=3),
+    dv.Stability(4, "0.1", base="tight", cap=3),
+    dv.PureSparse(1, cap=3),
+    dv.Compact(1, cap=3),
+]
+
+
+@pytest.mark.parametrize("capped", CAPPED, ids=repr)
+def test_a_small_cap_beside_wide_noise_is_drawn_with_the_error_of_counts_beyond_it(capped: Mechanism) -> None:
+    """The axis of counts follows the widest noise; a count beyond a cap is off by all that is cut away, and more."""
+    sheet = ComparisonSheet(BINS, dv.Unit(), (dv.Dense("1e-3"), capped), Fraction(1), Fraction(1), 5000).to_json()
+    counts, row = [int(c) for c in sheet["axes"][2]["grid"]], sheet["now"]["rows"][1]
+    assert row["refused"] == "" and max(counts) >= 5000
+    curve = {c: int(value) for c, value in zip(counts, row["curve"]["values"], strict=True)}
+    for c in counts:
+        if c > 3:
+            assert curve[c] == c - 3 + curve[3] and curve[c] <= c

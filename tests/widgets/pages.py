@@ -72,6 +72,17 @@ class Wire:
                     return found[0]
                 assert self._arrived.wait(deadline - time.monotonic()), [brief(message) for _, message in self.sent]
 
+    def hear(self, widget: Any, enough: Callable[[Message], bool]) -> None:
+        """Go through all messages to this model, old and new, each once, until it is enough."""
+        deadline, seen = time.monotonic() + PATIENCE, 0
+        with self._arrived:
+            while True:
+                for model, message in self.sent[seen:]:
+                    if model == widget.model_id and enough(message):
+                        return
+                seen = len(self.sent)
+                assert self._arrived.wait(deadline - time.monotonic()), [brief(message) for _, message in self.sent]
+
     def answer(self, widget: Any, name: str, **args: Any) -> Message:
         """Ask, and wait for the reply."""
         asked = self.ask(widget, name, **args)

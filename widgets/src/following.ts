@@ -106,8 +106,7 @@ export const people = (state: State): Set<string> =>
 
 /** "Ada raised the budget to ε 3: second survey wave". */
 export function raised({ person, budget, reason }: Raise): string {
-    const delta = budget.delta === null || /^0*$/.test(budget.delta) ? "" : `, δ ${budget.delta}`;
-    const to = `the budget ${person ? "" : "was raised "}to ε ${budget.epsilon}${delta}`;
+    const to = `the budget ${person ? "" : "was raised "}to ${budget}`;
     return `${person ? `${person} raised ${to}` : to.replace(/^t/, "T")}${reason ? `: ${reason}` : ""}`;
 }
 

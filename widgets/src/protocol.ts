@@ -188,7 +188,8 @@ export const readOutcome = shape({
 export const readOrders = { serial: maybe(whole), outcomes: maybe(list(readOutcome)) };
 const readRaise = shape({
     at: maybe(text),
-    budget: shape({ epsilon: exact, delta: maybe(exact) }),
+    /** In words: "ε 3, δ 0.000001". */
+    budget: text,
     person: maybe(text),
     reason: maybe(text),
 });

@@ -172,12 +172,12 @@ test("whoever reads the history by keyboard stays where they were when it is dra
 
 // --- who and why ---------------------------------------------------------------------------------------------------
 
-const raise = { at: "2026-11-22T02:14:00Z", budget: { epsilon: "3", delta: "0" }, person: "Ada", reason: "second survey wave" };
+const raise = { at: "2026-11-22T02:14:00Z", budget: "ε 3", person: "Ada", reason: "second survey wave" };
 
 test.each([
     [raise, "Ada raised the budget to ε 3: second survey wave"],
     [{ ...raise, reason: "" }, "Ada raised the budget to ε 3"],
-    [{ ...raise, person: "", budget: { epsilon: "3", delta: "0.001" } }, "The budget was raised to ε 3, δ 0.001: second survey wave"],
+    [{ ...raise, person: "", budget: "ε 3, δ 0.001" }, "The budget was raised to ε 3, δ 0.001: second survey wave"],
 ])("a raise says who, to what and why", (given, words) => {
     expect(raised(readState({ ...state(), raises: [given] }).raises![0]!)).toBe(words);
 });

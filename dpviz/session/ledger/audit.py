@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from dpviz.hidden import guard
 from dpviz.session.ledger.chain import GENESIS, OUTCOMES, Row, State, broken
 
 
@@ -271,3 +272,6 @@ def _texts(sub: object) -> dict[str, str]:
     if not isinstance(sub, dict) or not all(isinstance(part, str) for part in sub.values()):
         raise TypeError
     return sub
+
+
+guard(vars())

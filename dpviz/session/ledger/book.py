@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 from sqlalchemy import Connection, bindparam, func, select
 
 from dpviz.errors import DpvizError, LedgerAway, LedgerCorrupt, LedgerError, LedgerReadOnly, ParameterError
-from dpviz.hidden import Hidden
+from dpviz.hidden import Hidden, guard, kind_of, singly
 from dpviz.session.ledger import blobs, draws, following, history, rows
 from dpviz.session.ledger.audit import Audit, Check, IndexRow, Step, Verification
 from dpviz.session.ledger.chain import FORMAT, Row, State, broken, canonical
@@ -97,8 +97,8 @@ class Ledger:
         ledger is read once; LedgerCorrupt says where it is broken. One that cannot be written is opened for looking.
         """
         held = location = Hidden.of(location)  # a URL may hold a password: no variable of this call shows it
-        if set(charter) != set(history.CHARTER):
-            raise ParameterError.of(", ".join(sorted(map(str, charter))), f"a charter has {', '.join(history.CHARTER)}")
+        if not isinstance(charter, Mapping) or set(charter) != set(history.CHARTER):
+            raise ParameterError.of(kind_of(charter), f"a charter has {', '.join(history.CHARTER)}")
         opening = State(totals(account), charges=0, terms=1)
         home, made = locate(held), False
         if not home.exists():
@@ -480,14 +480,17 @@ class Ledger:
 
     # ---------------------------------------------------------------- looking
 
+    @singly
     def entries(self, *, last: int | None = None) -> list[Entry]:
         """All charges in order, or the `last` ones."""
         query = CHARGES.every if last is None else CHARGES.every.limit(max(0, last))
         return self._look(lambda connection: CHARGES.fetch(connection, query, self.owner))[::-1]
 
+    @singly
     def entry(self, number: int) -> Entry:
         return self._look(lambda connection: self._one(connection, CHARGES, (number, 0)))
 
+    @singly
     def find(self, key: str) -> Entry | None:
         """The latest charge for `key`."""
         return self._look(lambda connection: self._find(connection, CHARGES, key))
@@ -500,14 +503,17 @@ class Ledger:
         """Every raise of the budget, in order."""
         return self._look(history.raises)
 
+    @singly
     def answer(self, number: int) -> bytes:
         """The stored answer of an entry whose status is "done"."""
         return self._look(lambda connection: self._answer(connection, CHARGES, (number, 0)))
 
+    @singly
     def sub_account(self, number: int) -> dict[str, str]:
         """The sub-account of an open entry after its last use."""
         return self._look(lambda connection: self._sub(connection, number))
 
+    @singly
     def uses(self, number: int) -> list[Use]:
         """All uses of an open entry, in the order of reserving."""
 
@@ -517,9 +523,11 @@ class Ledger:
 
         return self._look(work)
 
+    @singly
     def use(self, number: int, use: int) -> Use:
         return self._look(lambda connection: self._one(connection, USES, (number, use)))
 
+    @singly
     def find_use(self, number: int, key: str) -> Use | None:
         """The latest use of an open entry for `key`."""
 
@@ -529,6 +537,7 @@ class Ledger:
 
         return self._look(work)
 
+    @singly
     def use_answer(self, number: int, use: int) -> bytes:
         """The stored answer of a use whose status is "done"."""
         return self._look(lambda connection: self._answer(connection, USES, (number, use)))
@@ -572,6 +581,7 @@ class Ledger:
 
     # ---------------------------------------------------------------- keeping
 
+    @singly
     def verify(self, *, head: str | None = None, check: Check | None = None) -> Verification:
         """Read everything again: the file, every row, every answer, the index. Raises LedgerCorrupt saying where.
 
@@ -711,3 +721,6 @@ def _audit(connection: Connection, *, head: str | None = None, check: Check | No
                 next_step="run `dpviz ledger verify --rebuild-index`",
             )
     return audit
+
+
+guard(vars())

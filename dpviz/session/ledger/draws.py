@@ -13,6 +13,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 from sqlalchemy import Connection, RowMapping, Select, Table, bindparam, literal, select, true
 
 from dpviz.errors import LedgerAway, LedgerError, ReleaseLost, SessionBusy, short
+from dpviz.hidden import guard
 from dpviz.session.ledger import rows, tables
 from dpviz.session.ledger.audit import IndexRow
 from dpviz.session.ledger.chain import Row, broken
@@ -290,3 +291,6 @@ def no_answer(found: Draw) -> LedgerError:
         rule="only what is done has an answer",
         next_step=steps.get(found.status, "draw again with retry=True, paid"),
     )
+
+
+guard(vars())

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from dpviz.hidden import guard
+
 if os.name == "posix":
     import pwd
 
@@ -87,3 +89,6 @@ def _birth(pid: int) -> str | None:
         asked = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
         return asked.stdout.strip()
     return None
+
+
+guard(vars())

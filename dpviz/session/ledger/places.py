@@ -7,10 +7,12 @@ from pathlib import Path
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from dpviz.errors import LedgerError, short
+from dpviz import files
+from dpviz.errors import LedgerError, LedgerFormat, short
 from dpviz.hidden import Hidden
 from dpviz.session.ledger.sqlite import File
 from dpviz.session.ledger.store import Home
+from dpviz.traces import one_line
 
 
 def locate(location: object) -> Home:
@@ -39,15 +41,21 @@ def _located(location: object) -> Home:
         location = url.database
     if not isinstance(location, str | Path) or str(location) in ("", ":memory:"):
         raise _no_place(short(repr(location) if isinstance(location, str) else location))
-    return File(_canonical(Path(location)))
+    return File(_regular(files.named(str(location), "a ledger", "visits.ledger", LedgerError)))
 
 
-def _canonical(path: Path) -> Path:
-    """The one name of a file, whatever links lead to it."""
+def _regular(path: Path) -> Path:
+    """The one name of a file, whatever links lead to it. What is no file and no folder is refused."""
     try:
-        return path.expanduser().resolve()
+        whole = path.expanduser().resolve()
+        odd = whole.exists() and not whole.is_file() and not whole.is_dir()
     except (OSError, RuntimeError, ValueError):  # links in a circle, no such user, a name that no file can have
         raise _no_place(short(str(path))) from None
+    if odd:
+        shown = one_line(str(path))
+        rule, step = "a ledger is a file", "give the path of a ledger, or of a file that does not exist yet"
+        raise LedgerFormat(f"{rule}, and {shown} is none; {step}", value=shown, rule=rule, next_step=step)
+    return whole
 
 
 def locate_file(location: object) -> File:

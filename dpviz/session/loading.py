@@ -1,0 +1,76 @@
+"""`dv.load`: a release from a file, and whether a ledger confirms it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dpviz import files
+from dpviz.errors import DpvizError, LedgerCorrupt, LedgerError, ReleaseFormat
+from dpviz.hidden import Hidden, kind_of, singly
+from dpviz.model.release import UNCHECKED, Release, checked
+from dpviz.session import sub_account
+from dpviz.session.ledger import Ledger
+from dpviz.session.saved import from_bytes
+from dpviz.session.session import Session
+
+
+@singly
+def load(path: str | Path, *, ledger: Ledger | Session | str | Path | None = None) -> Release:
+    """The release saved at `path`.
+
+    ledger  the session, the ledger or its place that is said to have paid: its chain is verified, and the release must
+            be in it, in every part. Without it anybody may have written the file: `release.origin` is "unchecked", and
+            repr and reports say so
+
+    Raises ReleaseFormat where the file is truncated, altered, or of a newer format, or where the ledger stored
+    something else; LedgerError where the ledger made no such release.
+    """
+    content = files.read(path, "a release", "visits.json", ReleaseFormat)
+    release = from_bytes(content)
+    if ledger is None:
+        return replace(release, origin=UNCHECKED)
+    store = opened(ledger)
+    store.verify(check=sub_account.follows)
+    stored = checked(_stored(store, release))
+    given = checked(content)
+    parts = [part for part in sorted(stored.keys() | given.keys()) if stored.get(part) != given.get(part)]
+    if parts:
+        raise ReleaseFormat.of(
+            ", ".join(parts),
+            f"every part of release {release.number} must be what ledger {store.name} stored",
+            "do not trust this file: read the release from the session that made it",
+        )
+    return replace(release, origin=f"ledger {store.name}")
+
+
+def opened(ledger: object) -> Ledger:
+    """The ledger meant by a session, a ledger, or its place."""
+    if isinstance(ledger, Session):
+        return ledger.ledger
+    if isinstance(ledger, Ledger):
+        return ledger
+    if isinstance(ledger, str | Path):
+        return Ledger.read(Hidden(ledger))  # a URL may hold a password
+    raise LedgerError.of(kind_of(ledger), "ledger must be a session, a ledger or its place", 'write "visits.ledger"')
+
+
+def _stored(ledger: Ledger, release: Release) -> bytes:
+    """What the ledger keeps under the number of a release."""
+    missing: Any = LedgerError.of(
+        "a teaching draw" if release.number is None else f"release {release.number}",
+        f"ledger {ledger.name} holds no answer of that number, so it did not make this release",
+        "give the ledger that paid for it",
+    )
+    if release.number is None:
+        raise missing
+    try:
+        if release.use is None:
+            return ledger.answer(release.number)
+        return ledger.use_answer(release.number, release.use)
+    except LedgerCorrupt:
+        raise
+    except DpvizError:
+        pass
+    raise missing

@@ -1,0 +1,66 @@
+"""Another widget's script in the same page rewrites a Workbench: kernel, page and saved notebook keep the true one."""
+
+from __future__ import annotations
+
+import json
+
+from playwright.sync_api import Browser, expect
+
+from tests.browser.lab import Lab, Notebook
+
+SESSION = """
+import anywidget, traitlets
+import dpviz as dv
+session = dv.Session(dv.datasets.doctor_visits(), dv.Unit(), dv.Budget(2), "hostile.ledger")
+bins = dv.Domain.integers(0, 40, column="visits", overflow=True)
+bench = dv.Workbench(session, bins)
+bench
+"""
+HOSTILE = '''
+class Hostile(anywidget.AnyWidget):
+    _esm = """
+    const evil = "export default { render({ el }) { el.textContent = 'ε 0, free of charge'; } }";
+    export default { async render({ model, el }) {
+        const manager = model.widget_manager;
+        const bench = await manager.get_model(model.get("bench"));
+        const layout = await manager.get_model(model.get("layout_of"));
+        for (const [name, value] of Object.entries({
+            _esm: evil, _css: ".dp-release { display: none }", component: "budget-meter",
+            state: "{}", sheet: "{}", result: "", desk: "elsewhere", _view_name: "ErrorWidgetView",
+        })) bench.set(name, value);
+        bench.save_changes();
+        layout.set("visibility", "hidden");
+        layout.save_changes();
+        el.textContent = "rewritten";
+    } }
+    """
+    bench = traitlets.Unicode().tag(sync=True)
+    layout_of = traitlets.Unicode().tag(sync=True)
+
+before = {name: getattr(bench, name) for name in bench.keys}
+Hostile(bench=bench.model_id, layout_of=bench.layout.model_id)
+'''
+KEPT = "print(all(getattr(bench, name) == value for name, value in before.items()), bench.layout.visibility)"
+SAVE_STATE = "() => window.jupyterapp.commands.execute('@jupyter-widgets/jupyterlab-manager:saveWidgetState')"
+
+
+def test_a_script_in_the_page_cannot_rewrite_the_workbench(lab: Lab, browser: Browser) -> None:
+    lab.write("hostile.ipynb", SESSION, HOSTILE, "bench")
+    with Notebook.open(lab, browser, "hostile.ipynb", viewport={"width": 1280, "height": 2600}) as it:
+        it.page.evaluate(SAVE_STATE)
+        it.run_all()
+        expect(it.page.get_by_text("rewritten", exact=True)).to_be_visible()
+        assert it.ask(KEPT).strip() == "True None"
+        # The view that was there and the one that came after show the true program again.
+        expect(it.page.get_by_text("free of charge")).to_have_count(0)
+        expect(it.page.get_by_role("heading", name="Workbench")).to_have_count(2)
+        for i in range(2):
+            expect(it.page.get_by_role("heading", name="Workbench").nth(i)).to_be_visible()
+        expect(it.button("Release").filter(has_text="pay ε 0.2")).to_have_count(2)
+        saved = json.loads(it.save())["metadata"]["widgets"]["application/vnd.jupyter.widget-state+json"]["state"]
+        kept = [model["state"] for model in saved.values()]
+        (bench,) = [state for state in kept if state.get("_anywidget_id") == "dpviz.widgets.workbench.Workbench"]
+        assert bench["component"] == "workbench" and "free of charge" not in bench["_esm"] + bench["state"]
+        assert json.loads(bench["state"])["budget"]["epsilon"]["left"] == "2"
+        assert {state["visibility"] for state in kept if "visibility" in state} == {None}
+        it.page.evaluate(SAVE_STATE)

@@ -1,0 +1,143 @@
+"""A probe says whether the engine is still there: quickly, without reading a row, and by public words."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import duckdb as driver
+import pandas as pd
+import pytest
+
+from dpviz.engines import as_source, queries, sources
+from dpviz.engines.ibis_source import IbisSource
+from dpviz.errors import EngineGone
+from dpviz.model.domain import Domain
+from dpviz.model.question import Question
+from dpviz.model.source import Source
+from dpviz.model.statistic import Column, DenseCounts, Kind
+from dpviz.privacy.unit import Unit
+from tests.engines.engines import in_duckdb
+
+FRAME = pd.DataFrame({"x": pd.Series([1, 2, 2], dtype="int64"), "secret": pd.Series(["CANARY"] * 3, dtype="str")})
+QUESTION = Question.of(Domain.integers(0, 3, column="x"))
+
+
+def gone(source: Source) -> EngineGone:
+    """The refusal of a probe: public words, and what to do."""
+    with pytest.raises(EngineGone) as refused:
+        source.probe()
+    assert source.engine in str(refused.value) and "Nothing was charged." in str(refused.value)
+    assert refused.value.next_step and refused.value.rule
+    assert "CANARY" not in "".join(str(entry) for entry in refused.traceback) + str(refused.value)
+    return refused.value
+
+
+def test_every_source_names_its_engine_and_is_found_there() -> None:
+    found: list[tuple[Source, str]] = [
+        (as_source(FRAME), "pandas"),
+        (sources.duckdb(FRAME), "DuckDB"),
+        (in_duckdb("CREATE TABLE t AS SELECT 1 AS x", "t"), "DuckDB"),
+    ]
+    for source, name in found:
+        assert source.engine == name
+        source.probe()
+
+
+def test_a_closed_connection_is_found_gone() -> None:
+    connection = driver.connect()
+    connection.execute("CREATE TABLE t AS SELECT 1 AS x")
+    source = sources.duckdb(connection, "t")
+    source.probe()
+    connection.close()
+    assert "does not answer" in str(gone(source))
+
+
+def test_a_connection_that_is_busy_is_there() -> None:
+    """With a result half read, or a query that runs for long."""
+    connection = driver.connect()
+    connection.execute("CREATE TABLE t AS SELECT 1 AS x")
+    source = sources.duckdb(connection, "t")
+    half = connection.execute("SELECT range FROM range(1000000)")
+    assert half.fetchone() == (0,)
+    source.probe()
+
+
+@pytest.mark.parametrize("what", ["file", "folder", "database"])
+def test_a_file_that_went_away_or_was_replaced_is_found_gone(what: str, tmp_path: Path) -> None:
+    if what == "database":
+        path = tmp_path / "data.duckdb"
+        with driver.connect(str(path)) as connection:
+            connection.execute("CREATE TABLE t AS SELECT 1 AS x")
+        source = sources.duckdb(path, "t")
+    else:
+        path = tmp_path / "data.parquet"
+        FRAME.to_parquet(path)
+        source = sources.duckdb(tmp_path if what == "folder" else path)
+    source.probe()
+    copy = tmp_path / "copy"
+    shutil.copyfile(path, copy)
+    os.rename(path, tmp_path / "elsewhere")
+    assert path.name in str(gone(source))
+    os.rename(copy, path)  # the same bytes, and yet not the file that was opened
+    assert path.name in str(gone(source))
+    os.replace(tmp_path / "elsewhere", path)
+    source.probe()
+
+
+def test_a_probe_reads_no_row() -> None:
+    """A view over values that cannot be read: every row of it would end the query."""
+    connection = driver.connect()
+    connection.execute("CREATE VIEW t AS SELECT error('CANARY')::INTEGER AS x FROM range(3)")
+    source = sources.duckdb(connection, "t")
+    source.probe()
+
+
+def test_an_engine_that_never_answers_is_given_up_within_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = sources.duckdb(FRAME)
+    assert isinstance(source, IbisSource)
+    monkeypatch.setattr(queries, "ANSWERS", 0.2)
+    over = threading.Event()
+    monkeypatch.setattr(type(source._engine), "touch", lambda engine: over.wait())
+    assert "does not answer" in str(gone(source))
+    over.set()
+
+
+class Own:
+    """A stranger's source, with a probe or without one."""
+
+    name, columns = "own", (Column("x", "number"),)
+
+    def check(self, *asked: Any) -> None:
+        return None
+
+    def count(self, *asked: Any) -> DenseCounts:
+        raise AssertionError("nobody counts here")
+
+
+def test_a_strangers_source_is_asked_by_its_own_probe() -> None:
+    without = as_source(Own())
+    without.probe()
+    assert without.engine == "Own"
+
+    class Away(Own):
+        engine = "a warehouse"
+
+        def probe(self) -> None:
+            raise EngineGone.of("a warehouse", "it must be there")
+
+    away = as_source(Away())
+    assert away.engine == "a warehouse"
+    with pytest.raises(EngineGone):
+        away.probe()
+
+
+def test_a_probe_leaves_a_source_as_it_was() -> None:
+    source = sources.duckdb(FRAME)
+    for _ in range(3):
+        source.probe()
+        counts = source.count(QUESTION, Unit(), Kind.DENSE)
+        assert isinstance(counts, DenseCounts) and counts.take().tolist() == [0, 1, 2, 0]

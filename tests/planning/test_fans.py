@@ -1,0 +1,184 @@
+"""Every fan that a slider can rest on is built in bounded work, whatever budget somebody grants and types.
+
+Work is counted in steps (`work.py`), never in seconds. A budget may be anything from 1e-9 to 1000; the parameters below
+are where plans took minutes, or for ever. `tests/soak/test_every_fan.py` draws further ones at random.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import count
+
+import pytest
+
+import dpviz as dv
+from dpviz.errors import DpvizError
+from dpviz.mechanisms import REGISTRY, Compact
+from dpviz.model.mechanism import Mechanism
+from dpviz.planning.comparison_sheet import ComparisonSheet
+from dpviz.planning.composition_sheet import CompositionSheet
+from dpviz.planning.sampler_sheet import SamplerSheet
+from dpviz.planning.sheet import PlanSheet
+from dpviz.planning.top_k_sheet import LIMITS, TopKSheet, made_up
+from dpviz.privacy import Unit
+from dpviz.privacy.conversion import to_approx
+from dpviz.privacy.loss import ApproxDP
+from tests.planning.work import TooMuchWork, at_most
+
+MOST = 6_000_000
+"""Steps of one sheet: twice what any took when this was written, of which a step is some 0.3 microseconds."""
+
+BUDGETS = (Fraction(1, 10**9), Fraction(1, 1000), Fraction(1), Fraction(1000))
+ROW, USER = Unit("row"), Unit("u", max_bins=10**6, max_per_bin=10**3)
+SWAP = Unit("row", relation="replace-one", n=10**6)
+FEW = dv.Question.of(dv.Domain.integers(0, 40, column="a", overflow=True))
+ONE = dv.Question.of(dv.Domain.integers(0, 0, column="a"))
+HUGE = dv.Question.of(dv.Domain.integers(0, 2**64 - 1, column="a"))
+KEYS = dv.Question.of(dv.Domain.keys(column="a"))
+HALF = Fraction(1, 2)
+
+
+def test_work_is_counted_and_stopped() -> None:
+    with pytest.raises(TooMuchWork), at_most(10_000):
+        for number in count(1):
+            abs(number)
+    with pytest.raises(TooMuchWork), at_most(1000):
+        Fraction(3, 2) ** 10**6
+    with at_most(10_000) as work:
+        assert [abs(number) for number in range(-3, 3)] == [3, 2, 1, 0, 1, 2]
+    assert 6 <= work.steps < 100
+
+
+def plan(mechanism: Mechanism, question: dv.Question, unit: Unit, top: Fraction) -> list[str]:
+    """The epsilons of the slider, each with a price that it pays for."""
+    with at_most(MOST):
+        sheet = PlanSheet(question, unit, mechanism.with_epsilon(min(top, Fraction(1))), top).to_json()
+    for point in sheet["fans"]["epsilon"]:
+        assert 0 < Fraction(point["price"]["epsilon"]) <= Fraction(point["price"]["asked"])
+    return [point["epsilon"] for point in sheet["fans"]["epsilon"]]
+
+
+# ---------------------------------------------------------------- Compact, for any epsilon
+
+
+@pytest.mark.parametrize("epsilon", ["1e-9", "5", "33", "100", "1000"])
+@pytest.mark.parametrize("cap", [1, 3, 1000, 10**6])
+def test_compact_is_bound_or_refused_for_any_epsilon(epsilon: str, cap: int) -> None:
+    with at_most(MOST):
+        try:
+            bound = Compact(epsilon, cap=cap).bind(HUGE, ROW)
+        except DpvizError as refused:
+            assert "epsilon" in str(refused) and (cap >= 1000 or epsilon == "1e-9")
+            return
+        asked, paid = Fraction(epsilon), to_approx(bound.price.loss).epsilon
+        assert asked * Fraction(99, 100) - Fraction(1, 10) < paid <= asked
+
+
+def test_a_refusal_of_compact_points_the_way_that_helps() -> None:
+    with pytest.raises(DpvizError, match="use a smaller epsilon"):
+        Compact(1000, cap=1000, sampler="geosample").bind(HUGE, ROW)
+    with pytest.raises(DpvizError, match="use a larger epsilon"):
+        Compact("1e-6", cap=10_000, sampler="geosample").bind(HUGE, ROW)
+
+
+@pytest.mark.parametrize("cap", [1, 3, 10**6])
+@pytest.mark.parametrize("top", ["1", "5", "100", "1000"])
+def test_compacts_slider_is_planned_under_any_budget(cap: int, top: str) -> None:
+    assert len(plan(Compact(1, cap=cap), FEW, ROW, Fraction(top))) >= 1
+
+
+# ---------------------------------------------------------------- the others
+
+HARD: dict[str, tuple[Mechanism, dv.Question, Unit]] = {
+    "the threshold of wide rational noise": (dv.Stability(1, "1e-6", base="tight", cap=2**60), KEYS, ROW),
+    "the printed threshold": (dv.Stability(1, "1e-6", base="paper", variant="paper", cap=2**60), KEYS, ROW),
+    "a uniform count": (dv.Stability(1, "1e-6", base="tight", sampler="fastsample", cap=2**60), FEW, SWAP),
+    "a threshold for a user of a billion rows": (dv.Stability(1, "1e-6"), KEYS, USER),
+    "rational odds of a billion rows": (dv.PureSparse(1, base="tight", cap=3), HUGE, USER),
+    "many bins shown": (dv.PureSparse(1, cap=10**6), HUGE, SWAP),
+    "noise wider than any count": (dv.Dense(1, base="tight", cap=2**60), FEW, ROW),
+    "one bin": (dv.Dense(1), ONE, USER),
+    "a million rows": (dv.TopK(10**6, 10**6, epsilon=1), HUGE, SWAP),
+    "a million noisy rows": (dv.TopKLaplace(1000, 10**6, epsilon=1), HUGE, ROW),
+    "a million coins": (dv.TopKSet(10**6, epsilon=1), KEYS, ROW),
+    "all of few bins": (dv.ExponentialTopK(42, epsilon=1, delta="1e-6"), FEW, USER),
+}
+
+
+@pytest.mark.parametrize("top", BUDGETS, ids=lambda top: f"{float(top):g}")
+@pytest.mark.parametrize("case", HARD)
+def test_every_other_slider_is_planned_under_any_budget(case: str, top: Fraction) -> None:
+    mechanism, question, unit = HARD[case]
+    try:
+        epsilons = plan(mechanism, question, unit, top)
+    except DpvizError:
+        with pytest.raises(DpvizError):  # a public refusal of where the slider stands, and not of the fan
+            mechanism.with_epsilon(min(top, Fraction(1))).bind(question, unit)
+    else:
+        assert 1 <= len(epsilons) <= 40
+
+
+def test_each_mechanism_is_among_them() -> None:
+    assert {mechanism.name for mechanism, _, _ in HARD.values()} | {Compact.name} == set(REGISTRY)
+
+
+@pytest.mark.parametrize("top", BUDGETS, ids=lambda top: f"{float(top):g}")
+@pytest.mark.parametrize("number", [1, 10**6])
+def test_a_sub_session_is_planned_under_any_budget(number: int, top: Fraction) -> None:
+    for accounting in ("safe", "paper", "zcdp"):
+        with at_most(MOST):
+            made = dv.PayWhatYouGet(number, number, epsilon=top, delta="1e-6", accounting=accounting)
+            try:
+                assert made.price(ROW).loss == ApproxDP(top, Fraction(1, 10**6)) and made.parts(ROW).step > 0
+            except DpvizError as refused:
+                assert "must pay for" in str(refused) and top / number < Fraction(1, 10**8)
+
+
+# ---------------------------------------------------------------- sheets that compare
+
+
+@pytest.mark.parametrize("top", BUDGETS, ids=lambda top: f"{float(top):g}")
+@pytest.mark.parametrize("unit", [ROW, SWAP, USER], ids=["row", "swap", "user"])
+def test_a_comparison_is_drawn_under_any_budget(unit: Unit, top: Fraction) -> None:
+    rivals: tuple[Mechanism, ...] = (
+        dv.Dense(1, base="tight", cap=10**6),
+        dv.Stability(1, "1e-6", base="tight", cap=2**60),
+        dv.PureSparse(1, cap=1000),
+        dv.Compact(1, cap=3),
+        dv.Compact(1, cap=10**6),
+    )
+    with at_most(20 * MOST):  # five mechanisms against some forty counts
+        sheet = ComparisonSheet(HUGE, unit, rivals, top, top).to_json()
+    for points in sheet["fans"].values():
+        assert all(len(point["rows"]) == len(rivals) for point in points)
+
+
+@pytest.mark.parametrize(("e", "g", "t"), [(1, 2, "1"), (50, 10**9, "paper"), (50, 10**9, "10000"), (1, 100, "tight")])
+def test_samplers_are_drawn_at_the_ends_of_every_axis(e: int, g: int, t: str) -> None:
+    with at_most(MOST):
+        sheet = SamplerSheet(60, 60, e, g, t).to_json()
+    assert [len(points) for points in sheet["fans"].values()] == [len(axis["grid"]) for axis in sheet["axes"]]
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("1e-9", "0.99"), ("10", "1e-190")])
+def test_compositions_are_drawn_at_the_ends_of_every_axis(epsilon: str, delta: str) -> None:
+    with at_most(MOST):
+        sheet = CompositionSheet(Fraction(epsilon), Fraction(delta), 1000).to_json()
+    assert [len(points) for points in sheet["fans"].values()] == [len(axis["grid"]) for axis in sheet["axes"][:2]]
+
+
+@pytest.mark.parametrize(("k", "kbar", "epsilon"), [(1, 1, "1000"), (200, 10_000, "1e-9")])
+def test_lists_of_public_counts_are_drawn_at_the_ends_of_every_axis(k: int, kbar: int, epsilon: str) -> None:
+    tables = dict.fromkeys(LIMITS, made_up("power"))
+    with at_most(MOST):
+        sheet = TopKSheet(tables, Unit("u", max_bins=5), k, kbar, Fraction(epsilon)).to_json()
+    assert sheet["now"]["open"] is not None
+
+
+@pytest.mark.parametrize("epsilon", ["1e-9", "1000"])
+@pytest.mark.parametrize("rows", [1, 10**6])
+def test_lists_of_private_counts_are_drawn_at_the_ends_of_every_axis(rows: int, epsilon: str) -> None:
+    unit = Unit("u", relation="replace-one", max_bins=None)
+    with at_most(MOST):
+        sheet = TopKSheet({}, unit, rows, rows, Fraction(epsilon), max_bins=None).to_json()
+    assert sheet["now"]["open"] is None

@@ -1,0 +1,70 @@
+"""Plans drawn at random from all mechanisms, bases, samplers, fields, caps, domains, units and budgets."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from dpviz.errors import DpvizError
+from dpviz.mechanisms import REGISTRY
+from dpviz.model.mechanism import Mechanism
+from dpviz.planning.sheet import PlanSheet
+from tests.mechanisms.test_recorded import QUESTIONS, UNITS
+from tests.planning.test_fans import MOST
+from tests.planning.work import at_most
+from tests.soak.amounts import record, rounds
+
+CAPS = (None, 1, 3, 1000, 10**6, 2**60)
+DELTAS = ("1e-100", "1e-6", "0.999")
+SAMPLERS = ("auto", "geosample", "fastsample")
+
+
+def drawn(name: str, chance: random.Random) -> Mechanism:
+    """A mechanism with parameters at random. Raises where they do not go together."""
+    base, sampler = chance.choice(("exp", "tight", "paper")), chance.choice(SAMPLERS)
+    delta, cap = chance.choice(DELTAS), chance.choice(CAPS)
+    rows = chance.choice((1, 50, 1000, 10**6))
+    k = chance.choice((1, 10, rows))
+    options: dict[str, dict[str, Any]] = {
+        "Dense": {"base": base, "cap": cap, "sampler": "auto" if base == "exp" else sampler},
+        "Stability": {"delta": delta, "base": base, "cap": cap, "sampler": "auto" if base == "exp" else sampler},
+        "PureSparse": {"base": base, "cap": cap},
+        "Compact": {
+            "base": base if base == "paper" else "tight",
+            "cap": cap,
+            "sampler": sampler,
+            "field": chance.choice(("auto", "mersenne", "proth", "paper")),
+        },
+        "TopK": {"k": min(k, rows), "kbar": rows, "delta": delta, "accounting": chance.choice(("safe", "zcdp"))},
+        "TopKLaplace": {"k": min(k, rows), "kbar": rows, "delta": delta},
+        "TopKSet": {"k": k, "delta": delta},
+        "ExponentialTopK": {"k": k, "delta": chance.choice((0, delta))},
+    }
+    made: Mechanism = REGISTRY[name](epsilon=1, **options[name])
+    return made
+
+
+def cases(number: int) -> Iterator[tuple[Mechanism, str, str, Fraction]]:
+    chance = random.Random(20_261_122)
+    for round_ in range(number):
+        name = list(REGISTRY)[round_ % len(REGISTRY)]
+        top = Fraction(10) ** chance.randint(-9, 3) * chance.choice((1, Fraction(1, 3), Fraction(7, 8)))
+        yield drawn(name, chance), chance.choice(list(QUESTIONS)), chance.choice(list(UNITS)), top
+
+
+def test_every_fan_is_built_in_bounded_work() -> None:
+    planned = refused = 0
+    for mechanism, question, unit, top in cases(rounds(1600)):
+        with at_most(MOST):
+            try:
+                sheet = PlanSheet(QUESTIONS[question], UNITS[unit], mechanism.with_epsilon(top), top).to_json()
+            except DpvizError:
+                refused += 1
+                continue
+        planned += 1
+        for point in sheet["fans"]["epsilon"]:
+            assert Fraction(point["price"]["epsilon"]) <= Fraction(point["price"]["asked"]), (mechanism, question, unit)
+    assert planned >= rounds(1600) // 4
+    record("plans of random parameters under budgets from 1e-9 to 1000", f"{planned:,} built, {refused:,} refused")

@@ -1,0 +1,143 @@
+"""A page may send an update of any trait of any model it knows: nothing of it is taken, echoed, saved or shown again."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ipywidgets
+import pytest
+
+import dpviz as dv
+from dpviz.widgets.view import View
+from tests.session.sources import KnownCounts, KnownTop
+from tests.widgets.pages import PATIENCE, Message, Wire
+
+BINS = dv.Domain.integers(0, 3, column="x")
+
+
+def session(path: Path) -> dv.Session:
+    return dv.Session(KnownCounts([4, 5, 6, 7]), dv.Unit(), dv.Budget(2), path / "a.ledger")  # type: ignore[arg-type]
+
+
+def tape(path: Path) -> Any:
+    source = KnownTop({"": {"ATL": 7919, "STL": 6841}})
+    opened = dv.Session(source, dv.Unit("person"), dv.Budget("2", "1e-5"), path / "f.ledger")  # type: ignore[arg-type]
+    return dv.PayWhatYouGetTape(opened.open(dv.PayWhatYouGet(symbols=12, questions=4, epsilon="1", delta="1e-6")))
+
+
+VIEWS: dict[str, Callable[[Path], Any]] = {
+    **{
+        name: lambda path, name=name: getattr(dv, name)(session(path), BINS)  # type: ignore[misc]
+        for name in ("Workbench", "MechanismPicker", "PlanPane", "ReleasePane", "BudgetMeter", "ResultChart")
+    },
+    "PayWhatYouGetTape": tape,
+    "SamplerExplorer": lambda path: dv.SamplerExplorer(),
+    "CompositionExplorer": lambda path: dv.CompositionExplorer(),
+    "MechanismComparison": lambda path: dv.MechanismComparison(None, BINS, ["Dense", "Stability"]),
+    "TopKExplorer": lambda path: dv.TopKExplorer("power"),
+}
+
+
+def test_every_view_there_is_stands_in_this_file() -> None:
+    def below(kind: type) -> set[str]:
+        return {kind.__name__}.union(*(below(each) for each in kind.__subclasses__()))
+
+    assert below(View) - set(VIEWS) == {"View", "Component", "Explorer"}
+
+
+@pytest.fixture
+def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
+    return Wire(monkeypatch)
+
+
+def until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def updates(wire: Wire, widget: Any) -> list[Message]:
+    return [message["state"] for message in wire.of(widget) if message.get("method") == "update"]
+
+
+FORGED = "export default { render({ el }) { el.textContent = 'ε 0'; } }"
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_an_update_of_any_trait_is_answered_with_the_truth_and_changes_nothing(
+    name: str, wire: Wire, tmp_path: Path
+) -> None:
+    view = VIEWS[name](tmp_path)
+    models = [view, view.layout]
+    assert {"_esm", "_css", "_view_name", "_model_module", "component", "desk", "layout", "_dom_classes"} <= set(
+        view.keys
+    )
+    for model in models:
+        before, embedded = model.get_state(), model._get_embed_state()
+        truth = json.loads(json.dumps(before))
+        for key in model.keys:
+            for forged in (FORGED, "IPY_MODEL_" + model.model_id, 7, None, [FORGED], {"display": "none"}):
+                seen = len(updates(wire, model))
+                wire.send(model, {"method": "update", "state": {key: forged}, "buffer_paths": []})
+                until(lambda: any(key in state for state in updates(wire, model)[seen:]))  # noqa: B023
+        everything = dict.fromkeys([*model.keys, "__class__", "comm", "keys", "_door", "unknown"], FORGED)
+        wire.send(model, {"method": "update", "state": everything, "buffer_paths": [["_esm"]]}, [b"x"])
+        until(lambda: set(updates(wire, model)[-1]) == set(model.keys))  # noqa: B023
+        assert model.get_state() == before and model._get_embed_state() == embedded
+        assert all(state == {name: truth[name] for name in state} for state in updates(wire, model))
+        assert not [message for message in wire.of(model) if message.get("method") == "echo_update"]
+        assert wire.of(model)[0]["state"] == truth
+
+
+@pytest.mark.parametrize("name", ["Workbench", "PayWhatYouGetTape", "SamplerExplorer"])
+def test_a_message_of_no_known_form_is_dropped_without_a_word(
+    name: str, wire: Wire, tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    view = VIEWS[name](tmp_path)
+    before = view.get_state()
+    for model in (view, view.layout):
+        for data in (
+            None, 7, "update", [], {}, {"method": None}, {"method": ["update"]}, {"method": "eval", "state": {}},
+            {"method": "update"}, {"method": "update", "state": None}, {"method": "update", "state": ["_esm"]},
+            {"method": "update", "state": {"_esm": "x"}, "buffer_paths": [["a", "b", 3]]},
+            {"method": "custom"}, {"method": "custom", "content": None}, {"method": "custom", "content": {"do": "focus"}},
+            {"method": "custom", "content": {"kind": "anywidget-command", "name": "__init__", "id": "1"}},
+            {"method": "echo_update", "state": {"_esm": "x"}},
+        ):  # fmt: skip
+            wire.send(model, data)
+        model.comm.handle_msg({"content": {}, "buffers": []})
+    assert view.get_state() == before
+    assert capsys.readouterr() == ("", "") and caplog.records == []
+
+
+def test_a_flood_of_requests_for_the_program_is_answered_with_few(wire: Wire, tmp_path: Path) -> None:
+    view = VIEWS["Workbench"](tmp_path)
+    held, free = time.monotonic(), []
+    view.board.door.soon(lambda: until(lambda: bool(free)))
+    for _ in range(2_000):
+        wire.send(view, {"method": "request_state"})
+        wire.send(view, {"method": "update", "state": {"_esm": FORGED}})
+    assert time.monotonic() - held < PATIENCE
+    before = len(updates(wire, view))
+    free.append(True)
+    wire.answer(view, "status")
+    assert 1 <= len([state for state in updates(wire, view)[before:] if "_esm" in state]) <= 2
+
+
+def test_the_kernel_can_still_write_layout_and_classes(wire: Wire, tmp_path: Path) -> None:
+    view = VIEWS["BudgetMeter"](tmp_path)
+    view.layout.width = "50%"
+    view.add_class("mine")
+    assert {"width": "50%"} in updates(wire, view.layout) and {"_dom_classes": ["mine"]} in updates(wire, view)
+    given = ipywidgets.Layout(width="20px", border="1px solid")
+    view.layout = given
+    assert view.layout is not given and (view.layout.width, view.layout.border_left) == ("20px", "1px solid")
+    view.layout = {"height": "3px"}
+    assert view.layout.height == "3px" and view.layout.width is None
+    wire.send(view.layout, {"method": "update", "state": {"height": "0px", "visibility": "hidden"}})
+    assert view.layout.height == "3px" and view.layout.visibility is None
