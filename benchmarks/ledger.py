@@ -53,11 +53,11 @@ def alone(folder: Path) -> list[Measured]:
     turns = {"short": short.release, "disk": disk.sync, "long": long.release, "use": short.use}
     found = interleave({name: partial(seconds, work) for name, work in turns.items()}, ROUNDS)
     pair, late, use, sync = found["short"], found["long"], found["use"], found["disk"]
-    allowed = max(6 * sync, 0.002)
+    allowed = max(10 * sync, 0.004)
     return [
         Measured("write and fsync one page", ms(sync)),
         Measured(
-            "charge and outcome, both durable", ms(pair), f"{ms(allowed)} (6 fsync, at least 2 ms)", pair <= allowed
+            "charge and outcome, both durable", ms(pair), f"{ms(allowed)} (10 fsync, at least 4 ms)", pair <= allowed
         ),
         Measured("reserve and settle of one use, both durable", ms(use), ms(allowed), use <= allowed),
         Measured(

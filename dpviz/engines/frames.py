@@ -30,18 +30,14 @@ def column(values: Any, kind: str | None = None) -> Any:
         return pyarrow.array(values, from_pandas=True)
     if isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow":
         return pyarrow.array(values, from_pandas=True).cast(pyarrow.large_string())
-    if kind == "number":
-        listed: Any = read(np.asarray(values, dtype=object), kind)
-        names: list[str | None] = [_digits(value) for value in listed.plain]
-    else:
-        listed = read(values, "text")
-        names = [label_of(value) for value in listed.plain]
+    listed: Any = read(np.asarray(values, dtype=object) if kind == "number" else values, kind or "text")
+    names = [_digits(value) if kind == "number" else label_of(value) for value in listed.plain]
     held = [None if name is None or unwritable(name) else name for name in names]
     return pyarrow.array(held, pyarrow.large_string()).take(pyarrow.array(listed.codes, mask=listed.codes == NONE))
 
 
 def _digits(value: Plain) -> str:
-    """A number as a text that is read as this number: whole ones by all their digits, others as their float prints."""
+    """A number as a text that is read as this number: whole ones have all their digits, others print as a float."""
     if isinstance(value, Fraction) and value.denominator == 1 and abs(value) < 10 ** (LONGEST - 1):
         return str(value.numerator)
     if isinstance(value, Fraction):

@@ -364,6 +364,8 @@ def _copied(held: Hidden[Any], schema: Any) -> Any:
 
     frame = held.take()
     names = [str(name) for name in frame.columns]
+    if len({name.lower() for name in names}) < len(names):
+        raise ValueError("the names of columns must differ, in DuckDB by more than the size of their letters")
     declared = schema if isinstance(schema, Mapping) else {}
     columns = [column(values.array, declared.get(name)) for name, values in frame.items()]
     table = pyarrow.table(columns, names=[f"c{at}" for at in range(len(names))])

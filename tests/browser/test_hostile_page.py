@@ -1,4 +1,4 @@
-"""Another widget's script in the same page rewrites a Workbench: kernel, page and saved notebook keep the true one."""
+"""A script in the page rewrites a Workbench: kernel, saved notebook and next view keep the true one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Hostile(anywidget.AnyWidget):
         const layout = await manager.get_model(model.get("layout_of"));
         for (const [name, value] of Object.entries({
             _esm: evil, _css: ".dp-release { display: none }", component: "budget-meter",
-            state: "{}", sheet: "{}", result: "", desk: "elsewhere", _view_name: "ErrorWidgetView",
+            state: "{}", sheet: "{}", result: "", desk: "elsewhere",
         })) bench.set(name, value);
         bench.save_changes();
         layout.set("visibility", "hidden");
@@ -44,23 +44,24 @@ KEPT = "print(all(getattr(bench, name) == value for name, value in before.items(
 SAVE_STATE = "() => window.jupyterapp.commands.execute('@jupyter-widgets/jupyterlab-manager:saveWidgetState')"
 
 
-def test_a_script_in_the_page_cannot_rewrite_the_workbench(lab: Lab, browser: Browser) -> None:
+def test_what_a_script_in_the_page_rewrites_is_not_kept_saved_or_shown_again(lab: Lab, browser: Browser) -> None:
     lab.write("hostile.ipynb", SESSION, HOSTILE, "bench")
     with Notebook.open(lab, browser, "hostile.ipynb", viewport={"width": 1280, "height": 2600}) as it:
         it.page.evaluate(SAVE_STATE)
         it.run_all()
         expect(it.page.get_by_text("rewritten", exact=True)).to_be_visible()
         assert it.ask(KEPT).strip() == "True None"
-        # The view that was there and the one that came after show the true program again.
-        expect(it.page.get_by_text("free of charge")).to_have_count(0)
-        expect(it.page.get_by_role("heading", name="Workbench")).to_have_count(2)
-        for i in range(2):
-            expect(it.page.get_by_role("heading", name="Workbench").nth(i)).to_be_visible()
-        expect(it.button("Release").filter(has_text="pay ε 0.2")).to_have_count(2)
+        # The view that was there is mended, and the one that came after shows the true program.
+        outputs = it.page.locator(".jp-Cell-outputArea")
+        expect(outputs.get_by_role("heading", name="Workbench")).to_have_count(2)
+        expect(outputs.get_by_role("button", name="Release").filter(has_text="pay ε 0.2")).to_have_count(2)
+        expect(outputs.get_by_text("free of charge")).to_have_count(0)
+        for view in outputs.get_by_role("heading", name="Workbench").all():
+            expect(view).to_be_visible()
         saved = json.loads(it.save())["metadata"]["widgets"]["application/vnd.jupyter.widget-state+json"]["state"]
         kept = [model["state"] for model in saved.values()]
         (bench,) = [state for state in kept if state.get("_anywidget_id") == "dpviz.widgets.workbench.Workbench"]
         assert bench["component"] == "workbench" and "free of charge" not in bench["_esm"] + bench["state"]
         assert json.loads(bench["state"])["budget"]["epsilon"]["left"] == "2"
-        assert {state["visibility"] for state in kept if "visibility" in state} == {None}
+        assert [state for state in kept if state.get("visibility")] == []
         it.page.evaluate(SAVE_STATE)

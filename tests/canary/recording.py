@@ -122,8 +122,8 @@ def record(browser: Browser, place: Path) -> Recording:
             for name in ("mistakes", "told"):
                 _run(it, name)
             it.page.evaluate(TYPE, ["session", "bench", "release", "people", "source", "counted"])
-            logs = {name: content for name, content in _files(place).items() if name.endswith("-wal")}
-            _restart_while_drawing(it)  # which empties the ledgers' logs
+            logs = {name: content for name, content in _files(place).items() if name.endswith("-journal")}
+            _restart_while_drawing(it)  # after which the journals hold other pages
             failed = {_name(cell["source"]): _error(cell["outputs"]) for cell in it.cells()}
             it.save()
             seen = {"page": it.page.content().encode(), "console": "\n".join(it.errors).encode()}

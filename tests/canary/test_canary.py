@@ -53,9 +53,9 @@ def test_server_and_kernel_logged_all_they_could(recording: Recording) -> None:
     assert b"ReleaseFailed" in recording.evidence["notebooks/kernel.log"]
 
 
-def test_the_notebook_holds_its_widgets_and_the_ledger_its_log(recording: Recording) -> None:
+def test_the_notebook_holds_its_widgets_and_the_ledger_its_journal(recording: Recording) -> None:
     assert b"vnd.jupyter.widget-state" in recording.evidence["notebooks/recorded.ipynb"]
-    assert recording.evidence["notebooks/recorded.ledger-wal"]
+    assert recording.evidence["notebooks/recorded.ledger-journal"]
 
 
 def test_each_mistake_ended_in_its_own_error(recording: Recording) -> None:

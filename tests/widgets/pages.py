@@ -20,7 +20,8 @@ PATIENCE = 60
 class Wire:
     """All that widgets send, in one list; and what a page sends them, on the thread of the test."""
 
-    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+    def __init__(self, patch: pytest.MonkeyPatch, keep: Callable[[Message], Message] = lambda message: message) -> None:
+        self.keep = keep
         self.sent: list[tuple[str, Message]] = []
         self._arrived = threading.Condition()
         self._hooks: list[tuple[Callable[[Message], bool], Callable[[], None]]] = []
@@ -37,7 +38,7 @@ class Wire:
 
     def record(self, model: str, message: Message) -> None:
         with self._arrived:
-            self.sent.append((model, message))
+            self.sent.append((model, self.keep(message)))
             self._arrived.notify_all()
             due = [(wanted, act) for wanted, act in self._hooks if wanted(message)]
             self._hooks = [hook for hook in self._hooks if hook not in due]

@@ -68,7 +68,7 @@ class Ledger:
         self._store = store
         self._own, self._pid = owner, os.getpid()
         self._check = check
-        self._chain = Following(self._whole)
+        self._chain = Following()
         self._made = made
         self._person = person
         self._glanced: dict[str, tuple[dict[str, str], float]] = {}
@@ -145,7 +145,8 @@ class Ledger:
         seen, noted = self._chain.seen, self._store.noted()
 
         def looking(connection: Connection) -> T:
-            self._chain.follow(connection, seen, noted)
+            self._store.unchanged(connection)
+            self._chain.follow(connection, seen, noted, self._whole)
             return work(connection)
 
         return (read or self._store.read)(looking)
@@ -158,7 +159,8 @@ class Ledger:
         heads: list[Row | None] = []
 
         def changing(connection: Connection) -> T:
-            self._chain.follow(connection, seen, noted)
+            self._store.unchanged(connection)
+            self._chain.follow(connection, seen, noted, self._whole)
             result = work(connection)
             heads[:] = [rows.written(connection)]
             return result

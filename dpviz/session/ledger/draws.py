@@ -261,9 +261,10 @@ def uncharged(away: LedgerAway) -> LedgerAway:
 
 def not_stored(name: str, error: LedgerError) -> LedgerError:
     """The same refusal, saying what it was about."""
-    step = f"{error.next_step}; then draw again with retry=True, paid"
-    said = f"what came of {name} could not be stored, and its charge stays: {error}; then draw again"
-    return type(error)(f"{said} with retry=True, paid", value=name, rule=error.rule, next_step=step)
+    step, said = error.next_step, f"what came of {name} could not be stored, and its charge stays: {error}"
+    if str(error).endswith(step):
+        step, said = (f"{text}; then draw again with retry=True, paid" for text in (step, said))
+    return type(error)(said, value=name, rule=error.rule, next_step=step)
 
 
 def not_open(found: Draw) -> LedgerError:

@@ -22,8 +22,7 @@ from dpviz.session.ledger.witness import Note
 class Following:
     """The chain as far as it is known here. Used inside the transactions of a store, and so never across a fork."""
 
-    def __init__(self, whole: Callable[[Connection], Audit]) -> None:
-        self._whole = whole  # reads all of a ledger, and refuses what does not hold
+    def __init__(self) -> None:
         self._audit: Audit | None = None
         self._lock = threading.RLock()
         self._seen: dict[int, str] = {}  # the latest rows seen, by number; the largest counts
@@ -52,11 +51,20 @@ class Following:
             self._audit = audit
             self.saw(audit.last.seq, audit.last.hash)
 
-    def follow(self, connection: Connection, seen: tuple[int, str] | None, noted: Note | None) -> None:
-        """Read what was written since, and compare it with what was seen, or noted, before this view was taken."""
+    def follow(
+        self,
+        connection: Connection,
+        seen: tuple[int, str] | None,
+        noted: Note | None,
+        whole: Callable[[Connection], Audit],
+    ) -> None:
+        """Read what was written since, and compare it with what was seen, or noted, before this view was taken.
+
+        whole  reads all of a ledger, and refuses what does not hold: at the first look, and after a refusal
+        """
         with self._lock, self._anew_if_refused():
             if self._audit is None:
-                self._audit = self._whole(connection)
+                self._audit = whole(connection)
             audit, (seq, hash_) = self._audit, rows.head(connection)
             assert audit.last is not None
             for row in rows.every(connection, after=audit.last.seq) if seq > audit.last.seq else ():

@@ -45,6 +45,7 @@ if sys.platform != "win32":
 
 _STEP = 0.003
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_MOUNTS = Path("/proc/self/mountinfo")
 _HOT = 776  # SQLITE_READONLY_ROLLBACK: a write was cut short, and is undone by who may write
 _DURABLE = ("synchronous=EXTRA", "fullfsync=1", "checkpoint_fullfsync=1")  # EXTRA is FULL and more
 _JOURNAL = "journal_mode=PERSIST"  # the journal's file stays and its head is struck out: the quickest that lasts
@@ -161,6 +162,9 @@ class SqliteStore(store.Store):
         self._identity = None if (found := _found(path)) is None else (found.st_dev, found.st_ino)
         self._least = self._leaving = 0  # the bytes that the file had when it was last written here, or will have
         self._turned: int | None = None
+        self._schema: int | None = (
+            None  # the version that SQLite gives to tables and triggers, when they were looked at
+        )
         connect = partial(_connect, path, writable=writable)
         engine = create_engine(
             "sqlite://", creator=connect, poolclass=QueuePool, pool_size=2, max_overflow=0, hide_parameters=True
@@ -274,11 +278,20 @@ class SqliteStore(store.Store):
     def schema(self, connection: Connection) -> None:
         schema.check_sqlite(connection)
 
+    def unchanged(self, connection: Connection) -> None:
+        version = connection.exec_driver_sql("PRAGMA schema_version").scalar()
+        if version != self._schema:
+            self.schema(connection)
+            self._schema = version
+
     def refusal(self, error: Exception) -> tuple[LedgerError, bool]:
         code = _code(error)
         if not self._writable and _extended(error) == _HOT:  # somebody was killed while writing: connect anew, and undo
             self._writer.dispose()
             return _read_only(Path(self._called)), True
+        journal = self._path.with_name(self._path.name + "-journal")
+        if code == sqlite3.SQLITE_IOERR and journal.exists() and not os.access(journal, os.W_OK):
+            code = sqlite3.SQLITE_READONLY  # SQLite opens it for reading, and fails when it writes
         return _refusal(code, Path(self._called)), code in _BUSY
 
     def check(self, connection: Connection) -> None:
@@ -447,7 +460,7 @@ def _remove_drafts(path: Path, found: os.stat_result) -> None:
 def _is_mounted(path: Path) -> bool:
     """Whether the very file is a mount point, where the system tells."""
     try:
-        mounts = Path("/proc/self/mountinfo").read_bytes().splitlines()
+        mounts = _MOUNTS.read_bytes().splitlines()
     except OSError:
         return False
     here = os.fsencode(path)

@@ -222,6 +222,9 @@ class Store:
     def schema(self, connection: Connection) -> None:
         """Refuse what dpviz did not put into the database."""
 
+    def unchanged(self, connection: Connection) -> None:
+        """The same at every look, where that costs next to nothing."""
+
     def refusal(self, error: Exception) -> tuple[LedgerError, bool]:
         """What the database said, in the words of a ledger and without the statement; and whether to try again."""
         raise NotImplementedError
