@@ -135,11 +135,11 @@ def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         f"unit      {unit}",
         f"budget    {_pairs(charter['budget'])}",
         *(f"raised    {_raised(found)}" for found in raises),
+        "by        whoever was declared, or else the login; nobody proves it",
         f"head      {head}",
         "",
         *(_table(rows) if entries else ["nothing was charged yet"]),
         *tapes,
-        *(["", "by: as declared, or the login; nobody proves it"] if entries or raises else []),
         *(["", *unread] if unread else []),
     ]
     return record, lines
