@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dpviz import charts, datasets
     from dpviz.engines import sources
     from dpviz.errors import DpvizError, ReleaseInterrupted
+    from dpviz.hidden import traceback
     from dpviz.mechanisms import (
         Compact,
         Dense,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from dpviz.session.loading import load
     from dpviz.session.session import Session
     from dpviz.session.teaching import teaching
-    from dpviz.traces import traceback
     from dpviz.widgets import (
         BudgetMeter,
         CompositionExplorer,
@@ -95,7 +95,7 @@ _HOME = {
     "report": "dpviz.reports",
     "sources": "dpviz.engines",
     "teaching": "dpviz.session.teaching",
-    "traceback": "dpviz.traces",
+    "traceback": "dpviz.hidden",
 }
 _MODULES = {"charts", "datasets"}
 

@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = _parser().parse_args(arguments)
     except SystemExit as over:  # after --help or --version, or with a command that cannot be read
         code = over.code if isinstance(over.code, int) else UNREADABLE
-        return max(code, _written(""))
+        raise SystemExit(max(code, _written(""))) from None
     try:
         record, lines = options.run(options)
     except DpvizError as error:

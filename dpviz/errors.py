@@ -135,7 +135,7 @@ class Forbidden(DpvizError):
     """A message from the page, or an input to a chart, is not one of the few that are allowed."""
 
 
-class ReleaseInterrupted(KeyboardInterrupt):
+class ReleaseInterrupted(Rendered, KeyboardInterrupt):
     """Ctrl-C during something that is paid for. It says what stays charged, and stops a loop: it is no `Exception`.
 
     value, rule, next_step  as in every error of dpviz
@@ -159,10 +159,6 @@ class ReleaseInterrupted(KeyboardInterrupt):
         self.next_step = next_step
         self.number = number
         self.use = use
-
-    def _render_traceback_(self) -> list[str]:
-        """What IPython prints in place of the frames."""
-        return [f"{type(self).__name__}: {self}", f"Rule: {self.rule}.", f"Next: {self.next_step}."]
 
 
 TYPED: Final = (str, int, bool, float, complex, range, type, type(None), Decimal, Fraction, *PATHS)

@@ -308,5 +308,6 @@ def quietly(step: Callable[..., Result], *public: Any) -> Result:
     raise failure
 
 
+traceback = sealed(traces.traceback)
 guarded(Decay)  # they lie below this file
 guarded(DpvizError)

@@ -13,6 +13,8 @@ from traceback import walk_tb
 from types import TracebackType
 from typing import Any, Final, NamedTuple
 
+from dpviz.kinds import is_a
+
 LONGEST_LINE: Final = 600
 POINTER: Final = "dv.traceback() shows where this comes from."
 
@@ -92,8 +94,8 @@ def _kept(error: BaseException) -> tuple[Place, ...]:
 
 def traceback(error: BaseException | None = None) -> None:
     """Print all frames of the last error, or of this one: files, lines and calls, and no variable of any of them."""
-    last = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None) if error is None else error
-    if last is None:
+    last: Any = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None) if error is None else error
+    if not is_a(last, BaseException):
         print("No error to show: nothing was refused in this session.")
         return
     places = [place for place in (*places_of(_TRACE.__get__(last)), *_kept(last)) if not _is_a_door(place)]

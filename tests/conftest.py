@@ -14,8 +14,14 @@ hypothesis.settings.load_profile("dpviz")
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    return _never_skipped((yield))
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    places = () if call.excinfo is None else getattr(call.excinfo.value, "_places", ())
+    if places:  # a public call lets no frame out, so where it failed is shown beside what failed
+        report.sections.append(("behind the doors of dpviz", "\n".join(map(str, places))))
+    return _never_skipped(report)
 
 
 @pytest.hookimpl(wrapper=True)

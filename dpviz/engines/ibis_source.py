@@ -233,7 +233,8 @@ class IbisSource(Unstored):
 
 
 def _gone(value: str, problem: str, rule: str, step: str) -> EngineGone:
-    return EngineGone(f"{problem}. Nothing was charged. {step}", value=value, rule=rule, next_step=step)
+    message = f"{problem}. Nothing was charged. {step[:1].upper()}{step[1:]}."
+    return EngineGone(message, value=value, rule=rule, next_step=step)
 
 
 # ---------------------------------------------------------------- what is asked

@@ -238,14 +238,14 @@ AGAIN = "to draw again, paid once more, pass retry=True"
 
 
 def _named(payment: Payment, paid: Paid) -> str:
-    """`entry 3, key "spring"`: what a person looks it up by."""
-    entry = f"entry {paid.number}" if paid.use is None else f"use {paid.use} of entry {paid.number}"
+    """`Entry 3, key "spring"`: what a person looks it up by."""
+    entry = f"Entry {paid.number}" if paid.use is None else f"Use {paid.use} of entry {paid.number}"
     return entry if payment.user_key is None else f'{entry}, key "{short(payment.user_key, 40)}"'
 
 
 def _cancelled(payment: Payment, paid: Paid) -> ReleaseCancelled:
     return ReleaseCancelled(
-        f"Cancelled. {payment.spent} and no answer was shown ({_named(payment, paid)}); {AGAIN}",
+        f"Cancelled. {payment.spent} and no answer was shown. {_named(payment, paid)}: {AGAIN}.",
         value=payment.value,
         rule="a charge whose draw was cancelled stays charged",
         next_step=AGAIN,
@@ -261,8 +261,8 @@ def _failed(payment: Payment, paid: Paid, gone: EngineGone | None) -> ReleaseFai
         cause = f"The engine is gone: {gone.value or 'it does not answer'}"
         step = f"start the engine again and open a session on it; {AGAIN}"
     return ReleaseFailed(
-        f"The engine failed after the charge: {payment.spent} and no answer was shown ({_named(payment, paid)}). "
-        f"{cause}; {step}",
+        f"The engine failed after the charge: {payment.spent} and no answer was shown. "
+        f"{_named(payment, paid)}: {step}. {cause}.",
         value=payment.value,
         rule="a charge whose draw failed stays charged, and an engine's own words are never shown",
         next_step=step,

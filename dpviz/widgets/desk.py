@@ -327,6 +327,7 @@ class Desk:
         finally:
             order.name()
         if waits:
+            self._tell("progress", state.running_json(order.running))  # what it waits for was said before it had a name
             self._show()
 
     def _follow(self, order: Order) -> None:

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 LAYERS = (
-    {"kinds", "traces"},
+    {"kinds"},
+    {"traces"},
     {"errors"},
     {"exact", "files"},
     {"hidden"},

@@ -266,7 +266,7 @@ MISTAKES: dict[str, tuple[str, Callable[[Scene], object]]] = {
     "a release that was altered": ("ReleaseFormat", lambda s: s.stored(lambda text: text.replace(b"exact", b"strict"))),
     "the private file as a release": ("ReleaseFormat", lambda s: dv.load(PRIVATE)),
     "a frame as a release's file": ("ReleaseFormat", lambda s: dv.load(people())),
-    "a release saved into a frame": ("TypeError", lambda s: s.release.save(people())),
+    "a release saved into a frame": ("ParameterError", lambda s: s.release.save(people())),
     "a chart of a frame": ("Forbidden", lambda s: dv.charts.histogram(people())),
     "a chart of a list that is a column": ("Forbidden", lambda s: dv.charts.ranked(column())),
     "a chart of a session": ("Forbidden", lambda s: dv.charts.histogram(s.frame)),

@@ -77,7 +77,7 @@ FAILING = {
     "no such column": "SchemaError",
     "unique values": "DomainError",
     "too much": "BudgetExceeded",
-    "interrupted": "ReleaseCancelled",
+    "interrupted": "ReleaseInterrupted",
 }
 
 RUN = """async index => {

@@ -203,7 +203,7 @@ def test_a_driver_that_is_gone_is_found_by_a_probe(how: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", DEAD, how], env=environment, capture_output=True, text=True, check=True, timeout=600
     )
-    said = "Spark does not answer. Nothing was charged. start it again and open the session anew"
+    said = "Spark does not answer. Nothing was charged. Start it again and open the session anew."
     assert done.stdout.splitlines() == ["Spark", said, "True", said, "True"]
     assert "CANARY" not in done.stderr
 

@@ -434,7 +434,9 @@ def test_a_role_that_may_only_read_looks_and_cannot_charge(server: Server, schem
     place = server.url(schema, user="auditor")
     looking = Ledger.read(place)
     assert (looking.verify(), looking.answer(1)) == (ledger.verify(), b"the answer to a")
-    for act in (lambda: looking.charge(key("b"), BODY, admit), lambda: opened(place).charge(key("b"), BODY, admit)):
+    free = opened(place)
+    assert (free.read_only, free.answer(1)) == (True, b"the answer to a")
+    for act in (lambda: looking.charge(key("b"), BODY, admit), lambda: free.charge(key("b"), BODY, admit)):
         with pytest.raises(LedgerReadOnly) as refused:
             act()
         in_our_words(refused.value)

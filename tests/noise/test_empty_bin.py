@@ -96,6 +96,25 @@ def test_the_stated_odds_are_reached_where_the_remainder_covers_a_count_and_spar
         assert (ratios(empty) == empty.odds) or not inner
 
 
+LARGER = [
+    EmptyBin(sampler, sampler.size * 3 + add)
+    for sampler in (
+        FiniteSampler(50, 7, 6),
+        FiniteSampler(50, 779, 64, "fastsample", 100, 9),
+        FiniteSampler(5, 3, 2, "fastsample", 100, 30),
+    )
+    for add in (0, 1, sampler.size // 2, sampler.size - 1)
+]
+
+
+@pytest.mark.parametrize("empty", [*FOLDED, *LARGER], ids=str)
+def test_one_chance_and_the_mean_are_those_of_the_whole_table(empty: EmptyBin) -> None:
+    """What a plan asks for is computed by itself, for tables too long to be made."""
+    table = [Fraction(empty.d0 - top, empty.d0) for top in empty.thresholds]
+    assert [empty.above(value) for value in range(len(table))] == table
+    assert empty.mean == sum(table)
+
+
 def test_a_threshold_that_is_one_off_is_seen() -> None:
     """The twin with its first threshold one further has another law: it is outside the odds where d0 = 2 d."""
     empty = EmptyBin(FiniteSampler(2, 2, 1), 12)

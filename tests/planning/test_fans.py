@@ -6,6 +6,7 @@ are where plans took minutes, or for ever. `tests/soak/test_every_fan.py` draws 
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import count
 
@@ -13,7 +14,10 @@ import pytest
 
 import dpviz as dv
 from dpviz.errors import DpvizError
+from dpviz.exact import exp_bounds
+from dpviz.laws.finite import FastSampleLaw
 from dpviz.mechanisms import REGISTRY, Compact
+from dpviz.mechanisms.count_noise import least
 from dpviz.model.mechanism import Mechanism
 from dpviz.planning.comparison_sheet import ComparisonSheet
 from dpviz.planning.composition_sheet import CompositionSheet
@@ -118,6 +122,32 @@ def test_every_other_slider_is_planned_under_any_budget(case: str, top: Fraction
         assert 1 <= len(epsilons) <= 40
 
 
+@pytest.mark.parametrize("start", [0, 7])
+@pytest.mark.parametrize("near", [0, 3, 7, 8, 99, 100, 101, 5000])
+def test_the_least_is_found_from_any_guess(start: int, near: int) -> None:
+    for wanted in (0, 1, 6, 7, 8, 9, 98, 99, 100, 101, 4096):
+        assert least(lambda a, wanted=wanted: a >= wanted, start, near) == max(start, wanted)  # type: ignore[misc]
+
+
+def test_fast_samples_chance_is_enclosed_and_at_last_exact() -> None:
+    law = FastSampleLaw(30, 7, 6, 100, 25)
+    for counted in (0, 1, 15, 30):
+        for value in range(-2, 33):
+            exact = 1 - law.cdf(counted, value)
+            low, high = law.above_bounds(counted, value, 128)
+            assert low <= exact <= high and high - low < Fraction(1, 10**30)
+            assert law.above_bounds(counted, value, 1024) == (exact, exact)
+
+
+def test_group_privacy_of_a_user_is_the_sum_of_its_steps_from_above() -> None:
+    for rows in (1, 2, 15, 300):
+        unit = Unit("u", max_bins=rows)
+        steps = dv.Stability("1/3", "1e-6").bind(KEYS, unit).steps
+        exact = sum(math.exp(step / (3 * rows)) for step in range(rows))
+        assert float(steps) == pytest.approx(exact, rel=1e-12)
+        assert steps >= sum(exp_bounds(Fraction(step, 3 * rows), 300)[0] for step in range(rows))
+
+
 def test_each_mechanism_is_among_them() -> None:
     assert {mechanism.name for mechanism, _, _ in HARD.values()} | {Compact.name} == set(REGISTRY)
 
@@ -167,11 +197,10 @@ def test_compositions_are_drawn_at_the_ends_of_every_axis(epsilon: str, delta: s
     assert [len(points) for points in sheet["fans"].values()] == [len(axis["grid"]) for axis in sheet["axes"][:2]]
 
 
-@pytest.mark.parametrize(("k", "kbar", "epsilon"), [(1, 1, "1000"), (200, 10_000, "1e-9")])
-def test_lists_of_public_counts_are_drawn_at_the_ends_of_every_axis(k: int, kbar: int, epsilon: str) -> None:
+def test_lists_of_public_counts_are_drawn_at_the_ends_of_every_axis() -> None:
     tables = dict.fromkeys(LIMITS, made_up("power"))
     with at_most(MOST):
-        sheet = TopKSheet(tables, Unit("u", max_bins=5), k, kbar, Fraction(epsilon)).to_json()
+        sheet = TopKSheet(tables, Unit("u", max_bins=5), 200, 10_000, Fraction(1, 10**9)).to_json()
     assert sheet["now"]["open"] is not None
 
 

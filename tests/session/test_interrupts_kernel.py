@@ -79,7 +79,7 @@ def test_interrupting_a_notebook_stops_a_loop_and_says_in_three_lines_what_stays
     assert run(client, SETUP.format(pieces=100_000, path=str(path)))[0]["status"] == "ok"
     reply, lines = run(client, LOOP, on_output=manager.interrupt_kernel)
     assert reply["status"] == "error" and reply["ename"] == "ReleaseInterrupted"
-    assert "ε 0.5 is spent and no answer was shown (entry 1" in reply["evalue"]
+    assert "ε 0.5 is spent and no answer was shown. Entry 1" in reply["evalue"]
     assert len(lines) == 3 and "retry=True" in re.sub(r"\x1b\[[\d;]*m", "", "".join(lines))
     assert run(client, "print(session.remaining)")[0]["status"] == "ok"
     session = Session(KnownCounts([5, 0, 70, 3]), dv.Unit(noun="person"), dv.Budget(2), path)

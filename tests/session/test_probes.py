@@ -174,7 +174,7 @@ def test_a_failure_names_entry_key_and_next_step_and_what_a_probe_without_rows_s
     with pytest.raises(ReleaseFailed) as caught:
         it.release(BINS, HALF, key="spring")
     said = str(caught.value)
-    assert 'ε 0.5 is spent and no answer was shown (entry 1, key "spring")' in said and cause in said
+    assert 'ε 0.5 is spent and no answer was shown. Entry 1, key "spring":' in said and cause in said
     assert "retry=True" in caught.value.next_step and caught.value.value == "0.5" and caught.value.rule
     assert "7310001" not in said + caught.value.rule + caught.value.next_step and caught.value.__context__ is None
     assert [entry.status for entry in it.ledger.entries()] == ["failed"]
@@ -197,7 +197,7 @@ def test_a_lost_question_of_a_sub_session_names_use_entry_and_key(tmp_path: Path
 
     it = opened(tmp_path, Top(PLACES, die))
     sub = it.open(dv.PayWhatYouGet(symbols=12, questions=4, epsilon_per_item="1", delta="1e-12"))
-    words = r'3 symbols and 1 question of entry 1 are spent and no answer was shown \(use 1 of entry 1, key "may"\)'
+    words = r'3 symbols and 1 question of entry 1 are spent and no answer was shown\. Use 1 of entry 1, key "may":'
     with pytest.raises(ReleaseFailed, match=words):
         sub.ask("dest", k=3, kbar=3, key="may")
     with pytest.raises(ReleaseLost, match='use 1 of entry 1, key "may",'):
@@ -210,7 +210,7 @@ def test_a_cancel_names_entry_and_key(tmp_path: Path) -> None:
     running = it.release_async(BINS, HALF, key="spring")
     assert gate.reached.wait(30)
     it.cancel()
-    with pytest.raises(ReleaseCancelled, match=r'no answer was shown \(entry 1, key "spring"\).*retry=True'):
+    with pytest.raises(ReleaseCancelled, match=r'no answer was shown\. Entry 1, key "spring".*retry=True'):
         running.result(30)
 
 

@@ -125,9 +125,7 @@ def test_a_release_its_cancel_and_its_news_do_not_wait_for_plans(
     assert kinds(replies(wire, bench, plans))[-1] == "ok"
 
 
-def test_plans_of_a_tape_are_answered_by_the_latest(
-    wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_plans_of_a_tape_are_answered_by_the_latest(wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     view = tape(tmp_path)
     offer = view._tape.state()["offers"][0]["id"]
     stop = Stop(monkeypatch, view._tape, "_asked")

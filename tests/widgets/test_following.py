@@ -6,6 +6,7 @@ import gc
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -318,3 +319,28 @@ def test_a_tape_shows_a_question_of_a_cell_and_cancels_it(place: Path) -> None:
     with pytest.raises(dv.errors.ReleaseCancelled):
         running.result()
     until(lambda: json.loads(tape.state)["running"] is None, "the cancelled question stayed on the tape")
+
+
+def test_an_order_withdrawn_while_another_holds_the_ledger_is_not_charged(place: Path) -> None:
+    session = session_on(place)
+    tab = Tab(Desk(session, [BINS]))
+    sheet = tab.desk.sheet.to_json()
+    parameters = {**sheet["mechanism"]["parameters"], "epsilon": "0.5"}
+    args = {"question": {"id": sheet["question"]["id"]}, "mechanism": "Dense", "parameters": parameters}
+    holder = sqlite3.connect(place, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    try:
+        reply = tab.ask("release", **args, price={"epsilon": "0.5", "delta": "0"}, key=None)
+        assert reply["ok"] and reply["body"]["number"] == ""
+        waits = lambda: [message for message in tab.sent if message.get("event") == "progress"]  # noqa: E731
+        until(lambda: [it for it in waits() if it["body"]["waiting"]], "nobody was told what it waits for")
+        assert (
+            waits()[-1]["body"]["waiting"].startswith("waiting for the ledger") and waits()[-1]["body"]["number"] == ""
+        )
+        assert tab.ask("cancel", token=reply["body"]["token"])["ok"]
+    finally:
+        holder.execute("ROLLBACK")
+        holder.close()
+    until(lambda: [it for it in tab.sent if it.get("event") == "cancelled"], "its withdrawal was never told")
+    (ended,) = [it["body"] for it in tab.sent if it.get("event") == "cancelled"]
+    assert ended["number"] == "" and ended["state"]["entries"] == [] and session.remaining.epsilon == 2

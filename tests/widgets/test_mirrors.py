@@ -74,9 +74,7 @@ def test_an_update_of_any_trait_is_answered_with_the_truth_and_changes_nothing(
 ) -> None:
     view = VIEWS[name](tmp_path)
     models = [view, view.layout]
-    assert {"_esm", "_css", "_view_name", "_model_module", "component", "desk", "layout", "_dom_classes"} <= set(
-        view.keys
-    )
+    assert {"_esm", "_css", "_view_name", "_model_module", "component", "desk", "layout", "_dom_classes"} <= set(view.keys)
     for model in models:
         before, embedded = model.get_state(), model._get_embed_state()
         truth = json.loads(json.dumps(before))
