@@ -560,7 +560,8 @@ def test_what_is_cancelled_before_its_charge_is_never_charged_however_often_the_
 
 
 def test_an_interrupt_is_three_lines_in_a_notebook() -> None:
-    lines = ReleaseInterrupted("Interrupted.", rule="a rule", next_step="a step")._render_traceback_()
+    error = ReleaseInterrupted("Interrupted.", rule="a rule", next_step="a step")
+    lines = "\n".join(error._render_traceback_()).splitlines()
     assert len(lines) == 3
     assert lines[:2] == ["ReleaseInterrupted: Interrupted.", "A rule. A step."]
     assert dv.ReleaseInterrupted is ReleaseInterrupted
