@@ -129,12 +129,14 @@ class Server:
         children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
         processes = [self._process.pid, *map(int, children)]
         for process in processes:
-            os.kill(process, signal.SIGSTOP)
+            with contextlib.suppress(ProcessLookupError):  # a worker of the server that was about to end
+                os.kill(process, signal.SIGSTOP)
         try:
             yield
         finally:
             for process in processes:
-                os.kill(process, signal.SIGCONT)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGCONT)
 
     def kill(self) -> None:
         """Kill every process of the server at once, as a power failure would."""

@@ -284,7 +284,7 @@ def test_no_frame_of_a_call_that_finds_its_server_away_shows_the_password(
         with pytest.raises(LedgerError) as refused:
             call()
         shown = [repr(frame.f_locals) for frame, _ in walk_tb(refused.tb) if is_ours(frame)]
-        assert len(shown) >= 2
+        assert shown
         for secret in (PASSWORD, quote(PASSWORD), str(relay.port)):
             assert secret not in "".join(shown) + str(refused.value)
         assert refused.value.__context__ is None

@@ -261,9 +261,9 @@ def uncharged(away: LedgerAway) -> LedgerAway:
 
 def not_stored(name: str, error: LedgerError) -> LedgerError:
     """The same refusal, saying what it was about."""
-    step, said = error.next_step, f"what came of {name} could not be stored, and its charge stays: {error}"
-    if str(error).endswith(step):
-        step, said = (f"{text}; then draw again with retry=True, paid" for text in (step, said))
+    again = "; then draw again with retry=True, paid"
+    said = f"what came of {name} could not be stored, and its charge stays: {error}"
+    step, said = error.next_step + again, said + again if str(error).endswith(error.next_step) else said
     return type(error)(said, value=name, rule=error.rule, next_step=step)
 
 
