@@ -48,10 +48,10 @@ PROMISES = (ROOT / "docs/promises.md").read_text()
 
 
 @pytest.mark.parametrize("title", SECTIONS)
-def test_every_sentence_of_the_readme_stands_in_the_table(title: str) -> None:
+def test_the_table_holds_the_sentences_of_the_readme_in_their_order(title: str) -> None:
     said = sentences(section(README, title))
     assert len(said) >= 8
-    assert [sentence for sentence in said if sentence not in rows(section(PROMISES, title))] == []
+    assert said == list(rows(section(PROMISES, title)))
 
 
 @pytest.mark.parametrize("title", SECTIONS)
