@@ -211,6 +211,15 @@ def whole(value: object, name: str, *, least: int = 1, most: int | None = None) 
     return int(number)
 
 
+def integer(value: object, name: str, *, least: int = 1, most: int | None = None) -> int:
+    """As `whole`, for a core that a program calls: an int may be of any size."""
+    if type(value) is not int:
+        return whole(value, name, least=least, most=most)
+    if value < least or (most is not None and value > most):
+        return whole(value, name, least=least, most=most)  # which says so, where it can be said
+    return value
+
+
 def text(number: Fraction | int) -> str:
     """The shortest exact text: a finite decimal where one exists with at most 30 places, else a fraction.
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from dpviz.engines import sources
 from dpviz.errors import ParameterError
 from dpviz.hidden import Hidden, Unstored, shown
+from dpviz.kinds import is_a
 from dpviz.model.question import Question
 from dpviz.model.source import Source, Tick, TopRules
 from dpviz.model.statistic import Column, Need, Statistic
@@ -39,12 +40,20 @@ def as_source(data: object, name: str | None = None, schema: Mapping[str, str] |
     for known, opener in OPENERS:
         if known(held):
             return opener(held, name=name, schema=schema)
-    if isinstance(held.take(), type) or not all(hasattr(held.take(), part) for part in SOURCE):
+    if is_a(held.take(), type) or not _has_all_parts(held):
         raise ParameterError.of(held.kind, "data must be a pandas DataFrame, a path, a table or a source")
     if schema is not None or name not in (None, held.take().name):
         raise ParameterError.of("name or schema", "a source has its own name and schema", "leave both out")
     source: Source = held.take() if isinstance(held.take(), Unstored) else Kept(held)
     return source
+
+
+def _has_all_parts(held: Hidden[Any]) -> bool:
+    """Whether this has what a source has. Something that fails when it is asked is none."""
+    try:
+        return all(hasattr(held.take(), part) for part in SOURCE)
+    except Exception:
+        return False
 
 
 class Kept(Unstored):

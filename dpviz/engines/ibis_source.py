@@ -18,6 +18,7 @@ from dpviz.engines.reading import WIDE
 from dpviz.engines.schema import Schema, called, declared, parts
 from dpviz.errors import DomainError, EngineGone, ParameterError, ReleaseFailed, SchemaError
 from dpviz.hidden import Hidden, Unstored, guard, kind_of, quietly, shown
+from dpviz.kinds import is_a
 from dpviz.model.domain import IntegerDomain, IntervalDomain, KeyDomain
 from dpviz.model.question import Between, Question
 from dpviz.model.source import Tick, TopRules
@@ -74,7 +75,7 @@ class IbisSource(Unstored):
     ) -> None:
         held = table = Hidden.of(table)  # from here on no variable of this call shows a value
         name, schema, approximate, ties = shown(name), shown(schema), shown(approximate), shown(ties)
-        if not isinstance(held.take(), ibis.Table):
+        if not is_a(held.take(), ibis.Table):
             raise ParameterError.of(held.kind, "data must be an Ibis table")
         if not isinstance(approximate, bool):
             raise ParameterError.of(kind_of(approximate), "approximate must be True or False")

@@ -14,6 +14,7 @@ from dpviz.engines.reading import NONE, WIDE, Bins, Located, Reading, read
 from dpviz.engines.schema import Schema, called, declared
 from dpviz.errors import ParameterError
 from dpviz.hidden import Hidden, Unstored, guard, quietly, shown
+from dpviz.kinds import is_a
 from dpviz.model.domain import Domain, KeyDomain, ProductDomain
 from dpviz.model.question import Question
 from dpviz.model.source import Tick, TopRules
@@ -42,7 +43,7 @@ class PandasSource(Unstored):
     def __init__(self, frame: object, *, name: str, schema: Mapping[str, str] | None = None) -> None:
         held = frame = Hidden.of(frame)  # from here on no variable of this call shows a value
         name, schema = shown(name), shown(schema)
-        if not isinstance(held.take(), pd.DataFrame):
+        if not is_a(held.take(), pd.DataFrame):
             raise ParameterError.of(held.kind, "data must be a pandas DataFrame")
         name = called(name)
         self._schema = Schema(name, declared(quietly(_inferred, held), schema))

@@ -16,13 +16,14 @@ import warnings
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Final, Literal
 
 from dpviz.engines.files import Opened
 from dpviz.errors import ParameterError, ReleaseFailed, SchemaError, short
 from dpviz.files import named
 from dpviz.hidden import Hidden, kind_of, publicly, quietly, shown, single
+from dpviz.kinds import is_a
 from dpviz.model.source import Source
 
 __all__ = ["duckdb", "ibis", "spark"]
@@ -181,12 +182,12 @@ def is_ibis(held: Hidden[Any]) -> bool:
 
 
 def is_path(held: Hidden[Any]) -> bool:
-    return isinstance(held.take(), str | Path)
+    return is_a(held.take(), str, PurePath)
 
 
 def _is(held: Hidden[Any], module: str, name: str) -> bool:
     known = getattr(sys.modules.get(module), name, None)
-    return known is not None and isinstance(held.take(), known)
+    return isinstance(known, type) and is_a(held.take(), known)
 
 
 def called(held: Hidden[Any]) -> str:

@@ -14,7 +14,7 @@ from functools import cached_property
 import gmpy2
 
 from dpviz.errors import ParameterError
-from dpviz.exact import whole
+from dpviz.exact import integer
 from dpviz.noise.bits import Bits
 from dpviz.noise.finite import FiniteSampler
 
@@ -30,9 +30,9 @@ def fold(u0: int, *, d0: int, d: int) -> int:
     >>> [fold(u0, d0=8, d=3) for u0 in range(1, 9)]
     [1, 1, 1, 2, 2, 2, 3, 3]
     """
-    whole(d, "d")
-    whole(d0, "d0", least=d)
-    whole(u0, "u0", most=d0)
+    integer(d, "d")
+    integer(d0, "d0", least=d)
+    integer(u0, "u0", most=d0)
     quotient, rest = divmod(d0, d)
     if u0 <= rest * (quotient + 1):
         return -(-u0 // (quotient + 1))
@@ -51,7 +51,7 @@ def within(length: int, drawn: int, width: int) -> int | None:
     >>> [within(3, drawn, 3) for drawn in range(8)]
     [0, 1, 2, 0, 1, 2, None, None]
     """
-    whole(length, "length", most=1 << width)
+    integer(length, "length", most=1 << width)
     return drawn % length if drawn < (1 << width) // length * length else None
 
 

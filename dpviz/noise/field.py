@@ -16,7 +16,7 @@ import gmpy2
 import numpy as np
 
 from dpviz.errors import ParameterError
-from dpviz.exact import whole
+from dpviz.exact import integer
 
 Kind = Literal["auto", "mersenne", "proth", "paper"]
 Step = Callable[[], None]
@@ -378,7 +378,7 @@ class BinaryField:
     level: int
 
     def __post_init__(self) -> None:
-        whole(self.level, "l", least=0, most=BINARY)
+        integer(self.level, "l", least=0, most=BINARY)
 
     @property
     def bits(self) -> int:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Decay, log_bounds, whole
+from dpviz.exact import Decay, integer, log_bounds
 from dpviz.noise.bits import Bits
 from dpviz.noise.geometric import two_sided_geometric
 from dpviz.noise.table import Law, Sampler, Table, Tick, integers, pieces
@@ -35,7 +35,7 @@ def paper_base(e: int) -> tuple[int, int]:
     >>> paper_base(10)
     (33, 32)
     """
-    q = 1 << (2 * whole(e, "e") - 1).bit_length()
+    q = 1 << (2 * integer(e, "e") - 1).bit_length()
     return q + 1, q
 
 
@@ -55,7 +55,7 @@ def truncation(n: int, g: int, p: int, q: int, rule: Literal["paper", "tight"] =
         return max(1, _least_truncation(n, g, p, q))
     if rule != "paper":
         raise ParameterError.of(rule, 'rule must be "paper" or "tight"')
-    e = whole(e if e is not None else 0, "e")
+    e = integer(e if e is not None else 0, "e")
     length = (8 * (n + 1) * (g - 1) * e - 1).bit_length()
     t = -(-9 * e * length // 2) - 1
     _check_truncation(n, g, p, q, t)
@@ -72,13 +72,13 @@ def _least_truncation(n: int, g: int, p: int, q: int) -> int:
 
 
 def _check_base(n: int, p: int, q: int) -> None:
-    whole(n, "n")
-    whole(q, "q")
-    whole(p, "p", least=q + 1)
+    integer(n, "n")
+    integer(q, "q")
+    integer(p, "p", least=q + 1)
 
 
 def _check_gamma(g: int) -> None:
-    whole(g, "1/gamma", least=2)
+    integer(g, "1/gamma", least=2)
 
 
 def _check_truncation(n: int, g: int, p: int, q: int, t: int) -> None:
@@ -102,7 +102,7 @@ def fastsample_size(n: int, p: int, q: int, g: int, t: int) -> int:
     """d: FastSample needs a uniform integer in 1..d."""
     _check_base(n, p, q)
     _check_gamma(g)
-    whole(t, "t")
+    integer(t, "t")
     return int((n + 1) * g * (p + q) * gmpy2.mpz(p) ** t)
 
 
@@ -115,8 +115,8 @@ def geosample(c: int, u: int, *, n: int, p: int, q: int) -> int:
     [0, 0, 1, 1, 2, 2]
     """
     size = geosample_size(n, p, q)
-    whole(c, "c", least=0, most=n)
-    whole(u, "u", most=size)
+    integer(c, "c", least=0, most=n)
+    integer(u, "u", most=size)
     d, big_p, big_q = gmpy2.mpz(size), gmpy2.mpz(p), gmpy2.mpz(q)
 
     def cumulative(z: int) -> Any:
@@ -137,8 +137,8 @@ def fastsample(c: int, u: int, *, n: int, p: int, q: int, g: int, t: int) -> int
     8
     """
     size = fastsample_size(n, p, q, g, t)
-    whole(c, "c", least=0, most=n)
-    whole(u, "u", most=size)
+    integer(c, "c", least=0, most=n)
+    integer(u, "u", most=size)
     big_p, big_q = gmpy2.mpz(p), gmpy2.mpz(q)
     inner, beyond = (p + q) * big_p**t, big_q ** (t + 1)
 
@@ -289,11 +289,11 @@ class FiniteSampler:
 
     @property
     def _g(self) -> int:
-        return whole(self.g if self.g is not None else 0, "1/gamma", least=2)
+        return integer(self.g if self.g is not None else 0, "1/gamma", least=2)
 
     @property
     def _t(self) -> int:
-        return whole(self.t if self.t is not None else 0, "t")
+        return integer(self.t if self.t is not None else 0, "t")
 
 
 @lru_cache(maxsize=32)

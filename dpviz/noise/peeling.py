@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import gmpy2
 
 from dpviz.errors import ParameterError
-from dpviz.exact import positive, whole
+from dpviz.exact import integer, positive
 from dpviz.noise.bits import Bits
 
 PLACES = 96
@@ -126,7 +126,7 @@ def peel_integers(counts: Sequence[int], base: Fraction, k: int, bits: Bits, bot
 def check(rate: Fraction, k: int, bottom: Bottom | None) -> None:
     """Refuse parameters out of range. They are public; counts are not looked at."""
     positive(rate, "rate")
-    whole(k, "k")
+    integer(k, "k")
     if bottom is not None:
         positive(bottom.odds, "odds")
 

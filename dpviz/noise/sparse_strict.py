@@ -18,7 +18,7 @@ from typing import Any
 import gmpy2
 
 from dpviz.errors import ParameterError
-from dpviz.exact import whole
+from dpviz.exact import integer
 from dpviz.noise.finite import geosample, geosample_size
 
 Uniform = Callable[[int], int]
@@ -119,7 +119,7 @@ def approx_conv_exp(a: Sequence[int], times: int, s: int) -> list[int]:
     """
     from flint import fmpz_poly
 
-    whole(times, "times")
+    integer(times, "times")
     length = len(a)
     base = fmpz_poly([int(part) for part in a])
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpviz.errors import ParameterError
-from dpviz.exact import exp_bounds, text, whole
+from dpviz.exact import exp_bounds, integer, text
 from dpviz.noise.bits import Bits
 from dpviz.noise.coin import flip
 
 
 def uniform(d: int, bits: Bits) -> int:
     """A uniform whole number in 1..d."""
-    return 1 + bits.below(whole(d, "d"))
+    return 1 + bits.below(integer(d, "d"))
 
 
 def bernoulli(p: Fraction, bits: Bits) -> bool:

@@ -87,16 +87,21 @@ HOSTILE = {
 }
 
 
+def shown(desk: Desk) -> dict[str, str]:
+    """What the page shows, but for the sign of life."""
+    return {name: value for name, value in desk.mirrors().items() if name != "pulse"}
+
+
 @pytest.mark.parametrize("message", HOSTILE.values(), ids=HOSTILE.keys())
 def test_a_hostile_message_is_refused_at_once_and_changes_nothing(desk: Desk, message: dict[str, Any]) -> None:
-    before = desk.mirrors()
+    before = shown(desk)
     began = time.monotonic()
     answer = desk.answer({"v": 1, "id": "a", **message})
     assert time.monotonic() - began < 2
     assert answer is not None and answer["ok"] is False
     assert answer["error"]["kind"] != "DpvizError", "a refusal should name what is wrong"
     assert len(json.dumps(answer)) < 10_000
-    assert desk.mirrors() == before
+    assert shown(desk) == before
     assert isinstance(desk.session, Session) and desk.session.ledger.entries() == []
 
 

@@ -42,7 +42,7 @@ def test_a_draw_whose_outcome_was_never_stored_is_lost_to_a_new_session_of_the_s
     first = opened(tmp_path, KnownCounts([1, 2, 3, 4], before=lambda tick: fill()))
 
     def fill() -> None:
-        def full(work: Any) -> None:
+        def full(work: Any, **_: Any) -> None:
             raise LedgerFull("there is no room")
 
         monkeypatch.setattr(first.ledger._store, "write", full)

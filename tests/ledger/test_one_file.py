@@ -17,7 +17,7 @@ import pytest
 from dpviz.errors import LedgerCorrupt, LedgerError, LedgerFormat
 from dpviz.session.ledger import Ledger, sqlite, store
 from tests.ledger.test_refusals import in_our_words
-from tests.ledger.tools import BODY, CHARTER, Child, Place, admit, behind, edit, key, opened, spend
+from tests.ledger.tools import BODY, CHARTER, Child, Place, admit, as_owner, behind, edit, key, opened, spend
 
 FIXTURES = Path(__file__).parent / "old"
 
@@ -451,6 +451,7 @@ def test_other_peoples_tables_in_the_schema_are_their_business(place: Place) -> 
 
 
 def test_a_new_ledger_says_so_until_the_first_charge(place: Place) -> None:
+    place = as_owner(place)
     assert "does not exist" in refusal(lambda: opened(place, existing=True), LedgerFormat)
     ledger = opened(place)
     assert ledger.is_new

@@ -19,7 +19,7 @@ import pytest
 
 from dpviz.errors import BudgetExceeded, DpvizError, ReleaseLost, SessionBusy
 from dpviz.session.ledger import Ledger, Owner
-from tests.ledger.tools import BODY, Child, Place, admit, edit, exists, key, opened, spend, until
+from tests.ledger.tools import BODY, Child, Place, admit, as_owner, edit, exists, key, opened, spend, until
 
 KEYS = 1000
 
@@ -132,7 +132,7 @@ def test_a_free_a_second_or_an_unrecorded_answer_would_be_seen(place: Place) -> 
 
 
 def test_killed_while_the_ledger_is_made_it_is_there_whole_or_not_at_all(places: Callable[[], Place]) -> None:
-    chance, made, place = random.Random(3), 0, places()
+    chance, made, place = random.Random(3), 0, as_owner(places())
     turns = 40 if isinstance(place, Path) else 15
     start = time.monotonic()
     opened(place)
@@ -141,7 +141,7 @@ def test_killed_while_the_ledger_is_made_it_is_there_whole_or_not_at_all(places:
         if turn >= turns and 0 < made < turn:
             break
         assert turn < 10 * turns, "every kill came too early, or too late"
-        place = places()
+        place = as_owner(places())
         run_and_kill(place, turn, after=0, seconds=chance.uniform(0, 2 * usual))
         if exists(place):
             made += 1
@@ -153,6 +153,7 @@ def test_killed_while_the_ledger_is_made_it_is_there_whole_or_not_at_all(places:
 
 
 def test_eight_kernels_with_too_small_a_budget_spend_all_of_it_and_no_more(place: Place) -> None:
+    opened(place, budget=300)
 
     def kernel(name: int) -> list[str]:
         ledger, said = opened(place, budget=300), []
@@ -176,7 +177,7 @@ def test_eight_kernels_with_too_small_a_budget_spend_all_of_it_and_no_more(place
 
 def test_kernels_that_make_the_ledger_at_once_share_one(places: Callable[[], Place], tmp_path: Path) -> None:
     for _ in range(5):
-        place = places()
+        place = as_owner(places())
 
         def kernel(name: int, place: Place = place) -> str:
             spend(opened(place), name)

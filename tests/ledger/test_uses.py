@@ -28,6 +28,7 @@ from tests.ledger.tools import (
     Child,
     Place,
     admit,
+    as_owner,
     edit,
     exists,
     key,
@@ -237,6 +238,7 @@ def test_a_killed_kernel_loses_its_use_and_all_it_reserved(place: Place) -> None
         mine.reserve(1, key("a"), ASKS, less(10))
         threading.Event().wait()
 
+    opened(place)
     kernel = Child(work)
     until(lambda: exists(place) and Ledger.read(place).entries() != [] and Ledger.read(place).uses(1) != [])
     ledger = opened(place)
@@ -392,7 +394,7 @@ def test_the_index_of_uses_is_checked_and_derived_anew(place: Place, ledger: Led
     edit(place, change)
     with pytest.raises(LedgerCorrupt, match="index is wrong about"):
         ledger.verify()
-    Ledger.rebuild_index(place)
+    Ledger.rebuild_index(as_owner(place))
     assert Ledger.read(place).verify() == held
     assert Ledger.read(place).use_answer(1, 1) == b"the answer to a"
 

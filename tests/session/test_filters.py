@@ -83,12 +83,12 @@ def test_a_ledger_keeps_its_filter(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_the_page_is_told_of_rho_and_of_one_answer(tmp_path: Path) -> None:
     it = session(tmp_path, ZCDP)
     it.release(BINS, dv.Dense("0.1"))
-    told = session_state(it, {}, None)["budget"]
+    told = session_state(it, {})["budget"]
     assert told["rho"] == {"total": "0.016628915057", "spent": "0.005", "pending": "0", "left": "0.011628915057"}
     assert told["epsilon"] == {"total": "0.182367", "spent": "0.029862", "pending": "0", "left": "0.152505"}
     assert told["delta"]["total"] == "0.0000005" and told["shift"]["left"] == "0.001"
     (tmp_path / "basic").mkdir()
-    assert set(session_state(session(tmp_path / "basic", BASIC), {}, None)["budget"]) == {"epsilon", "delta"}
+    assert set(session_state(session(tmp_path / "basic", BASIC), {})["budget"]) == {"epsilon", "delta"}
 
 
 def test_a_charge_without_an_outcome_is_pending_in_rho(tmp_path: Path) -> None:
@@ -96,11 +96,11 @@ def test_a_charge_without_an_outcome_is_pending_in_rho(tmp_path: Path) -> None:
     it = Session(KnownCounts(COUNTS, before=gate), dv.Unit(noun="person"), ZCDP, tmp_path / "test.ledger")
     running = it.release_async(BINS, dv.Dense("0.1"))
     assert gate.reached.wait(20)
-    told = session_state(it, {}, None)["budget"]["rho"]
+    told = session_state(it, {})["budget"]["rho"]
     gate.open.set()
     running.result()
     assert told["pending"] == "0.005" and told["spent"] == "0"
-    assert session_state(it, {}, None)["budget"]["rho"]["spent"] == "0.005"
+    assert session_state(it, {})["budget"]["rho"]["spent"] == "0.005"
 
 
 def test_a_report_says_what_its_ledger_charged_in_rho(tmp_path: Path) -> None:
@@ -145,5 +145,5 @@ def test_a_sub_session_is_booked_once_for_all_its_symbols(tmp_path: Path) -> Non
     spent = {part: before.parts[part] - after.parts[part] for part in before.parts}
     assert spent["rho"] == 50 * Fraction(1, 3200) and spent["delta"] == 20 * Fraction(1, 10**8)
     assert 0 <= spent["shift"] - 50 * Fraction(1, 10**8) * (1 - Fraction(1, 10**8)) < Fraction(1, 10**11)
-    told = session_state(it, {}, None)["budget"]["rho"]
+    told = session_state(it, {})["budget"]["rho"]
     assert told["spent"] == "0.015625" and told["pending"] == "0"

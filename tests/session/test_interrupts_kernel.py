@@ -65,7 +65,7 @@ def run(client: BlockingKernelClient, code: str, on_output: Any = None) -> tuple
             on_output()
             on_output = None
         if message["msg_type"] == "error":
-            lines.extend(message["content"]["traceback"])
+            lines.extend("\n".join(message["content"]["traceback"]).splitlines())
 
     reply = client.execute_interactive(code, timeout=LIMIT, output_hook=look)
     return reply["content"], lines

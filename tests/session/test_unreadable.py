@@ -202,7 +202,12 @@ def test_an_unreadable_sub_session_hides_no_other(tmp_path: Path) -> None:
     body = dict(first.body) | {
         "mechanism": {**first.body["mechanism"], "parameters": {**first.body["mechanism"]["parameters"], "delta": LONG}}
     }
-    it.ledger.charge("cd" * 32, body, dict, opens={"symbols": "12", "questions": "4"})
+
+    def twice(state: Any) -> dict[str, str]:
+        """What the first has cost, once more."""
+        return {**state, **{part: str(2 * int(state[part])) for part in ("epsilon", "delta")}}
+
+    it.ledger.charge("cd" * 32, body, twice, opens={"symbols": "12", "questions": "4"})
     third = it.open(dv.PayWhatYouGet(**PWYG), key="third")
     with pytest.warns(Unread, match="the sub-session of entry 2 cannot be read by this dpviz"):
         assert list(opened(tmp_path, KnownTop(PLACES)).sub_sessions) == [1, 3]

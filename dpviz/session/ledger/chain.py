@@ -122,8 +122,8 @@ def now() -> str:
 
 def broken(where: str) -> LedgerCorrupt:
     return LedgerCorrupt(
-        f"the ledger is damaged: {where}; restore a backup that `dpviz ledger verify` accepts, and count what was "
-        "charged since as spent",
+        f"the ledger is damaged: {where}; count what was charged since the last backup as spent, and "
+        "restore a backup that `dpviz ledger verify` accepts",
         value=where,
         rule="every row must match its hash and follow the one before",
         next_step="restore a backup that `dpviz ledger verify` accepts",
