@@ -96,9 +96,14 @@ class IbisSource(Unstored):
                 )
         texts = [name for name, stored in self._stored.items() if stored == "text"]
         collated = set(texts) - quietly(_compared_by_code_point, held, self._engine, texts)
-        columns = tuple(Column(one.name, "collated text") if one.name in collated else one for one in columns)
         self._untyped = frozenset(texts if untyped else ()) - frozenset(schema or ())
-        self._schema = Schema(name, columns, measured=frozenset(texts if measured else ()) - collated)
+        readable = frozenset(texts if measured else ()) - collated
+        either = self._untyped & readable
+        columns = tuple(
+            Column(one.name, "collated text" if one.name in collated else one.kind, untyped=one.name in either)
+            for one in columns
+        )
+        self._schema = Schema(name, columns, measured=readable)
         self._top = TopRules(exact=not approximate, ties=ties)
         self._prepared: dict[tuple[bytes, Unit, Need], Hidden[Any]] = {}
 
@@ -155,7 +160,9 @@ class IbisSource(Unstored):
         Earlier versions took these kinds from the rows; a ledger that holds them still belongs to its data.
         """
         columns = [
-            Column(one.name, kinds.get(one.name, one.kind)) if one.name in self._untyped else one
+            Column(one.name, kinds[one.name], untyped=one.untyped and kinds[one.name] == "text")
+            if one.name in self._untyped and one.name in kinds
+            else one
             for one in self.columns
         ]
         if tuple(columns) == self.columns:

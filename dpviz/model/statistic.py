@@ -7,7 +7,7 @@ behind `take`, whose only callers are mechanisms; nothing here prints, pickles o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
@@ -123,10 +123,15 @@ class TopCounts(Statistic):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column's public description: its name and how its values are read (`number`, `text` or `any`)."""
+    """A column's public description: its name and how its values are read (`number`, `text` or `any`).
+
+    untyped  True for texts of a source without types, where nobody declared what they hold and a question for numbers
+             reads them as numbers; says what may be asked, and is no part of what a ledger keeps of a column
+    """
 
     name: str
     kind: str
+    untyped: bool = field(default=False, compare=False)
 
 
 guard(vars())

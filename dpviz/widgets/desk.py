@@ -364,7 +364,9 @@ class Desk:
             if not order.named:
                 order.name()
             more = {"result": self._result} if released else {"error": outcome["error"]}
-            self._tell(outcome["event"], {name: outcome[name] for name in ("token", "number")} | more | {"state": shown})
+            self._tell(
+                outcome["event"], {name: outcome[name] for name in ("token", "number")} | more | {"state": shown}
+            )
 
     def _on_cancel(self, args: Body) -> Body:
         order = self._order
@@ -453,12 +455,13 @@ def _starting(name: str, question: Question) -> dict[str, str]:
 
 def _declared_default(session: Session | Teaching) -> Question:
     """Ten bins that no data were asked for, to have something to look at; the page invites to declare others."""
-    for column in session.columns:
-        if column.kind == "number" and column.name != session.unit.of:
-            return Question.of(Domain.integers(0, 9, column=column.name, underflow=True, overflow=True))
-    for column in session.columns:
-        if column.name != session.unit.of:
-            return Question.of(Domain.categories(["a", "b"], column=column.name, other=True))
+    columns = state.countable(session)
+    numbers = [column.name for column in columns if column.kind == "number"]
+    numbers += [column.name for column in columns if column.untyped]
+    if numbers:
+        return Question.of(Domain.integers(0, 9, column=numbers[0], underflow=True, overflow=True))
+    if columns:
+        return Question.of(Domain.categories(["a", "b"], column=columns[0].name, other=True))
     raise ParameterError.of("no columns", "a workbench needs a column to count by", "give it a question")
 
 

@@ -11,9 +11,11 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
+from dpviz.engines.schema import KINDS
 from dpviz.exact import text
 from dpviz.model.question import Question
 from dpviz.model.release import Release
+from dpviz.model.statistic import Column
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.session.accountant import Remaining, entered, single
@@ -90,7 +92,7 @@ def session_state(session: Session | Teaching, questions: Mapping[str, Question]
         "kernel": KERNEL,
         "unit": {"text": session.unit.text, "noun": session.unit.noun, "nouns": session.unit.nouns},
         "columns": [
-            {"name": column.name, "kind": column.kind} for column in session.columns if column.name != session.unit.of
+            {"name": column.name, "kind": column.kind, "untyped": column.untyped} for column in countable(session)
         ],
         "questions": [
             {
@@ -129,6 +131,11 @@ def session_state(session: Session | Teaching, questions: Mapping[str, Question]
         "entries": [entry_json(entry) for entry in sorted(entries, key=lambda entry: entry.number)],
         "raises": [raise_json(found) for found in session.ledger.raises()],
     }
+
+
+def countable(session: Session | Teaching) -> list[Column]:
+    """The columns that a page offers to count by: not the users, and none that no question can read."""
+    return [column for column in session.columns if column.kind in KINDS and column.name != session.unit.of]
 
 
 def now() -> str:

@@ -116,3 +116,34 @@ def test_a_draw_that_ends_as_the_reply_is_sent_never_leaves_the_page_hanging(lab
             expect(notebook.page.locator(".dpviz").get_by_role("progressbar")).to_have_count(0)
             assert notebook.ask("print(len(session.releases))").strip() == str(number)
         assert notebook.errors == []
+
+
+CSV = """
+import dpviz as dv
+session = dv.Session("stays.csv", unit=dv.Unit(noun="stay"), budget=dv.Budget(2), ledger="stays.ledger")
+"""
+
+
+def test_bins_of_numbers_and_labels_can_both_be_declared_over_a_csv_file(lab: Lab, browser: Browser) -> None:
+    rows = "".join(f"{place % 50},{'long' if place % 2 else 'short'}\n" for place in range(5000))
+    (lab.folder / "stays.csv").write_text(f"nights,kind\n{rows}")
+    lab.write("stays.ipynb", CSV, "bench = dv.Workbench(session)\nbench")
+    with Notebook.open(lab, browser, "stays.ipynb", viewport=TALL) as notebook:
+        notebook.run_all()
+        question = notebook.page.get_by_role("group", name="Question", exact=True)
+        question.get_by_label("Bins (public, not taken from the data)").select_option(label="Declare bins…")
+        question.get_by_label("Bins of").select_option(label="whole numbers")
+        question.get_by_label("From", exact=True).fill("0")
+        question.get_by_label("To", exact=True).fill("40")
+        question.get_by_role("button", name="Use these bins").click()
+        expect(question.get_by_text("42 bins.", exact=False)).to_be_visible()
+        notebook.button("Release").filter(has_text="pay ε 0.2").click()
+        expect(notebook.page.get_by_role("heading", name=re.compile("released with ε = 0.2$"))).to_be_visible()
+        over = "abs(session.releases[1].values[-1] - 900)"
+        assert notebook.ask(f"print({over} < 200)").strip() == "True"  # exceeded with probability below 1e-16
+        question.get_by_label("by column", exact=True).select_option("kind")
+        question.get_by_label("Bins of").select_option(label="labels")
+        question.get_by_label("Labels, separated by commas").fill("long, short")
+        question.get_by_role("button", name="Use these bins").click()
+        expect(question.get_by_text("3 bins.", exact=False)).to_be_visible()
+        assert notebook.errors == []

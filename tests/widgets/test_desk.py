@@ -13,7 +13,9 @@ import pandas as pd
 import pytest
 
 import dpviz as dv
+from dpviz.errors import ParameterError
 from dpviz.mechanisms.dense import DenseBound
+from dpviz.model.question import Question
 from dpviz.session.session import Session
 from dpviz.widgets.desk import Desk
 from tests.session.sources import Gate, KnownCounts
@@ -392,3 +394,74 @@ def test_an_open_sub_session_stands_in_the_history_and_moves_the_budget(tmp_path
     assert (entry["status"], entry["price"]["epsilon"]) == ("open", "1")
     assert state["budget"]["epsilon"] == {"total": "4", "spent": "1", "pending": "0", "left": "3"}
     assert not page.ask("show", number="1")["ok"]
+
+
+def opened_on(data: object, **options: Any) -> Page:
+    """A desk that was given no question."""
+    return Page(Desk(Session(data, dv.Unit(), dv.Budget(2), **options)))
+
+
+def integers(column: str, low: int, high: int) -> dict[str, Any]:
+    edges = {"underflow": False, "overflow": True, "missing": False}
+    return {"column": column, "kind": "integers", "low": str(low), "high": str(high), **edges}
+
+
+def test_the_columns_of_a_csv_file_are_offered_for_numbers_and_for_texts(tmp_path: Path) -> None:
+    path = tmp_path / "visits.csv"
+    path.write_text("visits,city\n3,Bern\n41,Chur\nmany,Bern\n")
+    page = opened_on(path, ledger=tmp_path / "visits.ledger")
+    columns = json.loads(page.desk.mirrors()["state"])["columns"]
+    assert columns == [{"name": name, "kind": "text", "untyped": True} for name in ("visits", "city")]
+    args = plan_args(page)
+    default = dv.Domain.integers(0, 9, column="visits", underflow=True, overflow=True)
+    assert args["question"]["id"] == Question.of(default).id
+    edges = {"underflow": True, "overflow": True, "missing": False}
+    for declared, bins in (
+        (integers("visits", 0, 40), "42"),
+        ({"column": "visits", "kind": "intervals", "edges": ["0", "0.5", "7"], **edges}, "4"),
+        ({"column": "visits", "kind": "categories", "labels": ["3", "many"], "other": True, "missing": False}, "3"),
+    ):
+        answer = page.ask("plan", **{**args, "question": declared})
+        assert answer["ok"], answer
+        assert answer["body"]["sheet"]["question"]["bins"] == bins
+
+
+FRAME = pd.DataFrame({"code": ["3", "41", None], "seen": pd.to_datetime(["2020-01-01"] * 3)})
+
+
+@pytest.mark.parametrize("schema", [{"code": "number"}, {"code": "text"}])
+def test_a_column_of_a_csv_file_that_a_person_declared_is_offered_as_declared(
+    tmp_path: Path, schema: dict[str, str]
+) -> None:
+    path = tmp_path / "codes.csv"
+    path.write_text("code\n3\n41\n")
+    page = opened_on(path, schema=schema, ledger=tmp_path / "codes.ledger")
+    columns = json.loads(page.desk.mirrors()["state"])["columns"]
+    assert columns == [{"name": "code", "kind": schema["code"], "untyped": False}]
+
+
+@pytest.mark.parametrize("source", [lambda frame: frame, dv.sources.duckdb])
+def test_texts_in_which_the_source_reads_no_numbers_are_offered_as_texts_alone(tmp_path: Path, source: Any) -> None:
+    page = opened_on(source(FRAME), ledger=tmp_path / "frame.ledger")
+    columns = json.loads(page.desk.mirrors()["state"])["columns"]
+    assert columns == [{"name": "code", "kind": "text", "untyped": False}]
+    assert not page.ask("plan", **{**plan_args(page), "question": integers("code", 0, 40)})["ok"]
+
+
+@pytest.mark.parametrize("source", [lambda frame: frame, dv.sources.duckdb])
+def test_a_page_is_offered_no_column_that_cannot_be_counted(tmp_path: Path, source: Any) -> None:
+    page = opened_on(source(FRAME[["seen", "code"]]), ledger=tmp_path / "times.ledger")
+    assert [column["name"] for column in json.loads(page.desk.mirrors()["state"])["columns"]] == ["code"]
+    assert page.desk.sheet.to_json()["question"]["column"] == "code"
+    with pytest.raises(ParameterError, match="a workbench needs a column to count by"):
+        opened_on(source(FRAME[["seen"]]), ledger=tmp_path / "none.ledger")
+
+
+@pytest.mark.parametrize("kind", ["number", "text"])
+def test_a_ledger_that_holds_the_kind_of_an_untyped_column_decides_what_is_offered(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "codes.csv"
+    path.write_text("code\n3\n41\n")
+    opened_on(path, schema={"code": kind}, ledger=tmp_path / "codes.ledger")
+    page = opened_on(path, ledger=tmp_path / "codes.ledger")
+    columns = json.loads(page.desk.mirrors()["state"])["columns"]
+    assert columns == [{"name": "code", "kind": kind, "untyped": kind == "text"}]

@@ -206,7 +206,8 @@ const readStateShape = shape({
     kernel: text,
     teaching: maybe(readTeaching),
     unit: shape({ text: text, noun: text, nouns: text }),
-    columns: list(shape({ name: text, kind: oneOf("number", "text") })),
+    /** `untyped`: texts that nobody declared, which a question for numbers reads as numbers. */
+    columns: list(shape({ name: text, kind: oneOf("number", "text"), untyped: maybe(flag) })),
     questions: list(shape({ id: text, column: text, bins_text: text, bins: countOfBins })),
     budget: maybe(shape({ epsilon: readPurse, delta: readPurse, rho: maybe(readPurse) })),
     entries: list(

@@ -210,22 +210,22 @@ function declare(desk: Desk, done: () => void): { element: HTMLElement; open(col
                 };
             };
         };
-        if (column.kind === "number") {
+        const numbers: [string, () => void][] = [
+            ["whole numbers", integers],
+            ["intervals", intervals],
+        ];
+        const labels: [string, () => void] = ["labels", categories];
+        const ways = column.kind === "number" ? numbers : column.untyped === true ? [...numbers, labels] : [labels];
+        if (ways.length > 1) {
             const id = newId();
-            const kind = h(
-                "select",
-                { id, onchange: () => choose() },
-                h("option", {}, "whole numbers"),
-                h("option", {}, "intervals"),
-            );
+            const kind = h("select", { id, onchange: () => choose() }, ...ways.map(([name]) => h("option", {}, name)));
             const choose = (): void => {
-                if (kind.selectedIndex === 0) integers();
-                else intervals();
+                ways[kind.selectedIndex]?.[1]();
                 place.replaceChildren(...fields);
             };
             others.push(h("div", { class: "dp-field dp-kind" }, h("label", { for: id }, "Bins of"), kind));
-            integers();
-        } else categories();
+        }
+        ways[0]?.[1]();
         const place = h("div", { class: "dp-declare-fields" }, ...fields);
         const use = async (): Promise<void> => {
             const declaration = read();
@@ -243,7 +243,10 @@ function declare(desk: Desk, done: () => void): { element: HTMLElement; open(col
                 "p",
                 { class: "dp-hint" },
                 `Bins for ${column.name}, from public knowledge: looking at the data to choose them would be ` +
-                    "a release nobody paid for.",
+                    "a release nobody paid for." +
+                    (column.untyped === true
+                        ? " Nobody declared whether it holds numbers or texts: bins of numbers leave out every text that is no number."
+                        : ""),
             ),
             h(
                 "div",

@@ -334,6 +334,61 @@ test("declaring bins asks for exactly what was declared, and only when it makes 
     });
 });
 
+/** The fields of a column whose kind is given, opened as a person opens them. */
+function declaring(column: Record<string, unknown>): { kinds: HTMLSelectElement | null; boxes: () => HTMLInputElement[] } {
+    const known = state();
+    Object.assign(known, { columns: [...known.columns, { name: "stays", ...column }] });
+    open("workbench", { state: known });
+    const [columns] = [...shown.el.querySelectorAll<HTMLSelectElement>(".dp-question select")];
+    columns!.value = "stays";
+    columns!.dispatchEvent(new Event("change"));
+    return {
+        kinds: shown.el.querySelector<HTMLSelectElement>(".dp-declare .dp-kind select"),
+        boxes: () => [...shown.el.querySelectorAll<HTMLInputElement>(".dp-declare input[type=text]")],
+    };
+}
+
+const names = (select: HTMLSelectElement): string[] => [...select.options].map((option) => option.text);
+
+function pick(select: HTMLSelectElement, name: string): void {
+    select.selectedIndex = names(select).indexOf(name);
+    select.dispatchEvent(new Event("change"));
+}
+
+test("a column whose kind nobody declared takes whole numbers, intervals, labels and keys", async () => {
+    const { kinds, boxes } = declaring({ kind: "text", untyped: true });
+    expect(names(kinds!)).toEqual(["whole numbers", "intervals", "labels"]);
+    expect(shown.text()).toContain("Nobody declared whether it holds numbers or texts");
+    const missing = false;
+    const declared: [string, string[], Record<string, unknown>][] = [
+        ["whole numbers", ["0", "40"], { kind: "integers", low: "0", high: "40", underflow: false, overflow: true, missing }],
+        ["intervals", ["0, 0.5, 1"], { kind: "intervals", edges: ["0", "0.5", "1"], underflow: true, overflow: true, missing }],
+        ["labels", ["few, many"], { kind: "categories", labels: ["few", "many"], other: true, missing }],
+    ];
+    shown.host.answers["plan"] = () => ({ error: { kind: "DomainError", message: "not now" } }); // the fields stay open
+    for (const [name, typed, question] of declared) {
+        pick(kinds!, name);
+        expect(boxes()).toHaveLength(typed.length);
+        typed.forEach((value, i) => (boxes()[i]!.value = value));
+        shown.button("Use these bins").click();
+        await settle();
+        expect(shown.host.of("plan").at(-1)!.args["question"]).toEqual({ column: "stays", ...question });
+    }
+    const bins = shown.el.querySelectorAll<HTMLSelectElement>(".dp-question select")[1]!;
+    expect(names(bins)).toContain("No list: keys as they occur");
+});
+
+test("a column whose kind somebody declared takes bins of that kind alone", () => {
+    for (const untyped of [{}, { untyped: false }, { untyped: null }]) {
+        expect(names(declaring({ kind: "number", ...untyped }).kinds!)).toEqual(["whole numbers", "intervals"]);
+        const { kinds, boxes } = declaring({ kind: "text", ...untyped });
+        expect(kinds).toBeNull();
+        expect(boxes()).toHaveLength(1);
+        expect(shown.text()).toContain("Labels, separated by commas");
+        expect(shown.text()).not.toContain("Nobody declared");
+    }
+});
+
 test("a refused declaration says why and keeps the old question", async () => {
     shown.host.answers["plan"] = () => ({
         error: { kind: "DomainError", message: "labels must differ, got good twice" },
