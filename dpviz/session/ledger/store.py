@@ -167,6 +167,8 @@ class Store:
                 if again and now > gone + 1:
                     self.tell(failure)
             else:
+                if not doubt:
+                    unheard = None  # the database itself said no: nothing of this try was recorded
                 again = again and not wait.over
                 if again:
                     wait.tell(self.holder)
@@ -282,12 +284,7 @@ class Wait:
 
 def _still(wanted: Wanted | None) -> None:
     if wanted is not None and not wanted():
-        raise ReleaseCancelled(
-            "withdrawn before anything was charged",
-            value="withdrawn",
-            rule="an order that was withdrawn is not charged",
-            next_step="ask again when you want it",
-        )
+        raise withdrawn()
 
 
 def begin(connection: Connection) -> None:
@@ -298,6 +295,14 @@ def begin(connection: Connection) -> None:
 
 
 # ---------------------------------------------------------------- refusals
+
+
+def withdrawn() -> ReleaseCancelled:
+    return ReleaseCancelled(
+        "withdrawn before anything was charged",
+        rule="what is cancelled before its charge costs nothing",
+        next_step="ask again when you are ready",
+    )
 
 
 def no_ledger(called: str, what: str, step: str) -> LedgerFormat:
