@@ -335,12 +335,16 @@ def read_only(called: str, rule: str, step: str) -> LedgerReadOnly:
     return LedgerReadOnly(said, value=called, rule=rule, next_step=step)
 
 
+UNHEARD = "what may be recorded counts as spent"
+"""The rule of a refusal after which nobody knows whether the write is there."""
+
+
 def _unheard(called: str) -> LedgerError:
     step = "count it as spent, and ask again when the server is back"
     said = (
         f"the connection to the ledger {called} was lost, and whether the last write is recorded is not known; {step}"
     )
-    return LedgerError(said, value=called, rule="what may be recorded counts as spent", next_step=step)
+    return LedgerError(said, value=called, rule=UNHEARD, next_step=step)
 
 
 # ---------------------------------------------------------------- forks
