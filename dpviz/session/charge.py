@@ -44,7 +44,10 @@ class Charge:
 
         wanted = running.wanted
         entry = self._ledger.charge(self.key, self._body(), admit, retry=self._retry, wanted=wanted)
-        return Paid(entry.number, stored=self._ledger.answer(entry.number) if entry.status == "done" else None)
+        if entry.status != "done":
+            return Paid(entry.number)
+        with before_a_charge():
+            return Paid(entry.number, stored=self._ledger.answer(entry.number))
 
     def _admit(self, state: Mapping[str, str]) -> dict[str, str]:
         price = self._bound.price

@@ -7,6 +7,7 @@ import time
 import uuid
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -26,7 +27,8 @@ from dpviz.model.release import Release
 from dpviz.model.source import Source
 from dpviz.noise.bits import Bits, SystemBits
 from dpviz.session import probing
-from dpviz.session.running import Running, Stopped, withdrawn
+from dpviz.session.ledger.store import withdrawn
+from dpviz.session.running import Running, Stopped
 from dpviz.session.saved import from_bytes, unreadable
 
 RENEW_EVERY = 40.0
@@ -124,7 +126,11 @@ class Draws:
                     next_step="wait for it, or cancel it",
                 )
             self._running = running
-            running.start(lambda: draw.run(running, payment))
+            try:
+                running.start(lambda: draw.run(running, payment))
+            except BaseException:  # an interrupt: nobody gets the handle, and the session must not stay busy with it
+                running.cancel()
+                raise
 
     def look_on(self, onlooker: Callable[[Running], None]) -> None:
         """Call a bound method whenever a draw ends, for as long as its object lives."""
@@ -160,28 +166,31 @@ class Draw:
         running.free, running.number, running.use = paid.stored is not None, paid.number, paid.use
         if paid.stored is not None:
             return read_back(paid.stored, paid)
-        outcome: Literal["done", "cancelled", "failed"] = "failed"
         running.watch(_renewal(payment, paid))
-        content = b""
+        drawn, refusal = self._tried(running, payment, paid)
+        if drawn is None:
+            raise refusal or _failed(payment, paid, probing.gone(self.source))
         try:
-            content = self._drawn(running, payment, paid)
-            outcome = "done"
-        except Stopped:
-            outcome = "cancelled"
-        except LedgerError:
+            payment.keep(paid, *drawn)
+        except BaseException:
+            _give_up(payment, paid, "failed")
             raise
-        except BaseException:  # its text may hold data
-            outcome = "failed"
-        finally:
-            if outcome != "done":
-                _give_up(payment, paid, outcome)
-        if outcome == "cancelled":
-            raise _cancelled(payment, paid)
-        if outcome == "failed":
-            raise _failed(payment, paid, probing.gone(self.source))
-        return read_back(content, paid)
+        return read_back(drawn[1], paid)
 
-    def _drawn(self, running: Running, payment: Payment, paid: Paid) -> bytes:
+    def _tried(
+        self, running: Running, payment: Payment, paid: Paid
+    ) -> tuple[tuple[Answer, bytes] | None, ReleaseCancelled | None]:
+        """What is drawn, in its stored form too; else it is given up. Nothing that a source raises gets out of here."""
+        try:
+            return self._drawn(running, payment, paid), None
+        except Stopped:
+            cancelled = True
+        except BaseException:  # its text may hold data, of whatever class it is
+            cancelled = False
+        _give_up(payment, paid, "cancelled" if cancelled else "failed")
+        return None, _cancelled(payment, paid) if cancelled else None
+
+    def _drawn(self, running: Running, payment: Payment, paid: Paid) -> tuple[Answer, bytes]:
         bound = self.bound
         statistic = self.source.count(bound.question, bound.unit, bound.needs, running.tick)
         answer = bound.draw(statistic, self.bits, mode=self.mode, tick=running.tick)
@@ -197,8 +206,7 @@ class Draw:
         )
         content = release.to_bytes()
         running.tick(bound.cost.steps, bound.cost.steps)
-        payment.keep(paid, answer, content)
-        return content
+        return answer, content
 
 
 def read_back(content: bytes, paid: Paid) -> Release:
@@ -219,15 +227,16 @@ def _renewal(payment: Payment, paid: Paid) -> Callable[[Running], None]:
         now = time.monotonic()
         if not running.done and now - renewed > RENEW_EVERY:
             renewed = now
-            payment.renew(paid)
+            with suppress(LedgerError):  # a lease outlasts a server that is away for a while: it is renewed later
+                payment.renew(paid)
 
     return renew
 
 
-def _give_up(payment: Payment, paid: Paid, outcome: Literal["done", "cancelled", "failed"]) -> None:
+def _give_up(payment: Payment, paid: Paid, outcome: Literal["cancelled", "failed"]) -> None:
     """Record a cancelled or failed draw. Where even that fails, the charge stays pending and counts as spent."""
     try:
-        payment.give_up(paid, "cancelled" if outcome == "cancelled" else "failed")
+        payment.give_up(paid, outcome)
     except DpvizError:
         return
 

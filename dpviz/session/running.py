@@ -20,6 +20,7 @@ from dpviz.errors import DpvizError, ReleaseCancelled, ReleaseFailed, ReleaseInt
 from dpviz.hidden import guard
 from dpviz.model.release import Release
 from dpviz.session.interrupts import LET_GO, Presses, before_the_charge
+from dpviz.session.ledger.store import withdrawn
 
 T = TypeVar("T")
 
@@ -61,7 +62,11 @@ class Task(Generic[T]):
         self._pid = os.getpid()
 
     def start(self, work: Callable[[], T]) -> None:
-        threading.Thread(target=self._run, args=(work,), name="dpviz-release", daemon=True).start()
+        thread = threading.Thread(target=self._run, args=(work,), name="dpviz-release", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # the system gives no thread, so the work has not begun
+            self.end(_no_thread())
 
     def _run(self, work: Callable[[], T]) -> None:
         error: DpvizError
@@ -351,11 +356,12 @@ class Errand(Task[T]):
         )
 
 
-def withdrawn() -> ReleaseCancelled:
-    return ReleaseCancelled(
-        "withdrawn before anything was charged",
-        rule="what is cancelled before its charge costs nothing",
-        next_step="ask again when you are ready",
+def _no_thread() -> ReleaseFailed:
+    step = "end what else runs in this kernel, and ask again"
+    return ReleaseFailed(
+        f"the system gives this kernel no further thread, so nothing was charged; {step}",
+        rule="a draw needs a thread of its own",
+        next_step=step,
     )
 
 

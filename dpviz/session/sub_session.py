@@ -390,8 +390,10 @@ class Reservation:
             retry=self._retry,
             wanted=running.wanted,
         )
-        stored = self._ledger.use_answer(self._number, use.number) if use.status == "done" else None
-        return Paid(self._number, use.number, stored)
+        if use.status != "done":
+            return Paid(self._number, use.number)
+        with before_a_charge():
+            return Paid(self._number, use.number, self._ledger.use_answer(self._number, use.number))
 
     def keep(self, paid: Paid, answer: Answer, content: bytes) -> None:
         asking = self._bound.mechanism

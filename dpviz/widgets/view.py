@@ -19,6 +19,8 @@ import ipywidgets
 import traitlets
 from ipywidgets.widgets.trait_types import InstanceDict
 
+from dpviz.errors import ParameterError, short
+from dpviz.hidden import kind_of, sealed
 from dpviz.widgets.door import Door
 
 STATIC = Path(__file__).parent.parent / "static"
@@ -26,6 +28,29 @@ STATIC = Path(__file__).parent.parent / "static"
 
 class Mirror(ipywidgets.Widget):  # type: ignore[misc]
     """A widget model that only the kernel writes."""
+
+    @sealed
+    def __setattr__(self, name: str, value: Any) -> None:
+        """What traitlets says of a value that does not fit shows the value: it is refused in our words."""
+        try:
+            super().__setattr__(name, value)
+            return
+        except traitlets.TraitError:
+            pass
+        except Exception:  # validators compare and convert what they are given; a text is only sent
+            if type(value) is str:
+                raise
+        raise _not_taken(self, name, value)
+
+    @sealed
+    def set_trait(self, name: str, value: Any) -> None:
+        """As `__setattr__`, for a trait."""
+        try:
+            super().set_trait(name, value)
+            return
+        except Exception:
+            pass
+        raise _not_taken(self, name, value)
 
     def _handle_msg(self, msg: Any) -> None:
         """One message from the page. What has no form that is known is dropped: nobody waits for an answer to it."""
@@ -120,6 +145,16 @@ class View(Mirror, anywidget.AnyWidget):
 
     def _repr_keys(self) -> list[str]:
         return []
+
+
+def _not_taken(model: Mirror, name: object, value: object) -> ParameterError:
+    rule, step = "what a view shows is written by dpviz alone", "leave it as it is"
+    return ParameterError(
+        f"{kind_of(value)} cannot be the {short(name, 40)} of {kind_of(model)}: {rule}; {step}",
+        value=kind_of(value),
+        rule=rule,
+        next_step=step,
+    )
 
 
 def json_text(value: object) -> str:

@@ -27,7 +27,7 @@ from sqlalchemy.engine import make_url
 import dpviz as dv
 from dpviz import cli
 from dpviz.errors import LedgerCorrupt, LedgerError, LedgerFormat, LedgerFull, LedgerReadOnly, ReleaseLost
-from dpviz.session.ledger import Ledger, postgres, store
+from dpviz.session.ledger import Ledger, book, postgres, store
 from tests.frames import is_ours
 from tests.ledger.server import ANALYST, PASSWORD, Server, here, statements
 from tests.ledger.test_refusals import in_our_words
@@ -207,6 +207,27 @@ def test_a_use_whose_commit_was_not_answered_is_reserved_and_given_back_once(pla
     assert [len(opening), len(reserving), len(settling)] == [1, 1, 1]
     assert ledger.sub_account(1) == {"symbols": "47", "questions": "19"}
     assert (ledger.verify().rows, ledger.account["spent"]) == (5, "1")
+
+
+def test_an_answer_that_nobody_can_ask_after_is_not_said_to_be_lost(
+    mortal: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(book, "PATIENCE", 0.5)
+    ledger = opened(mortal.url(mortal.schema()))
+    ledger.charge(key("a"), BODY, admit)
+
+    def act(connection: Any, commit: Commit) -> None:
+        commit(connection)
+        mortal.kill()
+        connection.driver_connection.execute("SELECT 'the word on the commit'")
+
+    words = "what came of entry 1 is perhaps not stored, and its charge stays: .* is not known"
+    with committing(act), pytest.raises(LedgerError, match=words) as said:
+        ledger.finish(1, b"drawn")
+    in_our_words(said.value)
+    mortal.start()
+    assert ledger.answer(ledger.charge(key("a"), BODY, admit, retry=True).number) == b"drawn"
+    assert ledger.account["spent"] == "1"
 
 
 def test_a_charge_that_nobody_can_ask_after_counts_as_spent(mortal: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -408,6 +408,33 @@ def test_a_ledger_that_stays_locked_is_refused_in_time(tmp_path: Path, monkeypat
     spend(ledger, "a")
 
 
+def test_a_commit_that_the_database_refused_is_not_taken_for_one_that_was_not_heard_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader keeps the first try from its commit, a writer the second one from its begin."""
+    ledger, path = opened(tmp_path / "a.ledger"), tmp_path / "a.ledger"
+    reader, writer = (sqlite3.connect(path, isolation_level=None, timeout=30) for _ in range(2))
+    reader.execute("BEGIN")
+    reader.execute("SELECT * FROM chain").fetchall()
+    ready, tries = ledger._store.ready, 0
+
+    def second() -> None:
+        nonlocal tries
+        tries += 1
+        if tries == 2:
+            writer.execute("BEGIN IMMEDIATE")
+        ready()
+
+    monkeypatch.setattr(ledger._store, "ready", second)
+    monkeypatch.setattr(store, "PATIENCE", 0.2)
+    with pytest.raises(LedgerError, match=r"stayed locked for 0\.2 seconds"):
+        ledger.charge(key("a"), BODY, admit)
+    assert tries > 1
+    writer.close()
+    reader.close()
+    assert ledger.entries() == [] and ledger.verify().rows == 1
+
+
 def test_the_lock_that_keeps_the_order_is_a_courtesy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stopped process that holds it delays the others and no more."""
     monkeypatch.setattr(store, "PATIENCE", 0.05)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,9 @@ import pytest
 
 import dpviz as dv
 from dpviz.errors import (
+    DpvizError,
     EngineGone,
+    LedgerAway,
     LedgerError,
     LedgerFull,
     ReleaseCancelled,
@@ -21,7 +25,8 @@ from dpviz.errors import (
 )
 from dpviz.model.source import Tick
 from dpviz.model.statistic import Statistic
-from dpviz.session import probing
+from dpviz.session import drawing, probing
+from dpviz.session.running import Running
 from dpviz.session.session import Session
 from tests.session.sources import Gate, KnownCounts, KnownTop
 
@@ -260,3 +265,99 @@ def test_whatever_else_keeps_an_answer_from_being_stored_says_that_it_is_spent(
         it.release(BINS, HALF)
     assert "7310001" not in str(caught.value)
     assert [entry.status for entry in it.ledger.entries()] == ["failed"]
+
+
+# ---------------------------------------------------------------- whose words these are
+
+
+@pytest.mark.parametrize("kind", [LedgerError, LedgerAway, ReleaseLost, EngineGone, ReleaseCancelled])
+def test_what_an_engine_raises_in_our_classes_is_withheld_too(tmp_path: Path, kind: type[DpvizError]) -> None:
+    it = opened(tmp_path, Engine(kind(SECRET)))
+    with pytest.raises(ReleaseFailed, match="ε 0.5 is spent and no answer was shown") as caught:
+        it.release(BINS, HALF)
+    assert SECRET not in f"{caught.value} {caught.value.value} {caught.value.rule} {caught.value.next_step}"
+    assert [entry.status for entry in it.ledger.entries()] == ["failed"]
+
+
+def test_a_draw_that_another_machine_gave_up_is_called_lost_and_not_a_fault_of_the_engine(tmp_path: Path) -> None:
+    other = dv.Session(KnownCounts([1, 2, 3, 4]), dv.Unit(), dv.Budget(20), tmp_path / "a.ledger")  # type: ignore[arg-type]
+
+    def taken(tick: Tick | None) -> None:
+        with closing(sqlite3.connect(tmp_path / "a.ledger")) as ledger:
+            ledger.execute("UPDATE draw SET place = 'another', until = 0")
+            ledger.commit()
+        other.release(BINS, HALF, retry=True)
+
+    late = dv.Session(KnownCounts([1, 2, 3, 4], taken), dv.Unit(), dv.Budget(20), tmp_path / "a.ledger")  # type: ignore[arg-type]
+    with pytest.raises(ReleaseLost, match="entry 1 was charged.*and its draw was lost"):
+        late.release(BINS, HALF)
+    assert [entry.status for entry in late.ledger.entries()] == ["lost", "done"]
+    assert late.release(BINS, HALF).number == 2
+
+
+def test_a_lease_that_could_not_be_renewed_once_is_renewed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drawing, "RENEW_EVERY", 0.0)
+    renewed = []
+
+    def slowly(tick: Tick | None) -> None:
+        assert tick is not None
+        for at in range(4):
+            tick(at, 4)
+
+    def away_once(entry: int) -> None:
+        renewed.append(entry)
+        if len(renewed) == 1:
+            raise LedgerAway("the server is away")
+
+    it = opened(tmp_path, KnownCounts([1, 2, 3, 4], slowly))
+    monkeypatch.setattr(it.ledger, "renew", away_once)
+    it.release(BINS, HALF)
+    assert len(renewed) > 1
+
+
+def test_where_there_is_no_thread_nothing_is_charged_and_the_session_is_not_busy_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    it = opened(tmp_path, KnownCounts([1, 2, 3, 4]))
+    for ask in (lambda: it.release(BINS, HALF), lambda: it.release_async(BINS, HALF).result(30)):
+        with monkeypatch.context() as scarce:
+            scarce.setattr(threading.Thread, "start", _no_thread)
+            with pytest.raises(ReleaseFailed, match="no further thread, so nothing was charged"):
+                ask()
+        assert it.running is None and it.ledger.entries() == []
+    assert it.release(BINS, HALF).number == 1
+
+
+def _no_thread(self: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")
+
+
+def test_an_interrupt_at_the_start_of_a_handle_leaves_no_session_busy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(self: Running, work: object) -> None:
+        raise KeyboardInterrupt
+
+    it = opened(tmp_path, KnownCounts([1, 2, 3, 4]))
+    with monkeypatch.context() as pressed, pytest.raises(KeyboardInterrupt):
+        pressed.setattr(Running, "start", interrupted)
+        it.release_async(BINS, HALF)
+    assert it.running is None and it.ledger.entries() == []
+    assert it.release(BINS, HALF).number == 1
+
+
+def test_a_stored_answer_that_cannot_be_read_for_now_says_that_nothing_was_charged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    it = opened(tmp_path, KnownCounts([1, 2, 3, 4]))
+    it.release(BINS, HALF)
+
+    def gone(number: int) -> bytes:
+        raise LedgerAway("the server is away", next_step="try again")
+
+    with monkeypatch.context() as cut, pytest.raises(LedgerAway, match="nothing was charged: the server is away"):
+        cut.setattr(it.ledger, "answer", gone)
+        it.release(BINS, HALF)
+    assert it.release(BINS, HALF).number == 1

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import ipywidgets
+import pandas as pd
 import pytest
 
 import dpviz as dv
+from dpviz.errors import ParameterError
 from dpviz.widgets.view import View
 from tests.session.sources import KnownCounts, KnownTop
 from tests.widgets.pages import PATIENCE, Message, Wire
@@ -74,6 +78,12 @@ def embedded(model: Any) -> dict[str, Any]:
     """What a notebook saves of a model."""
     saved = model._get_embed_state()
     return {**saved, "state": still(saved["state"])}
+def settled(view: Any) -> Any:
+    """A view that has said what there is to say when it joins a desk: a new sign of life, for one."""
+    said = threading.Event()
+    view._door.soon(said.set)
+    assert said.wait(PATIENCE)
+    return view
 
 
 FORGED = "export default { render({ el }) { el.textContent = 'ε 0'; } }"
@@ -83,9 +93,11 @@ FORGED = "export default { render({ el }) { el.textContent = 'ε 0'; } }"
 def test_an_update_of_any_trait_is_answered_with_the_truth_and_changes_nothing(
     name: str, wire: Wire, tmp_path: Path
 ) -> None:
-    view = VIEWS[name](tmp_path)
+    view = settled(VIEWS[name](tmp_path))
     models = [view, view.layout]
-    assert {"_esm", "_css", "_view_name", "_model_module", "component", "desk", "layout", "_dom_classes"} <= set(view.keys)
+    assert {"_esm", "_css", "_view_name", "_model_module", "component", "desk", "layout", "_dom_classes"} <= set(
+        view.keys
+    )
     for model in models:
         before, saved = still(model.get_state()), embedded(model)
         truth = json.loads(json.dumps(before))
@@ -150,3 +162,31 @@ def test_the_kernel_can_still_write_layout_and_classes(wire: Wire, tmp_path: Pat
     assert view.layout.height == "3px" and view.layout.width is None
     wire.send(view.layout, {"method": "update", "state": {"height": "0px", "visibility": "hidden"}})
     assert view.layout.height == "3px" and view.layout.visibility is None
+
+
+@pytest.mark.parametrize("name", list(VIEWS))
+def test_a_frame_given_to_a_trait_is_refused_without_being_shown(tmp_path: Path, name: str) -> None:
+    view, frame = settled(VIEWS[name](tmp_path)), pd.DataFrame({"name": ["Ann Private"] * 3})
+    ways = [(view, trait) for trait in view.trait_names() if trait not in ("comm", "log")]
+    ways += [(view.layout, "width"), (view.layout, "visibility")]
+    for model, trait in ways:
+        before = getattr(model, trait)
+        for given in (frame, frame["name"]):
+            for give in (model.__setattr__, model.set_trait):
+                with pytest.raises(ParameterError, match=f"cannot be the {trait} of .*leave it as it is") as caught:
+                    give(trait, given)
+                said, trace = "".join(traceback.format_exception(caught.value)), caught.value.__traceback__
+                while trace is not None:
+                    here = trace.tb_frame.f_globals is globals()
+                    said, trace = said + ("" if here else repr(trace.tb_frame.f_locals)), trace.tb_next
+                assert "Ann Private" not in said and caught.value.value in ("DataFrame", "Series")
+        assert getattr(model, trait) is before or getattr(model, trait) == before
+
+
+def test_a_layout_with_a_frame_in_it_is_refused_without_being_shown(tmp_path: Path) -> None:
+    view, layout = VIEWS["Workbench"](tmp_path), {"width": pd.Series(["Ann Private"])}
+    with pytest.raises(ParameterError) as caught:
+        view.layout = layout
+    assert "Ann Private" not in "".join(traceback.format_exception(caught.value))
+    view.layout = {"width": "50%"}
+    assert view.layout.width == "50%"

@@ -18,6 +18,7 @@ from dpviz.session.ledger import rows, tables
 from dpviz.session.ledger.audit import IndexRow
 from dpviz.session.ledger.chain import Row, broken
 from dpviz.session.ledger.owner import Owner
+from dpviz.session.ledger.store import UNHEARD
 from dpviz.session.ledger.tables import chain, draw
 
 Status = Literal["pending", "done", "open", "cancelled", "failed", "lost"]
@@ -262,7 +263,8 @@ def uncharged(away: LedgerAway) -> LedgerAway:
 def not_stored(name: str, error: LedgerError) -> LedgerError:
     """The same refusal, saying what it was about."""
     again = "; then draw again with retry=True, paid"
-    said = f"what came of {name} could not be stored, and its charge stays: {error}"
+    stored = "is perhaps not stored" if error.rule == UNHEARD else "could not be stored"
+    said = f"what came of {name} {stored}, and its charge stays: {error}"
     step, said = error.next_step + again, said + again if str(error).endswith(error.next_step) else said
     return type(error)(said, value=name, rule=error.rule, next_step=step)
 

@@ -167,6 +167,8 @@ class Store:
                 if again and now > gone + 1:
                     self.tell(failure)
             else:
+                if not doubt:
+                    unheard = None  # the database itself said no: nothing of this try was recorded
                 again = again and not wait.over
                 if again:
                     wait.tell(self.holder)
@@ -282,12 +284,7 @@ class Wait:
 
 def _still(wanted: Wanted | None) -> None:
     if wanted is not None and not wanted():
-        raise ReleaseCancelled(
-            "withdrawn before anything was charged",
-            value="withdrawn",
-            rule="an order that was withdrawn is not charged",
-            next_step="ask again when you want it",
-        )
+        raise withdrawn()
 
 
 def begin(connection: Connection) -> None:
@@ -298,6 +295,14 @@ def begin(connection: Connection) -> None:
 
 
 # ---------------------------------------------------------------- refusals
+
+
+def withdrawn() -> ReleaseCancelled:
+    return ReleaseCancelled(
+        "withdrawn before anything was charged",
+        rule="what is cancelled before its charge costs nothing",
+        next_step="ask again when you are ready",
+    )
 
 
 def no_ledger(called: str, what: str, step: str) -> LedgerFormat:
@@ -330,12 +335,16 @@ def read_only(called: str, rule: str, step: str) -> LedgerReadOnly:
     return LedgerReadOnly(said, value=called, rule=rule, next_step=step)
 
 
+UNHEARD = "what may be recorded counts as spent"
+"""The rule of a refusal after which nobody knows whether the write is there."""
+
+
 def _unheard(called: str) -> LedgerError:
     step = "count it as spent, and ask again when the server is back"
     said = (
         f"the connection to the ledger {called} was lost, and whether the last write is recorded is not known; {step}"
     )
-    return LedgerError(said, value=called, rule="what may be recorded counts as spent", next_step=step)
+    return LedgerError(said, value=called, rule=UNHEARD, next_step=step)
 
 
 # ---------------------------------------------------------------- forks
