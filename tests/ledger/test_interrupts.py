@@ -11,7 +11,7 @@ import pytest
 import dpviz as dv
 from dpviz.errors import ReleaseInterrupted
 from dpviz.session.session import Session
-from tests.ledger.server import Server
+from tests.ledger.server import OWNER, Server
 from tests.session.sources import KnownCounts
 
 BINS = dv.Domain.integers(0, 3, column="x")
@@ -19,7 +19,7 @@ BINS = dv.Domain.integers(0, 3, column="x")
 
 def test_ctrl_c_while_a_ledgers_server_is_away_withdraws_what_was_not_charged(server: Server) -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    url = server.url(server.schema())
+    url = server.url(server.schema(), OWNER)
     it = Session(KnownCounts([1, 2, 3, 4]), dv.Unit(noun="person"), dv.Budget(2), url)
     it.release(BINS, dv.Dense("1/4"))
     server.stop()
