@@ -22,7 +22,7 @@ from dpviz.model.release import SESSION, UNCHECKED, Release
 from dpviz.planning.sheet import PlanSheet
 from dpviz.privacy import ApproxDP, Guarantee, Unit, compose, to_approx
 from dpviz.privacy.grid import payable
-from dpviz.session import accountant
+from dpviz.session import accountant, arithmetic
 from dpviz.session.ledger import Ledger
 from dpviz.session.ledger.history import budget_text
 from dpviz.session.plan import Plan
@@ -244,7 +244,7 @@ class _Verified:
     """A ledger whose chain holds and which holds every release of the report, exactly as given."""
 
     def __init__(self, ledger: Ledger, paid: list[Release]) -> None:
-        self.entries = ledger.verify().charges
+        self.entries = ledger.verify(check=arithmetic.known).charges
         self.shown = len(_payments(paid))
         self.name = ledger.name
         self.spent = accountant.spent_text(ledger.account)
@@ -259,7 +259,7 @@ class _Verified:
     @classmethod
     def of(cls, given: object, paid: list[Release]) -> _Verified:
         if isinstance(given, str | Path):
-            ledger = Ledger.read(given)
+            ledger = Ledger.read(given, check=arithmetic.known)
         elif isinstance(given, Ledger | Session):
             ledger = given.ledger if isinstance(given, Session) else given
         else:

@@ -10,7 +10,7 @@ from dpviz import files
 from dpviz.errors import DpvizError, LedgerCorrupt, LedgerError, ReleaseFormat
 from dpviz.hidden import Hidden, kind_of, singly
 from dpviz.model.release import UNCHECKED, Release, checked
-from dpviz.session import sub_account
+from dpviz.session import arithmetic
 from dpviz.session.ledger import Ledger
 from dpviz.session.saved import from_bytes
 from dpviz.session.session import Session
@@ -32,7 +32,7 @@ def load(path: str | Path, *, ledger: Ledger | Session | str | Path | None = Non
     if ledger is None:
         return replace(release, origin=UNCHECKED)
     store = opened(ledger)
-    store.verify(check=sub_account.follows)
+    store.verify(check=arithmetic.known)
     stored = checked(_stored(store, release))
     given = checked(content)
     parts = [part for part in sorted(stored.keys() | given.keys()) if stored.get(part) != given.get(part)]
@@ -52,7 +52,7 @@ def opened(ledger: object) -> Ledger:
     if isinstance(ledger, Ledger):
         return ledger
     if isinstance(ledger, str | Path):
-        return Ledger.read(Hidden(ledger))  # a URL may hold a password
+        return Ledger.read(Hidden(ledger), check=arithmetic.known)  # a URL may hold a password
     raise LedgerError.of(kind_of(ledger), "ledger must be a session, a ledger or its place", 'write "visits.ledger"')
 
 

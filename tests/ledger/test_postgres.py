@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import random
+import re
 import signal
 import socket
 import sqlite3
@@ -29,7 +30,7 @@ from dpviz import cli
 from dpviz.errors import LedgerCorrupt, LedgerError, LedgerFormat, LedgerFull, LedgerReadOnly, ReleaseLost
 from dpviz.session.ledger import Ledger, book, postgres, store
 from tests.frames import is_ours
-from tests.ledger.server import ANALYST, PASSWORD, Server, here, statements
+from tests.ledger.server import ANALYST, OWNER, PASSWORD, Server, here, statements
 from tests.ledger.test_refusals import in_our_words
 from tests.ledger.test_uses import ASKS, FIRST, less
 from tests.ledger.tools import (
@@ -255,7 +256,7 @@ def test_a_charge_that_nobody_can_ask_after_counts_as_spent(mortal: Server, monk
 
 def test_a_ledger_that_nobody_holds_any_more_lets_go_of_the_server(server: Server, place: str) -> None:
     def connections() -> int:
-        return len(sql(server.url(), "SELECT 1 FROM pg_stat_activity WHERE application_name = 'dpviz'"))
+        return len(sql(server.url(), "SELECT 1 FROM pg_stat_activity WHERE starts_with(application_name, 'dpviz ')"))
 
     gc.collect()
     before = connections()
@@ -389,6 +390,94 @@ def test_a_ledger_that_stays_locked_is_refused_in_time(place: str, monkeypatch: 
         over.set()
         thread.join()
     spend(ledger, "a")
+
+
+def queued(place: str) -> list[tuple[int, object]]:
+    """Who waits for an advisory lock of the server, and since when."""
+    asked = "SELECT pid, waitstart FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND waitstart IS NOT NULL"
+    return sql(place, asked)
+
+
+def test_a_writer_hears_once_who_holds_the_ledger_and_keeps_its_place_in_the_queue(
+    place: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ledger, second = opened(place), opened(place)
+    (reading, writing), (ending, end) = os.pipe(), os.pipe()
+
+    def hold() -> None:
+        def work(connection: object) -> None:
+            os.write(writing, b"x")
+            os.read(ending, 1)
+
+        opened(place)._store.write(work)
+
+    holder = Child(hold)
+    os.read(reading, 1)
+    heard: list[str] = []
+    told = threading.Event()
+    ledger.on_wait = lambda said: (heard.append(said), told.set())[0]
+    first = threading.Thread(target=spend, args=(ledger, "first"))
+    first.start()
+    until(lambda: len(queued(place)) == 1)
+    at_first = queued(place)
+    assert told.wait(30)
+    assert queued(place) == at_first, "the same wait: it did not go to the end of the queue"
+    assert f" pid {holder.pid} on " in heard[0], heard
+    assert f"waiting for the ledger {Ledger.read(place).place}: role {ANALYST} (dpviz " in heard[0]
+    assert " since " in heard[0] and " UTC; process " in heard[0] and heard[0].endswith(" holds it")
+    assert PASSWORD not in heard[0] and str(make_url(place).query["host"]) not in heard[0]
+
+    behind = threading.Thread(target=spend, args=(second, "second"))
+    behind.start()
+    until(lambda: f" pid {holder.pid} on " in "".join(capfd.readouterr().err))
+    assert ledger.account["spent"] == "0", "looking does not wait"
+    os.write(end, b"x")
+    holder.result()
+    for thread in (first, behind):
+        thread.join()
+    assert [entry.key for entry in ledger.entries()] == [key("first"), key("second")]
+    assert len(heard) == 1
+    for pipe in (reading, writing, ending, end):
+        os.close(pipe)
+
+
+def test_the_refusal_of_a_ledger_that_stays_locked_names_another_program_with_its_role(
+    server: Server, schema: str, place: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Who asks is an analyst, with the GRANTs of docs/teams.md and nothing else."""
+    opened(place)
+    monkeypatch.setattr(store, "NOTICE", 0.05)
+    monkeypatch.setattr(store, "PATIENCE", 3)
+    ledger = opened(place)
+    with server.connect(schema) as other:
+        other.execute("SET application_name = 'psql'")
+        other.execute(f"SELECT pg_advisory_lock({postgres._Queue(schema).lock})")
+        for act in (lambda: spend(ledger, "a"), lambda: opened(place).raise_budget({"epsilon": "3"}, dict)):
+            with pytest.raises(LedgerError, match="stayed locked") as refused:
+                act()
+            in_our_words(refused.value)
+            who = f"role {OWNER} (psql; process {other.info.backend_pid} of the server) holds it"
+            assert f"stayed locked for 3 seconds: {who}; end or wait for that process" in str(refused.value)
+            told = capfd.readouterr().err
+            assert told == f"dpviz: waiting for the ledger {ledger.place}: {who}\n"
+    spend(ledger, "a")
+
+
+def test_what_a_program_calls_itself_fits_and_names_no_more_than_login_process_and_host(
+    monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.setattr(postgres, "login", lambda: "ä\n" + "x" * 80)
+    monkeypatch.setattr(postgres.platform, "node", lambda: "h" * 80 + ".example.org")
+    ledger = opened(place)
+    said: list[str] = []
+    ledger._store.write(lambda c: said.append(c.exec_driver_sql("SHOW application_name").scalar_one()))
+    (name,) = said
+    assert re.fullmatch(rf"dpviz \?\?x{{10}} pid {os.getpid()} on h+ since \d\d:\d\d:\d\d UTC", name)
+    after = ledger._store.read(lambda c: c.exec_driver_sql("SHOW application_name").scalar_one())
+    assert after == name.partition(" since ")[0], "signed for the time of one write"
+    chosen = opened(f"{place}&application_name=nightly")
+    chosen._store.write(lambda c: said.append(c.exec_driver_sql("SHOW application_name").scalar_one()))
+    assert said[1].startswith("nightly since ")
 
 
 # ---------------------------------------------------------------- one ledger to a schema, and who may do what

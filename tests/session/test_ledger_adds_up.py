@@ -100,6 +100,30 @@ def test_a_rewritten_tail_with_other_totals_is_refused(paid: tuple[Session, Path
     assert cli.main(["ledger", "show", str(path)]) == 3
 
 
+def test_a_report_and_a_loaded_release_refuse_a_rewritten_ledger_as_their_witness(
+    paid: tuple[Session, Path, str], tmp_path: Path
+) -> None:
+    """The place of the ledger is given, so nobody has seen it before: it is the totals that are refused."""
+    session, path, _ = paid
+    release = session.releases[1]
+    release.save(tmp_path / "one.json")
+    acts = (
+        lambda: dv.report([release], tmp_path / "visits.html", ledger=path),
+        lambda: dv.load(tmp_path / "one.json", ledger=path),
+        lambda: dv.report([release], tmp_path / "visits.html", ledger=Ledger.read(path)),
+        lambda: dv.load(tmp_path / "one.json", ledger=Ledger.read(path)),
+    )
+    session.ledger.detach()
+    for act in acts:
+        act()
+    (tmp_path / "visits.html").unlink()
+    rewritten(path, less)
+    for act in acts:
+        with pytest.raises(LedgerCorrupt):
+            act()
+    assert not (tmp_path / "visits.html").exists()
+
+
 def test_a_chain_rewritten_as_it_was_would_pass(paid: tuple[Session, Path, str]) -> None:
     """So it is the totals that the test above is refused for. Only a head noted elsewhere tells the two apart."""
     session, path, filter_ = paid

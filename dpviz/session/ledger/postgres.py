@@ -5,9 +5,10 @@ one that `?schema=team` names, which must exist; one schema holds one ledger. Ot
 connect_timeout, host for a socket) go to the driver. Connect to the server itself: a proxy that hands a connection on
 after each transaction forgets the schema and how long a commit waits.
 
-A writer takes the schema's advisory lock, which the server hands on in turn and which ends with its transaction. The
-lock binds those who ask for it, so nobody else should be able to write. docs/teams.md has the rights that a role needs,
-and the tests run under exactly these: whoever charges adds rows to chain and blob, and changes or removes none.
+A writer takes the schema's advisory lock, which the server hands on in turn and which ends with its transaction. Who
+has waited for a second is told who holds it, and keeps its place in the queue. The lock binds those who ask for it, so
+nobody else should be able to write. docs/teams.md has the rights that a role needs, and the tests run under exactly
+these: whoever charges adds rows to chain and blob, and changes or removes none.
 
 A server that does not answer is given up soon: a new connection in CONNECT seconds, one in use in ANSWER and then a new
 one. Why there is no connection is told apart by what the driver says; its own words name user, host and port, and go no
@@ -16,13 +17,16 @@ further.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
+import platform
 import re
 import selectors
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -36,6 +40,7 @@ from dpviz.errors import LedgerAway, LedgerError, LedgerFormat, LedgerReadOnly, 
 from dpviz.hidden import Hidden
 from dpviz.session.ledger import schema, store, tables
 from dpviz.session.ledger.chain import broken
+from dpviz.session.ledger.owner import login
 from dpviz.session.ledger.sqlite import SqliteStore
 
 if TYPE_CHECKING:
@@ -164,11 +169,8 @@ class PostgresStore(store.Store):
         )
         self._away_until = 0.0  # until then nobody who can do without asks again
         self._said_away = 0.0
-        digest = hashlib.sha256(f"dpviz ledger in {server.schema}".encode()).digest()
-        lock = int.from_bytes(digest[:8], "big", signed=True)
-        writer = engine.execution_options(
-            isolation_level="READ COMMITTED", begins=f"SELECT pg_advisory_xact_lock({lock})"
-        )
+        self._queue = _Queue(server.schema)
+        writer = engine.execution_options(isolation_level="READ COMMITTED", queue=self._queue)
         reader = engine.execution_options(isolation_level="REPEATABLE READ")
         super().__init__(str(server), writer, reader, writable=writable, beginning=_asking(str(server)))
 
@@ -202,6 +204,29 @@ class PostgresStore(store.Store):
             else:
                 self.on_wait(said)
 
+    @contextlib.contextmanager
+    def turn(self, wait: store.Wait) -> Iterator[None]:
+        """The server itself hands on the lock in turn; here is only noted who is told of a long wait."""
+        self._queue.long = partial(self._long, wait)
+        try:
+            yield
+        finally:
+            self._queue.long = None
+
+    def _long(self, wait: store.Wait, over: threading.Event) -> None:
+        """Beside a wait in the queue, which goes on meanwhile: say after a second who holds the lock."""
+        while (left := wait.notice - time.monotonic()) > 0:
+            if over.wait(left):
+                return
+        who = self.holder()
+        if not over.is_set():
+            wait.tell(lambda: who)
+
+    def holder(self) -> str:
+        with contextlib.suppress(LedgerError):  # whatever it is, the write that waits is refused for it
+            return self.glance(self._queue.holder)
+        return ""
+
     def glance(self, work: Callable[[Connection], T]) -> T:
         if time.monotonic() < self._away_until:
             raise _gone(self._called)
@@ -225,6 +250,69 @@ class PostgresStore(store.Store):
             self.read(copy)
         finally:
             made.close()
+
+
+class _Queue:
+    """The advisory lock of a schema, for which writers wait in the queue of the server.
+
+    The engine keeps this, so it knows the store only while somebody writes.
+    """
+
+    def __init__(self, schema: str) -> None:
+        digest = hashlib.sha256(f"dpviz ledger in {schema}".encode()).digest()
+        self.lock = int.from_bytes(digest[:8], "big", signed=True)
+        self.long: Callable[[threading.Event], None] | None = None
+        """Runs beside a wait until its event is set."""
+
+    def take(self, connection: Connection) -> None:
+        """Wait for the lock, until the lock_timeout at most, and sign for it. A try overtakes nobody who waits."""
+        at_once = f"SELECT CASE WHEN pg_try_advisory_xact_lock({self.lock}) THEN {_SIGNED} END"
+        if connection.exec_driver_sql(at_once).scalar_one() is not None:
+            return
+        over = threading.Event()
+        if self.long is not None:
+            threading.Thread(target=self.long, args=(over,), name="dpviz-turn", daemon=True).start()
+        try:
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({self.lock}), {_SIGNED}")
+        finally:
+            over.set()
+
+    def holder(self, connection: Connection) -> str:
+        """Who holds the lock, as far as any role may know: the role, what the program calls itself, the process."""
+        high, low = divmod(self.lock % 2**64, 2**32)
+        found = connection.exec_driver_sql(_HOLDER, (high, low)).first()
+        if found is None:
+            return ""
+        role, program, process, since = found
+        signed = short(str(program or "a program without a name"), _NAME)
+        began = "" if since is None or " since " in signed else f", in a transaction since {since} UTC"
+        return f"role {short(role, 40)} ({signed}; process {process} of the server{began}) holds it"
+
+
+_NAME = 63
+"""How many characters PostgreSQL takes of what a program calls itself."""
+
+_OWN = 44
+"""How many of them are left for a name beside the time since when it holds the lock."""
+
+_SIGNED = f"""set_config('application_name', left(current_setting('application_name'), {_OWN})
+                              || to_char(clock_timestamp() AT TIME ZONE 'UTC', '" since "HH24:MI:SS" UTC"'), true)"""
+"""What the program calls itself until its transaction ends: others may see no time of it but this."""
+
+_HOLDER = """
+SELECT activity.usename, activity.application_name, activity.pid,
+       to_char(activity.xact_start AT TIME ZONE 'UTC', 'HH24:MI:SS')
+FROM pg_locks JOIN pg_stat_activity activity USING (pid)
+WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND classid = %s::bigint AND objid = %s::bigint
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
+
+
+def _program() -> str:
+    """What this process calls itself at the server, where its colleagues see it: who it runs for, and where."""
+    login_, host = login()[:12], platform.node().partition(".")[0]
+    name = f"dpviz {login_} pid {os.getpid()} on {host}"
+    return "".join(one if one.isascii() and one.isprintable() else "?" for one in name)[:_OWN]
 
 
 def _connect(server: Server, met: threading.Event, *, writable: bool) -> psycopg.Connection[Any]:
@@ -254,7 +342,7 @@ def _dialled(server: Server, asked: Hidden[dict[str, Any]]) -> psycopg.Connectio
 
     def dial() -> None:
         try:
-            arguments = {**_USUAL, **asked.take(), "client_encoding": "utf8"}
+            arguments = {**_USUAL, "application_name": _program(), **asked.take(), "client_encoding": "utf8"}
             connection = psycopg.connect(**arguments, autocommit=True)
         except psycopg.Error as error:
             failed.append((str(error), bool(error.pgconn is not None and error.pgconn.used_password)))
@@ -287,7 +375,6 @@ _USUAL = {
     "keepalives_idle": 3,  # where nothing is sent: a machine that is gone is noticed by asking
     "keepalives_interval": 1,
     "keepalives_count": 2,
-    "application_name": "dpviz",
 }
 
 
@@ -309,7 +396,9 @@ def _asking(called: str) -> Callable[[Connection], None]:
         if not _answers(connection.connection.driver_connection):
             connection.invalidate()
             raise Unreached(_gone(called))
-        store.begin(connection)
+        queue = connection.get_execution_options().get("queue")
+        if queue is not None:
+            queue.take(connection)
 
     return ask
 
