@@ -18,7 +18,7 @@ import dpviz as dv
 from dpviz.errors import BudgetExceeded, DpvizError, LedgerError, ParameterError, ReleaseLost
 from dpviz.session.session import Session
 from tests.killing import Shown
-from tests.ledger.server import Server
+from tests.ledger.server import OWNER, Server
 from tests.session.sources import KnownTop
 from tests.soak.amounts import record, rounds
 
@@ -183,7 +183,7 @@ def server() -> Iterator[Server]:
 
 
 def test_killed_at_many_moments_on_a_server_nothing_is_free_or_second(server: Server) -> None:
-    place, witnesses, shown, spent = server.url(server.schema()), Witnesses(), 0, 0
+    place, witnesses, shown, spent = server.url(server.schema(), OWNER), Witnesses(), 0, 0
     for turn, chance in seeds(500):
         child = Shown(partial(work, place, turn))
         lines = child.kill(after=chance.randrange(LINES), seconds=chance.uniform(0, 0.02))
@@ -197,7 +197,7 @@ def test_killed_at_many_moments_on_a_server_nothing_is_free_or_second(server: Se
         spent = charges
         session.ledger.detach()
         if turn % 50 == 49:
-            place, witnesses, spent = server.url(server.schema()), Witnesses(), 0
+            place, witnesses, spent = server.url(server.schema(), OWNER), Witnesses(), 0
     assert shown > rounds(500), "too little was seen to have tested anything"
     record(f"{rounds(500)} kills on PostgreSQL, {shown} lines seen", "each time everything held")
 
