@@ -18,7 +18,7 @@ from typing import Any, Final, Generic, NoReturn, ParamSpec, TypeVar
 import numpy as np
 
 from dpviz import traces
-from dpviz.errors import DpvizError, Forbidden, ParameterError, ReleaseFailed
+from dpviz.errors import DpvizError, Forbidden, ParameterError, ReleaseFailed, ReleaseInterrupted
 from dpviz.exact import Decay, plain
 from dpviz.kinds import PATHS, bases, is_a, is_ours, name_of
 
@@ -311,3 +311,4 @@ def quietly(step: Callable[..., Result], *public: Any) -> Result:
 traceback = sealed(traces.traceback)
 guarded(Decay)  # they lie below this file
 guarded(DpvizError)
+guarded(ReleaseInterrupted)

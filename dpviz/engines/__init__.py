@@ -52,7 +52,9 @@ def _has_all_parts(held: Hidden[Any]) -> bool:
     """Whether this has what a source has. Something that fails when it is asked is none."""
     try:
         return all(hasattr(held.take(), part) for part in SOURCE)
-    except Exception:
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # whatever it raises is its own
         return False
 
 

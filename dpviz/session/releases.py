@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from dpviz.errors import LedgerAway, ParameterError, ReleaseFormat
-from dpviz.hidden import singly
+from dpviz.hidden import guard, singly
 from dpviz.model.release import Release
 from dpviz.session.ledger import Entry, Ledger
 from dpviz.session.saved import from_bytes, unreadable
@@ -121,3 +121,6 @@ def left_out(ledger: Ledger, entries: Sequence[Entry]) -> list[str]:
             except ReleaseFormat as refused:
                 sentences.append(str(unreadable(entry.number, refused, use)))
     return sentences
+
+
+guard(vars())

@@ -22,7 +22,7 @@ class Component(View):
     @publicly
     def __init__(self, session: object, *questions: object, **options: Any) -> None:
         self._standing = desk_of(session, questions, **options)
-        super().__init__(self._standing.door, desk=self._standing.id, **self._standing.mirrors())
+        super().__init__(self._standing._door, desk=self._standing.id, **self._standing.mirrors())
         self._standing.join(self)
 
     @property

@@ -94,7 +94,7 @@ class Desk:
         self._behind = self._catching = False
         self._pulse = Pulse(state.now())
         self._lookout: Lookout | None = None
-        self.door = Door(
+        self._door = Door(
             messages.ASKS,
             "session.releases says what was charged",
             quick={"release": self._on_release, "status": self._on_status, "show": self._on_show},
@@ -121,7 +121,7 @@ class Desk:
     def join(self, member: Component) -> None:
         with self._lock:
             self._members.add(member)
-        self.door.soon(self._show)  # what has changed since its traits were read
+        self._door.soon(self._show)  # what has changed since its traits were read
 
     def mirrors(self, known: Body | None = None) -> dict[str, str]:
         """What the traits show: sheet, state and result, as JSON texts, and a sign of life. All public."""
@@ -174,7 +174,7 @@ class Desk:
                 self._show_latest()
                 self._show()
 
-        self.door.soon(show)
+        self._door.soon(show)
 
     def _show(self, known: Body | None = None) -> None:
         """Bring every member's traits up to date, to this state or to the last one that can be read."""
@@ -195,7 +195,7 @@ class Desk:
         self._behind = True
         if not self._catching:
             self._catching = True
-            self.door.soon(self._catch_up)
+            self._door.soon(self._catch_up)
 
     def _catch_up(self) -> None:
         self._catching = False
@@ -237,7 +237,7 @@ class Desk:
         moment, stage = time.monotonic(), (running.token, running.number, running.waiting)
         if stage != self._stage or moment - self._told >= PROGRESS_EVERY:
             self._told, self._stage = moment, stage
-            self.door.soon(lambda: None if running.done else self._tell("progress", state.running_json(running)))
+            self._door.soon(lambda: None if running.done else self._tell("progress", state.running_json(running)))
 
     def _joined(self) -> list[Any]:
         with self._lock:
@@ -251,7 +251,7 @@ class Desk:
 
     def answer(self, content: object) -> Body | None:
         """The reply to one message from the page. Never raises; a message without an id is dropped."""
-        return self.door.answer(content)
+        return self._door.answer(content)
 
     def _on_plan(self, args: Body) -> Callable[[], Body]:
         question, made = self._asked(args)
@@ -306,20 +306,20 @@ class Desk:
         running = self.session.release_async(question, made, key=args["key"])
         order = self._order = Order(request, running)
         running.watch(lambda _: self._hear(order))
-        self.door.later(SETTLES, partial(self._name, order))
+        self._door.later(SETTLES, partial(self._name, order))
         return None
 
     def _hear(self, order: Order) -> None:
         """On the worker's thread: how a release goes is told by the writer, ten times a second at most."""
         if order.running.done or order.due(PROGRESS_EVERY):
-            self.door.soon(partial(self._follow, order))
+            self._door.soon(partial(self._follow, order))
 
     def _name(self, order: Order, patience: int = WAITS) -> None:
         """A draw that is not over within moments goes on by itself: its token names it from now on."""
         if order.named or order.running.done:
             return  # or what it ended with is on its way to here
         if order.running.number is None and patience:
-            self.door.later(SETTLES, partial(self._name, order, patience - 1))
+            self._door.later(SETTLES, partial(self._name, order, patience - 1))
             return  # a disk may be slow, too
         waits = order.running.number is None  # for the ledger, perhaps: then it is not read before the reply
         try:

@@ -47,7 +47,7 @@ class Tape:
         self._outcomes: deque[Body] = deque(maxlen=state.OUTCOMES)
         self._states = state.Numbered()
         self._fault: Body | None = None
-        self.door = Door(
+        self._door = Door(
             messages.TAPES,
             "sub.transcript says what was used",
             quick={"release": self._on_release, "status": self._on_status, "show": self._on_show},
@@ -81,7 +81,7 @@ class Tape:
         self._behind = True
         if not self._catching:
             self._catching = True
-            self.door.soon(self._catch_up)
+            self._door.soon(self._catch_up)
 
     def _catch_up(self) -> None:
         self._catching = False
@@ -123,12 +123,12 @@ class Tape:
         stage = (running.token, running.number, running.waiting)
         if not running.done and stage != self._stage:
             self._stage = stage
-            self.door.soon(self._changed)
+            self._door.soon(self._changed)
 
     def _on_answer_elsewhere(self, running: Running) -> None:
         """A question was asked in a cell, or the session released something else."""
         if self._order is None or running is not self._order.running:
-            self.door.soon(self._changed)
+            self._door.soon(self._changed)
 
     # ------------------------------------------------------------ what the page may know
 
@@ -205,7 +205,7 @@ class Tape:
 
     def answer(self, content: object) -> Body | None:
         """The reply to one message from the page. Never raises; a message without an id is dropped."""
-        return self.door.answer(content)
+        return self._door.answer(content)
 
     def _asked(self, args: Body) -> tuple[Question, int, int]:
         offered = self._offers.get(args["question"])
@@ -236,19 +236,19 @@ class Tape:
         order = self._order = Order(request, running)
         self._fault = None
         running.watch(lambda _: self._hear(order))
-        self.door.later(SETTLES, partial(self._name, order))
+        self._door.later(SETTLES, partial(self._name, order))
 
     def _hear(self, order: Order) -> None:
         """On the worker's thread: how a question goes is shown by the writer, ten times a second at most."""
         if order.running.done or order.due(PROGRESS_EVERY):
-            self.door.soon(partial(self._follow, order))
+            self._door.soon(partial(self._follow, order))
 
     def _name(self, order: Order, patience: int = WAITS) -> None:
         """A question that is not answered within moments goes on by itself: its token names it from now on."""
         if order.named or order.running.done:
             return  # or what it ended with is on its way to here
         if order.running.number is None and patience:
-            self.door.later(SETTLES, partial(self._name, order, patience - 1))
+            self._door.later(SETTLES, partial(self._name, order, patience - 1))
             return  # a disk may be slow, too
         waits = order.running.number is None  # for the ledger, perhaps: then it is not read before the reply
         known = self._states.last(state.orders(order, self._outcomes, None)) if waits else self._last_state()
@@ -324,7 +324,7 @@ class PayWhatYouGetTape(View):
             )
         self._tape = Tape(sub, _offered(questions))
         shown = json_text(self._tape.state())
-        super().__init__(self._tape.door, desk=uuid.uuid4().hex[:12], state=shown, pulse=self._tape.pulse.to_json())
+        super().__init__(self._tape._door, desk=uuid.uuid4().hex[:12], state=shown, pulse=self._tape.pulse.to_json())
         self._tape.watch(self._show, self._beat)
 
     def answer(self, content: object) -> Body | None:

@@ -20,7 +20,7 @@ import traitlets
 from ipywidgets.widgets.trait_types import InstanceDict
 
 from dpviz.errors import ParameterError, short
-from dpviz.hidden import kind_of, sealed
+from dpviz.hidden import guard, kind_of, sealed
 from dpviz.widgets.door import Door
 
 STATIC = Path(__file__).parent.parent / "static"
@@ -75,6 +75,14 @@ class Mirror(ipywidgets.Widget):  # type: ignore[misc]
 
 class Place(Mirror, ipywidgets.Layout):  # type: ignore[misc]
     """The layout of a view, which a page cannot change: a view that is moved or hidden could hide what it says."""
+
+    @sealed
+    def __init__(self, **properties: Any) -> None:
+        known = self.trait_names()
+        for name in properties:  # what traitlets says of a name that it does not know shows the value
+            if name not in known and name != "border":
+                raise ParameterError.of(name, "a layout has the properties of ipywidgets.Layout", "leave this one out")
+        super().__init__(**properties)
 
 
 class OwnPlace(InstanceDict):  # type: ignore[misc]
@@ -159,3 +167,6 @@ def _not_taken(model: Mirror, name: object, value: object) -> ParameterError:
 
 def json_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+guard(vars())

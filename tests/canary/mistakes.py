@@ -255,6 +255,11 @@ MISTAKES: dict[str, tuple[str, Callable[[Scene], object]]] = {
     "an engine that dies": ("ReleaseFailed", lambda s: s.acting(private.die, "died")),
     "an engine that dies harder": ("ReleaseFailed", lambda s: s.acting(private.die_hard, "died hard")),
     "an engine of a loud source that dies": ("ReleaseFailed", lambda s: _loud(s, private.die)),
+    "an engine that is gone": ("EngineGone", lambda s: _gone()),
+    "a ledger's server that is not there": (
+        "LedgerAway",
+        lambda s: s.session(people, ledger=lambda: "postgresql://keeper:secret@127.0.0.1:1/postgres"),
+    ),
     "a release that was lost": ("ReleaseLost", lambda s: s.it.release(BINS, dv.Dense(epsilon="1/4"), key="died")),
     "a release that is cancelled": ("ReleaseCancelled", lambda s: s.cancelled()),
     "two releases at once": ("SessionBusy", lambda s: s.busy()),
@@ -298,6 +303,19 @@ def _integers(column: str) -> dv.Domain:
 
 def _labels(column: str) -> dv.Domain:
     return dv.Domain.categories(["a"], column=column)
+
+
+class Gone(PandasSource):
+    """Data whose engine fails when it is asked whether it is there, and says what it holds."""
+
+    def probe(self) -> None:
+        private.die(lambda *_: None)
+
+
+def _gone() -> object:
+    session = dv.Session(Gone(people(), name="data"), ROW, BUDGET, "gone.ledger")
+    texts = next(one.name for one in session.columns if one.kind == "text")
+    return session.release(dv.Domain.categories(["a"], column=texts, other=True), dv.Dense(epsilon="1/2"))
 
 
 def _loud(scene: Scene, act: Any, epsilon: str = "1/4", question: object = BINS) -> object:

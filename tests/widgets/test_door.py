@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import dpviz as dv
-from dpviz.widgets.door import MOST_WAITING
+from dpviz.widgets._door import MOST_WAITING
 from dpviz.widgets.view import View
 from tests.session.sources import Gate, KnownCounts, KnownTop
 from tests.widgets.pages import PATIENCE, Wire, content
@@ -155,7 +155,7 @@ def test_moves_of_an_explorer_are_answered_by_the_latest(wire: Wire, monkeypatch
 def test_more_requests_than_a_person_can_make_are_refused_and_charge_nothing(wire: Wire, tmp_path: Path) -> None:
     bench = workbench(tmp_path)
     held = threading.Event()
-    bench.board.door.soon(lambda: held.wait(PATIENCE) and None)
+    bench.board._door.soon(lambda: held.wait(PATIENCE) and None)
     args = order(bench)
     asked = [wire.ask(bench, "release", **{**args, "key": str(i)}) for i in range(MOST_WAITING + 50)]
     held.set()

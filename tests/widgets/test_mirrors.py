@@ -139,7 +139,7 @@ def test_a_message_of_no_known_form_is_dropped_without_a_word(
 def test_a_flood_of_requests_for_the_program_is_answered_with_few(wire: Wire, tmp_path: Path) -> None:
     view = VIEWS["Workbench"](tmp_path)
     held, free = time.monotonic(), []
-    view.board.door.soon(lambda: until(lambda: bool(free)))
+    view.board._door.soon(lambda: until(lambda: bool(free)))
     for _ in range(2_000):
         wire.send(view, {"method": "request_state"})
         wire.send(view, {"method": "update", "state": {"_esm": FORGED}})
