@@ -22,18 +22,19 @@ from typing import TextIO
 ROOT = Path(__file__).resolve().parent.parent
 OUTPUT = ROOT / "test-output"
 AT_ONCE = 2
-LONGEST = 20 * 60
+LONGEST = 30 * 60
 """Seconds after which a suite is stopped and counts as failed."""
 
 PYTEST = ("python", "-m", "pytest", "--quiet", "--no-header", "--color=no", "-p", "no:cacheprovider")
 
-ELSEWHERE = ("tests/browser", "tests/canary", "tests/engines/test_spark.py")
+ELSEWHERE = ("tests/browser", "tests/canary", "tests/soak", "tests/engines/test_spark.py")
 """What the suite of units leaves to others: a browser and a cluster are started once, not once for each process."""
 
 # The longest first. The notebooks run on a copy, so that a ledger one of them writes stays out of the tree.
 SUITES: dict[str, list[Sequence[str]]] = {
     "browser": [(*PYTEST, "tests/browser", "tests/canary")],
     "unit": [(*PYTEST, "--numprocesses=2", *(f"--ignore={place}" for place in ELSEWHERE), "dpviz", "tests")],
+    "soak": [(*PYTEST, "--numprocesses=2", "tests/soak")],
     "spark": [(*PYTEST, "tests/engines/test_spark.py")],
     "notebooks": [
         ("python", "-m", "tools.copy_notebooks", "test-output/notebooks"),
