@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import dpviz as dv
-from dpviz.widgets._door import MOST_WAITING
+from dpviz.widgets.door import MOST_WAITING
 from dpviz.widgets.view import View
 from tests.session.sources import Gate, KnownCounts, KnownTop
 from tests.widgets.pages import PATIENCE, Wire, content
