@@ -62,6 +62,7 @@ class Outcome:
 def environment() -> dict[str, str]:
     """The environment of every suite: the user's own Jupyter and IPython settings stay out of it."""
     private = OUTPUT / "jupyter"
+    private.mkdir(parents=True, exist_ok=True)  # IPython makes a folder of its own, but not the one above it
     folders = {name: str(private / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR")}
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER", "IPYTHON", "PYTHONPATH", "PYTEST_"))}
     path = os.pathsep.join([str(ROOT / ".venv" / "bin"), kept.get("PATH", "")])
