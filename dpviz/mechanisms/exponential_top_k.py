@@ -12,9 +12,10 @@ from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability, text, typed, whole
 from dpviz.hidden import guard, singly
 from dpviz.mechanisms.dense import MOST_BINS
-from dpviz.mechanisms.ranked import Contest, behind, bounded, counted, epsilon_of, gives_ranked
+from dpviz.mechanisms.ranked import Contest, epsilon_of, gives_ranked
 from dpviz.model.answer import Answer, Ranked
-from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.error import ErrorModel
+from dpviz.model.laws.ranking import ExponentialLaw, counted
 from dpviz.model.mechanism import Choice, Cost, Mode, Space
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -162,8 +163,12 @@ class ExponentialTopKBound:
         return Cost(steps=bins, text=f"one race of {counted(bins, 'bin')}", slow=bins > 1_000_000)
 
     @cached_property
+    def law(self) -> ExponentialLaw:
+        return ExponentialLaw(self.places, self.question.bins, self.rate)
+
+    @property
     def error(self) -> ErrorModel:
-        return ExponentialTopKError(self)
+        return self.law.error
 
     @property
     def verb(self) -> str:
@@ -189,21 +194,6 @@ class ExponentialTopKBound:
         counts = statistic.take()
         drawn = rank(counts, self.rate, self.places, bits)
         return Contest(range(len(counts)), counts, None).ranked(drawn)
-
-
-@dataclass(frozen=True)
-class ExponentialTopKError(ErrorModel):
-    """What holds for the list whatever the counts are."""
-
-    bound: ExponentialTopKBound
-
-    def rank(self, position: int, beta: Fraction) -> ErrorValue:
-        """How far below the true count of rank `position` each of the first `position` bins lies at most."""
-        place, bins = whole(position, "position", most=self.bound.places), self.bound.question.bins
-        return bounded(
-            behind(place, bins, self.bound.rate, beta),
-            f"union bound over {counted(place, 'draw')} and {bins - place:,} other bins",
-        )
 
 
 guard(vars())

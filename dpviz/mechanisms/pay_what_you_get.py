@@ -11,19 +11,11 @@ from typing import Any, ClassVar, cast
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability, text, typed, whole
 from dpviz.hidden import guard, singly
-from dpviz.mechanisms.ranked import (
-    DOMAIN_RULES,
-    TIES,
-    DomainRule,
-    Ties,
-    counted,
-    epsilon_of,
-    known_order,
-    one_of,
-)
+from dpviz.mechanisms.ranked import DOMAIN_RULES, TIES, DomainRule, Ties, epsilon_of, known_order, one_of
 from dpviz.mechanisms.top_k import Kbar, TopK, TopKBound
 from dpviz.model.answer import Answer, Ranked
 from dpviz.model.error import ErrorModel
+from dpviz.model.laws.ranking import PeelingLaw, counted
 from dpviz.model.mechanism import Choice, Cost, Mode, Space
 from dpviz.model.question import Question
 from dpviz.model.source import Tick, TopRules
@@ -340,8 +332,12 @@ class AskingBound:
         return self.ranked.cost
 
     @property
+    def law(self) -> PeelingLaw:
+        return self.ranked.law
+
+    @property
     def error(self) -> ErrorModel:
-        return self.ranked.error
+        return self.law.error
 
     @property
     def clamp(self) -> tuple[int | None, int | None]:

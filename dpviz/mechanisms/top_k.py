@@ -18,22 +18,19 @@ from dpviz.mechanisms.ranked import (
     DomainRule,
     Rule,
     Ties,
-    behind,
-    bounded,
     converted,
-    counted,
     epsilon_of,
     gives_ranked,
     halved,
     known_order,
-    least_count,
     listing_notes,
     one_of,
     rule_of,
     space_of,
 )
 from dpviz.model.answer import Answer, Ranked
-from dpviz.model.error import ErrorModel, ErrorValue, How
+from dpviz.model.error import ErrorModel
+from dpviz.model.laws.ranking import PeelingLaw, counted
 from dpviz.model.mechanism import Choice, Cost, Mode, Space
 from dpviz.model.question import Question
 from dpviz.model.source import Tick, TopRules
@@ -347,8 +344,15 @@ class TopKBound:
         return Cost(steps=1, text=f"{rows + 1:,} rows, and one race of at most {counted(rows, 'item')}")
 
     @cached_property
+    def law(self) -> PeelingLaw:
+        rule, made, delta = self.rule, self.mechanism, self.parts.delta
+        odds = rule.m(made.rows) / delta if rule.bottom else None
+        strict = rule.name == "strict"
+        return PeelingLaw(self.places, made.rows, self.rate, rule.gap, odds, strict, made.private)
+
+    @property
     def error(self) -> ErrorModel:
-        return TopKError(self)
+        return self.law.error
 
     @property
     def verb(self) -> str:
@@ -394,33 +398,6 @@ class TopKBound:
         contest = self.rule.contest(rows, kbar, self.parts.delta)
         drawn = rank(contest.counts, self.rate, self.places, bits, contest.bottom)
         return contest.ranked(drawn, kbar if self.mechanism.private else None)
-
-
-@dataclass(frozen=True)
-class TopKError(ErrorModel):
-    """What holds for a ranked list whatever the counts are; with a private kbar, for any that is chosen."""
-
-    bound: TopKBound
-
-    def rank(self, position: int, beta: Fraction) -> ErrorValue:
-        """How far below the true count of rank `position` each of the first `position` items lies at most."""
-        place, rows = whole(position, "position", most=self.bound.places), self.bound.mechanism.rows
-        least = "0 where they are all that compete" if place == rows else f"{place:,} draws, {rows - place:,} others"
-        return bounded(
-            behind(place, rows, self.bound.rate, beta),
-            f"Durfee, Rogers 2019, Lemma 8.1, sharpened: {least}; for each of the first {counted(place, 'item')}",
-        )
-
-    def listed(self, beta: Fraction) -> ErrorValue | None:
-        """How far above the first row that does not compete an item must lie to come before the bottom symbol."""
-        bound = self.bound
-        if not bound.rule.bottom:
-            return None
-        odds = bound.rule.m(bound.mechanism.rows) / bound.parts.delta * (1 - beta) / beta
-        above = max(bound.rule.gap + least_count(odds, bound.rate), int(bound.rule.name == "strict"))
-        rule = "the odds of one item against the bottom symbol, where fewer than k come before it"
-        how: How = "bound" if bound.mechanism.private else "exact"
-        return ErrorValue(Fraction(max(0, above)), how, rule)
 
 
 guard(vars())

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from dpviz.exact import Number, probability, text
 from dpviz.hidden import guard, singly
 from dpviz.mechanisms.pay_what_you_get import AskingBound, PayWhatYouGet
-from dpviz.mechanisms.ranked import counted
 from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.laws.ranking import counted
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.range_bounded import Parts
 from dpviz.privacy.unit import Unit
