@@ -19,6 +19,7 @@ from dpviz.laws.finite import FastSampleLaw
 from dpviz.mechanisms.count_noise import Base, BoundNoise, CountNoise, Rational, Sampler, choices, clamped
 from dpviz.model.answer import Table
 from dpviz.model.error import ErrorModel, ErrorValue, How
+from dpviz.model.measures import Measure, of_bins
 from dpviz.model.mechanism import Choice, Cost, Mode, Space
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -205,6 +206,11 @@ class DenseBound:
     @property
     def verb(self) -> str:
         return f"Adds noise to {self.question.bins:,} counts and shows them."
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What can be said of the error before the draw."""
+        return of_bins(self.error, self.question)
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
