@@ -18,19 +18,12 @@ from dpviz.errors import DpvizError, ParameterError, ReleaseFormat
 from dpviz.exact import Decay, Number, exp_bounds, log_up, text, whole
 from dpviz.hidden import guard, singly
 from dpviz.laws import tables
-from dpviz.mechanisms.count_noise import (
-    GAMMA,
-    BoundNoise,
-    CountNoise,
-    Rational,
-    Sampler,
-    choices,
-    tight_base,
-)
+from dpviz.mechanisms.count_noise import GAMMA, BoundNoise, CountNoise, Rational, Sampler, choices, tight_base
 from dpviz.model.answer import SHAPES, Answer
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.compact import CompactLaw, sampler_of
 from dpviz.model.laws.count_noise import SamplerKind
+from dpviz.model.measures import Measure, of_bins
 from dpviz.model.mechanism import Choice, Cost, Mode, Space
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -491,6 +484,11 @@ class CompactBound:
     @property
     def verb(self) -> str:
         return f"Adds noise to {self.question.domain.size_text} and keeps them as {self.n + 1:,} coefficients."
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What can be said of the error before the draw."""
+        return of_bins(self.error, self.question)
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:

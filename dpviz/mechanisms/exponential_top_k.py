@@ -12,10 +12,11 @@ from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability, text, typed, whole
 from dpviz.hidden import guard, singly
 from dpviz.mechanisms.dense import MOST_BINS
-from dpviz.mechanisms.ranked import Contest, epsilon_of, gives_ranked
+from dpviz.mechanisms.ranked import Contest, at_worst, epsilon_of, gives_ranked
 from dpviz.model.answer import Answer, Ranked
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.ranking import ExponentialLaw, counted
+from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Choice, Cost, Mode, Space
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -174,6 +175,11 @@ class ExponentialTopKBound:
     def verb(self) -> str:
         column = " and ".join(self.question.domain.columns)
         return f"Ranks {counted(self.places, 'bin')} of {column}, out of all {self.question.bins:,}."
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """How far the last bin may lie below its rank."""
+        return (at_worst(self.error, self.places),)
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:

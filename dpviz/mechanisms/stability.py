@@ -18,6 +18,7 @@ from dpviz.model.answer import SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.count_noise import least
 from dpviz.model.laws.stability import StabilityLaw
+from dpviz.model.measures import Measure, of_bins
 from dpviz.model.mechanism import Choice, Cost, Mode, Space
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -237,6 +238,11 @@ class StabilityBound:
     @property
     def verb(self) -> str:
         return f"Adds noise to the counts that are not 0 and shows those above {self.threshold:,}."
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What can be said of the error before the draw."""
+        return of_bins(self.error, self.question)
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
