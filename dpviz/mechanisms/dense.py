@@ -31,6 +31,7 @@ from dpviz.mechanisms.count_noise import (
 )
 from dpviz.model.answer import Table
 from dpviz.model.error import ErrorModel, ErrorValue, How
+from dpviz.model.measures import Measure, of_bins
 from dpviz.model.mechanism import Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, Parameters, Switch, parameter
 from dpviz.model.question import Question
@@ -169,6 +170,11 @@ class DenseBound:
     @property
     def verb(self) -> str:
         return f"Adds noise to {self.question.bins:,} counts and shows them."
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What can be said of the error before the draw."""
+        return of_bins(self.error, self.question)
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:

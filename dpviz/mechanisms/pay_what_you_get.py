@@ -28,6 +28,7 @@ from dpviz.mechanisms.ranked import (
 from dpviz.mechanisms.top_k import Kbar, RowsOrPrivate, TopK, TopKBound
 from dpviz.model.answer import Answer, Ranked
 from dpviz.model.error import ErrorModel
+from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Cost, Mode, Space
 from dpviz.model.parameters import Exact, ExactOrNone, Parameters, WholeNumber, parameter
 from dpviz.model.question import Question
@@ -273,6 +274,10 @@ class AskingBound:
     @property
     def verb(self) -> str:
         return self.ranked.verb
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        return self.ranked.measures
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:

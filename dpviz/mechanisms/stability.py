@@ -31,6 +31,7 @@ from dpviz.mechanisms.count_noise import (
 )
 from dpviz.model.answer import SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue, How
+from dpviz.model.measures import Measure, of_bins
 from dpviz.model.mechanism import Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, Probability, parameter
 from dpviz.model.question import Question
@@ -224,6 +225,11 @@ class StabilityBound:
     @property
     def verb(self) -> str:
         return f"Adds noise to the counts that are not 0 and shows those above {self.threshold:,}."
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What can be said of the error before the draw."""
+        return of_bins(self.error, self.question)
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:

@@ -22,6 +22,9 @@ from dpviz.mechanisms.ranked import (
     DomainRule,
     K,
     Rule,
+    all_values,
+    any_value,
+    at_worst,
     bounded,
     check_rows,
     counted,
@@ -30,9 +33,11 @@ from dpviz.mechanisms.ranked import (
     listing_notes,
     rule_of,
     space_of,
+    to_be_listed,
 )
 from dpviz.model.answer import Answer, Ranked
 from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Cost, Mode, Space
 from dpviz.model.parameters import Exact, OneOf, Parameters, parameter
 from dpviz.model.question import Question
@@ -191,6 +196,13 @@ class TopKLaplaceBound:
     def verb(self) -> str:
         column, rows = " and ".join(self.question.domain.columns), self.mechanism.kbar
         return f"Adds noise to the {rows:,} largest {column}, and lists at most {self.places:,} that stand out."
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What an item needs to be listed, how far the last one may lie below its rank, and the noise of the values."""
+        error = self.error
+        listed = to_be_listed(error, self.mechanism.kbar + 1)
+        return listed, at_worst(error, self.places), any_value(error), all_values(error)
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
