@@ -33,6 +33,7 @@ from dpviz.mechanisms.count_noise import (
 from dpviz.mechanisms.count_noise import Kind as SamplerKind
 from dpviz.model.answer import SHAPES, Answer
 from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.measures import Measure, of_bins
 from dpviz.model.mechanism import Choice, Cost, Mode, Space
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -494,6 +495,11 @@ class CompactBound:
     @property
     def verb(self) -> str:
         return f"Adds noise to {self.question.domain.size_text} and keeps them as {self.n + 1:,} coefficients."
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What can be said of the error before the draw."""
+        return of_bins(self.error, self.question)
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:

@@ -26,6 +26,7 @@ from dpviz.mechanisms.top_k import Kbar, TopK, TopKBound
 from dpviz.model.answer import Answer, Ranked
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel
+from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Choice, Cost, Mode, Space
 from dpviz.model.opening import Balance, Row, Step, Use
 from dpviz.model.question import Question
@@ -445,6 +446,10 @@ class AskingBound:
     @property
     def verb(self) -> str:
         return self.ranked.verb
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        return self.ranked.measures
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
