@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dpviz.errors import BudgetExceeded
+from dpviz.hidden import guard
 from dpviz.mechanisms.ranked import counted
 from dpviz.model.opening import Balance as State
 from dpviz.model.opening import Step
@@ -111,3 +112,6 @@ def _refusal(said: str, part: str, price: int, left: int, next_step: str) -> Bud
 
 def _counted(number: int) -> str:
     return f"{number:,} symbol{'' if number == 1 else 's'}"
+
+
+guard(vars())
