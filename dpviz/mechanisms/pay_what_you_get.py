@@ -300,6 +300,7 @@ class Asking(Parameters):
 
     def bind(self, question: Question, unit: Unit) -> AskingBound:
         """Fix everything public. Raises ParameterError on public facts only."""
+        question.check_counts(self.name)
         if self.private and unit.relation == "replace-one":
             raise ParameterError.of(
                 'kbar="private"', "the private choice of kbar is priced for adding or removing a unit", "give kbar"
