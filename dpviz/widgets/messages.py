@@ -12,7 +12,7 @@ LONGEST = 4_000
 MOST_ITEMS = 20_000
 MOST_POINTS = 50
 """How many points of an answer a page reads at a time."""
-MOST_COLUMNS = 8
+MOST_COLUMNS = 50
 MOST_TEXT = 1_000_000
 """How many characters the labels or edges of one declaration have together, at most."""
 

@@ -363,7 +363,7 @@ def _words(question: Question) -> str:
 
 def _items(question: Question) -> str:
     """What one item is called: the column."""
-    return " and ".join(question.domain.columns).replace("_", " ")
+    return question.domain.columns_text.replace("_", " ")
 
 
 def _python(question: Question) -> str:

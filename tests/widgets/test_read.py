@@ -75,7 +75,7 @@ def test_a_pair_names_a_bin_of_two_columns(tmp_path: Path) -> None:
         ({"points": [["1", "2"]]}, "one for each column"),
         ({"points": []}, "from 1 to 50 points"),
         ({"points": [["1"]] * 51}, "from 1 to 50 points"),
-        ({"points": ["1"]}, "a list of 1 to 8 texts"),
+        ({"points": ["1"]}, "a list of 1 to 50 texts"),
         ({"points": [[1]]}, "made of texts"),
         ({"points": [["1" * 5_000]]}, "longer than 4,000"),
         ({"beta": "0.5"}, "beta must be one"),
