@@ -79,7 +79,7 @@ class CompactError(ErrorModel):
     @cached_property
     def _count(self) -> Any:
         """The law of the noisy count of a bin that is not empty."""
-        return self.law.noise.clamped(0, self.law.n)
+        return self.law.noise.clamped
 
     def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
         if count is None:

@@ -85,13 +85,17 @@ class NoiseLaw(Stored):
         """The whole law where a count may be replaced by a uniform one."""
         return self.finite.fast if self.finite is not None and self.finite.kind == "fastsample" else None
 
-    def clamped(self, low: int | None, high: int | None) -> CountLaw:
-        """The law of one released count clamped to low..high; a finite sampler clamps to 0..n by itself."""
+    @cached_property
+    def clamped(self) -> CountLaw:
+        """The law of one released count clamped to 0..limit; a finite sampler clamps to 0..n by itself."""
         if self.junk is not None:
             return self.junk
-        if self.finite is not None:
-            low, high = 0, self.finite.n
-        return Clamped(TwoSidedGeometric(self.decay), low, high)
+        return Clamped(TwoSidedGeometric(self.decay), 0, self.limit if self.finite is None else self.finite.n)
+
+    @property
+    def open(self) -> CountLaw:
+        """The law of one released count that is left as it is; a finite sampler clamps all the same."""
+        return self.clamped if self.finite is not None else Clamped(TwoSidedGeometric(self.decay), None, None)
 
     def above(self, count: int, value: int, precision: int) -> Enclosure:
         """The chance that a bin with this count gets a noisy count above `value`, enclosed."""

@@ -38,10 +38,6 @@ class DenseLaw(StoredLaw):
         whole(self.bins, "bins")
 
     @property
-    def clamp(self) -> tuple[int | None, int | None]:
-        return (0, self.limit) if self.clamps else (None, None)
-
-    @property
     def limit(self) -> int | None:
         """The public top of the clamp, if there is one."""
         return self.noise.limit if self.clamps else None
@@ -60,7 +56,7 @@ class DenseError(ErrorModel):
     @cached_property
     def _count(self) -> Any:
         """The law of one released count, as a function of its true count."""
-        return self.law.noise.clamped(*self.law.clamp)
+        return self.law.noise.clamped if self.law.clamps else self.law.noise.open
 
     @property
     def _top(self) -> int | None:

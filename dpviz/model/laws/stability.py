@@ -142,7 +142,7 @@ class StabilityError(ErrorModel):
         if count == 0:
             return 0.0
         limit = self.law.noise.limit
-        return self.law.noise.clamped(0, limit).chance_above(inside(count, limit)[0], self.law.threshold)
+        return self.law.noise.clamped.chance_above(inside(count, limit)[0], self.law.threshold)
 
     def quantiles(self, levels: list[Fraction]) -> list[int]:
         return geometric.quantiles(self.law.noise.decay, levels)
