@@ -3,15 +3,16 @@
 import { budgetMeter } from "./budget_meter";
 import type { Component } from "./component";
 import { EXPLORERS } from "./explorers";
-import type { Channel, HostStatus, Kernel } from "./kernel";
+import type { Channel, HostStatus } from "./kernel";
 import { mechanismPicker } from "./mechanism_picker";
 import { planPane } from "./plan_pane";
 import { releasePane } from "./release_pane";
 import { resultChart, resultOf } from "./result_chart";
-import { mount, type Board } from "./root";
+import { mount } from "./root";
 import { leave, sit, type Desk } from "./store";
 import { payWhatYouGetTape } from "./tape";
 import { TapeDesk } from "./tape_store";
+import type { ViewStore } from "./view_store";
 import { workbench } from "./workbench";
 
 /** As much of the host's model as is used here. */
@@ -33,22 +34,13 @@ const COMPONENTS: Record<string, (desk: Desk) => Component> = {
 };
 
 /** Explorers have one sheet and no session, a tape has one sub-session; each stands on its own. */
-const ALONE: Record<string, () => { desk: Stand; component: Component }> = {
+const ALONE: Record<string, () => { desk: ViewStore; component: Component }> = {
     ...EXPLORERS,
     "pay-what-you-get-tape": () => {
         const desk = new TapeDesk();
         return { desk, component: payWhatYouGetTape(desk) };
     },
 };
-
-/** What the host's traits and messages go to. */
-interface Stand extends Board {
-    readonly kernel: Kernel;
-    take(trait: (typeof TRAITS)[number], value: unknown): void;
-    attach(channel: Channel): void;
-    detach(channel: Channel): void;
-    probe(): void;
-}
 
 const TRAITS = ["sheet", "state", "result", "pulse"] as const;
 
@@ -75,9 +67,9 @@ function hostStatus(model: Model): HostStatus {
 }
 
 /** The component and what it stands on: a store of its own, or the desk that it shares. */
-function standing(name: string, id: string): { desk: Stand; component: Component; leave: () => void } | null {
+function standing(name: string, id: string): { desk: ViewStore; component: Component; leave: () => void } | null {
     const alone = Object.hasOwn(ALONE, name) ? ALONE[name]!() : null;
-    if (alone !== null) return { ...alone, leave: () => undefined };
+    if (alone !== null) return { ...alone, leave: () => alone.desk.close() };
     const make = Object.hasOwn(COMPONENTS, name) ? COMPONENTS[name]! : null;
     if (make === null) return null;
     const desk = sit(id);
