@@ -35,6 +35,7 @@ class Wire:
             return Recorded(*args, **more)
 
         patch.setattr(comm, "create_comm", create)
+        patch.setattr(Program, "_running", {})  # those that were made before send elsewhere
 
     def record(self, model: str, message: Message) -> None:
         with self._arrived:

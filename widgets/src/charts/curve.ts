@@ -4,10 +4,10 @@
  */
 
 import { scaleLog } from "d3-scale";
-import { line as path } from "d3-shape";
 import { s } from "../dom";
 import type { Bar } from "../protocol";
 import { Labels, leftAxis, bottomAxis, line, px, svg, textWidth } from "./frame";
+import { path } from "./path";
 
 export interface CurvePoint {
     epsilon: number;
@@ -54,10 +54,7 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
         ),
     );
     const drawn = (which: "first" | "second"): string =>
-        path<CurvePoint>()
-            .defined((p) => p[which] > 0)
-            .x((p) => x(p.epsilon))
-            .y((p) => y(p[which]))(data.points as CurvePoint[]) ?? "";
+        path(data.points.map((p) => (p[which] > 0 ? [x(p.epsilon), y(p[which])] : null)));
     chart.append(
         s("path", { d: drawn("second"), class: `dp-curve dp-${data.alike ? "medium" : "thin"} dp-${data.kinds.second}` }),
         s("path", { d: drawn("first"), class: `dp-curve dp-${data.alike ? "medium" : "thick"} dp-${data.kinds.first}` }),
