@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Number, exp_bounds, floor_to, log_up, positive, text, typed
+from dpviz.exact import exp_bounds, floor_to, log_up, text
 from dpviz.hidden import guard
 from dpviz.model.answer import Answer, Chosen, Ranked
 from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.measures import Measure, ordinal
 from dpviz.model.mechanism import Space
+from dpviz.model.parameters import Epsilon, OneOf, Probability, WholeNumber, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import TopRules
 from dpviz.model.statistic import Statistic, TopCounts
 from dpviz.noise.peeling import ENDED, Bottom
 from dpviz.privacy.conversion import DELTA_STEP, convert
-from dpviz.privacy.grid import LARGEST_EPSILON
 from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.range_bounded import Accounting
 from dpviz.privacy.unit import Unit
 
 DomainRule = Literal["positive", "strict", "paper"]
 Ties = Literal["label", "unknown"]
-DOMAIN_RULES: Final[tuple[DomainRule, ...]] = get_args(DomainRule)
-TIES: Final[tuple[Ties, ...]] = get_args(Ties)
 
 MOST_ROWS = 1_000_000
 """So many rows are read at most: an engine sorts more, but more would not come back in good time."""
@@ -152,23 +152,61 @@ class Contest:
 # ---------------------------------------------------------------- what is typed
 
 
-def epsilon_of(value: Number, name: str = "epsilon") -> Fraction:
-    """Read an epsilon exactly, and refuse one that is not positive or protects nobody."""
-    epsilon = positive(typed(value, name), name)
-    if epsilon > LARGEST_EPSILON:
+K: Final[Any] = parameter(reads=WholeNumber(), default=10, label="k, items at most", always=True)
+KBAR: Final = WholeNumber(most=MOST_ROWS)
+DELTA: Final[Any] = parameter(reads=Probability(), default="1e-6", label="δ", always=True)
+EPSILON: Final[Any] = parameter(reads=Epsilon(), default=None, always=True)
+"""It has to be given, although parameters before it may be left out."""
+
+EPSILON_OR_PER_ITEM: Final[Any] = parameter(reads=Epsilon(), default=None, optional=True, always=True)
+EPSILON_PER_ITEM: Final[Any] = parameter(reads=Epsilon(), default=None, optional=True, beside="epsilon")
+DELTA_PRIME: Final[Any] = parameter(reads=Probability(zero=True), default=None, optional=True, beside="epsilon")
+RULE: Final[Any] = parameter(
+    reads=OneOf(DomainRule),
+    default="positive",
+    label="Who competes",
+    options={
+        "positive": "rows above 0",
+        "strict": "rows above the next count",
+        "paper": "all rows, empty bins included",
+    },
+)
+ORDER: Final[Any] = parameter(
+    reads=OneOf(Ties),
+    default="label",
+    label="Equal counts",
+    options={"label": "ordered by label", "unknown": "in unknown order"},
+)
+ACCOUNTING: Final[Any] = parameter(
+    reads=OneOf(Accounting),
+    default="safe",
+    label="Accounting",
+    options={
+        "safe": "safe: proved",
+        "zcdp": "zcdp: proved, smaller drift",
+        "paper": "paper: as printed",
+    },
+)
+
+
+def check_price(of: str, name: str, given: Mapping[str, Any]) -> None:
+    """Refuse a price that is not given by exactly one of `epsilon` and `epsilon_per_item`."""
+    if (given["epsilon"] is None) == (given["epsilon_per_item"] is None):
         raise ParameterError.of(
-            text(epsilon),
-            f"{name} must be at most {LARGEST_EPSILON}; beyond it nothing is protected",
-            "type a number like 0.1 or 1/10",
+            "neither" if given["epsilon"] is None else "both",
+            f"{of} is given by its epsilon or by its epsilon_per_item",
+            f'write dv.{name}(epsilon="1")',
         )
-    return epsilon
+    if given["epsilon_per_item"] is None and given["delta_prime"] is not None:
+        raise ParameterError.of(
+            "delta_prime", "delta_prime goes with epsilon_per_item", "leave it out: half of delta is taken for it"
+        )
 
 
-def one_of(value: object, name: str, known: Sequence[str]) -> None:
-    """Refuse a text that is none of the known ones."""
-    if not isinstance(value, str) or value not in known:
-        quoted = [f'"{one}"' for one in known]
-        raise ParameterError.of(value, f"{name} must be {', '.join(quoted[:-1])} or {quoted[-1]}")
+def check_rows(k: int, kbar: int) -> None:
+    """Refuse fewer rows than items."""
+    if kbar < k:
+        raise ParameterError.of(kbar, f"kbar must be at least k = {k}", f"give kbar={k} or more")
 
 
 def known_order(rules: TopRules, ties: Ties, domain_rule: DomainRule) -> None:
@@ -262,6 +300,67 @@ def listing_notes(error: ErrorModel) -> list[tuple[str, dict[str, Any]]]:
 
 def bounded(value: int, rule: str) -> ErrorValue:
     return ErrorValue(Fraction(value), "bound", rule)
+
+
+# ---------------------------------------------------------------- measures of a list
+
+
+def to_be_listed(error: ErrorModel, place: int | None) -> Measure:
+    """How far above the first count that is not read an item must lie to be listed. Its place is public, unless it was
+    chosen privately: then `place` is None."""
+    count = "the next count" if place is None else f"the {ordinal(place)} count"
+    return Measure(
+        name="listed",
+        label="To be listed",
+        short="listed",
+        phrase=f"an item {{value}} above {count} is listed",
+        tip=f"An item {{value}} above {count} comes before ⊥ at least {{times}}.",
+        at=error.listed,
+        sign="+",
+        origin=f"above {count}",
+    )
+
+
+def at_worst(error: ErrorModel, most: int) -> Measure:
+    """How far below the true count of the last of `most` places a listed item may lie."""
+    count = f"the {ordinal(most)} count"
+    return Measure(
+        name="rank",
+        label="Listed at worst",
+        short="at worst",
+        phrase=f"none listed is more than {{value}} below {count}",
+        tip=f"At least {{times}} no listed item lies more than {{value}} below {count}.",
+        at=lambda beta: error.rank(most, beta),
+        sign="\u2212",
+        origin=f"below {count}",
+    )
+
+
+def any_value(error: ErrorModel) -> Measure:
+    """How far the released value of one item, picked before looking, may be off."""
+    return Measure(
+        name="one",
+        label="Any one value",
+        short="one value",
+        phrase="the value of any one item within {value}",
+        tip="Pick an item before looking: at least {times} its noisy count is within {value} of the truth.",
+        at=error.one_bin,
+        weight="thick",
+        pictured=True,
+    )
+
+
+def all_values(error: ErrorModel) -> Measure:
+    """How far the released value of any item may be off, whichever are listed."""
+    return Measure(
+        name="all",
+        label="All values at once",
+        short="all values",
+        phrase="all values within {value}",
+        tip="At least {times} every value is within {value}. Use it to compare items, or when one caught your eye.",
+        at=error.all_bins,
+        weight="thin",
+    )
 
 
 guard(vars())

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Protocol
 from dpviz.hidden import guard
 from dpviz.model.answer import Answer
 from dpviz.model.error import ErrorModel
+from dpviz.model.measures import Measure
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import Need, Statistic
@@ -86,6 +87,11 @@ class Bound(Protocol):
     @property
     def verb(self) -> str:
         """What a release does, in one sentence for the person about to pay."""
+        ...
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What can be said of the error before the draw, the most important first: two of them head a plan."""
         ...
 
     @property

@@ -13,6 +13,8 @@ import comm
 import pytest
 from comm.base_comm import BaseComm
 
+from dpviz.widgets.view import Program
+
 Message = dict[str, Any]
 PATIENCE = 60
 

@@ -8,7 +8,7 @@
 import { compare, equal, exactly, morePrivate, parse, times, ZERO, type Fraction } from "./exact";
 import { news } from "./following";
 import { SUPERSEDED, type Heed } from "./kernel";
-import { barOf, isList, phrase, said, type Which } from "./measures";
+import { barOf, isList, phrase, signed, slowness } from "./measures";
 import {
     epsilonAxis,
     readResult,
@@ -16,6 +16,7 @@ import {
     readState,
     type Bar,
     type Entry,
+    type Measure,
     type Outcome,
     type Point,
     type Price,
@@ -57,7 +58,7 @@ export class Desk extends PurchaseStore<State, Order, Result> {
     point: Point | null = null;
     settled = false;
     beta = "";
-    seekFault: { which: Which; text: string } | null = null;
+    seekFault: { measure: string; text: string } | null = null;
 
     /** A plan was asked for and has not come. */
     asking = false;
@@ -239,22 +240,22 @@ export class Desk extends PurchaseStore<State, Order, Result> {
     }
 
     /** Choose the smallest grid ε whose planned error is at most the one typed. */
-    seek(which: Which, text: string): void {
+    seek(measure: Measure, text: string): void {
         if (this.locked || this.sheet === null) return;
         const wanted = parse(text);
         const fans = this.sheet.fans.epsilon;
-        const error = (point: Point): Bar | null => barOf(point, this.beta, which);
+        const error = (point: Point): Bar | null => barOf(point, this.beta, measure);
         if (wanted === null || compare(wanted, ZERO) < 0) {
-            this.seekFault = { which, text: `An error must be 0 or more, got ${shown(text.trim()) || "nothing"}.` };
+            this.seekFault = { measure: measure.name, text: `An error must be 0 or more, got ${shown(text.trim()) || "nothing"}.` };
         } else {
             const met = (bar: Bar | null): boolean => bar !== null && compare(exactly(bar.value), wanted) <= 0;
             const tick = fans.findIndex((point) => met(error(point)));
             if (tick >= 0) return this.moveTo(tick);
             const best = fans.at(-1)!;
             const bar = error(best);
-            const reached = bar === null ? "no error is promised" : `it is ${said(which, bar)}`;
+            const reached = bar === null ? "no error is promised" : `it is ${signed(measure, bar)}`;
             this.seekFault = {
-                which,
+                measure: measure.name,
                 text: `At ε ${best.epsilon}, the end of the slider, ${reached}. Ask for at least that.`,
             };
         }
@@ -273,7 +274,8 @@ export class Desk extends PurchaseStore<State, Order, Result> {
         if (sheet === null || point === null) return;
         const budget = this.state?.budget ?? null;
         const cost = budget === null ? "" : `; would cost ${point.price.epsilon}, ${leaves(budget, point.price, isList(sheet))}`;
-        this.say(`ε ${point.epsilon}: ${phrase(sheet, point, this.beta)}${cost}.`);
+        const warning = slowness(point);
+        this.say(`ε ${point.epsilon}: ${phrase(sheet, point, this.beta)}${cost}.${warning === "" ? "" : ` ${warning}`}`);
     }
 
     /** Ask the kernel for a plan; the latest question wins. */

@@ -97,7 +97,7 @@ export abstract class ViewStore {
         } catch (error) {
             if (error instanceof Newer) {
                 this.problem =
-                    `This page reads version 1 and was sent ${error.message}. Nothing is drawn; ` +
+                    `This page reads version ${error.known} and was sent ${error.message}. Nothing is drawn; ` +
                     "restart the kernel and reload the page, so that both are of one release.";
             } else if (error instanceof Malformed) {
                 console.warn(`dpviz: ignored what this page was sent: ${error.message}`);
