@@ -44,8 +44,8 @@ def test_a_test_that_runs_or_is_expected_to_fail_passes(tmp_path: Path) -> None:
 
 PACED = {
     "tests/killing.py: kill": "a long attack kills at random moments of an engine's and a file system's own work",
-    "tests/ledger/test_processes.py: run_and_kill": "kills go on until enough of them hit a draw, however long it takes",
-    "tests/soak/test_interrupts.py: test_ctrl_c_at_any_moment_stops_a_loop_that_swallows_every_exception": "a long attack presses Ctrl-C at random moments, and any moment will do",
+    "tests/ledger/test_processes.py": "kills go on until enough of them hit a draw, however long that takes",
+    "tests/soak/test_interrupts.py": "a long attack presses Ctrl-C at random moments, and any moment will do",
     "tests/browser/test_workbench.py": "the kernel is slowed down on purpose, by times that the test gives",
     "tests/widgets/test_order.py": "the writer is slowed down on purpose, by times that the test gives",
     "tests/ledger/test_postgres.py": "writers and a server that is away take their time; whatever it is, all must hold",
