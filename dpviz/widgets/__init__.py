@@ -5,7 +5,9 @@ A component is imported when it is asked for: an explorer needs no session, and 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,26 +24,26 @@ if TYPE_CHECKING:
     from dpviz.widgets.top_k_explorer import TopKExplorer
     from dpviz.widgets.workbench import Workbench
 
-_HOME = {
-    "BudgetMeter": "budget_meter",
-    "CompositionExplorer": "composition_explorer",
-    "Desk": "desk",
-    "MechanismComparison": "mechanism_comparison",
-    "MechanismPicker": "mechanism_picker",
-    "PayWhatYouGetTape": "tape",
-    "PlanPane": "plan_pane",
-    "ReleasePane": "release_pane",
-    "ResultChart": "result_chart",
-    "SamplerExplorer": "sampler_explorer",
-    "TopKExplorer": "top_k_explorer",
-    "Workbench": "workbench",
+_HOME: dict[str, Callable[[], ModuleType]] = {
+    "BudgetMeter": lambda: import_module("dpviz.widgets.budget_meter"),
+    "CompositionExplorer": lambda: import_module("dpviz.widgets.composition_explorer"),
+    "Desk": lambda: import_module("dpviz.widgets.desk"),
+    "MechanismComparison": lambda: import_module("dpviz.widgets.mechanism_comparison"),
+    "MechanismPicker": lambda: import_module("dpviz.widgets.mechanism_picker"),
+    "PayWhatYouGetTape": lambda: import_module("dpviz.widgets.tape"),
+    "PlanPane": lambda: import_module("dpviz.widgets.plan_pane"),
+    "ReleasePane": lambda: import_module("dpviz.widgets.release_pane"),
+    "ResultChart": lambda: import_module("dpviz.widgets.result_chart"),
+    "SamplerExplorer": lambda: import_module("dpviz.widgets.sampler_explorer"),
+    "TopKExplorer": lambda: import_module("dpviz.widgets.top_k_explorer"),
+    "Workbench": lambda: import_module("dpviz.widgets.workbench"),
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'dpviz.widgets' has no attribute {name!r}")
-    component = globals()[name] = getattr(import_module(f"dpviz.widgets.{_HOME[name]}"), name)
+    component = globals()[name] = getattr(_HOME[name](), name)
     return component
 
 

@@ -425,15 +425,15 @@ def _declared_default(session: Custody) -> Question:
     raise ParameterError.of("no columns", "a workbench needs a column to count by", "give it a question")
 
 
-def desk_of(session: object, questions: Sequence[object], **options: Any) -> Desk:
+def desk_of(owner: object, questions: Sequence[object], **options: Any) -> Desk:
     """The desk to stand on: a new one for a session, or the one of another component."""
-    if isinstance(session, Custody):
-        return Desk(session, questions, **options)
-    board = getattr(session, "board", session)
+    if isinstance(owner, Custody):
+        return Desk(owner, questions, **options)
+    board = getattr(owner, "board", owner)
     if isinstance(board, Desk) and not questions and not options:
         return board
     raise ParameterError.of(
-        kind_of(session),
+        kind_of(owner),
         "a component stands on a session, or on another component's board",
         "write dv.Workbench(session)",
     )
