@@ -160,6 +160,7 @@ class Asking(Parameters):
     name: ClassVar[str] = PayWhatYouGet.name
     about: ClassVar[str] = PayWhatYouGet.about
     delta_text: ClassVar[str] = "The δ of a sub-session is charged once, for all its questions."
+    names_items: ClassVar[bool] = True
 
     of: PayWhatYouGet
     k: int = parameter(reads=WholeNumber(), default=10, label="k")

@@ -131,6 +131,7 @@ class Mechanism(Protocol):
     name: ClassVar[str]
     about: ClassVar[str]
     delta_text: ClassVar[str]
+    names_items: ClassVar[bool]
 
     def parameters(self) -> dict[str, str]:
         """The parameters as exact texts, in the order a person would type them; part of the idempotency key."""
