@@ -52,7 +52,7 @@ class Counts:
         real = release.teaching is None
         domain, values = release.question.domain, release.shown
         if isinstance(release.answer, SparseTable):
-            column = " and ".join(domain.columns)
+            column = domain.columns_text
             domain = Domain.categories(release.labels or ["no bin is shown"], column=column)
             values = values if len(values) else np.zeros(1, dtype=np.int64)
         return cls(

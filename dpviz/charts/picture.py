@@ -55,7 +55,7 @@ def picture(release: Release) -> dict[str, Any]:
         "odds": release.guarantee.odds if release.teaching is None else "",
         "price": {"epsilon": text(charged.epsilon), "delta": text(charged.delta)},
         "epsilon": release.bound.mechanism.parameters().get("epsilon") or text(charged.epsilon),
-        "axis": " and ".join(domain.columns),
+        "axis": domain.columns_text,
         "nouns": release.unit.nouns,
         "scale": domain.kind,
         "bins": str(bins),

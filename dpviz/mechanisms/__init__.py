@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dpviz.mechanisms.top_k_laplace import TopKLaplace as TopKLaplace
     from dpviz.mechanisms.top_k_set import TopKSet as TopKSet
     from dpviz.model.mechanism import Mechanism
+    from dpviz.model.opening import Opening
 
 _RELEASED: Final = {
     "Dense": "dense",
@@ -34,52 +35,39 @@ _RELEASED: Final = {
 """Every mechanism of dpviz and its file, in the order in which widgets offer them."""
 
 _OPENED: Final = {"PayWhatYouGet": "pay_what_you_get"}
-"""What opens a sub-session, and cannot be released by itself."""
+"""What opens a sub-session, and its file, by the name that ledgers keep it under."""
 
 _FILES: Final = {**_RELEASED, **_OPENED}
 
+T = TypeVar("T")
 Kind = TypeVar("Kind", bound="type[Mechanism]")
 
 
-class Registry(Mapping[str, "type[Mechanism]"]):
-    """Every mechanism a user can name: those of dpviz, then those that were registered."""
+class Registry(Mapping[str, type[T]]):
+    """Classes by name: those of dpviz, each loaded when it is first used, then those that were registered."""
 
-    def __init__(self) -> None:
-        self._registered: dict[str, type[Mechanism]] = {}
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self._files = files
+        self._registered: dict[str, type[T]] = {}
 
-    def __getitem__(self, name: str) -> type[Mechanism]:
+    def __getitem__(self, name: str) -> type[T]:
         if name in self._registered:
             return self._registered[name]
-        kind: type[Mechanism] = _loaded(name, _RELEASED[name])
+        kind: type[T] = _loaded(name, self._files[name])
         return kind
 
     def __contains__(self, name: object) -> bool:
-        return name in _RELEASED or name in self._registered
+        return name in self._files or name in self._registered
 
     def __iter__(self) -> Iterator[str]:
-        return iter([*_RELEASED, *self._registered])
+        return iter([*self._files, *self._registered])
 
     def __len__(self) -> int:
-        return len(_RELEASED) + len(self._registered)
+        return len(self._files) + len(self._registered)
 
-    def add(self, kind: Kind) -> Kind:
+    def add(self, name: str, kind: type[T]) -> None:
         """See `register`."""
-        from dpviz.model.parameters import Parameters
-
-        if not isinstance(kind, type) or not issubclass(kind, Parameters):
-            raise ParameterError.of(
-                kind_of(kind),
-                "a mechanism is a class built on dpviz.model.parameters.Parameters",
-                "declare its parameters, and give it `bind`",
-            )
-        if missing := [part for part in ("name", "about", "delta_text", "bind") if not hasattr(kind, part)]:
-            raise ParameterError.of(kind.__name__, f"a mechanism has {', '.join(missing)}", "dense.py shows how")
-        if not kind.name.isidentifier() or kind.name in self or kind.name in _FILES:
-            raise ParameterError.of(
-                kind.name, "the name of a mechanism is a Python name that no other mechanism has", "give it another"
-            )
-        self._registered[kind.name] = kind
-        return kind
+        self._registered[name] = kind
 
     def remove(self, name: str) -> None:
         """See `unregister`."""
@@ -88,7 +76,11 @@ class Registry(Mapping[str, "type[Mechanism]"]):
         del self._registered[name]
 
 
-REGISTRY: Final = Registry()
+REGISTRY: Final[Registry[Mechanism]] = Registry(_RELEASED)
+"""Every mechanism a user can name, in the order in which widgets offer them."""
+
+OPENINGS: Final[Registry[Opening]] = Registry(_OPENED)
+"""Every kind of sub-session that `session.open` takes."""
 
 
 def _loaded(name: str, file: str) -> Any:
@@ -102,13 +94,35 @@ def register(kind: Kind) -> Kind:
     A class built on `dpviz.model.parameters.Parameters`, with a `bind`, whose name no other mechanism has. It is given
     back, so this may stand above the class as a decorator. A saved release of it can be loaded where it is registered.
     """
-    return REGISTRY.add(kind)
+    from dpviz.model.parameters import Parameters
+
+    if not isinstance(kind, type) or not issubclass(kind, Parameters):
+        raise ParameterError.of(
+            kind_of(kind),
+            "a mechanism is a class built on dpviz.model.parameters.Parameters",
+            "declare its parameters, and give it `bind`",
+        )
+    if missing := [part for part in ("name", "about", "delta_text", "bind") if not hasattr(kind, part)]:
+        raise ParameterError.of(kind.__name__, f"a mechanism has {', '.join(missing)}", "dense.py shows how")
+    if not kind.name.isidentifier() or kind.name in REGISTRY or kind.name in _FILES:
+        raise ParameterError.of(
+            kind.name, "the name of a mechanism is a Python name that no other mechanism has", "give it another"
+        )
+    REGISTRY.add(kind.name, kind)
+    return kind
 
 
 @singly
 def unregister(name: str) -> None:
     """Take a mechanism that was registered out again."""
     REGISTRY.remove(name)
+
+
+def opening(name: str, parameters: dict[str, str]) -> Opening:
+    """The parameters of a sub-session of that name, from these exact texts."""
+    if name not in OPENINGS:
+        raise ParameterError.of(name, f"a sub-session is one of {', '.join(OPENINGS)}", "upgrade dpviz")
+    return OPENINGS[name].from_parameters(parameters)
 
 
 def mechanism(name: str, parameters: dict[str, str]) -> Mechanism:
@@ -121,7 +135,7 @@ def mechanism(name: str, parameters: dict[str, str]) -> Mechanism:
 NAMES: Final = tuple(_FILES)
 """What a user finds here by name, and as `dv.Dense` and so on."""
 
-__all__ = sorted([*NAMES, "NAMES", "REGISTRY", "mechanism", "register", "unregister"])
+__all__ = sorted([*NAMES, "NAMES", "OPENINGS", "REGISTRY", "mechanism", "opening", "register", "unregister"])
 
 if not TYPE_CHECKING:  # a checker knows what is imported above, and that there is nothing else
 
