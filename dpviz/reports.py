@@ -127,7 +127,7 @@ def report(
         style=_static("report.css"),
         plain=_plain(data, releases, sheets, explorers),
         data=_embedded(data),
-        program=_embedded(_static("report.js")),
+        program=_embedded(_static(_program(releases, sheets, explorers))),
     )
     return _written(page, path)
 
@@ -286,6 +286,13 @@ def _holds(ledger: Ledger, release: Release) -> bool:
         raise
     except DpvizError:
         return False
+
+
+def _program(releases: list[Release], sheets: list[PlanSheet], explorers: list[Explorer]) -> str:
+    """The file of the program that draws what the report holds, and nothing else."""
+    if not explorers:
+        return "report.js"
+    return "report-all.js" if releases or sheets else "report-explorers.js"
 
 
 # ---------------------------------------------------------------- words

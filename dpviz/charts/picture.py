@@ -56,6 +56,7 @@ def picture(release: Release) -> dict[str, Any]:
         "price": {"epsilon": text(charged.epsilon), "delta": text(charged.delta)},
         "epsilon": release.bound.mechanism.parameters().get("epsilon") or text(charged.epsilon),
         "axis": domain.columns_text,
+        "columns": list(domain.columns),
         "nouns": release.unit.nouns,
         "scale": domain.kind,
         "bins": str(bins),
