@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, cast
 from dpviz import files
 from dpviz.charts import tables
 from dpviz.charts.picture import picture
-from dpviz.charts.words import escape, often, shown, spread
+from dpviz.charts.words import escape, often, shown
 from dpviz.errors import DpvizError, Forbidden, LedgerCorrupt, ParameterError, UnitError
 from dpviz.exact import text
 from dpviz.hidden import kind_of, publicly
-from dpviz.model.mechanism import places
+from dpviz.model.measures import headline
 from dpviz.model.mechanism import title as bound_title
 from dpviz.model.question import canonical
 from dpviz.model.release import SESSION, UNCHECKED, Release
@@ -24,7 +24,6 @@ from dpviz.privacy import ApproxDP, Guarantee, Unit, compose, to_approx
 from dpviz.privacy.grid import payable
 from dpviz.session import accountant, arithmetic
 from dpviz.session.ledger import Ledger
-from dpviz.session.ledger.history import budget_text
 from dpviz.session.plan import Plan
 from dpviz.session.releases import Releases
 from dpviz.session.session import Session
@@ -391,7 +390,7 @@ def _people(verified: _Verified) -> list[str]:
     said = [f"Asked for by {' and '.join(asked)}, as the ledger has it: a name is declared, and nobody proves it."]
     for one in verified.raises:
         by, why = (f" by {one.person}" if one.person else ""), (f": {one.reason}" if one.reason else "")
-        said.append(f"The budget was raised to {budget_text(one.budget)}{by} on {one.at[:10]}{why}.")
+        said.append(f"The budget was raised to {one.text}{by} on {one.at[:10]}{why}.")
     return said if asked else said[1:]
 
 
@@ -418,18 +417,9 @@ def _plain(data: dict[str, Any], releases: list[Release], sheets: list[PlanSheet
 def _planned(sheet: PlanSheet) -> str:
     bound = sheet.bound
     said = f"Plan, free: {bound_title(bound)}, {bound.mechanism!r}: {bound.price.sentence}."
-    most = places(bound)
-    if most is not None:
-        listed = bound.error.listed(sheet.beta)
-        told = (
-            "" if listed is None else f" {often(sheet.beta)} times an item {shown(listed.value)} above the next count"
-        )
-        return f"{said}{told} is listed." if told else said
-    one, every = bound.error.one_bin(sheet.beta), bound.error.all_bins(sheet.beta)
-    if one is not None and every is not None:
-        of_all = f"all {bound.question.bins:,}" if bound.question.domain.declared else "all that are occupied"
-        said += f" {often(sheet.beta)}: any one bin {spread(one)}, {of_all} at once {spread(every)}."
-    return said
+    known = [(measure, measure.at(sheet.beta)) for measure in headline(bound.measures)]
+    told = [measure.phrase.format(value=shown(error.value)) for measure, error in known if error is not None]
+    return f"{said} {often(sheet.beta)}: {', '.join(told)}." if told else said
 
 
 # ---------------------------------------------------------------- the file

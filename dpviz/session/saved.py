@@ -14,7 +14,7 @@ from dpviz.mechanisms import OPENINGS, mechanism
 from dpviz.model.answer import SparseTable, Table, answer_from_json
 from dpviz.model.domain import Domain
 from dpviz.model.identity import release_key
-from dpviz.model.mechanism import Bound, Mechanism, places
+from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.opening import Opening
 from dpviz.model.question import Question, canonical
 from dpviz.model.release import SESSION, Release, checked
@@ -196,10 +196,7 @@ def _reread(question: str, unit: str, made: str, key: str, loss: str) -> None:
 
 def _errors(bound: Bound, beta: Fraction) -> list[object]:
     """The errors that frames, charts and the page show beside the answer, as texts."""
-    error, most = bound.error, places(bound)
-    values = [error.shown(beta), error.one_bin(beta), error.all_bins(beta)]
-    if most is not None:
-        values += [error.listed(beta), error.rank(most, beta)]
+    values = [bound.error.shown(beta), *(measure.at(beta) for measure in bound.measures)]
     return [None if value is None else value.to_json() for value in values]
 
 
