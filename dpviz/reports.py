@@ -15,8 +15,6 @@ from dpviz.charts.words import escape, often, shown, spread
 from dpviz.errors import DpvizError, Forbidden, LedgerCorrupt, ParameterError, UnitError
 from dpviz.exact import text
 from dpviz.hidden import kind_of, publicly
-from dpviz.model.mechanism import places
-from dpviz.model.mechanism import title as bound_title
 from dpviz.model.question import canonical
 from dpviz.model.release import SESSION, UNCHECKED, Release
 from dpviz.planning.sheet import PlanSheet
@@ -294,7 +292,7 @@ def _holds(ledger: Ledger, release: Release) -> bool:
 def _heading(releases: list[Release], sheets: list[PlanSheet], explorers: list[Explorer]) -> str:
     if not releases and not sheets:
         return " and ".join(dict.fromkeys(explorer.title for explorer in explorers))
-    titles = {release.plain_title for release in releases} or {bound_title(sheet.bound) for sheet in sheets}
+    titles = {release.plain_title for release in releases} or {sheet.bound.title for sheet in sheets}
     return (
         titles.pop()
         if len(titles) == 1
@@ -410,8 +408,8 @@ def _plain(data: dict[str, Any], releases: list[Release], sheets: list[PlanSheet
 
 def _planned(sheet: PlanSheet) -> str:
     bound = sheet.bound
-    said = f"Plan, free: {bound_title(bound)}, {bound.mechanism!r}: {bound.price.sentence}."
-    most = places(bound)
+    said = f"Plan, free: {bound.title}, {bound.mechanism!r}: {bound.price.sentence}."
+    most = bound.max_items
     if most is not None:
         listed = bound.error.listed(sheet.beta)
         told = (

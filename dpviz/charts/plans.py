@@ -19,7 +19,7 @@ from dpviz.exact import Number, probability, text
 from dpviz.hidden import publicly
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.error import ErrorValue
-from dpviz.model.mechanism import Bound, places, title
+from dpviz.model.mechanism import Bound
 from dpviz.model.release import Release
 from dpviz.model.statistic import Top
 from dpviz.planning.grid import epsilon_grid
@@ -150,7 +150,7 @@ class _Plan:
     @property
     def measures(self) -> list[_Measure]:
         """What can be said of the error: of bins all at once and any one, or of a list and of its values."""
-        most, error = places(self.bound), self.bound.error
+        most, error = self.bound.max_items, self.bound.error
         if most is None:
             among = [] if self.every is None else [_Measure(self.many, THIN, self.every)]
             found = [*among, _Measure("any one bin", THICK, self.one)]
@@ -179,7 +179,7 @@ class _Plan:
     @property
     def said(self) -> str:
         """The finding in one sentence."""
-        if places(self.bound) is not None:
+        if self.bound.max_items is not None:
             told = ", ".join(f"{one.name} {one.text}{one.of} ({known(one.known)})" for one in self.measures)
             head = f"{self.title}, {self.bound.mechanism.name} at {self.bound.price.loss.short}"
             return f"{head}: {often(self.beta)} times {told}."
@@ -194,7 +194,7 @@ class _Plan:
     @property
     def title(self) -> str:
         """What is asked."""
-        return title(self.bound)
+        return self.bound.title
 
     def lines(self, ending: str) -> list[str]:
         """The lines under the title: what is asked, what it would guarantee, and that it is a plan."""
@@ -247,7 +247,7 @@ def _curve_plot(curves: list[_Curve], plan: _Plan, sheet: PlanSheet) -> alt.Laye
     x_axis = alt.Axis(
         title="ε (log)", values=[float(tick) for tick in labelled], format="~g", grid=False, labelOverlap=True
     )
-    what = "error in one bin, " if places(plan.bound) is None else ""
+    what = "error in one bin, " if plan.bound.max_items is None else ""
     y_axis = upright_axis(f"{what}{plan.bound.unit.nouns} (log)", values=_log_ticks(low, high), format=",~g")
     x = alt.X(
         "epsilon",

@@ -17,9 +17,9 @@ from dpviz.hidden import guard, singly
 from dpviz.laws import geometric, tables
 from dpviz.laws.finite import FastSampleLaw
 from dpviz.mechanisms.count_noise import Base, BoundNoise, CountNoise, Rational, Sampler, choices, clamped
-from dpviz.model.answer import Table
+from dpviz.model.answers import Answer, Table
 from dpviz.model.error import ErrorModel, ErrorValue, How
-from dpviz.model.mechanism import Choice, Cost, Mode, Space
+from dpviz.model.mechanism import Bound, Choice, Cost, Mode, Space
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import DenseCounts, Kind, Statistic
@@ -145,7 +145,7 @@ class Dense:
 
 
 @dataclass(frozen=True)
-class DenseBound:
+class DenseBound(Bound):
     """Dense, bound to a question and a unit."""
 
     mechanism: Dense
@@ -154,6 +154,7 @@ class DenseBound:
     noise: BoundNoise
 
     needs: ClassVar[Kind] = Kind.DENSE
+    shape: ClassVar[type[Answer]] = Table
     reuse: ClassVar[bool] = True
     """Further reads of released counts are post-processing."""
 

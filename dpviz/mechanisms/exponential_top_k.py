@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability, text, typed, whole
 from dpviz.hidden import guard, singly
 from dpviz.mechanisms.dense import MOST_BINS
-from dpviz.mechanisms.ranked import Contest, behind, bounded, counted, epsilon_of, gives_ranked
-from dpviz.model.answer import Answer, Ranked
+from dpviz.mechanisms.ranked import Contest, behind, bounded, counted, epsilon_of
+from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel, ErrorValue
-from dpviz.model.mechanism import Choice, Cost, Mode, Space
+from dpviz.model.mechanism import Bound, Choice, Cost, Mode, Space
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import DenseCounts, Kind, Statistic
@@ -108,7 +108,7 @@ class ExponentialTopK:
 
 
 @dataclass(frozen=True)
-class ExponentialTopKBound:
+class ExponentialTopKBound(Bound):
     """ExponentialTopK, bound to a question and a unit.
 
     parts  the epsilon of a step under add-or-remove, and what composition adds
@@ -120,10 +120,15 @@ class ExponentialTopKBound:
     parts: Parts
 
     needs: ClassVar[Kind] = Kind.DENSE
+    shape: ClassVar[type[Answer]] = Ranked
     reuse: ClassVar[bool] = True
 
     @property
-    def places(self) -> int:
+    def item_price(self) -> Parts:
+        return self.parts
+
+    @property
+    def max_items(self) -> int:
         """How many bins come."""
         return self.mechanism.k
 
@@ -147,14 +152,10 @@ class ExponentialTopKBound:
             fine=RangeBounded(step, steps=made.k),
         )
 
-    @property
-    def clamp(self) -> tuple[int | None, int | None]:
-        return None, None
-
     @cached_property
     def space(self) -> Space:
         label = max(1, (self.question.bins - 1).bit_length())
-        return Space(bits=self.places * label, text=f"{self.places:,} × {label}")
+        return Space(bits=self.max_items * label, text=f"{self.max_items:,} × {label}")
 
     @cached_property
     def cost(self) -> Cost:
@@ -168,7 +169,7 @@ class ExponentialTopKBound:
     @property
     def verb(self) -> str:
         column = " and ".join(self.question.domain.columns)
-        return f"Ranks {counted(self.places, 'bin')} of {column}, out of all {self.question.bins:,}."
+        return f"Ranks {counted(self.max_items, 'bin')} of {column}, out of all {self.question.bins:,}."
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
@@ -177,9 +178,9 @@ class ExponentialTopKBound:
     def modes(self) -> tuple[Mode, ...]:
         return ("exact",)
 
-    def gives(self, answer: Answer) -> bool:
+    def accepts(self, answer: Answer) -> bool:
         """Whether an answer has the shape that `draw` gives it."""
-        return gives_ranked(answer, self.question, self.places, bottom=False)
+        return super().accepts(answer) and cast(Ranked, answer).complete(self.max_items, bottom=False)
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Ranked:
         """Draw the list, out of every bin of the domain."""
@@ -187,7 +188,7 @@ class ExponentialTopKBound:
         if tick is not None:
             tick(0, self.cost.steps)
         counts = statistic.take()
-        drawn = rank(counts, self.rate, self.places, bits)
+        drawn = rank(counts, self.rate, self.max_items, bits)
         return Contest(range(len(counts)), counts, None).ranked(drawn)
 
 
@@ -199,7 +200,7 @@ class ExponentialTopKError(ErrorModel):
 
     def rank(self, position: int, beta: Fraction) -> ErrorValue:
         """How far below the true count of rank `position` each of the first `position` bins lies at most."""
-        place, bins = whole(position, "position", most=self.bound.places), self.bound.question.bins
+        place, bins = whole(position, "position", most=self.bound.max_items), self.bound.question.bins
         return bounded(
             behind(place, bins, self.bound.rate, beta),
             f"union bound over {counted(place, 'draw')} and {bins - place:,} other bins",

@@ -22,9 +22,9 @@ from dpviz.mechanisms.ranked import (
     one_of,
 )
 from dpviz.mechanisms.top_k import Kbar, TopK, TopKBound
-from dpviz.model.answer import Answer, Ranked
+from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel
-from dpviz.model.mechanism import Choice, Cost, Mode, Space
+from dpviz.model.mechanism import Bound, Choice, Cost, Mode, Space
 from dpviz.model.question import Question
 from dpviz.model.source import Tick, TopRules
 from dpviz.model.statistic import Need, Statistic
@@ -154,7 +154,7 @@ class PayWhatYouGet:
     def __repr__(self) -> str:
         return self.python.removeprefix("dv.")
 
-    def meets(self, rules: TopRules) -> None:
+    def check_source(self, rules: TopRules) -> None:
         """Refuse an engine that could answer no question of the sub-session, before it is paid for."""
         known_order(rules, self.ties, self.domain_rule)
 
@@ -301,12 +301,13 @@ class Asking:
 
 
 @dataclass(frozen=True)
-class AskingBound:
+class AskingBound(Bound):
     """One question of a sub-session, bound to its question and unit. Its price is that of the whole sub-session."""
 
     mechanism: Asking
     ranked: TopKBound
 
+    shape: ClassVar[type[Answer]] = Ranked
     reuse: ClassVar[bool] = True
 
     @property
@@ -322,9 +323,9 @@ class AskingBound:
         return self.ranked.needs
 
     @property
-    def places(self) -> int:
+    def max_items(self) -> int:
         """How many items come at most."""
-        return self.ranked.places
+        return self.ranked.max_items
 
     @cached_property
     def price(self) -> Guarantee:
@@ -358,13 +359,13 @@ class AskingBound:
     def modes(self) -> tuple[Mode, ...]:
         return self.ranked.modes()
 
-    def meets(self, rules: TopRules) -> None:
+    def check_source(self, rules: TopRules) -> None:
         """Refuse an engine whose largest counts do not keep the rule."""
-        self.ranked.meets(rules)
+        self.ranked.check_source(rules)
 
-    def gives(self, answer: Answer) -> bool:
+    def accepts(self, answer: Answer) -> bool:
         """Whether an answer has the shape that this question gives."""
-        return self.ranked.gives(answer)
+        return self.ranked.accepts(answer)
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Answer:
         return self.ranked.draw(statistic, bits, mode=mode, tick=tick)

@@ -16,9 +16,9 @@ from dpviz.hidden import guard, singly
 from dpviz.laws import geometric, tables
 from dpviz.laws.keep_heavy import OneBin
 from dpviz.mechanisms.count_noise import Base, BoundNoise, CountNoise, choices, least
-from dpviz.model.answer import SparseTable
+from dpviz.model.answers import Answer, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue
-from dpviz.model.mechanism import Choice, Cost, Mode, Space
+from dpviz.model.mechanism import Bound, Choice, Cost, Mode, Space
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import Kind, SparseCounts, Statistic
@@ -167,7 +167,7 @@ class PureSparse:
 
 
 @dataclass(frozen=True)
-class PureSparseBound:
+class PureSparseBound(Bound):
     """PureSparse, bound to a question and a unit."""
 
     mechanism: PureSparse
@@ -176,6 +176,7 @@ class PureSparseBound:
     noise: BoundNoise
 
     needs: ClassVar[Kind] = Kind.SPARSE
+    shape: ClassVar[type[Answer]] = SparseTable
     reuse: ClassVar[bool] = True
 
     @property

@@ -16,9 +16,9 @@ from dpviz.laws import geometric, tables
 from dpviz.laws.finite import FastSampleLaw
 from dpviz.laws.geometric import EXACTLY, above_bounds
 from dpviz.mechanisms.count_noise import GAMMA, Base, BoundNoise, CountNoise, Sampler, choices, clamped, least
-from dpviz.model.answer import SparseTable
+from dpviz.model.answers import Answer, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue, How
-from dpviz.model.mechanism import Choice, Cost, Mode, Space
+from dpviz.model.mechanism import Bound, Choice, Cost, Mode, Space
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import Kind, SparseCounts, Statistic
@@ -149,7 +149,7 @@ class Stability:
 
 
 @dataclass(frozen=True)
-class StabilityBound:
+class StabilityBound(Bound):
     """Stability, bound to a question and a unit."""
 
     mechanism: Stability
@@ -158,6 +158,7 @@ class StabilityBound:
     noise: BoundNoise
 
     needs: ClassVar[Kind] = Kind.SPARSE
+    shape: ClassVar[type[Answer]] = SparseTable
     reuse: ClassVar[bool] = True
 
     @property

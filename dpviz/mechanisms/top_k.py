@@ -23,7 +23,6 @@ from dpviz.mechanisms.ranked import (
     converted,
     counted,
     epsilon_of,
-    gives_ranked,
     halved,
     known_order,
     least_count,
@@ -32,9 +31,9 @@ from dpviz.mechanisms.ranked import (
     rule_of,
     space_of,
 )
-from dpviz.model.answer import Answer, Ranked
+from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel, ErrorValue, How
-from dpviz.model.mechanism import Choice, Cost, Mode, Space
+from dpviz.model.mechanism import Bound, Choice, Cost, Mode, Space
 from dpviz.model.question import Question
 from dpviz.model.source import Tick, TopRules
 from dpviz.model.statistic import Statistic, Top
@@ -279,7 +278,7 @@ def _literal(name: str, value: str) -> str:
 
 
 @dataclass(frozen=True)
-class TopKBound:
+class TopKBound(Bound):
     """TopK, bound to a question and a unit.
 
     rule   who competes with the bottom symbol
@@ -292,6 +291,7 @@ class TopKBound:
     rule: Rule
     parts: Parts
 
+    shape: ClassVar[type[Answer]] = Ranked
     reuse: ClassVar[bool] = True
     """What is done with a released list is post-processing."""
 
@@ -300,7 +300,11 @@ class TopKBound:
         return Top(self.mechanism.rows)
 
     @property
-    def places(self) -> int:
+    def item_price(self) -> Parts:
+        return self.parts
+
+    @property
+    def max_items(self) -> int:
         """How many items come at most: a private choice of kbar is one of the k steps."""
         return self.mechanism.k - self.mechanism.private
 
@@ -333,13 +337,9 @@ class TopKBound:
             found = converted(found, self.unit)
         return found if made.epsilon is None else replace(found, loss=ApproxDP(made.epsilon, made.delta))
 
-    @property
-    def clamp(self) -> tuple[int | None, int | None]:
-        return None, None
-
     @cached_property
     def space(self) -> Space:
-        return space_of(self.question, self.places, self.mechanism.rows + 1)
+        return space_of(self.question, self.max_items, self.mechanism.rows + 1)
 
     @property
     def cost(self) -> Cost:
@@ -354,10 +354,10 @@ class TopKBound:
     def verb(self) -> str:
         column, rows = " and ".join(self.question.domain.columns), self.mechanism.rows
         if not self.rule.bottom:
-            return f"Ranks {self.places:,} of all {rows:,} bins of {column}."
+            return f"Ranks {self.max_items:,} of all {rows:,} bins of {column}."
         if self.mechanism.private:
-            return f"Chooses how many of the largest {column} compete, and ranks at most {self.places:,} of them."
-        return f"Ranks at most {self.places:,} of the {rows:,} largest {column}, and says if no more stand out."
+            return f"Chooses how many of the largest {column} compete, and ranks at most {self.max_items:,} of them."
+        return f"Ranks at most {self.max_items:,} of the {rows:,} largest {column}, and says if no more stand out."
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
@@ -367,15 +367,18 @@ class TopKBound:
     def modes(self) -> tuple[Mode, ...]:
         return ("exact",)
 
-    def meets(self, rules: TopRules) -> None:
+    def check_source(self, rules: TopRules) -> None:
         """Refuse an engine whose order of equal counts the rule does not cover."""
         known_order(rules, self.mechanism.ties, self.mechanism.domain_rule)
 
-    def gives(self, answer: Answer) -> bool:
+    def accepts(self, answer: Answer) -> bool:
         """Whether an answer has the shape that `draw` gives it."""
-        if not gives_ranked(answer, self.question, self.places, bottom=self.rule.bottom):
+        if not super().accepts(answer):
             return False
-        kbar = cast(Ranked, answer).kbar
+        ranked = cast(Ranked, answer)
+        kbar = ranked.kbar
+        if not ranked.complete(self.max_items, bottom=self.rule.bottom):
+            return False
         if kbar is None:
             return not self.mechanism.private
         return self.mechanism.private and self.mechanism.k <= kbar <= self.mechanism.rows
@@ -392,7 +395,7 @@ class TopKBound:
             odds = [Fraction(1, self.rule.m(kbar)) for kbar in offered]
             kbar = offered[choose(thresholds, odds, self.rate, bits)]
         contest = self.rule.contest(rows, kbar, self.parts.delta)
-        drawn = rank(contest.counts, self.rate, self.places, bits, contest.bottom)
+        drawn = rank(contest.counts, self.rate, self.max_items, bits, contest.bottom)
         return contest.ranked(drawn, kbar if self.mechanism.private else None)
 
 
@@ -404,7 +407,7 @@ class TopKError(ErrorModel):
 
     def rank(self, position: int, beta: Fraction) -> ErrorValue:
         """How far below the true count of rank `position` each of the first `position` items lies at most."""
-        place, rows = whole(position, "position", most=self.bound.places), self.bound.mechanism.rows
+        place, rows = whole(position, "position", most=self.bound.max_items), self.bound.mechanism.rows
         least = "0 where they are all that compete" if place == rows else f"{place:,} draws, {rows - place:,} others"
         return bounded(
             behind(place, rows, self.bound.rate, beta),

@@ -23,16 +23,15 @@ from dpviz.mechanisms.ranked import (
     bounded,
     counted,
     epsilon_of,
-    gives_ranked,
     halved,
     listing_notes,
     one_of,
     rule_of,
     space_of,
 )
-from dpviz.model.answer import Answer, Ranked
+from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel, ErrorValue
-from dpviz.model.mechanism import Choice, Cost, Mode, Space
+from dpviz.model.mechanism import Bound, Choice, Cost, Mode, Space
 from dpviz.model.question import Question
 from dpviz.model.source import Tick, TopRules
 from dpviz.model.statistic import Statistic, Top
@@ -168,7 +167,7 @@ class TopKLaplace:
 
 
 @dataclass(frozen=True)
-class TopKLaplaceBound:
+class TopKLaplaceBound(Bound):
     """TopKLaplace, bound to a question and a unit.
 
     rule     who competes, and by how much one unit moves one count
@@ -185,6 +184,7 @@ class TopKLaplaceBound:
     step: Fraction
     offset: int
 
+    shape: ClassVar[type[Answer]] = Ranked
     reuse: ClassVar[bool] = True
 
     @property
@@ -192,7 +192,7 @@ class TopKLaplaceBound:
         return Top(self.mechanism.kbar)
 
     @property
-    def places(self) -> int:
+    def max_items(self) -> int:
         """How many items come at most."""
         return self.mechanism.k
 
@@ -216,13 +216,9 @@ class TopKLaplaceBound:
         loss = ApproxDP(self.mechanism.epsilon, self.mechanism.delta)
         return Guarantee(loss, self.unit, rule, asked=self.mechanism.epsilon, exact=exact)
 
-    @property
-    def clamp(self) -> tuple[int | None, int | None]:
-        return None, None
-
     @cached_property
     def space(self) -> Space:
-        return space_of(self.question, self.places, self.mechanism.kbar + 1, each=COUNT_BITS)
+        return space_of(self.question, self.max_items, self.mechanism.kbar + 1, each=COUNT_BITS)
 
     @property
     def cost(self) -> Cost:
@@ -236,7 +232,7 @@ class TopKLaplaceBound:
     @property
     def verb(self) -> str:
         column, rows = " and ".join(self.question.domain.columns), self.mechanism.kbar
-        return f"Adds noise to the {rows:,} largest {column}, and lists at most {self.places:,} that stand out."
+        return f"Adds noise to the {rows:,} largest {column}, and lists at most {self.max_items:,} that stand out."
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
@@ -246,7 +242,7 @@ class TopKLaplaceBound:
     def modes(self) -> tuple[Mode, ...]:
         return ("exact",)
 
-    def meets(self, rules: TopRules) -> None:
+    def check_source(self, rules: TopRules) -> None:
         """Refuse an engine that does not order equal counts by label."""
         if rules.ties != "label":
             raise ParameterError.of(
@@ -255,13 +251,17 @@ class TopKLaplaceBound:
                 'use TopK with ties="unknown"',
             )
 
-    def gives(self, answer: Answer) -> bool:
+    def accepts(self, answer: Answer) -> bool:
         """Whether an answer has the shape that `draw` gives it: noisy counts, never rising."""
-        if not gives_ranked(answer, self.question, self.places, valued=True):
+        if not super().accepts(answer):
             return False
         listed = cast(Ranked, answer)
         values = list(listed.values or ())
-        return listed.kbar is None and values == sorted(values, reverse=True)
+        return (
+            listed.complete(self.max_items, valued=True)
+            and listed.kbar is None
+            and values == sorted(values, reverse=True)
+        )
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Ranked:
         """Draw the list. How many rows there are is private: no tick tells, and an empty table goes the same way."""
@@ -274,9 +274,9 @@ class TopKLaplaceBound:
         noisy = two_sided_geometric(self.decay).add(exact, None, None, bits)
         *values, bottom = noisy.tolist()
         above = sorted((-value, item) for item, value in zip(rows.items, values, strict=True) if value > bottom)
-        listed = above[: self.places]
+        listed = above[: self.max_items]
         items, shown = tuple(item for _, item in listed), tuple(-value for value, _ in listed)
-        return Ranked(items, len(listed) < self.places, shown)
+        return Ranked(items, len(listed) < self.max_items, shown)
 
 
 @dataclass(frozen=True)
@@ -303,7 +303,7 @@ class TopKLaplaceError(ErrorModel):
 
     def rank(self, position: int, beta: Fraction) -> ErrorValue:
         """How far below the true count of rank `position` each of the first `position` items lies at most."""
-        place, rows = whole(position, "position", most=self.bound.places), self.bound.mechanism.kbar
+        place, rows = whole(position, "position", most=self.bound.max_items), self.bound.mechanism.kbar
         if place == rows:
             return bounded(0, "these are all rows that compete")
         rule = f"no noise of {counted(rows, 'row')} is further off than half of this"

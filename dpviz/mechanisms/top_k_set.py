@@ -16,16 +16,15 @@ from dpviz.mechanisms.ranked import (
     Rule,
     counted,
     epsilon_of,
-    gives_chosen,
     halved,
     least_count,
     listing_notes,
     rule_of,
     space_of,
 )
-from dpviz.model.answer import Answer, Chosen
+from dpviz.model.answers import Answer, Chosen
 from dpviz.model.error import ErrorModel, ErrorValue
-from dpviz.model.mechanism import Choice, Cost, Mode, Space
+from dpviz.model.mechanism import Bound, Choice, Cost, Mode, Space
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import Statistic, Top
@@ -115,7 +114,7 @@ class TopKSet:
 
 
 @dataclass(frozen=True)
-class TopKSetBound:
+class TopKSetBound(Bound):
     """TopKSet, bound to a question and a unit.
 
     parts  the epsilon and delta of one item under add-or-remove, and what composition adds
@@ -127,6 +126,7 @@ class TopKSetBound:
     rule: Rule
     parts: Parts
 
+    shape: ClassVar[type[Answer]] = Chosen
     reuse: ClassVar[bool] = True
     ordered: ClassVar[bool] = False
 
@@ -135,7 +135,11 @@ class TopKSetBound:
         return Top(self.mechanism.k)
 
     @property
-    def places(self) -> int:
+    def item_price(self) -> Parts:
+        return self.parts
+
+    @property
+    def max_items(self) -> int:
         """How many items come at most."""
         return self.mechanism.k
 
@@ -155,13 +159,9 @@ class TopKSetBound:
             exact = f"group of two of {exact}"
         return Guarantee(ApproxDP(made.epsilon, made.delta), self.unit, rule, asked=made.epsilon, exact=exact)
 
-    @property
-    def clamp(self) -> tuple[int | None, int | None]:
-        return None, None
-
     @cached_property
     def space(self) -> Space:
-        return space_of(self.question, self.places, self.mechanism.k + 1)
+        return space_of(self.question, self.max_items, self.mechanism.k + 1)
 
     @property
     def cost(self) -> Cost:
@@ -174,7 +174,7 @@ class TopKSetBound:
     @property
     def verb(self) -> str:
         column = " and ".join(self.question.domain.columns)
-        return f"Names those of the {self.places:,} largest {column} that stand out, in no order."
+        return f"Names those of the {self.max_items:,} largest {column} that stand out, in no order."
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
@@ -183,10 +183,6 @@ class TopKSetBound:
 
     def modes(self) -> tuple[Mode, ...]:
         return ("exact",)
-
-    def gives(self, answer: Answer) -> bool:
-        """Whether an answer has the shape that `draw` gives it."""
-        return gives_chosen(answer, self.question, self.places)
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Chosen:
         """Flip the coins. How many rows there are is private: no tick tells."""

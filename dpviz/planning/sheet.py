@@ -17,7 +17,7 @@ from dpviz.exact import text
 from dpviz.hidden import guard
 from dpviz.model.error import ErrorModel
 from dpviz.model.identity import release_key
-from dpviz.model.mechanism import Bound, Mechanism, places
+from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.question import Question
 from dpviz.model.statistic import Top
 from dpviz.planning.grid import epsilon_grid
@@ -67,7 +67,7 @@ class PlanSheet:
         grid = [epsilon for epsilon, _ in fan]
         labelled = [epsilon for epsilon in epsilon_grid(self.top)[1] if epsilon in grid]
         parameters = {name: value for name, value in self.mechanism.parameters().items() if name != "epsilon"}
-        most = places(now)
+        most = now.max_items
         return {
             "version": VERSION,
             "kind": "plan-sheet",
@@ -143,7 +143,7 @@ def point_json(bound: Bound, epsilon: Fraction) -> dict[str, Any]:
         "rows": str(bound.needs.rows + 1) if isinstance(bound.needs, Top) else "",
         "cost": {"text": bound.cost.text, "slow": bound.cost.slow},
         "verb": bound.verb,
-        "errors": {text(beta): errors_json(bound.error, beta, places(bound)) for beta in BETAS},
+        "errors": {text(beta): errors_json(bound.error, beta, bound.max_items) for beta in BETAS},
         "more": [{"label": label, **value} for label, value in bound.notes],
         **pictures_json(bound.error),
     }

@@ -12,7 +12,7 @@ from dpviz.exact import Number, probability, text
 from dpviz.hidden import guard, publicly, singly
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.error import ErrorModel, ErrorValue
-from dpviz.model.mechanism import Bound, Space, places
+from dpviz.model.mechanism import Bound, Space
 from dpviz.planning.sheet import PlanSheet
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
@@ -64,20 +64,20 @@ class Plan:
         return self.error.all_bins(probability(beta, "beta", zero=False))
 
     @property
-    def places(self) -> int | None:
+    def max_items(self) -> int | None:
         """How many items the answer names at most; None where it has a value per bin."""
-        return places(self.bound)
+        return self.bound.max_items
 
     @singly
     def listed(self, beta: Number = "0.05") -> ErrorValue | None:
         """How far above the first count past the rows that are read an item must lie to come before ⊥."""
-        return None if self.places is None else self.error.listed(probability(beta, "beta", zero=False))
+        return None if self.max_items is None else self.error.listed(probability(beta, "beta", zero=False))
 
     @singly
     def rank(self, beta: Number = "0.05") -> ErrorValue | None:
         """How far below the true count of the last rank a listed item may lie."""
         level = probability(beta, "beta", zero=False)
-        return None if self.places is None else self.error.rank(self.places, level)
+        return None if self.max_items is None else self.error.rank(self.max_items, level)
 
     @property
     def sheet(self) -> PlanSheet:
@@ -102,10 +102,10 @@ class Plan:
             f"  would cost   {would_cost(self.price, self.budget, self.remaining)}{stale(self.asof)}",
             f"  guarantee    {self.price.sentence}",
         ]
-        item = "bin" if self.places is None else "value"
+        item = "bin" if self.max_items is None else "value"
         for label, found, ending in (
             ("to be listed", self.listed(), " above the next count"),
-            ("at worst", self.rank(), f" below count {self.places}, of what is listed"),
+            ("at worst", self.rank(), f" below count {self.max_items}, of what is listed"),
             (f"any one {item}", self.one_bin(), ""),
             ("all at once", self.all_bins(), ""),
         ):
@@ -113,7 +113,7 @@ class Plan:
                 sign = "" if ending else "±" if found.how == "exact" else f"{found.how} ±"
                 told = f"{sign}{text(found.value)} {self.bound.unit.nouns}{ending}, 95 in 100 ({found.how})"
                 lines.append(f"  {label:<12} {told}")
-        stored = f"{self.space.bits:,} bits ({self.space.text})" if self.places is None else self.space.text
+        stored = f"{self.space.bits:,} bits ({self.space.text})" if self.max_items is None else self.space.text
         lines.append(f"  space        {stored}")
         return "\n".join(lines)
 

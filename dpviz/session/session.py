@@ -311,7 +311,7 @@ class Session:
                 kind_of(parameters), "a sub-session is opened by its parameters", 'write dv.PayWhatYouGet(epsilon="1")'
             )
         exact(self._source)
-        parameters.meets(self._source.top)
+        parameters.check_source(self._source.top)
         check_opens(parameters, self._unit)
         return parameters
 

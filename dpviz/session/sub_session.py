@@ -13,7 +13,7 @@ from dpviz.hidden import guard, publicly
 from dpviz.mechanisms.pay_what_you_get import Asking, AskingBound, PayWhatYouGet
 from dpviz.mechanisms.ranked import counted
 from dpviz.mechanisms.top_k import Kbar
-from dpviz.model.answer import Answer
+from dpviz.model.answers import Answer
 from dpviz.model.identity import release_key
 from dpviz.model.question import Question, canonical
 from dpviz.model.release import Release

@@ -24,7 +24,7 @@ import dpviz as dv
 from dpviz.errors import BudgetExceeded
 from dpviz.laws.top_k import ENDED, Domain, Rule, limit_domain, private_kbar
 from dpviz.mechanisms.pay_what_you_get import Asking
-from dpviz.model.answer import Ranked
+from dpviz.model.answers import Ranked
 from dpviz.session import sub_account
 from dpviz.session.session import Session
 from dpviz.session.sub_session import SubSession
