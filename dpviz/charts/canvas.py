@@ -16,7 +16,7 @@ NARROWEST, WIDEST = 240, 2400
 AXIS_ROOM = 52
 """Pixels left of every plot, so that panels below each other line up."""
 
-DASHES: dict[str, list[float]] = {"exact": [], "bound": [6, 3], "simulated": [1.5, 2.5]}
+DASHES: dict[str, list[float]] = {"exact": [], "bound": [6, 3], "numerical": [8, 2, 1.5, 2], "simulated": [1.5, 2.5]}
 """How an error is known, and how it is drawn. Line style means nothing else."""
 
 LAB_MIME = "application/vnd.vegalite.v5+json"

@@ -13,12 +13,13 @@ import altair as alt
 
 from dpviz.charts.canvas import DASHES, Picture, picture_of, refused, upright_axis, width_of
 from dpviz.charts.theme import FLOOR, SMALL, TEXT, Palette, Theme, palette
-from dpviz.charts.words import MINUS, capital, known, often, ordinal, shown, spread, wrapped
+from dpviz.charts.words import MINUS, capital, known, often, shown, spread, wrapped
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability, text
 from dpviz.hidden import publicly
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.error import ErrorValue
+from dpviz.model.measures import ordinal
 from dpviz.model.mechanism import Bound
 from dpviz.model.release import Release
 from dpviz.model.statistic import Top

@@ -32,12 +32,6 @@ def shown(number: int | Fraction) -> str:
     return (MINUS if number < 0 else "") + grouped + point + places
 
 
-def ordinal(place: int) -> str:
-    """`1st`, `2nd`, `3rd`, `4th`, `11th`."""
-    ending = "th" if place % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
-    return f"{place:,}{ending}"
-
-
 def often(beta: Fraction) -> str:
     """How often a statement holds that fails with chance beta: `95 in 100`, `999 in 1,000`."""
     holds, of = 1 - beta, 100
@@ -53,6 +47,8 @@ def spread(bar: ErrorValue) -> str:
 
 def known(bar: ErrorValue) -> str:
     """How an error is known, in a word or two; a simulation's rule names its runs."""
+    if bar.off is not None:
+        return f"calculated to within {shown(bar.off)}"
     return {"exact": "exact", "bound": "proved bound", "simulated": f"simulated, {bar.rule}"}[bar.how]
 
 

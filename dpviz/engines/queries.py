@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 
 import ibis
 
+from dpviz import threads
 from dpviz.errors import ReleaseFailed
 from dpviz.hidden import Hidden, Unstored
 from dpviz.model.source import Tick
@@ -187,7 +188,7 @@ class Spark(Engine):
 
 
 def _not_ours(record: logging.LogRecord) -> bool:
-    return record.threadName != THREAD
+    return threads.current() != THREAD
 
 
 def ask(engine: Engine, query: Hidden[Any], step: int, of: int, tick: Tick | None) -> Hidden[Rows]:
@@ -206,7 +207,7 @@ def ask(engine: Engine, query: Hidden[Any], step: int, of: int, tick: Tick | Non
         finally:
             done.set()
 
-    threading.Thread(target=run, name=THREAD, daemon=True).start()
+    threads.run(run, THREAD)
     try:
         while not done.wait(EVERY):
             if tick:
@@ -238,7 +239,7 @@ def answers(engine: Engine) -> bool:
             done.set()
 
     done = threading.Event()
-    threading.Thread(target=run, name=THREAD, daemon=True).start()
+    threads.run(run, THREAD)
     done.wait(ANSWERS)
     return bool(came)
 

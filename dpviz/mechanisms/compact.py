@@ -32,6 +32,7 @@ from dpviz.mechanisms.count_noise import Kind as SamplerKind
 from dpviz.model.answers import Answer, CompactTable
 from dpviz.model.answers.compact import MOST_BITS, least_bits
 from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.measures import Measure, of_bins
 from dpviz.model.mechanism import Bound, Choice, Cost, Mode, Space
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -391,6 +392,11 @@ class CompactBound(Bound):
     @property
     def verb(self) -> str:
         return f"Adds noise to {self.question.domain.size_text} and keeps them as {self.n + 1:,} coefficients."
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What can be said of the error before the draw."""
+        return of_bins(self.error, self.question)
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:

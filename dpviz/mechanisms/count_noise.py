@@ -6,11 +6,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, Protocol, cast
+from typing import Any, Final, Literal, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from dpviz.laws.clamped import Clamped
 from dpviz.laws.finite import FastSampleLaw
 from dpviz.laws.geometric import TwoSidedGeometric
 from dpviz.model.mechanism import Choice, Mode
+from dpviz.model.parameters import ExactNumber, OneOf, WholeNumber, parameter
 from dpviz.model.source import Tick
 from dpviz.noise.bits import Bits
 from dpviz.noise.finite import FiniteSampler, paper_base, truncation
@@ -68,6 +69,54 @@ class Rational:
     t: int
     paper_epsilon: Fraction
     """The paper's replace-one parameter, of the form 1/whole for base="paper"."""
+
+
+# ---------------------------------------------------------------- what is typed
+
+
+@dataclass(frozen=True)
+class OneOver(ExactNumber):
+    """One over a whole number of at least 2."""
+
+    def read(self, value: Any, name: str, earlier: Mapping[str, Any]) -> Fraction:
+        part = super().read(value, name, earlier)
+        if not (0 < part < 1) or part.numerator != 1:
+            raise ParameterError.of(
+                text(part), f"{name} must be one over a whole number of at least 2", "write it like 1/1000"
+            )
+        return part
+
+
+LAW: Final[Any] = parameter(
+    reads=OneOf(Base),
+    default="exp",
+    label="Noise law",
+    options={
+        "exp": "exp: you pay what you ask",
+        "tight": "tight: rational, for finite computers",
+        "paper": "paper: rational, powers of two",
+    },
+)
+SAMPLER: Final[Any] = parameter(
+    reads=OneOf(Sampler),
+    default="auto",
+    label="Sampler",
+    options={"auto": "auto", "geosample": "GeoSample", "fastsample": "FastSample"},
+)
+UNIFORM: Final[Any] = parameter(reads=OneOver(), default=None, optional=True, label="γ, chance of a uniform count")
+COUNTS: Final = WholeNumber(most=MOST_COUNT)
+CAP: Final[Any] = parameter(reads=COUNTS, default=None, optional=True, label="Cap on a count (public)")
+
+
+def check_law(base: Base, sampler: Sampler, gamma: object) -> None:
+    """Refuse a finite sampler, or what belongs to one, without a rational base."""
+    if base == "exp" and sampler != "auto":
+        raise ParameterError.of(sampler, "the finite samplers need a rational base", 'use base="tight"')
+    if base == "exp" and gamma is not None:
+        raise ParameterError.of(gamma, "gamma belongs to FastSample, which needs a rational base", "leave gamma out")
+
+
+# ---------------------------------------------------------------- the noise
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -12,14 +12,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Decay, Number, text, whole
-from dpviz.hidden import guard, singly
+from dpviz.exact import Decay, text
+from dpviz.hidden import guard
 from dpviz.laws import geometric, tables
 from dpviz.laws.finite import FastSampleLaw
-from dpviz.mechanisms.count_noise import Base, BoundNoise, CountNoise, Rational, Sampler, choices, clamped
+from dpviz.mechanisms.count_noise import (
+    CAP,
+    LAW,
+    SAMPLER,
+    UNIFORM,
+    Base,
+    BoundNoise,
+    CountNoise,
+    Rational,
+    Sampler,
+    check_law,
+    clamped,
+)
 from dpviz.model.answers import Answer, Table
 from dpviz.model.error import ErrorModel, ErrorValue, How
-from dpviz.model.mechanism import Bound, Choice, Cost, Mode, Space
+from dpviz.model.measures import Measure, of_bins
+from dpviz.model.mechanism import Bound, Cost, Mode, Space
+from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, Parameters, Switch, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import DenseCounts, Kind, Statistic
@@ -35,8 +49,7 @@ MOST_BINS = 10_000_000
 """Above this many bins a dense answer would not fit in memory; sparse mechanisms answer such domains."""
 
 
-@dataclass(frozen=True)
-class Dense:
+class Dense(Parameters):
     """Add independent integer noise to every bin, then clamp to the public range.
 
     epsilon  the price in the session's unit
@@ -63,77 +76,29 @@ class Dense:
     about: ClassVar[str] = "Noise on every bin. Best below about 10,000 bins."
     delta_text: ClassVar[str] = "Dense is pure: no δ."
 
-    epsilon: Fraction
-    base: Base = "exp"
-    sampler: Sampler = "auto"
-    gamma: Fraction | None = None
-    cap: int | None = None
-    clamp: bool = True
+    epsilon: Exact = parameter(reads=Epsilon())
+    base: Base = LAW
+    sampler: Sampler = SAMPLER
+    gamma: ExactOrNone = UNIFORM
+    cap: int | None = CAP
+    clamp: bool = parameter(
+        reads=Switch(),
+        default=True,
+        label="Clamp to the range",
+        options={"true": "yes", "false": "no: unbiased"},
+    )
 
-    @singly
-    def __init__(
-        self,
-        epsilon: Number,
-        base: Base = "exp",
-        sampler: Sampler = "auto",
-        gamma: Number | None = None,
-        cap: int | None = None,
-        clamp: bool = True,
-    ) -> None:
-        noise = CountNoise.of(epsilon, base, sampler, gamma, cap)
-        if not isinstance(clamp, bool):
-            raise ParameterError.of(clamp, "clamp is True or False")
-        if base != "exp" and not clamp:
+    def check_together(self, given: Mapping[str, Any]) -> None:
+        check_law(self.base, self.sampler, given["gamma"])
+
+    def check(self) -> None:
+        if self.base != "exp" and not self.clamp:
             raise ParameterError.of("clamp=False", "the finite samplers clamp by construction", 'use base="exp"')
-        for name in ("epsilon", "base", "sampler", "gamma", "cap"):
-            object.__setattr__(self, name, getattr(noise, name))
-        object.__setattr__(self, "clamp", clamp)
 
     @property
     def noise(self) -> CountNoise:
         """The noise on each count."""
         return CountNoise(self.epsilon, self.base, self.sampler, self.gamma, self.cap)
-
-    def parameters(self) -> dict[str, str]:
-        return {**self.noise.parameters(), "clamp": "true" if self.clamp else "false"}
-
-    @classmethod
-    def from_parameters(cls, parameters: dict[str, str]) -> Dense:
-        known = {"epsilon", "base", "sampler", "gamma", "cap", "clamp"}
-        if unknown := set(parameters) - known:
-            raise ParameterError.of(sorted(unknown)[0], f"Dense takes {', '.join(sorted(known))}")
-        clamp = parameters.get("clamp", "true")
-        if clamp not in ("true", "false"):
-            raise ParameterError.of(clamp, "clamp is true or false")
-        cap = parameters.get("cap", "")
-        return cls(
-            epsilon=parameters.get("epsilon", ""),
-            base=parameters.get("base", "exp"),  # type: ignore[arg-type]
-            sampler=parameters.get("sampler", "auto"),  # type: ignore[arg-type]
-            gamma=parameters.get("gamma") or None,
-            cap=whole(cap, "cap") if cap else None,
-            clamp=clamp == "true",
-        )
-
-    @classmethod
-    def choices(cls) -> tuple[Choice, ...]:
-        return (*choices(), Choice("clamp", "Clamp to the range", (("true", "yes"), ("false", "no: unbiased"))))
-
-    @property
-    def python(self) -> str:
-        default = Dense(1)
-        parts = [f'epsilon="{text(self.epsilon)}"']
-        for name, value in self.parameters().items():
-            if name != "epsilon" and value != default.parameters()[name]:
-                shown = value.capitalize() if name == "clamp" else value if name == "cap" else f'"{value}"'
-                parts.append(f"{name}={shown}")
-        return f"dv.Dense({', '.join(parts)})"
-
-    def with_epsilon(self, epsilon: Fraction) -> Dense:
-        return replace(self, epsilon=epsilon)
-
-    def __repr__(self) -> str:
-        return self.python.removeprefix("dv.")
 
     def bind(self, question: Question, unit: Unit) -> DenseBound:
         """Fix sensitivity, noise law and clamp. Raises ParameterError on public facts only."""
@@ -206,6 +171,11 @@ class DenseBound(Bound):
     @property
     def verb(self) -> str:
         return f"Adds noise to {self.question.bins:,} counts and shows them."
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What can be said of the error before the draw."""
+        return of_bins(self.error, self.question)
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:

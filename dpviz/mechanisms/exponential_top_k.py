@@ -12,9 +12,10 @@ from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability, text, typed, whole
 from dpviz.hidden import guard, singly
 from dpviz.mechanisms.dense import MOST_BINS
-from dpviz.mechanisms.ranked import Contest, behind, bounded, counted, epsilon_of
+from dpviz.mechanisms.ranked import Contest, at_worst, behind, bounded, counted, epsilon_of
 from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Bound, Choice, Cost, Mode, Space
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -170,6 +171,11 @@ class ExponentialTopKBound(Bound):
     def verb(self) -> str:
         column = " and ".join(self.question.domain.columns)
         return f"Ranks {counted(self.max_items, 'bin')} of {column}, out of all {self.question.bins:,}."
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """How far the last bin may lie below its rank."""
+        return (at_worst(self.error, self.max_items),)
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:

@@ -24,6 +24,7 @@ from dpviz.mechanisms.ranked import (
 from dpviz.mechanisms.top_k import Kbar, TopK, TopKBound
 from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel
+from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Bound, Choice, Cost, Mode, Space
 from dpviz.model.question import Question
 from dpviz.model.source import Tick, TopRules
@@ -351,6 +352,10 @@ class AskingBound(Bound):
     @property
     def verb(self) -> str:
         return self.ranked.verb
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        return self.ranked.measures
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:

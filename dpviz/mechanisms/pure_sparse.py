@@ -18,6 +18,7 @@ from dpviz.laws.keep_heavy import OneBin
 from dpviz.mechanisms.count_noise import Base, BoundNoise, CountNoise, choices, least
 from dpviz.model.answers import Answer, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.measures import Measure, of_bins
 from dpviz.model.mechanism import Bound, Choice, Cost, Mode, Space
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -229,6 +230,11 @@ class PureSparseBound(Bound):
         if self.cut >= self.n:
             return f"Adds noise to {size} and shows the largest; at this ε no count of at most {self.n:,} stands out."
         return f"Adds noise to {size} and shows the largest, at most {self.n:,}."
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What can be said of the error before the draw."""
+        return of_bins(self.error, self.question)
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:

@@ -18,6 +18,7 @@ from dpviz.laws.geometric import EXACTLY, above_bounds
 from dpviz.mechanisms.count_noise import GAMMA, Base, BoundNoise, CountNoise, Sampler, choices, clamped, least
 from dpviz.model.answers import Answer, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue, How
+from dpviz.model.measures import Measure, of_bins
 from dpviz.model.mechanism import Bound, Choice, Cost, Mode, Space
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -255,6 +256,11 @@ class StabilityBound(Bound):
     @property
     def verb(self) -> str:
         return f"Adds noise to the counts that are not 0 and shows those above {self.threshold:,}."
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What can be said of the error before the draw."""
+        return of_bins(self.error, self.question)
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:

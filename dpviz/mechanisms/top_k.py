@@ -18,6 +18,7 @@ from dpviz.mechanisms.ranked import (
     DomainRule,
     Rule,
     Ties,
+    at_worst,
     behind,
     bounded,
     converted,
@@ -30,9 +31,11 @@ from dpviz.mechanisms.ranked import (
     one_of,
     rule_of,
     space_of,
+    to_be_listed,
 )
 from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel, ErrorValue, How
+from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Bound, Choice, Cost, Mode, Space
 from dpviz.model.question import Question
 from dpviz.model.source import Tick, TopRules
@@ -358,6 +361,17 @@ class TopKBound(Bound):
         if self.mechanism.private:
             return f"Chooses how many of the largest {column} compete, and ranks at most {self.max_items:,} of them."
         return f"Ranks at most {self.max_items:,} of the {rows:,} largest {column}, and says if no more stand out."
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What an item needs to be listed, where the list can end, and how far the last one may lie below its rank."""
+        listed = [to_be_listed(self.error, self._next)] if self.rule.bottom else []
+        return *listed, at_worst(self.error, self.max_items)
+
+    @property
+    def _next(self) -> int | None:
+        """The place of the first count that is not read; None where it is chosen privately."""
+        return None if self.mechanism.private else self.mechanism.rows + 1
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:

@@ -20,6 +20,9 @@ from dpviz.mechanisms.ranked import (
     MOST_ROWS,
     DomainRule,
     Rule,
+    all_values,
+    any_value,
+    at_worst,
     bounded,
     counted,
     epsilon_of,
@@ -28,9 +31,11 @@ from dpviz.mechanisms.ranked import (
     one_of,
     rule_of,
     space_of,
+    to_be_listed,
 )
 from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Bound, Choice, Cost, Mode, Space
 from dpviz.model.question import Question
 from dpviz.model.source import Tick, TopRules
@@ -233,6 +238,13 @@ class TopKLaplaceBound(Bound):
     def verb(self) -> str:
         column, rows = " and ".join(self.question.domain.columns), self.mechanism.kbar
         return f"Adds noise to the {rows:,} largest {column}, and lists at most {self.max_items:,} that stand out."
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What an item needs to be listed, how far the last one may lie below its rank, and the noise of the values."""
+        error = self.error
+        listed = to_be_listed(error, self.mechanism.kbar + 1)
+        return listed, at_worst(error, self.max_items), any_value(error), all_values(error)
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:

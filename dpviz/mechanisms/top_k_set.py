@@ -21,9 +21,11 @@ from dpviz.mechanisms.ranked import (
     listing_notes,
     rule_of,
     space_of,
+    to_be_listed,
 )
 from dpviz.model.answers import Answer, Chosen
 from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Bound, Choice, Cost, Mode, Space
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -175,6 +177,11 @@ class TopKSetBound(Bound):
     def verb(self) -> str:
         column = " and ".join(self.question.domain.columns)
         return f"Names those of the {self.max_items:,} largest {column} that stand out, in no order."
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What an item needs to be named."""
+        return (to_be_listed(self.error, self.mechanism.k + 1),)
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:

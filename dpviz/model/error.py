@@ -6,26 +6,34 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
+from dpviz.errors import ParameterError
 from dpviz.exact import text
 from dpviz.hidden import guard
 
-How = Literal["exact", "bound", "simulated"]
+How = Literal["exact", "bound", "numerical", "simulated"]
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorValue:
     """One error: its size in the unit's counts, how it is known, and by which rule.
 
-    `exact` is the least value that holds, `bound` one that is proved to hold, `simulated` comes with runs.
+    `exact` is the least value that holds, `bound` one that is proved to hold, `numerical` one that was calculated to
+    within `off` of the truth, `simulated` one that comes with runs.
     """
 
     value: Fraction
     how: How
     rule: str
     source: str = ""
+    off: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        if (self.off is not None) != (self.how == "numerical"):
+            raise ParameterError.of(self.how, "a numerical error, and no other, says how far off it may be")
 
     def to_json(self) -> dict[str, Any]:
-        return {"value": text(self.value), "kind": self.how, "rule": self.rule}
+        stated = {} if self.off is None else {"off": text(self.off)}
+        return {"value": text(self.value), "kind": self.how, "rule": self.rule, **stated}
 
 
 class ErrorModel:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 from dpviz.hidden import guard
 from dpviz.model.answers import Answer
 from dpviz.model.error import ErrorModel
+from dpviz.model.measures import Measure
 from dpviz.model.question import Question
 from dpviz.model.source import Tick, TopRules
 from dpviz.model.statistic import Need, Statistic
@@ -102,6 +103,11 @@ class Bound:
     def clamp(self) -> tuple[int | None, int | None]:
         """The public limits that every released value respects; None where there is no limit on that side."""
         return None, None
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What can be said of the error before the draw, the most important first: two of them head a plan."""
+        return ()
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:

@@ -17,6 +17,7 @@ from dpviz.exact import text
 from dpviz.hidden import guard
 from dpviz.model.error import ErrorModel
 from dpviz.model.identity import release_key
+from dpviz.model.measures import values_json
 from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.question import Question
 from dpviz.model.statistic import Top
@@ -25,7 +26,7 @@ from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.privacy.unit import Unit
 
-VERSION = 1
+VERSION = 2
 BETAS = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))
 DOTS = 20
 CHANCE_UP_TO = 40
@@ -91,6 +92,7 @@ class PlanSheet:
                 ],
             },
             "mechanisms": [{"name": name, "title": name, "about": kind.about} for name, kind in self.offered.items()],
+            "measures": [measure.to_json() for measure in now.measures],
             "betas": [text(beta) for beta in BETAS],
             "beta": text(self.beta),
             "axes": [
@@ -125,7 +127,7 @@ def question_json(question: Question, unit: Unit, places: int | None = None) -> 
 
 def point_json(bound: Bound, epsilon: Fraction) -> dict[str, Any]:
     """One point of a fan: price, errors and pictures at one epsilon."""
-    price = bound.price
+    price, measures = bound.price, bound.measures
     charged = payable(to_approx(price.loss))
     return {
         "epsilon": text(epsilon),
@@ -143,22 +145,10 @@ def point_json(bound: Bound, epsilon: Fraction) -> dict[str, Any]:
         "rows": str(bound.needs.rows + 1) if isinstance(bound.needs, Top) else "",
         "cost": {"text": bound.cost.text, "slow": bound.cost.slow},
         "verb": bound.verb,
-        "errors": {text(beta): errors_json(bound.error, beta, bound.max_items) for beta in BETAS},
+        "errors": {text(beta): values_json(measures, beta) for beta in BETAS},
         "more": [{"label": label, **value} for label, value in bound.notes],
         **pictures_json(bound.error),
     }
-
-
-def errors_json(error: ErrorModel, beta: Fraction, places: int | None = None) -> dict[str, Any]:
-    """Errors of values per bin, or of a list: what it takes to be listed, and how far off the last rank may be."""
-    found = {
-        "one": error.one_bin(beta),
-        "all": error.all_bins(beta),
-        "edge": error.one_bin(beta, count=0) if places is None else None,
-        "listed": None if places is None else error.listed(beta),
-        "rank": None if places is None else error.rank(places, beta),
-    }
-    return {name: value.to_json() for name, value in found.items() if value is not None}
 
 
 def pictures_json(error: ErrorModel) -> dict[str, Any]:

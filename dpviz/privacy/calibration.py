@@ -31,14 +31,18 @@ def smallest(candidates: Sequence[Fraction], fits: Callable[[Fraction], bool]) -
 
 
 def climb(start: int, fits: Callable[[int], bool]) -> int:
-    """The largest whole number above zero that fits, or 0; quick where `start` is near. `fits` as for `largest`."""
-    low = start
+    """The largest whole number above zero that fits, or 0; quick where `start` is near. `fits` as for `largest`.
+
+    From a start that is off by x it asks about 2 log2(x) times, in either direction.
+    """
+    low, high, jump = start, start + 1, 1
     while low > 0 and not fits(low):
-        low -= 1
-    jump = 1
-    while fits(low + jump):
-        low, jump = low + jump, 2 * jump
-    while jump > 1:
-        jump //= 2
-        low += jump if fits(low + jump) else 0
+        low, high, jump = max(0, low - jump), low, 2 * jump
+    if low == start:
+        while fits(low + jump):
+            low, jump = low + jump, 2 * jump
+        high = low + jump
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
     return low

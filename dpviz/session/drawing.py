@@ -118,19 +118,20 @@ class Draws:
 
     def _launch(self, running: Running, bound: Bound, mode: Mode, payment: Payment) -> None:
         draw = Draw(self._source, bound, mode, SystemBits())
-        with self._lock:
-            if self.running is not None:
-                raise SessionBusy(
-                    "this session is drawing another release; nothing was charged",
-                    rule="a session draws one release at a time",
-                    next_step="wait for it, or cancel it",
-                )
-            self._running = running
-            try:
-                running.start(lambda: draw.run(running, payment))
-            except BaseException:  # an interrupt: nobody gets the handle, and the session must not stay busy with it
+        try:
+            with self._lock:
+                if self.running is not None:
+                    raise SessionBusy(
+                        "this session is drawing another release; nothing was charged",
+                        rule="a session draws one release at a time",
+                        next_step="wait for it, or cancel it",
+                    )
+                self._running = running
+            running.start(lambda: draw.run(running, payment))  # without the lock: it may be done in place
+        except BaseException:  # an interrupt: nobody gets the handle, and the session must not stay busy with it
+            if self._running is running:
                 running.cancel()
-                raise
+            raise
 
     def look_on(self, onlooker: Callable[[Running], None]) -> None:
         """Call a bound method whenever a draw ends, for as long as its object lives."""

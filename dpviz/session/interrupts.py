@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import SimpleQueue
 from types import FrameType, TracebackType
@@ -29,8 +29,9 @@ class Presses:
     one goes on deciding, and what it raises is noted by whoever waits.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, each: Callable[[], object] | None = None) -> None:
         self.count = 0
+        self._each = each  # called at each press, in the signal handler
         self.woken: SimpleQueue[None] = SimpleQueue()  # may be put to from a signal handler, unlike an Event
         self._replaced: Any = None
 
@@ -49,6 +50,8 @@ class Presses:
 
     def note(self) -> None:
         self.count += 1
+        if self._each is not None:
+            self._each()
         self.wake()
 
     def wake(self, *_: Any) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from queue import Empty, SimpleQueue
 
+from dpviz import threads
 from dpviz.errors import EngineGone
 from dpviz.model.source import Source
 from dpviz.session.running import clean
@@ -16,7 +16,7 @@ PATIENCE = 10.0
 def gone(source: Source) -> EngineGone | None:
     """Why the engine cannot be asked, or None where it answers. Waits PATIENCE seconds for it, and no longer."""
     answers: SimpleQueue[EngineGone | None] = SimpleQueue()
-    threading.Thread(target=_ask, args=(source, answers), name="dpviz-probe", daemon=True).start()
+    threads.run(lambda: _ask(source, answers), "dpviz-probe")
     try:
         return answers.get(timeout=PATIENCE)
     except Empty:

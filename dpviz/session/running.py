@@ -1,6 +1,6 @@
-"""A release on its way: progress, cancel, result. The work runs on a thread of its own.
+"""A release on its way: progress, cancel, result. The work runs on a thread of its own, or in place without threads.
 
-Private values live on that thread's stack only. Whatever goes wrong there is turned into an error of ours without a
+Private values live on that stack only. Whatever goes wrong there is turned into an error of ours without a
 traceback, so that no frame with private locals is ever shown, and signals (Ctrl-C) never hit the critical section.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import threading
 import time
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from queue import Empty
 from typing import Any, Generic, TypeVar
 
+from dpviz import threads
 from dpviz.errors import DpvizError, ReleaseCancelled, ReleaseFailed, ReleaseInterrupted
 from dpviz.hidden import guard
 from dpviz.model.release import Release
@@ -48,6 +48,8 @@ class Progress:
 class Task(Generic[T]):
     """Work that may be charged for, on a thread of its own: an outcome, and what Ctrl-C has to say about it.
 
+    Where the system gives no thread, the work is done in place: `start` returns when it has ended.
+
     Whoever is first, the worker who asks to charge (`charging`) or somebody who cancels, decides: what is cancelled
     first is never charged, and ends at once, however long a ledger keeps its worker waiting.
     """
@@ -60,13 +62,26 @@ class Task(Generic[T]):
         self._decision = [self]  # popped once, by the worker or by who cancels: a step that nothing can divide
         self._ending = [self]  # popped once, by who ends it
         self._pid = os.getpid()
+        self._in_place = False
 
     def start(self, work: Callable[[], T]) -> None:
-        thread = threading.Thread(target=self._run, args=(work,), name="dpviz-release", daemon=True)
+        """Begin the work. Done in place, it raises ReleaseInterrupted where Ctrl-C came meanwhile."""
+        if threads.start(lambda: self._run(work), "dpviz-release") is not None:
+            return
+        presses = Presses(self._pressed)
+        self._in_place = True
         try:
-            thread.start()
-        except RuntimeError:  # the system gives no thread, so the work has not begun
-            self.end(_no_thread())
+            with presses:
+                self._run(work)
+        finally:
+            self._in_place = False
+        if presses.count:
+            raise self.interruption()
+
+    def _pressed(self) -> None:
+        """Ctrl-C, in the signal handler. Nobody waits for work that is done in place: it is told to stop at once."""
+        if self._in_place:
+            self._cancelled = True
 
     def _run(self, work: Callable[[], T]) -> None:
         error: DpvizError
@@ -132,7 +147,7 @@ class Task(Generic[T]):
 
         Ctrl-C cancels, waits until the ledger knows, and raises ReleaseInterrupted; a second Ctrl-C waits no longer.
         """
-        presses = Presses()
+        presses = Presses(self._pressed)
         with presses:
             try:
                 if begin is not None and not presses.count:
@@ -354,15 +369,6 @@ class Errand(Task[T]):
             rule="what may be written counts as written",
             next_step="see session.ledger for what became of it",
         )
-
-
-def _no_thread() -> ReleaseFailed:
-    step = "end what else runs in this kernel, and ask again"
-    return ReleaseFailed(
-        f"the system gives this kernel no further thread, so nothing was charged; {step}",
-        rule="a draw needs a thread of its own",
-        next_step=step,
-    )
 
 
 def _popped(token: list[Any]) -> bool:

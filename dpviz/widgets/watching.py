@@ -3,7 +3,8 @@
 A page that asked again and again would make the kernel busy each time, and a busy kernel would not answer. So the kernel
 looks by itself: one indexed query a good once a second, for as long as a page has shown interest lately. What it finds
 goes to the page as traits, which make no kernel busy: a pulse after each look, and everything else only when the ledger
-has moved. One thread looks; another tells, since a look at a server that is away takes seconds.
+has moved. One thread looks; another tells, since a look at a server that is away takes seconds. Where there are no
+threads, a look is taken whenever a page is heard of.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ import threading
 import time
 import weakref
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, cast
 
+from dpviz import threads
 from dpviz.errors import DpvizError, LedgerAway, LedgerError
 from dpviz.session.ledger import Ledger
 from dpviz.session.session import Session
@@ -78,6 +81,7 @@ class Lookout:
         self._head = ""
         self._trouble: DpvizError | None = None
         self._asof = now()
+        self._shown: str | None = None  # the head that was told of, where there are no threads
 
     def renew(self, onlooker: Onlooker) -> None:
         """Somebody looks at what `onlooker` shows: follow the ledger for it from now on."""
@@ -88,11 +92,14 @@ class Lookout:
             self._begun = None
             self._watch += 1
             duty = (weakref.ref(self), self._watch)
-            self._threads = tuple(
-                threading.Thread(target=work, args=duty, name="dpviz-lookout", daemon=True) for work in (_look, _tell)
-            )
-            for thread in self._threads:
-                thread.start()
+            begun = [threads.start(partial(work, *duty), "dpviz-lookout") for work in (_look, _tell)]
+            self._threads = tuple(thread for thread in begun if thread is not None)
+            if len(self._threads) == len(begun):
+                return
+            self._threads, self._watch = (), self._watch + 1  # where only one could begin, it ends
+        with contextlib.suppress(DpvizError):  # the pulse says why
+            self.look()
+        self._shown = self.tell(self._shown)
 
     def look(self) -> None:
         """See that the ledger can be read, by the look under way where there is one. Raises what it raises.

@@ -8,13 +8,18 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import count
+
+from dpviz import threads
 
 Work = Callable[[], None]
 
 
 class Writer:
     """Does one piece of work after the other, in the order they came, on a thread that lives while there is any.
+
+    Where there are no threads, whoever brings the first piece does them all, those for later too.
 
     A piece may not wait for a later one. What it raises ends that piece alone, and its text goes no further: it may
     say too much.
@@ -46,16 +51,19 @@ class Writer:
         with self._changed:
             add()
             self._changed.notify()
-            if not self._alive:
-                self._alive = True
-                threading.Thread(target=self._run, name="dpviz-page", daemon=True).start()
+            begin, self._alive = not self._alive, True
+        if begin:
+            threads.run(self._run, "dpviz-page")
 
     def _run(self) -> None:
-        while (work := self._next()) is not None:
-            try:
-                work()
-            except Exception:
-                continue
+        try:
+            while (work := self._next()) is not None:
+                with suppress(Exception):
+                    work()
+        except BaseException:  # Ctrl-C, where the work is done in place: whoever comes next goes on with the rest
+            with self._changed:
+                self._alive = False
+            raise
 
     def _next(self) -> Work | None:
         with self._changed:

@@ -14,6 +14,7 @@ import pytest
 from dpviz import cli
 from dpviz.session.ledger import Ledger
 from tests.ledger.tools import BODY, Place, admit, as_owner, edit, key, opened, spend
+from tests.without_threads import forbid
 
 
 @pytest.fixture
@@ -163,3 +164,13 @@ def test_a_reader_that_stops_early_is_no_failure(place: Place) -> None:
     os.close(writing)
     assert "Traceback" not in done.stderr
     assert done.stderr == ""
+
+
+def test_a_ledger_is_shown_verified_and_copied_where_there_are_no_threads(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forbid(monkeypatch)
+    assert cli.main(["ledger", "show", str(place)]) == 0
+    assert cli.main(["ledger", "verify", str(place)]) == 0
+    assert cli.main(["ledger", "backup", str(place), str(tmp_path / "copy.ledger")]) == 0
+    assert "holds" in capsys.readouterr().out

@@ -317,23 +317,6 @@ def test_a_lease_that_could_not_be_renewed_once_is_renewed_again(
     assert len(renewed) > 1
 
 
-def test_where_there_is_no_thread_nothing_is_charged_and_the_session_is_not_busy_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    it = opened(tmp_path, KnownCounts([1, 2, 3, 4]))
-    for ask in (lambda: it.release(BINS, HALF), lambda: it.release_async(BINS, HALF).result(30)):
-        with monkeypatch.context() as scarce:
-            scarce.setattr(threading.Thread, "start", _no_thread)
-            with pytest.raises(ReleaseFailed, match="no further thread, so nothing was charged"):
-                ask()
-        assert it.running is None and it.ledger.entries() == []
-    assert it.release(BINS, HALF).number == 1
-
-
-def _no_thread(self: threading.Thread) -> None:
-    raise RuntimeError("can't start new thread")
-
-
 def test_an_interrupt_at_the_start_of_a_handle_leaves_no_session_busy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,16 +1,16 @@
 /** The plan, in pencil: what it would cost and how wrong it would be. It sees no data and is free. */
 
 import { chanceChart } from "./charts/chance";
-import { curveChart, type CurvePoint } from "./charts/curve";
+import { curveChart, type CurveOf, type CurvePoint } from "./charts/curve";
 import { dotsChart } from "./charts/dots";
 import type { Component } from "./component";
 import { h, newId, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
 import { approximate, equal, exactly } from "./exact";
-import { barOf, from, isList, measures, nameOf, phrase, said, signOf, tipOf, type Which } from "./measures";
+import { barOf, headline, isList, phrase, signed, signOf, slowness, tipOf, words } from "./measures";
 import { timed } from "./perf";
-import type { Bar, Point, Sheet } from "./protocol";
+import type { Bar, Measure, Point, Sheet } from "./protocol";
 import type { Desk } from "./store";
-import { kindOf, leaves, oddsTip, often, PAYS_TIP, priceText, same, shown, spread } from "./words";
+import { kindOf, leaves, oddsTip, often, PAYS_TIP, priceText, same, shown } from "./words";
 
 const CHARTS = ["Error against ε", "20 equally likely errors", "Chance of a value above 0"] as const;
 const HEIGHT = 186;
@@ -30,8 +30,8 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
     const titleId = newId();
     const chip = h("span", { class: "dp-chip dp-free" }, options.chip);
     const asking = h("span", { class: "dp-quiet", hidden: true }, "asking the kernel…");
-    const one = errorStat(desk, 0);
-    const all = errorStat(desk, 1);
+    const first = errorStat(desk, 0);
+    const second = errorStat(desk, 1);
     const cost = stat("Would cost");
     const space = stat("Space");
     const odds = stat("Odds can move");
@@ -46,6 +46,7 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
         { "aria-label": "Which plan chart", onchange: () => draw() },
         ...CHARTS.map((name) => h("option", {}, name)),
     );
+    const slow = h("p", { class: "dp-slow", role: "note", hidden: true });
     const known = h("ul", {});
     const how = h(
         "details",
@@ -62,11 +63,12 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
         h(
             "div",
             { class: "dp-stats" },
-            one.element,
-            all.element,
+            first.element,
+            second.element,
             cost.element,
             ...(options.brief ? [] : [space.element, odds.element]),
         ),
+        slow,
         options.brief ? null : charts,
         options.brief ? null : how,
     );
@@ -79,8 +81,8 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
 
     function drawStats(point: Point | null): void {
         const { sheet, state } = desk;
-        one.draw(point);
-        all.draw(point);
+        first.draw(point);
+        second.draw(point);
         const budget = state?.budget ?? null;
         const [epsilon, ...delta] = point === null ? ["—"] : priceText(point.price).replace(/^ε /, "").split(", ");
         cost.value.replaceChildren(epsilon!, ...delta.map((part) => h("small", {}, `, ${part}`)));
@@ -104,29 +106,29 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
             h("small", {}, point === null ? "" : rows === "" ? " bits" : " rows"),
         );
         setText(space.note, point?.space.text ?? "");
+        const warning = slowness(point);
+        setText(slow, warning === "" ? "" : `⚠ ${warning}`);
+        show(slow, warning !== "");
         setText(odds.value, point === null || point.odds === "" ? "×—" : `×${point.odds}`);
         setText(odds.note, sheet === null ? "" : point?.odds === "" ? "no bound: δ is paid" : `that a given ${sheet.question.noun} is in`);
         show(odds.element, sheet === null || !isList(sheet) || point?.odds !== "");
         odds.element.title = sheet === null ? "" : oddsTip(sheet.question.noun);
     }
 
-    /** The rules behind the two errors, what an empty bin errs, and the published bounds beside them. */
+    /** The rules behind the errors, why one has no number, and the published bounds beside them. */
     function drawHow(point: Point | null): void {
         show(how, point !== null);
         const { sheet } = desk;
         if (point === null || sheet === null || !how.open) return;
-        const { edge } = point.errors.get(desk.beta)!;
         const line = (name: string, value: string, rule: string): HTMLElement =>
             h("li", {}, `${name} ${value}: ${rule}.`);
         const bounds = (point.more ?? []).filter((item) => item.beta === null || same(item.beta, desk.beta));
         known.replaceChildren(
-            ...measures(sheet).flatMap((which) => {
-                const bar = barOf(point, desk.beta, which);
-                if (bar === null) return which === "all" ? [h("li", {}, NO_BAR)] : [];
-                const name = which === "all" && !isList(sheet) ? "All at once" : nameOf(sheet, which);
-                return [line(name, `${said(which, bar)} ${from(sheet, which)}`.trim(), bar.rule)];
+            ...sheet.measures.flatMap((measure) => {
+                const bar = barOf(point, desk.beta, measure);
+                if (bar !== null) return [line(measure.label, `${signed(measure, bar)} ${measure.origin}`.trim(), bar.rule)];
+                return measure.missing === "" ? [] : [h("li", {}, noBar(measure))];
             }),
-            ...(edge === null ? [] : [line("An empty bin", spread(edge), edge.rule)]),
             ...bounds.map((item) =>
                 line(item.label, `${item.kind === "bound" ? "≤ " : "±"}${shown(item.value)}`, item.rule),
             ),
@@ -138,7 +140,7 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
 
     function drawCharts(point: Point | null): void {
         const single = width < ONE_CHART;
-        const drawable = [true, point?.dots != null && barOf(point, desk.beta, "one") !== null, point?.chance != null];
+        const drawable = [true, point !== null && pictured(desk.sheet!, point, desk.beta) !== null, point?.chance != null];
         show(chooser.parentElement!, single);
         let chosen = chooser.selectedIndex;
         if (!drawable[chosen]) chosen = 0;
@@ -234,7 +236,7 @@ function errorStat(desk: Desk, place: 0 | 1): { element: HTMLElement; draw(point
         },
     });
     const beta = h("select", {
-        "aria-label": `How often, ${place === 0 ? "any one bin" : "all bins"}`,
+        "aria-label": "How often",
         onchange: () => desk.setBeta(beta.value),
     });
     const kind = h("span", {});
@@ -242,7 +244,7 @@ function errorStat(desk: Desk, place: 0 | 1): { element: HTMLElement; draw(point
     const fault = h("p", { id: faultId, class: "dp-fault", role: "alert", hidden: true });
     const element = h(
         "div",
-        { class: `dp-stat dp-stat-${place === 0 ? "one" : "all"}` },
+        { class: `dp-stat dp-stat-${place === 0 ? "first" : "second"}` },
         name,
         h(
             "div",
@@ -257,11 +259,12 @@ function errorStat(desk: Desk, place: 0 | 1): { element: HTMLElement; draw(point
     );
     let written = "";
     let draft = false; // being typed: what arrives meanwhile leaves it alone
-    const which = (): Which => (desk.sheet === null ? (["one", "all"] as const)[place] : measures(desk.sheet)[place]);
+    const measured = (): Measure | null => (desk.sheet === null ? null : (headline(desk.sheet)[place] ?? null));
 
     function commit(): void {
         draft = false;
-        if (input.value !== written) desk.seek(which(), input.value.replaceAll(",", ""));
+        const measure = measured();
+        if (measure !== null && input.value !== written) desk.seek(measure, input.value.replaceAll(",", ""));
     }
 
     function fit(): void {
@@ -270,15 +273,15 @@ function errorStat(desk: Desk, place: 0 | 1): { element: HTMLElement; draw(point
 
     function draw(point: Point | null): void {
         const { sheet } = desk;
-        const measure = which();
-        const list = sheet !== null && isList(sheet);
-        const bar: Bar | null = point === null ? null : barOf(point, desk.beta, measure);
-        show(element, place === 0 || !list || bar !== null);
-        setText(name, nameOf(sheet, measure));
-        setText(sign, bar === null && point !== null ? "" : signOf(measure, bar));
-        if (list) setAttribute(beta, "aria-label", `How often, ${nameOf(sheet, measure).toLowerCase()}`);
+        const measure = measured();
+        const bar: Bar | null = point === null || measure === null ? null : barOf(point, desk.beta, measure);
+        const absent = bar === null && point !== null;
+        show(element, sheet === null || (measure !== null && (!absent || place === 0 || measure.missing !== "")));
+        setText(name, measure?.label ?? "Error");
+        setText(sign, absent || measure === null ? "" : signOf(measure, bar));
+        setAttribute(beta, "aria-label", measure === null ? "How often" : `How often, ${words(measure)}`);
         written = bar === null ? "—" : shown(bar.value);
-        const mine = desk.seekFault?.which === measure ? desk.seekFault : null;
+        const mine = measure !== null && desk.seekFault?.measure === measure.name ? desk.seekFault : null;
         if (document.activeElement !== input || !(draft || mine !== null)) input.value = written;
         fit();
         input.disabled = bar === null || desk.locked;
@@ -289,10 +292,10 @@ function errorStat(desk: Desk, place: 0 | 1): { element: HTMLElement; draw(point
                 desk.beta,
             );
         show(beta, sheet !== null);
-        setText(origin, sheet === null || bar === null ? "" : from(sheet, measure));
-        setText(kind, bar === null ? (point === null ? "" : " · no bound") : ` · ${kindOf(bar)}`);
-        kind.title = bar?.rule ?? (point === null ? "" : NO_BAR);
-        element.title = bar === null || sheet === null ? "" : tipOf(sheet, measure, desk.beta, bar);
+        setText(origin, bar === null ? "" : (measure?.origin ?? ""));
+        setText(kind, bar === null ? (absent ? " · no bound" : "") : ` · ${kindOf(bar)}`);
+        kind.title = bar?.rule ?? (absent && measure !== null ? noBar(measure) : "");
+        element.title = bar === null || measure === null ? "" : tipOf(measure, desk.beta, bar);
         setText(fault, mine?.text ?? "");
         show(fault, mine !== null);
         setAttribute(input, "aria-invalid", mine === null ? null : "true");
@@ -301,56 +304,58 @@ function errorStat(desk: Desk, place: 0 | 1): { element: HTMLElement; draw(point
     return { element, draw };
 }
 
-const NO_BAR = "All at once: nothing public says how many bins are occupied, so no bar holds for all of them.";
+const noBar = ({ label, missing }: Measure): string => `${label}: ${missing}.`;
 
 const number = (text: string): number => approximate(exactly(text));
 
+const height = (bar: Bar | null | undefined): number => (bar == null ? NaN : number(bar.value));
+
 function curvePoint(sheet: Sheet, point: Point, beta: string): CurvePoint {
-    const [first, second] = measures(sheet).map((which) => barOf(point, beta, which));
+    const [first, second] = headline(sheet).map((measure) => barOf(point, beta, measure));
     return { epsilon: number(point.epsilon), first: height(first), second: height(second) };
 }
-
-const height = (bar: Bar | null | undefined): number => (bar == null ? NaN : number(bar.value));
 
 function curve(desk: Desk, width: number): SVGSVGElement {
     const { point, beta, last } = desk;
     const sheet = desk.sheet!;
     const fans = sheet.fans.epsilon;
     const paid = last === null ? undefined : fans.find((item) => same(item.epsilon, last.epsilon));
-    const [first, second] = measures(sheet);
-    const at = point ?? fans[0]!;
-    const [one, all] = [barOf(at, beta, first), barOf(at, beta, second)];
+    const [first, second] = headline(sheet);
     return curveChart(width, HEIGHT, {
-        title: point === null ? "Error against epsilon" : `At ε ${point.epsilon} ${finding(sheet, point, beta)}`,
+        title: point === null ? "Error against epsilon" : `At ε ${point.epsilon} ${phrase(sheet, point, beta) || "no error is bounded"}`,
         points: fans.map((item) => curvePoint(sheet, item, beta)),
-        kinds: { first: one?.kind ?? "exact", second: all?.kind ?? "exact" },
         now: point === null ? null : curvePoint(sheet, point, beta),
-        words: { first: one === null ? "" : said(first, one), second: all === null ? "" : said(second, all) },
-        names: isList(sheet)
-            ? { first: [from(sheet, first) || "one value"], second: [from(sheet, second) || "all values"] }
-            : {
-                  first: ["any one bin", "one bin"],
-                  second: [`all ${shown(sheet.question.bins)} at once`, `all ${shown(sheet.question.bins)}`],
-              },
-        alike: isList(sheet),
+        first: curveOf(first, point ?? fans[0]!, beta),
+        second: curveOf(second, point ?? fans[0]!, beta),
         released: paid === undefined ? null : { ...curvePoint(sheet, paid, beta), number: last!.number },
     });
 }
 
-/** What the chart shows at the plan's own ε. */
-function finding(sheet: Sheet, point: Point, beta: string): string {
-    if (isList(sheet)) return phrase(sheet, point, beta);
-    const { one, all } = point.errors.get(beta)!;
-    const among = all === null ? "" : `, all ${shown(sheet.question.bins)} at once within ${said("all", all)}`;
-    return `any one bin is within ${one === null ? "no bound" : said("one", one)}${among}`;
+/** How a measure is drawn and what it is called; nothing where the mechanism states no such measure. */
+function curveOf(measure: Measure | undefined, at: Point, beta: string): CurveOf {
+    if (measure === undefined) return { kind: "exact", weight: "thin", text: "", names: [] };
+    const bar = barOf(at, beta, measure);
+    return {
+        kind: bar?.kind ?? "exact",
+        weight: measure.weight || "thin",
+        text: bar === null ? "" : signed(measure, bar),
+        names: measure.origin === "" ? [words(measure), measure.short] : [measure.origin],
+    };
+}
+
+/** The error that the picture of equally likely errors is about, where there is one. */
+function pictured(sheet: Sheet, point: Point, beta: string): { measure: Measure; bar: Bar } | null {
+    const measure = sheet.measures.find((one) => one.pictured);
+    const bar = measure === undefined ? null : barOf(point, beta, measure);
+    return measure === undefined || bar === null || point.dots === null ? null : { measure, bar };
 }
 
 function dots(desk: Desk, point: Point, width: number): SVGSVGElement {
-    const one = barOf(point, desk.beta, "one")!;
+    const { measure, bar } = pictured(desk.sheet!, point, desk.beta)!;
     return dotsChart(width, HEIGHT, {
         errors: point.dots!.map(number),
-        within: number(one.value),
-        words: { within: said("one", one), often: often(desk.beta) },
+        within: number(bar.value),
+        words: { within: signed(measure, bar), often: often(desk.beta) },
     });
 }
 

@@ -9,9 +9,18 @@
 import { parse } from "./exact";
 
 export const VERSION = 1;
+const SHEET_VERSION = 2;
 
 export class Malformed extends Error {}
-export class Newer extends Error {}
+/** A version that is later than this page reads. */
+export class Newer extends Error {
+    readonly known: number;
+
+    constructor(sent: number, known: number) {
+        super(`version ${sent}`);
+        this.known = known;
+    }
+}
 
 export type Reader<T> = (value: unknown, where: string) => T;
 export type Read<R> = R extends Reader<infer T> ? T : never;
@@ -76,20 +85,42 @@ export const shape =
         ) as { [K in keyof S]: Read<S[K]> };
     };
 
-export const version: Reader<number> = (value, where) => {
-    if (typeof value !== "number") wrong(where, "a version");
-    if (value > VERSION) throw new Newer(`version ${value}`);
-    return value;
-};
+const versionUpTo =
+    (known: number): Reader<number> =>
+    (value, where) => {
+        if (typeof value !== "number") wrong(where, "a version");
+        if (value > known) throw new Newer(value, known);
+        return value;
+    };
+
+export const version = versionUpTo(VERSION);
+export const sheetVersion = versionUpTo(SHEET_VERSION);
+
+export const flag: Reader<boolean> = (value, where) => (typeof value === "boolean" ? value : wrong(where, "true or false"));
 
 /** A number of bins, empty where the keys are not declared. */
 const countOfBins: Reader<string> = (value, where) => (value === "" ? "" : whole(value, where));
 
-export const flag: Reader<boolean> = (value, where) => (typeof value === "boolean" ? value : wrong(where, "true or false"));
-
 const readPrice = shape({ epsilon: exact, delta: exact });
 
-export const readBar = shape({ value: exact, kind: oneOf("exact", "bound", "simulated"), rule: text, runs: maybe(text) });
+const readHow = oneOf("exact", "bound", "numerical", "simulated");
+
+/** An error: its size, how it is known, and by which rule; `off` says how far a calculated one may be from the truth. */
+export const readBar = shape({ value: exact, kind: readHow, rule: text, off: maybe(exact), runs: maybe(text) });
+
+/** What can be said of an error, and the words for it, with {value}, {often} and {times} where the numbers go. */
+export const readMeasure = shape({
+    name: text,
+    label: text,
+    short: text,
+    phrase: text,
+    tip: text,
+    sign: text,
+    origin: text,
+    missing: text,
+    weight: oneOf("thick", "medium", "thin", ""),
+    pictured: flag,
+});
 
 const readPoint = shape({
     epsilon: exact,
@@ -101,16 +132,17 @@ const readPoint = shape({
     space: shape({ bits: text, text: text }),
     /** How many rows leave the engine, where that bounds what is read. */
     rows: maybe(text),
+    /** How much work a release is; `slow` is worth a warning before it is paid. */
+    cost: shape({ text: text, slow: flag }),
     verb: text,
-    errors: table(
-        shape({ one: maybe(readBar), all: maybe(readBar), edge: maybe(readBar), listed: maybe(readBar), rank: maybe(readBar) }),
-    ),
+    /** By how often they fail, and by the name of their measure. */
+    errors: table(table(readBar)),
     more: maybe(
         list(
             shape({
                 label: text,
                 value: text,
-                kind: oneOf("exact", "bound", "simulated"),
+                kind: readHow,
                 rule: text,
                 beta: maybe(text),
             }),
@@ -124,7 +156,7 @@ const readPoint = shape({
 const readMechanism = shape({ name: text, title: text, about: text });
 
 const readSheetShape = shape({
-    version,
+    version: sheetVersion,
     made: text,
     question: shape({
         id: text,
@@ -147,6 +179,8 @@ const readSheetShape = shape({
     mechanisms: list(readMechanism),
     /** How many items the answer names at most; empty where it has a value per bin. */
     places: maybe(countOfBins),
+    /** What can be said of the error, the most important first: the first two head the plan. */
+    measures: list(readMeasure),
     betas: list(exact),
     beta: exact,
     axes: list(shape({ name: text, label: text, hint: text, grid: list(exact), labelled: list(exact) })),
@@ -284,6 +318,7 @@ const readReportShape = shape({
 
 export type Price = Read<typeof readPrice>;
 export type Bar = Read<typeof readBar>;
+export type Measure = Read<typeof readMeasure>;
 export type Point = Read<typeof readPoint>;
 export type Sheet = Read<typeof readSheetShape>;
 export type Axis = Sheet["axes"][number];

@@ -193,7 +193,7 @@ function start(): void {
                 "p",
                 { role: "alert" },
                 error instanceof Newer
-                    ? `This report was written in ${error.message} of its format and its program reads version 1. ` +
+                    ? `This report was written in ${error.message} of its format and its program reads version ${error.known}. ` +
                           "Nothing is drawn."
                     : `This report cannot be drawn: ${error.message}.`,
             ),

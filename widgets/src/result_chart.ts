@@ -6,7 +6,7 @@ import { cellList, NO_MORE, valuedList, type Cells, type Valued } from "./charts
 import type { Component } from "./component";
 import { copy, h, newId, s, save, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
 import { approximate, compare, exactly, subtract, ZERO } from "./exact";
-import { isList, phrase } from "./measures";
+import { phrase } from "./measures";
 import { timed } from "./perf";
 import type { Bar, Result } from "./protocol";
 import type { Desk } from "./store";
@@ -47,11 +47,8 @@ export function resultOf(desk: Desk): ResultSource {
         get promise() {
             const { sheet, point, beta } = desk;
             if (sheet === null || point === null) return null;
-            if (isList(sheet)) return `Planned: ${phrase(sheet, point, beta)}.`;
-            const { one, all } = point.errors.get(beta)!;
-            if (one === null) return null;
-            const among = all === null ? "" : `, all ${shown(sheet.question.bins)} within ${spread(all)}`;
-            return `Planned: any one bin within ${spread(one)}${among}.`;
+            const promised = phrase(sheet, point, beta);
+            return promised === "" ? null : `Planned: ${promised}.`;
         },
         get wantsFocus() {
             return desk.wantsFocus;

@@ -8,7 +8,7 @@
 import { compare, equal, exactly, morePrivate, parse, times, ZERO, type Fraction } from "./exact";
 import { Following, news } from "./following";
 import { Kernel, LOST, SUPERSEDED, type Channel, type Heed } from "./kernel";
-import { barOf, isList, phrase, said, type Which } from "./measures";
+import { barOf, isList, phrase, signed, slowness } from "./measures";
 import {
     epsilonAxis,
     isOlder,
@@ -19,6 +19,7 @@ import {
     readState,
     type Bar,
     type Entry,
+    type Measure,
     type Outcome,
     type Point,
     type Price,
@@ -83,7 +84,7 @@ export class Desk {
     point: Point | null = null;
     settled = false;
     beta = "";
-    seekFault: { which: Which; text: string } | null = null;
+    seekFault: { measure: string; text: string } | null = null;
 
     /** A plan was asked for and has not come. */
     asking = false;
@@ -227,7 +228,7 @@ export class Desk {
         } catch (error) {
             if (error instanceof Newer) {
                 this.problem =
-                    `This page reads version 1 and was sent ${error.message}. Nothing is drawn; ` +
+                    `This page reads version ${error.known} and was sent ${error.message}. Nothing is drawn; ` +
                     "restart the kernel and reload the page, so that both are of one release.";
             } else if (error instanceof Malformed) {
                 console.warn(`dpviz: ignored what this page was sent: ${error.message}`);
@@ -445,22 +446,22 @@ export class Desk {
     }
 
     /** Choose the smallest grid ε whose planned error is at most the one typed. */
-    seek(which: Which, text: string): void {
+    seek(measure: Measure, text: string): void {
         if (this.locked || this.sheet === null) return;
         const wanted = parse(text);
         const fans = this.sheet.fans.epsilon;
-        const error = (point: Point): Bar | null => barOf(point, this.beta, which);
+        const error = (point: Point): Bar | null => barOf(point, this.beta, measure);
         if (wanted === null || compare(wanted, ZERO) < 0) {
-            this.seekFault = { which, text: `An error must be 0 or more, got ${shown(text.trim()) || "nothing"}.` };
+            this.seekFault = { measure: measure.name, text: `An error must be 0 or more, got ${shown(text.trim()) || "nothing"}.` };
         } else {
             const met = (bar: Bar | null): boolean => bar !== null && compare(exactly(bar.value), wanted) <= 0;
             const tick = fans.findIndex((point) => met(error(point)));
             if (tick >= 0) return this.moveTo(tick);
             const best = fans.at(-1)!;
             const bar = error(best);
-            const reached = bar === null ? "no error is promised" : `it is ${said(which, bar)}`;
+            const reached = bar === null ? "no error is promised" : `it is ${signed(measure, bar)}`;
             this.seekFault = {
-                which,
+                measure: measure.name,
                 text: `At ε ${best.epsilon}, the end of the slider, ${reached}. Ask for at least that.`,
             };
         }
@@ -479,7 +480,8 @@ export class Desk {
         if (sheet === null || point === null) return;
         const budget = this.state?.budget ?? null;
         const cost = budget === null ? "" : `; would cost ${point.price.epsilon}, ${leaves(budget, point.price, isList(sheet))}`;
-        this.say(`ε ${point.epsilon}: ${phrase(sheet, point, this.beta)}${cost}.`);
+        const warning = slowness(point);
+        this.say(`ε ${point.epsilon}: ${phrase(sheet, point, this.beta)}${cost}.${warning === "" ? "" : ` ${warning}`}`);
     }
 
     /** Ask the kernel for a plan; the latest question wins. */

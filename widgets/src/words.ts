@@ -34,6 +34,7 @@ export const spread = (bar: Bar): string => `${bar.kind === "bound" ? "≤ " : "
 
 export function kindOf(bar: Bar): string {
     if (bar.kind === "bound") return "proved bound";
+    if (bar.kind === "numerical") return bar.off === null ? "calculated" : `calculated to within ${shown(bar.off)}`;
     if (bar.kind === "simulated") return bar.runs === null ? "simulated" : `simulated, ${shown(bar.runs)} runs`;
     return "exact";
 }

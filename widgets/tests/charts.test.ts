@@ -170,11 +170,9 @@ test.each([
     const chart = curveChart(540, 180, {
         title: "t",
         points,
-        kinds: { first: "exact", second: "exact" },
         now: points[at]!,
-        words: { first: list ? "more" : "less", second: list ? "less" : "more" },
-        names: { first: [], second: [] },
-        alike: Boolean(list),
+        first: { kind: "exact", weight: list ? "medium" : "thick", text: list ? "more" : "less", names: [] },
+        second: { kind: "exact", weight: list ? "medium" : "thin", text: list ? "less" : "more", names: [] },
         released: null,
     });
     const dots = [...chart.querySelectorAll("circle")].map((dot) => Number(dot.getAttribute("cy")));

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import listJson from "../fixtures/list.json";
 import sheetJson from "../fixtures/list-sheet.json";
 import { cellList, unused, valuedList } from "../src/charts/ranked";
-import { measures, nextCount, phrase } from "../src/measures";
+import { headline, phrase } from "../src/measures";
 import { Malformed, readResult, readSheet } from "../src/protocol";
 import { ordinal } from "../src/words";
 import { enter, Host, render, settle, sheet, state, type Shown } from "./host";
@@ -131,10 +131,10 @@ test("the plan of a list says what it takes to be listed and what the last rank 
     await vi.advanceTimersByTimeAsync(450);
     const plan = page.el.querySelector(".dp-plan")!;
     const read = readSheet(planned());
-    const { listed, rank } = read.now.errors.get("0.05")!;
-    expect(measures(read)).toEqual(["listed", "rank"]);
+    const errors = read.now.errors.get("0.05")!;
+    expect(headline(read).map(({ label }) => label)).toEqual(["To be listed", "Listed at worst"]);
     const inputs = [...plan.querySelectorAll<HTMLInputElement>(".dp-stat input")].map((input) => input.value);
-    expect(inputs).toEqual([listed!.value, rank!.value]);
+    expect(inputs).toEqual([errors.get("listed")!.value, errors.get("rank")!.value]);
     expect(plan.textContent).toContain("above the 51st count");
     expect(plan.textContent).toContain("below the 10th count");
     expect(plan.textContent).toContain("51 rows");
@@ -146,11 +146,11 @@ test("the plan of a list says what it takes to be listed and what the last rank 
 test("an error that is typed chooses the least ε that lists as much", async () => {
     const page = open("workbench", { sheet: planned(), result: list() });
     const wanted = 400;
-    const input = page.el.querySelector<HTMLInputElement>(".dp-stat-one input")!;
+    const input = page.el.querySelector<HTMLInputElement>(".dp-stat-first input")!;
     enter(input, String(wanted));
     await vi.advanceTimersByTimeAsync(700);
     const fans = readSheet(planned()).fans.epsilon;
-    const first = fans.find((point) => Number(point.errors.get("0.05")!.listed!.value) <= wanted)!;
+    const first = fans.find((point) => Number(point.errors.get("0.05")!.get("listed")!.value) <= wanted)!;
     expect(page.el.querySelector<HTMLInputElement>(".dp-epsilon-box")!.value).toBe(first.epsilon);
     expect(page.el.querySelector("[aria-live]")!.textContent).toMatch(
         new RegExp(`^ε ${first.epsilon}: an item \\d+ above the 51st count is listed, none listed is more than`),
@@ -225,9 +225,3 @@ test.each([
     [111n, "111th"],
     [5001n, "5,001st"],
 ])("%s is written %s", (place, words) => expect(ordinal(place)).toBe(words));
-
-test("a private k̄ has no place for its next count", () => {
-    const chosen = planned();
-    chosen.mechanism.parameters.kbar = "private";
-    expect(nextCount(readSheet(chosen))).toBe("the next count");
-});

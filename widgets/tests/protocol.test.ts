@@ -9,7 +9,7 @@ test("what the kernel writes is read, as text or as an object", () => {
 });
 
 test("a later version is told apart from a broken text", () => {
-    expect(() => readSheet({ version: 2 })).toThrow(Newer);
+    expect(() => readSheet({ version: 3 })).toThrow(Newer);
     expect(() => readState({ ...state(), version: 7 })).toThrow(Newer);
     expect(() => readSheet("{")).toThrow(Malformed);
     expect(() => readSheet("[]")).toThrow(Malformed);

@@ -44,7 +44,7 @@ test("the slider is alive with no kernel, the release is not, and the paid one i
     draw(readReport(report()), root);
     const slider = root.querySelector<HTMLInputElement>(".dp-track input")!;
     press(slider, "Home");
-    expect(root.querySelector<HTMLInputElement>(".dp-stat-one input")!.value).toBe(
+    expect(root.querySelector<HTMLInputElement>(".dp-stat-first input")!.value).toBe(
         sheet().fans.epsilon[0]!.errors["0.05"].one.value,
     );
     expect(root.textContent).toContain("▼ last release of this question, 0.1");

@@ -12,6 +12,12 @@ function sparse(values: string[] = ["403", "190"]): Record<string, unknown> {
         Object.assign(point.price, delta);
         for (const errors of Object.values<any>(point.errors)) delete errors.all;
     }
+    Object.assign(plan.measures[1], {
+        label: "All bins at once",
+        short: "all bins",
+        phrase: "all bins within {value}",
+        missing: "nothing public says how many bins are occupied, so no bar holds for all of them",
+    });
     const session = state() as any;
     for (const question of session.questions) question.bins = "";
     const answer = result() as any;
@@ -35,9 +41,9 @@ afterEach(() => {
 test("without a bar for all bins the plan says so, and the price names its delta", async () => {
     open(sparse());
     await vi.advanceTimersByTimeAsync(450);
-    expect(shown.el.querySelector<HTMLInputElement>(".dp-stat-all input")!.disabled).toBe(true);
-    expect(shown.el.querySelector(".dp-stat-all")!.textContent).toContain("no bound");
-    expect(shown.el.querySelector(".dp-stat-all")!.textContent).not.toContain("±");
+    expect(shown.el.querySelector<HTMLInputElement>(".dp-stat-second input")!.disabled).toBe(true);
+    expect(shown.el.querySelector(".dp-stat-second")!.textContent).toContain("no bound");
+    expect(shown.el.querySelector(".dp-stat-second")!.textContent).not.toContain("±");
     expect(shown.el.querySelector(".dp-release .dp-pay")!.textContent).toContain(", δ 0.000001");
     expect(shown.text()).toContain("unknown keys");
     expect(shown.text()).not.toMatch(/undefined|NaN/);

@@ -12,7 +12,7 @@ function open(component = "workbench", traits: Record<string, unknown> = {}): Sh
 
 const slider = (): HTMLInputElement => shown.el.querySelector<HTMLInputElement>(".dp-track input")!;
 const box = (): HTMLInputElement => shown.el.querySelector<HTMLInputElement>(".dp-epsilon-box")!;
-const one = (): HTMLInputElement => shown.el.querySelector<HTMLInputElement>(".dp-stat-one input")!;
+const one = (): HTMLInputElement => shown.el.querySelector<HTMLInputElement>(".dp-stat-first input")!;
 const pay = (): HTMLButtonElement => shown.el.querySelector<HTMLButtonElement>(".dp-release .dp-pay")!;
 const rested = (): unknown => vi.advanceTimersByTimeAsync(450);
 
@@ -420,7 +420,7 @@ test("before anything arrives there are frames and labels, and dashes for number
     delete host.answers["status"];
     host.widget_manager.kernel = { status: "busy" };
     shown = render(host);
-    expect([one().value, shown.el.querySelector(".dp-readout")?.textContent]).toEqual(["—", "±✎"]);
+    expect([one().value, shown.el.querySelector(".dp-readout")?.textContent]).toEqual(["—", "✎"]);
     expect(shown.el.querySelector<HTMLElement>(".dp-empty")!.hidden).toBe(true);
     await vi.advanceTimersByTimeAsync(1300);
     const asking = [...shown.el.querySelectorAll<HTMLElement>(".dp-quiet")].find(
@@ -442,12 +442,12 @@ test("a release too long to draw is described, and the call that has it is named
 
 test("a desk without a release shows what the plan promises", () => {
     open("result-chart", { result: "" });
-    expect(shown.text()).toContain("Nothing released yet.Planned: any one bin within ±15, all 42 within ±34.");
+    expect(shown.text()).toContain("Nothing released yet.Planned: any one bin within 15, all 42 within 34.");
 });
 
 test("a sheet of a later version is named, not drawn", () => {
-    open("plan-pane", { sheet: { version: 2 } });
-    expect(shown.text()).toContain("This page reads version 1 and was sent version 2.");
+    open("plan-pane", { sheet: { version: 3 } });
+    expect(shown.text()).toContain("This page reads version 2 and was sent version 3.");
     expect(shown.el.querySelector<HTMLElement>(".dp-body")!.hidden).toBe(true);
 });
 

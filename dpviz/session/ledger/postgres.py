@@ -36,6 +36,7 @@ from sqlalchemy import URL, Connection, create_engine, select
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
+from dpviz import threads
 from dpviz.errors import LedgerAway, LedgerError, LedgerFormat, LedgerReadOnly, short
 from dpviz.hidden import Hidden
 from dpviz.session.ledger import schema, store, tables
@@ -271,7 +272,7 @@ class _Queue:
             return
         over = threading.Event()
         if self.long is not None:
-            threading.Thread(target=self.long, args=(over,), name="dpviz-turn", daemon=True).start()
+            threads.start(partial(self.long, over), "dpviz-turn")  # without a thread nothing is said of the wait
         try:
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({self.lock}), {_SIGNED}")
         finally:
@@ -353,10 +354,10 @@ def _dialled(server: Server, asked: Hidden[dict[str, Any]]) -> psycopg.Connectio
             if not given_up.acquire(blocking=False):
                 connection.close()
 
-    thread = threading.Thread(target=dial, name="dpviz-dial", daemon=True)
-    thread.start()
+    thread = threads.run(dial, "dpviz-dial")
     try:
-        thread.join(_seconds(asked))
+        if thread is not None:
+            thread.join(_seconds(asked))
         late = not dialled and not failed and given_up.acquire(blocking=False)
     except BaseException:  # an interrupt
         if not given_up.acquire(blocking=False):

@@ -35,6 +35,7 @@ from sqlalchemy import Connection, create_engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
+from dpviz import threads
 from dpviz.errors import LedgerError, LedgerFormat, LedgerReadOnly
 from dpviz.session.ledger import schema, store, tables, witness
 from dpviz.session.ledger.chain import Row, broken
@@ -44,6 +45,7 @@ if sys.platform != "win32":
     import fcntl
 
 _STEP = 0.003
+_AGAIN = 0.02
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _MOUNTS = Path("/proc/self/mountinfo")
 _HOT = 776  # SQLITE_READONLY_ROLLBACK: a write was cut short, and is undone by who may write
@@ -208,7 +210,7 @@ class SqliteStore(store.Store):
         """Wait in turn for the lock on the second file, until the wait is over at most."""
         descriptor = None
         if sys.platform != "win32":
-            with contextlib.suppress(OSError, RuntimeError):  # whether the folder can be written is for SQLite to say
+            with contextlib.suppress(OSError):  # whether the folder can be written is for SQLite to say
                 descriptor = witness.opened(self._beside)
                 if _lock(descriptor, wait, self._holder_of_turn):
                     witness.hold(descriptor)
@@ -378,7 +380,10 @@ def _open(path: Path, how: str) -> sqlite3.Connection:
 
 
 def _lock(descriptor: int, wait: store.Wait, holder: Callable[[], str]) -> bool:
-    """Asking again and again would lose the turn, so a thread waits inside the system, which keeps the order."""
+    """Asking again and again would lose the turn, so a thread waits inside the system, which keeps the order.
+
+    Where there are no threads, the turn is lost to whoever has one.
+    """
     with contextlib.suppress(BlockingIOError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return True
@@ -389,14 +394,33 @@ def _lock(descriptor: int, wait: store.Wait, holder: Callable[[], str]) -> bool:
         finally:
             os.close(descriptor)  # a copy: where nobody waits for the turn any more, this lets go of it
 
-    waiting = threading.Thread(target=queue, args=(os.dup(descriptor),), name="dpviz-turn", daemon=True)
-    waiting.start()
+    copy = os.dup(descriptor)
+    waiting = threads.start(lambda: queue(copy), "dpviz-turn")
+    if waiting is None:
+        os.close(copy)
     for until in (wait.notice, wait.deadline):
-        waiting.join(max(0.0, min(until, wait.deadline) - time.monotonic()))
-        if not waiting.is_alive():
+        moment = min(until, wait.deadline)
+        if _locked_by(descriptor, moment) if waiting is None else _ended_by(waiting, moment):
             return True
         wait.tell(holder)
     return False
+
+
+def _ended_by(waiting: threading.Thread, moment: float) -> bool:
+    waiting.join(max(0.0, moment - time.monotonic()))
+    return not waiting.is_alive()
+
+
+def _locked_by(descriptor: int, moment: float) -> bool:
+    """Ask again and again."""
+    while True:
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        left = moment - time.monotonic()
+        if left <= 0:
+            return False
+        time.sleep(min(left, _AGAIN))
 
 
 def _size(path: Path) -> int:

@@ -1,7 +1,4 @@
-/**
- * Two errors against epsilon with the probe between: a thick curve for any one bin and a thin one for all bins at once,
- * or two alike where neither of them is that.
- */
+/** The two errors that head a plan, against epsilon, with the probe between: each as heavy as its measure says. */
 
 import { scaleLog } from "d3-scale";
 import { line as path } from "d3-shape";
@@ -15,16 +12,20 @@ export interface CurvePoint {
     second: number;
 }
 
+/** How a curve is drawn, what it says at the probe (nothing where there is no error), its names, the longest first. */
+export interface CurveOf {
+    kind: Bar["kind"];
+    weight: "thick" | "medium" | "thin";
+    text: string;
+    names: readonly string[];
+}
+
 export interface CurveData {
     title: string;
     points: readonly CurvePoint[];
-    kinds: { first: Bar["kind"]; second: Bar["kind"] };
     now: CurvePoint | null;
-    /** The errors at the probe, empty where there is none, and what their curves are called: the longest name first. */
-    words: { first: string; second: string };
-    names: { first: readonly string[]; second: readonly string[] };
-    /** Both curves share one width. */
-    alike: boolean;
+    first: CurveOf;
+    second: CurveOf;
     /** An earlier release of the same question: filled, because it was paid. */
     released: (CurvePoint & { number: string }) | null;
 }
@@ -59,8 +60,8 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
             .x((p) => x(p.epsilon))
             .y((p) => y(p[which]))(data.points as CurvePoint[]) ?? "";
     chart.append(
-        s("path", { d: drawn("second"), class: `dp-curve dp-${data.alike ? "medium" : "thin"} dp-${data.kinds.second}` }),
-        s("path", { d: drawn("first"), class: `dp-curve dp-${data.alike ? "medium" : "thick"} dp-${data.kinds.first}` }),
+        s("path", { d: drawn("second"), class: `dp-curve dp-${data.second.weight} dp-${data.second.kind}` }),
+        s("path", { d: drawn("first"), class: `dp-curve dp-${data.first.weight} dp-${data.first.kind}` }),
     );
     const labels = new Labels({ ...box, left: box.left + 2, right: width });
     if (data.released !== null) {
@@ -94,7 +95,7 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
         // The greater has its number above its curve, the less below.
         const side = (which: "first" | "second"): { x: number; y: number; anchor: "start" | "end" }[] => {
             const place = which === "first" ? first : second;
-            const wide = textWidth(data.words[which]) + 12;
+            const wide = textWidth(data[which].text) + 12;
             const upper = which !== least || data.now!.second <= 0;
             const over = Math.min(place - 5, ...reached(which, at - wide, at)) - 5;
             const under = Math.max(place, ...reached(which, at, at + wide)) + 13;
@@ -104,9 +105,9 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
             return under < place + 24 ? [{ x: at + 8, y: under, anchor: "start" }] : spots(place + 2 + apart);
         };
         if (data.now.second > 0)
-            append(chart, labels.place(data.words.second, "dp-strong", side("second"), true));
+            append(chart, labels.place(data.second.text, "dp-strong", side("second"), true));
         if (data.now.first > 0)
-            append(chart, labels.place(data.words.first, "dp-strong", side("first"), true));
+            append(chart, labels.place(data.first.text, "dp-strong", side("first"), true));
     }
     if (data.released !== null) {
         const { epsilon, first, number } = data.released;
@@ -130,11 +131,11 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
             const point = data.points[Math.round(share * (data.points.length - 1))]!;
             return { x: x(point.epsilon) + (anchor === "start" ? 4 : -4), y: y(point[which]) + dy, anchor };
         });
-    for (const text of data.words.second === "" ? [] : data.names.second) {
+    for (const text of data.second.text === "" ? [] : data.second.names) {
         if (append(chart, labels.place(text, "dp-tick", upper === "second" ? above("second") : below("second"))))
             break;
     }
-    for (const text of data.words.first === "" ? [] : data.names.first) {
+    for (const text of data.first.text === "" ? [] : data.first.names) {
         if (append(chart, labels.place(text, "dp-tick", upper === "first" ? above("first") : below("first"))))
             break;
     }

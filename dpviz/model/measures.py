@@ -1,0 +1,148 @@
+"""The measures of an answer's error: what can be said about it before it is drawn, one by one, each with its words.
+
+A mechanism says which measures its answers have, in the order in which they matter; the first two are the headline of a
+plan. Sheets, charts and pages show the list that they are given, and know none of the names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from dpviz.hidden import guard
+from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.question import Question
+
+Weight = Literal["thick", "medium", "thin", ""]
+"""How heavy the curve of a measure is in a chart; an empty one is told in words alone."""
+
+HEADLINE = 2
+"""So many measures head a plan: the first ones of the list."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One statement about the error, at any chance `beta` that it fails.
+
+    name      what a sheet calls it
+    label     what a person calls it: "Any one bin"
+    short     the same in two words, for a narrow chart
+    phrase    the statement inside a sentence: "any one bin within {value}"
+    tip       the statement explained. In `phrase` and `tip`, {value} stands for the error, {often} for how often the
+              statement holds ("95 in 100") and {times} for the same as an adverb ("95 times in 100")
+    at        the error for a beta; None where nothing public bounds it
+    sign      of an error with one side, what stands before the number: "+" or a minus sign; else empty
+    origin    of an error with one side, what it is measured from: "above the 51st count"
+    missing   why there is no error, where `at` gives none
+    weight    how heavy its curve is
+    pictured  whether the picture of equally likely errors, `ErrorModel.quantiles`, is about this measure
+    given     the error for a beta of a bin whose true count is known, where that makes a difference
+    """
+
+    name: str
+    label: str
+    short: str
+    phrase: str
+    tip: str
+    at: Callable[[Fraction], ErrorValue | None]
+    sign: str = ""
+    origin: str = ""
+    missing: str = ""
+    weight: Weight = "medium"
+    pictured: bool = False
+    given: Callable[[Fraction, int], ErrorValue | None] | None = None
+
+    @property
+    def words(self) -> str:
+        """The label inside a sentence."""
+        return self.label[:1].lower() + self.label[1:]
+
+    def to_json(self) -> dict[str, Any]:
+        """The measure as a sheet carries it: its words, without its values."""
+        return {
+            "name": self.name,
+            "label": self.label,
+            "short": self.short,
+            "phrase": self.phrase,
+            "tip": self.tip,
+            "sign": self.sign,
+            "origin": self.origin,
+            "missing": self.missing,
+            "weight": self.weight,
+            "pictured": self.pictured,
+        }
+
+
+def values_json(measures: tuple[Measure, ...], beta: Fraction) -> dict[str, Any]:
+    """The values of all measures at one beta, by name; what has none is left out."""
+    values = {measure.name: measure.at(beta) for measure in measures}
+    return {name: value.to_json() for name, value in values.items() if value is not None}
+
+
+def headline(measures: tuple[Measure, ...]) -> tuple[Measure, ...]:
+    """The measures that head a plan."""
+    return measures[:HEADLINE]
+
+
+# ---------------------------------------------------------------- of values per bin
+
+
+def of_bins(error: ErrorModel, question: Question) -> tuple[Measure, ...]:
+    """The measures of an answer with a value per bin: any one bin, all at once, and an empty one."""
+    return one_bin(error), all_bins(error, question), empty_bin(error)
+
+
+def one_bin(error: ErrorModel) -> Measure:
+    """How far one bin, picked before looking, may be off."""
+    return Measure(
+        name="one",
+        label="Any one bin",
+        short="one bin",
+        phrase="any one bin within {value}",
+        tip="Pick a bin before looking: at least {times} its released value is within {value} of the truth.",
+        at=error.one_bin,
+        missing="this mechanism states no error per bin",
+        weight="thick",
+        pictured=True,
+        given=lambda beta, count: error.one_bin(beta, count=count),
+    )
+
+
+def all_bins(error: ErrorModel, question: Question) -> Measure:
+    """How far the worst of all bins may be off."""
+    many = f"all {question.bins:,}" if question.domain.declared else "all bins"
+    return Measure(
+        name="all",
+        label=f"{many[:1].upper()}{many[1:]} at once",
+        short=many,
+        phrase=f"{many} within {{value}}",
+        tip=f"At least {{times}} {'every bin' if many == 'all bins' else f'every one of the {many[4:]}'} is within "
+        "{value}. Use it to compare bins, or when one caught your eye.",
+        at=error.all_bins,
+        missing="nothing public says how many bins are occupied, so no bar holds for all of them",
+        weight="thin",
+    )
+
+
+def empty_bin(error: ErrorModel) -> Measure:
+    """How far a bin may be off that nobody is in."""
+    return Measure(
+        name="edge",
+        label="An empty bin",
+        short="empty bin",
+        phrase="an empty bin within {value}",
+        tip="At least {times} the released value of an empty bin is within {value} of 0.",
+        at=lambda beta: error.one_bin(beta, count=0),
+        weight="",
+    )
+
+
+def ordinal(place: int) -> str:
+    """`1st`, `2nd`, `3rd`, `4th`, `11th`."""
+    ending = "th" if place % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
+    return f"{place:,}{ending}"
+
+
+guard(vars())

@@ -1,0 +1,325 @@
+"""Parameters declared once: one line says what a parameter reads, its default, its label and its options.
+
+A class built on `Parameters` lists its parameters as fields, in the order in which a person types them:
+
+    class Coins(Parameters):
+        name: ClassVar[str] = "Coins"
+
+        epsilon: Exact = parameter(reads=Epsilon())
+        tosses: Whole = parameter(reads=WholeNumber(most=100), default=3, label="Tosses")
+        bias: Bias = parameter(reads=OneOf(Bias), default="none", label="Bias", options={"none": "fair", "up": "heads"})
+
+Its constructor, exact texts, reading of those texts, widget choices, Python call and repr follow from these lines. The
+annotation says what may be typed (`Exact` takes any number) and what is kept (a Fraction). Rules about several
+parameters stand in `check_together`, before any number is read, and in `check`, when all have been read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import Field as DataclassField
+from fractions import Fraction
+from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeAlias, TypeVar, dataclass_transform, get_args
+
+from dpviz.errors import ParameterError
+from dpviz.exact import Number, positive, probability, text, typed, whole
+from dpviz.hidden import guard, singly
+from dpviz.model.mechanism import Choice
+from dpviz.privacy.grid import LARGEST_EPSILON
+
+Typed = TypeVar("Typed", contravariant=True)
+Kept = TypeVar("Kept", covariant=True)
+
+
+class Reads(Protocol, Generic[Typed, Kept]):
+    """For type checkers: a field that takes one type in the constructor and keeps another."""
+
+    def __get__(self, instance: object, owner: Any = None) -> Kept: ...
+
+    def __set__(self, instance: object, value: Typed) -> None: ...
+
+
+Exact: TypeAlias = Reads[Number, Fraction]
+ExactOrNone: TypeAlias = Reads[Number | None, Fraction | None]
+
+MAY_BE_LEFT_OUT: Final = ""
+"""The text of a parameter that has no value."""
+
+
+# ---------------------------------------------------------------- what a parameter reads
+
+
+class Reader:
+    """How one kind of parameter is read from what a person types, and how its value is written."""
+
+    first: ClassVar[bool] = False
+    """Whether it is read before the rules about several parameters are checked."""
+
+    @property
+    def options(self) -> Sequence[str]:
+        """The texts it takes, where these are few."""
+        return ()
+
+    def read(self, value: Any, name: str, earlier: Mapping[str, Any]) -> Any:
+        """The exact value, or a ParameterError. `earlier` are the values of the parameters declared before it."""
+        raise NotImplementedError
+
+    def from_text(self, written: str, name: str) -> Any:
+        """What the constructor takes for a text that `text` wrote or a page sent."""
+        return written
+
+    def text(self, value: Any) -> str:
+        """The exact text; part of the idempotency key."""
+        return str(value)
+
+    def python(self, value: Any) -> str:
+        """The value as Python."""
+        return f'"{self.text(value)}"'
+
+
+@dataclass(frozen=True)
+class ExactNumber(Reader):
+    """A number that is kept as a Fraction."""
+
+    def read(self, value: Any, name: str, earlier: Mapping[str, Any]) -> Fraction:
+        return typed(value, name)
+
+    def text(self, value: Any) -> str:
+        return text(value)
+
+
+@dataclass(frozen=True)
+class Epsilon(ExactNumber):
+    """A positive number, small enough to protect somebody."""
+
+    def read(self, value: Any, name: str, earlier: Mapping[str, Any]) -> Fraction:
+        epsilon = positive(typed(value, name), name)
+        if epsilon > LARGEST_EPSILON:
+            raise ParameterError.of(
+                text(epsilon),
+                f"{name} must be at most {LARGEST_EPSILON}; beyond it nothing is protected",
+                "type a number like 0.1 or 1/10",
+            )
+        return epsilon
+
+
+@dataclass(frozen=True)
+class Probability(ExactNumber):
+    """A number in [0, 1), or in (0, 1) where `zero` is false."""
+
+    zero: bool = False
+
+    def read(self, value: Any, name: str, earlier: Mapping[str, Any]) -> Fraction:
+        return probability(typed(value, name), name, zero=self.zero)
+
+
+@dataclass(frozen=True)
+class WholeNumber(Reader):
+    """A whole number from `least` (a number, or the name of a parameter declared earlier) to `most`."""
+
+    least: int | str = 1
+    most: int | None = None
+
+    def read(self, value: Any, name: str, earlier: Mapping[str, Any]) -> Any:
+        least = earlier[self.least] if isinstance(self.least, str) else self.least
+        return whole(value, name, least=least, most=self.most)
+
+    def python(self, value: Any) -> str:
+        return str(value)
+
+
+@dataclass(frozen=True)
+class OneOf(Reader):
+    """One of a few texts: those of a Literal type, in the order in which a refusal lists them."""
+
+    literal: Any
+    next_step: str = ""
+
+    first: ClassVar[bool] = True
+
+    @property
+    def options(self) -> Sequence[str]:
+        return get_args(self.literal)
+
+    def read(self, value: Any, name: str, earlier: Mapping[str, Any]) -> str:
+        if not isinstance(value, str) or value not in self.options:
+            quoted = [f'"{one}"' for one in self.options]
+            rule = f"{name} must be {', '.join(quoted[:-1])} or {quoted[-1]}"
+            raise ParameterError.of(value, rule, self.next_step)
+        return value
+
+
+@dataclass(frozen=True)
+class Switch(Reader):
+    """True or False; in texts, true or false."""
+
+    @property
+    def options(self) -> Sequence[str]:
+        return ("true", "false")
+
+    def read(self, value: Any, name: str, earlier: Mapping[str, Any]) -> bool:
+        if not isinstance(value, bool):
+            raise ParameterError.of(value, f"{name} is True or False")
+        return value
+
+    def from_text(self, written: str, name: str) -> bool:
+        if written not in self.options:
+            raise ParameterError.of(written, f"{name} is true or false")
+        return written == "true"
+
+    def text(self, value: Any) -> str:
+        return "true" if value else "false"
+
+    def python(self, value: Any) -> str:
+        return str(value)
+
+
+# ---------------------------------------------------------------- one parameter
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What is declared of one parameter.
+
+    reads      how its value is read and written
+    default    what the constructor takes where it is left out; MISSING: it cannot be left out
+    optional   it may have no value, which is None, and an empty text
+    suggested  its text where it cannot be left out, and a widget or a file does
+    label      what a widget calls it; a parameter without a label is not offered
+    options    the words for each text, where it takes a few only, in the order in which a widget offers them
+    always     the Python call names it even at its default
+    beside     the parameter in whose place it may be given: setting that one takes this one away
+    """
+
+    reads: Reader
+    default: Any = MISSING
+    optional: bool = False
+    suggested: str = ""
+    label: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+    always: bool = False
+    beside: str = ""
+
+    def __post_init__(self) -> None:
+        if unknown := set(self.options) - set(self.reads.options):
+            raise TypeError(f"no such option: {min(unknown)}")
+
+    def read(self, value: Any, name: str, earlier: Mapping[str, Any]) -> Any:
+        return None if value is None and self.optional else self.reads.read(value, name, earlier)
+
+    def text(self, value: Any) -> str:
+        return MAY_BE_LEFT_OUT if value is None else self.reads.text(value)
+
+    def choice(self, name: str) -> Choice:
+        return Choice(name, self.label, tuple(self.options.items()))
+
+
+def parameter(
+    *,
+    reads: Reader,
+    default: Any = MISSING,
+    optional: bool = False,
+    suggested: str = "",
+    label: str = "",
+    options: Mapping[str, str] | None = None,
+    always: bool = False,
+    beside: str = "",
+) -> Any:
+    """Declare a parameter of a class built on `Parameters`; see `Parameter`."""
+    return Parameter(reads, default, optional, suggested, label, options or {}, always, beside)
+
+
+# ---------------------------------------------------------------- all parameters of one thing
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(parameter,))
+class Parameters:
+    """Frozen public parameters, each declared once. A subclass is a frozen dataclass whose fields are exact.
+
+    A field that is not declared by `parameter` is kept as it is given.
+    """
+
+    name: ClassVar[str]
+    _declared: ClassVar[dict[str, Parameter]] = {}
+    """The parameters in the order in which a person would type them."""
+
+    __dataclass_fields__: ClassVar[dict[str, DataclassField[Any]]]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        own = {name: one for name, one in vars(cls).items() if isinstance(one, Parameter)}
+        for name, one in own.items():
+            setattr(cls, name, field(default=one.default, metadata={"parameter": one}))
+        dataclass(frozen=True, repr=False)(cls)
+        cls._declared = {one.name: one.metadata["parameter"] for one in fields(cls) if "parameter" in one.metadata}
+        cls.__init__ = singly(cls.__init__)  # type: ignore[method-assign]
+
+    def __post_init__(self) -> None:
+        given = {name: getattr(self, name) for name in self._declared}
+        self._read(given, first=True)
+        self.check_together(given)
+        self._read(given, first=False)
+        self.check()
+
+    def _read(self, given: Mapping[str, Any], *, first: bool) -> None:
+        for name, one in self._declared.items():
+            if one.reads.first == first:
+                object.__setattr__(self, name, one.read(given[name], name, vars(self)))
+
+    def check_together(self, given: Mapping[str, Any]) -> None:
+        """Refuse parameters that do not belong together, as they were given: texts are read by now, numbers are not."""
+
+    def check(self) -> None:
+        """Refuse values that are right by themselves but not together."""
+
+    def parameters(self) -> dict[str, str]:
+        """The parameters as exact texts, in the order a person would type them; part of the idempotency key."""
+        return {name: one.text(getattr(self, name)) for name, one in self._declared.items()}
+
+    @classmethod
+    def from_parameters(cls, parameters: dict[str, str]) -> Self:
+        """What has these exact texts. One that is empty or missing is left to its default."""
+        if unknown := set(parameters) - set(cls._declared):
+            raise ParameterError.of(sorted(unknown)[0], f"{cls.name} takes {', '.join(cls._declared)}")
+        return cls(**cls._typed(parameters))
+
+    @classmethod
+    def _typed(cls, parameters: dict[str, str]) -> dict[str, Any]:
+        """What the constructor takes for these texts."""
+        given = {
+            name: cls._declared[name].reads.from_text(written, name)
+            for name, written in parameters.items()
+            if written != MAY_BE_LEFT_OUT
+        }
+        needed = {name: one.suggested for name, one in cls._declared.items() if one.default is MISSING}
+        return {**needed, **given}
+
+    @classmethod
+    def choices(cls) -> tuple[Choice, ...]:
+        """What a widget offers besides epsilon."""
+        return tuple(one.choice(name) for name, one in cls._declared.items() if one.label)
+
+    @property
+    def python(self) -> str:
+        """The call that makes this, with what is not left at its default."""
+        return f"dv.{self.name}({', '.join(self._arguments())})"
+
+    def _arguments(self) -> list[str]:
+        arguments = []
+        for name, one in self._declared.items():
+            value = getattr(self, name)
+            if value is not None and (one.always or one.default is MISSING or value != one.read(one.default, name, {})):
+                arguments.append(f"{name}={one.reads.python(value)}")
+        return arguments
+
+    def with_epsilon(self, epsilon: Fraction) -> Self:
+        """The same at another epsilon; what was given in the place of an epsilon goes."""
+        others = {name: one.default for name, one in self._declared.items() if one.beside == "epsilon"}
+        return replace(self, epsilon=epsilon, **others)
+
+    def __repr__(self) -> str:
+        return self.python.removeprefix("dv.")
+
+
+guard(vars())

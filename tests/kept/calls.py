@@ -1,0 +1,143 @@
+"""What was asked of the kept ledgers: the calls that a person wrote then, and writes today."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import dpviz as dv
+from dpviz.session.session import Session
+from dpviz.session.sub_session import SubSession
+
+BETAS = ("0.1", "0.05", "0.01", "0.37")
+"""Those of the page, and one that no page offers."""
+
+UNITS = {
+    "people": dv.Unit("person", noun="person", max_bins=3, max_per_bin=2),
+    "visits": dv.Unit("row", relation="replace-one", noun="visit", n=400),
+}
+"""One ledger each: users of a column who may be added or removed, and rows that may be replaced."""
+
+BUDGETS = {"people": dv.Budget("40", "1e-3"), "visits": dv.Budget("20", "1e-4")}
+RAISED = {"people": dv.Budget("60", "2e-3"), "visits": dv.Budget("30", "1e-4")}
+"""What the data's owner allowed first, and later."""
+
+SUB_SESSIONS = {
+    "people": [dv.PayWhatYouGet(symbols=20, questions=6, epsilon="2", delta="1e-5")],
+    "visits": [dv.PayWhatYouGet(symbols=9, questions=2, epsilon_per_item="1/4", delta="1e-6", accounting="zcdp")],
+}
+
+AGES = dv.Domain.intervals([0, 18, "40.5", 65, 100], column="age", overflow=True, missing=True)
+MONTHS = dv.Domain.integers(1, 12, column="month")
+CITIES = dv.Domain.categories(["Aarhus", "Ærø", "Odense", "</script>"], column="city", other=True)
+WIDE = dv.Domain.integers(0, 2**40, column="amount", underflow=True)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One release, or one question of the sub-session `sub`, and the name under which what it showed is kept."""
+
+    name: str
+    ledger: str
+    question: Any
+    mechanism: Any = None
+    where: Mapping[str, object] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    sub: int | None = None
+
+    def __call__(self, session: Session, opened: list[SubSession]) -> dv.Release:
+        if self.sub is not None:
+            return opened[self.sub].ask(self.question, where=self.where, **self.options)
+        return session.release(self.question, self.mechanism, where=self.where, **self.options)
+
+
+CALLS = [
+    Call("dense", "people", MONTHS, dv.Dense("1/2")),
+    Call("dense again", "people", MONTHS, dv.Dense("1/2"), options={"key": "another ☃"}),
+    Call("dense strict", "people", CITIES, dv.Dense("1/3", base="tight", cap=900), options={"mode": "strict"}),
+    Call("dense open", "people", CITIES, dv.Dense("1/3", clamp=False), {"month": dv.Between(2, 9), "age": ["7", "30"]}),
+    Call("dense product", "people", AGES * CITIES, dv.Dense("0.7")),
+    Call("stability", "people", dv.Domain.keys(column="city"), dv.Stability("1", "1e-6")),
+    Call("stability wide", "people", WIDE, dv.Stability("1/2", "1e-6", variant="paper")),
+    Call("pure sparse", "people", WIDE, dv.PureSparse("1", cap=50)),
+    Call(
+        "pure sparse strict",
+        "people",
+        dv.Domain.integers(0, 4000, column="amount"),
+        dv.PureSparse("1", base="tight", cap=900, beta1="1/1000"),
+        options={"mode": "strict"},
+    ),
+    Call("compact", "people", WIDE, dv.Compact("1", cap=40)),
+    Call("top", "people", "city", dv.TopK(k=3, kbar=6, epsilon="2")),
+    Call("top strict rule", "people", "city", dv.TopK(k=3, kbar=6, epsilon="2", domain_rule="strict", ties="unknown")),
+    Call("top paper rule", "people", CITIES, dv.TopK(k=2, kbar=5, epsilon="2", domain_rule="paper")),
+    Call("top private", "people", "city", dv.TopK(k=2, kbar="private", epsilon="2", largest=6)),
+    Call(
+        "top per item",
+        "people",
+        "city",
+        dv.TopK(k=3, kbar=6, epsilon_per_item="1/5", delta="1e-6", delta_prime="1e-7", accounting="paper"),
+    ),
+    Call("top zcdp", "people", AGES * MONTHS, dv.TopK(k=3, kbar=6, epsilon="2", accounting="zcdp")),
+    Call("top laplace", "people", "city", dv.TopKLaplace(k=3, kbar=6, epsilon="3")),
+    Call("top set", "people", "city", dv.TopKSet(k=3, epsilon="3")),
+    Call("top exponential", "people", CITIES, dv.ExponentialTopK(k=2, epsilon="2")),
+    Call("asked", "people", "city", options={"k": 3, "kbar": 6}, sub=0),
+    Call("asked again", "people", "city", options={"k": 3, "kbar": 6, "key": "again"}, sub=0),
+    Call("asked private", "people", MONTHS, options={"k": 2, "kbar": "private", "largest": 9}, sub=0),
+    Call("asked few", "people", "city", where={"month": 3}, options={"k": 5}, sub=0),
+    Call("rows dense", "visits", AGES, dv.Dense(Fraction(1, 3))),
+    Call("rows strict", "visits", MONTHS, dv.Dense("1", base="paper", sampler="geosample"), options={"mode": "strict"}),
+    Call("rows stability", "visits", "city", dv.Stability("1", "1e-6", base="tight", cap=900)),
+    Call("rows compact", "visits", WIDE, dv.Compact("2")),
+    Call("rows top", "visits", CITIES, dv.TopK(k=2, kbar=4, epsilon="1")),
+    Call("rows exponential", "visits", MONTHS * CITIES, dv.ExponentialTopK(k=2, epsilon="2", delta="1e-6")),
+    Call("rows asked", "visits", "city", options={"k": 4, "kbar": 8}, sub=0),
+]
+
+TAUGHT = {
+    "teaching dense": (MONTHS * CITIES, dv.Dense("1")),
+    "teaching top": ("city", dv.TopK(k=3, kbar=6, epsilon="2")),
+}
+
+
+def frame(path: Path) -> pd.DataFrame:
+    """The data, as it was read then."""
+    return pd.read_csv(path, dtype={"person": str, "city": str, "month": int, "amount": int})
+
+
+def shown(release: dv.Release) -> dict[str, Any]:
+    """Everything that a release tells a person."""
+    bars: dict[str, list[str | None]] = {}
+    if release.valued or release.max_items is None:
+        for beta in BETAS:
+            bars[beta] = [None if bar is None else str(bar.value) for bar in release.bars(beta)]
+    rows = release.valued or release.max_items is not None
+    return {
+        "number": release.number,
+        "use": release.use,
+        "teaching": release.teaching,
+        "mode": release.mode,
+        "price": release.price_text,
+        "promise": release.promise,
+        "rule": release.guarantee.rule,
+        "exact": release.guarantee.exact,
+        "title": release.title,
+        "sentence": release.sentence,
+        "question": release.question.text,
+        "labels": release.labels if rows else [],
+        "values": release.values if release.valued else [],
+        "single": {label: release[label] for label in (0, 5, 2**40)} if not rows else {},
+        "bars": bars,
+        "csv": {beta: release.to_csv(beta=beta) for beta in BETAS} if rows else {},
+    }
+
+
+def left(session: Session) -> dict[str, str]:
+    """What is left of a budget, part by part."""
+    return {part: str(amount) for part, amount in session.remaining.parts.items()}

@@ -1,0 +1,181 @@
+"""Files that earlier versions wrote: ledgers open, verify and go on, and every answer shows what it showed then."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+import dpviz as dv
+from dpviz.errors import ReleaseLost
+from dpviz.session.session import Session
+from tests.kept.calls import CALLS, MONTHS, RAISED, SUB_SESSIONS, TAUGHT, UNITS, frame, left, shown
+
+FOLDERS = sorted(path.parent for path in Path(__file__).parent.glob("*/shown.json.gz"))
+
+
+@pytest.fixture(scope="module", params=FOLDERS, ids=lambda folder: folder.name)
+def kept(request: pytest.FixtureRequest) -> Path:
+    folder: Path = request.param
+    return folder
+
+
+@pytest.fixture(scope="module")
+def told(kept: Path) -> dict[str, Any]:
+    """What everything showed when it was written."""
+    read: dict[str, Any] = json.loads(gzip.decompress((kept / "shown.json.gz").read_bytes()))
+    return read
+
+
+@pytest.fixture(scope="module")
+def saved(kept: Path) -> dict[str, bytes]:
+    """The saved releases and teaching draws, by name."""
+    with zipfile.ZipFile(kept / "saved.zip") as archive:
+        return {Path(name).stem: archive.read(name) for name in archive.namelist()}
+
+
+def unpacked(kept: Path, name: str, folder: Path) -> Path:
+    """A copy of a kept ledger, to work with."""
+    path = folder / f"{name}.ledger"
+    path.write_bytes(gzip.decompress((kept / f"{name}.ledger.gz").read_bytes()))
+    return path
+
+
+def opened(kept: Path, name: str, folder: Path) -> Session:
+    data = frame(kept / "source.csv")
+    return dv.Session(data, UNITS[name], RAISED[name], unpacked(kept, name, folder), dataset="visits", person="Bo")
+
+
+def as_written(release: dv.Release) -> Any:
+    return json.loads(json.dumps(shown(release)))
+
+
+def test_there_are_kept_files() -> None:
+    assert [folder.name for folder in FOLDERS] == ["0.1.0-2026-11-22"]
+
+
+@pytest.mark.parametrize("name", list(UNITS))
+def test_a_kept_ledger_verifies_and_gives_every_stored_answer_free(
+    kept: Path, told: dict[str, Any], saved: dict[str, bytes], tmp_path: Path, name: str
+) -> None:
+    session = opened(kept, name, tmp_path)
+    assert session.ledger.verify()
+    assert left(session) == told["remaining"][name]
+    subs = list(session.sub_sessions.values())
+    assert [sub.parameters for sub in subs] == SUB_SESSIONS[name]
+    read = {release.number: release for release in session.releases.values()}
+    for call in CALLS:
+        if call.ledger != name:
+            continue
+        answer = call(session, subs)
+        assert as_written(answer) == told["releases"][call.name], call.name
+        assert answer.to_bytes() == saved[call.name], call.name
+        assert answer in (read.values() if call.sub is None else subs[call.sub].answers), call.name
+    assert left(session) == told["remaining"][name]
+
+
+@pytest.mark.parametrize("name", list(UNITS))
+def test_a_kept_ledger_goes_on(kept: Path, told: dict[str, Any], tmp_path: Path, name: str) -> None:
+    session = opened(kept, name, tmp_path)
+    before = session.ledger.entries()
+    assert [entry.status for entry in before[-3:]] == ["failed", "cancelled", "lost"]
+    for entry in before[-3:]:
+        with pytest.raises(ReleaseLost):
+            session.release(MONTHS, dv.Dense("1/7"), key=entry.body["user_key"])
+    drawn = session.release(MONTHS, dv.Dense("1/7"), key="lost", retry=True)
+    fresh = session.release(MONTHS, dv.Dense("1/7"), key="today")
+    assert [drawn.number, fresh.number] == [len(before) + 1, len(before) + 2]
+    (sub,) = session.sub_sessions.values()
+    assert sub.closed == (name == "visits")
+    if not sub.closed:
+        symbols = sub.symbols_left
+        asked = sub.ask("city", k=2, key="today")
+        assert sub.symbols_left == symbols - len(asked.items) - asked.ended
+    assert session.ledger.verify()
+
+
+def test_a_kept_file_shows_what_it_showed_and_saves_back_to_the_same_bytes(
+    told: dict[str, Any], saved: dict[str, bytes], tmp_path: Path
+) -> None:
+    assert list(saved) == [*(call.name for call in CALLS), *TAUGHT]
+    for name, content in saved.items():
+        path = tmp_path / "kept.json"
+        path.write_bytes(content)
+        release = dv.load(path)
+        assert as_written(release) == told["releases"][name], name
+        assert release.save(tmp_path / "again.json").read_bytes() == content, name
+
+
+def test_a_kept_ledger_confirms_its_files(kept: Path, saved: dict[str, bytes], tmp_path: Path) -> None:
+    for name in UNITS:
+        ledger = unpacked(kept, name, tmp_path)
+        for call in (call for call in CALLS if call.ledger == name):
+            path = tmp_path / "kept.json"
+            path.write_bytes(saved[call.name])
+            assert dv.load(path, ledger=ledger).origin == f"ledger {name}.ledger", call.name
+
+
+def test_the_same_draws_come_of_the_same_seed(kept: Path, saved: dict[str, bytes]) -> None:
+    for name, (question, mechanism) in TAUGHT.items():
+        taught = dv.teaching(frame(kept / "source.csv"), 7, UNITS["people"], dataset="visits")
+        assert taught.draw(question, mechanism).to_bytes() == saved[name]
+
+
+# ---------------------------------------------------------------- a report
+
+
+def embedded(page: str) -> Any:
+    head = '<script type="application/json" id="dpviz-data">'
+    return json.loads(page.partition(head)[2].partition("</script>")[0])
+
+
+def test_a_kept_report_holds_the_numbers_of_its_releases(kept: Path, told: dict[str, Any]) -> None:
+    data = embedded(gzip.decompress((kept / "report.html.gz").read_bytes()).decode())
+    assert len(data["releases"]) == len(told["reported"])
+    for name, release in zip(told["reported"], data["releases"], strict=True):
+        then = told["releases"][name]
+        assert release["values"] == [str(value) for value in then["values"]], name
+        assert release["labels"] == then["labels"], name
+        for beta, (one, every) in then["bars"].items():
+            if beta in release["bars"]:
+                told_bars = release["bars"][beta]
+                assert told_bars["one"]["value"] == one and (told_bars["all"] or {"value": None})["value"] == every
+
+
+@pytest.fixture
+def page(browser: Browser, kept: Path, tmp_path: Path) -> Iterator[Page]:
+    path = tmp_path / "report.html"
+    path.write_bytes(gzip.decompress((kept / "report.html.gz").read_bytes()))
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(path.as_uri())
+    yield page
+    assert wrong == []
+    context.close()
+
+
+def test_a_kept_report_opens_and_shows_the_same_values(page: Page, told: dict[str, Any]) -> None:
+    expect(page.get_by_role("heading", level=1)).to_have_text("Kept")
+    expect(page.get_by_role("main")).to_contain_text("ledger people.ledger")
+    rows = page.evaluate(
+        "() => [...document.querySelectorAll('table')].map(table =>"
+        " [...table.querySelectorAll('tbody tr')].map(row => [...row.children].map(cell => cell.textContent)))"
+    )
+    releases = [told["releases"][name] for name in told["reported"] if told["releases"][name]["labels"] != []]
+    empty = [name for name in told["reported"] if told["releases"][name]["labels"] == []]
+    assert empty == ["compact", "asked few"], "a structure has no rows, and a list that ended at once no items"
+    rows = [table for table in rows if table != [["1", "⊥ (no more)"]]]
+    for then, table in zip(releases, rows, strict=True):
+        listed = [row for row in table if row[-1] != "⊥ (no more)"]
+        first = 1 if listed[0][0] == "1" and then["labels"][0] != "1" else 0
+        assert [row[first] for row in listed] == then["labels"]
+        if then["values"]:
+            assert [row[first + 1] for row in listed] == [f"{value:,}" for value in then["values"]]

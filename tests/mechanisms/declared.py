@@ -1,0 +1,221 @@
+"""What the parameters of every mechanism say, as lines of text: what each reads, refuses, shows and reads back.
+
+`python -m tests.mechanisms.declared` writes the record that `test_declared.py` compares with: in full what is short,
+and of thousands of combinations a digest and a few examples.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import fields
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import gmpy2
+import numpy as np
+
+import dpviz as dv
+from dpviz.errors import DpvizError
+from dpviz.mechanisms.pay_what_you_get import Asking
+
+RECORD = Path(__file__).with_name("declared.json")
+ROUNDS = 400
+EXAMPLES = 6
+
+NUMBERS = [1, "1/2", "0.1", 0.25, Fraction(3, 7), Decimal("0.3"), np.float64(2), gmpy2.mpq(1, 3), "1e-3", 1000]
+CHANCES = ["1e-6", Fraction(1, 3), 1e-9, "1/1000000", "0.5"]
+PARTS = ["1/1000", "0.001", Fraction(1, 2**30), 0.5]
+COUNTS = [1, 3, "50", 10**6, np.int64(7), 2.0]
+ITEMS = [1, 2, "3", 10, np.int64(7), 5.0]
+ROWS = [10, "20", 50, 1000]
+LAWS, SAMPLERS = ["exp", "tight", "paper"], ["auto", "geosample", "fastsample"]
+TAPE = dv.PayWhatYouGet(20, 5, epsilon=1)
+
+GOOD: dict[str, dict[str, list[Any]]] = {
+    "Dense": {
+        "epsilon": NUMBERS, "base": LAWS, "sampler": SAMPLERS, "gamma": [None, *PARTS], "cap": [None, *COUNTS],
+        "clamp": [True, False],
+    },
+    "Stability": {
+        "epsilon": NUMBERS, "delta": CHANCES, "base": LAWS, "sampler": SAMPLERS, "gamma": [None, *PARTS],
+        "cap": [None, *COUNTS], "variant": ["repaired", "paper"],
+    },
+    "PureSparse": {"epsilon": NUMBERS, "base": LAWS, "cap": [None, *COUNTS], "beta1": [None, *PARTS]},
+    "Compact": {
+        "epsilon": NUMBERS, "base": ["tight", "paper"], "sampler": SAMPLERS,
+        "field": ["auto", "mersenne", "proth", "paper"], "gamma": [None, *PARTS], "cap": [None, *COUNTS],
+    },
+    "TopK": {
+        "k": ITEMS, "kbar": [*ROWS, "private"], "epsilon": [None, *NUMBERS], "delta": CHANCES,
+        "epsilon_per_item": [None, *NUMBERS], "delta_prime": [None, 0, *CHANCES],
+        "domain_rule": ["positive", "strict", "paper"], "ties": ["label", "unknown"],
+        "accounting": ["safe", "paper", "zcdp"], "largest": [None, 10, "30", 10_000],
+    },
+    "TopKLaplace": {
+        "k": ITEMS, "kbar": ROWS, "epsilon": NUMBERS, "delta": CHANCES, "domain_rule": ["positive", "paper"],
+    },
+    "TopKSet": {"k": ITEMS, "epsilon": NUMBERS, "delta": CHANCES},
+    "ExponentialTopK": {"k": ITEMS, "epsilon": NUMBERS, "delta": [0, *CHANCES]},
+    "PayWhatYouGet": {
+        "symbols": ITEMS, "questions": ROWS, "epsilon": [None, *NUMBERS], "delta": CHANCES,
+        "epsilon_per_item": [None, *NUMBERS], "delta_prime": [None, 0, *CHANCES],
+        "accounting": ["safe", "paper", "zcdp"], "domain_rule": ["positive", "strict", "paper"],
+        "ties": ["label", "unknown"],
+    },
+    "Asking": {"of": [TAPE], "k": ITEMS, "kbar": [*ROWS, "private"], "largest": [None, 10, "30"]},
+}  # fmt: skip
+"""What a person may type in each place. Together some of it does not fit, which is on record as refused."""
+
+STARTS: dict[str, list[dict[str, Any]]] = {
+    "Dense": [{"epsilon": 1}, {"epsilon": "1/3", "base": "tight", "sampler": "fastsample", "gamma": "1/8", "cap": 9}],
+    "Stability": [
+        {"epsilon": 1, "delta": "1e-6"},
+        {"epsilon": "1/3", "delta": "1e-9", "base": "paper", "gamma": "1/8", "cap": 9},
+    ],
+    "PureSparse": [{"epsilon": 1}, {"epsilon": "1/3", "base": "tight", "cap": 9, "beta1": "1/8"}],
+    "Compact": [{"epsilon": 1}, {"epsilon": "1/3", "sampler": "fastsample", "gamma": "1/8", "cap": 9}],
+    "TopK": [
+        {"epsilon": 1},
+        {"epsilon": "1/3", "k": 3, "kbar": "private", "largest": 9},
+        {"epsilon_per_item": "0.1", "delta_prime": "1e-7"},
+    ],
+    "TopKLaplace": [{"epsilon": 1}, {"epsilon": "1/3", "k": 3, "kbar": 9, "delta": "1e-9", "domain_rule": "paper"}],
+    "TopKSet": [{"epsilon": 1}],
+    "ExponentialTopK": [{"epsilon": 1}, {"epsilon": "1/3", "delta": "1e-9"}],
+    "PayWhatYouGet": [{"epsilon": 1}, {"epsilon_per_item": "0.1", "delta_prime": "1e-7"}],
+    "Asking": [{"of": TAPE}, {"of": TAPE, "k": 3, "kbar": "private", "largest": 9}],
+}
+"""Parameters that are right, of which one at a time is then made wrong."""
+
+
+class Odd:
+    """Something that nobody types. It says what it must not."""
+
+    def __repr__(self) -> str:
+        return "canary"
+
+    def __eq__(self, other: object) -> bool:
+        raise AssertionError("asked whether it is the same")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+WRONG: list[Any] = [
+    None, "", "abc", "1/0", "nan", 0, -1, 1, 2.5, "7/2", 1001, 10**30, float("inf"), True, "1e-199", "EXP",
+    [1], {"a": 1}, np.array([3]), np.float64("nan"), Odd(), b"exp", "private", "strict",
+]  # fmt: skip
+
+TEXTS = ["", "0", "-1", "1.5", "abc", "true", "True", "1e99", "private"]
+
+
+def of(name: str) -> Any:
+    return Asking if name == Asking.__name__ else getattr(dv, name)
+
+
+def digest(lines: list[str]) -> dict[str, Any]:
+    """A record of many lines: how many, a digest of all, and some of them in full."""
+    joined = sha256("\n".join(lines).encode()).hexdigest()
+    return {"lines": len(lines), "sha256": joined, "some": lines[:: max(1, len(lines) // EXAMPLES)][:EXAMPLES]}
+
+
+@lru_cache(maxsize=1)
+def record() -> dict[str, Any]:
+    return {
+        name: {
+            "signature": str(signature(name)),
+            "choices": choices(name),
+            "made": digest(list(made(name))),
+            "refused": digest(list(refused(name))),
+            "texts": digest(list(texts(name))),
+            "unknown": said(lambda name=name: of(name).from_parameters({"epsilon": "1", "colour": "red"})),
+        }
+        for name in GOOD
+    }
+
+
+def signature(name: str) -> list[str]:
+    """Names, kinds and defaults of the constructor, in order."""
+    places = inspect.signature(of(name)).parameters.values()
+    return [f"{place.name} {place.kind.name} {place.default!r}" for place in places]
+
+
+def choices(name: str) -> list[Any]:
+    """What a page offers. A sub-session is opened by its own pane."""
+    if name == "PayWhatYouGet":
+        return []
+    return [[choice.name, choice.label, [list(one) for one in choice.options]] for choice in of(name).choices()]
+
+
+def combinations(name: str) -> Iterator[dict[str, Any]]:
+    chance = random.Random(name)
+    for _ in range(ROUNDS):
+        chosen = dict(chance.choice(STARTS[name]))
+        for place in chance.sample(sorted(GOOD[name]), chance.randint(0, min(3, len(GOOD[name])))):
+            chosen[place] = chance.choice(GOOD[name][place])
+        yield chosen
+
+
+def made(name: str) -> Iterator[str]:
+    """What a combination says of itself, or that it is refused."""
+    for chosen in combinations(name):
+        try:
+            thing = of(name)(**chosen)
+        except DpvizError as error:
+            yield f"{typed(chosen)} -> {type(error).__name__}"
+            continue
+        again = of(name).from_parameters(thing.parameters())
+        assert again == thing and hash(again) == hash(thing) and repr(again) == repr(thing)
+        kinds = [type(getattr(thing, one.name)).__name__ for one in fields(thing)]
+        dearer = said(lambda thing=thing: thing.with_epsilon(Fraction(2, 3)).parameters()) if name in NAMED else ""
+        yield f"{typed(chosen)} -> {json.dumps(thing.parameters())} {kinds} {thing.python} {thing!r} {dearer}"
+
+
+NAMED = [name for name in GOOD if name != "PayWhatYouGet"]
+
+
+def refused(name: str) -> Iterator[str]:
+    """What comes of one value that is likely wrong, among others that are right."""
+    for start in STARTS[name]:
+        for place in GOOD[name]:
+            if place == "of":
+                continue
+            for number, wrong in enumerate(WRONG):
+                given = {**start, place: wrong}
+                yield f"{typed(start)}, {place} = wrong {number}: {said(lambda given=given: of(name)(**given))}"
+    yield said(lambda: of(name)(colour="red", **STARTS[name][0]))
+    yield said(lambda: of(name)(*range(20)))
+
+
+def texts(name: str) -> Iterator[str]:
+    """What comes of a text in the place of another, as a page or a file may have it."""
+    start = of(name)(**STARTS[name][-1]).parameters()
+    for place in start:
+        for text in TEXTS:
+            given = {**start, place: text}
+            outcome = said(lambda given=given: of(name).from_parameters(given).parameters())
+            yield f"{place} = {text!r}: {outcome}"
+    yield said(lambda: of(name).from_parameters({}))
+
+
+def said(call: Any) -> str:
+    """The result of a call, or its refusal."""
+    try:
+        return str(call())
+    except Exception as error:
+        assert "canary" not in str(error)
+        return f"{type(error).__name__}: {error}"
+
+
+def typed(given: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value!s}" for name, value in given.items() if name != "of")
+
+
+if __name__ == "__main__":
+    RECORD.write_text(json.dumps(record(), indent=1, ensure_ascii=False) + "\n")
