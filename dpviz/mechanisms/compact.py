@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Literal, cast
@@ -13,17 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Decay, Number, exp_bounds, log_up, text, whole
-from dpviz.hidden import guard, singly
+from dpviz.exact import Decay, exp_bounds, log_up, text, whole
+from dpviz.hidden import guard
 from dpviz.laws import geometric, tables
 from dpviz.laws.geometric import TwoSidedGeometric
 from dpviz.mechanisms.count_noise import (
+    COUNTS,
     GAMMA,
+    SAMPLER,
+    UNIFORM,
     BoundNoise,
     CountNoise,
     Rational,
     Sampler,
-    choices,
     clamped,
     least,
     tight_base,
@@ -33,7 +35,8 @@ from dpviz.model.answers import Answer, CompactTable
 from dpviz.model.answers.compact import MOST_BITS, least_bits
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.measures import Measure, of_bins
-from dpviz.model.mechanism import Bound, Choice, Cost, Mode, Space
+from dpviz.model.mechanism import Bound, Cost, Mode, Space
+from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import Kind, SparseCounts, Statistic
@@ -66,8 +69,7 @@ BETAS = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))
 # ---------------------------------------------------------------- parameters
 
 
-@dataclass(frozen=True)
-class Compact:
+class Compact(Parameters):
     """Noise on the bins that are not empty, and a random polynomial that agrees with them and answers for all others.
 
     epsilon  the price in the session's unit
@@ -104,79 +106,31 @@ class Compact:
     about: ClassVar[str] = "Answers every label of a huge domain, one look-up at a time. No δ."
     delta_text: ClassVar[str] = "Compact is pure: no δ."
 
-    epsilon: Fraction
-    base: Base = "tight"
-    sampler: Sampler = "auto"
-    field: fields.Kind = "auto"
-    gamma: Fraction | None = None
-    cap: int | None = None
-
-    @singly
-    def __init__(
-        self,
-        epsilon: Number,
-        base: Base = "tight",
-        sampler: Sampler = "auto",
-        field: fields.Kind = "auto",
-        gamma: Number | None = None,
-        cap: int | None = None,
-    ) -> None:
-        if base not in ("tight", "paper"):
-            raise ParameterError.of(base, 'base must be "tight" or "paper"', "Compact needs a rational law")
-        if field not in ("auto", "mersenne", "proth", "paper"):
-            raise ParameterError.of(field, 'field must be "auto", "mersenne", "proth" or "paper"')
-        noise = CountNoise.of(epsilon, base, sampler, gamma, cap)
-        for name in ("epsilon", "base", "sampler", "gamma", "cap"):
-            object.__setattr__(self, name, getattr(noise, name))
-        object.__setattr__(self, "field", field)
+    epsilon: Exact = parameter(reads=Epsilon())
+    base: Base = parameter(
+        reads=OneOf(Base, "Compact needs a rational law"),
+        default="tight",
+        label="Noise law",
+        options={"tight": "tight: close to ε", "paper": "paper: powers of two"},
+    )
+    sampler: Sampler = SAMPLER
+    field: fields.Kind = parameter(
+        reads=OneOf(fields.Kind),
+        default="auto",
+        label="Field",
+        options={
+            "auto": "auto: smallest prime",
+            "mersenne": "Mersenne prime",
+            "proth": "Proth prime",
+            "paper": "paper: GF(2^(2·3^l))",
+        },
+    )
+    gamma: ExactOrNone = UNIFORM
+    cap: int | None = parameter(reads=COUNTS, default=None, optional=True, label="Cap on the rows (public)")
 
     @property
     def noise(self) -> CountNoise:
         return CountNoise(self.epsilon, self.base, self.sampler, self.gamma, self.cap)
-
-    def parameters(self) -> dict[str, str]:
-        said = self.noise.parameters()
-        gamma, cap = said.pop("gamma"), said.pop("cap")
-        return {**said, "field": self.field, "gamma": gamma, "cap": cap}
-
-    @classmethod
-    def from_parameters(cls, parameters: dict[str, str]) -> Compact:
-        known = ("epsilon", "base", "sampler", "field", "gamma", "cap")
-        if unknown := set(parameters) - set(known):
-            raise ParameterError.of(sorted(unknown)[0], f"Compact takes {', '.join(known)}")
-        said: dict[str, Any] = {"epsilon": "", **{name: value for name, value in parameters.items() if value != ""}}
-        return cls(**said)
-
-    @classmethod
-    def choices(cls) -> tuple[Choice, ...]:
-        base = Choice("base", "Noise law", (("tight", "tight: close to ε"), ("paper", "paper: powers of two")))
-        field = Choice(
-            "field",
-            "Field",
-            (
-                ("auto", "auto: smallest prime"),
-                ("mersenne", "Mersenne prime"),
-                ("proth", "Proth prime"),
-                ("paper", "paper: GF(2^(2·3^l))"),
-            ),
-        )
-        _, sampler, gamma, _ = choices()
-        return base, sampler, field, gamma, Choice("cap", "Cap on the rows (public)")
-
-    @property
-    def python(self) -> str:
-        default = Compact(1).parameters()
-        parts = [f'epsilon="{text(self.epsilon)}"']
-        for name, value in self.parameters().items():
-            if name != "epsilon" and value != default[name]:
-                parts.append(f"{name}={value}" if name == "cap" else f'{name}="{value}"')
-        return f"dv.Compact({', '.join(parts)})"
-
-    def with_epsilon(self, epsilon: Fraction) -> Compact:
-        return replace(self, epsilon=epsilon)
-
-    def __repr__(self) -> str:
-        return self.python.removeprefix("dv.")
 
     def bind(self, question: Question, unit: Unit) -> CompactBound:
         """Fix n, the sampler and the size of the field. Raises ParameterError on public facts only."""

@@ -10,25 +10,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final, Literal, Protocol, cast
+from typing import Any, Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Decay, Number, exp_bounds, log_at_most, log_up, positive, text, typed, whole
+from dpviz.exact import Decay, exp_bounds, log_at_most, log_up, text
 from dpviz.hidden import guard
 from dpviz.laws.clamped import Clamped
 from dpviz.laws.finite import FastSampleLaw
 from dpviz.laws.geometric import TwoSidedGeometric
-from dpviz.model.mechanism import Choice, Mode
+from dpviz.model.mechanism import Mode
 from dpviz.model.parameters import ExactNumber, OneOf, WholeNumber, parameter
 from dpviz.model.source import Tick
 from dpviz.noise.bits import Bits
 from dpviz.noise.finite import FiniteSampler, paper_base, truncation
 from dpviz.noise.geometric import check_scale, two_sided_geometric
 from dpviz.privacy.conversion import STEP
-from dpviz.privacy.grid import LARGEST_EPSILON
 
 Base = Literal["exp", "paper", "tight"]
 Sampler = Literal["auto", "geosample", "fastsample"]
@@ -121,50 +120,13 @@ def check_law(base: Base, sampler: Sampler, gamma: object) -> None:
 
 @dataclass(frozen=True)
 class CountNoise:
-    """Which law the noise has, as a person types it.
-
-    base     "exp": ratio exp(-epsilon / l1), so the price is exactly epsilon; "paper" and "tight": the finite-computer
-             laws with a rational ratio q/p, which pay l1 ln(p/q) <= epsilon
-    sampler  for rational bases: "geosample", "fastsample", or "auto" (GeoSample unless FastSample needs fewer bits)
-    gamma    for FastSample: the chance that one count is replaced by a uniform one; 1/gamma is a whole number
-    cap      a public bound on every count; required by rational bases where the unit has no public n
-    """
+    """Which law the noise has: the parameters of a mechanism that are about it."""
 
     epsilon: Fraction
     base: Base
     sampler: Sampler
     gamma: Fraction | None
     cap: int | None
-
-    @classmethod
-    def of(cls, epsilon: Number, base: str, sampler: str, gamma: Number | None, cap: object) -> CountNoise:
-        """Read and check what was typed."""
-        if base not in ("exp", "paper", "tight"):
-            raise ParameterError.of(base, 'base must be "exp", "paper" or "tight"')
-        if sampler not in ("auto", "geosample", "fastsample"):
-            raise ParameterError.of(sampler, 'sampler must be "auto", "geosample" or "fastsample"')
-        if base == "exp" and sampler != "auto":
-            raise ParameterError.of(sampler, "the finite samplers need a rational base", 'use base="tight"')
-        if base == "exp" and gamma is not None:
-            raise ParameterError.of(
-                gamma, "gamma belongs to FastSample, which needs a rational base", "leave gamma out"
-            )
-        return cls(
-            _epsilon(epsilon),
-            cast(Base, base),
-            cast(Sampler, sampler),
-            None if gamma is None else _gamma(gamma),
-            None if cap is None else whole(cap, "cap", most=MOST_COUNT),
-        )
-
-    def parameters(self) -> dict[str, str]:
-        return {
-            "epsilon": text(self.epsilon),
-            "base": self.base,
-            "sampler": self.sampler,
-            "gamma": "" if self.gamma is None else text(self.gamma),
-            "cap": "" if self.cap is None else str(self.cap),
-        }
 
     def bind(self, l1: int, n: int | None) -> BoundNoise:
         """Fix the law for counts that one unit moves by l1 in all; `n` is the unit's public number of rows."""
@@ -183,24 +145,6 @@ class CountNoise:
         part = _finite(self, limit, l1)
         check_scale(Decay.rational(Fraction(part.q, part.p)))
         return BoundNoise(self, l1, limit, part)
-
-
-def choices() -> tuple[Choice, ...]:
-    """What a widget offers of these parameters, besides epsilon."""
-    return (
-        Choice(
-            "base",
-            "Noise law",
-            (
-                ("exp", "exp: you pay what you ask"),
-                ("tight", "tight: rational, for finite computers"),
-                ("paper", "paper: rational, powers of two"),
-            ),
-        ),
-        Choice("sampler", "Sampler", (("auto", "auto"), ("geosample", "GeoSample"), ("fastsample", "FastSample"))),
-        Choice("gamma", "γ, chance of a uniform count"),
-        Choice("cap", "Cap on a count (public)"),
-    )
 
 
 @dataclass(frozen=True)
@@ -271,26 +215,6 @@ class BoundNoise:
         part = self.finite
         sampler = FiniteSampler(n=part.n, p=part.p, q=part.q, kind=part.kind, g=part.g, t=part.t)
         return sampler.add(counts, bits, tick, mode=mode)
-
-
-def _epsilon(value: Number) -> Fraction:
-    epsilon = positive(typed(value, "epsilon"), "epsilon")
-    if epsilon > LARGEST_EPSILON:
-        raise ParameterError.of(
-            text(epsilon),
-            f"epsilon must be at most {LARGEST_EPSILON}; beyond it nothing is protected",
-            "type a number like 0.1 or 1/10",
-        )
-    return epsilon
-
-
-def _gamma(value: Number) -> Fraction:
-    gamma = typed(value, "gamma")
-    if not (0 < gamma < 1) or gamma.numerator != 1:
-        raise ParameterError.of(
-            text(gamma), "gamma must be one over a whole number of at least 2", "write it like 1/1000"
-        )
-    return gamma
 
 
 def _finite(noise: CountNoise, n: int, l1: int) -> Rational:

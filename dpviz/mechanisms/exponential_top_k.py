@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, cast
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Number, probability, text, typed, whole
-from dpviz.hidden import guard, singly
+from dpviz.exact import text, whole
+from dpviz.hidden import guard
 from dpviz.mechanisms.dense import MOST_BINS
-from dpviz.mechanisms.ranked import Contest, at_worst, behind, bounded, counted, epsilon_of
+from dpviz.mechanisms.ranked import EPSILON, Contest, at_worst, behind, bounded, counted
 from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.measures import Measure
-from dpviz.model.mechanism import Bound, Choice, Cost, Mode, Space
+from dpviz.model.mechanism import Bound, Cost, Mode, Space
+from dpviz.model.parameters import Exact, Parameters, Probability, WholeNumber, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import DenseCounts, Kind, Statistic
@@ -28,8 +29,7 @@ from dpviz.privacy.range_bounded import Parts, calibrate
 from dpviz.privacy.unit import Unit
 
 
-@dataclass(frozen=True)
-class ExponentialTopK:
+class ExponentialTopK(Parameters):
     """Draw k bins of a public domain in order, each with odds exp(rate * count) among those that remain.
 
     k               how many bins come: always all of them, for there is no "no more"
@@ -54,41 +54,9 @@ class ExponentialTopK:
     about: ClassVar[str] = "The largest bins of a known domain in order. A baseline: always k of them."
     delta_text: ClassVar[str] = "With δ = 0 the steps add up; a δ lets many of them cost less."
 
-    k: int
-    epsilon: Fraction
-    delta: Fraction
-
-    @singly
-    def __init__(self, k: int = 10, epsilon: Number | None = None, delta: Number = 0) -> None:
-        object.__setattr__(self, "k", whole(k, "k", most=MOST_BINS))
-        object.__setattr__(self, "epsilon", epsilon_of(epsilon))
-        object.__setattr__(self, "delta", probability(typed(delta, "delta"), "delta"))
-
-    def parameters(self) -> dict[str, str]:
-        return {"k": str(self.k), "epsilon": text(self.epsilon), "delta": text(self.delta)}
-
-    @classmethod
-    def from_parameters(cls, parameters: dict[str, str]) -> ExponentialTopK:
-        known = ("k", "epsilon", "delta")
-        if unknown := set(parameters) - set(known):
-            raise ParameterError.of(sorted(unknown)[0], f"ExponentialTopK takes {', '.join(known)}")
-        said: dict[str, Any] = {name: value for name, value in parameters.items() if value != ""}
-        return cls(**said)
-
-    @classmethod
-    def choices(cls) -> tuple[Choice, ...]:
-        return (Choice("k", "k, bins drawn"), Choice("delta", "δ, 0 for none"))
-
-    @property
-    def python(self) -> str:
-        delta = f', delta="{text(self.delta)}"' if self.delta else ""
-        return f'dv.ExponentialTopK(k={self.k}, epsilon="{text(self.epsilon)}"{delta})'
-
-    def with_epsilon(self, epsilon: Fraction) -> ExponentialTopK:
-        return replace(self, epsilon=epsilon)
-
-    def __repr__(self) -> str:
-        return self.python.removeprefix("dv.")
+    k: int = parameter(reads=WholeNumber(most=MOST_BINS), default=10, label="k, bins drawn", always=True)
+    epsilon: Exact = EPSILON
+    delta: Exact = parameter(reads=Probability(zero=True), default=0, label="δ, 0 for none")
 
     def bind(self, question: Question, unit: Unit) -> ExponentialTopKBound:
         """Fix the step. Raises ParameterError on public facts only."""

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Number, probability, text, typed, whole
-from dpviz.hidden import guard, singly
+from dpviz.exact import text
+from dpviz.hidden import guard
 from dpviz.mechanisms.ranked import (
-    DOMAIN_RULES,
-    TIES,
+    ACCOUNTING,
+    DELTA,
+    DELTA_PRIME,
+    EPSILON_OR_PER_ITEM,
+    EPSILON_PER_ITEM,
+    ORDER,
+    RULE,
     DomainRule,
     Ties,
+    check_price,
     counted,
-    epsilon_of,
     known_order,
-    one_of,
 )
-from dpviz.mechanisms.top_k import Kbar, TopK, TopKBound
+from dpviz.mechanisms.top_k import Kbar, RowsOrPrivate, TopK, TopKBound
 from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel
 from dpviz.model.measures import Measure
-from dpviz.model.mechanism import Bound, Choice, Cost, Mode, Space
+from dpviz.model.mechanism import Bound, Cost, Mode, Space
+from dpviz.model.parameters import Exact, ExactOrNone, Parameters, WholeNumber, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick, TopRules
 from dpviz.model.statistic import Need, Statistic
@@ -33,7 +38,7 @@ from dpviz.noise.bits import Bits
 from dpviz.privacy.grid import LARGEST_EPSILON
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ApproxDP, RangeBounded
-from dpviz.privacy.range_bounded import ACCOUNTINGS, Accounting, Parts, calibrate, session_total
+from dpviz.privacy.range_bounded import Accounting, Parts, calibrate, session_total
 from dpviz.privacy.unit import Unit
 
 MOST = 10**6
@@ -46,8 +51,7 @@ _RULES: dict[Accounting, str] = {
 }
 
 
-@dataclass(frozen=True)
-class PayWhatYouGet:
+class PayWhatYouGet(Parameters):
     """At most so many symbols over at most so many top-k questions, each chosen after seeing the answers before.
 
     symbols     how many symbols all answers together may have; the bottom symbol ("no more") is one, and so is a
@@ -75,85 +79,19 @@ class PayWhatYouGet:
     name: ClassVar[str] = "PayWhatYouGet"
     about: ClassVar[str] = "Many top-k questions, one price: only symbols that come back are used up."
 
-    symbols: int
-    questions: int
-    epsilon: Fraction | None
-    delta: Fraction
-    epsilon_per_item: Fraction | None = None
-    delta_prime: Fraction | None = None
-    accounting: Accounting = "safe"
-    domain_rule: DomainRule = "positive"
-    ties: Ties = "label"
+    symbols: int = parameter(reads=WholeNumber(most=MOST), default=50, always=True)
+    questions: int = parameter(reads=WholeNumber(most=MOST), default=20, always=True)
+    epsilon: ExactOrNone = EPSILON_OR_PER_ITEM
+    delta: Exact = DELTA
+    _: KW_ONLY
+    epsilon_per_item: ExactOrNone = EPSILON_PER_ITEM
+    delta_prime: ExactOrNone = DELTA_PRIME
+    accounting: Accounting = ACCOUNTING
+    domain_rule: DomainRule = RULE
+    ties: Ties = ORDER
 
-    @singly
-    def __init__(
-        self,
-        symbols: int = 50,
-        questions: int = 20,
-        epsilon: Number | None = None,
-        delta: Number = "1e-6",
-        *,
-        epsilon_per_item: Number | None = None,
-        delta_prime: Number | None = None,
-        accounting: Accounting = "safe",
-        domain_rule: DomainRule = "positive",
-        ties: Ties = "label",
-    ) -> None:
-        if (epsilon is None) == (epsilon_per_item is None):
-            raise ParameterError.of(
-                "neither" if epsilon is None else "both",
-                "a sub-session is given by its epsilon or by its epsilon_per_item",
-                'write dv.PayWhatYouGet(epsilon="1")',
-            )
-        if epsilon_per_item is None and delta_prime is not None:
-            raise ParameterError.of(
-                "delta_prime", "delta_prime goes with epsilon_per_item", "leave it out: half of delta is taken for it"
-            )
-        one_of(accounting, "accounting", ACCOUNTINGS)
-        one_of(domain_rule, "domain_rule", DOMAIN_RULES)
-        one_of(ties, "ties", TIES)
-        prime = None if delta_prime is None else probability(typed(delta_prime, "delta_prime"), "delta_prime")
-        said = {
-            "symbols": whole(symbols, "symbols", most=MOST),
-            "questions": whole(questions, "questions", most=MOST),
-            "epsilon": None if epsilon is None else epsilon_of(epsilon),
-            "delta": probability(typed(delta, "delta"), "delta", zero=False),
-            "epsilon_per_item": None if epsilon_per_item is None else epsilon_of(epsilon_per_item, "epsilon_per_item"),
-            "delta_prime": prime,
-            "accounting": accounting,
-            "domain_rule": domain_rule,
-            "ties": ties,
-        }
-        for name, value in said.items():
-            object.__setattr__(self, name, value)
-
-    def parameters(self) -> dict[str, str]:
-        exact = {
-            name: "" if getattr(self, name) is None else text(getattr(self, name))
-            for name in ("epsilon", "delta", "epsilon_per_item", "delta_prime")
-        }
-        rules = {"accounting": self.accounting, "domain_rule": self.domain_rule, "ties": self.ties}
-        return {"symbols": str(self.symbols), "questions": str(self.questions), **exact, **rules}
-
-    @classmethod
-    def from_parameters(cls, parameters: dict[str, str]) -> PayWhatYouGet:
-        known = cls(epsilon=1).parameters()
-        if unknown := set(parameters) - set(known):
-            raise ParameterError.of(sorted(unknown)[0], f"PayWhatYouGet takes {', '.join(known)}")
-        said: dict[str, Any] = {name: value for name, value in parameters.items() if value != ""}
-        return cls(**said)
-
-    @property
-    def python(self) -> str:
-        default = PayWhatYouGet(epsilon=1).parameters()
-        parts = [f"symbols={self.symbols}", f"questions={self.questions}"]
-        for name, value in list(self.parameters().items())[len(parts) :]:
-            if value and (name in ("epsilon", "delta") or value != default[name]):
-                parts.append(f'{name}="{value}"')
-        return f"dv.PayWhatYouGet({', '.join(parts)})"
-
-    def __repr__(self) -> str:
-        return self.python.removeprefix("dv.")
+    def check_together(self, given: Mapping[str, Any]) -> None:
+        check_price("a sub-session", self.name, given)
 
     def check_source(self, rules: TopRules) -> None:
         """Refuse an engine that could answer no question of the sub-session, before it is paid for."""
@@ -210,8 +148,7 @@ class PayWhatYouGet:
         )
 
 
-@dataclass(frozen=True)
-class Asking:
+class Asking(Parameters):
     """One question of a sub-session: the ranked answer of TopK, paid from symbols that are paid for already.
 
     of       the sub-session's parameters
@@ -225,17 +162,9 @@ class Asking:
     delta_text: ClassVar[str] = "The δ of a sub-session is charged once, for all its questions."
 
     of: PayWhatYouGet
-    k: int
-    kbar: Kbar
-    largest: int | None
-
-    @singly
-    def __init__(self, of: PayWhatYouGet, k: int = 10, kbar: Kbar = 50, largest: int | None = None) -> None:
-        private = isinstance(kbar, str) and kbar == "private"
-        object.__setattr__(self, "of", of)
-        object.__setattr__(self, "k", whole(k, "k"))
-        object.__setattr__(self, "kbar", "private" if private else whole(kbar, "kbar"))
-        object.__setattr__(self, "largest", None if largest is None else whole(largest, "largest"))
+    k: int = parameter(reads=WholeNumber(), default=10, label="k")
+    kbar: Kbar = parameter(reads=RowsOrPrivate(), default=50, label="k̄")
+    largest: int | None = parameter(reads=WholeNumber(), default=None, optional=True)
 
     @property
     def private(self) -> bool:
@@ -252,19 +181,13 @@ class Asking:
         return cast(Ranked, answer).symbols + self.private
 
     def parameters(self) -> dict[str, str]:
-        largest = "" if self.largest is None else str(self.largest)
-        return {**self.of.parameters(), "k": str(self.k), "kbar": str(self.kbar), "largest": largest}
+        return {**self.of.parameters(), **super().parameters()}
 
     @classmethod
-    def from_parameters(cls, parameters: dict[str, str]) -> Asking:
-        own = {name: value for name, value in parameters.items() if name in ("k", "kbar", "largest") and value != ""}
-        shared = {name: value for name, value in parameters.items() if name not in ("k", "kbar", "largest")}
-        said: dict[str, Any] = own
-        return cls(PayWhatYouGet.from_parameters(shared), **said)
-
-    @classmethod
-    def choices(cls) -> tuple[Choice, ...]:
-        return (Choice("k", "k"), Choice("kbar", "k̄"))
+    def from_parameters(cls, parameters: dict[str, str]) -> Self:
+        own = {name: written for name, written in parameters.items() if name in cls._declared}
+        shared = {name: written for name, written in parameters.items() if name not in own}
+        return cls(PayWhatYouGet.from_parameters(shared), **cls._typed(own))
 
     @property
     def python(self) -> str:
@@ -275,7 +198,7 @@ class Asking:
     def __repr__(self) -> str:
         return f"one question of {self.of!r}, k={self.k}, kbar={self.kbar}"
 
-    def with_epsilon(self, epsilon: Fraction) -> Asking:
+    def with_epsilon(self, epsilon: Fraction) -> Self:
         raise ParameterError.of(
             text(epsilon), "the epsilon of a sub-session is fixed when it is opened", "open another one"
         )

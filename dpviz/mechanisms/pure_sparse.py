@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -11,15 +11,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Decay, Number, exp_bounds, log_bounds, probability, text
-from dpviz.hidden import guard, singly
+from dpviz.exact import Decay, exp_bounds, log_bounds, text
+from dpviz.hidden import guard
 from dpviz.laws import geometric, tables
 from dpviz.laws.keep_heavy import OneBin
-from dpviz.mechanisms.count_noise import Base, BoundNoise, CountNoise, choices, least
+from dpviz.mechanisms.count_noise import CAP, LAW, Base, BoundNoise, CountNoise, least
 from dpviz.model.answers import Answer, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.measures import Measure, of_bins
-from dpviz.model.mechanism import Bound, Choice, Cost, Mode, Space
+from dpviz.model.mechanism import Bound, Cost, Mode, Space
+from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, Parameters, Probability, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import Kind, SparseCounts, Statistic
@@ -48,7 +49,17 @@ LONGEST_POWER = 1 << 16
 
 
 @dataclass(frozen=True)
-class PureSparse:
+class JunkChance(Probability):
+    """The chance of junk: one over a whole number."""
+
+    def read(self, value: Any, name: str, earlier: Mapping[str, Any]) -> Fraction:
+        chance = super().read(value, name, earlier)
+        if chance.numerator != 1:
+            raise ParameterError.of(text(chance), f"{name} must be one over a whole number", "write it like 1/1000")
+        return chance
+
+
+class PureSparse(Parameters):
     """Add noise to every bin of a domain, however large, and show the bins above the (n + 1)-st largest noisy count.
 
     epsilon  the price in the session's unit
@@ -79,65 +90,23 @@ class PureSparse:
     about: ClassVar[str] = "Shows only the largest bins. Pure, for domains of any size."
     delta_text: ClassVar[str] = "PureSparse is pure: no δ."
 
-    epsilon: Fraction
-    base: Base = "exp"
-    cap: int | None = None
-    beta1: Fraction | None = None
+    epsilon: Exact = parameter(reads=Epsilon())
+    base: Base = LAW
+    cap: int | None = CAP
+    beta1: ExactOrNone = parameter(
+        reads=JunkChance(), default=None, optional=True, label="β₁, chance of junk in strict mode"
+    )
 
-    @singly
-    def __init__(
-        self, epsilon: Number, base: Base = "exp", cap: int | None = None, beta1: Number | None = None
-    ) -> None:
-        noise = CountNoise.of(epsilon, base, "auto", None, cap)
-        if beta1 is not None:
-            if base == "exp":
-                raise ParameterError.of(
-                    beta1, "beta1 belongs to strict mode, which needs a rational base", 'use base="tight"'
-                )
-            beta1 = probability(beta1, "beta1", zero=False)
-            if beta1.numerator != 1:
-                raise ParameterError.of(text(beta1), "beta1 must be one over a whole number", "write it like 1/1000")
-        for name in ("epsilon", "base", "cap"):
-            object.__setattr__(self, name, getattr(noise, name))
-        object.__setattr__(self, "beta1", beta1)
+    def check_together(self, given: Mapping[str, Any]) -> None:
+        if self.base == "exp" and given["beta1"] is not None:
+            raise ParameterError.of(
+                given["beta1"], "beta1 belongs to strict mode, which needs a rational base", 'use base="tight"'
+            )
 
     @property
     def noise(self) -> CountNoise:
         """The noise on each count. A rational base is GeoSample: the empty bins need a law without memory."""
         return CountNoise(self.epsilon, self.base, "auto" if self.base == "exp" else "geosample", None, self.cap)
-
-    def parameters(self) -> dict[str, str]:
-        said = self.noise.parameters()
-        beta1 = "" if self.beta1 is None else text(self.beta1)
-        return {**{name: said[name] for name in ("epsilon", "base", "cap")}, "beta1": beta1}
-
-    @classmethod
-    def from_parameters(cls, parameters: dict[str, str]) -> PureSparse:
-        known = ("epsilon", "base", "cap", "beta1")
-        if unknown := set(parameters) - set(known):
-            raise ParameterError.of(sorted(unknown)[0], f"PureSparse takes {', '.join(known)}")
-        said: dict[str, Any] = {"epsilon": "", **{name: value for name, value in parameters.items() if value != ""}}
-        return cls(**said)
-
-    @classmethod
-    def choices(cls) -> tuple[Choice, ...]:
-        shared = tuple(choice for choice in choices() if choice.name in ("base", "cap"))
-        return (*shared, Choice("beta1", "β₁, chance of junk in strict mode"))
-
-    @property
-    def python(self) -> str:
-        default = PureSparse(1).parameters()
-        parts = [f'epsilon="{text(self.epsilon)}"']
-        for name, value in self.parameters().items():
-            if name != "epsilon" and value != default[name]:
-                parts.append(f"{name}={value}" if name == "cap" else f'{name}="{value}"')
-        return f"dv.PureSparse({', '.join(parts)})"
-
-    def with_epsilon(self, epsilon: Fraction) -> PureSparse:
-        return replace(self, epsilon=epsilon)
-
-    def __repr__(self) -> str:
-        return self.python.removeprefix("dv.")
 
     def bind(self, question: Question, unit: Unit) -> PureSparseBound:
         """Fix sensitivity, law and n. Raises ParameterError on public facts only."""

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Number, exp_bounds, floor_to, log_up, positive, text, typed
+from dpviz.exact import exp_bounds, floor_to, log_up, text
 from dpviz.hidden import guard
 from dpviz.model.answers import Ranked
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.measures import Measure, ordinal
 from dpviz.model.mechanism import Space
+from dpviz.model.parameters import Epsilon, OneOf, Probability, WholeNumber, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import TopRules
 from dpviz.model.statistic import Statistic, TopCounts
 from dpviz.noise.peeling import ENDED, Bottom
 from dpviz.privacy.conversion import DELTA_STEP, convert
-from dpviz.privacy.grid import LARGEST_EPSILON
 from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.range_bounded import Accounting
 from dpviz.privacy.unit import Unit
 
 DomainRule = Literal["positive", "strict", "paper"]
 Ties = Literal["label", "unknown"]
-DOMAIN_RULES: Final[tuple[DomainRule, ...]] = get_args(DomainRule)
-TIES: Final[tuple[Ties, ...]] = get_args(Ties)
 
 MOST_ROWS = 1_000_000
 """So many rows are read at most: an engine sorts more, but more would not come back in good time."""
@@ -153,23 +152,61 @@ class Contest:
 # ---------------------------------------------------------------- what is typed
 
 
-def epsilon_of(value: Number, name: str = "epsilon") -> Fraction:
-    """Read an epsilon exactly, and refuse one that is not positive or protects nobody."""
-    epsilon = positive(typed(value, name), name)
-    if epsilon > LARGEST_EPSILON:
+K: Final[Any] = parameter(reads=WholeNumber(), default=10, label="k, items at most", always=True)
+KBAR: Final = WholeNumber(most=MOST_ROWS)
+DELTA: Final[Any] = parameter(reads=Probability(), default="1e-6", label="δ", always=True)
+EPSILON: Final[Any] = parameter(reads=Epsilon(), default=None, always=True)
+"""It has to be given, although parameters before it may be left out."""
+
+EPSILON_OR_PER_ITEM: Final[Any] = parameter(reads=Epsilon(), default=None, optional=True, always=True)
+EPSILON_PER_ITEM: Final[Any] = parameter(reads=Epsilon(), default=None, optional=True, beside="epsilon")
+DELTA_PRIME: Final[Any] = parameter(reads=Probability(zero=True), default=None, optional=True, beside="epsilon")
+RULE: Final[Any] = parameter(
+    reads=OneOf(DomainRule),
+    default="positive",
+    label="Who competes",
+    options={
+        "positive": "rows above 0",
+        "strict": "rows above the next count",
+        "paper": "all rows, empty bins included",
+    },
+)
+ORDER: Final[Any] = parameter(
+    reads=OneOf(Ties),
+    default="label",
+    label="Equal counts",
+    options={"label": "ordered by label", "unknown": "in unknown order"},
+)
+ACCOUNTING: Final[Any] = parameter(
+    reads=OneOf(Accounting),
+    default="safe",
+    label="Accounting",
+    options={
+        "safe": "safe: proved",
+        "zcdp": "zcdp: proved, smaller drift",
+        "paper": "paper: as printed",
+    },
+)
+
+
+def check_price(of: str, name: str, given: Mapping[str, Any]) -> None:
+    """Refuse a price that is not given by exactly one of `epsilon` and `epsilon_per_item`."""
+    if (given["epsilon"] is None) == (given["epsilon_per_item"] is None):
         raise ParameterError.of(
-            text(epsilon),
-            f"{name} must be at most {LARGEST_EPSILON}; beyond it nothing is protected",
-            "type a number like 0.1 or 1/10",
+            "neither" if given["epsilon"] is None else "both",
+            f"{of} is given by its epsilon or by its epsilon_per_item",
+            f'write dv.{name}(epsilon="1")',
         )
-    return epsilon
+    if given["epsilon_per_item"] is None and given["delta_prime"] is not None:
+        raise ParameterError.of(
+            "delta_prime", "delta_prime goes with epsilon_per_item", "leave it out: half of delta is taken for it"
+        )
 
 
-def one_of(value: object, name: str, known: Sequence[str]) -> None:
-    """Refuse a text that is none of the known ones."""
-    if not isinstance(value, str) or value not in known:
-        quoted = [f'"{one}"' for one in known]
-        raise ParameterError.of(value, f"{name} must be {', '.join(quoted[:-1])} or {quoted[-1]}")
+def check_rows(k: int, kbar: int) -> None:
+    """Refuse fewer rows than items."""
+    if kbar < k:
+        raise ParameterError.of(kbar, f"kbar must be at least k = {k}", f"give kbar={k} or more")
 
 
 def known_order(rules: TopRules, ties: Ties, domain_rule: DomainRule) -> None:

@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Decay, Enclosure, Number, decide, exp_bounds, log_bounds, probability, text
-from dpviz.hidden import guard, singly
+from dpviz.exact import Decay, Enclosure, decide, exp_bounds, log_bounds
+from dpviz.hidden import guard
 from dpviz.laws import geometric, tables
 from dpviz.laws.finite import FastSampleLaw
 from dpviz.laws.geometric import EXACTLY, above_bounds
-from dpviz.mechanisms.count_noise import GAMMA, Base, BoundNoise, CountNoise, Sampler, choices, clamped, least
+from dpviz.mechanisms.count_noise import (
+    CAP,
+    GAMMA,
+    LAW,
+    SAMPLER,
+    UNIFORM,
+    Base,
+    BoundNoise,
+    CountNoise,
+    Sampler,
+    check_law,
+    clamped,
+    least,
+)
 from dpviz.model.answers import Answer, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.measures import Measure, of_bins
-from dpviz.model.mechanism import Bound, Choice, Cost, Mode, Space
+from dpviz.model.mechanism import Bound, Cost, Mode, Space
+from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, Probability, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import Kind, SparseCounts, Statistic
@@ -33,8 +47,7 @@ Variant = Literal["repaired", "paper"]
 PRECISION = 128
 
 
-@dataclass(frozen=True)
-class Stability:
+class Stability(Parameters):
     """Add noise to every bin that is not empty, show the noisy counts above a threshold, and nothing else.
 
     epsilon  the price in the session's unit
@@ -62,68 +75,25 @@ class Stability:
     about: ClassVar[str] = "Shows only bins that are large enough. Any number of bins, known or not."
     delta_text: ClassVar[str] = "Stability costs δ: a bin that one unit alone makes may show."
 
-    epsilon: Fraction
-    delta: Fraction
-    base: Base = "exp"
-    sampler: Sampler = "auto"
-    gamma: Fraction | None = None
-    cap: int | None = None
-    variant: Variant = "repaired"
+    epsilon: Exact = parameter(reads=Epsilon())
+    delta: Exact = parameter(reads=Probability(), suggested="1e-6", label="δ")
+    base: Base = LAW
+    sampler: Sampler = SAMPLER
+    gamma: ExactOrNone = UNIFORM
+    cap: int | None = CAP
+    variant: Variant = parameter(
+        reads=OneOf(Variant),
+        default="repaired",
+        label="Threshold",
+        options={"repaired": "least threshold that is proved", "paper": "the paper's table"},
+    )
 
-    @singly
-    def __init__(
-        self,
-        epsilon: Number,
-        delta: Number,
-        base: Base = "exp",
-        sampler: Sampler = "auto",
-        gamma: Number | None = None,
-        cap: int | None = None,
-        variant: Variant = "repaired",
-    ) -> None:
-        noise = CountNoise.of(epsilon, base, sampler, gamma, cap)
-        if variant not in ("repaired", "paper"):
-            raise ParameterError.of(variant, 'variant must be "repaired" or "paper"')
-        for name in ("epsilon", "base", "sampler", "gamma", "cap"):
-            object.__setattr__(self, name, getattr(noise, name))
-        object.__setattr__(self, "delta", probability(delta, "delta", zero=False))
-        object.__setattr__(self, "variant", variant)
+    def check_together(self, given: Mapping[str, Any]) -> None:
+        check_law(self.base, self.sampler, given["gamma"])
 
     @property
     def noise(self) -> CountNoise:
         return CountNoise(self.epsilon, self.base, self.sampler, self.gamma, self.cap)
-
-    def parameters(self) -> dict[str, str]:
-        said = self.noise.parameters()
-        return {"epsilon": said.pop("epsilon"), "delta": text(self.delta), **said, "variant": self.variant}
-
-    @classmethod
-    def from_parameters(cls, parameters: dict[str, str]) -> Stability:
-        known = ("epsilon", "delta", "base", "sampler", "gamma", "cap", "variant")
-        if unknown := set(parameters) - set(known):
-            raise ParameterError.of(sorted(unknown)[0], f"Stability takes {', '.join(known)}")
-        said: dict[str, Any] = {"epsilon": "", "delta": "1e-6", **{k: v for k, v in parameters.items() if v != ""}}
-        return cls(**said)
-
-    @classmethod
-    def choices(cls) -> tuple[Choice, ...]:
-        threshold = (("repaired", "least threshold that is proved"), ("paper", "the paper's table"))
-        return (Choice("delta", "δ"), *choices(), Choice("variant", "Threshold", threshold))
-
-    @property
-    def python(self) -> str:
-        default = Stability(1, "1e-6").parameters()
-        parts = [f'epsilon="{text(self.epsilon)}"', f'delta="{text(self.delta)}"']
-        for name, value in self.parameters().items():
-            if name not in ("epsilon", "delta") and value != default[name]:
-                parts.append(f"{name}={value}" if name == "cap" else f'{name}="{value}"')
-        return f"dv.Stability({', '.join(parts)})"
-
-    def with_epsilon(self, epsilon: Fraction) -> Stability:
-        return replace(self, epsilon=epsilon)
-
-    def __repr__(self) -> str:
-        return self.python.removeprefix("dv.")
 
     def bind(self, question: Question, unit: Unit) -> StabilityBound:
         """Fix sensitivity, law and threshold. Raises ParameterError on public facts only."""

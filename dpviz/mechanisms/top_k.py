@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Literal, cast
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Number, probability, text, typed, whole
-from dpviz.hidden import guard, singly
+from dpviz.exact import text, whole
+from dpviz.hidden import guard
 from dpviz.mechanisms.ranked import (
-    DOMAIN_RULES,
+    ACCOUNTING,
+    DELTA,
+    DELTA_PRIME,
+    EPSILON_OR_PER_ITEM,
+    EPSILON_PER_ITEM,
     MOST_ROWS,
-    TIES,
+    ORDER,
+    RULE,
     DomainRule,
+    K,
     Rule,
     Ties,
     at_worst,
     behind,
     bounded,
+    check_price,
+    check_rows,
     converted,
     counted,
-    epsilon_of,
     halved,
     known_order,
     least_count,
     listing_notes,
-    one_of,
     rule_of,
     space_of,
     to_be_listed,
@@ -36,7 +42,8 @@ from dpviz.mechanisms.ranked import (
 from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.measures import Measure
-from dpviz.model.mechanism import Bound, Choice, Cost, Mode, Space
+from dpviz.model.mechanism import Bound, Cost, Mode, Space
+from dpviz.model.parameters import Exact, ExactOrNone, Parameters, WholeNumber, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick, TopRules
 from dpviz.model.statistic import Statistic, Top
@@ -46,7 +53,7 @@ from dpviz.noise.race import rank
 from dpviz.privacy.grid import LARGEST_EPSILON
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ApproxDP, PureDP, RangeBounded
-from dpviz.privacy.range_bounded import ACCOUNTINGS, Accounting, Parts, calibrate, total
+from dpviz.privacy.range_bounded import Accounting, Parts, calibrate, total
 from dpviz.privacy.unit import Unit
 
 Kbar = int | Literal["private"]
@@ -62,7 +69,21 @@ _PROVED: dict[Accounting, str] = {
 
 
 @dataclass(frozen=True)
-class TopK:
+class RowsOrPrivate(WholeNumber):
+    """How many rows compete, or "private": a step of its own chooses it."""
+
+    def read(self, value: Any, name: str, earlier: Mapping[str, Any]) -> Kbar:
+        return "private" if is_private(value) else super().read(value, name, earlier)
+
+    def python(self, value: Any) -> str:
+        return '"private"' if is_private(value) else str(value)
+
+
+def is_private(kbar: object) -> bool:
+    return isinstance(kbar, str) and kbar == "private"
+
+
+class TopK(Parameters):
     """Draw at most k of the kbar largest items, in order, against a bottom symbol that says "no more".
 
     k, kbar  at most k items come, drawn from the kbar largest; an engine reads kbar + 1 rows and no list of bins
@@ -105,61 +126,44 @@ class TopK:
     about: ClassVar[str] = "The largest items in order, known or not, until no more stand out."
     delta_text: ClassVar[str] = "TopK costs δ: an item that one unit brings among the largest may show."
 
-    k: int
-    kbar: Kbar
-    epsilon: Fraction | None
-    delta: Fraction
-    epsilon_per_item: Fraction | None = None
-    delta_prime: Fraction | None = None
-    domain_rule: DomainRule = "positive"
-    ties: Ties = "label"
-    accounting: Accounting = "safe"
-    largest: int | None = None
+    k: int = K
+    kbar: Kbar = parameter(
+        reads=RowsOrPrivate(most=MOST_ROWS),
+        default=50,
+        label="k̄, rows that compete (a number, or private)",
+        always=True,
+    )
+    epsilon: ExactOrNone = EPSILON_OR_PER_ITEM
+    delta: Exact = DELTA
+    _: KW_ONLY
+    epsilon_per_item: ExactOrNone = EPSILON_PER_ITEM
+    delta_prime: ExactOrNone = DELTA_PRIME
+    domain_rule: DomainRule = RULE
+    ties: Ties = ORDER
+    accounting: Accounting = ACCOUNTING
+    largest: int | None = parameter(
+        reads=WholeNumber(least="k", most=MOST_OFFERED),
+        default=None,
+        optional=True,
+        label="Largest private k̄ (public)",
+    )
 
-    @singly
-    def __init__(
-        self,
-        k: int = 10,
-        kbar: Kbar = 50,
-        epsilon: Number | None = None,
-        delta: Number = "1e-6",
-        *,
-        epsilon_per_item: Number | None = None,
-        delta_prime: Number | None = None,
-        domain_rule: DomainRule = "positive",
-        ties: Ties = "label",
-        accounting: Accounting = "safe",
-        largest: int | None = None,
-    ) -> None:
-        if (epsilon is None) == (epsilon_per_item is None):
+    def check_together(self, given: Mapping[str, Any]) -> None:
+        check_price("TopK", self.name, given)
+        if given["largest"] is not None and not is_private(given["kbar"]):
+            raise ParameterError.of("largest", 'largest goes with kbar="private"', "leave it out")
+
+    def check(self) -> None:
+        if self.kbar != "private":
+            check_rows(self.k, self.kbar)
+        elif self.k < 2:
             raise ParameterError.of(
-                "neither" if epsilon is None else "both",
-                "TopK is given by its epsilon or by its epsilon_per_item",
-                'write dv.TopK(epsilon="1")',
+                self.k, 'with kbar="private" one of the k steps chooses kbar, so k must be at least 2'
             )
-        if delta_prime is not None and epsilon_per_item is None:
+        elif self.largest is None:
             raise ParameterError.of(
-                "delta_prime", "delta_prime goes with epsilon_per_item", "leave it out: half of delta is taken for it"
+                "no largest", 'kbar="private" needs a public limit', "give largest=, the most rows that may compete"
             )
-        one_of(domain_rule, "domain_rule", DOMAIN_RULES)
-        one_of(ties, "ties", TIES)
-        one_of(accounting, "accounting", ACCOUNTINGS)
-        prime = None if delta_prime is None else probability(typed(delta_prime, "delta_prime"), "delta_prime")
-        items = whole(k, "k")
-        said = {
-            "k": items,
-            "kbar": _kbar(kbar, items, largest),
-            "epsilon": None if epsilon is None else epsilon_of(epsilon),
-            "delta": probability(typed(delta, "delta"), "delta", zero=False),
-            "epsilon_per_item": None if epsilon_per_item is None else epsilon_of(epsilon_per_item, "epsilon_per_item"),
-            "delta_prime": prime,
-            "domain_rule": domain_rule,
-            "ties": ties,
-            "accounting": accounting,
-            "largest": None if largest is None else whole(largest, "largest", least=items, most=MOST_OFFERED),
-        }
-        for name, value in said.items():
-            object.__setattr__(self, name, value)
 
     @property
     def private(self) -> bool:
@@ -170,62 +174,6 @@ class TopK:
     def rows(self) -> int:
         """How many rows may compete: kbar, or the most that may be chosen."""
         return cast(int, self.largest if self.private else self.kbar)
-
-    def parameters(self) -> dict[str, str]:
-        exact = {
-            name: "" if getattr(self, name) is None else text(getattr(self, name))
-            for name in ("epsilon", "delta", "epsilon_per_item", "delta_prime")
-        }
-        rules = {"domain_rule": self.domain_rule, "ties": self.ties, "accounting": self.accounting}
-        largest = "" if self.largest is None else str(self.largest)
-        return {"k": str(self.k), "kbar": str(self.kbar), **exact, **rules, "largest": largest}
-
-    @classmethod
-    def from_parameters(cls, parameters: dict[str, str]) -> TopK:
-        known = cls(epsilon=1).parameters()
-        if unknown := set(parameters) - set(known):
-            raise ParameterError.of(sorted(unknown)[0], f"TopK takes {', '.join(known)}")
-        said: dict[str, Any] = {name: value for name, value in parameters.items() if value != ""}
-        return cls(**said)
-
-    @classmethod
-    def choices(cls) -> tuple[Choice, ...]:
-        return (
-            Choice("k", "k, items at most"),
-            Choice("kbar", "k̄, rows that compete (a number, or private)"),
-            Choice("delta", "δ"),
-            Choice(
-                "domain_rule",
-                "Who competes",
-                (
-                    ("positive", "rows above 0"),
-                    ("strict", "rows above the next count"),
-                    ("paper", "all rows, empty bins included"),
-                ),
-            ),
-            Choice("ties", "Equal counts", (("label", "ordered by label"), ("unknown", "in unknown order"))),
-            Choice(
-                "accounting",
-                "Accounting",
-                (("safe", "safe: proved"), ("zcdp", "zcdp: proved, smaller drift"), ("paper", "paper: as printed")),
-            ),
-            Choice("largest", "Largest private k̄ (public)"),
-        )
-
-    @property
-    def python(self) -> str:
-        default, said = TopK(epsilon=1).parameters(), self.parameters()
-        parts = [f"{name}={_literal(name, said[name])}" for name in ("k", "kbar")]
-        for name, value in said.items():
-            if name in ("epsilon", "delta") or (name not in ("k", "kbar") and value != default[name]):
-                parts += [f"{name}={_literal(name, value)}"] if value else []
-        return f"dv.TopK({', '.join(parts)})"
-
-    def with_epsilon(self, epsilon: Fraction) -> TopK:
-        return replace(self, epsilon=epsilon, epsilon_per_item=None, delta_prime=None)
-
-    def __repr__(self) -> str:
-        return self.python.removeprefix("dv.")
 
     def bind(self, question: Question, unit: Unit) -> TopKBound:
         """Fix rule, step and deltas. Raises ParameterError on public facts only."""
@@ -253,28 +201,6 @@ class TopK:
         if self.private and swapped:
             return calibrate(*halved(self.epsilon, self.delta), self.k, 1, self.accounting)
         return calibrate(self.epsilon, self.delta, self.k, 1, self.accounting, relation_factor=1 + swapped)
-
-
-def _kbar(kbar: object, k: int, largest: object) -> Kbar:
-    """Read kbar, which is a number or "private", and see that `largest` is given exactly where it belongs."""
-    if not (isinstance(kbar, str) and kbar == "private"):
-        if largest is not None:
-            raise ParameterError.of("largest", 'largest goes with kbar="private"', "leave it out")
-        number = whole(kbar, "kbar", most=MOST_ROWS)
-        if number < k:
-            raise ParameterError.of(number, f"kbar must be at least k = {k}", f"give kbar={k} or more")
-        return number
-    if k < 2:
-        raise ParameterError.of(k, 'with kbar="private" one of the k steps chooses kbar, so k must be at least 2')
-    if largest is None:
-        raise ParameterError.of(
-            "no largest", 'kbar="private" needs a public limit', "give largest=, the most rows that may compete"
-        )
-    return "private"
-
-
-def _literal(name: str, value: str) -> str:
-    return value if name in ("k", "kbar", "largest") and value != "private" else f'"{value}"'
 
 
 # ---------------------------------------------------------------- bound

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, cast
@@ -11,24 +11,25 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Decay, Number, decide, probability, text, typed, whole
-from dpviz.hidden import guard, singly
+from dpviz.exact import Decay, decide, text, whole
+from dpviz.hidden import guard
 from dpviz.laws import geometric
 from dpviz.mechanisms.count_noise import least
 from dpviz.mechanisms.ranked import (
-    DOMAIN_RULES,
-    MOST_ROWS,
+    DELTA,
+    EPSILON,
+    KBAR,
     DomainRule,
+    K,
     Rule,
     all_values,
     any_value,
     at_worst,
     bounded,
+    check_rows,
     counted,
-    epsilon_of,
     halved,
     listing_notes,
-    one_of,
     rule_of,
     space_of,
     to_be_listed,
@@ -36,7 +37,8 @@ from dpviz.mechanisms.ranked import (
 from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.measures import Measure
-from dpviz.model.mechanism import Bound, Choice, Cost, Mode, Space
+from dpviz.model.mechanism import Bound, Cost, Mode, Space
+from dpviz.model.parameters import Exact, OneOf, Parameters, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick, TopRules
 from dpviz.model.statistic import Statistic, Top
@@ -52,8 +54,7 @@ COUNT_BITS = 64
 """What one noisy count takes to store: nothing public bounds it."""
 
 
-@dataclass(frozen=True)
-class TopKLaplace:
+class TopKLaplace(Parameters):
     """Add integer noise to the kbar largest counts and to a threshold; list what is above it, with the noisy counts.
 
     k, kbar  at most k items come, out of the kbar largest; an engine reads kbar + 1 rows
@@ -83,75 +84,28 @@ class TopKLaplace:
     about: ClassVar[str] = "The largest items with noisy counts, where a unit touches few bins."
     delta_text: ClassVar[str] = "TopKLaplace costs δ: an item that one unit brings among the largest may show."
 
-    k: int
-    kbar: int
-    epsilon: Fraction
-    delta: Fraction
-    domain_rule: DomainRule = "positive"
+    k: int = K
+    kbar: int = parameter(reads=KBAR, default=50, label="k̄, rows that compete", always=True)
+    epsilon: Exact = EPSILON
+    delta: Exact = DELTA
+    _: KW_ONLY
+    domain_rule: DomainRule = parameter(
+        reads=OneOf(DomainRule),
+        default="positive",
+        label="Who competes",
+        options={"positive": "rows above 0", "paper": "all rows, empty bins included"},
+    )
 
-    @singly
-    def __init__(
-        self,
-        k: int = 10,
-        kbar: int = 50,
-        epsilon: Number | None = None,
-        delta: Number = "1e-6",
-        *,
-        domain_rule: DomainRule = "positive",
-    ) -> None:
-        one_of(domain_rule, "domain_rule", DOMAIN_RULES)
-        if domain_rule == "strict":
+    def check_together(self, given: Mapping[str, Any]) -> None:
+        if self.domain_rule == "strict":
             raise ParameterError.of(
-                domain_rule,
+                self.domain_rule,
                 "TopKLaplace is not private on the strict domain: one unit may bring kbar equal counts in together",
                 'use domain_rule="positive", or TopK',
             )
-        items, rows = whole(k, "k"), whole(kbar, "kbar", most=MOST_ROWS)
-        if rows < items:
-            raise ParameterError.of(rows, f"kbar must be at least k = {items}", f"give kbar={items} or more")
-        said = {
-            "k": items,
-            "kbar": rows,
-            "epsilon": epsilon_of(epsilon),
-            "delta": probability(typed(delta, "delta"), "delta", zero=False),
-            "domain_rule": domain_rule,
-        }
-        for name, value in said.items():
-            object.__setattr__(self, name, value)
 
-    def parameters(self) -> dict[str, str]:
-        exact = {"epsilon": text(self.epsilon), "delta": text(self.delta)}
-        return {"k": str(self.k), "kbar": str(self.kbar), **exact, "domain_rule": self.domain_rule}
-
-    @classmethod
-    def from_parameters(cls, parameters: dict[str, str]) -> TopKLaplace:
-        known = ("k", "kbar", "epsilon", "delta", "domain_rule")
-        if unknown := set(parameters) - set(known):
-            raise ParameterError.of(sorted(unknown)[0], f"TopKLaplace takes {', '.join(known)}")
-        said: dict[str, Any] = {name: value for name, value in parameters.items() if value != ""}
-        return cls(**said)
-
-    @classmethod
-    def choices(cls) -> tuple[Choice, ...]:
-        rules = (("positive", "rows above 0"), ("paper", "all rows, empty bins included"))
-        return (
-            Choice("k", "k, items at most"),
-            Choice("kbar", "k̄, rows that compete"),
-            Choice("delta", "δ"),
-            Choice("domain_rule", "Who competes", rules),
-        )
-
-    @property
-    def python(self) -> str:
-        rule = "" if self.domain_rule == "positive" else f', domain_rule="{self.domain_rule}"'
-        numbers = f'epsilon="{text(self.epsilon)}", delta="{text(self.delta)}"'
-        return f"dv.TopKLaplace(k={self.k}, kbar={self.kbar}, {numbers}{rule})"
-
-    def with_epsilon(self, epsilon: Fraction) -> TopKLaplace:
-        return replace(self, epsilon=epsilon)
-
-    def __repr__(self) -> str:
-        return self.python.removeprefix("dv.")
+    def check(self) -> None:
+        check_rows(self.k, self.kbar)
 
     def bind(self, question: Question, unit: Unit) -> TopKLaplaceBound:
         """Fix noise and threshold. Raises ParameterError on public facts only."""

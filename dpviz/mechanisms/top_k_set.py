@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Number, probability, text, typed, whole
-from dpviz.hidden import guard, singly
+from dpviz.exact import text
+from dpviz.hidden import guard
 from dpviz.mechanisms.ranked import (
-    MOST_ROWS,
+    DELTA,
+    EPSILON,
+    KBAR,
     Rule,
     counted,
-    epsilon_of,
     halved,
     least_count,
     listing_notes,
@@ -26,7 +27,8 @@ from dpviz.mechanisms.ranked import (
 from dpviz.model.answers import Answer, Chosen
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.measures import Measure
-from dpviz.model.mechanism import Bound, Choice, Cost, Mode, Space
+from dpviz.model.mechanism import Bound, Cost, Mode, Space
+from dpviz.model.parameters import Exact, Parameters, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import Statistic, Top
@@ -39,8 +41,7 @@ from dpviz.privacy.threshold import calibrate_fixed
 from dpviz.privacy.unit import Unit
 
 
-@dataclass(frozen=True)
-class TopKSet:
+class TopKSet(Parameters):
     """Name those of the k largest items whose count stands out above the count of row k + 1, in no order.
 
     k               at most k items come; an engine reads k + 1 rows
@@ -69,40 +70,9 @@ class TopKSet:
     about: ClassVar[str] = "Which items stand out above the k-th, as a set without order."
     delta_text: ClassVar[str] = "TopKSet costs δ: an item that one unit brings among the largest may show."
 
-    k: int
-    epsilon: Fraction
-    delta: Fraction
-
-    @singly
-    def __init__(self, k: int = 10, epsilon: Number | None = None, delta: Number = "1e-6") -> None:
-        object.__setattr__(self, "k", whole(k, "k", most=MOST_ROWS))
-        object.__setattr__(self, "epsilon", epsilon_of(epsilon))
-        object.__setattr__(self, "delta", probability(typed(delta, "delta"), "delta", zero=False))
-
-    def parameters(self) -> dict[str, str]:
-        return {"k": str(self.k), "epsilon": text(self.epsilon), "delta": text(self.delta)}
-
-    @classmethod
-    def from_parameters(cls, parameters: dict[str, str]) -> TopKSet:
-        known = ("k", "epsilon", "delta")
-        if unknown := set(parameters) - set(known):
-            raise ParameterError.of(sorted(unknown)[0], f"TopKSet takes {', '.join(known)}")
-        said: dict[str, Any] = {name: value for name, value in parameters.items() if value != ""}
-        return cls(**said)
-
-    @classmethod
-    def choices(cls) -> tuple[Choice, ...]:
-        return (Choice("k", "k, items at most"), Choice("delta", "δ"))
-
-    @property
-    def python(self) -> str:
-        return f'dv.TopKSet(k={self.k}, epsilon="{text(self.epsilon)}", delta="{text(self.delta)}")'
-
-    def with_epsilon(self, epsilon: Fraction) -> TopKSet:
-        return replace(self, epsilon=epsilon)
-
-    def __repr__(self) -> str:
-        return self.python.removeprefix("dv.")
+    k: int = parameter(reads=KBAR, default=10, label="k, items at most", always=True)
+    epsilon: Exact = EPSILON
+    delta: Exact = DELTA
 
     def bind(self, question: Question, unit: Unit) -> TopKSetBound:
         """Fix step and deltas. Raises ParameterError on public facts only."""
