@@ -92,7 +92,7 @@ def _odds(release: Release) -> str:
 
 def _public(table: PublicTable, counts: Counts, width: int) -> Picture:
     full, _, _ = panels(counts, width)
-    column = " and ".join(table.domain.columns).replace("_", " ")
+    column = table.domain.columns_text.replace("_", " ")
     title = f"{capital(column)}, {table.nouns} in each bin"
     greatest = int(counts.values.argmax())
     finding = (

@@ -58,7 +58,7 @@ class _Side:
 
     def bin(self, field: str = "at") -> dict[str, Any]:
         ends = [self.panel.bins - 0.5, -0.5] if self.panel.lying else [-0.5, self.panel.bins - 0.5]
-        column = " and ".join(self.counts.domain.columns).replace("_", " ")
+        column = self.counts.domain.columns_text.replace("_", " ")
         common: dict[str, Any] = {
             "values": [
                 at for at, _ in ticks(self.counts.domain, self.panel.tall if self.panel.lying else self.panel.wide)

@@ -94,15 +94,12 @@ def _bound(planned: object) -> Bound:
     """The bound mechanism behind a plan, a release, or itself: bound anew, so that nothing else comes along."""
     if isinstance(planned, PlanSheet | Release):
         return planned.bound
-    mechanism = getattr(planned, "mechanism", None)
-    if type(mechanism) not in REGISTRY.values() or type(planned) is not type(_anew(planned)):
+    if not isinstance(planned, Bound) or type(planned.mechanism) not in REGISTRY.values():
         refused(planned, "a PlanSheet, a Release or a bound mechanism")
-    return _anew(planned)
-
-
-def _anew(planned: Any) -> Bound:
-    bound: Bound = planned.mechanism.bind(planned.question, planned.unit)
-    return bound
+    anew = planned.mechanism.bind(planned.question, planned.unit)
+    if type(planned) is not type(anew):
+        refused(planned, "a PlanSheet, a Release or a bound mechanism")
+    return anew
 
 
 @dataclass(frozen=True)

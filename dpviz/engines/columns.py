@@ -36,7 +36,7 @@ from dpviz.engines.reading import (
     over,
     under,
 )
-from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain, ProductDomain
+from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain
 from dpviz.model.question import Between, Condition
 
 WIDEST: Final = 10**36
@@ -90,10 +90,16 @@ def numbers_for(domain: Domain) -> str:
 
 def place(domain: Domain, columns: Mapping[str, Read], numbers: str) -> Any:
     """The bin of each row in a declared domain."""
-    if not isinstance(domain, ProductDomain):
-        return columns[domain.columns[0]].place(domain, numbers)
-    first, second = (place(part, columns, numbers) for part in (domain.first, domain.second))
-    return first * whole(domain.second.size, numbers) + second
+    return _joined([(columns[one.columns[0]].place(one, numbers), one.size) for one in domain.factors], numbers)[0]
+
+
+def _joined(places: Sequence[tuple[Any, int]], numbers: str) -> tuple[Any, int]:
+    """The bin in a product and how many there are, of those in its factors: by halves, so that no engine nests deep."""
+    if len(places) == 1:
+        return places[0]
+    half = len(places) // 2
+    (left, rows), (right, columns) = _joined(places[:half], numbers), _joined(places[half:], numbers)
+    return left * whole(columns, numbers) + right, rows * columns
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -15,7 +15,7 @@ from dpviz.engines.columns import WIDEST, most_whole, numbers_for, place, read, 
 from dpviz.engines.files import Opened
 from dpviz.engines.queries import DuckDB, Engine, Rows, Spark, answers, ask
 from dpviz.engines.reading import WIDE
-from dpviz.engines.schema import Schema, called, declared, parts
+from dpviz.engines.schema import Schema, called, declared
 from dpviz.errors import DomainError, EngineGone, ParameterError, ReleaseFailed, SchemaError
 from dpviz.hidden import Hidden, Unstored, guard, kind_of, quietly, shown
 from dpviz.kinds import is_a
@@ -176,7 +176,7 @@ class IbisSource(Unstored, Source):
     def _countable(self, question: Question, unit: Unit, need: Need) -> Hidden[Any]:
         """The query that counts; refuses what cannot be counted."""
         self._schema.check(question, unit, need)
-        domains = parts(question.domain)
+        domains = question.domain.factors
         keys = [domain.column for domain in domains if isinstance(domain, KeyDomain)]
         for name in [*keys, *([] if unit.is_row else [unit.of])]:
             if self._stored[name].startswith("float"):
@@ -260,7 +260,7 @@ def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit
     table, kinds, domain = held.take(), {column.name: column.kind for column in columns}, question.domain
     users = () if unit.is_row else (unit.of,)
     names = tuple(dict.fromkeys([*question.columns, *users]))
-    measured = {part.columns[0] for part in parts(domain) if isinstance(part, IntegerDomain | IntervalDomain)}
+    measured = {factor.columns[0] for factor in domain.factors if isinstance(factor, IntegerDomain | IntervalDomain)}
     measured |= {name for name, condition in question.where.items() if isinstance(condition, Between)}
     table, found = text_numbers(
         table,

@@ -15,7 +15,7 @@ from dpviz.engines.schema import Schema, called, declared
 from dpviz.errors import ParameterError
 from dpviz.hidden import Hidden, Unstored, guard, quietly, shown
 from dpviz.kinds import is_a
-from dpviz.model.domain import Domain, KeyDomain, ProductDomain
+from dpviz.model.domain import Domain, KeyDomain
 from dpviz.model.question import Question
 from dpviz.model.source import Source, Tick, TopRules
 from dpviz.model.statistic import Column, DenseCounts, Kind, Need, SparseCounts, Statistic, Top, TopCounts
@@ -127,10 +127,10 @@ class PandasSource(Unstored, Source):
         return bins
 
     def _place(self, domain: Domain) -> Bins:
-        if not isinstance(domain, ProductDomain):
-            return self._read(domain.columns[0]).place(domain)
-        first, second = self._place(domain.first), self._place(domain.second)
-        return np.where((first == NONE) | (second == NONE), NONE, first * domain.second.size + second)
+        bins, *others = [self._read(factor.columns[0]).place(factor) for factor in domain.factors]
+        for factor, place in zip(domain.factors[1:], others, strict=True):
+            bins = np.where((bins == NONE) | (place == NONE), NONE, bins * factor.size + place)
+        return bins
 
     def _occurring(self, domain: Domain) -> tuple[NDArray[Any], Bins]:
         """The labels that occur, ascending, and each row's rank among them, or NONE."""
@@ -143,12 +143,13 @@ class PandasSource(Unstored, Source):
         return labels, ranks
 
     def _locate(self, domain: Domain) -> Located:
-        if not isinstance(domain, ProductDomain):
-            return self._read(domain.columns[0]).locate(domain)
-        (first, one), (second, other) = self._locate(domain.first), self._locate(domain.second)
-        if domain.size <= WIDE:
-            return first * np.uint64(domain.second.size % WIDE) + second, one & other
-        return first.astype(object) * domain.second.size + second.astype(object), one & other
+        (bins, inside), *others = [self._read(factor.columns[0]).locate(factor) for factor in domain.factors]
+        wide = bool(others) and domain.size > WIDE
+        bins = bins.astype(object) if wide else bins
+        for factor, (place, has) in zip(domain.factors[1:], others, strict=True):
+            step = factor.size if wide else np.uint64(factor.size % WIDE)
+            bins, inside = bins * step + (place.astype(object) if wide else place), inside & has
+        return bins, inside
 
 
 def largest(sparse: SparseCounts, need: Top) -> TopCounts:

@@ -9,7 +9,7 @@ from typing import Final
 from dpviz.engines.reading import as_written
 from dpviz.errors import DomainError, ParameterError, SchemaError, short
 from dpviz.hidden import kind_of
-from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain, KeyDomain, ProductDomain
+from dpviz.model.domain import CategoryDomain, KeyDomain
 from dpviz.model.question import Between, Question
 from dpviz.model.statistic import Column, Kind, Need, Top
 from dpviz.privacy.unit import Unit
@@ -35,12 +35,13 @@ class Schema:
 
     def check(self, question: Question, unit: Unit, need: Need) -> None:
         """Refuse what cannot be counted. Raises SchemaError, DomainError or ParameterError."""
+        question.check_counts("this engine")
         if isinstance(need, Top):
             if need.rows < 1:
                 raise ParameterError.of(need.rows, "a source is asked for at least one of the largest counts")
         elif need not in (Kind.DENSE, Kind.SPARSE):
             raise ParameterError.of(need.value, "a table is counted into one number per bin of a domain")
-        for domain in parts(question.domain):
+        for domain in question.domain.factors:
             if isinstance(domain, KeyDomain):
                 self.kind(domain.column)
             elif isinstance(domain, CategoryDomain):
@@ -89,15 +90,6 @@ class Schema:
                         f"{name} is a column of numbers, so its labels must be numbers in their shortest form",
                         f'write 1 and not "1.0", or declare schema={{"{name}": "text"}}',
                     )
-
-
-def parts(domain: Domain) -> tuple[Domain, ...]:
-    """The one-column domains that a domain is made of."""
-    if isinstance(domain, ProductDomain):
-        return domain.first, domain.second
-    if not isinstance(domain, IntegerDomain | IntervalDomain | CategoryDomain | KeyDomain):
-        raise DomainError.of(type(domain).__name__, "a table is counted over integers, intervals, categories or keys")
-    return (domain,)
 
 
 def declared(found: Sequence[tuple[object, str]], schema: Mapping[str, str] | None) -> tuple[Column, ...]:

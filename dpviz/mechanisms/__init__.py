@@ -13,6 +13,7 @@ from dpviz.mechanisms.top_k import TopK
 from dpviz.mechanisms.top_k_laplace import TopKLaplace
 from dpviz.mechanisms.top_k_set import TopKSet
 from dpviz.model.mechanism import Mechanism
+from dpviz.model.opening import Opening
 
 REGISTRY: dict[str, type[Mechanism]] = {
     "Dense": Dense,
@@ -30,6 +31,17 @@ NAMING = ("TopK", "TopKLaplace", "TopKSet", "ExponentialTopK")
 """Those that name the largest items. All others have a value for every bin."""
 
 
+OPENINGS: dict[str, type[Opening]] = {"PayWhatYouGet": PayWhatYouGet}
+"""Every kind of sub-session that `session.open` takes, by the name that ledgers keep it under."""
+
+
+def opening(name: str, parameters: dict[str, str]) -> Opening:
+    """The parameters of a sub-session of that name, from these exact texts."""
+    if name not in OPENINGS:
+        raise ParameterError.of(name, f"a sub-session is one of {', '.join(OPENINGS)}", "upgrade dpviz")
+    return OPENINGS[name].from_parameters(parameters)
+
+
 def mechanism(name: str, parameters: dict[str, str]) -> Mechanism:
     """The mechanism of that name with these exact texts as parameters."""
     if name not in REGISTRY:
@@ -39,6 +51,7 @@ def mechanism(name: str, parameters: dict[str, str]) -> Mechanism:
 
 __all__ = [
     "NAMING",
+    "OPENINGS",
     "REGISTRY",
     "Compact",
     "Dense",
@@ -50,4 +63,5 @@ __all__ = [
     "TopKLaplace",
     "TopKSet",
     "mechanism",
+    "opening",
 ]

@@ -134,6 +134,7 @@ class Compact(Parameters):
 
     def bind(self, question: Question, unit: Unit) -> CompactBound:
         """Fix n, the sampler and the size of the field. Raises ParameterError on public facts only."""
+        question.check_counts(self.name)
         bins = question.bins
         n = unit.n if self.cap is None else self.cap
         if n is None:

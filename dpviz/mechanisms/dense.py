@@ -102,6 +102,7 @@ class Dense(Parameters):
 
     def bind(self, question: Question, unit: Unit) -> DenseBound:
         """Fix sensitivity, noise law and clamp. Raises ParameterError on public facts only."""
+        question.check_counts(self.name)
         if question.bins > MOST_BINS:
             raise ParameterError.of(
                 f"{question.bins:,} bins", f"Dense answers at most {MOST_BINS:,} bins", "declare fewer, wider bins"

@@ -60,6 +60,7 @@ class ExponentialTopK(Parameters):
 
     def bind(self, question: Question, unit: Unit) -> ExponentialTopKBound:
         """Fix the step. Raises ParameterError on public facts only."""
+        question.check_counts(self.name)
         if question.bins > MOST_BINS:
             raise ParameterError.of(
                 f"{question.bins:,} bins", f"ExponentialTopK ranks at most {MOST_BINS:,} bins", "use TopK"
@@ -137,7 +138,7 @@ class ExponentialTopKBound(Bound):
 
     @property
     def verb(self) -> str:
-        column = " and ".join(self.question.domain.columns)
+        column = self.question.domain.columns_text
         return f"Ranks {counted(self.max_items, 'bin')} of {column}, out of all {self.question.bins:,}."
 
     @property

@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Self, cast
 
 from dpviz.errors import ParameterError
 from dpviz.exact import text
-from dpviz.hidden import guard
+from dpviz.hidden import guard, singly
+from dpviz.mechanisms import symbol_balance
 from dpviz.mechanisms.ranked import (
     ACCOUNTING,
     DELTA,
@@ -27,11 +28,14 @@ from dpviz.mechanisms.ranked import (
 )
 from dpviz.mechanisms.top_k import Kbar, RowsOrPrivate, TopK, TopKBound
 from dpviz.model.answers import Answer, Ranked
+from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel
 from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
+from dpviz.model.opening import Balance, Row, Step, Use
 from dpviz.model.parameters import Exact, ExactOrNone, Parameters, WholeNumber, parameter
 from dpviz.model.question import Question
+from dpviz.model.release import Release
 from dpviz.model.source import Tick, TopRules
 from dpviz.model.statistic import Need, Statistic
 from dpviz.noise.bits import Bits
@@ -102,6 +106,48 @@ class PayWhatYouGet(Parameters):
         """`50 symbols, 20 questions`."""
         return f"{counted(self.symbols, 'symbol')}, {counted(self.questions, 'question')}"
 
+    @property
+    def title(self) -> str:
+        return f"pay what you get: {self.text}"
+
+    # ------------------------------------------------------------ how it is used
+
+    def opened(self) -> dict[str, str]:
+        return symbol_balance.opened(self.symbols, self.questions)
+
+    def left(self, balance: Balance) -> symbol_balance.SymbolsLeft:
+        left = symbol_balance.symbols(balance), symbol_balance.questions(balance)
+        return symbol_balance.SymbolsLeft(*left, self.symbols, self.questions)
+
+    @classmethod
+    def follows(cls, step: Step) -> bool:
+        return symbol_balance.follows(step)
+
+    @singly
+    def use(self, k: int = 10, kbar: Kbar = 50, *, largest: int | None = None) -> Asking:
+        """Up to k items, out of the kbar largest, in order; ⊥ says that no more stood out.
+
+        kbar     a number, or "private": chosen by a step of its own out of k + 1 to `largest`, for one more symbol
+        """
+        return Asking(self, k, kbar, largest)
+
+    @classmethod
+    def use_from_parameters(cls, parameters: dict[str, str]) -> Asking:
+        return Asking.from_parameters(parameters)
+
+    def smallest(self, unit: Unit) -> AskingBound:
+        return Asking(self, 1, 1).bind(Question.of(Domain.keys(column="item")), unit)
+
+    def row(self, row: Row, use: Use | None, release: Release | None) -> Asked:
+        common = {name: getattr(row, name) for name in Row.__dataclass_fields__}
+        if use is None:
+            return Asked(**common, k=0, kbar=0, used=0)
+        asking = cast(Asking, use)
+        if release is None:
+            return Asked(**common, k=asking.k, kbar=asking.kbar, used=asking.most)
+        used = asking.used(release.answer)
+        return Asked(**common, k=asking.k, kbar=asking.kbar, items=tuple(release.items), ended=release.ended, used=used)
+
     # ------------------------------------------------------------ what it costs
 
     def parts(self, unit: Unit) -> Parts:
@@ -114,6 +160,13 @@ class PayWhatYouGet(Parameters):
             return Parts(self.epsilon_per_item, self.delta, self.delta_prime or Fraction(0))
         assert self.epsilon is not None
         return _calibrated(self.epsilon, self.delta, self.symbols, self.questions, self.accounting, _factor(unit))
+
+    def parts_text(self, unit: Unit) -> list[str]:
+        parts = self.parts(unit)
+        return [
+            f"per symbol   a step of ε {text(parts.step)}; {counted(self.symbols, 'symbol')}, ⊥ included",
+            f"per question δ {text(parts.delta)}; {counted(self.questions, 'question')}",
+        ]
 
     def price(self, unit: Unit) -> Guarantee:
         """What all answers of the sub-session together cost one unit."""
@@ -148,6 +201,29 @@ class PayWhatYouGet(Parameters):
         )
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked(Row):
+    """One question of a sub-session and what came of it.
+
+    k, kbar  as it was asked
+    items    the labels that came, in order; none where there is no answer
+    ended    whether ⊥ came
+    used     the symbols that it used; without an answer, all that were reserved
+    """
+
+    k: int
+    kbar: Kbar
+    items: tuple[str, ...] = ()
+    ended: bool = False
+    used: int
+
+    def __repr__(self) -> str:
+        if self.unreadable:
+            return f"{self.number:>3}  {self.text}: {self.unreadable}"
+        came = " · ".join((*self.items, *(["⊥"] if self.ended else []))) if self.status == "done" else self.status
+        return f"{self.number:>3}  {self.text}, k={self.k}: {came}  ({counted(self.used, 'symbol')})"
+
+
 class Asking(Parameters):
     """One question of a sub-session: the ranked answer of TopK, paid from symbols that are paid for already.
 
@@ -160,6 +236,7 @@ class Asking(Parameters):
     name: ClassVar[str] = PayWhatYouGet.name
     about: ClassVar[str] = PayWhatYouGet.about
     delta_text: ClassVar[str] = "The δ of a sub-session is charged once, for all its questions."
+    shown: ClassVar[tuple[str, ...]] = ("most",)
 
     of: PayWhatYouGet
     k: int = parameter(reads=WholeNumber(), default=10, label="k")
@@ -179,6 +256,24 @@ class Asking(Parameters):
     def used(self, answer: Answer) -> int:
         """How many symbols an answer used up, from what was released alone."""
         return cast(Ranked, answer).symbols + self.private
+
+    @property
+    def reserved(self) -> str:
+        return f"{counted(self.most, 'symbol')} and 1 question"
+
+    @property
+    def value(self) -> str:
+        return str(self.most)
+
+    @property
+    def terms(self) -> str:
+        return f"k={self.k}, kbar={self.kbar}"
+
+    def reserve(self, balance: Balance) -> dict[str, str]:
+        return symbol_balance.reserve(balance, self.most)
+
+    def give_back(self, balance: Balance, answer: Answer) -> dict[str, str]:
+        return symbol_balance.give_back(balance, self.most - self.used(answer))
 
     def parameters(self) -> dict[str, str]:
         return {**self.of.parameters(), **super().parameters()}
@@ -205,6 +300,7 @@ class Asking(Parameters):
 
     def bind(self, question: Question, unit: Unit) -> AskingBound:
         """Fix everything public. Raises ParameterError on public facts only."""
+        question.check_counts(self.name)
         if self.private and unit.relation == "replace-one":
             raise ParameterError.of(
                 'kbar="private"', "the private choice of kbar is priced for adding or removing a unit", "give kbar"

@@ -110,6 +110,7 @@ class PureSparse(Parameters):
 
     def bind(self, question: Question, unit: Unit) -> PureSparseBound:
         """Fix sensitivity, law and n. Raises ParameterError on public facts only."""
+        question.check_counts(self.name)
         bins = question.bins
         noise = self.noise.bind(unit.l1(bins), unit.n)
         n = noise.limit

@@ -97,6 +97,7 @@ class Stability(Parameters):
 
     def bind(self, question: Question, unit: Unit) -> StabilityBound:
         """Fix sensitivity, law and threshold. Raises ParameterError on public facts only."""
+        question.check_counts(self.name)
         bins = question.bins if question.domain.declared else None
         noise = self.noise.bind(unit.l1(bins), unit.n)
         if noise.junk and self.gamma is None:

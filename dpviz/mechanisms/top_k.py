@@ -177,6 +177,7 @@ class TopK(Parameters):
 
     def bind(self, question: Question, unit: Unit) -> TopKBound:
         """Fix rule, step and deltas. Raises ParameterError on public facts only."""
+        question.check_counts(self.name)
         rule = rule_of(
             self.domain_rule, self.ties, self.rows, question, unit, direct=not self.private, always=self.private
         )
@@ -281,7 +282,7 @@ class TopKBound(Bound):
 
     @property
     def verb(self) -> str:
-        column, rows = " and ".join(self.question.domain.columns), self.mechanism.rows
+        column, rows = self.question.domain.columns_text, self.mechanism.rows
         if not self.rule.bottom:
             return f"Ranks {self.max_items:,} of all {rows:,} bins of {column}."
         if self.mechanism.private:

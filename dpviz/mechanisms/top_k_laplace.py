@@ -109,6 +109,7 @@ class TopKLaplace(Parameters):
 
     def bind(self, question: Question, unit: Unit) -> TopKLaplaceBound:
         """Fix noise and threshold. Raises ParameterError on public facts only."""
+        question.check_counts(self.name)
         touched = unit.max_bins
         if touched is None or touched > self.kbar:
             raise ParameterError.of(
@@ -190,7 +191,7 @@ class TopKLaplaceBound(Bound):
 
     @property
     def verb(self) -> str:
-        column, rows = " and ".join(self.question.domain.columns), self.mechanism.kbar
+        column, rows = self.question.domain.columns_text, self.mechanism.kbar
         return f"Adds noise to the {rows:,} largest {column}, and lists at most {self.max_items:,} that stand out."
 
     @property

@@ -76,6 +76,7 @@ class TopKSet(Parameters):
 
     def bind(self, question: Question, unit: Unit) -> TopKSetBound:
         """Fix step and deltas. Raises ParameterError on public facts only."""
+        question.check_counts(self.name)
         if question.domain.declared and self.k > question.bins:
             raise ParameterError.of(
                 self.k, f"k is at most the number of bins, and this question has {question.bins:,}", "give a smaller k"
@@ -145,7 +146,7 @@ class TopKSetBound(Bound):
 
     @property
     def verb(self) -> str:
-        column = " and ".join(self.question.domain.columns)
+        column = self.question.domain.columns_text
         return f"Names those of the {self.max_items:,} largest {column} that stand out, in no order."
 
     @property

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from itertools import pairwise
+from math import prod
 from typing import Any, ClassVar, Final, TypeVar
 
 from dpviz.errors import DomainError, ParameterError, short, unwritable
@@ -25,11 +26,15 @@ Read = TypeVar("Read")
 FROM_DATA = "bins and filters must be public; write values out instead of taking them from the data"
 LARGEST_SHOWN = 2_000
 """Domains with more bins than this are not drawn bin by bin."""
+MOST_NAMED: Final = 5
+"""A sentence names at most so many columns, or bins of so many."""
+MOST_FACTORS: Final = 2_048
+"""A product has at most so many factors, and at most 2 to this power bins."""
 WRITTEN: Final = {
     "integers": (("column", "low", "high"), ("underflow", "overflow", "missing")),
     "intervals": (("column", "edges"), ("underflow", "overflow", "missing")),
     "categories": (("column", "labels"), ("other", "missing")),
-    "product": (("first", "second"), ()),
+    "product": ((), ("first", "second", "factors")),
     "keys": (("column",), ()),
 }
 """Saved domains: by kind, what each must have and may have."""
@@ -37,7 +42,7 @@ WRITTEN: Final = {
 
 @dataclass(frozen=True)
 class Domain:
-    """Bins of one column, or of two. Make one with `Domain.integers`, `.intervals`, `.categories` or `.product`.
+    """Bins of one column, or of several. Make one with `Domain.integers`, `.intervals`, `.categories` or `.product`.
 
     `Domain.keys` declares no bins at all: the labels come from the data, so only a mechanism that never shows an empty
     bin can answer it.
@@ -50,6 +55,19 @@ class Domain:
     @property
     def columns(self) -> tuple[str, ...]:
         raise NotImplementedError
+
+    @property
+    def factors(self) -> tuple[Domain, ...]:
+        """The one-column domains of a product, in order; a domain of one column is its own factor."""
+        return (self,)
+
+    @property
+    def columns_text(self) -> str:
+        """The columns in a sentence: `month`, `month and city`, `month, city and age`."""
+        names = self.columns
+        if len(names) > MOST_NAMED:
+            return f"{', '.join(names[: MOST_NAMED - 1])} and {len(names) - MOST_NAMED + 1:,} more columns"
+        return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
     @property
     def declared(self) -> bool:
@@ -175,14 +193,17 @@ class Domain:
 
     @staticmethod
     @publicly
-    def product(first: Domain, second: Domain) -> ProductDomain:
-        """Every bin of `first` with every bin of `second`: counts over two columns."""
-        for part in (first, second):
-            if type(part) not in (IntegerDomain, IntervalDomain, CategoryDomain):
-                raise DomainError.of(kind_of(part), "a product is made of two one-column domains")
-        if set(first.columns) & set(second.columns):
-            raise DomainError.of(first.columns[0], "the two columns of a product must differ")
-        return ProductDomain(first, second)
+    def product(*factors: Domain) -> ProductDomain:
+        """Every bin of each domain with every bin of the others: counts over two columns or more.
+
+        A product among the factors stands for its own factors.
+        """
+        flat: list[Domain] = []
+        for factor in factors:
+            if type(factor) not in (IntegerDomain, IntervalDomain, CategoryDomain, ProductDomain):
+                raise DomainError.of(kind_of(factor), "a product is made of one-column domains whose bins are declared")
+            flat += factor.factors
+        return ProductDomain(tuple(flat))
 
     @staticmethod
     @publicly
@@ -200,7 +221,7 @@ class Domain:
             if name not in (*required, *optional):
                 raise DomainError.of(name, f"a saved domain of {kind} must have nothing else")
         if kind == "product":
-            return Domain.product(Domain.from_json(given["first"]), Domain.from_json(given["second"]))
+            return _saved_product(given)
         maker: Callable[..., Domain] = getattr(Domain, kind)
         return maker(**given)
 
@@ -428,43 +449,91 @@ class KeyDomain(_OneColumn):
 
 @dataclass(frozen=True)
 class ProductDomain(Domain):
+    """Bins are numbered with the last factor running fastest."""
+
     kind: ClassVar[str] = "product"
-    first: Domain
-    second: Domain
+    axes: tuple[Domain, ...]
 
     def __post_init__(self) -> None:
-        for part in (self.first, self.second):
-            if not is_domain(part):
-                raise DomainError.of(kind_of(part), "a product is made of two one-column domains")
+        one_column = (IntegerDomain, IntervalDomain, CategoryDomain)
+        if type(self.axes) is not tuple or not all(type(axis) in one_column for axis in self.axes):
+            raise DomainError.of(
+                kind_of(self.axes), "a product is made of one-column domains whose bins are declared", "use *"
+            )
+        if len(self.axes) < 2:
+            raise DomainError.of(f"{len(self.axes)} factors", "a product needs at least two factors")
+        if len(self.axes) > MOST_FACTORS or self.size > 1 << MOST_FACTORS:
+            raise DomainError.of(
+                f"{len(self.axes):,} factors",
+                f"a product has at most {MOST_FACTORS:,} factors and 2^{MOST_FACTORS:,} bins",
+                "take fewer columns, or fewer bins of each",
+            )
+        seen: set[str] = set()
+        for name in self.columns:
+            if name in seen:
+                raise DomainError.of(name, "the columns of a product must differ")
+            seen.add(name)
+
+    @property
+    def factors(self) -> tuple[Domain, ...]:
+        return self.axes
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return (*self.first.columns, *self.second.columns)
+        return tuple(name for axis in self.axes for name in axis.columns)
 
     @property
     def size(self) -> int:
-        return self.first.size * self.second.size
+        return prod(axis.size for axis in self.axes)
 
     def label(self, index: int) -> str:
-        first, second = divmod(index, self.second.size)
-        return f"{self.first.label(first)} · {self.second.label(second)}"
+        if not 0 <= index < self.size:
+            raise IndexError(short(index))
+        labels = []
+        for axis in reversed(self.axes):
+            index, digit = divmod(index, axis.size)
+            labels.append(axis.label(digit))
+        return " · ".join(reversed(labels))
 
     @publicly
     def index(self, label: object) -> int:
-        if not isinstance(label, tuple) or len(label) != 2:
-            raise DomainError.of(kind_of(label), "a label of a product is a pair")
-        return self.first.index(label[0]) * self.second.size + self.second.index(label[1])
+        if not isinstance(label, tuple) or len(label) != len(self.axes):
+            many = "a pair" if len(self.axes) == 2 else f"a tuple of {len(self.axes):,} labels"
+            raise DomainError.of(kind_of(label), f"a label of this product is {many}")
+        place = 0
+        for axis, one in zip(self.axes, label, strict=True):
+            place = place * axis.size + axis.index(one)
+        return place
 
     @property
     def text(self) -> str:
-        return f"({self.first.text}) × ({self.second.text})"
+        shown = [f"({axis.text})" for axis in self.axes]
+        return " × ".join(shown if len(shown) <= MOST_NAMED else [*shown[: MOST_NAMED - 2], "…", shown[-1]])
 
     @property
     def python(self) -> str:
-        return f"{self.first.python} * {self.second.python}"
+        return " * ".join(axis.python for axis in self.axes)
 
     def to_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, "first": self.first.to_json(), "second": self.second.to_json()}
+        written = [axis.to_json() for axis in self.axes]
+        if len(written) == 2:  # as it was written when there were products of two alone: an answer is known by it
+            return {"kind": self.kind, "first": written[0], "second": written[1]}
+        return {"kind": self.kind, "factors": written}
+
+
+def _saved_product(given: Mapping[str, Any]) -> ProductDomain:
+    """The product that `to_json` wrote: two factors under their names, more of them in a list."""
+    if set(given) == {"first", "second"}:
+        return Domain.product(Domain.from_json(given["first"]), Domain.from_json(given["second"]))
+    factors = given["factors"] if set(given) == {"factors"} else ()
+    if not isinstance(factors, list | tuple) or len(factors) < 3:
+        raise DomainError.of(
+            ", ".join(given) or "none", "a saved domain of product must have first and second, or three factors or more"
+        )
+    written = [Domain.from_json(factor) for factor in factors]
+    if any(len(factor.factors) != 1 for factor in written):
+        raise DomainError.of("a product", "a saved domain of product must have one-column factors")
+    return Domain.product(*written)
 
 
 # ---------------------------------------------------------------- helpers

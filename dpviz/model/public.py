@@ -62,7 +62,7 @@ class PublicTop:
         return cls(
             tuple(table.domain.label(index) for index in shown),
             tuple(int(table.counts[index]) for index in shown),
-            " and ".join(table.domain.columns),
+            table.domain.columns_text,
             table.nouns,
             table.badge,
         )

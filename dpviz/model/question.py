@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from dpviz.errors import ParameterError
+from dpviz.errors import DomainError, ParameterError
 from dpviz.exact import Number, text
 from dpviz.hidden import guard, kind_of, publicly, shown
+from dpviz.model.aggregate import COUNT, Aggregate, Records, Sum, aggregate_from_json, is_aggregate
 from dpviz.model.domain import Domain, category_text, column_name, is_domain, limit, quoted
 from dpviz.privacy.unit import Unit
 
@@ -41,15 +42,29 @@ Condition: TypeAlias = Between | tuple[str, ...]
 
 @dataclass(frozen=True)
 class Question:
-    """How many units fall into each bin of `domain`, among the rows that pass `where`."""
+    """How many units fall into each bin of `domain`, among the rows that pass `where`; or their sum, or their records.
+
+    aggregate  what is asked for in each bin: the count of units, unless made by `Question.sum` or `Question.records`
+    """
 
     domain: Domain
     where: Mapping[str, Condition] = field(default_factory=dict)
+    aggregate: Aggregate = COUNT
 
     def __post_init__(self) -> None:
         if not is_domain(self.domain):
             raise ParameterError.of(
                 kind_of(self.domain), "a question must be a Domain", "make one with dv.Domain.integers(...)"
+            )
+        if not is_aggregate(self.aggregate):
+            raise ParameterError.of(
+                kind_of(self.aggregate), "a question counts, sums or asks for records", "use dv.Question.sum(...)"
+            )
+        if not self.aggregate.counts and not self.domain.declared:
+            raise DomainError.of(
+                self.domain.python,
+                f"a question for {self.aggregate.noun} needs declared bins",
+                "declare them with dv.Domain.categories(...)",
             )
         where = shown(self.where)
         if not isinstance(where, dict):
@@ -74,10 +89,51 @@ class Question:
             asked = Domain.keys(column=asked)
         return cls(asked, {} if where is None else where)  # type: ignore[arg-type]
 
+    @classmethod
+    @publicly
+    def sum(
+        cls,
+        column: str,
+        *,
+        by: Domain,
+        low: Number,
+        high: Number,
+        step: Number,
+        where: Mapping[str, object] | None = None,
+    ) -> Question:
+        """The total of a column in each bin of `by`: every value is cut to low..high and rounded to the nearest step.
+
+        A format for mechanisms to come: those of today count rows, and refuse it before anything is charged.
+
+        >>> months = Domain.integers(1, 12, column="month")
+        >>> Question.sum("amount", by=months, low=0, high=100, step="0.5").text
+        'sum of amount (each value from 0 to 100 in steps of 0.5) by month, 12 bins'
+        """
+        return cls(by, {} if where is None else where, Sum(column, low, high, step))  # type: ignore[arg-type]
+
+    @classmethod
+    @publicly
+    def records(cls, columns: Sequence[Domain], *, where: Mapping[str, object] | None = None) -> Question:
+        """Records with one bin of each of these one-column domains.
+
+        A format for mechanisms to come: those of today count rows, and refuse it before anything is charged.
+        """
+        if not isinstance(columns, list | tuple) or not columns:
+            raise ParameterError.of(
+                kind_of(columns) if columns != [] else "no columns",
+                "records are of a list of one-column domains",
+                'write dv.Question.records([dv.Domain.integers(0, 1, column="x")])',
+            )
+        for domain in columns:
+            if not is_domain(domain) or domain.factors != (domain,):
+                raise DomainError.of(kind_of(domain), "records are of one-column domains", "list each column")
+        domain = columns[0] if len(columns) == 1 else Domain.product(*columns)
+        return cls(domain, {} if where is None else where, Records())  # type: ignore[arg-type]
+
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column that is read."""
-        return tuple(dict.fromkeys([*self.domain.columns, *self.where]))
+        return tuple(dict.fromkeys([*self.domain.columns, *self.aggregate.columns, *self.where]))
 
     @property
     def bins(self) -> int:
@@ -92,16 +148,19 @@ class Question:
                 filters[name] = {side: text(end) for side, end in ends.items() if end is not None}
             else:
                 filters[name] = list(value)
-        return {"domain": self.domain.to_json(), "where": filters}
+        return {"domain": self.domain.to_json(), "where": filters, **self.aggregate.to_json()}
 
     @classmethod
     @publicly
     def from_json(cls, data: Mapping[str, Any]) -> Question:
         """The question that `to_json` wrote. What it did not write is refused."""
-        if not isinstance(data, Mapping) or set(data) != {"domain", "where"} or not isinstance(data["where"], Mapping):
-            raise ParameterError.of(kind_of(data), "a saved question must have a domain and a filter, and nothing else")
-        filters = {name: _saved(value) for name, value in data["where"].items()}
-        return cls.of(Domain.from_json(data["domain"]), filters)
+        parts = set(data) - {"aggregate"} if isinstance(data, Mapping) else set()
+        if parts != {"domain", "where"} or not isinstance(data["where"], Mapping):
+            rule = "a saved question must have a domain and a filter, perhaps an aggregate, and nothing else"
+            raise ParameterError.of(kind_of(data), rule)
+        filters: dict[str, Any] = {name: _saved(value) for name, value in data["where"].items()}
+        aggregate = aggregate_from_json(data["aggregate"]) if "aggregate" in data else COUNT
+        return cls(Domain.from_json(data["domain"]), filters, aggregate)
 
     def canonical(self) -> bytes:
         """The bytes that name this question; part of a release's idempotency key."""
@@ -130,22 +189,19 @@ class Question:
     @property
     def text(self) -> str:
         """For a table row: `visits, 42 bins`."""
-        asked = f"{' × '.join(self.domain.columns)}, {self.domain.size_text}"
+        asked = self.aggregate.text(self.domain)
         return f"{asked}, {self.where_text}" if self.where else asked
 
     def sentence(self, unit: Unit) -> str:
-        column = " and ".join(self.domain.columns)
-        among = f" ({self.where_text})" if self.where else ""
-        return f"How many {unit.nouns}{among} had {column} in each of: {self.domain.text}?"
+        return self.aggregate.sentence(self.domain, unit.nouns, self.where_text)
 
     def title(self, unit: Unit) -> str:
-        column = " and ".join(self.domain.columns).replace("_", " ")
-        heading = f"{column[:1].upper()}{column[1:]}, {unit.nouns} in each bin"
+        heading = self.aggregate.title(self.domain, unit.nouns)
         return heading + (f", {self.where_text}" if self.where else "")
 
     def ranked_sentence(self, unit: Unit, places: int) -> str:
         """The same question where the answer names items instead of counting every bin."""
-        column = " and ".join(self.domain.columns)
+        column = self.domain.columns_text
         among = f" {self.where_text}" if self.where else ""
         items = "item" if places == 1 else "items"
         known = f"out of: {self.domain.text}" if self.domain.declared else "with no list of the values given"
@@ -154,17 +210,31 @@ class Question:
 
     def ranked_title(self, unit: Unit, places: int, *, ordered: bool = True) -> str:
         """`Destination, top 10 by aircraft`, or `up to 10` where the order says nothing."""
-        column = " and ".join(self.domain.columns).replace("_", " ")
+        column = self.domain.columns_text.replace("_", " ")
         heading = f"{column[:1].upper()}{column[1:]}, {'top' if ordered else 'up to'} {places:,} by {unit.nouns}"
         return heading + (f", {self.where_text}" if self.where else "")
 
     @property
     def python(self) -> str:
-        return self.domain.python
+        """The call that makes it; of a question that counts without its filter, which stands beside it."""
+        return self.aggregate.python(self.domain, self._where)
 
     @property
     def python_where(self) -> str:
-        """The `where=` argument, or nothing."""
+        """The `where=` argument beside `python`, or nothing."""
+        return self._where if self.aggregate.counts else ""
+
+    def check_counts(self, who: str) -> None:
+        """Refuse, for a mechanism or an engine that counts, a question for anything else."""
+        if not self.aggregate.counts:
+            raise ParameterError.of(
+                f"a question for {self.aggregate.noun}",
+                f"{who} counts rows; it cannot answer what is asked here",
+                "ask for counts: give the domain alone",
+            )
+
+    @property
+    def _where(self) -> str:
         if not self.where:
             return ""
         parts = []

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dpviz.errors import DpvizError
-from dpviz.session import accountant, sub_account
+from dpviz.mechanisms import OPENINGS
+from dpviz.session import accountant
 from dpviz.session.ledger import Step
 
 
 def follows(step: Step) -> bool:
-    """Whether a step of an account or a sub-account is one that a session makes."""
+    """Whether a step of an account or a sub-account is one that a session makes.
+
+    Of an entry that is no sub-session of a kind that is known here, nothing is known.
+    """
     try:
         if step.kind in ("charter", "charge", "raise"):
             return accountant.follows(step.kind, step.body, step.before, step.after)
-        return sub_account.follows(step)
+        opening = OPENINGS.get(step.body.get("mechanism", {}).get("name"))
+        return opening is None or opening.follows(step)
     except (DpvizError, ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
         return False
 

@@ -10,12 +10,11 @@ from typing import Any
 
 from dpviz.errors import DpvizError, ParameterError, ReleaseFormat, short
 from dpviz.exact import LONGEST
-from dpviz.mechanisms import mechanism
-from dpviz.mechanisms.pay_what_you_get import Asking, PayWhatYouGet
+from dpviz.mechanisms import OPENINGS, mechanism
 from dpviz.model import answers
-from dpviz.model.domain import Domain
 from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound, Mechanism
+from dpviz.model.opening import Opening
 from dpviz.model.question import Question, canonical
 from dpviz.model.release import SESSION, Release, checked
 from dpviz.planning.sheet import BETAS
@@ -38,7 +37,7 @@ def from_bytes(content: bytes) -> Release:
 
 def _from_json(body: dict[str, Any]) -> Release:
     bound = _bound(body)
-    asked = bound.mechanism.name == Asking.name
+    asked = bound.mechanism.name in OPENINGS
     answer = answers.from_json(body["answer"])
     if not bound.accepts(answer):
         raise ReleaseFormat.of(answer.kind, "this mechanism, bound to this question, gives another answer")
@@ -79,7 +78,8 @@ def _rebound(stored: str) -> Bound:
 def _mechanism(stored: Mapping[str, Any]) -> Mechanism:
     name, parameters = stored["name"], stored["parameters"]
     # one question of a sub-session is no mechanism that can be released by itself
-    return Asking.from_parameters(parameters) if name == Asking.name else mechanism(name, parameters)
+    opening = OPENINGS.get(name)
+    return mechanism(name, parameters) if opening is None else opening.use_from_parameters(parameters)
 
 
 # ---------------------------------------------------------------- before anything is paid
@@ -101,19 +101,18 @@ def check_readable(bound: Bound) -> None:
     _reread(*texts, release_key(question, unit, made, bound.modes()[0]), repr(bound.price.loss))
 
 
-def check_opens(parameters: PayWhatYouGet, unit: Unit) -> None:
+def check_opens(parameters: Opening, unit: Unit) -> None:
     """Refuse a sub-session that could be paid for and never be opened again, or never be asked anything."""
     _short_numbers(parameters.parameters())
     stored = json.loads(_text("sub-session", parameters.parameters))
     try:
-        same = PayWhatYouGet.from_parameters(stored) == parameters
+        same = parameters.from_parameters(stored) == parameters
     except UNREADABLE:
         same = False
     if not same:
         raise _not_kept("sub-session")
     try:
-        smallest = Asking(parameters, 1, 1).bind(Question.of(Domain.keys(column="item")), unit)
-        check_readable(smallest)
+        check_readable(parameters.smallest(unit))
     except DpvizError as refused:
         failure = refused
     except UNREADABLE:

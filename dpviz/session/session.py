@@ -19,14 +19,15 @@ from dpviz.errors import (
     unwritable,
 )
 from dpviz.hidden import Hidden, guard, kind_of, publicly, shown, single, singly
-from dpviz.mechanisms.pay_what_you_get import PayWhatYouGet
+from dpviz.mechanisms import OPENINGS
 from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound, Mechanism, Mode
+from dpviz.model.opening import Opening
 from dpviz.model.release import Release
 from dpviz.model.source import Source
 from dpviz.model.statistic import Column
 from dpviz.privacy.unit import Unit
-from dpviz.session import accountant, arithmetic, probing, sub_account
+from dpviz.session import accountant, arithmetic, probing
 from dpviz.session.accountant import Budget, Remaining
 from dpviz.session.binding import bind, exact
 from dpviz.session.charge import Charge, checked_key, checked_person, checked_reason
@@ -265,14 +266,14 @@ class Session:
     # ------------------------------------------------------------ open: many questions, one charge
 
     @publicly
-    def plan_open(self, parameters: PayWhatYouGet) -> OpeningPlan:
+    def plan_open(self, parameters: Opening) -> OpeningPlan:
         """What a sub-session would be charged when it is opened, and what each question could use. Free."""
         opening = self._opening(parameters)
         remaining, asof = self.known()
         return OpeningPlan(opening, self._unit, remaining.total, remaining, asof)
 
     @publicly
-    def open(self, parameters: PayWhatYouGet, *, key: str | None = None) -> SubSession:
+    def open(self, parameters: Opening, *, key: str | None = None) -> SubSession:
         """Charge for a sub-session, all of it at once, and open it. The same call again is the same sub-session, free.
 
         key  any text: another sub-session of the same parameters, charged anew
@@ -299,16 +300,15 @@ class Session:
                 known = self._ledger.find(name)
             if known is None:
                 probing.check(self._source)
-            opens = sub_account.opened(parameters.symbols, parameters.questions)
-            return self._ledger.charge(name, body, admit, opens=opens)
+            return self._ledger.charge(name, body, admit, opens=parameters.opened())
 
         return self._sub_session(errand.run(work))
 
-    def _opening(self, parameters: PayWhatYouGet) -> PayWhatYouGet:
+    def _opening(self, parameters: Opening) -> Opening:
         """Every check of a sub-session that can be made from public things alone."""
-        if type(parameters) is not PayWhatYouGet:
+        if type(parameters) not in OPENINGS.values():
             raise ParameterError.of(
-                kind_of(parameters), "a sub-session is opened by its parameters", 'write dv.PayWhatYouGet(epsilon="1")'
+                kind_of(parameters), "a sub-session is opened by its parameters", f"give a {' or '.join(OPENINGS)}"
             )
         exact(self._source)
         parameters.check_source(self._source.top)

@@ -1,16 +1,17 @@
-"""What a sub-session would cost, and what one question of it may use. Free, and blind to the data."""
+"""What a sub-session would cost, and what one use of it may take. Free, and blind to the data."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from dpviz.errors import BudgetExceeded
 from dpviz.exact import Number, probability, text
 from dpviz.hidden import guard, singly
-from dpviz.mechanisms.pay_what_you_get import AskingBound, PayWhatYouGet
-from dpviz.mechanisms.ranked import counted
 from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.mechanism import Bound
+from dpviz.model.opening import Balance, Left, Opening, Use
 from dpviz.privacy.guarantee import Guarantee
-from dpviz.privacy.range_bounded import Parts
 from dpviz.privacy.unit import Unit
 from dpviz.session.accountant import Budget, Remaining
 from dpviz.session.plan import would_cost
@@ -24,7 +25,7 @@ class OpeningPlan:
     asof  the time at which the ledger last said what is left, where its server does not answer now; else empty
     """
 
-    parameters: PayWhatYouGet
+    parameters: Opening
     unit: Unit
     budget: Budget
     remaining: Remaining
@@ -35,8 +36,8 @@ class OpeningPlan:
         return self.parameters.price(self.unit)
 
     @property
-    def parts(self) -> Parts:
-        """The step of one symbol, the delta of one question, and what composition adds."""
+    def parts(self) -> Any:
+        """What the price is made of, such as the step of one symbol and the delta of one question."""
         return self.parameters.parts(self.unit)
 
     @property
@@ -45,43 +46,52 @@ class OpeningPlan:
         return self.remaining.admits(self.price)
 
     def __repr__(self) -> str:
-        made, price, parts = self.parameters, self.price, self.parts
+        made, price = self.parameters, self.price
         return "\n".join(
             [
                 f"Plan (free, sees no data): {made!r}",
                 f"  would cost   {would_cost(price, self.budget, self.remaining)}, charged once, when it is opened"
                 f"{stale(self.asof)}",
                 f"  guarantee    {price.sentence}, for all its answers together",
-                f"  per symbol   a step of ε {text(parts.step)}; {counted(made.symbols, 'symbol')}, ⊥ included",
-                f"  per question δ {text(parts.delta)}; {counted(made.questions, 'question')}",
+                *(f"  {line}" for line in made.parts_text(self.unit)),
             ]
         )
 
 
 @dataclass(frozen=True)
 class AskPlan:
-    """One question of an open sub-session before it is asked: what it may use of what is paid for already.
+    """One use of an open sub-session before it is asked for: what it may take of what is paid for already.
 
-    number          the ledger entry of the sub-session
-    symbols_left, questions_left   what was left when the plan was made
-    asof            the time at which the ledger last said so, where its server does not answer now; else empty
+    What its kind of sub-session counts, it has too.
+
+    use      the terms that it would be asked for on
+    number   the ledger entry of the sub-session
+    balance  what was left when the plan was made
+    left     the same for a person
+    asof     the time at which the ledger last said so, where its server does not answer now; else empty
     """
 
-    bound: AskingBound
+    bound: Bound
+    use: Use
     number: int
-    symbols_left: int
-    questions_left: int
+    balance: Balance
+    left: Left
     asof: str = ""
 
-    @property
-    def most(self) -> int:
-        """How many symbols the answer may use: what is not used is given back."""
-        return self.bound.mechanism.most
+    def __getattr__(self, name: str) -> Any:
+        for part in (vars(self).get("left"), vars(self).get("use")):
+            if part is not None and name in part.shown:
+                return getattr(part, name)
+        raise AttributeError(f"the plan of a question has no {name}", name=name, obj=self)
 
     @property
     def fits(self) -> bool:
         """Whether it may be asked."""
-        return self.questions_left > 0 and self.most <= self.symbols_left
+        try:
+            self.use.reserve(self.balance)
+        except BudgetExceeded:
+            return False
+        return True
 
     @property
     def guarantee(self) -> Guarantee:
@@ -98,12 +108,11 @@ class AskPlan:
         return self.error.listed(probability(beta, "beta", zero=False))
 
     def __repr__(self) -> str:
-        asking, unit = self.bound.mechanism, self.bound.unit
-        left = f"{counted(self.symbols_left, 'symbol')} and {counted(self.questions_left, 'question')} left"
-        left = left if self.fits else f"more than the {left}"
+        unit = self.bound.unit
+        left = f"{self.left.text} left" if self.fits else f"more than the {self.left.text} left"
         lines = [
-            f"Plan (free, sees no data): {self.bound.question.text}, k={asking.k}, kbar={asking.kbar}",
-            f"  may use      {counted(self.most, 'symbol')} and 1 question; {left}{stale(self.asof)}",
+            f"Plan (free, sees no data): {self.bound.question.text}, {self.use.terms}",
+            f"  may use      {self.use.reserved}; {left}{stale(self.asof)}",
             f"  would cost   nothing more: paid with entry {self.number}",
             f"  guarantee    {self.guarantee.sentence}, for all answers of entry {self.number} together",
         ]

@@ -1,31 +1,30 @@
-"""A sub-session: one charge when it is opened, then many questions paid by the symbols that come back."""
+"""A sub-session: one charge when it is opened, then many questions paid from it."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Literal
 
 from dpviz.errors import LedgerError, LedgerFormat, ReleaseFormat
 from dpviz.hidden import guard, publicly
-from dpviz.mechanisms.pay_what_you_get import Asking, AskingBound, PayWhatYouGet
-from dpviz.mechanisms.ranked import counted
-from dpviz.mechanisms.top_k import Kbar
+from dpviz.mechanisms import opening
 from dpviz.model.answers import Answer
 from dpviz.model.identity import release_key
+from dpviz.model.mechanism import Bound
+from dpviz.model.opening import Left, Opening, Row, Use
 from dpviz.model.question import Question, canonical
 from dpviz.model.release import Release
 from dpviz.model.source import Source
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
-from dpviz.session import sub_account
 from dpviz.session.binding import able
 from dpviz.session.charge import checked_key, checked_retry, price_json
 from dpviz.session.drawing import Draws, Paid, read_back
 from dpviz.session.interrupts import nothing_charged
-from dpviz.session.ledger import Entry, Ledger, Status, Use
+from dpviz.session.ledger import Entry, Ledger
+from dpviz.session.ledger import Use as Record
 from dpviz.session.releases import Unread
 from dpviz.session.running import Errand, Running
 from dpviz.session.saved import UNREADABLE, check_readable, reason, unreadable
@@ -33,54 +32,16 @@ from dpviz.session.stale import before_a_charge, stale, unread
 from dpviz.session.sub_plan import AskPlan
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """One question of a sub-session and what came of it: a row of its tape. All public.
-
-    number   1, 2, 3 ... in the order of asking
-    text     the question in words
-    question the question; None where this dpviz cannot read it
-    k, kbar  as it was asked
-    items    the labels that came, in order; none where there is no answer
-    ended    whether ⊥ came
-    used     the symbols that it used; without an answer, all that were reserved
-    key      the analyst's own key
-    status   "done"; "pending": being drawn; "cancelled", "failed" or "lost": spent, and there is no answer
-    mine     whether this session draws it now
-    unreadable  why this dpviz cannot read the row, where it cannot: its answer stays paid for and stored
-    """
-
-    number: int
-    text: str
-    question: Question | None
-    k: int
-    kbar: Kbar
-    items: tuple[str, ...]
-    ended: bool
-    used: int
-    key: str | None
-    status: Status
-    mine: bool = False
-    unreadable: str = ""
-
-    def __repr__(self) -> str:
-        if self.unreadable:
-            return f"{self.number:>3}  {self.text}: {self.unreadable}"
-        came = " · ".join((*self.items, *(["⊥"] if self.ended else []))) if self.status == "done" else self.status
-        return f"{self.number:>3}  {self.text}, k={self.k}: {came}  ({counted(self.used, 'symbol')})"
-
-
 class SubSession:
-    """Top-k questions that are paid for already: each uses up the symbols that come back, ⊥ included.
+    """Questions that are paid for already: each uses up some of what was bought when the sub-session was opened.
 
-    Made by `session.open(dv.PayWhatYouGet(...))`, which charges the whole price; asking costs nothing more. Step,
-    deltas and rule are fixed when it is opened. Each question may depend on all answers before it.
+    Made by `session.open(...)`, which charges the whole price; asking costs nothing more. What one question takes, and
+    what is left, is for the parameters to say, which are fixed when it is opened; what they
+    count is a member here. Each question may depend on all answers before it.
 
-    One order, always: check everything public, reserve the symbols that the answer may use and one question, durably,
-    count, draw, record the answer and give back what it did not use. A crash or a cancel keeps all that was reserved;
-    it never gives a free or a second answer. A refusal changes nothing, and depends on earlier answers alone.
-
-    Source: Durfee, Rogers 2019, Algorithm 2.
+    One order, always: check everything public, reserve the most that the answer may use, durably, count, draw, record
+    the answer and give back what it did not use. A crash or a cancel keeps all that was reserved; it never gives a free
+    or a second answer. A refusal changes nothing, and depends on earlier answers alone.
     """
 
     def __init__(self, entry: Entry, source: Source, unit: Unit, ledger: Ledger, draws: Draws) -> None:
@@ -88,7 +49,8 @@ class SubSession:
         self._source, self._unit, self._ledger, self._draws = source, unit, ledger, draws
         self._read: dict[int, Release] = {}  # answers by use, for they never change
         try:
-            self._parameters = PayWhatYouGet.from_parameters(entry.body["mechanism"]["parameters"])
+            opened = entry.body["mechanism"]
+            self._parameters = opening(opened["name"], opened["parameters"])
             same = price_json(self.price).get("fine") == entry.body["price"].get("fine")
         except UNREADABLE as refused:
             raise _unopenable(entry, reason(refused)) from None
@@ -101,7 +63,7 @@ class SubSession:
     # ------------------------------------------------------------ what anybody may know
 
     @property
-    def parameters(self) -> PayWhatYouGet:
+    def parameters(self) -> Opening:
         return self._parameters
 
     @property
@@ -127,13 +89,15 @@ class SubSession:
         return self._parameters.price(self._unit)
 
     @property
-    def symbols_left(self) -> int:
-        """How many symbols may still come back. What is being drawn counts as used until it is known."""
-        return sub_account.symbols(self._ledger.sub_account(self._number))
+    def left(self) -> Left:
+        """What may still be used. What is being drawn counts as used until it is known."""
+        return self._parameters.left(self._ledger.sub_account(self._number))
 
-    @property
-    def questions_left(self) -> int:
-        return sub_account.questions(self._ledger.sub_account(self._number))
+    def __getattr__(self, name: str) -> Any:
+        """What this kind of sub-session counts."""
+        if name.startswith("_") or name not in self._parameters.left(self._parameters.opened()).shown:
+            raise AttributeError(f"a sub-session has no {name}", name=name, obj=self)
+        return getattr(self.left, name)
 
     @property
     def closed(self) -> bool:
@@ -166,65 +130,53 @@ class SubSession:
         return self._answer(self._ledger.use(self._number, number))
 
     @property
-    def transcript(self) -> list[Asked]:
-        """Every question so far and what came of it, in the order of asking."""
-        return [self._asked(use) for use in self._uses()]
+    def transcript(self) -> list[Any]:
+        """Every question so far and what came of it, in the order of asking: rows as its parameters make them."""
+        return [self._row(use) for use in self._uses()]
 
-    def _uses(self) -> list[Use]:
+    def _uses(self) -> list[Record]:
         return [use for use in self._ledger.uses(self._number) if use.key != self._closing]
 
-    def _answer(self, use: Use) -> Release:
+    def _answer(self, use: Record) -> Release:
         if use.number not in self._read:
             self._read[use.number] = read_back(
                 self._ledger.use_answer(self._number, use.number), Paid(self._number, use.number)
             )
         return self._read[use.number]
 
-    def _asked(self, use: Use) -> Asked:
-        body = use.body
-        unread, ended, k, used = "", False, 0, 0
+    def _row(self, record: Record) -> Row:
+        body, unread = record.body, ""
         question: Question | None = None
+        use: Use | None = None
         release: Release | None = None
-        items: tuple[str, ...] = ()
-        kbar: Kbar = 0
         try:
-            asking = Asking.from_parameters(body["mechanism"]["parameters"])
-            question, k, kbar, used = Question.from_json(body["question"]), asking.k, asking.kbar, asking.most
-            release = self._answer(use) if use.status == "done" else None
+            use = self._parameters.use_from_parameters(body["mechanism"]["parameters"])
+            question = Question.from_json(body["question"])
+            release = self._answer(record) if record.status == "done" else None
         except UNREADABLE as refused:
             named = isinstance(refused, ReleaseFormat)
-            unread = str(refused if named else unreadable(self._number, refused, use.number))
-        if release is not None:
-            items, ended, used = tuple(release.items), release.ended, asking.used(release.answer)
-        return Asked(
-            number=use.number,
+            unread = str(refused if named else unreadable(self._number, refused, record.number))
+        row = Row(
+            number=record.number,
             text=str(body.get("question_text", "")),
             question=question,
-            k=k,
-            kbar=kbar,
-            items=items,
-            ended=ended,
-            used=used,
             key=body["user_key"],
-            status=use.status,
-            mine=use.mine,
+            status=record.status,
+            mine=record.mine,
             unreadable=unread,
         )
+        return self._parameters.row(row, use, release)
 
     def __repr__(self) -> str:
         return f"<SubSession, entry {self._number}, on {self.dataset}: {self._left()}; {self.price.sentence}>"
 
     def _left(self) -> str:
         """What is left, for a sentence. It never raises: a ledger that cannot be read is said to be so."""
-        made = self._parameters
         try:
             known = self._ledger.known_sub_account(self._number)
         except LedgerError as error:
             return unread(error)
-        return (
-            f"{sub_account.symbols(known.totals):,} of {counted(made.symbols, 'symbol')} and "
-            f"{sub_account.questions(known.totals):,} of {counted(made.questions, 'question')} left{stale(known.asof)}"
-        )
+        return f"{self._parameters.left(known.totals).of_paid} left{stale(known.asof)}"
 
     def __reduce__(self) -> Any:
         raise LedgerError("a sub-session holds private data and is not stored or sent anywhere", next_step="open it")
@@ -232,29 +184,25 @@ class SubSession:
     # ------------------------------------------------------------ plan: free
 
     @publicly
-    def plan(
-        self,
-        question: object,
-        k: int = 10,
-        kbar: Kbar = 50,
-        *,
-        where: Mapping[str, object] | None = None,
-        largest: int | None = None,
-    ) -> AskPlan:
-        """What a question may use, and what it takes to be listed. Free, and blind to the data."""
-        bound = self._bind(question, k, kbar, where, largest)
+    def plan(self, question: object, *terms: Any, where: Mapping[str, object] | None = None, **named: Any) -> AskPlan:
+        """What a question may use, and how wrong its answer may be. Free, and blind to the data. Terms as in `ask`."""
+        use, bound = self._bind(question, where, terms, named)
         known = self._ledger.known_sub_account(self._number)
-        left = known.totals
-        return AskPlan(bound, self._number, sub_account.symbols(left), sub_account.questions(left), known.asof)
+        return AskPlan(bound, use, self._number, known.totals, self._parameters.left(known.totals), known.asof)
 
     def _bind(
-        self, question: object, k: int, kbar: Kbar, where: Mapping[str, object] | None, largest: int | None
-    ) -> AskingBound:
+        self,
+        question: object,
+        where: Mapping[str, object] | None,
+        terms: tuple[Any, ...],
+        named: Mapping[str, Any],
+    ) -> tuple[Use, Bound]:
         """Every check that can be made from public things alone."""
-        bound = Asking(self._parameters, k, kbar, largest).bind(Question.of(question, where), self._unit)
+        use = self._parameters.use(*terms, **named)
+        bound = use.bind(Question.of(question, where), self._unit)
         able(self._source, bound)
         check_readable(bound)
-        return bound
+        return use, bound
 
     # ------------------------------------------------------------ ask: paid from what was charged
 
@@ -262,61 +210,56 @@ class SubSession:
     def ask(
         self,
         question: object,
-        k: int = 10,
-        kbar: Kbar = 50,
-        *,
+        *terms: Any,
         where: Mapping[str, object] | None = None,
         key: str | None = None,
         retry: bool = False,
-        largest: int | None = None,
+        **named: Any,
     ) -> Release:
-        """Up to k items, out of the kbar largest, in order; ⊥ says that no more stood out. Uses what comes back.
+        """One question, on the terms that this kind of sub-session takes. Uses what comes back.
 
-        kbar     a number, or "private": chosen by a step of its own out of k + 1 to `largest`, for one more symbol
-        key      any text: a fresh draw of the same question, which uses symbols of its own
+        terms    how it is asked, by position or by name, such as k=10: `parameters.use` says what there is
+        key      any text: a fresh draw of the same question, which uses up some more
         retry    draw a lost or cancelled question again, from what is left
 
         The same call again gives the stored answer, free, also in another kernel.
 
-        Raises BudgetExceeded where k symbols or a question are not left, ReleaseLost where this question was reserved
-        and its draw lost, SessionBusy while another draw runs, EngineGone where the engine no longer answers; these use
+        Raises BudgetExceeded where what it may use is not left, ReleaseLost where this question was reserved and its
+        draw lost, SessionBusy while another draw runs, EngineGone where the engine no longer answers; these use
         nothing. ReleaseCancelled, ReleaseFailed and LedgerError say themselves what stays used, and so does
         ReleaseInterrupted, in which Ctrl-C ends.
         """
         with nothing_charged():
-            bound, payment = self._order(question, k, kbar, where, largest, key, retry)
+            bound, payment = self._order(question, where, terms, named, key, retry)
         return self._draws.result(bound, bound.modes()[0], payment)
 
     @publicly
     def ask_async(
         self,
         question: object,
-        k: int = 10,
-        kbar: Kbar = 50,
-        *,
+        *terms: Any,
         where: Mapping[str, object] | None = None,
         key: str | None = None,
         retry: bool = False,
-        largest: int | None = None,
         watch: Callable[[Running], None] | None = None,
+        **named: Any,
     ) -> Running:
         """Start to ask and return at once: `await` the handle, watch its `progress`, or `cancel()` it."""
-        bound, payment = self._order(question, k, kbar, where, largest, key, retry)
+        bound, payment = self._order(question, where, terms, named, key, retry)
         return self._draws.start(bound, bound.modes()[0], payment, watch)
 
     def _order(
         self,
         question: object,
-        k: int,
-        kbar: Kbar,
         where: Mapping[str, object] | None,
-        largest: int | None,
+        terms: tuple[Any, ...],
+        named: Mapping[str, Any],
         key: str | None,
         retry: bool,
-    ) -> tuple[AskingBound, Reservation]:
+    ) -> tuple[Bound, Reservation]:
         """What is to be drawn and what pays for it: every check of a question that needs no ledger."""
-        bound = self._bind(question, k, kbar, where, largest)
-        return bound, Reservation(self._ledger, self._number, bound, checked_key(key), retry)
+        use, bound = self._bind(question, where, terms, named)
+        return bound, Reservation(self._ledger, self._number, use, bound, checked_key(key), retry)
 
     def look_on(self, onlooker: Callable[[Running], None]) -> None:
         """Call a bound method whenever a draw of this session ends, for as long as its object lives."""
@@ -342,7 +285,7 @@ class SubSession:
 
         def admit(state: Mapping[str, str]) -> dict[str, str]:
             errand.charging()
-            return sub_account.used_up(state)
+            return dict.fromkeys(state, "0")
 
         def work() -> None:
             use = self._ledger.reserve(self._number, self._closing, body, admit, retry=True)
@@ -358,15 +301,14 @@ class SubSession:
 
 
 class Reservation:
-    """What pays for one question: symbols and a question of an open entry, reserved before and settled after."""
+    """What pays for one question: a use of an open entry, reserved before and settled after."""
 
-    def __init__(self, ledger: Ledger, number: int, bound: AskingBound, key: str | None, retry: bool) -> None:
-        asking = bound.mechanism
-        self.key = release_key(bound.question, bound.unit, asking, bound.modes()[0], key)
-        self.value = str(asking.most)
-        self.spent = f"{_reserved(asking)} of entry {number} are spent"
+    def __init__(self, ledger: Ledger, number: int, use: Use, bound: Bound, key: str | None, retry: bool) -> None:
+        self.key = release_key(bound.question, bound.unit, use, bound.modes()[0], key)
+        self.value = use.value
+        self.spent = f"{use.reserved} of entry {number} are spent"
         self.user_key = key
-        self._ledger, self._number, self._bound = ledger, number, bound
+        self._ledger, self._number, self._use, self._bound = ledger, number, use, bound
         self._retry = checked_retry(retry)
 
     def answered(self) -> bool:
@@ -375,10 +317,8 @@ class Reservation:
         return found is not None and found.status == "done"
 
     def pay(self, running: Running) -> Paid:
-        most = self._bound.mechanism.most
-
         def admit(state: Mapping[str, str]) -> dict[str, str]:
-            after = sub_account.reserve(state, most)
+            after = self._use.reserve(state)
             running.charging()
             return after
 
@@ -396,9 +336,7 @@ class Reservation:
             return Paid(self._number, use.number, self._ledger.use_answer(self._number, use.number))
 
     def keep(self, paid: Paid, answer: Answer, content: bytes) -> None:
-        asking = self._bound.mechanism
-        unused = asking.most - asking.used(answer)
-        self._ledger.settle(self._number, _use(paid), content, lambda state: sub_account.give_back(state, unused))
+        self._ledger.settle(self._number, _use(paid), content, lambda state: self._use.give_back(state, answer))
 
     def give_up(self, paid: Paid, outcome: Literal["cancelled", "failed"]) -> None:
         self._ledger.fail_use(self._number, _use(paid), outcome)
@@ -408,19 +346,15 @@ class Reservation:
 
     def _body(self) -> dict[str, Any]:
         """What the ledger writes beside the reservation: all public."""
-        bound, asking = self._bound, self._bound.mechanism
+        bound, use = self._bound, self._use
         return {
             "question": bound.question.to_json(),
             "question_text": bound.question.text,
             "question_id": bound.question.id,
-            "mechanism": {"name": asking.name, "parameters": asking.parameters()},
+            "mechanism": {"name": use.name, "parameters": use.parameters()},
             "user_key": self.user_key,
-            "price": {"text": _reserved(asking)},
+            "price": {"text": use.reserved},
         }
-
-
-def _reserved(asking: Asking) -> str:
-    return f"{counted(asking.most, 'symbol')} and 1 question"
 
 
 def _use(paid: Paid) -> int:
@@ -438,16 +372,16 @@ def _unopenable(entry: Entry, why: str) -> LedgerFormat:
     )
 
 
-def opening_key(parameters: PayWhatYouGet, unit: Unit, key: str | None) -> str:
+def opening_key(parameters: Opening, unit: Unit, key: str | None) -> str:
     """What makes two sub-sessions the same: parameters, unit, and the analyst's own key."""
     said = {"opens": {"name": parameters.name, "parameters": parameters.parameters()}, "unit": unit.to_json()}
     return sha256(canonical({**said, "key": key})).hexdigest()
 
 
-def opening_body(parameters: PayWhatYouGet, price: Guarantee, key: str | None) -> dict[str, Any]:
+def opening_body(parameters: Opening, price: Guarantee, key: str | None) -> dict[str, Any]:
     """What the ledger writes beside the charge for a sub-session: all public."""
     return {
-        "question_text": f"pay what you get: {parameters.text}",
+        "question_text": parameters.title,
         "question_id": "",
         "mechanism": {"name": parameters.name, "parameters": parameters.parameters()},
         "user_key": key,

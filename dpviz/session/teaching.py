@@ -107,7 +107,7 @@ class Teaching:
             assert isinstance(statistic, TopCounts)
             items, counts, _ = statistic.take()
             labels = (item if isinstance(item, str) else asked.domain.label(item) for item in items)
-            column = " and ".join(asked.domain.columns)
+            column = asked.domain.columns_text
             found[limit] = PublicTop(tuple(labels), tuple(counts.tolist()), column, unit.nouns)
         return found
 

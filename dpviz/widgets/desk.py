@@ -29,7 +29,7 @@ from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Mechanism
 from dpviz.model.question import Question
 from dpviz.model.release import Release
-from dpviz.planning import epsilon_for, epsilon_grid
+from dpviz.planning import epsilon_grid
 from dpviz.planning.sheet import BETAS, PlanSheet
 from dpviz.session.plan import Plan
 from dpviz.session.running import Running
@@ -38,6 +38,7 @@ from dpviz.session.teaching import Teaching
 from dpviz.widgets import messages, state
 from dpviz.widgets.door import Door, Request
 from dpviz.widgets.order import SETTLES, WAITS, Order
+from dpviz.widgets.reading import read_points
 from dpviz.widgets.view import json_text
 from dpviz.widgets.watching import Lookout, Pulse, heed_waits, lookout, words
 
@@ -97,8 +98,13 @@ class Desk:
         self._door = Door(
             messages.ASKS,
             "session.releases says what was charged",
-            quick={"release": self._on_release, "status": self._on_status, "show": self._on_show},
-            slow={"plan": self._on_plan, "ask": self._on_ask},
+            quick={
+                "release": self._on_release,
+                "status": self._on_status,
+                "show": self._on_show,
+                "read": self._on_read,
+            },
+            slow={"plan": self._on_plan},
             at_once={"cancel": self._on_cancel},
         )
         self._show_latest()
@@ -385,34 +391,25 @@ class Desk:
         return {"state": {**known, "asof": self._pulse.asof}}
 
     def _on_show(self, request: Request) -> Body:
-        if isinstance(self.session, Teaching):
-            raise Forbidden("teaching keeps no releases")
-        number = request.args["number"]
-        if not number.isascii() or not number.isdigit() or len(number) > 18:
-            raise Forbidden("a release is shown by its number")
-        release = self.session.releases[int(number)]
+        release = self._stored(request.args["number"])
         self._questions.setdefault(release.question.id, release.question)
         self._result = picture(release)
         self._show()
         return {"result": self._result}
 
-    def _on_ask(self, args: Body) -> Callable[[], Body]:
-        question, made = self._asked(args)
-        beta = rational(args["beta"], "beta")
+    def _on_read(self, request: Request) -> Body:
+        beta = rational(request.args["beta"], "beta")
         if beta not in BETAS:
             raise Forbidden("beta must be one of the sheet's")
-        plan = self.session.plan(question, made)
-        grid, _ = epsilon_grid(plan.sheet.top)
-        found = epsilon_for(
-            made,
-            question,
-            self.session.unit,
-            error=typed(args["error"], "error"),
-            which=args["which"],
-            beta=beta,
-            grid=grid,
-        )
-        return lambda: {"epsilon": text(found)}
+        return {"values": read_points(self._stored(request.args["number"]), request.args["points"], beta)}
+
+    def _stored(self, number: str) -> Release:
+        """The release that a page names by its number."""
+        if isinstance(self.session, Teaching):
+            raise Forbidden("teaching keeps no releases")
+        if not number.isascii() or not number.isdigit() or len(number) > 18:
+            raise Forbidden("a release is shown by its number")
+        return self.session.releases[int(number)]
 
     @property
     def sheet(self) -> PlanSheet:

@@ -10,6 +10,9 @@ from dpviz.errors import BudgetExceeded, DpvizError, Forbidden, ParameterError, 
 VERSION = 1
 LONGEST = 4_000
 MOST_ITEMS = 20_000
+MOST_POINTS = 50
+"""How many points of an answer a page reads at a time."""
+MOST_COLUMNS = 50
 MOST_TEXT = 1_000_000
 """How many characters the labels or edges of one declaration have together, at most."""
 
@@ -23,7 +26,7 @@ ASKS: Asks = {
     "cancel": {"token": str},
     "status": {},
     "show": {"number": str},
-    "ask": {**_PLAN, "what": str, "which": str, "beta": str, "error": str},
+    "read": {"number": str, "points": list, "beta": str},
 }
 EXPLORERS: Asks = {"status": {}, "move": {"place": dict}}
 """What the page of an explorer may ask for: an explorer has no session."""
@@ -75,8 +78,8 @@ def parse(content: object, asks: Asks = ASKS) -> Message:
     if "price" in args:
         _texts("price", args["price"])
         _shape("price", args["price"], {"epsilon": str, "delta": str})
-    if ask == "ask" and (args["what"] != "epsilon" or args["which"] not in ("one", "all")):
-        raise Forbidden('the page may ask for the epsilon of "one" or "all"')
+    if "points" in args:
+        _points(args["points"])
     return Message(str(content["id"]), ask, args)
 
 
@@ -107,6 +110,19 @@ def _texts(name: str, values: dict[Any, Any]) -> None:
         if not isinstance(part, str) or not isinstance(value, str):
             raise Forbidden(f"{name} must be texts")
         _short_enough(short(part), value)
+
+
+def _points(points: list[Any]) -> None:
+    """A few points, each of one text for each column."""
+    if not 1 <= len(points) <= MOST_POINTS:
+        raise Forbidden(f"a page reads from 1 to {MOST_POINTS} points at a time")
+    for point in points:
+        if not isinstance(point, list) or not 1 <= len(point) <= MOST_COLUMNS:
+            raise Forbidden(f"a point is a list of 1 to {MOST_COLUMNS} texts")
+        for value in point:
+            if not isinstance(value, str):
+                raise Forbidden("a point is made of texts")
+            _short_enough("a point", value)
 
 
 def _question(said: dict[Any, Any]) -> None:

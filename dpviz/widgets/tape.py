@@ -11,7 +11,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import traitlets
 
@@ -19,11 +19,12 @@ from dpviz.charts.picture import picture
 from dpviz.errors import DpvizError, Forbidden, ParameterError, SessionBusy
 from dpviz.exact import text
 from dpviz.hidden import guard, kind_of, publicly
+from dpviz.mechanisms.pay_what_you_get import Asked, PayWhatYouGet
 from dpviz.model.question import Question
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.session.running import Running
-from dpviz.session.sub_session import Asked, SubSession
+from dpviz.session.sub_session import SubSession
 from dpviz.widgets import messages, state
 from dpviz.widgets.door import Door, Request
 from dpviz.widgets.order import SETTLES, WAITS, Order
@@ -41,7 +42,7 @@ class Tape:
     """One sub-session, the questions on offer, and the question on its way."""
 
     def __init__(self, sub: SubSession, questions: Mapping[str, Question] | None) -> None:
-        self.sub = sub
+        self.sub, self._paid = sub, cast(PayWhatYouGet, sub.parameters)
         self._given = None if questions is None else {asked.id: (label, asked) for label, asked in questions.items()}
         self._order: Order | None = None
         self._outcomes: deque[Body] = deque(maxlen=state.OUTCOMES)
@@ -170,8 +171,8 @@ class Tape:
             "price": {"epsilon": text(charged.epsilon), "delta": text(charged.delta)},
             "guarantee": price.sentence,
             "closed": sub.closed,
-            "symbols": {"total": str(sub.parameters.symbols), "left": str(sub.symbols_left)},
-            "questions": {"total": str(sub.parameters.questions), "left": str(sub.questions_left)},
+            "symbols": {"total": str(self._paid.symbols), "left": str(sub.symbols_left)},
+            "questions": {"total": str(self._paid.questions), "left": str(sub.questions_left)},
             "offers": [
                 {"id": name, "label": label, "items": _items(question), "python": _python(question)}
                 for name, (label, question) in self._offers.items()
@@ -318,9 +319,9 @@ class PayWhatYouGetTape(View):
 
     @publicly
     def __init__(self, sub: SubSession, questions: Mapping[str, object] | None = None) -> None:
-        if not isinstance(sub, SubSession):
+        if not isinstance(sub, SubSession) or sub.parameters.name != PayWhatYouGet.name:
             raise ParameterError.of(
-                kind_of(sub), "a tape shows a sub-session", "write session.open(dv.PayWhatYouGet(epsilon=1))"
+                kind_of(sub), "a tape shows a sub-session of PayWhatYouGet", "write session.open(dv.PayWhatYouGet(epsilon=1))"
             )
         self._tape = Tape(sub, _offered(questions))
         shown = json_text(self._tape.state())
@@ -363,7 +364,7 @@ def _words(question: Question) -> str:
 
 def _items(question: Question) -> str:
     """What one item is called: the column."""
-    return " and ".join(question.domain.columns).replace("_", " ")
+    return question.domain.columns_text.replace("_", " ")
 
 
 def _python(question: Question) -> str:

@@ -141,7 +141,7 @@ def _of_release(release: Release, unit: Unit | None, chosen: dict[str, Any]) -> 
         {},
         release.unit,
         max_bins=release.unit.max_bins,
-        column=" and ".join(domain.columns),
+        column=domain.columns_text,
         released=released,
         **{**chosen, "k": k, "kbar": asked},
     )

@@ -48,6 +48,10 @@ def release(price: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"ask": "release", "args": args}
 
 
+def read(number: str, points: list[Any], beta: str = "0.05") -> dict[str, Any]:
+    return {"ask": "read", "args": {"number": number, "points": points, "beta": beta}}
+
+
 HOSTILE = {
     "a trillion bins": plan(integers(high="1000000000000")),
     "more bins than digits": plan(integers(high="1e9999")),
@@ -77,10 +81,11 @@ HOSTILE = {
     "a retry": release({"epsilon": "0.5", "delta": "0"}, retry=True),
     "a release by a number that is not one": {"ask": "show", "args": {"number": "٣"}},
     "a release that is not there": {"ask": "show", "args": {"number": "9" * 18}},
-    "an error of ten thousand digits": {
-        "ask": "ask",
-        "args": {**plan(integers())["args"], "what": "epsilon", "which": "one", "beta": "0.05", "error": "-1e9999"},
-    },
+    "points of a release that is not there": read("9" * 18, [["1"]]),
+    "a point that is a number": read("1", [[1]]),
+    "points nested deep": read("1", [nested(100_000)]),
+    "more points than a page reads": read("1", [["1"]] * 51),
+    "a beta of ten thousand digits": read("1", [["1"]], beta="1e-9999"),
     "a method": {"ask": "__init__", "args": {}},
     "no ask": {"args": {}},
     "an ask that is a list": {"ask": ["plan"], "args": {}},

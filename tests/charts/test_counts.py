@@ -18,9 +18,11 @@ import vl_convert
 import dpviz as dv
 from dpviz.charts import histogram
 from dpviz.charts.canvas import LAB_MIME
+from dpviz.charts.picture import picture
 from dpviz.charts.theme import PALETTES
 from dpviz.errors import DpvizError, Forbidden, ParameterError
 from dpviz.mechanisms import Dense
+from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.public import PublicTable
 from dpviz.noise.bits import TeachingBits
@@ -507,3 +509,18 @@ def test_an_answer_without_rows_is_refused_by_our_error() -> None:
     object.__setattr__(release, "answer", Other())
     with pytest.raises(DpvizError):
         histogram(release)
+
+
+def test_a_product_of_three_columns_is_named_and_drawn_bin_by_bin() -> None:
+    domain = (
+        Domain.categories(["a", "b"], column="city")
+        * Domain.integers(0, 1, column="visits", overflow=True)
+        * Domain.categories(["yes", "no"], column="insured")
+    )
+    release = released(domain, list(range(12)))
+    assert release.plain_title == "City, visits and insured, person-years in each bin"
+    assert release["b", 7, "no"] == 11
+    assert release.to_frame()["bin"].tolist()[:3] == ["a · 0 · yes", "a · 0 · no", "a · 1 · yes"]
+    assert "City, visits and insured, person-years in each bin" in json.dumps(release.chart().to_dict())
+    assert picture(release)["axis"] == "city, visits and insured"
+    assert picture(release)["labels"][-1] == "b · over 1 · no"

@@ -142,6 +142,7 @@ def wide_questions(draw: st.DrawFn, kinds: dict[str, str]) -> Question:
     else:
         domain = draw(wide_domains("a", kinds["a"]))
         domain = domain * draw(wide_domains("b", kinds["b"])) if draw(st.booleans()) else domain
+        domain = domain * draw(wide_domains("user", kinds["user"])) if draw(st.integers(0, 3)) == 0 else domain
     return Question.of(domain, draw(questions(kinds)).where)
 
 
@@ -149,6 +150,7 @@ def wide_questions(draw: st.DrawFn, kinds: dict[str, str]) -> Question:
 def questions(draw: st.DrawFn, kinds: dict[str, str]) -> Question:
     first = draw(domains("a", kinds["a"]))
     domain = first * draw(domains("b", kinds["b"])) if draw(st.booleans()) else first
+    domain = domain * draw(domains("user", kinds["user"])) if draw(st.integers(0, 3)) == 0 else domain
     where: dict[str, Any] = {}
     for name in draw(st.sets(st.sampled_from(sorted(kinds)), max_size=2)):
         if kinds[name] == "number" and draw(st.booleans()):

@@ -139,8 +139,13 @@ def position(domain: Domain, found: str | int | None) -> int | None:
 def place(domain: Domain, row: Row, kinds: dict[str, str]) -> int | str | None:
     """The position of a row's bin, or the key itself where no bins are declared; None where it has none."""
     if isinstance(domain, ProductDomain):
-        first, second = place(domain.first, row, kinds), place(domain.second, row, kinds)
-        return None if first is None or second is None else first * domain.second.size + second
+        bin = 0
+        for factor in domain.factors:
+            digit = place(factor, row, kinds)
+            if not isinstance(digit, int):
+                return None
+            bin = bin * factor.size + digit
+        return bin
     column = domain.columns[0]
     value, kind = row[column], kinds[column]
     if isinstance(domain, KeyDomain):

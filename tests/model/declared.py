@@ -43,7 +43,10 @@ def one_column(draw: st.DrawFn, column: st.SearchStrategy[str] = names) -> Domai
 def domains(draw: st.DrawFn) -> Domain:
     if draw(st.booleans()):
         return draw(one_column())
-    return draw(one_column(st.just("first"))) * draw(one_column(st.just("second")))
+    product = draw(one_column(st.just("first"))) * draw(one_column(st.just("second")))
+    for name in draw(st.sampled_from([(), (), ("third",), ("third", "fourth")])):
+        product = product * draw(one_column(st.just(name)))
+    return product
 
 
 @st.composite
@@ -54,4 +57,23 @@ def conditions(draw: st.DrawFn) -> Any:
     return draw(st.sampled_from([Between(low, high), Between(low=low), Between(high=high)]))
 
 
-questions = st.builds(Question.of, domains(), st.dictionaries(names, conditions(), max_size=3))
+counts = st.builds(Question.of, domains(), st.dictionaries(names, conditions(), max_size=3))
+
+
+@st.composite
+def sums(draw: st.DrawFn) -> Question:
+    step = draw(st.fractions(min_value=Fraction(1, 100), max_value=100, max_denominator=100))
+    low = draw(st.integers(-1000, 1000))
+    ends = {"low": low * step, "high": (low + draw(st.integers(1, 1000))) * step}
+    where = draw(st.dictionaries(names, conditions(), max_size=2))
+    return Question.sum(draw(names), by=draw(domains()), step=step, **ends, where=where)
+
+
+@st.composite
+def records(draw: st.DrawFn) -> Question:
+    columns = [draw(one_column(st.just(name))) for name in draw(st.lists(names, min_size=1, max_size=4, unique=True))]
+    return Question.records(columns, where=draw(st.dictionaries(names, conditions(), max_size=2)))
+
+
+questions = st.one_of(counts, sums(), records())
+"""Questions for counts, sums and records."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -160,8 +161,11 @@ def test_the_text_of_a_category_is_its_own_text(label: object) -> None:
         (lambda: Domain.categories(["\udfff"], column="x"), "written as UTF-8"),
         (lambda: Domain.categories({"a", "b"}, column="x"), "must be public.* got set; write a list"),
         (lambda: Domain.categories(iter(["a"]), column="x"), "must be public.* got list_iterator; write a list"),
-        (lambda: Domain.integers(0, 3, column="x") * Domain.integers(0, 3, column="x"), "two columns .* differ, got x"),
-        (lambda: Domain.integers(0, 3, column="x") * "y", "two one-column domains, got str"),
+        (
+            lambda: Domain.integers(0, 3, column="x") * Domain.integers(0, 3, column="x"),
+            "columns of a product must differ, got x",
+        ),
+        (lambda: Domain.integers(0, 3, column="x") * "y", "one-column domains whose bins are declared, got str"),
     ],
 )
 def test_what_declares_no_bins_is_refused(make: Any, says: str) -> None:
@@ -172,10 +176,63 @@ def test_what_declares_no_bins_is_refused(make: Any, says: str) -> None:
     assert refused.value.rule
 
 
-def test_a_product_of_a_product_is_refused() -> None:
+def test_a_product_of_products_is_one_product_with_the_last_factor_running_fastest() -> None:
+    x, y = Domain.integers(0, 1, column="x", overflow=True), Domain.categories(["a", "b"], column="y")
+    z, w = Domain.intervals([0, 1, "5/2"], column="z"), Domain.integers(7, 7, column="w")
+    product = x * y * z
+    assert product == x * (y * z) == Domain.product(x, y, z)
+    assert product.factors == (x, y, z) and x.factors == (x,)
+    assert (product.size, product.columns, product.columns_text) == (12, ("x", "y", "z"), "x, y and z")
+    labels = [(i, j, k) for i in (0, 1, 2) for j in ("a", "b") for k in (0, 2)]
+    assert [product.index(label) for label in labels] == list(range(12))
+    assert product.labels == [" · ".join(label) for label in itertools.product(x.labels, y.labels, z.labels)]
+    assert product.label(11) == "over 1 · b · 1 to 2.5"
+    assert product.text == "(0, 1, over 1) × (a, b) × (0 to below 1, 1 to 2.5)"
+    assert eval(product.python, {"dv": dv}) == product
+    assert (product * w).columns_text == "x, y, z and w"
+    for wrong in (("a",), (0, "a"), (0, "a", 1, 7), [0, "a", 1]):
+        with pytest.raises(DomainError, match="a tuple of 3 labels"):
+            product.index(wrong)
+    for beside in (-1, 12):
+        with pytest.raises(IndexError):
+            product.label(beside)
+
+
+def test_a_product_of_three_is_saved_as_a_list_and_one_of_two_as_it_always_was() -> None:
     x, y, z = (Domain.integers(0, 1, column=name) for name in "xyz")
-    with pytest.raises(DomainError, match="two one-column domains, got ProductDomain"):
-        (x * y) * z
+    assert (x * y).to_json() == {"kind": "product", "first": x.to_json(), "second": y.to_json()}
+    assert (x * y * z).to_json() == {"kind": "product", "factors": [x.to_json(), y.to_json(), z.to_json()]}
+    for domain in (x * y, x * y * z):
+        assert Domain.from_json(domain.to_json()) == domain
+    one, two, three, both = x.to_json(), y.to_json(), z.to_json(), (y * z).to_json()
+    for wrong in (
+        {"kind": "product"},
+        {"kind": "product", "factors": [one, two]},
+        {"kind": "product", "factors": [one, both, 1]},
+        {"kind": "product", "factors": [one, both, Domain.integers(0, 1, column="w").to_json()]},
+        {"kind": "product", "factors": [one, two, three], "first": one},
+    ):
+        with pytest.raises(DomainError, match="a saved domain"):
+            Domain.from_json(wrong)
+
+
+def test_a_product_is_bounded_and_its_columns_differ() -> None:
+    bits = [Domain.integers(0, 1, column=f"x{number}") for number in range(2049)]
+    assert Domain.product(*bits[:2048]).size == 2**2048
+    assert Domain.product(*bits[:12]).columns_text == "x0, x1, x2, x3 and 8 more columns"
+    assert len(Domain.product(*bits[:2048]).text) < 100
+    ones = [Domain.integers(0, 0, column=f"y{number}") for number in range(2049)]
+    wide = Domain.integers(0, 2**600, column="wide")
+    for factors in (bits, ones, [*bits[:2000], wide]):
+        with pytest.raises(DomainError, match="at most 2,048 factors and"):
+            Domain.product(*factors)
+    with pytest.raises(DomainError, match="must differ, got x0"):
+        Domain.product(bits[0], bits[1], bits[0])
+    for few in ([], bits[:1]):
+        with pytest.raises(DomainError, match="at least two factors"):
+            Domain.product(*few)
+    with pytest.raises(DomainError, match="whose bins are declared"):
+        bits[0] * Domain.keys(column="k")
 
 
 SERIES = pd.Series([3, 1, 2])

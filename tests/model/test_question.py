@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -11,9 +12,14 @@ import pytest
 from hypothesis import given
 
 import dpviz as dv
-from dpviz.errors import ParameterError
+from dpviz.engines import as_source
+from dpviz.errors import DomainError, DpvizError, ParameterError
+from dpviz.mechanisms import REGISTRY
+from dpviz.mechanisms.pay_what_you_get import Asking, PayWhatYouGet
+from dpviz.model.aggregate import Sum
 from dpviz.model.domain import Domain
 from dpviz.model.question import Between, Question, condition
+from dpviz.model.statistic import Kind, Top
 from dpviz.privacy.unit import Unit
 from tests.model.declared import conditions, domains, questions
 
@@ -31,6 +37,7 @@ def test_json_gives_the_same_question_back(question: Question) -> None:
 @given(questions)
 def test_the_call_that_is_shown_asks_the_same_question(question: Question) -> None:
     again = eval(f"Question.of({question.python}, {question.python_where})", {"dv": dv, "Question": Question})
+    assert again.aggregate == question.aggregate
     assert again == question
     assert again.id == question.id
 
@@ -123,3 +130,155 @@ def test_what_asks_nothing_is_refused(make: Any, says: str) -> None:
 def test_json_that_is_no_question_is_refused_with_our_error(data: Any) -> None:
     with pytest.raises(ParameterError):
         Question.from_json(data)
+
+
+# ---------------------------------------------------------------- sums and records
+
+MONTHS = Domain.integers(1, 12, column="month")
+CITIES = Domain.categories(["A", "B"], column="city")
+SUM = Question.sum("amount_paid", by=MONTHS, low=0, high="100", step="0.5", where={"city": "A"})
+RECORDS = Question.records([MONTHS, CITIES], where={"age": Between(18)})
+
+
+def test_counts_have_the_bytes_that_they_had_before_there_was_anything_else() -> None:
+    """Answers are stored under a hash of these bytes, so another byte would be another, paid, answer."""
+    product = MONTHS * CITIES
+    assert Question.of(product, {"z": Between("1/2", 7), "a": ["x", 1]}).canonical() == (
+        b'{"domain":{"first":{"column":"month","high":"12","kind":"integers","low":"1","missing":false,'
+        b'"overflow":false,"underflow":false},"kind":"product","second":{"column":"city","kind":"categories",'
+        b'"labels":["A","B"],"missing":false,"other":false}},"where":{"a":["1","x"],"z":{"high":"7","low":"0.5"}}}'
+    )
+    assert Question.of("city").canonical() == b'{"domain":{"column":"city","kind":"keys"},"where":{}}'
+    assert Question.of("city").id == "c324bf288d4fabe6"
+
+
+def test_a_sum_says_what_it_adds_up_and_how_far_a_value_can_reach() -> None:
+    assert SUM.columns == ("month", "amount_paid", "city")
+    assert (
+        SUM.text == "sum of amount_paid (each value from 0 to 100 in steps of 0.5) by month, 12 bins, where city is A"
+    )
+    assert SUM.sentence(Unit(noun="visit")) == (
+        "What is the total amount_paid (each value from 0 to 100 in steps of 0.5) of the visits where city is A, "
+        "by month in each of: 1, 2, …, 12?"
+    )
+    assert SUM.title(Unit(noun="visit")) == "Total amount paid of visits by month, where city is A"
+    assert SUM.to_json()["aggregate"] == {
+        "kind": "sum", "column": "amount_paid", "low": "0", "high": "100", "step": "0.5"
+    }  # fmt: skip
+    assert SUM.python == (
+        'dv.Question.sum("amount_paid", by=dv.Domain.integers(1, 12, column="month"), low="0", high="100", '
+        'step="0.5", where={"city": ["A"]})'
+    )
+
+
+def test_records_say_of_which_columns_they_are() -> None:
+    assert RECORDS.columns == ("month", "city", "age")
+    assert RECORDS.text == "records of month × city, 24 bins, where age is at least 18"
+    assert RECORDS.sentence(Unit(noun="visit")) == (
+        "What are records of month and city of visits where age is at least 18, out of: (1, 2, …, 12) × (A, B)?"
+    )
+    assert RECORDS.title(Unit(noun="visit")) == "Month and city, records of visits, where age is at least 18"
+    assert Question.records([MONTHS]).domain == MONTHS
+
+
+def test_a_count_a_sum_and_records_of_the_same_bins_are_three_questions() -> None:
+    asked = [Question.of(MONTHS), Question.sum("x", by=MONTHS, low=0, high=1, step=1), Question.records([MONTHS])]
+    asked += [
+        Question.sum("x", by=MONTHS, low=0, high=1, step="1/2"),
+        Question.sum("x", by=MONTHS, low=-1, high=1, step=1),
+    ]
+    assert len({question.id for question in asked}) == 5
+
+
+@pytest.mark.parametrize(
+    ("make", "rule"),
+    [
+        (lambda: Question.sum("x", by=MONTHS, low=1, high=1, step=1), "a low below its high"),
+        (lambda: Question.sum("x", by=MONTHS, low=0, high=1, step=0), "must be positive"),
+        (lambda: Question.sum("x", by=MONTHS, low=0, high=1, step="0.3"), "whole multiples of its step"),
+        (lambda: Question.sum("x", by=MONTHS, low="0.25", high="1.25", step="0.5"), "whole multiples of its step"),
+        (lambda: Question.sum("", by=MONTHS, low=0, high=1, step=1), "the name of a column"),
+        (lambda: Question.sum("x", by="month", low=0, high=1, step=1), "must be a Domain"),
+        (lambda: Question.sum("x", by=Domain.keys(column="y"), low=0, high=1, step=1), "sums needs declared bins"),
+        (lambda: Question.sum(pd.Series([1]), by=MONTHS, low=0, high=1, step=1), "the name of a column"),
+        (lambda: Question.records([]), "a list of one-column domains"),
+        (lambda: Question.records(["month"]), "one-column domains"),
+        (lambda: Question.records([MONTHS * CITIES]), "one-column domains"),
+        (lambda: Question.records([Domain.keys(column="y")]), "records needs declared bins"),
+        (lambda: Question.records([MONTHS, MONTHS]), "columns of a product must differ"),
+        (lambda: Question(MONTHS, {}, "sum"), "counts, sums or asks for records"),
+        (lambda: Question.of(SUM, {"x": 1}), "has its filter already"),
+    ],
+)  # fmt: skip
+def test_what_is_no_sum_and_no_records_is_refused(make: Any, rule: str) -> None:
+    with pytest.raises(DpvizError, match=rule) as refused:
+        make()
+    assert isinstance(refused.value, DomainError | ParameterError)
+
+
+@pytest.mark.parametrize(
+    "aggregate",
+    [
+        None, "sum", [], {}, {"kind": "count"}, {"kind": "records", "columns": ["x"]}, {"kind": ["sum"]},
+        {"kind": "sum", "column": "x", "low": "0", "high": "1"},
+        {"kind": "sum", "column": "x", "low": "0", "high": "1", "step": "1", "clip": True},
+        {"kind": "sum", "column": "x", "low": "0", "high": "1.0", "step": "1"},
+        {"kind": "sum", "column": "x", "low": 0, "high": "1", "step": "1"},
+    ],
+)  # fmt: skip
+def test_a_saved_aggregate_that_nobody_wrote_is_refused(aggregate: Any) -> None:
+    with pytest.raises(DpvizError):
+        Question.from_json({**Question.of(MONTHS).to_json(), "aggregate": aggregate})
+
+
+EXAMPLES = {
+    "Stability": {"delta": "1e-6"},
+    "PureSparse": {"cap": "5"},
+    "Compact": {"cap": "9"},
+    "TopK": {"k": "2", "kbar": "5"},
+    "TopKLaplace": {"k": "2", "kbar": "5"},
+    "TopKSet": {"k": "2"},
+    "ExponentialTopK": {"k": "2"},
+}
+
+
+@pytest.mark.parametrize("name", [*REGISTRY, "Asking"])
+@pytest.mark.parametrize("question", [SUM, RECORDS], ids=["sum", "records"])
+def test_every_mechanism_that_counts_refuses_a_sum_and_records(name: str, question: Question) -> None:
+    if name == "Asking":
+        mechanism: Any = Asking(PayWhatYouGet(epsilon=1), 2, 5)
+    else:
+        mechanism = REGISTRY[name].from_parameters({"epsilon": "1", **EXAMPLES.get(name, {})})
+    mechanism.bind(Question.of(question.domain), Unit(noun="visit"))  # the same bins are counted
+    with pytest.raises(ParameterError, match=f"{name if name in REGISTRY else mechanism.name} counts rows"):
+        mechanism.bind(question, Unit(noun="visit"))
+
+
+def test_an_engine_that_counts_refuses_a_sum_before_it_looks_at_a_row() -> None:
+    source = as_source(pd.DataFrame({"month": [1], "amount_paid": [5], "city": ["A"], "age": [20]}), name="data")
+    for question in (SUM, RECORDS):
+        for need in (Kind.DENSE, Kind.SPARSE, Top(3)):
+            source.check(Question.of(question.domain), Unit(), need)
+            with pytest.raises(ParameterError, match="counts rows"):
+                source.check(question, Unit(), need)
+            with pytest.raises(ParameterError, match="counts rows"):
+                source.count(question, Unit(), need)
+
+
+def test_a_session_charges_nothing_for_a_sum_that_it_cannot_answer(tmp_path: Path) -> None:
+    data = pd.DataFrame({"month": [1], "amount_paid": [5], "city": ["A"], "age": [20]})
+    session = dv.Session(data, Unit(), dv.Budget(1), tmp_path / "sums.ledger", dataset="data")
+    for question in (SUM, RECORDS):
+        with pytest.raises(ParameterError, match="Dense counts rows"):
+            session.release(question, dv.Dense("1/2"))
+        with pytest.raises(ParameterError, match="Dense counts rows"):
+            session.plan(question, dv.Dense("1/2"))
+    assert session.ledger.entries() == []
+
+
+def test_a_sum_made_without_its_reader_is_checked_all_the_same() -> None:
+    class Generous(Sum):
+        pass
+
+    with pytest.raises(ParameterError):
+        Question(MONTHS, {}, Generous("x", 0, 1, 1))

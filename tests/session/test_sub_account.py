@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import dpviz as dv
 from dpviz import cli
 from dpviz.errors import BudgetExceeded, LedgerCorrupt, LedgerError
-from dpviz.session import sub_account
+from dpviz.mechanisms import symbol_balance as sub_account
 from dpviz.session.ledger import Ledger, Step
 from dpviz.session.session import Session
 from tests.session.sources import KnownTop

@@ -28,10 +28,10 @@ from dpviz.errors import (
     SchemaError,
     SessionBusy,
 )
+from dpviz.mechanisms import symbol_balance as sub_account
 from dpviz.model.release import Release
 from dpviz.model.source import Tick
 from dpviz.model.statistic import Statistic
-from dpviz.session import sub_account
 from dpviz.session.ledger import Ledger
 from dpviz.session.session import Session
 from dpviz.session.sub_session import SubSession

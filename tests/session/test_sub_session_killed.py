@@ -15,8 +15,8 @@ import pytest
 
 import dpviz as dv
 from dpviz.errors import BudgetExceeded, ReleaseLost
+from dpviz.mechanisms import symbol_balance as sub_account
 from dpviz.model.source import Tick
-from dpviz.session import sub_account
 from dpviz.session.session import Session
 from dpviz.session.sub_session import SubSession
 from tests.session.sources import KnownTop

@@ -55,13 +55,13 @@ def desk_asks(question: str) -> Callable[[random.Random], dict[str, Any]]:
         plan = {"question": asked, "mechanism": "Dense", "parameters": {"epsilon": epsilon}}
         if rng.random() < 0.15:
             plan["mechanism"] = rng.choice(["Stability", "PureSparse", "TopK", "Compact", "PayWhatYouGet", "Laplace"])
-        ask = rng.choice(["plan", "plan", "release", "release", "cancel", "status", "show", "ask"])
+        ask = rng.choice(["plan", "plan", "release", "release", "cancel", "status", "show", "read"])
         return {"ask": ask, "args": {
             "plan": plan,
             "release": {**plan, "price": {"epsilon": rng.choice([epsilon, epsilon, epsilon, "0.01"]), "delta": "0"},
                         "key": rng.choice([None, None, f"again-{rng.randrange(30)}"])},
             "cancel": {}, "status": {}, "show": {"number": str(rng.randint(1, 30))},
-            "ask": {**plan, "what": "epsilon", "which": "one", "beta": "0.05", "error": str(rng.randint(1, 90))},
+            "read": {"number": str(rng.randint(1, 30)), "points": [[str(rng.randint(0, 5))]], "beta": "0.05"},
         }[ask]}  # fmt: skip
 
     return valid

@@ -146,16 +146,6 @@ def test_a_long_release_reports_progress_and_can_be_cancelled(tmp_path: Path) ->
     assert progress and all(message["body"]["of"] == "1" for message in progress)
 
 
-def test_an_error_buys_the_smallest_epsilon_that_meets_it(tmp_path: Path) -> None:
-    _, page = desk_on(tmp_path)
-    found = page.ask("ask", what="epsilon", which="one", beta="0.05", error="10", **plan_args(page))["body"]["epsilon"]
-    sheet = page.desk.sheet.to_json()
-    fan = {point["epsilon"]: int(point["errors"]["0.05"]["one"]["value"]) for point in sheet["fans"]["epsilon"]}
-    grid = sheet["axes"][0]["grid"]
-    assert fan[found] <= 10 < fan[grid[grid.index(found) - 1]]
-    assert not page.ask("ask", what="epsilon", which="all", beta="0.01", error="0", **plan_args(page))["ok"]
-
-
 def test_a_question_can_be_declared_and_is_then_known_by_id(tmp_path: Path) -> None:
     _, page = desk_on(tmp_path)
     args = plan_args(page)

@@ -285,6 +285,8 @@ const readResultShape = shape({
     price: readPrice,
     epsilon: exact,
     axis: text,
+    /** What a point is made of: one text for each. */
+    columns: maybe(list(text)),
     nouns: text,
     scale: oneOf("integers", "intervals", "categories", "product", "keys"),
     labels: list(text),

@@ -8,6 +8,7 @@ import { copy, h, newId, s, save, setAttribute, setOptions, setText, show, watch
 import { approximate, compare, exactly, subtract, ZERO } from "./exact";
 import { phrase } from "./measures";
 import { timed } from "./perf";
+import { readField, type ReadPoints } from "./read_field";
 import type { Bar, Result } from "./protocol";
 import type { Desk } from "./store";
 import { dataTable } from "./table";
@@ -34,6 +35,7 @@ export interface ResultSource {
     wantsFocus?: boolean;
     focused?: () => void;
     say?: (sentence: string) => void;
+    read?: ReadPoints;
 }
 
 export function resultOf(desk: Desk): ResultSource {
@@ -55,6 +57,7 @@ export function resultOf(desk: Desk): ResultSource {
         },
         focused: () => (desk.wantsFocus = false),
         say: (sentence) => desk.say(sentence),
+        read: (args) => desk.kernel.ask("read", args),
     };
 }
 
@@ -104,6 +107,7 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
     const listed = h("div", { class: "dp-listed", hidden: true });
     const filled = h("div", {}, h("div", { class: "dp-result-tools" }, key, tools), zoom.element, stage, listed, table);
     const large = h("div", { class: "dp-large" });
+    const reading = readField(source.read);
     const empty = h("div", { class: "dp-empty" }, h("strong", {}, "Nothing released yet."), h("span", {}));
     const element = h(
         "section",
@@ -113,6 +117,7 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
         finding,
         empty,
         large,
+        reading.element,
         filled,
     );
 
@@ -266,6 +271,7 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
         show(stage, !list);
         show(listed, list);
         show(large, result?.kind === "large" || blank);
+        reading.draw(result, result !== null && result.betas.includes(chosenBeta) ? chosenBeta : (result?.beta ?? ""));
         show(title, result !== null);
         show(guarantee, result !== null);
         if (result === null) {

@@ -375,7 +375,7 @@ def bars_json(answer: Answer, reading: Reading, betas: Sequence[Fraction]) -> di
 
 def columns_of(question: Question) -> str:
     """What is asked about, for an axis: `visits`, `month and weekday`."""
-    return " and ".join(question.domain.columns)
+    return question.domain.columns_text
 
 
 # ---------------------------------------------------------------- the shapes there are

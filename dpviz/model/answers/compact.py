@@ -165,6 +165,7 @@ class CompactTable(Answer):
             kind="large",
             header={
                 "axis": columns_of(reading.question),
+                "columns": list(domain.columns),
                 "scale": domain.kind,
                 "bins": str(domain.size),
                 "size": domain.size_text,

@@ -161,6 +161,7 @@ def listed_view(
         kind="ranked",
         header={
             "axis": columns_of(reading.question),
+            "columns": list(domain.columns),
             "scale": domain.kind,
             "bins": str(len(listing.items)),
             "size": domain.size_text,

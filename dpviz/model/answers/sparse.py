@@ -91,6 +91,7 @@ class SparseTable(Answer):
             kind="histogram" if drawn else "large",
             header={
                 "axis": columns_of(reading.question),
+                "columns": list(domain.columns),
                 "scale": domain.kind,
                 "bins": str(len(self.labels)),
                 "size": domain.size_text,

@@ -81,6 +81,7 @@ class Table(Answer):
             kind="histogram" if drawn else "large",
             header={
                 "axis": columns_of(reading.question),
+                "columns": list(domain.columns),
                 "scale": domain.kind,
                 "bins": str(len(self.values)),
                 "size": domain.size_text,

@@ -7,15 +7,37 @@ Source: Durfee, Rogers 2019, Algorithm 2; the refusal is a function of earlier a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import ClassVar
 
 from dpviz.errors import BudgetExceeded
+from dpviz.hidden import guard
+from dpviz.mechanisms.ranked import counted
+from dpviz.model.opening import Balance as State
+from dpviz.model.opening import Step
 
-if TYPE_CHECKING:
-    from dpviz.session.ledger.audit import Step
 
-State = Mapping[str, str]
+@dataclass(frozen=True)
+class SymbolsLeft:
+    """What is left of a sub-session, beside what was paid for."""
+
+    symbols_left: int
+    questions_left: int
+    symbols: int
+    questions: int
+
+    shown: ClassVar[tuple[str, ...]] = ("symbols_left", "questions_left")
+
+    @property
+    def text(self) -> str:
+        return f"{counted(self.symbols_left, 'symbol')} and {counted(self.questions_left, 'question')}"
+
+    @property
+    def of_paid(self) -> str:
+        return (
+            f"{self.symbols_left:,} of {counted(self.symbols, 'symbol')} and "
+            f"{self.questions_left:,} of {counted(self.questions, 'question')}"
+        )
 
 
 def opened(symbols: int, questions: int) -> dict[str, str]:
@@ -49,11 +71,6 @@ def give_back(state: State, unused: int) -> dict[str, str]:
     return opened(symbols(state) + unused, questions(state))
 
 
-def used_up(state: State) -> dict[str, str]:
-    """The state after closing: nothing is left, and nothing is refunded."""
-    return opened(0, 0)
-
-
 def follows(step: Step) -> bool:
     """Whether a row of the ledger ("open", "reserve" or "settle") may lead from one state to the next.
 
@@ -78,7 +95,7 @@ def follows(step: Step) -> bool:
         if asking is not None:
             most = int(asking["parameters"]["k"]) + (asking["parameters"]["kbar"] == "private")
             return (moved, asked) == (-most, -1)
-        return (moved < 0 and asked == -1) or after == used_up(before)
+        return (moved < 0 and asked == -1) or after == opened(0, 0)
     if step.reserved is None:
         return False
     taken, left = step.reserved
@@ -95,3 +112,6 @@ def _refusal(said: str, part: str, price: int, left: int, next_step: str) -> Bud
 
 def _counted(number: int) -> str:
     return f"{number:,} symbol{'' if number == 1 else 's'}"
+
+
+guard(vars())

@@ -1,0 +1,178 @@
+"""What a question computes in each bin: how many units, a total of a column, or records. Formats, all public.
+
+Mechanisms answer counts today. Sums and records can be written down, kept and read, and every mechanism and engine
+that cannot serve them says so before anything is charged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, TypeAlias
+
+from dpviz.errors import DomainError, ParameterError
+from dpviz.exact import Number, text
+from dpviz.hidden import guard, kind_of, publicly
+from dpviz.model.domain import Domain, column_name, limit, quoted
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many units there are."""
+
+    kind: ClassVar[str] = "count"
+    noun: ClassVar[str] = "counts"
+    counts: ClassVar[bool] = True
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it reads, besides those of the bins."""
+        return ()
+
+    def text(self, domain: Domain) -> str:
+        """For a table row."""
+        return f"{' × '.join(domain.columns)}, {domain.size_text}"
+
+    def sentence(self, domain: Domain, nouns: str, among: str) -> str:
+        filtered = f" ({among})" if among else ""
+        return f"How many {nouns}{filtered} had {domain.columns_text} in each of: {domain.text}?"
+
+    def title(self, domain: Domain, nouns: str) -> str:
+        return f"{_heading(domain.columns_text)}, {nouns} in each bin"
+
+    def python(self, domain: Domain, where: str) -> str:
+        """The call that makes the question; its filter is given to `plan` and `release`."""
+        return domain.python
+
+    def to_json(self) -> dict[str, Any]:
+        """Nothing: a question that counts is written as it was when there were no others."""
+        return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """The total of a number column in each bin: every value is cut to low..high and rounded to the nearest step.
+
+    low, high, step  public numbers, and the range is a whole number of steps, so that a total is one, too
+    """
+
+    kind: ClassVar[str] = "sum"
+    noun: ClassVar[str] = "sums"
+    counts: ClassVar[bool] = False
+
+    column: str
+    low: Fraction
+    high: Fraction
+    step: Fraction
+
+    @publicly
+    def __init__(self, column: str, low: Number, high: Number, step: Number) -> None:
+        ends = {name: limit(value, name) for name, value in (("low", low), ("high", high), ("step", step))}
+        if ends["low"] >= ends["high"]:
+            raise DomainError.of(
+                f"{text(ends['low'])} to {text(ends['high'])}", "a sum needs a low below its high", "swap them"
+            )
+        if ends["step"] <= 0:
+            raise DomainError.of(text(ends["step"]), "the step of a sum must be positive")
+        if any((ends[name] / ends["step"]).denominator != 1 for name in ("low", "high")):
+            raise DomainError.of(
+                f"{text(ends['low'])} to {text(ends['high'])} in steps of {text(ends['step'])}",
+                "low and high of a sum must be whole multiples of its step",
+                "take a step that divides both",
+            )
+        object.__setattr__(self, "column", column_name(column))
+        for name, value in ends.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    def text(self, domain: Domain) -> str:
+        return f"sum of {self.column} ({self._range}) by {' × '.join(domain.columns)}, {domain.size_text}"
+
+    def sentence(self, domain: Domain, nouns: str, among: str) -> str:
+        filtered = f" {among}" if among else ""
+        return (
+            f"What is the total {self.column} ({self._range}) of the {nouns}{filtered}, "
+            f"by {domain.columns_text} in each of: {domain.text}?"
+        )
+
+    def title(self, domain: Domain, nouns: str) -> str:
+        return f"Total {self.column}".replace("_", " ") + f" of {nouns} by {domain.columns_text.replace('_', ' ')}"
+
+    def python(self, domain: Domain, where: str) -> str:
+        limits = ", ".join(f'{name}="{text(getattr(self, name))}"' for name in ("low", "high", "step"))
+        return f"dv.Question.sum({quoted(self.column)}, by={domain.python}, {limits}{where and f', {where}'})"
+
+    def to_json(self) -> dict[str, Any]:
+        numbers = {name: text(getattr(self, name)) for name in ("low", "high", "step")}
+        return {"aggregate": {"kind": self.kind, "column": self.column, **numbers}}
+
+    @property
+    def _range(self) -> str:
+        return f"each value from {text(self.low)} to {text(self.high)} in steps of {text(self.step)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Records of the columns of the domain, one bin of each column in a record."""
+
+    kind: ClassVar[str] = "records"
+    noun: ClassVar[str] = "records"
+    counts: ClassVar[bool] = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return ()
+
+    def text(self, domain: Domain) -> str:
+        return f"records of {' × '.join(domain.columns)}, {domain.size_text}"
+
+    def sentence(self, domain: Domain, nouns: str, among: str) -> str:
+        filtered = f" {among}" if among else ""
+        return f"What are records of {domain.columns_text} of {nouns}{filtered}, out of: {domain.text}?"
+
+    def title(self, domain: Domain, nouns: str) -> str:
+        return f"{_heading(domain.columns_text)}, records of {nouns}"
+
+    def python(self, domain: Domain, where: str) -> str:
+        columns = ", ".join(factor.python for factor in domain.factors)
+        return f"dv.Question.records([{columns}]{where and f', {where}'})"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"aggregate": {"kind": self.kind}}
+
+
+Aggregate: TypeAlias = Count | Sum | Records
+
+COUNT = Count()
+
+
+def is_aggregate(thing: object) -> bool:
+    """Whether this is one of the three, and no subclass that computes something else."""
+    return any(type(thing) is kind for kind in (Count, Sum, Records))
+
+
+def aggregate_from_json(data: object) -> Aggregate:
+    """What `to_json` wrote under "aggregate". What it did not write is refused."""
+    known = {"sum": {"kind", "column", "low", "high", "step"}, "records": {"kind"}}
+    kind = data.get("kind") if isinstance(data, Mapping) else None
+    if not isinstance(data, Mapping) or not isinstance(kind, str) or known.get(kind) != set(data):
+        raise ParameterError.of(
+            kind if isinstance(kind, str) else kind_of(data), "a saved aggregate must be a whole sum, or records"
+        )
+    values = {name: value for name, value in data.items() if name != "kind"}
+    read = Records() if kind == "records" else Sum(**values)
+    if read.to_json()["aggregate"] != dict(data):
+        raise ParameterError.of(kind, "a saved sum must have its numbers in their shortest form, as texts")
+    return read
+
+
+def _heading(columns: str) -> str:
+    words = columns.replace("_", " ")
+    return f"{words[:1].upper()}{words[1:]}"
+
+
+guard(vars())

@@ -1,0 +1,192 @@
+"""What a sub-session is: paid for once, when it is opened, and used many times.
+
+The session, the ledger's arithmetic and `dv.load` know these protocols and no paper behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, TypeAlias
+
+from dpviz.hidden import guard
+from dpviz.model.answers import Answer
+from dpviz.model.mechanism import Bound, Mechanism
+from dpviz.model.question import Question
+from dpviz.model.release import Release
+from dpviz.model.source import TopRules
+from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.unit import Unit
+
+Balance: TypeAlias = Mapping[str, str]
+"""What is left of a sub-session: whole numbers by name, as texts. The ledger carries them; closing sets all to 0."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """One use of a sub-session, and what came of it: a row of its transcript. All public.
+
+    number   1, 2, 3 ... in the order of asking
+    text     the question in words
+    question the question; None where this dpviz cannot read it
+    key      the analyst's own key
+    status   "done"; "pending": being drawn; "cancelled", "failed" or "lost": spent, and there is no answer
+    mine     whether this session draws it now
+    unreadable  why this dpviz cannot read the row, where it cannot: its answer stays paid for and stored
+    """
+
+    number: int
+    text: str
+    question: Question | None
+    key: str | None
+    status: str
+    mine: bool = False
+    unreadable: str = ""
+
+    def __repr__(self) -> str:
+        return f"{self.number:>3}  {self.text}: {self.unreadable or self.status}"
+
+
+class Left(Protocol):
+    """What is left of a sub-session, for a person. A sub-session has the members that `shown` names, too."""
+
+    shown: ClassVar[tuple[str, ...]]
+
+    @property
+    def text(self) -> str:
+        """`12 symbols and 4 questions`."""
+        ...
+
+    @property
+    def of_paid(self) -> str:
+        """`12 of 50 symbols and 4 of 20 questions`."""
+        ...
+
+
+class Use(Mechanism, Protocol):
+    """One use of a sub-session: a mechanism that is paid from what was charged already.
+
+    Its bound form carries the price of the whole sub-session. A plan of the use has the members that `shown` names.
+    """
+
+    shown: ClassVar[tuple[str, ...]]
+
+    @property
+    def reserved(self) -> str:
+        """The most that it may use, in words: `10 symbols and 1 question`."""
+        ...
+
+    @property
+    def value(self) -> str:
+        """The same as an exact text, for what refuses it."""
+        ...
+
+    @property
+    def terms(self) -> str:
+        """How it is asked: `k=10, kbar=50`."""
+        ...
+
+    def reserve(self, balance: Balance) -> dict[str, str]:
+        """What is left once the most it may use is set aside. BudgetExceeded where that does not fit; nothing is read
+        but the balance, which follows from earlier answers alone."""
+        ...
+
+    def give_back(self, balance: Balance, answer: Answer) -> dict[str, str]:
+        """What is left once it is known what the answer used."""
+        ...
+
+
+class Step(Protocol):
+    """From one balance to the next, as a row of a ledger makes it (`dpviz.session.ledger.audit.Step`).
+
+    kind      "open", "reserve" or "settle"
+    body      what the ledger wrote beside the charge
+    asked     what it wrote beside the use, where the step is one of a use; empty where it closes the sub-session
+    reserved  of a "settle": the balance before and after this use was reserved
+    """
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def body(self) -> Mapping[str, Any]: ...
+
+    @property
+    def before(self) -> Balance: ...
+
+    @property
+    def after(self) -> Balance: ...
+
+    @property
+    def asked(self) -> Mapping[str, Any]: ...
+
+    @property
+    def reserved(self) -> tuple[Balance, Balance] | None: ...
+
+
+class Opening(Protocol):
+    """The frozen public parameters of a sub-session: its price, what one use is, and how its uses add up.
+
+    The name is what ledgers keep it under; one line in `OPENINGS` of `dpviz/mechanisms/__init__.py` makes it known.
+    """
+
+    name: ClassVar[str]
+
+    def parameters(self) -> dict[str, str]:
+        """The parameters as exact texts: part of the key, and what the ledger keeps."""
+        ...
+
+    @classmethod
+    def from_parameters(cls, parameters: dict[str, str]) -> Opening: ...
+
+    @classmethod
+    def use_from_parameters(cls, parameters: dict[str, str]) -> Use:
+        """One use, as the ledger keeps it: its parameters hold those of the sub-session."""
+        ...
+
+    @classmethod
+    def follows(cls, step: Step) -> bool:
+        """Whether a row of the ledger may lead from one balance to the next."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """What the ledger calls it: `pay what you get: 50 symbols, 20 questions`."""
+        ...
+
+    def check_source(self, rules: TopRules) -> None:
+        """Refuse an engine that could answer no use, before it is paid for."""
+        ...
+
+    def price(self, unit: Unit) -> Guarantee:
+        """What all answers together cost one unit."""
+        ...
+
+    def parts(self, unit: Unit) -> object:
+        """What the price is made of."""
+        ...
+
+    def parts_text(self, unit: Unit) -> list[str]:
+        """The same for a plan: a few lines."""
+        ...
+
+    def opened(self) -> dict[str, str]:
+        """The balance of which nothing is used."""
+        ...
+
+    def left(self, balance: Balance) -> Left: ...
+
+    def use(self, *terms: Any, **named: Any) -> Use:
+        """One use on these terms, such as `k=10`. ParameterError where it cannot be."""
+        ...
+
+    def smallest(self, unit: Unit) -> Bound:
+        """The use that is the easiest to answer: where it is refused, nothing can be asked."""
+        ...
+
+    def row(self, row: Row, use: Use | None, release: Release | None) -> Row:
+        """A row of the transcript; without a use or a release, where they cannot be read or are not there."""
+        ...
+
+
+guard(vars())

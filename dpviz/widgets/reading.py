@@ -1,0 +1,54 @@
+"""Points of a stored answer, read for a page: their released values, each with its interval. Free, as in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpviz.errors import DomainError, Forbidden, ReleaseFormat, short
+from dpviz.exact import text
+from dpviz.hidden import guard
+from dpviz.model.release import Release, listed
+
+
+def read_points(release: Release, points: Sequence[Sequence[str]], beta: Fraction) -> list[dict[str, Any]]:
+    """The value of each point and an interval that holds for it alone, but for a chance of `beta`.
+
+    A point is one text for each column of the question. Raises an error of ours for a point that is not on the axis,
+    for a list, and for an answer whose reading is not free; then nothing is read.
+    """
+    if not release.bound.reuse:
+        raise Forbidden("this answer is not read for free, so a page does not read it")
+    answer, reading = release.answer, release.reading
+    places = [_point(release, point) for point in points]
+    values, intervals = listed(answer.read(reading, places)), answer.intervals(reading, beta, points=places)
+    if intervals is None:
+        raise ReleaseFormat.of(answer.kind, "this answer has no error bar per bin")
+    return [
+        {"point": list(point), "value": text(Fraction(value)), "low": _end(low), "high": _end(high)}
+        for point, value, low, high in zip(points, values, intervals.low, intervals.high, strict=True)
+    ]
+
+
+def _end(end: int | Fraction | None) -> str:
+    """An end of an interval as exact text; empty where it is open."""
+    return "" if end is None else text(Fraction(int(end)) if isinstance(end, np.integer) else Fraction(end))
+
+
+def _point(release: Release, point: Sequence[str]) -> Any:
+    """The point of the answer that these texts name."""
+    domain = release.question.domain
+    if len(point) != len(domain.columns):
+        parts, columns = len(point), " and ".join(domain.columns)
+        raise DomainError.of(f"{parts} texts", f"a point of {columns} has {len(domain.columns)}, one for each column")
+    try:
+        return release.answer.point(release.reading, point[0] if len(point) == 1 else tuple(point))
+    except DomainError:
+        # a look-up in Python names no label in its refusal; what a page sent was typed by a person to be read
+        raise DomainError.of(short(", ".join(point)), f"a bin must be one of {domain.text}") from None
+
+
+guard(vars())
