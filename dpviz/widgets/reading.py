@@ -33,7 +33,7 @@ def read_points(release: Release, points: Sequence[Sequence[str]], beta: Fractio
     ]
 
 
-def _end(end: int | Fraction | None) -> str:
+def _end(end: Any) -> str:
     """An end of an interval as exact text; empty where it is open."""
     return "" if end is None else text(Fraction(int(end)) if isinstance(end, np.integer) else Fraction(end))
 
