@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, cast
 from dpviz import files
 from dpviz.charts import tables
 from dpviz.charts.picture import picture
-from dpviz.charts.words import escape, often, shown, spread
+from dpviz.charts.words import escape, often, shown
 from dpviz.errors import DpvizError, Forbidden, LedgerCorrupt, ParameterError, UnitError
 from dpviz.exact import text
 from dpviz.hidden import kind_of, publicly
+from dpviz.model.measures import headline
 from dpviz.model.question import canonical
 from dpviz.model.release import SESSION, UNCHECKED, Release
 from dpviz.planning.sheet import PlanSheet
@@ -125,7 +126,7 @@ def report(
         style=_static("report.css"),
         plain=_plain(data, releases, sheets, explorers),
         data=_embedded(data),
-        program=_embedded(_static("report.js")),
+        program=_embedded(_static(_program(releases, sheets, explorers))),
     )
     return _written(page, path)
 
@@ -286,6 +287,13 @@ def _holds(ledger: Ledger, release: Release) -> bool:
         return False
 
 
+def _program(releases: list[Release], sheets: list[PlanSheet], explorers: list[Explorer]) -> str:
+    """The file of the program that draws what the report holds, and nothing else."""
+    if not explorers:
+        return "report.js"
+    return "report-all.js" if releases or sheets else "report-explorers.js"
+
+
 # ---------------------------------------------------------------- words
 
 
@@ -409,18 +417,9 @@ def _plain(data: dict[str, Any], releases: list[Release], sheets: list[PlanSheet
 def _planned(sheet: PlanSheet) -> str:
     bound = sheet.bound
     said = f"Plan, free: {bound.title}, {bound.mechanism!r}: {bound.price.sentence}."
-    most = bound.max_items
-    if most is not None:
-        listed = bound.error.listed(sheet.beta)
-        told = (
-            "" if listed is None else f" {often(sheet.beta)} times an item {shown(listed.value)} above the next count"
-        )
-        return f"{said}{told} is listed." if told else said
-    one, every = bound.error.one_bin(sheet.beta), bound.error.all_bins(sheet.beta)
-    if one is not None and every is not None:
-        of_all = f"all {bound.question.bins:,}" if bound.question.domain.declared else "all that are occupied"
-        said += f" {often(sheet.beta)}: any one bin {spread(one)}, {of_all} at once {spread(every)}."
-    return said
+    known = [(measure, measure.at(sheet.beta)) for measure in headline(bound.measures)]
+    told = [measure.phrase.format(value=shown(error.value)) for measure, error in known if error is not None]
+    return f"{said} {often(sheet.beta)}: {', '.join(told)}." if told else said
 
 
 # ---------------------------------------------------------------- the file

@@ -10,7 +10,17 @@ const out = join(here, "..", "dpviz", "static");
 
 const result = await build({
     absWorkingDir: here,
-    entryPoints: ["src/widgets.ts", "src/report.ts", "src/styles/widgets.css", "src/styles/report.css"],
+    entryPoints: [
+        { in: "src/loader.ts", out: "loader" },
+        { in: "src/workbench_program.ts", out: "workbench" },
+        { in: "src/tape_program.ts", out: "tape" },
+        { in: "src/explorers_program.ts", out: "explorers" },
+        { in: "src/report_program.ts", out: "report" },
+        { in: "src/report_explorers_program.ts", out: "report-explorers" },
+        { in: "src/report_all_program.ts", out: "report-all" },
+        { in: "src/styles/widgets.css", out: "widgets" },
+        { in: "src/styles/report.css", out: "report" },
+    ],
     entryNames: "[name]",
     outdir: process.argv[2] ?? out,
     bundle: true,

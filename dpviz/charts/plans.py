@@ -13,16 +13,15 @@ import altair as alt
 
 from dpviz.charts.canvas import DASHES, Picture, picture_of, refused, upright_axis, width_of
 from dpviz.charts.theme import FLOOR, SMALL, TEXT, Palette, Theme, palette
-from dpviz.charts.words import MINUS, capital, known, often, shown, spread, wrapped
+from dpviz.charts.words import capital, known, often, shown, spread, wrapped
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability, text
 from dpviz.hidden import publicly
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.error import ErrorValue
-from dpviz.model.measures import ordinal
+from dpviz.model.measures import Measure, Weight
 from dpviz.model.mechanism import Bound
 from dpviz.model.release import Release
-from dpviz.model.statistic import Top
 from dpviz.planning.grid import epsilon_grid
 from dpviz.planning.sheet import PlanSheet
 from dpviz.privacy.conversion import to_approx
@@ -31,7 +30,10 @@ TALL, TALL_LAW, TALL_BARS = 260, 170, 62
 LABEL_ROOM = 120
 """Pixels right of the plot for the names of the curves."""
 
-THICK, MEDIUM, THIN = 3.0, 2.0, 1.0
+WEIGHTS: dict[Weight, float] = {"thick": 3.0, "medium": 2.0, "thin": 1.0}
+"""How thick the curve of a measure is."""
+RANGES: dict[Weight, float] = WEIGHTS | {"thick": 3.4}
+"""The same for a range, which stands alone."""
 
 
 @publicly
@@ -51,7 +53,7 @@ def error_against_epsilon(
     curves = _curves(sheet, plan)
     if not curves:
         raise ParameterError.of(sheet.mechanism.name, "this mechanism states no error that a chart could draw")
-    origins = [f"{capital(one.name)}: {one.text}{one.of}." for one in plan.measures if one.of]
+    origins = [f"{one.measure.label}: {one.text}{one.origin}." for one in plan.stated if one.origin]
     ending = " ".join(
         [f"Each curve holds {often(level)}.", *origins, *filter(None, (curve.ending for curve in curves))]
     )
@@ -78,10 +80,13 @@ def noise_law(
     """
     colours, level, wide = palette(theme), probability(beta, "beta", zero=False), width_of(width)
     plan = _Plan(_bound(planned), level, colours, wide)
+    ranges = [one for one in plan.stated if not one.measure.sign]
+    if not ranges:
+        raise ParameterError.of(plan.bound.mechanism.name, "this mechanism states no error per bin")
     title, lines = "Noise in one bin", plan.lines(f"The ranges hold {often(level)}.")
-    most, steps = _law(plan)
+    most, steps = _law(plan, ranges)
     return picture_of(
-        [_steps_plot(steps, most, plan), _ranges_plot(most, plan)],
+        [_steps_plot(steps, most, plan), _ranges_plot(ranges, most, plan)],
         title=[title],
         subtitle=lines,
         description=f"{title}: {plan.said}",
@@ -103,23 +108,33 @@ def _bound(planned: object) -> Bound:
 
 
 @dataclass(frozen=True)
-class _Measure:
-    """One error of a plan: its name, how thick its curve is, and where it has one side its sign and its origin."""
+class _Stated:
+    """One measure of a plan at one beta, and its error."""
 
-    name: str
-    thick: float
-    error: ErrorValue | None
-    sign: str = ""
-    of: str = ""
+    measure: Measure
+    error: ErrorValue
 
     @property
-    def known(self) -> ErrorValue:
-        assert self.error is not None
-        return self.error
+    def name(self) -> str:
+        return self.measure.words
+
+    @property
+    def thick(self) -> float:
+        return WEIGHTS[self.measure.weight]
 
     @property
     def text(self) -> str:
-        return f"{self.sign}{shown(self.known.value)}" if self.sign else spread(self.known)
+        """The error with its sign."""
+        sign = self.measure.sign
+        return f"{sign}{shown(self.error.value)}" if sign else spread(self.error)
+
+    @property
+    def origin(self) -> str:
+        return f" {self.measure.origin}" if self.measure.origin else ""
+
+    @property
+    def phrase(self) -> str:
+        return f"{self.measure.phrase.format(value=shown(self.error.value))} ({known(self.error)})"
 
 
 @dataclass(frozen=True)
@@ -132,62 +147,17 @@ class _Plan:
     wide: int
 
     @property
-    def one(self) -> ErrorValue:
-        return self._said(self.bound.error.one_bin(self.beta))
-
-    @property
-    def every(self) -> ErrorValue | None:
-        """None where nothing public bounds how many bins are occupied."""
-        return self.bound.error.all_bins(self.beta)
-
-    def _said(self, error: ErrorValue | None) -> ErrorValue:
-        if error is None:
-            raise ParameterError.of(self.bound.mechanism.name, "this mechanism states no error per bin")
-        return error
-
-    @property
-    def measures(self) -> list[_Measure]:
-        """What can be said of the error: of bins all at once and any one, or of a list and of its values."""
-        most, error = self.bound.max_items, self.bound.error
-        if most is None:
-            among = [] if self.every is None else [_Measure(self.many, THIN, self.every)]
-            found = [*among, _Measure("any one bin", THICK, self.one)]
-        else:
-            found = [
-                _Measure("to be listed", MEDIUM, error.listed(self.beta), "+", f" above {self._next}"),
-                _Measure(
-                    "listed at worst", MEDIUM, error.rank(most, self.beta), MINUS, f" below the {ordinal(most)} count"
-                ),
-                _Measure("all values at once", THIN, self.every),
-                _Measure("any one value", THICK, error.one_bin(self.beta)),
-            ]
-        return [measure for measure in found if measure.error is not None]
-
-    @property
-    def _next(self) -> str:
-        """The first count that is not read; its place is public."""
-        needs, kbar = self.bound.needs, self.bound.mechanism.parameters().get("kbar", "")
-        chosen = bool(kbar) and not kbar.isdigit()  # privately: which count comes next is then not known before
-        return f"the {ordinal(needs.rows + 1)} count" if isinstance(needs, Top) and not chosen else "the next count"
-
-    @property
-    def many(self) -> str:
-        return f"all {self.bound.question.bins:,} at once" if self.bound.question.domain.declared else "all at once"
+    def stated(self) -> list[_Stated]:
+        """What can be said of the error, the most important first; what nothing public bounds is left out."""
+        drawn = [(measure, measure.at(self.beta)) for measure in self.bound.measures if measure.weight]
+        return [_Stated(measure, error) for measure, error in drawn if error is not None]
 
     @property
     def said(self) -> str:
         """The finding in one sentence."""
-        if self.bound.max_items is not None:
-            told = ", ".join(f"{one.name} {one.text}{one.of} ({known(one.known)})" for one in self.measures)
-            head = f"{self.title}, {self.bound.mechanism.name} at {self.bound.price.loss.short}"
-            return f"{head}: {often(self.beta)} times {told}."
-        every = self.every
-        among = "" if every is None else f", {self.many} within {shown(every.value)} ({known(every)})"
-        return (
-            f"{self.title}, {self.bound.mechanism.name} at "
-            f"{self.bound.price.loss.short}: {often(self.beta)} times any one bin within {shown(self.one.value)} "
-            f"({known(self.one)}){among}."
-        )
+        told = ", ".join(one.phrase for one in self.stated)
+        head = f"{self.title}, {self.bound.mechanism.name} at {self.bound.price.loss.short}"
+        return f"{head}: {often(self.beta)} times {told}."
 
     @property
     def title(self) -> str:
@@ -229,10 +199,11 @@ def _curves(sheet: PlanSheet, plan: _Plan) -> list[_Curve]:
     points: dict[str, list[tuple[Fraction, ErrorValue]]] = {}
     thick: dict[str, float] = {}
     for epsilon, bound in sheet.fan:
-        for measure in _Plan(bound, plan.beta, plan.colours, plan.wide).measures:
-            points.setdefault(measure.name, []).append((epsilon, measure.known))
-            thick[measure.name] = measure.thick
-    return [_Curve(name, thick[name], found) for name, found in points.items()]
+        for one in _Plan(bound, plan.beta, plan.colours, plan.wide).stated:
+            points.setdefault(one.name, []).append((epsilon, one.error))
+            thick[one.name] = one.thick
+    thin_first = sorted(points, key=lambda name: thick[name])
+    return [_Curve(name, thick[name], points[name]) for name in thin_first]
 
 
 def _curve_plot(curves: list[_Curve], plan: _Plan, sheet: PlanSheet) -> alt.LayerChart:
@@ -245,7 +216,7 @@ def _curve_plot(curves: list[_Curve], plan: _Plan, sheet: PlanSheet) -> alt.Laye
     x_axis = alt.Axis(
         title="ε (log)", values=[float(tick) for tick in labelled], format="~g", grid=False, labelOverlap=True
     )
-    what = "error in one bin, " if plan.bound.max_items is None else ""
+    what = "error in one bin, " if any(one.measure.given for one in plan.stated) else ""
     y_axis = upright_axis(f"{what}{plan.bound.unit.nouns} (log)", values=_log_ticks(low, high), format=",~g")
     x = alt.X(
         "epsilon",
@@ -266,13 +237,13 @@ def _curve_plot(curves: list[_Curve], plan: _Plan, sheet: PlanSheet) -> alt.Laye
                 .encode(x=x, y=y)
             )
     layers += _names(curves, plan, low, high)
-    for measure in plan.measures:
-        error = measure.known
+    for one in reversed(plan.stated):
+        error = one.error
         if error.value > 0 and grid[0] <= now <= grid[-1]:
             point = alt.Chart(
-                alt.InlineData(values=[{"epsilon": float(now), "error": float(error.value), "text": measure.text}])
+                alt.InlineData(values=[{"epsilon": float(now), "error": float(error.value), "text": one.text}])
             )
-            tips = [alt.Tooltip("epsilon:Q", title="ε"), alt.Tooltip("text:N", title=measure.name)]
+            tips = [alt.Tooltip("epsilon:Q", title="ε"), alt.Tooltip("text:N", title=one.name)]
             layers += [
                 point.mark_point(
                     shape="circle",
@@ -340,9 +311,9 @@ def _log_ticks(low: float, high: float) -> list[float]:
 # ---------------------------------------------------------------- the law of the noise
 
 
-def _law(plan: _Plan) -> tuple[int, list[dict[str, float]]]:
+def _law(plan: _Plan, ranges: list[_Stated]) -> tuple[int, list[dict[str, float]]]:
     """How far the axis goes, and the chance of each error on it (of every n-th where a pixel holds several)."""
-    most = max(1, math.ceil(1.2 * (plan.every or plan.one).value))
+    most = max(1, math.ceil(1.2 * max(one.error.value for one in ranges)))
     stride = max(1, 2 * most // plan.wide)
     errors = list(range(-most // stride * stride, most + 1, stride))
     chances = plan.bound.error.chances(errors)
@@ -379,14 +350,13 @@ def _steps_plot(rows: list[dict[str, float]], most: int, plan: _Plan) -> alt.Lay
     return alt.LayerChart(layer=[steps, _frame(plan, TALL_LAW)]).properties(width=plan.wide, height=TALL_LAW)
 
 
-def _ranges_plot(most: int, plan: _Plan) -> alt.LayerChart:
-    """The two ranges below the law, on the law's own axis, each under its words."""
+def _ranges_plot(ranges: list[_Stated], most: int, plan: _Plan) -> alt.LayerChart:
+    """The ranges below the law, on the law's own axis, each under its words; a thin one has caps."""
     x = _error_axis(most, plan, named=False)
-    ranges = [(f"Any one bin {spread(plan.one)}", plan.one, THICK + 0.4, False, 18)]
-    if plan.every is not None:
-        ranges += [(f"{capital(plan.many)} {spread(plan.every)}", plan.every, THIN, True, 50)]
     layers: list[Any] = []
-    for name, error, thick, caps, down in ranges:
+    for place, one in enumerate(ranges):
+        error, down = one.error, 18 + 32 * place
+        name, thick, caps = f"{one.measure.label} {one.text}", RANGES[one.measure.weight], one.measure.weight == "thin"
         half = float(error.value)
         data = alt.Chart(alt.InlineData(values=[{"error": -half, "to": half}]))
         style: dict[str, Any] = {"strokeWidth": thick, "color": plan.colours.pencil, "aria": False}
@@ -403,4 +373,4 @@ def _ranges_plot(most: int, plan: _Plan) -> alt.LayerChart:
             .mark_text(baseline="bottom", fontSize=SMALL, color=plan.colours.ink, aria=False)
             .encode(x=x, y=alt.value(down - 6), text=alt.value(f"{name}, {often(plan.beta)} ({known(error)})"))
         )
-    return alt.LayerChart(layer=layers).properties(width=plan.wide, height=TALL_BARS)
+    return alt.LayerChart(layer=layers).properties(width=plan.wide, height=TALL_BARS + 32 * (len(ranges) - 2))

@@ -12,6 +12,7 @@ from dpviz.exact import Number, probability, text
 from dpviz.hidden import guard, publicly, singly
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Bound, Space
 from dpviz.planning.sheet import PlanSheet
 from dpviz.privacy.conversion import to_approx
@@ -19,6 +20,9 @@ from dpviz.privacy.grid import payable
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.session.accountant import SYMBOLS, Budget, Remaining, booked
 from dpviz.session.stale import stale
+
+NOTED = Fraction(1, 20)
+"""The chance that an error in a plan's own words fails."""
 
 TEACHING_TOP = Fraction(2)
 """Where the slider ends when there is no budget."""
@@ -47,6 +51,11 @@ class Plan:
     @property
     def space(self) -> Space:
         return self.bound.space
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What can be said of the error, each with its words: `plan.measures[0].at(beta)`."""
+        return self.bound.measures
 
     @property
     def affordable(self) -> bool:
@@ -102,20 +111,25 @@ class Plan:
             f"  would cost   {would_cost(self.price, self.budget, self.remaining)}{stale(self.asof)}",
             f"  guarantee    {self.price.sentence}",
         ]
-        item = "bin" if self.max_items is None else "value"
-        for label, found, ending in (
-            ("to be listed", self.listed(), " above the next count"),
-            ("at worst", self.rank(), f" below count {self.max_items}, of what is listed"),
-            (f"any one {item}", self.one_bin(), ""),
-            ("all at once", self.all_bins(), ""),
-        ):
-            if found is not None:
-                sign = "" if ending else "±" if found.how == "exact" else f"{found.how} ±"
-                told = f"{sign}{text(found.value)} {self.bound.unit.nouns}{ending}, 95 in 100 ({found.how})"
-                lines.append(f"  {label:<12} {told}")
+        lines += self._errors()
         stored = f"{self.space.bits:,} bits ({self.space.text})" if self.max_items is None else self.space.text
         lines.append(f"  space        {stored}")
+        if self.bound.cost.slow:
+            lines.append(f"  slow         {self.bound.cost.text}")
         return "\n".join(lines)
+
+    def _errors(self) -> list[str]:
+        """The errors that hold 95 times in 100, one to a line."""
+        drawn = [(measure, measure.at(NOTED)) for measure in self.bound.measures if measure.weight]
+        known = [(measure, error) for measure, error in drawn if error is not None]
+        wide = max([12, *(len(measure.words) for measure, _ in known)])
+        lines = []
+        for measure, error in known:
+            sign = measure.sign or ("±" if error.how == "exact" else f"{error.how} ±")
+            size = f"{sign}{text(error.value)} {self.bound.unit.nouns}"
+            ending = f" {measure.origin}" if measure.origin else ""
+            lines.append(f"  {measure.words:<{wide}} {size}{ending}, 95 in 100 ({error.how})")
+        return lines
 
 
 def would_cost(price: Guarantee, budget: Budget | None, remaining: Remaining | None) -> str:

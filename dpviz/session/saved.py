@@ -182,10 +182,7 @@ def _reread(question: str, unit: str, made: str, key: str, loss: str) -> None:
 
 def _errors(bound: Bound, beta: Fraction) -> list[object]:
     """The errors that frames, charts and the page show beside the answer, as texts."""
-    error, most = bound.error, bound.max_items
-    values = [error.shown(beta), error.one_bin(beta), error.all_bins(beta)]
-    if most is not None:
-        values += [error.listed(beta), error.rank(most, beta)]
+    values = [bound.error.shown(beta), *(measure.at(beta) for measure in bound.measures)]
     return [None if value is None else value.to_json() for value in values]
 
 

@@ -26,6 +26,7 @@ class Sheet(Protocol):
 class Explorer(View):
     """A view of one sheet."""
 
+    program_name: ClassVar[str] = "explorers"
     title: ClassVar[str] = ""
 
     sheet = traitlets.Unicode().tag(sync=True)

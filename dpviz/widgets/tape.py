@@ -313,6 +313,7 @@ class PayWhatYouGetTape(View):
     """
 
     name: ClassVar[str] = "pay-what-you-get-tape"
+    program_name: ClassVar[str] = "tape"
 
     state = traitlets.Unicode().tag(sync=True)
     pulse = traitlets.Unicode().tag(sync=True)

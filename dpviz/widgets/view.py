@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextvars import Context, copy_context
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,6 +22,7 @@ from ipywidgets.widgets.trait_types import InstanceDict
 from dpviz.errors import ParameterError, short
 from dpviz.hidden import guard, kind_of, sealed
 from dpviz.widgets.door import Door
+from dpviz.widgets.writer import Writer
 
 STATIC = Path(__file__).parent.parent / "static"
 
@@ -96,18 +97,76 @@ class OwnPlace(InstanceDict):  # type: ignore[misc]
         return super().validate(obj, value)
 
 
-class View(Mirror, anywidget.AnyWidget):
+class Long(Mirror):
+    """A model that holds much, which a page may ask for again and again: what waits to be sent is sent once."""
+
+    def __init__(self, **traits: Any) -> None:
+        self._doubted: set[str] = set()
+        self._doubting = threading.Lock()
+        super().__init__(**traits)
+
+    def _soon(self, work: Callable[[], None]) -> None:
+        """Do this after what was said before."""
+        raise NotImplementedError
+
+    def _tell_truth(self, names: Iterable[str]) -> None:
+        with self._doubting:
+            waiting = bool(self._doubted)
+            self._doubted.update(names)
+            begin = bool(self._doubted) and not waiting
+        if begin:
+            self._soon(self._tell_doubted)
+
+    def _tell_doubted(self) -> None:
+        with self._doubting:
+            names, self._doubted = self._doubted, set()
+        self.send_state(names)
+
+
+class Program(Long):
+    """What a page runs to draw views: a page is sent it once, however many views there are, and a notebook saves it
+    once."""
+
+    code = traitlets.Unicode().tag(sync=True)
+    css = traitlets.Unicode().tag(sync=True)
+
+    _running: ClassVar[dict[str, Program]] = {}
+    _choosing: ClassVar[threading.Lock] = threading.Lock()
+
+    def __init__(self, name: str) -> None:
+        self._writer = Writer()
+        code, css = ((STATIC / file).read_text(encoding="utf-8") for file in (f"{name}.js", "widgets.css"))
+        super().__init__(code=code, css=css)
+
+    @classmethod
+    def of(cls, name: str) -> Program:
+        """The one program of this name; a new one where that was closed."""
+        with cls._choosing:
+            known = cls._running.get(name)
+            if known is None or known.comm is None:
+                known = cls._running[name] = cls(name)
+            return known
+
+    def _soon(self, work: Callable[[], None]) -> None:
+        self._writer.put(work)
+
+    def _repr_keys(self) -> list[str]:
+        return []
+
+
+class View(Long, anywidget.AnyWidget):
     """A widget whose synced traits are mirrors: written by the kernel, never read by it.
 
-    Everything it sends is sent by the writer of its door.
+    Everything it sends is sent by the writer of its door. What it carries itself only looks up its program.
     """
 
-    _esm = STATIC / "widgets.js"
-    _css = STATIC / "widgets.css"
+    _esm = STATIC / "loader.js"
+    program_name: ClassVar[str] = "workbench"
     name: ClassVar[str] = ""
 
     component = traitlets.Unicode().tag(sync=True)
     desk = traitlets.Unicode().tag(sync=True)
+    program = traitlets.Instance(Program).tag(sync=True, **ipywidgets.widget_serialization)
     layout = OwnPlace(Place).tag(sync=True, **ipywidgets.widget_serialization)
 
     _heard: Context | None = None
@@ -115,10 +174,11 @@ class View(Mirror, anywidget.AnyWidget):
 
     def __init__(self, door: Door, **mirrors: str) -> None:
         self._door = door
-        self._doubted: set[str] = set()
-        self._doubting = threading.Lock()
         self.on_msg(self._receive)
-        super().__init__(component=type(self).name, **mirrors)
+        super().__init__(component=type(self).name, program=Program.of(type(self).program_name), **mirrors)
+
+    def _soon(self, work: Callable[[], None]) -> None:
+        self._door.soon(work)
 
     def _handle_msg(self, msg: Any) -> None:
         self._heard = copy_context()
@@ -126,20 +186,6 @@ class View(Mirror, anywidget.AnyWidget):
 
     def _receive(self, _widget: object, content: object, buffers: object) -> None:
         self._door.receive(content, self.send)
-
-    def _tell_truth(self, names: Iterable[str]) -> None:
-        """The program is long, and a page may ask for it again and again: what waits to be sent is sent once."""
-        with self._doubting:
-            waiting = bool(self._doubted)
-            self._doubted.update(names)
-            begin = bool(self._doubted) and not waiting
-        if begin:
-            self._door.soon(self._tell_doubted)
-
-    def _tell_doubted(self) -> None:
-        with self._doubting:
-            names, self._doubted = self._doubted, set()
-        self.send_state(names)
 
     def _send(self, msg: Any, buffers: Any = None) -> None:
         """Send in the context of the last message: the kernel keeps there which of its threads the page talks to.

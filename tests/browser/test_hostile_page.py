@@ -24,11 +24,15 @@ class Hostile(anywidget.AnyWidget):
         const manager = model.widget_manager;
         const bench = await manager.get_model(model.get("bench"));
         const layout = await manager.get_model(model.get("layout_of"));
+        const program = await manager.get_model(bench.get("program").slice("IPY_MODEL_".length));
         for (const [name, value] of Object.entries({
-            _esm: evil, _css: ".dp-release { display: none }", component: "budget-meter",
+            _esm: evil, program: "IPY_MODEL_" + model.model_id, component: "budget-meter",
             state: "{}", sheet: "{}", result: "", desk: "elsewhere",
         })) bench.set(name, value);
         bench.save_changes();
+        program.set("code", evil);
+        program.set("css", ".dp-release { display: none }");
+        program.save_changes();
         layout.set("visibility", "hidden");
         layout.save_changes();
         el.textContent = "rewritten";
@@ -62,6 +66,8 @@ def test_what_a_script_in_the_page_rewrites_is_not_kept_saved_or_shown_again(lab
         kept = [model["state"] for model in saved.values()]
         (bench,) = [state for state in kept if state.get("_anywidget_id") == "dpviz.widgets.workbench.Workbench"]
         assert bench["component"] == "workbench" and "free of charge" not in bench["_esm"] + bench["state"]
+        (program,) = [state for state in kept if "code" in state]  # one for both views
+        assert "free of charge" not in program["code"] and program["css"].startswith(".dpviz")
         assert json.loads(bench["state"])["budget"]["epsilon"]["left"] == "2"
         assert [state for state in kept if state.get("visibility")] == []
         it.page.evaluate(SAVE_STATE)

@@ -172,7 +172,7 @@ def test_a_plan_of_a_list_shows_what_it_takes_to_be_listed(tmp_path: Path) -> No
     assert f"To be listed: +{listed_at.value} above the 51st count." in said
     assert f"Listed at worst: −{rank.value} below the 10th count." in said
     assert "any one bin" not in json.dumps(spec(chart))
-    assert f"to be listed {listed_at.value} aircraft above the next count" in repr(plan)
+    assert f"to be listed    +{listed_at.value} aircraft above the 51st count, 95 in 100 (exact)" in repr(plan)
     sheet = plan.sheet.to_json()
     assert sheet["places"] == "10"
     assert sheet["now"]["rows"] == "51"
@@ -196,7 +196,12 @@ def test_a_plan_of_values_shows_both_kinds_of_error(tmp_path: Path) -> None:
     session = dv.Session(data, AIRCRAFT, dv.Budget("2", "1e-5"), tmp_path / "f.ledger")
     plan = session.plan(DESTINATION, dv.TopKLaplace(k=10, kbar=50, epsilon=1))
     said = spec(plan.chart())["description"]
-    for name in ("to be listed +", "listed at worst −", "all values at once", "any one value ±"):
+    for name in (
+        "above the 51st count is listed",
+        "none listed is more than",
+        "all values within",
+        "any one item within",
+    ):
         assert name in said
     assert plan.one_bin() is not None
     whole = session.plan(DESTINATION, dv.TopKSet(k=10, epsilon=1))

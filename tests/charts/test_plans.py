@@ -73,7 +73,7 @@ def test_a_plan_is_drawn_in_pencil_with_a_dashed_frame_and_says_it_is_free(draw:
     assert PALETTES["light"].release.strong not in chart.to_json()
     assert "Plan: free, sees no data." in titles(chart)
     assert "0.2-differential privacy for adding or removing one person-year" in titles(chart)
-    assert "any one bin within 15 (exact), all 42 at once within 34 (exact)" in spec(chart)["description"]
+    assert "any one bin within 15 (exact), all 42 within 34 (exact)" in spec(chart)["description"]
 
 
 def test_an_error_of_0_is_said_for_a_logarithmic_axis_cannot_show_it() -> None:

@@ -13,6 +13,8 @@ import comm
 import pytest
 from comm.base_comm import BaseComm
 
+from dpviz.widgets.view import Program
+
 Message = dict[str, Any]
 PATIENCE = 60
 
@@ -35,6 +37,7 @@ class Wire:
             return Recorded(*args, **more)
 
         patch.setattr(comm, "create_comm", create)
+        patch.setattr(Program, "_running", {})  # those that were made before send elsewhere
 
     def record(self, model: str, message: Message) -> None:
         with self._arrived:

@@ -94,8 +94,8 @@ def test_an_update_of_any_trait_is_answered_with_the_truth_and_changes_nothing(
     name: str, wire: Wire, tmp_path: Path
 ) -> None:
     view = settled(VIEWS[name](tmp_path))
-    models = [view, view.layout]
-    assert {"_esm", "_css", "_view_name", "_model_module", "component", "desk", "layout", "_dom_classes"} <= set(
+    models = [view, view.layout, view.program]
+    assert {"_esm", "program", "_view_name", "_model_module", "component", "desk", "layout", "_dom_classes"} <= set(
         view.keys
     )
     for model in models:
@@ -121,7 +121,7 @@ def test_a_message_of_no_known_form_is_dropped_without_a_word(
 ) -> None:
     view = VIEWS[name](tmp_path)
     before = still(view.get_state())
-    for model in (view, view.layout):
+    for model in (view, view.layout, view.program):
         for data in (
             None, 7, "update", [], {}, {"method": None}, {"method": ["update"]}, {"method": "eval", "state": {}},
             {"method": "update"}, {"method": "update", "state": None}, {"method": "update", "state": ["_esm"]},

@@ -5,18 +5,15 @@
  * the new point, so that the next slider moves at once as well.
  */
 
-import { Kernel, SUPERSEDED, type Channel } from "./kernel";
-import { Malformed, Newer } from "./protocol";
+import { SUPERSEDED } from "./kernel";
 import type { Axis, Point, Sheet } from "./sheets";
+import { ViewStore } from "./view_store";
 
 const DEBOUNCE = 150;
-const SPEAK = 500;
 
 type PointOf<S> = S extends Sheet<infer P> ? P : never;
 
-export class Explorer<S extends Sheet<Point>> {
-    readonly kernel: Kernel;
-
+export class Explorer<S extends Sheet<Point>> extends ViewStore {
     sheet: S | null = null;
     point: PointOf<S> | null = null;
     /** Where the sliders stand: of the point on show, but where the kernel was asked for more. */
@@ -25,81 +22,29 @@ export class Explorer<S extends Sheet<Point>> {
     settled = true;
     /** Why a move did not happen. */
     fault: string | null = null;
-    problem: string | null = null;
-    sentence = "";
 
-    readonly #read: (value: unknown) => S;
-    readonly #listeners = new Set<() => void>();
-    readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
-    #seen: unknown = null;
+    readonly #readSheet: (value: unknown) => S;
     #asked = 0;
     /** The axis that was moved last. */
     #last: string | null = null;
 
     constructor(read: (value: unknown) => S) {
-        this.#read = read;
-        this.kernel = new Kernel(
-            () => this.#heard(),
-            () => undefined,
-        );
+        super();
+        this.#readSheet = read;
     }
 
     /** A kernel that is gone will not answer: what waits for it goes where it can without. */
-    #heard(): void {
+    protected override onHealth(): void {
         if (this.sheet !== null && !this.settled && this.kernel.health === "gone") this.#alone(this.place, this.#last);
-        this.#tell();
+        this.tell();
     }
 
-    subscribe(listener: () => void): () => void {
-        this.#listeners.add(listener);
-        return () => this.#listeners.delete(listener);
+    protected override onStatus(): void {
+        this.tell();
     }
 
-    attach(channel: Channel): void {
-        this.kernel.attach(channel);
-        this.probe();
-    }
-
-    detach(channel: Channel): void {
-        this.kernel.detach(channel);
-        for (const timer of this.#timers.values()) clearTimeout(timer);
-        this.#timers.clear();
-    }
-
-    probe(): void {
-        void this.kernel.probe().then(() => this.#tell());
-    }
-
-    #tell(): void {
-        for (const listener of [...this.#listeners]) listener();
-    }
-
-    #later(name: string, delay: number, act: () => void): void {
-        clearTimeout(this.#timers.get(name));
-        this.#timers.set(name, setTimeout(act, delay));
-    }
-
-    say(sentence: string): void {
-        this.#later("say", SPEAK, () => {
-            this.sentence = sentence;
-            this.#tell();
-        });
-    }
-
-    /** Take in a trait. A malformed sheet is ignored, one of a later version is named. */
-    take(trait: string, value: unknown): void {
-        if (trait !== "sheet" || value === undefined || value === null || value === "" || value === this.#seen) return;
-        this.#seen = value;
-        try {
-            this.#use(this.#read(value));
-        } catch (error) {
-            if (error instanceof Newer) {
-                this.problem = `This page reads version 1 and was sent ${error.message}. Nothing is drawn; restart the kernel and reload the page.`;
-            } else if (error instanceof Malformed) {
-                console.warn(`dpviz: ignored what this page was sent: ${error.message}`);
-            } else throw error;
-        }
-        this.#tell();
+    protected override read(trait: string, value: unknown): void {
+        if (trait === "sheet") this.#use(this.#readSheet(value));
     }
 
     #use(sheet: S): void {
@@ -130,8 +75,8 @@ export class Explorer<S extends Sheet<Point>> {
         this.fault = null;
         this.#last = name;
         this.#resolve(new Map([...this.place, [name, value]]));
-        if (this.kernel.health !== "gone") this.#later("move", DEBOUNCE, () => void this.#move());
-        this.#tell();
+        if (this.kernel.health !== "gone") this.later("move", DEBOUNCE, () => void this.#move());
+        this.tell();
     }
 
     /** Show the point at a place where the sheet holds it: on one fan, at grid values of the axes without one. */
@@ -182,6 +127,6 @@ export class Explorer<S extends Sheet<Point>> {
             this.fault = reply.error.message;
             if (this.point !== null) this.#stand(this.point);
         }
-        this.#tell();
+        this.tell();
     }
 }

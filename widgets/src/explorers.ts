@@ -7,6 +7,10 @@ import { mechanismComparison } from "./mechanism_comparison";
 import { samplerExplorer } from "./sampler_explorer";
 import { readComparison, readComposition, readSampler, readTopK, type Point, type Sheet } from "./sheets";
 import { topKExplorer } from "./top_k_explorer";
+import type { ViewStore } from "./view_store";
+
+/** How each component comes to stand on a store of its own. */
+export type Explorers = Record<string, () => { desk: ViewStore; component: Component }>;
 
 function standing<S extends Sheet<Point>>(read: (value: unknown) => S, component: (desk: Explorer<S>) => Component): () => { desk: Explorer<S>; component: Component } {
     return () => {
@@ -15,7 +19,7 @@ function standing<S extends Sheet<Point>>(read: (value: unknown) => S, component
     };
 }
 
-export const EXPLORERS = {
+export const EXPLORERS: Explorers = {
     "sampler-explorer": standing(readSampler, samplerExplorer),
     "mechanism-comparison": standing(readComparison, mechanismComparison),
     "top-k-explorer": standing(readTopK, topKExplorer),

@@ -7,6 +7,7 @@
 import { compare, equal, exactly, leftAfter, ZERO } from "./exact";
 import { isList } from "./measures";
 import type { Entry, Price, Refusal, Running } from "./protocol";
+import { refusal } from "./purchase_store";
 import type { Desk, Paid } from "./store";
 import { capital, leaves, priceText } from "./words";
 
@@ -52,18 +53,18 @@ export function panelOf(desk: Desk): Panel {
 
 /** The states of a release that is being confirmed, is on its way, or ended other than well. */
 function spending(desk: Desk): Panel | null {
-    const { spend, state } = desk;
+    const { purchase, state } = desk;
     const left = state?.budget?.epsilon.left ?? "0";
     const beside =
         state?.budget?.rho == null
             ? ` of the ${left} that is left.`
             : `, ${leaves(state.budget, { epsilon: left, delta: "0" }, desk.sheet !== null && isList(desk.sheet))}.`;
-    switch (spend.kind) {
+    switch (purchase.kind) {
         case "confirm":
             return {
                 kind: "confirm",
-                text: ["This uses ", [spend.order.price.epsilon], beside],
-                buttons: [button("pay", `Yes, pay ${priceText(spend.order.price)}`, { do: "confirm" }), keep()],
+                text: ["This uses ", [purchase.order.price.epsilon], beside],
+                buttons: [button("pay", `Yes, pay ${priceText(purchase.order.price)}`, { do: "confirm" }), keep()],
             };
         case "waiting":
             if (desk.kernel.health === "gone")
@@ -76,26 +77,46 @@ function spending(desk: Desk): Panel | null {
                 };
             return { kind: "waiting", buttons: [off("Waiting for the kernel"), withdraw()] };
         case "sent":
-            if (desk.kernel.health === "gone") return silent(spend.order.price);
-            return desk.withdrawn === spend.id
-                ? { kind: "sent", buttons: [off("Waiting for the kernel")], note: "Withdrawing; the page says what came of it." }
-                : {
-                      kind: "sent",
-                      buttons: [off("Waiting for the kernel"), unpaid({ do: "withdraw" })],
-                      note: `Request sent; waiting for the kernel. ${EITHER}`,
-                  };
-        case "running": {
-            if (desk.kernel.health === "gone") return silent(spend.price);
-            return spend.running.number === "" && desk.state?.teaching == null
-                ? unwritten(spend.running)
-                : running(desk, spend.running, spend.price);
-        }
+        case "running":
+            return underway(desk, purchase);
+        case "ended":
+            return ended(desk, purchase);
+        case "idle":
+            if (!state?.running || desk.kernel.health === "gone") return null;
+            return elsewhere(desk, state.running);
+    }
+}
+
+/** An order that the kernel was sent. */
+function underway(desk: Desk, purchase: Extract<Desk["purchase"], { kind: "sent" | "running" }>): Panel {
+    const { price } = purchase.order;
+    if (desk.kernel.health === "gone") return silent(price);
+    if (purchase.kind === "running") {
+        const waits = purchase.running.number === "" && desk.state?.teaching == null;
+        return waits ? unwritten(purchase.running) : running(desk, purchase.running, price);
+    }
+    if (purchase.withdrawn) {
+        const note = "Withdrawing; the page says what came of it.";
+        return { kind: "sent", buttons: [off("Waiting for the kernel")], note };
+    }
+    return {
+        kind: "sent",
+        buttons: [off("Waiting for the kernel"), unpaid({ do: "withdraw" })],
+        note: `Request sent; waiting for the kernel. ${EITHER}`,
+    };
+}
+
+function ended(desk: Desk, purchase: Extract<Desk["purchase"], { kind: "ended" }>): Panel {
+    const spent = `${priceText(purchase.order.price)} is spent and no answer was shown.`;
+    switch (purchase.how) {
+        case "released": // its answer is on its way
+            return underway(desk, purchase.from);
         case "cancelled":
             return {
                 kind: "cancelled",
                 notice: {
                     tone: "warning",
-                    strong: `Cancelled. ${priceText(spend.price)} is spent and no answer was shown.`,
+                    strong: `Cancelled. ${spent}`,
                     rest: "The charge is written before the draw, so that a stop can never give a free look.",
                 },
                 buttons: [keep()],
@@ -105,16 +126,16 @@ function spending(desk: Desk): Panel | null {
                 kind: "failed",
                 notice: {
                     tone: "error",
-                    strong: sentence(spend.error.message),
-                    rest: `The draw came after the charge: ${priceText(spend.price)} is spent and no answer was shown.`,
+                    strong: sentence(purchase.error?.message ?? "The draw did not finish."),
+                    rest: `The draw came after the charge: ${spent}`,
                 },
                 buttons: [keep()],
             };
         case "refused":
-            return refused(spend.error, spend.sent);
-        case "idle":
-            if (!state?.running || desk.kernel.health === "gone") return null;
-            return elsewhere(desk, state.running);
+            return refused(
+                purchase.error ?? refusal("Withdrawn before anything was charged."),
+                purchase.sent,
+            );
     }
 }
 

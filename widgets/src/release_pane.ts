@@ -65,7 +65,7 @@ export function releasePane(desk: Desk): Component {
         const meant = !event.repeat && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
         if (!meant && (event.key === "Enter" || event.key === " ")) event.preventDefault();
         if (event.key !== "Escape") return;
-        if (desk.spend.kind === "confirm") desk.keep();
+        if (desk.purchase.kind === "confirm") desk.keep();
         if (desk.doubt !== null) desk.wonder(null);
     }
 

@@ -1,14 +1,22 @@
 /** A report: releases as they were paid for, plan sheets still alive, no kernel, no network. */
 
-import { copy, h, setText } from "./dom";
-import { EXPLORERS } from "./explorers";
+import { h } from "./dom";
+import type { Explorers } from "./explorers";
 import { Malformed, Newer, readReport, type Report, type Result, type Sheet } from "./protocol";
-import { epsilonField } from "./epsilon_field";
-import { planPane } from "./plan_pane";
-import { numbersTable, resultChart } from "./result_chart";
 import { mount } from "./root";
-import { Desk } from "./store";
-import { costsDelta, shown } from "./words";
+
+/** What draws releases and plan sheets; a report without any does without it. */
+export interface ReleaseParts {
+    charts(releases: readonly Result[]): HTMLElement[];
+    sheets(sheets: readonly Sheet[], releases: readonly Result[]): HTMLElement[];
+    numbers(releases: readonly Result[]): HTMLElement[];
+}
+
+/** What a report's program can draw: the file carries the program that draws what is in it. */
+export interface Parts {
+    releases?: ReleaseParts;
+    explorers?: Explorers;
+}
 
 function plural(count: number, noun: string): string {
     return `${count} ${noun}${count === 1 ? "" : "s"}`;
@@ -53,105 +61,17 @@ function head(report: Report): HTMLElement {
     );
 }
 
-function live(component: (desk: Desk) => ReturnType<typeof planPane>, desk: Desk): HTMLElement {
-    const place = h("div", {});
-    mount(desk, component(desk), place);
-    return place;
-}
-
-const isSmall = ({ kind, scale, values }: Result): boolean =>
-    kind === "histogram" && scale === "categories" && values.length <= 8;
-
-function released(result: Result): HTMLElement {
-    const small = isSmall(result);
-    const place = live(() => resultChart({ result }, { level: "h2", tools: false }), new Desk());
-    place.classList.add(small ? "dp-half" : "dp-full");
-    return place;
-}
-
-/** Whether a release answers the question of a sheet by its mechanism. An answer of a sub-session paid nothing by itself. */
-const paidFor = (item: Result, { question, mechanism }: Sheet): boolean =>
-    item.question_id === question.id && item.mechanism.startsWith(`${mechanism.name}(`) && !item.used;
-
-/** What tells one of several sheets from the others: its column, or else its mechanism, too. */
-function nameOf({ question, mechanism }: Sheet, sheets: readonly Sheet[]): string {
-    if (sheets.length < 2) return "";
-    const alike = sheets.filter((sheet) => sheet.question.column === question.column);
-    return alike.length < 2 ? question.column : `${question.column}, ${mechanism.name}`;
-}
-
-/** One plan sheet with its slider: everything a reader may try, and the button that says why it ends there. */
-function trial(sheet: Sheet, releases: readonly Result[], name: string): HTMLElement {
-    const desk = new Desk();
-    desk.furnish(sheet, releases.findLast((item) => paidFor(item, sheet)) ?? null);
-    const title = name === "" ? "Try another ε" : `Try another ε: ${name}`;
-    const place = live(
-        (own) => planPane(own, { title, chip: "free · alive in this file", brief: true }, epsilonField(own)),
-        desk,
-    );
-    place.classList.add("dp-half");
-    place
-        .querySelector(".dp-plan")
-        ?.append(
-            h("button", { type: "button", class: "dp-pay dp-off", "aria-disabled": "true" }, "Release needs a kernel"),
-            h(
-                "p",
-                { class: "dp-note" },
-                "This page holds releases and plans, and no data. Open the notebook to release.",
-            ),
-        );
-    return place;
-}
-
 /** An explorer, alive in the file: its sliders move through the sheet that it was saved with. */
-function explored(component: string, sheet: unknown): HTMLElement | null {
-    if (!Object.hasOwn(EXPLORERS, component)) return null;
+function explored(explorers: Explorers, component: string, sheet: unknown): HTMLElement | null {
+    if (!Object.hasOwn(explorers, component)) return null;
     const place = h("div", { class: "dp-full" });
-    const { desk, component: view } = EXPLORERS[component as keyof typeof EXPLORERS]();
+    const { desk, component: view } = explorers[component]!();
     desk.take("sheet", sheet);
     mount(desk, view, place);
     return place;
 }
 
-function numbers(result: Result, first: boolean): HTMLElement {
-    const button = h(
-        "button",
-        {
-            type: "button",
-            class: "dp-button",
-            onclick: () =>
-                void copy(result.csv).then((done) => {
-                    setText(button, done ? "Copied" : "Copy table");
-                    setTimeout(() => setText(button, "Copy table"), 1500);
-                }),
-        },
-        "Copy table",
-    );
-    const price = `paid ε ${result.price.epsilon}${costsDelta(result.price) ? `, δ ${result.price.delta}` : ""}`;
-    return h(
-        "details",
-        { class: "dp-numbers", open: first },
-        h("summary", {}, `Numbers: ${result.plain_title}`),
-        h(
-            "div",
-            { class: "dp-numbers-head" },
-            h(
-                "p",
-                { class: "dp-note" },
-                (result.teaching !== null
-                    ? "A teaching draw, not a release. "
-                    : `${result.used ? `Used ${result.used}` : `${result.number === null ? "" : `Release ${shown(result.number)}, `}${price}`}. `) +
-                    `${result.guarantee}. ${result.mechanism}, ${result.mode} mode, ` +
-                    `random bits: ${result.randomness}.`,
-            ),
-            button,
-        ),
-        numbersTable(result, result.beta),
-    );
-}
-
-export function draw(report: Report, root: HTMLElement): void {
-    const ordered = [...report.releases.filter((item) => !isSmall(item)), ...report.releases.filter(isSmall)];
+export function draw(report: Report, root: HTMLElement, { releases, explorers = {} }: Parts): void {
     const page = h(
         "div",
         { class: "dpviz-report" },
@@ -159,14 +79,14 @@ export function draw(report: Report, root: HTMLElement): void {
         h(
             "div",
             { class: "dp-report-grid" },
-            ...ordered.map(released),
-            ...report.sheets.map((sheet) => trial(sheet, report.releases, nameOf(sheet, report.sheets))),
-            ...(report.explorers ?? []).map(({ component, sheet }) => explored(component, sheet)),
+            ...(releases?.charts(report.releases) ?? []),
+            ...(releases?.sheets(report.sheets, report.releases) ?? []),
+            ...(report.explorers ?? []).map(({ component, sheet }) => explored(explorers, component, sheet)),
         ),
         h(
             "section",
             { "aria-label": "Numbers" },
-            ...report.releases.filter((item) => item.kind !== "large").map((item, i) => numbers(item, i === 0)),
+            ...(releases?.numbers(report.releases) ?? []),
         ),
         report.caveats.length === 0
             ? null
@@ -180,12 +100,13 @@ export function draw(report: Report, root: HTMLElement): void {
     root.replaceChildren(h("div", { class: "dpviz dp-report-root" }, page));
 }
 
-function start(): void {
+/** Draw the report that this page holds. */
+export function start(parts: Parts): void {
     const root = document.getElementById("dpviz-report");
     const data = document.getElementById("dpviz-data");
     if (root === null || data === null) return;
     try {
-        draw(readReport(data.textContent ?? ""), root);
+        draw(readReport(data.textContent ?? ""), root, parts);
     } catch (error) {
         if (!(error instanceof Malformed || error instanceof Newer)) throw error;
         root.replaceChildren(
@@ -200,5 +121,3 @@ function start(): void {
         );
     }
 }
-
-start();

@@ -6,14 +6,11 @@
  */
 
 import { compare, equal, exactly, morePrivate, parse, times, ZERO, type Fraction } from "./exact";
-import { Following, news } from "./following";
-import { Kernel, LOST, SUPERSEDED, type Channel, type Heed } from "./kernel";
+import { news } from "./following";
+import { SUPERSEDED, type Heed } from "./kernel";
 import { barOf, isList, phrase, signed, slowness } from "./measures";
 import {
     epsilonAxis,
-    isOlder,
-    Malformed,
-    Newer,
     readResult,
     readSheet,
     readState,
@@ -23,13 +20,13 @@ import {
     type Outcome,
     type Point,
     type Price,
-    type Refusal,
-    type Reply,
     type Result,
     type Running,
     type Sheet,
     type State,
 } from "./protocol";
+import { stage, type End, type Purchase } from "./purchase";
+import { freshKey, PurchaseStore } from "./purchase_store";
 import { bins, EPSILON_HELP, leaves, priceText, same, shown } from "./words";
 
 /** What was on the button when it was pressed; the kernel refuses any other price. */
@@ -38,42 +35,19 @@ export interface Order {
     readonly args: Record<string, unknown>;
 }
 
-export type Spend =
-    | { kind: "idle" }
-    | { kind: "confirm"; order: Order }
-    /** Pressed, and the kernel asked whether it listens. Nothing is sent yet, so it can be withdrawn for nothing. */
-    | { kind: "waiting"; order: Order }
-    /** `before` is the last entry's number when the order was sent: a later one tells that it was charged. */
-    | { kind: "sent"; order: Order; id: string; before: bigint }
-    | { kind: "running"; running: Running; price: Price; before: bigint }
-    | { kind: "cancelled"; price: Price }
-    /** `sent` is false where the kernel was only asked whether the ledger answers: nothing can have been charged. */
-    | { kind: "refused"; error: Refusal; sent: boolean }
-    | { kind: "failed"; error: Refusal; price: Price };
-
-/** How an order ended: as news of it, or as a later state tells it again, then without the result. */
-type End = Pick<Outcome, "event" | "error"> & { number: string | null; result: Result | null };
-
 export type Paid = Pick<Entry, "number" | "epsilon">;
 export type Question = { id: string } | Record<string, unknown>;
 const DEBOUNCE = 150;
-const REST = 400;
-const SPEAK = 500;
+/** The news of a release brings the answer: it is waited for so long before the answer is asked for. */
 const SETTLE = 800;
-/** An order of which nothing was heard for so long is asked after. */
-const SILENCE = 2_000;
-const PATIENCE = 10_000;
 const REMEMBERED = 16;
 
-export class Desk {
-    readonly kernel: Kernel;
-    readonly following: Following;
+export class Desk extends PurchaseStore<State, Order, Result> {
+    protected override readonly settleAfter = SETTLE;
+    protected override readonly lost = "No answer came to this order. The history says whether it was charged.";
 
     sheet: Sheet | null = null;
-    state: State | null = null;
     result: Result | null = null;
-    /** Why this page cannot draw what it was sent. */
-    problem: string | null = null;
 
     /** The text in the ε box, kept as typed. */
     typed = "";
@@ -90,150 +64,47 @@ export class Desk {
     asking = false;
     planFault: string | null = null;
 
-    spend: Spend = { kind: "idle" };
     /** The key of a second, independent answer; null for the question's first. */
     fresh: string | null = null;
     /** The title of the result wants the focus, after a release made here. */
     wantsFocus = false;
-    sentence = "";
-    /** The release that another view started and that a person is about to cancel here: its token. */
-    doubt: string | null = null;
-    /** The order that was taken back before the kernel named it: the id of its message. */
-    withdrawn: string | null = null;
 
-    readonly #listeners = new Set<() => void>();
-    readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
-    readonly #seen = new Map<string, string>();
     #grid: Fraction[] = [];
     #asked = 0;
     #touched = false;
-    #button = "";
-    #restUntil = 0;
-    /** Ends that were heard, by token: the reply that names the token may come after them. */
-    readonly #ends = new Map<string, End>();
-    #heardAt = 0;
-    #lookedAt = 0;
-    #fetching = "";
+    /** The tokens of the last orders that ended: every widget of a desk is told, and one of them counts. */
+    readonly #told = new Set<string>();
+    /** The last entry's number when the order was sent: a later one tells that it was charged. */
+    #before = 0n;
 
-    constructor() {
-        this.kernel = new Kernel(
-            () => this.#tell(),
-            (heard) => this.#heed(heard),
-        );
-        this.following = new Following(
-            () => this.#tell(),
-            () => {
-                if (this.kernel.health !== "gone")
-                    void this.kernel.ask("status", {}).then((reply) => this.#adoptState(reply));
-            },
-        );
+    protected override buttonText(): string {
+        return this.point === null ? "" : `${priceText(this.point.price)} ${this.point.key}`;
     }
 
-    /** When what is on show was true, by the reader's clock; empty where it is true now. */
-    get asof(): string {
-        return this.state?.teaching != null ? "" : this.following.asof(this.kernel.health === "gone");
-    }
-
-    // --- who listens -------------------------------------------------------------------------------------------
-
-    subscribe(listener: () => void): () => void {
-        this.#listeners.add(listener);
-        return () => this.#listeners.delete(listener);
-    }
-
-    attach(channel: Channel): void {
-        this.kernel.attach(channel);
-        this.following.attach();
-        this.probe();
-    }
-
-    detach(channel: Channel): void {
-        this.kernel.detach(channel);
-        this.following.detach();
-    }
-
-    close(): void {
-        for (const timer of this.#timers.values()) clearTimeout(timer);
-        this.#timers.clear();
-        this.#listeners.clear();
-        this.following.close();
-    }
-
-    probe(): void {
-        void this.kernel.probe().then((reply) => this.#adoptState(reply));
-    }
-
-    #tell(): void {
-        const button = this.point === null ? "" : `${priceText(this.point.price)} ${this.point.key}`;
-        if (button !== this.#button) {
-            if (this.#button !== "") this.#rest();
-            this.#button = button;
-        }
-        for (const listener of [...this.#listeners]) listener();
-    }
-
-    #later(name: string, delay: number, act: () => void): void {
-        clearTimeout(this.#timers.get(name));
-        this.#timers.set(name, setTimeout(act, delay));
-    }
-
-    #rest(): void {
-        this.#restUntil = Date.now() + REST;
-        this.#later("rest", REST + 5, () => this.#tell());
-    }
-
-    /** The price changed a moment ago: a press now may have been meant for the old one. */
-    get resting(): boolean {
-        return Date.now() < this.#restUntil;
-    }
-
-    say(sentence: string, delay = SPEAK): void {
-        this.#later("say", delay, () => {
-            this.sentence = sentence;
-            this.#tell();
-        });
+    override get asof(): string {
+        return this.state?.teaching != null ? "" : super.asof;
     }
 
     // --- what the kernel writes ----------------------------------------------------------------------------------
 
-    /** Take in a trait: `sheet`, `state` or `result`. A malformed one is ignored, a later version is named. */
-    take(trait: "sheet" | "state" | "result" | "pulse", value: unknown): void {
-        if (value === undefined || value === null || value === "") return;
-        if (typeof value === "string") {
-            if (this.#seen.get(trait) === value) return;
-            this.#seen.set(trait, value);
+    protected override read(trait: string, value: unknown): void {
+        switch (trait) {
+            case "pulse":
+                return this.beat(value);
+            case "sheet":
+                return this.#useSheet(readSheet(value));
+            case "state":
+                return this.adopt(value);
+            case "result":
+                this.result = readResult(value);
         }
-        if (trait === "pulse") {
-            if (this.following.take(value)) this.kernel.alive();
-            return;
-        }
-        this.#guard(() => {
-            if (trait === "sheet") this.#useSheet(readSheet(value));
-            else if (trait === "state") this.#useState(readState(value));
-            else this.result = readResult(value);
-        });
-        this.#tell();
     }
 
     /** Stand on a sheet and a release that were read already, as a report does; nobody will write more. */
     furnish(sheet: Sheet, result: Result | null): void {
         this.result = result;
         this.#useSheet(sheet);
-        this.#tell();
-    }
-
-    #guard(act: () => void): void {
-        try {
-            act();
-        } catch (error) {
-            if (error instanceof Newer) {
-                this.problem =
-                    `This page reads version ${error.known} and was sent ${error.message}. Nothing is drawn; ` +
-                    "restart the kernel and reload the page, so that both are of one release.";
-            } else if (error instanceof Malformed) {
-                console.warn(`dpviz: ignored what this page was sent: ${error.message}`);
-            } else throw error;
-        }
+        this.tell();
     }
 
     #useSheet(sheet: Sheet): void {
@@ -246,164 +117,87 @@ export class Desk {
         this.#resolve(kept ? this.typed : sheet.now.epsilon);
     }
 
-    #useState(state: State): void {
-        if (isOlder(state, this.state)) return;
-        const before = this.state;
-        const restarted = before !== null && before.kernel !== state.kernel;
-        this.state = state;
+    protected override readState(value: unknown): State {
+        return readState(value);
+    }
+
+    protected override onState(before: State | null, state: State): void {
         if (state.asof !== null) this.following.seen(state.asof, this.following.fault);
-        if (state.running?.token !== this.doubt) this.doubt = null;
-        // What ended elsewhere leaves the pay button where its Cancel was: a press now was meant for that.
-        if (before?.running != null && state.running === null) this.#rest();
-        if (this.spend.kind === "idle" && before !== null) {
-            const sentence = news(before, state);
-            if (sentence !== "") this.say(sentence);
+        if (this.purchase.kind !== "idle" || before === null) return;
+        const sentence = news(before, state);
+        if (sentence !== "") this.say(sentence);
+    }
+
+    protected override onNews(heard: Heed): void {
+        super.onNews(heard);
+        if (heard.kind !== "progress") {
+            const { token, number, kind: how } = heard;
+            const answer = how === "released" ? heard.result : null;
+            const first = !this.#told.has(token);
+            this.#told.add(token);
+            if (this.#told.size > REMEMBERED) this.#told.delete(this.#told.values().next().value!);
+            this.adopt(heard.state);
+            const error = how === "released" ? null : heard.error;
+            const { purchase } = this;
+            this.step({ is: "ended", token, re: null, how, number, charged: this.isCharged(number), error, answer });
+            const mine = purchase !== this.purchase && purchase.kind !== "sent";
+            if (!mine && first && answer !== null) this.result = answer;
         }
-        if ((this.spend.kind !== "running" && this.spend.kind !== "sent") || restarted) return;
-        if (this.spend.kind === "running" && state.running?.token === this.spend.running.token)
-            this.#charged(this.spend, state.running);
-        if (this.#told(state) !== null) this.#later("settle", SETTLE, () => this.#settle());
+        this.tell();
     }
 
-    /** What a state tells of the order that is on its way: how it ended, or that it runs. */
-    #told(state: State): { end: End } | { running: Running } | null {
-        const { spend } = this;
-        if (spend.kind !== "running" && spend.kind !== "sent") return null;
-        const own = ({ token, re }: { token: string; re: string | null }): boolean =>
-            spend.kind === "sent" ? re === spend.id : token === spend.running.token;
-        const outcome = state.outcomes?.findLast(own);
-        if (outcome !== undefined) return { end: { ...outcome, result: null } };
-        if (spend.kind === "sent") return state.running !== null && own(state.running) ? { running: state.running } : null;
-        const { number } = spend.running;
+    protected override outcomeIn(state: State, { token, number }: Running): Outcome | null {
         const entry = state.entries.find((item) => item.number === number);
-        if (state.running !== null || entry === undefined || entry.status === "pending") return null;
+        if (entry === undefined || entry.status === "pending") return null;
         const event = entry.status === "done" ? "released" : entry.status === "cancelled" ? "cancelled" : "failed";
-        const error = event === "failed" ? refusal("The draw did not finish.") : null;
-        return { end: { event, number, error, result: null } };
+        return { token, re: "", event, number, error: null };
     }
 
-    /** The news itself did not come: go by what the state tells. */
-    #settle(): void {
-        const told = this.state === null ? null : this.#told(this.state);
-        if (told === null) return;
-        if ("end" in told) this.#over(told.end);
-        else if (this.spend.kind === "sent") this.#runs(this.spend, told.running);
-        this.#tell();
+    protected override isCharged(number: string | null): boolean {
+        if (number !== null) return number !== "";
+        return lastNumber(this.state) > this.#before || this.state?.teaching != null;
     }
 
-    /** The order on its way is over. */
-    #over(end: End): void {
-        const { spend } = this;
-        if (spend.kind !== "running" && spend.kind !== "sent") return;
-        if (end.event !== "released") this.spend = this.#ended(spend, end);
-        else if (end.result !== null) this.#finish(end.result);
-        else if (end.number !== null && this.#fetching !== end.number) void this.#fetch(end.number, true);
-    }
-
-    /** The order is drawn: follow it, and ask after it once, should it have ended meanwhile. */
-    #runs({ order, before }: Extract<Spend, { kind: "sent" }>, running: Running): void {
-        this.spend = { kind: "running", running, price: order.price, before };
-        if (running.number !== "") this.say(`ε ${order.price.epsilon} is written to the ledger. ${running.text}.`, 0);
-        else this.say("Waiting for the ledger. Nothing is charged yet.", 0);
-        if (this.withdrawn === running.re) this.cancel(running.token);
-        void this.#look();
-        this.#follow();
-    }
-
-    /** While an order is on its way and silent, ask the kernel for its state. */
-    #follow(): void {
-        this.#later("watch", SILENCE, () => {
-            if (this.spend.kind !== "running" && this.spend.kind !== "sent") return;
-            const now = Date.now();
-            const waits = this.#lookedAt > this.#heardAt && now - this.#lookedAt < PATIENCE;
-            if (now - this.#heardAt >= SILENCE && !waits && this.kernel.health !== "gone") void this.#look();
-            this.#follow();
-        });
+    protected override onPurchase(before: Purchase<Order, Result>): void {
+        const { purchase } = this;
+        switch (stage(purchase)) {
+            case "sent":
+                if (before.kind === "waiting") this.#before = lastNumber(this.state);
+                return;
+            case "running":
+                return this.#ran(before);
+            case "refused":
+                if (purchase.kind === "ended" && purchase.how === "refused" && purchase.cancelled)
+                    this.say("Withdrawn. Nothing was charged.", 0);
+                return;
+            case "released":
+                if (purchase.kind === "ended" && purchase.how === "released") this.#released(purchase.end, before);
+        }
     }
 
     /** How far the release is that was started here; that it is charged is told once. */
-    #charged(spend: Extract<Spend, { kind: "running" }>, running: Running): void {
-        if (spend.running.number === "" && running.number !== "")
-            this.say(`${priceText(spend.price)} is written to the ledger. ${running.text}.`, 0);
-        this.#sayProgress(spend.running, running);
-        this.spend = { ...spend, running };
-    }
-
-    async #look(): Promise<void> {
-        this.#lookedAt = Date.now();
-        const reply = await this.kernel.ask("status", {});
-        this.#heardAt = Date.now();
-        this.#adoptState(reply);
-    }
-
-    /** The reply to an order is lost: find the order in the state, by its id. */
-    async #trace(sent: Spend, tries = 3): Promise<void> {
-        await this.#look();
-        if (this.spend !== sent) return;
-        this.#settle();
-        if (this.spend !== sent) return;
-        if (tries > 1) this.#later("trace", SILENCE, () => void this.#trace(sent, tries - 1));
-        else this.#spend({ kind: "refused", error: refusal("No answer came to this order. The history says whether it was charged."), sent: true });
-    }
-
-    #adoptState(reply: Reply | null): void {
-        if (reply?.ok)
-            this.#guard(() => {
-                this.#useState(readState(reply.body["state"]));
-                this.following.seen(this.state?.asof ?? "");
-            });
-        this.#tell();
-    }
-
-    #heed(heard: Heed): void {
-        if (heard.kind === "progress") {
-            this.#heardAt = Date.now();
-            if (this.spend.kind === "running" && this.spend.running.token === heard.running.token) {
-                this.#charged(this.spend, heard.running);
-            } else if (this.state !== null && this.spend.kind !== "sent") {
-                this.state = { ...this.state, running: heard.running };
-            }
-            this.#tell();
+    #ran(before: Purchase<Order, Result>): void {
+        if (this.purchase.kind !== "running") return;
+        const { running, order } = this.purchase;
+        const written = running.number !== "";
+        if (before.kind !== "running") {
+            if (written) this.say(`ε ${order.price.epsilon} is written to the ledger. ${running.text}.`, 0);
+            else this.say("Waiting for the ledger. Nothing is charged yet.", 0);
+            void this.look(); // it may have ended meanwhile
             return;
         }
-        this.#heardAt = Date.now();
-        const { token, number } = heard;
-        const result = heard.kind === "released" ? heard.result : null;
-        const end: End = { event: heard.kind, number, error: heard.kind === "released" ? null : heard.error, result };
-        const first = !this.#ends.has(token); // every widget of a desk is told
-        this.#ends.set(token, end);
-        if (this.#ends.size > REMEMBERED) this.#ends.delete(this.#ends.keys().next().value!);
-        this.#useState(heard.state);
-        if (this.spend.kind === "running" && this.spend.running.token === token) this.#over(end);
-        else if (first && result !== null) this.result = result;
-        this.#tell();
+        if (before.running.number === "" && written)
+            this.say(`${priceText(order.price)} is written to the ledger. ${running.text}.`, 0);
+        if (part(before.running) < 50 && part(running) >= 50) this.say(`${running.text}: half done.`, 0);
     }
 
-    /** How a release ended other than well: after its charge it is spent, before it nothing happened. */
-    #ended(spend: Extract<Spend, { kind: "running" | "sent" }>, { event, number, error }: End): Spend {
-        const price = spend.kind === "sent" ? spend.order.price : spend.price;
-        const later = lastNumber(this.state) > spend.before || this.state?.teaching != null;
-        const charged = number === null ? later : number !== "";
-        if (!charged) {
-            if (event === "cancelled") this.say("Withdrawn. Nothing was charged.", 0);
-            return { kind: "refused", error: error ?? refusal("Withdrawn before anything was charged."), sent: true };
-        }
-        if (event === "cancelled") return { kind: "cancelled", price };
-        return { kind: "failed", price, error: error ?? refusal("The draw did not finish.") };
-    }
-
-    #sayProgress(before: Running, now: Running): void {
-        const part = (running: Running): number =>
-            Number((200n * BigInt(running.done)) / (BigInt(running.of) || 1n)) / 2;
-        if (part(before) < 50 && part(now) >= 50) this.say(`${now.text}: half done.`, 0);
+    /** It is released: show the answer, or ask for it once. */
+    #released({ answer, number, token }: End<Result>, before: Purchase<Order, Result>): void {
+        if (answer !== null) this.#finish(answer);
+        else if (number !== null && before.kind !== "ended") void this.#fetch(number, token);
     }
 
     // --- what the reader chooses ---------------------------------------------------------------------------------
-
-    /** Knobs are locked to the priced values while a release is on its way. */
-    get locked(): boolean {
-        return ["waiting", "sent", "running"].includes(this.spend.kind);
-    }
 
     moveTo(tick: number): void {
         const grid = this.sheet === null ? [] : epsilonAxis(this.sheet).grid;
@@ -417,19 +211,19 @@ export class Desk {
         this.#touched = true;
         this.seekFault = null;
         this.fresh = null;
-        this.spend = { kind: "idle" };
+        this.step({ is: "dismissed" });
         const value = parse(text);
         if (value === null || compare(value, ZERO) <= 0) {
             const rule = value === null ? "must be a number" : "must be positive";
             this.fault = `ε ${rule}, got ${shown(text.trim()) || "nothing"}. ${EPSILON_HELP}`;
             this.typed = text;
-            this.#tell();
+            this.tell();
             return;
         }
         this.#resolve(text.trim());
-        if (!this.settled && this.kernel.health !== "gone") this.#later("plan", DEBOUNCE, () => void this.plan({}));
+        if (!this.settled && this.kernel.health !== "gone") this.later("plan", DEBOUNCE, () => void this.plan({}));
         this.#sayPlan();
-        this.#tell();
+        this.tell();
     }
 
     #resolve(text: string): void {
@@ -465,14 +259,14 @@ export class Desk {
                 text: `At ε ${best.epsilon}, the end of the slider, ${reached}. Ask for at least that.`,
             };
         }
-        this.#tell();
+        this.tell();
     }
 
     setBeta(beta: string): void {
         if (!this.sheet?.betas.includes(beta)) return;
         this.beta = beta;
         this.#sayPlan();
-        this.#tell();
+        this.tell();
     }
 
     #sayPlan(): void {
@@ -492,7 +286,7 @@ export class Desk {
     }): Promise<boolean> {
         const sheet = this.sheet;
         if (sheet === null || this.locked) return false;
-        clearTimeout(this.#timers.get("plan"));
+        this.drop("plan");
         this.#asked += 1;
         const mine = this.#asked;
         const mechanism = change.mechanism ?? sheet.mechanism.name;
@@ -503,8 +297,8 @@ export class Desk {
         this.asking = true;
         this.#touched = false;
         this.planFault = null;
-        this.spend = { kind: "idle" };
-        this.#tell();
+        this.step({ is: "dismissed" });
+        this.tell();
         const reply = await this.kernel.ask("plan", {
             question: change.question ?? { id: sheet.question.id },
             mechanism,
@@ -518,7 +312,7 @@ export class Desk {
         this.asking = false;
         if (reply.ok) this.take("sheet", reply.body["sheet"]);
         else if (reply.error.kind !== SUPERSEDED) this.planFault = reply.error.message;
-        this.#tell();
+        this.tell();
         return reply.ok;
     }
 
@@ -535,13 +329,8 @@ export class Desk {
 
     // --- spending ------------------------------------------------------------------------------------------------
 
-    #spend(spend: Spend): void {
-        this.spend = spend;
-        this.#tell();
-    }
-
     /** The order the button stands for now, or null where there is nothing to order. */
-    order(): Order | null {
+    get offer(): Order | null {
         const { sheet, point } = this;
         if (sheet === null || point === null || !this.settled || this.fault !== null) return null;
         return {
@@ -557,22 +346,10 @@ export class Desk {
     }
 
     /** The main button: order at once up to a quarter of what is left, else ask once more on the same spot. */
-    press(): void {
-        const order = this.order();
-        if (order === null || this.resting || this.locked || this.spend.kind === "confirm") return;
-        if (this.state?.teaching == null && this.#large(order.price)) {
-            this.#rest();
-            this.#spend({ kind: "confirm", order });
-        } else void this.#begin(order);
-    }
-
-    confirm(): void {
-        if (this.spend.kind === "confirm" && !this.resting) void this.#begin(this.spend.order);
-    }
-
-    /** Go back to planning: from the second question, or from a notice. */
-    keep(): void {
-        if (!this.locked) this.#spend({ kind: "idle" });
+    override press(): void {
+        const { offer } = this;
+        if (offer === null || this.resting || this.locked || this.purchase.kind === "confirm") return;
+        void this.order(offer, this.state?.teaching == null && this.#large(offer.price));
     }
 
     #large(price: Price): boolean {
@@ -582,40 +359,25 @@ export class Desk {
         return more(price.epsilon, budget.epsilon.left) || more(price.delta, budget.delta.left);
     }
 
-    async #begin(order: Order): Promise<void> {
-        const still = (spend: Spend): boolean => this.spend === spend;
-        const waiting: Spend = { kind: "waiting", order };
-        this.#spend(waiting);
-        const heard = await this.kernel.ask("status", {});
-        if (!still(waiting)) return;
-        if (heard.ok) this.#adoptState(heard);
-        else return this.#spend({ kind: "refused", error: heard.error, sent: false });
-        const { id, reply: answer } = this.kernel.order("release", order.args);
-        const sent = { kind: "sent", order, id, before: lastNumber(this.state) } as const;
-        this.#heardAt = Date.now();
-        this.#spend(sent);
-        this.#follow();
-        const reply = await answer;
-        if (!still(sent)) return;
-        if (!reply.ok) {
-            if (reply.error.kind === LOST) void this.#trace(sent);
-            else this.#spend({ kind: "refused", error: reply.error, sent: true });
-            return;
+    protected override argumentsOf(order: Order): Record<string, unknown> {
+        return order.args;
+    }
+
+    protected override onReply(id: string, body: Record<string, unknown>): void {
+        const { token, number, result, state } = body;
+        if (result !== undefined) {
+            if (state !== undefined) this.adopt(state);
+            const answer = readResult(result);
+            const end = { token: "", re: id, charged: true, number: answer.number, error: null, answer };
+            this.step({ is: "ended", how: "released", ...end });
+        } else if (typeof token === "string") {
+            const of = this.sheet?.question.bins || "1";
+            const text = `Drawing ${this.#size()}`;
+            this.step({
+                is: "running",
+                running: { token, number: String(number), done: "0", of, text, re: id, waiting: null },
+            });
         }
-        this.#guard(() => {
-            const { token, number, result, state } = reply.body;
-            if (result !== undefined) {
-                if (state !== undefined) this.#useState(readState(state));
-                this.#finish(readResult(result));
-            } else if (typeof token === "string") {
-                const end = this.#ends.get(token);
-                const of = this.sheet?.question.bins || "1";
-                const text = `Drawing ${this.#size()}`;
-                if (end !== undefined) this.#over(end);
-                else this.#runs(sent, { token, number: String(number), done: "0", of, text, re: id, waiting: null });
-            }
-        });
-        this.#tell();
     }
 
     /** How much an answer is about, in words. */
@@ -627,7 +389,7 @@ export class Desk {
 
     #finish(result: Result): void {
         this.result = result;
-        this.spend = { kind: "idle" };
+        this.step({ is: "shown" });
         this.fresh = null;
         this.wantsFocus = true;
         const left = this.state?.budget?.epsilon.left;
@@ -641,61 +403,33 @@ export class Desk {
         );
     }
 
-    /** Take back an order: one the kernel has not been sent for nothing, one it has as soon as it names it. */
-    withdraw(): void {
-        if (this.spend.kind === "waiting") this.#spend({ kind: "idle" });
-        else if (this.spend.kind === "sent") {
-            this.withdrawn = this.spend.id;
-            this.#tell();
-        }
-    }
-
-    /** Order the same again, now that the ledger may answer. A large price is asked about once more. */
-    retry(): void {
-        if (this.spend.kind !== "refused" || this.resting) return;
-        this.spend = { kind: "idle" };
-        this.press();
-        this.#tell();
-    }
-
-    /** Whether to cancel what another view started: asked before it is done. */
-    wonder(token: string | null): void {
-        this.doubt = token;
-        this.#tell();
-    }
-
-    cancel(token: string): void {
-        this.doubt = null;
-        void this.kernel.ask("cancel", { token });
-    }
-
     show(number: string): void {
-        void this.#fetch(number, false);
+        void this.#fetch(number, null);
     }
 
-    async #fetch(number: string, released: boolean): Promise<void> {
-        if (released) this.#fetching = number;
+    /** Ask for a stored answer; `token` where it is the one that was ordered here. */
+    async #fetch(number: string, token: string | null): Promise<void> {
         const reply = await this.kernel.ask("show", { number });
-        this.#fetching = "";
+        const { purchase } = this;
         if (reply.ok) {
-            this.#guard(() => {
-                const result = readResult(reply.body["result"]);
-                if (released && this.locked) this.#finish(result);
-                else [this.result, this.wantsFocus] = [result, true];
+            this.guard(() => {
+                const answer = readResult(reply.body["result"]);
+                if (token !== null)
+                    this.step({ is: "ended", token, re: null, how: "released", charged: true, number, error: null, answer });
+                if (this.purchase === purchase) [this.result, this.wantsFocus] = [answer, true];
             });
         } else {
             this.planFault = reply.error.message;
-            if (released && this.locked) this.spend = { kind: "idle" }; // it is paid and stored; the history shows it
+            if (token !== null) this.step({ is: "shown" }); // it is paid and stored; the history shows it
         }
-        this.#tell();
+        this.tell();
     }
 
     /** Plan a second, independent answer to a question that has one: another key, paid again. */
     again(): void {
-        const bytes = crypto.getRandomValues(new Uint8Array(4));
-        this.fresh = `again-${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
-        this.#rest();
-        this.#spend({ kind: "idle" });
+        this.fresh = freshKey();
+        this.rest();
+        this.keep();
     }
 
     // --- what follows from all that ------------------------------------------------------------------------------
@@ -730,9 +464,8 @@ export class Desk {
 const lastNumber = (state: State | null): bigint =>
     (state?.entries ?? []).reduce((last, { number }) => (BigInt(number) > last ? BigInt(number) : last), 0n);
 
-function refusal(message: string): Refusal {
-    return { kind: "Lost", message, value: null, rule: null, next_step: null, fix: null };
-}
+/** How far a draw is, in percent, to half of one. */
+const part = ({ done, of }: Running): number => Number((200n * BigInt(done)) / (BigInt(of) || 1n)) / 2;
 
 // --- the desks of this page ----------------------------------------------------------------------------------------
 

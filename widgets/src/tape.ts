@@ -41,7 +41,7 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
     const button = h("button", { type: "button", class: "dp-pay", onclick: () => desk.press() });
     const second = h("button", { type: "button", class: "dp-button", hidden: true });
     const third = h("button", { type: "button", class: "dp-button", hidden: true }, "Yes, cancel it");
-    third.onclick = () => desk.cancel();
+    third.onclick = () => desk.doubt !== null && desk.cancel(desk.doubt);
     const doubtId = newId();
     const doubt = h("p", { id: doubtId, class: "dp-tape-doubt", hidden: true });
     const note = h("p", { class: "dp-note" });
@@ -147,7 +147,6 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
     }
 
     function drawNext(tape: Tape): void {
-        const { asking } = desk;
         const gone = desk.kernel.health === "gone";
         const open = mayAsk(tape);
         const nothing = desk.chosen === "";
@@ -180,14 +179,16 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
         const stands = `An item ${shown(listed)} above ${rank} is listed, 95 in 100.`;
         if (nothing) setText(note, open && !gone ? OFFER : "");
         else setText(note, open ? [listed === "" ? "" : stands, twin === null ? "" : again].filter(Boolean).join(" ") : "");
-        const refused = asking.kind === "refused" ? asking.error : null;
+        const { purchase, lookFault } = desk;
+        const ended = purchase.kind === "ended" && purchase.how !== "released" ? purchase : null;
+        const refused = ended?.error ?? lookFault?.error ?? null;
+        const sent = ended !== null && (ended.how !== "refused" || ended.sent);
         show(alert, refused !== null);
         if (refused === null) alert.replaceChildren();
-        else drawAlert(refused, tape.symbols.left);
+        else drawAlert(refused, sent, tape.symbols.left);
     }
 
-    function drawAlert({ kind, message }: Refusal, left: string): void {
-        const sent = desk.asking.kind !== "refused" || desk.asking.sent;
+    function drawAlert({ kind, message }: Refusal, sent: boolean, left: string): void {
         const away = kind === "LedgerAway" && !sent;
         const plain = away ? "The ledger's server does not answer. Nothing was charged." : message;
         const words = /nothing was charged/i.test(plain) ? plain : `${plain.replace(/[.\s]+$/, "")}.`;
@@ -207,7 +208,8 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
     }
 
     function drawButton(tape: Tape, gone: boolean, wrong: boolean): void {
-        const { kind } = desk.asking;
+        const { purchase } = desk;
+        const { kind } = purchase;
         const label = (first: string, rest = ""): void => {
             if (button.dataset["words"] === `${first}|${rest}`) return;
             button.dataset["words"] = `${first}|${rest}`;
@@ -218,7 +220,7 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
         };
         const busy = desk.locked;
         const doubting = desk.doubt !== null;
-        const withdrawing = desk.asking.kind === "sent" && desk.asking.id === desk.withdrawn;
+        const withdrawing = purchase.kind === "sent" && purchase.withdrawn;
         show(second, kind === "waiting" || (kind === "sent" && !withdrawing) || tape.running !== null);
         show(third, doubting);
         show(doubt, doubting);
@@ -250,7 +252,7 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
         } else if (busy) {
             label("Asking…");
             setText(second, "Cancel · its symbols stay used");
-            second.onclick = () => desk.cancel();
+            second.onclick = () => tape.running !== null && desk.cancel(tape.running.token);
         } else if (gone) label("Asking needs a kernel");
         else if (desk.chosen === "") label("No question on offer");
         else label(desk.twin === null ? "Ask" : "Ask again", `up to ${shown(desk.most)} of ${shown(tape.symbols.left)} left`);
@@ -274,7 +276,7 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
     }
 
     function draw(): void {
-        const { tape } = desk;
+        const tape = desk.state;
         setText(health, HEALTH[desk.kernel.health]);
         setAttribute(health, "data-health", desk.kernel.health);
         const silent = desk.kernel.health === "gone" ? "" : desk.following.fault;

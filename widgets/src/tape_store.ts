@@ -5,17 +5,13 @@
  * use, sends that with the question, and the kernel refuses where it knows better.
  */
 
-import { Following } from "./following";
-import { Kernel, LOST, SUPERSEDED, type Channel, type Heed } from "./kernel";
+import { SUPERSEDED, type Heed } from "./kernel";
 import {
     decode,
     exact,
     flag,
-    isOlder,
     list,
-    Malformed,
     maybe,
-    Newer,
     oneOf,
     readOrders,
     readRefusal,
@@ -25,11 +21,13 @@ import {
     text,
     version,
     whole,
+    type Outcome,
     type Read,
     type Refusal,
-    type Reply,
     type Result,
+    type Running,
 } from "./protocol";
+import { freshKey, PurchaseStore } from "./purchase_store";
 
 const readTapeShape = shape({
     version,
@@ -67,40 +65,26 @@ export type Row = Tape["rows"][number];
 
 export const readTape = (value: unknown): Tape => readTapeShape(decode(value), "state");
 
-export type Asking =
-    | { kind: "idle" }
-    /** Pressed, and the kernel asked whether it listens. Nothing is sent yet, so it can be withdrawn for nothing. */
-    | { kind: "waiting" }
-    | { kind: "sent"; id: string }
-    | { kind: "running"; token: string }
-    /** `sent` is false where the kernel was only asked whether the ledger answers: nothing can have been used. */
-    | { kind: "refused"; error: Refusal; sent: boolean };
+/** What the button said when it was pressed: the kernel refuses what no longer holds. */
+interface Question extends Record<string, unknown> {
+    readonly question: string;
+    readonly k: string;
+    readonly kbar: string;
+    readonly most: string;
+    readonly left: string;
+    readonly key: string | null;
+}
 
 const DEBOUNCE = 150;
-const REST = 400;
-const SPEAK = 500;
-/** A question of which nothing was heard for so long is asked after. */
-const SILENCE = 2_000;
-const PATIENCE = 10_000;
 const MOST = 1_000_000n;
 
-export class TapeDesk {
-    readonly kernel: Kernel;
-    readonly following: Following;
-
-    tape: Tape | null = null;
-    problem: string | null = null;
-    sentence = "";
-    /** The question that another view asked and that a person is about to cancel here: its token. */
-    doubt: string | null = null;
-    /** The question that was taken back before the kernel named it: the id of its message. */
-    withdrawn: string | null = null;
+export class TapeDesk extends PurchaseStore<Tape, Question, null> {
+    protected override readonly lost = "No answer came to this question. The tape says whether it was asked.";
 
     /** The question that would be asked next: by its id, and both numbers as typed. */
     chosen = "";
     k = "10";
     kbar = "50";
-    asking: Asking = { kind: "idle" };
     /** How far above the next count an item is listed, for the question as typed; empty until the kernel said so. */
     listed = "";
     /** The row that came last from here wants the focus. */
@@ -108,137 +92,45 @@ export class TapeDesk {
     /** The answer that is looked at by itself, and whether its title wants the focus. */
     result: Result | null = null;
     wantsResult = false;
+    /** Why an answer could not be looked at. */
+    lookFault: { number: string; error: Refusal } | null = null;
 
-    readonly #listeners = new Set<() => void>();
-    readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
-    #seen: unknown = null;
-    #restUntil = 0;
-    #button = "";
     #planned = 0;
-    #heardAt = 0;
-    #lookedAt = 0;
-
-    constructor() {
-        this.kernel = new Kernel(
-            () => this.#tell(),
-            (heard) => this.#heed(heard),
-        );
-        this.following = new Following(
-            () => this.#tell(),
-            () => {
-                if (this.kernel.health !== "gone") void this.kernel.ask("status", {}).then((reply) => this.#hear(reply));
-            },
-        );
-    }
-
-    /** When what is on show was true, by the reader's clock; empty where it is true now. */
-    get asof(): string {
-        return this.following.asof(this.kernel.health === "gone");
-    }
 
     /** Whether the question on its way was asked here. */
     get mine(): boolean {
-        return this.asking.kind === "running" && this.asking.token === this.tape?.running?.token;
+        return this.purchase.kind === "running" && this.purchase.running.token === this.state?.running?.token;
     }
 
-    #hear(reply: Reply): void {
-        if (reply.ok) this.#adopt(reply.body["state"]);
-        if (reply.ok) this.following.seen("");
-        this.#tell();
-    }
-
-    subscribe(listener: () => void): () => void {
-        this.#listeners.add(listener);
-        return () => this.#listeners.delete(listener);
-    }
-
-    attach(channel: Channel): void {
-        this.kernel.attach(channel);
-        this.following.attach();
-        this.probe();
-    }
-
-    detach(channel: Channel): void {
-        this.kernel.detach(channel);
-        this.following.detach();
-        for (const timer of this.#timers.values()) clearTimeout(timer);
-        this.#timers.clear();
-    }
-
-    probe(): void {
-        void this.kernel.probe().then((reply) => {
-            if (reply?.ok && this.listed === "") this.#plan();
-            if (reply !== null) this.#hear(reply);
-        });
-    }
-
-    #tell(): void {
-        const button = `${this.chosen} ${this.k} ${this.kbar} ${this.tape?.symbols.left}`;
-        if (button !== this.#button) {
-            if (this.#button !== "") this.#rest();
-            this.#button = button;
-        }
-        for (const listener of [...this.#listeners]) listener();
-    }
-
-    #later(name: string, delay: number, act: () => void): void {
-        clearTimeout(this.#timers.get(name));
-        this.#timers.set(name, setTimeout(act, delay));
-    }
-
-    #rest(): void {
-        this.#restUntil = Date.now() + REST;
-        this.#later("rest", REST + 5, () => this.#tell());
-    }
-
-    /** What the button would use changed a moment ago: a press now may have been meant for something else. */
-    get resting(): boolean {
-        return Date.now() < this.#restUntil;
-    }
-
-    say(sentence: string, delay = SPEAK): void {
-        this.#later("say", delay, () => {
-            this.sentence = sentence;
-            this.#tell();
-        });
+    protected override buttonText(): string {
+        return `${this.chosen} ${this.k} ${this.kbar} ${this.state?.symbols.left}`;
     }
 
     // --- what the kernel writes ----------------------------------------------------------------------------------
 
-    take(trait: string, value: unknown): void {
-        if (trait === "pulse" && value) {
-            if (this.following.take(value)) this.kernel.alive();
-            return;
-        }
-        if (trait !== "state" || value === undefined || value === null || value === "" || value === this.#seen) return;
-        this.#seen = value;
-        this.#adopt(value);
-        this.#tell();
+    protected override read(trait: string, value: unknown): void {
+        if (trait === "pulse") this.beat(value);
+        else if (trait === "state") this.adopt(value);
     }
 
-    #adopt(value: unknown): void {
-        try {
-            this.#use(readTape(value));
-        } catch (error) {
-            if (error instanceof Newer) {
-                this.problem =
-                    `This page reads version 1 and was sent ${error.message}. Nothing is drawn; ` +
-                    "restart the kernel and reload the page, so that both are of one release.";
-            } else if (error instanceof Malformed) {
-                console.warn(`dpviz: ignored what this page was sent: ${error.message}`);
-            } else throw error;
-        }
+    protected override readState(value: unknown): Tape {
+        return readTape(value);
     }
 
-    #use(tape: Tape): void {
-        this.#heardAt = Date.now();
-        if (isOlder(tape, this.tape)) return this.#settle(this.tape!);
-        const before = this.tape;
-        this.tape = tape;
-        if (tape.running?.token !== this.doubt) this.doubt = null;
-        // What ended elsewhere leaves the button where its Cancel was: a press now was meant for that.
-        if (before?.running != null && tape.running === null) this.#rest();
-        if (before !== null && this.asking.kind === "idle") {
+    override probe(): void {
+        void this.kernel.probe().then((reply) => {
+            if (reply?.ok && this.listed === "") this.#plan();
+            this.onStatus(reply);
+        });
+    }
+
+    protected override onNews(news: Heed): void {
+        super.onNews(news);
+        this.tell();
+    }
+
+    protected override onState(before: Tape | null, tape: Tape): void {
+        if (before !== null && this.purchase.kind === "idle") {
             const last = tape.rows.at(-1);
             const was = before.rows.find((row) => row.number === last?.number);
             if (last !== undefined && was?.status !== last.status)
@@ -248,56 +140,25 @@ export class TapeDesk {
             this.chosen = this.#fresh(tape) ?? tape.offers[0]?.id ?? "";
             this.#plan();
         }
-        this.#settle(tape);
     }
 
-    /** What the tape tells of the question on its way: that it runs, or what came of it. */
-    #settle(tape: Tape): void {
-        const { asking } = this;
-        if (asking.kind !== "sent" && asking.kind !== "running") return;
-        const own = ({ token, re }: { token: string; re: string | null }): boolean =>
-            asking.kind === "sent" ? re === asking.id : token === asking.token;
-        const outcome = tape.outcomes?.findLast(own);
-        if (outcome === undefined) {
-            if (asking.kind === "sent" && tape.running !== null && own(tape.running))
-                this.asking = { kind: "running", token: tape.running.token };
-            // a tape of an earlier version tells no outcomes
-            if (asking.kind !== "running" || tape.running !== null || tape.outcomes !== null) return;
-        }
-        const error = outcome === undefined ? tape.fault : outcome.error;
-        this.asking = error === null ? { kind: "idle" } : { kind: "refused", error, sent: true };
-        const row = tape.rows.at(-1);
-        if (row !== undefined) this.#came(row);
+    /** A tape of an earlier version tells no outcomes: what ran is over, with this fault or none. */
+    protected override outcomeIn(tape: Tape, { token, number }: Running): Outcome | null {
+        if (tape.outcomes !== null) return null;
+        return { token, re: "", event: tape.fault === null ? "released" : "failed", number, error: tape.fault };
     }
 
-    /** While a question is on its way and silent, ask the kernel for the tape. */
-    #follow(): void {
-        this.#later("watch", SILENCE, () => {
-            if (this.asking.kind !== "running" && this.asking.kind !== "sent") return;
-            const now = Date.now();
-            const waits = this.#lookedAt > this.#heardAt && now - this.#lookedAt < PATIENCE;
-            if (now - this.#heardAt >= SILENCE && !waits && this.kernel.health !== "gone") void this.#look();
-            this.#follow();
-        });
+    protected override isCharged(number: string | null): boolean {
+        return number !== "";
     }
 
-    async #look(): Promise<void> {
-        this.#lookedAt = Date.now();
-        const reply = await this.kernel.ask("status", {});
-        this.#heardAt = Date.now();
-        if (reply.ok) this.#adopt(reply.body["state"]);
-        this.#tell();
-    }
-
-    /** The reply to a question is lost: find the question on the tape, by the id of its message. */
-    async #trace(sent: Asking, tries = 3): Promise<void> {
-        await this.#look();
-        if (this.asking !== sent) return;
-        if (tries > 1) this.#later("trace", SILENCE, () => void this.#trace(sent, tries - 1));
-        else {
-            const message = "No answer came to this question. The tape says whether it was asked.";
-            this.#turn({ kind: "refused", error: { kind: LOST, message, value: null, rule: null, next_step: null, fix: null }, sent: true });
-        }
+    protected override onPurchase(): void {
+        const { purchase } = this;
+        if (purchase.kind !== "ended") return;
+        if (purchase.how === "released") this.step({ is: "shown" });
+        else if (purchase.error === null) this.step({ is: "dismissed" });
+        const row = this.state?.rows.at(-1);
+        if (purchase.how !== "refused" && row !== undefined) this.#came(row);
     }
 
     /** The first question on offer that was not asked yet. */
@@ -305,23 +166,17 @@ export class TapeDesk {
         return tape.offers.find(({ id }) => !tape.rows.some((row) => row.id === id))?.id ?? null;
     }
 
-    #heed(heard: Heed): void {
-        if (heard.kind !== "progress" || this.tape === null) return;
-        this.tape = { ...this.tape, running: heard.running };
-        this.#tell();
-    }
-
     #came(row: Row): void {
         this.wantsFocus = true;
-        this.chosen = this.#fresh(this.tape!) ?? this.chosen;
+        this.chosen = this.#fresh(this.state!) ?? this.chosen;
         this.#plan();
-        this.say(`${told(row)} ${this.tape!.symbols.left} of ${this.tape!.symbols.total} symbols left.`, 0);
+        this.say(`${told(row)} ${this.state!.symbols.left} of ${this.state!.symbols.total} symbols left.`, 0);
     }
 
     // --- what the reader chooses ---------------------------------------------------------------------------------
 
-    get locked(): boolean {
-        return ["waiting", "sent", "running"].includes(this.asking.kind) || this.tape?.running != null;
+    override get locked(): boolean {
+        return super.locked || this.state?.running != null;
     }
 
     choose(id: string): void {
@@ -335,10 +190,11 @@ export class TapeDesk {
     #change(act: () => void): void {
         if (this.locked) return;
         act();
-        this.asking = { kind: "idle" };
+        this.step({ is: "dismissed" });
+        this.lookFault = null;
         this.#plan();
-        if (this.fault === null) this.say(`Would use at most ${this.most} of ${this.tape?.symbols.left} symbols left.`);
-        this.#tell();
+        if (this.fault === null) this.say(`Would use at most ${this.most} of ${this.state?.symbols.left} symbols left.`);
+        this.tell();
     }
 
     /** Ask what it would take to be listed: free, and blind to the data. The latest question wins. */
@@ -347,14 +203,14 @@ export class TapeDesk {
         this.#planned += 1;
         const mine = this.#planned;
         if (this.fault !== null || this.chosen === "" || this.kernel.health === "gone") return;
-        this.#later("plan", DEBOUNCE, () => {
+        this.later("plan", DEBOUNCE, () => {
             const question = { question: this.chosen, k: this.k, kbar: this.kbar };
             void this.kernel.ask("plan", question).then((reply) => {
                 if (mine !== this.#planned) return;
                 // of two pages that plan at the same time, one is told that the other came first
                 if (!reply.ok && reply.error.kind === SUPERSEDED) return this.#plan();
                 this.listed = reply.ok && typeof reply.body["listed"] === "string" ? reply.body["listed"] : "";
-                this.#tell();
+                this.tell();
             });
         });
     }
@@ -377,103 +233,68 @@ export class TapeDesk {
     /** An earlier row that asked exactly this: asking again draws anew, and uses symbols again. */
     get twin(): Row | null {
         const { chosen, k, kbar } = this;
-        return this.tape?.rows.findLast((row) => row.id === chosen && row.k === k && row.kbar === kbar) ?? null;
+        return this.state?.rows.findLast((row) => row.id === chosen && row.k === k && row.kbar === kbar) ?? null;
     }
 
     // --- asking --------------------------------------------------------------------------------------------------
 
-    #turn(asking: Asking): void {
-        this.asking = asking;
-        this.#tell();
-    }
-
-    press(): void {
-        const { tape } = this;
-        if (tape === null || this.locked || this.resting || this.fault !== null || this.chosen === "") return;
+    override press(): void {
+        const { state } = this;
+        if (state === null || this.locked || this.resting || this.fault !== null || this.chosen === "") return;
         if (this.kernel.health === "gone") return;
-        void this.#begin({
+        this.lookFault = null;
+        void this.order({
             question: this.chosen,
             k: this.k,
             kbar: this.kbar,
             most: this.most,
-            left: tape.symbols.left,
+            left: state.symbols.left,
             key: this.twin === null ? null : freshKey(),
         });
     }
 
-    async #begin(order: Record<string, unknown>): Promise<void> {
-        const still = (asking: Asking): boolean => this.asking === asking;
-        const waiting: Asking = { kind: "waiting" };
-        this.#turn(waiting);
-        const heard = await this.kernel.ask("status", {});
-        if (!still(waiting)) return;
-        if (!heard.ok) return this.#turn({ kind: "refused", error: heard.error, sent: false });
-        this.#adopt(heard.body["state"]);
-        const { id, reply: answer } = this.kernel.order("release", order);
-        const sent: Asking = { kind: "sent", id };
-        this.#heardAt = Date.now();
-        this.#turn(sent);
-        this.#follow();
-        const reply = await answer;
-        if (!reply.ok) {
-            if (!still(sent)) return;
-            if (reply.error.kind === LOST) return void this.#trace(sent);
-            return this.#turn({ kind: "refused", error: reply.error, sent: true });
-        }
-        if (still(sent)) this.asking = { kind: "running", token: String(reply.body["token"]) };
-        this.#adopt(reply.body["state"]);
+    protected override argumentsOf(question: Question): Record<string, unknown> {
+        return question;
+    }
+
+    protected override onReply(id: string, body: Record<string, unknown>): void {
+        const running = { token: String(body["token"]), number: "", done: "0", of: "1", text: "", re: id, waiting: null };
+        this.step({ is: "running", running });
+        this.adopt(body["state"]);
         if (this.unwritten) this.say("Waiting for the ledger. Nothing is used yet.", 0);
-        else if (this.mine) this.say(`Asking. ${order["most"]} symbols are reserved.`, 0);
-        if (this.withdrawn === id && this.mine) this.cancel();
-        this.#tell();
+        else if (this.mine && this.purchase.kind === "running")
+            this.say(`Asking. ${this.purchase.order.most} symbols are reserved.`, 0);
     }
 
     /** The question was sent, and its charge waits: for whoever holds the ledger, or for its server. */
     get unwritten(): boolean {
-        return this.mine && this.tape?.running?.number === "";
+        return this.mine && this.state?.running?.number === "";
     }
 
-    /** Take back a question: one the kernel has not been sent for nothing, one it has as soon as it names it. */
-    withdraw(): void {
-        if (this.asking.kind === "waiting") this.#turn({ kind: "idle" });
-        else if (this.asking.kind === "sent") {
-            this.withdrawn = this.asking.id;
-            this.#tell();
-        }
-        else if (this.unwritten) this.cancel();
+    override withdraw(): void {
+        const token = this.state?.running?.token;
+        if (this.unwritten && token !== undefined) this.cancel(token);
+        else super.withdraw();
     }
 
-    /** Ask the same again, now that the ledger may answer. */
-    retry(): void {
-        if (this.asking.kind !== "refused" || this.resting) return;
-        this.asking = { kind: "idle" };
-        this.press();
-        this.#tell();
-    }
-
-    /** Whether to cancel what another view asked: asked before it is done. */
-    wonder(token: string | null): void {
-        this.doubt = token;
-        this.#tell();
-    }
-
-    cancel(): void {
-        this.doubt = null;
-        const token = this.tape?.running?.token;
-        if (token !== undefined) void this.kernel.ask("cancel", { token });
+    override retry(): void {
+        if (this.lookFault !== null) void this.show(this.lookFault.number);
+        else super.retry();
     }
 
     /** Look at one answer by itself: free. */
     async show(number: string): Promise<void> {
         const reply = await this.kernel.ask("show", { number });
-        if (reply.ok) [this.result, this.wantsResult] = [readResult(reply.body["result"]), true];
-        else this.asking = { kind: "refused", error: reply.error, sent: false };
-        this.#tell();
+        this.guard(() => {
+            this.lookFault = reply.ok ? null : { number, error: reply.error };
+            if (reply.ok) [this.result, this.wantsResult] = [readResult(reply.body["result"]), true];
+        });
+        this.tell();
     }
 
     /** The Python call that does exactly what the button would do. */
     get python(): string {
-        const call = this.tape?.offers.find(({ id }) => id === this.chosen)?.python ?? "";
+        const call = this.state?.offers.find(({ id }) => id === this.chosen)?.python ?? "";
         return call.replace("{k}", this.k).replace("{kbar}", this.kbar);
     }
 
@@ -487,11 +308,6 @@ function number(typed: string): bigint | null {
     if (!/^\d{1,9}$/.test(typed)) return null;
     const value = BigInt(typed);
     return value >= 1n && value <= MOST ? value : null;
-}
-
-function freshKey(): string {
-    const bytes = crypto.getRandomValues(new Uint8Array(4));
-    return `again-${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
 
 /** What a row says, in one or two sentences. */

@@ -3,7 +3,10 @@
 import sheetJson from "../fixtures/sheet.json";
 import stateJson from "../fixtures/state.json";
 import resultJson from "../fixtures/result.json";
-import widgets, { type Model } from "../src/widgets";
+import explorers from "../src/explorers_program";
+import type { Model, Program } from "../src/host";
+import tape from "../src/tape_program";
+import workbench from "../src/workbench_program";
 
 export const sheet = (): typeof sheetJson => structuredClone(sheetJson);
 export const state = (): typeof stateJson => structuredClone(stateJson);
@@ -87,6 +90,12 @@ export class Host implements Model {
     }
 }
 
+/** The program that the kernel names for a component. */
+function programOf(component: string): Program {
+    if (component.endsWith("-tape")) return tape;
+    return /explorer|comparison/.test(component) ? explorers : workbench;
+}
+
 export interface Shown {
     el: HTMLElement;
     host: Host;
@@ -98,7 +107,7 @@ export interface Shown {
 export function render(host: Host): Shown {
     const el = document.createElement("div");
     document.body.append(el);
-    const close = widgets.render({ model: host, el });
+    const close = programOf(String(host.get("component"))).render({ model: host, el });
     return {
         el,
         host,

@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import tapeJson from "../fixtures/tape.json";
 import { panelOf } from "../src/panel";
+import { stage } from "../src/purchase";
 import { Desk } from "../src/store";
 import { TapeDesk } from "../src/tape_store";
 import { Host, result, settle, state, type Asked } from "./host";
@@ -28,7 +29,9 @@ function attach(store: Desk | TapeDesk, now: () => unknown): void {
     host = new Host("workbench");
     host.answers["status"] = () => ({ state: now() });
     host.on("msg:custom", ((content: unknown) => store.kernel.receive(content)) as never);
-    store.attach({ send: (content) => host.send(content), status: () => "idle" });
+    const channel = { send: (content: unknown) => host.send(content), status: () => "idle" as const };
+    store.attach(channel);
+    close = () => (store.detach(channel), store.close());
 }
 
 beforeEach(() => void vi.useFakeTimers());
@@ -53,8 +56,7 @@ let kernel: Record<string, unknown>;
 async function ordered(): Promise<void> {
     close();
     kernel = { ...state(), serial: "1", outcomes: [], running: null };
-    const own = (desk = new Desk());
-    close = () => own.close();
+    desk = new Desk();
     attach(desk, () => kernel);
     host.answers["show"] = ({ number }) => ({ result: { ...result(), number } });
     for (const trait of ["sheet", "state", "result"] as const) desk.take(trait, host.get(trait));
@@ -62,7 +64,7 @@ async function ordered(): Promise<void> {
     desk.press();
     await settle();
     order = host.of("release")[0]!;
-    expect(desk.spend.kind).toBe("sent");
+    expect(desk.purchase.kind).toBe("sent");
 }
 
 /** The messages of one release, as the kernel sends them in this order. */
@@ -90,7 +92,7 @@ function deliver(message: Message): void {
 
 /** What the page says in the end, whatever came when. */
 function expectEnd(end: End, why: string): void {
-    const said = [desk.locked, desk.spend.kind, desk.result?.number];
+    const said = [desk.locked, stage(desk.purchase), desk.result?.number];
     expect(said, why).toEqual(
         end === "released" ? [false, "idle", "5"] : [false, end, "3"],
     );
@@ -133,7 +135,7 @@ test("an answer that came in the reply itself is not asked for again", async () 
     deliver({ trait: after });
     host.tell({ v: 1, re: order.id, ok: true, body: { result: { ...result(), number: "5" }, state: after } });
     await vi.advanceTimersByTimeAsync(5_000);
-    expect([desk.spend.kind, desk.result?.number, host.of("show").length]).toEqual(["idle", "5", 0]);
+    expect([desk.purchase.kind, desk.result?.number, host.of("show").length]).toEqual(["idle", "5", 0]);
 });
 
 test("an end before the charge is a refusal, and says that nothing was charged", async () => {
@@ -191,7 +193,6 @@ async function orphaned(): Promise<void> {
     close();
     kernel = { ...state(), serial: "1", outcomes: [], running: null };
     desk = new Desk();
-    close = () => desk.close();
     attach(desk, () => kernel);
     host.answers["show"] = ({ number }) => ({ result: { ...result(), number } });
     for (const trait of ["sheet", "state", "result"] as const) desk.take(trait, host.get(trait));
@@ -243,12 +244,12 @@ async function asked(): Promise<void> {
     host.on("msg:custom", ((content: unknown) => store.kernel.receive(content)) as never);
     store.take("state", JSON.stringify(tapeNow));
     store.attach(channel);
-    close = () => store.detach(channel);
+    close = () => (store.detach(channel), store.close());
     await vi.advanceTimersByTimeAsync(450);
     store.press();
     await settle();
     order = host.of("release")[0]!;
-    expect(store.asking.kind).toBe("sent");
+    expect(store.purchase.kind).toBe("sent");
 }
 
 function toldOfTape(end: End): Record<string, Message> {
@@ -275,9 +276,9 @@ const hand = (message: Message): void =>
     "trait" in message ? store.take("state", JSON.stringify(message["trait"])) : host.tell(message);
 
 function expectAsked(end: End, why: string): void {
-    expect([store.locked, store.asking.kind, store.tape?.rows.at(-1)?.number, store.tape?.running], why).toEqual([
+    expect([store.locked, stage(store.purchase), store.state?.rows.at(-1)?.number, store.state?.running], why).toEqual([
         false,
-        end === "released" ? "idle" : "refused",
+        end === "released" ? "idle" : end,
         "4",
         null,
     ]);

@@ -96,7 +96,7 @@ test("a twin that another kernel is drawing is waited for", () => {
             "Its answer will be free to look at here.",
     );
     expect(it.press()).toBeUndefined();
-    expect(it.spend.kind).toBe("idle");
+    expect(it.purchase.kind).toBe("idle");
 });
 
 test("a spent budget says what is left to do", () => {

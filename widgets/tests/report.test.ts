@@ -1,11 +1,14 @@
 import { beforeEach, expect, test } from "vitest";
 import healthJson from "../fixtures/health.json";
-import { draw } from "../src/report";
-import { readReport } from "../src/protocol";
+import { EXPLORERS } from "../src/explorers";
+import { draw as drawn } from "../src/report";
+import { RELEASES } from "../src/report_releases";
+import { readReport, type Report } from "../src/protocol";
 import { press, result, sheet } from "./host";
 
 const EVIL = "</script><img src=x onerror=alert(1)>";
 let root: HTMLElement;
+const draw = (report: Report, into: HTMLElement): void => drawn(report, into, { releases: RELEASES, explorers: EXPLORERS });
 
 const report = (): Record<string, unknown> => ({
     version: 1,

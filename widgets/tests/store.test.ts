@@ -107,7 +107,7 @@ test.each([
     ["", "ε must be a number, got nothing. Type a number like 0.1 or 1/10."],
 ])("epsilon %j is refused with value, rule and next step, and the plan stays", (text, sentence) => {
     desk.type(text);
-    expect([desk.fault, desk.point?.epsilon, desk.order()]).toEqual([sentence, "0.2", null]);
+    expect([desk.fault, desk.point?.epsilon, desk.offer]).toEqual([sentence, "0.2", null]);
     vi.advanceTimersByTime(1000);
     expect(host.of("plan")).toHaveLength(0);
 });
@@ -135,20 +135,20 @@ test("one press up to a quarter of what is left; above, it asks once more", asyn
     open({ state: short });
     await rested();
     desk.press();
-    expect(desk.spend.kind).toBe("waiting");
+    expect(desk.purchase.kind).toBe("waiting");
 
     Object.assign(short.budget.epsilon, { spent: "1.150000001", left: "0.799999999" });
     open({ state: short });
     await rested();
     desk.press();
-    expect(desk.spend.kind).toBe("confirm");
+    expect(desk.purchase.kind).toBe("confirm");
     expect(panelOf(desk).text).toEqual(["This uses ", ["0.2"], " of the 0.799999999 that is left."]);
     expect(host.of("release")).toHaveLength(0);
     desk.confirm();
-    expect(desk.spend.kind).toBe("confirm");
+    expect(desk.purchase.kind).toBe("confirm");
     await rested();
     desk.confirm();
-    expect(desk.spend.kind).not.toBe("confirm");
+    expect(desk.purchase.kind).not.toBe("confirm");
 });
 
 test("the order carries exactly what the button said, and no key", async () => {
@@ -166,10 +166,10 @@ test("a press within 400 ms of a change of price does nothing", async () => {
     desk.moveTo(5);
     await vi.advanceTimersByTimeAsync(390);
     desk.press();
-    expect(desk.spend.kind).toBe("idle");
+    expect(desk.purchase.kind).toBe("idle");
     await vi.advanceTimersByTimeAsync(20);
     desk.press();
-    expect(desk.spend.kind).not.toBe("idle");
+    expect(desk.purchase.kind).not.toBe("idle");
 });
 
 test("nothing is sent before the kernel says that it listens, so withdrawing pays nothing", async () => {
@@ -184,7 +184,7 @@ test("nothing is sent before the kernel says that it listens, so withdrawing pay
     desk.withdraw();
     host.tell({ v: 1, re: host.of("status").at(-1)!.id, ok: true, body: { state: state() } });
     await settle();
-    expect([desk.spend.kind, host.of("release")]).toEqual(["idle", []]);
+    expect([desk.purchase.kind, host.of("release")]).toEqual(["idle", []]);
 });
 
 const started = async (): Promise<void> => {
@@ -196,7 +196,7 @@ const started = async (): Promise<void> => {
 
 test("while a release runs the knobs keep the priced values", async () => {
     await started();
-    expect([desk.spend.kind, desk.locked]).toEqual(["running", true]);
+    expect([desk.purchase.kind, desk.locked]).toEqual(["running", true]);
     desk.moveTo(0);
     desk.type("1");
     expect(desk.typed).toBe("0.2");
@@ -218,7 +218,7 @@ test("progress, then the result: it is shown, spoken, and wants the focus", asyn
         body: { token: "t", result: { ...result(), number: "5", price: { epsilon: "0.2", delta: "0" } }, state: after },
     });
     await vi.advanceTimersByTimeAsync(10);
-    expect([desk.result?.number, desk.spend.kind, desk.wantsFocus]).toEqual(["5", "idle", true]);
+    expect([desk.result?.number, desk.purchase.kind, desk.wantsFocus]).toEqual(["5", "idle", true]);
     expect(desk.sentence).toBe("Released, number 5, paid 0.2, 0.9 left.");
 });
 
@@ -287,7 +287,7 @@ test("an answer that was already paid for arrives at once", async () => {
     await rested();
     desk.press();
     await settle();
-    expect([desk.result?.number, desk.spend.kind]).toEqual(["3", "idle"]);
+    expect([desk.result?.number, desk.purchase.kind]).toEqual(["3", "idle"]);
 });
 
 test("an end that was missed is fetched, once the state says that the draw is over", async () => {
@@ -297,7 +297,7 @@ test("an end that was missed is fetched, once the state says that the draw is ov
     over.entries.push({ ...over.entries[2]!, number: "5", status: "done" });
     desk.take("state", JSON.stringify(over));
     await vi.advanceTimersByTimeAsync(900);
-    expect([host.of("show")[0]?.args, desk.result?.number, desk.spend.kind]).toEqual([{ number: "5" }, "5", "idle"]);
+    expect([host.of("show")[0]?.args, desk.result?.number, desk.purchase.kind]).toEqual([{ number: "5" }, "5", "idle"]);
 });
 
 test("a second, independent answer has a key of its own, in the order and in the Python", async () => {

@@ -259,6 +259,18 @@ test("an answer is looked at by itself for nothing, with its table and its file"
     expect(document.activeElement).toBe(answer.querySelector(".dp-result-title"));
 });
 
+test("a look that fails is tried again as a look, and asks no question", async () => {
+    const error = { kind: "LedgerAway", message: "the ledger's server does not answer" };
+    open(three(), { show: () => ({ error }) });
+    await rested();
+    shown.el.querySelector<HTMLButtonElement>(".dp-look")!.click();
+    await rested();
+    shown.button("Try again").click();
+    await rested();
+    expect(host.of("show").map(({ args }) => args)).toEqual([{ number: "1" }, { number: "1" }]);
+    expect(host.of("release")).toEqual([]);
+});
+
 test("the Python of the next question is the one that the button would ask", async () => {
     open();
     const written = vi.fn(() => Promise.resolve());

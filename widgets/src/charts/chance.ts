@@ -1,9 +1,9 @@
 /** The chance that a bin of true count c is shown above 0: drawn in steps, for counts are whole. */
 
 import { scaleLinear } from "d3-scale";
-import { curveStep, line as path } from "d3-shape";
 import { s } from "../dom";
 import { bottomAxis, Labels, leftAxis, px, svg } from "./frame";
+import { path } from "./path";
 
 export interface ChanceData {
     counts: readonly number[];
@@ -36,11 +36,7 @@ export function chanceChart(width: number, height: number, data: ChanceData): SV
             "true count c of a bin",
         ),
         s("path", {
-            d:
-                path<number>()
-                    .x((i) => x(data.counts[i]!))
-                    .y((i) => y(data.shares[i]!))
-                    .curve(curveStep)(data.counts.map((_, i) => i)) ?? "",
+            d: path(data.counts.map((count, i) => [x(count), y(data.shares[i]!)]), true),
             class: "dp-curve dp-medium dp-exact",
         }),
     );

@@ -1,10 +1,10 @@
 /** The two errors that head a plan, against epsilon, with the probe between: each as heavy as its measure says. */
 
 import { scaleLog } from "d3-scale";
-import { line as path } from "d3-shape";
 import { s } from "../dom";
 import type { Bar } from "../protocol";
 import { Labels, leftAxis, bottomAxis, line, px, svg, textWidth } from "./frame";
+import { path } from "./path";
 
 export interface CurvePoint {
     epsilon: number;
@@ -55,10 +55,7 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
         ),
     );
     const drawn = (which: "first" | "second"): string =>
-        path<CurvePoint>()
-            .defined((p) => p[which] > 0)
-            .x((p) => x(p.epsilon))
-            .y((p) => y(p[which]))(data.points as CurvePoint[]) ?? "";
+        path(data.points.map((p) => (p[which] > 0 ? [x(p.epsilon), y(p[which])] : null)));
     chart.append(
         s("path", { d: drawn("second"), class: `dp-curve dp-${data.second.weight} dp-${data.second.kind}` }),
         s("path", { d: drawn("first"), class: `dp-curve dp-${data.first.weight} dp-${data.first.kind}` }),

@@ -1,9 +1,9 @@
 /** Curves over one axis with one probe: what the explorers draw. */
 
 import { scaleLinear, scaleLog } from "d3-scale";
-import { curveLinear, curveStep, line as path } from "d3-shape";
 import { s } from "../dom";
 import { bottomAxis, label, Labels, leftAxis, line, px, svg, type Box } from "./frame";
+import { path } from "./path";
 
 /** Circle, triangle, diamond, square, cross: a series has a shape, so that it is told apart without its colour. */
 const SHAPES = [
@@ -111,13 +111,12 @@ const drawable = (value: number, log: boolean): boolean => Number.isFinite(value
 
 function curve(series: Series, x: At, y: At, data: Lines): SVGGElement {
     const seen = (i: number): boolean => drawable(series.ys[i]!, data.y.log) && drawable(series.xs[i]!, data.x.log);
-    const d = path<number>()
-        .defined(seen)
-        .x((i) => x(series.xs[i]!))
-        .y((i) => y(series.ys[i]!))
-        .curve(series.step ? curveStep : curveLinear)(series.xs.map((_, i) => i));
+    const d = path(
+        series.xs.map((value, i) => (seen(i) ? [x(value), y(series.ys[i]!)] : null)),
+        series.step ?? false,
+    );
     const colour = series.colour ? ` dp-series-${series.colour}` : "";
-    const group = s("g", { class: `dp-line${colour}` }, s("path", { d: d ?? "", class: `dp-curve ${series.kind}` }));
+    const group = s("g", { class: `dp-line${colour}` }, s("path", { d, class: `dp-curve ${series.kind}` }));
     if (series.colour === undefined) return group;
     const every = Math.max(1, Math.ceil(series.xs.length / 8));
     series.xs.forEach((value, i) => {

@@ -1,0 +1,83 @@
+"""A page is sent its program once, however many views there are; a view carries no more than where to find it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ipywidgets import embed
+
+import dpviz as dv
+from dpviz import reports
+from dpviz.widgets.view import STATIC, Program
+from tests.session.sources import KnownCounts
+from tests.widgets.pages import Wire
+
+BINS = dv.Domain.integers(0, 3, column="x")
+LARGEST = 150_000
+"""How long the program of the Workbench may be, before compression."""
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> dv.Session:
+    return dv.Session(KnownCounts([4, 5, 6, 7]), dv.Unit(), dv.Budget(2), tmp_path / "a.ledger")  # type: ignore[arg-type]
+
+
+def code(name: str) -> str:
+    return (STATIC / f"{name}.js").read_text(encoding="utf-8")
+
+
+def test_views_share_one_program_and_carry_none(session: dv.Session) -> None:
+    bench = dv.Workbench(session, BINS)
+    views = [bench, dv.BudgetMeter(bench), dv.PlanPane(session, BINS)]
+    assert {view.program.model_id for view in views} == {bench.program.model_id}
+    assert bench.program.code == code("workbench") and bench.program.css == (STATIC / "widgets.css").read_text()
+    for view in views:
+        state: dict[str, Any] = view.get_state()
+        assert state["program"] == f"IPY_MODEL_{bench.program.model_id}"
+        assert state["_esm"] == code("loader") and len(state["_esm"]) < 2_000
+        assert not [name for name, value in state.items() if value == bench.program.code]
+
+
+def test_explorers_and_tapes_have_programs_of_their_own(session: dv.Session) -> None:
+    explorers = [dv.SamplerExplorer(), dv.CompositionExplorer()]
+    assert {explorer.program.code for explorer in explorers} == {code("explorers")}
+    assert len({explorer.program.model_id for explorer in explorers}) == 1
+    assert dv.Workbench(session, BINS).program is not explorers[0].program
+    assert dv.PayWhatYouGetTape.program_name == "tape" and "Symbols left" in code("tape")
+
+
+def test_the_workbench_brings_no_explorer_and_is_not_longer_than_it_may_be() -> None:
+    assert len(code("workbench").encode()) <= LARGEST
+    assert "sampler-explorer" in code("explorers") and "sampler-explorer" not in code("workbench")
+
+
+def test_a_page_that_is_saved_holds_the_program_once(session: dv.Session) -> None:
+    bench = dv.Workbench(session, BINS)
+    views = [bench, dv.BudgetMeter(bench), dv.ReleasePane(bench)]
+    saved = embed.embed_data(views=views, state=embed.dependency_state(views))["manager_state"]["state"]
+    programs = [model for model in saved.values() if "code" in model["state"]]
+    assert [model["state"]["code"] for model in programs] == [code("workbench")]
+    assert (programs[0]["model_module"], programs[0]["model_name"]) == ("@jupyter-widgets/base", "WidgetModel")
+
+
+def test_a_program_that_was_closed_is_sent_anew_with_the_next_view(
+    session: dv.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Wire(monkeypatch)
+    first = dv.BudgetMeter(session, BINS).program
+    assert Program.of("workbench") is first
+    first.close()
+    again = dv.BudgetMeter(session, BINS).program
+    assert again is not first and again.code == code("workbench")
+
+
+def test_a_report_carries_the_program_of_what_it_shows(session: dv.Session, tmp_path: Path) -> None:
+    plan, explorer = session.plan(BINS, dv.Dense("1")), dv.SamplerExplorer()
+    for items, name in (([plan], "report"), ([explorer], "report-explorers"), ([plan, explorer], "report-all")):
+        content = dv.report(items, tmp_path / "report.html").read_text()
+        others = {"report", "report-explorers", "report-all"} - {name}
+        assert reports._embedded(code(name)) in content
+        assert not [other for other in others if reports._embedded(code(other)) in content]
+    assert len(code("report")) < len(code("report-all"))

@@ -1,0 +1,88 @@
+/** What every program of the page is: a `render` that puts a component on its store and joins both to the host's model. */
+
+import type { Component } from "./component";
+import type { Channel, HostStatus } from "./kernel";
+import { mount } from "./root";
+import type { ViewStore } from "./view_store";
+
+/** As much of the host's model as is used here. */
+export interface Model {
+    get(name: string): unknown;
+    on(name: string, heard: (...args: never[]) => void): void;
+    off(name: string, heard: (...args: never[]) => void): void;
+    send(content: unknown): void;
+    widget_manager?: unknown;
+}
+
+/** A component and the store it shows. */
+export interface Standing {
+    store: ViewStore;
+    component: Component;
+    leave(): void;
+}
+
+export interface Program {
+    render(context: { model: Model; el: HTMLElement }): () => void;
+}
+
+const TRAITS = ["sheet", "state", "result", "pulse"] as const;
+
+/** What JupyterLab's manager says of its kernel; other hosts may not say. */
+function hostStatus(model: Model): HostStatus {
+    const manager = model.widget_manager;
+    if (typeof manager !== "object" || manager === null || !("kernel" in manager)) return "unknown";
+    const kernel = manager.kernel as { status?: string; connectionStatus?: string } | null;
+    if (kernel === null || kernel.connectionStatus === "disconnected") return "dead";
+    switch (kernel.status) {
+        case "idle":
+            return "idle";
+        case "busy":
+        case "starting":
+            return "busy";
+        case "dead":
+        case "terminating":
+        case "restarting":
+        case "autorestarting":
+            return "dead";
+        default:
+            return "unknown";
+    }
+}
+
+/** A program that draws these components; each is told the id of the store that it may share with others. */
+export function program(components: Record<string, (id: string) => Standing>): Program {
+    return {
+        render({ model, el }) {
+            const name = String(model.get("component"));
+            if (!Object.hasOwn(components, name)) {
+                el.textContent = "dpviz: this page does not know the component it was asked to draw.";
+                return () => undefined;
+            }
+            return join(model, el, components[name]!(String(model.get("desk"))));
+        },
+    };
+}
+
+function join(model: Model, el: HTMLElement, { store, component, leave }: Standing): () => void {
+    const channel: Channel = {
+        send: (content) => model.send(content),
+        status: () => hostStatus(model),
+    };
+    const hear = (content: unknown): void => store.kernel.receive(content);
+    const changes = TRAITS.map((trait) => [`change:${trait}`, () => store.take(trait, model.get(trait))] as const);
+    const live = (): void => store.probe();
+    for (const trait of TRAITS) store.take(trait, model.get(trait));
+    for (const [event, heard] of changes) model.on(event, heard);
+    model.on("msg:custom", hear);
+    model.on("comm_live_update", live);
+    const unmount = mount(store, component, el);
+    store.attach(channel);
+    return () => {
+        for (const [event, heard] of changes) model.off(event, heard);
+        model.off("msg:custom", hear);
+        model.off("comm_live_update", live);
+        unmount();
+        store.detach(channel);
+        leave();
+    };
+}

@@ -1,0 +1,7 @@
+/** The program of a report of releases and plans, and of explorers beside them. */
+
+import { EXPLORERS } from "./explorers";
+import { start } from "./report";
+import { RELEASES } from "./report_releases";
+
+start({ releases: RELEASES, explorers: EXPLORERS });

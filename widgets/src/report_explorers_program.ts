@@ -1,0 +1,6 @@
+/** The program of a report of explorers alone. */
+
+import { EXPLORERS } from "./explorers";
+import { start } from "./report";
+
+start({ explorers: EXPLORERS });

@@ -1,0 +1,6 @@
+/** The program of a report of releases and plans. */
+
+import { start } from "./report";
+import { RELEASES } from "./report_releases";
+
+start({ releases: RELEASES });
