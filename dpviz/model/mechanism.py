@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 from dpviz.hidden import guard
 from dpviz.model.answers import Answer
 from dpviz.model.error import ErrorModel
+from dpviz.model.laws.base import StoredLaw
 from dpviz.model.measures import Measure
 from dpviz.model.question import Question
 from dpviz.model.source import Tick, TopRules
@@ -78,7 +79,14 @@ class Bound:
         def cost(self) -> Cost: ...
 
         @property
-        def error(self) -> ErrorModel: ...
+        def law(self) -> StoredLaw:
+            """The law that an answer is drawn from, in numbers alone: a release keeps it, and its errors follow."""
+            ...
+
+        @property
+        def error(self) -> ErrorModel:
+            """What the law says about an answer's error."""
+            ...
 
         @property
         def verb(self) -> str:
