@@ -47,7 +47,7 @@ def test_the_reader_sees_modules_at_all() -> None:
         ("laws/geometric.py", "from dpviz.noise import geometric"),
         ("errors.py", "from dpviz.exact import text"),
         ("reports.py", "from dpviz import cli"),
-        ("model/answer.py", "import pkgutil\npkgutil.resolve_name('dpviz.charts:of_release')"),
+        ("model/answers/base.py", "import pkgutil\npkgutil.resolve_name('dpviz.charts:of_release')"),
         ("helpers/odds.py", "import numpy"),
     ],
 )
