@@ -24,7 +24,6 @@ from dpviz.privacy import ApproxDP, Guarantee, Unit, compose, to_approx
 from dpviz.privacy.grid import payable
 from dpviz.session import accountant, arithmetic
 from dpviz.session.ledger import Ledger
-from dpviz.session.ledger.history import budget_text
 from dpviz.session.plan import Plan
 from dpviz.session.releases import Releases
 from dpviz.session.session import Session
@@ -391,7 +390,7 @@ def _people(verified: _Verified) -> list[str]:
     said = [f"Asked for by {' and '.join(asked)}, as the ledger has it: a name is declared, and nobody proves it."]
     for one in verified.raises:
         by, why = (f" by {one.person}" if one.person else ""), (f": {one.reason}" if one.reason else "")
-        said.append(f"The budget was raised to {budget_text(one.budget)}{by} on {one.at[:10]}{why}.")
+        said.append(f"The budget was raised to {one.text}{by} on {one.at[:10]}{why}.")
     return said if asked else said[1:]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -45,3 +47,67 @@ def say(pipe: int, line: object) -> None:
     text = f"{line}\n".encode()
     assert len(text) < 4096, "a longer line could be cut in the middle"
     os.write(pipe, text)
+
+
+# ---------------------------------------------------------------- killed at a step, not at a time
+
+
+def steps_of(work: Callable[[], object]) -> int:
+    """How many steps a piece of work is, counted in a process of its own: calls and returns, of C functions too."""
+
+    def count(show: Callable[[object], None]) -> None:
+        steps = 0
+
+        def step(*_: object) -> None:
+            nonlocal steps
+            steps += 1
+
+        _watch(step)
+        work()
+        _watch(None)
+        show(steps)
+
+    child = Shown(count)
+    (line,) = child.lines.read().split()
+    child.lines.close()
+    assert os.waitstatus_to_exitcode(os.waitpid(child.pid, 0)[1]) == 0
+    return int(line)
+
+
+def killed(work: Callable[[Callable[[object], None]], object], *, lines: int, steps: int) -> list[str]:
+    """What `work(say)` showed in a process that killed itself so many steps after it had shown so many lines.
+
+    A step is a call or a return of any function, in any of its threads: the moment is one of the work's own, on a
+    slow machine and on a fast one.
+    """
+
+    def doomed(show: Callable[[object], None]) -> None:
+        shown = 0
+
+        def step(*_: object) -> None:
+            nonlocal steps
+            steps -= 1
+            if steps < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        def tell(line: object) -> None:
+            nonlocal shown
+            show(line)
+            shown += 1
+            if shown == lines:
+                _watch(step)
+
+        work(tell)
+
+    child = Shown(doomed)
+    told = child.lines.readlines()
+    child.lines.close()
+    status = os.waitpid(child.pid, 0)[1]
+    assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL, "the child ended before it was killed"
+    return [line.rstrip("\n") for line in told]
+
+
+def _watch(step: Callable[..., None] | None) -> None:
+    """Call `step` at every call and return of this thread, and of those that start from now on."""
+    threading.setprofile(step)  # type: ignore[arg-type]
+    sys.setprofile(step)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal
 
 import gmpy2
 import numpy as np
@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from dpviz.errors import DpvizError, ParameterError, ReleaseFormat
 from dpviz.exact import Decay, exp_bounds, log_up, text, whole
 from dpviz.hidden import guard
-from dpviz.laws import geometric, tables
-from dpviz.laws.geometric import TwoSidedGeometric
+from dpviz.laws import tables
 from dpviz.mechanisms.count_noise import (
     COUNTS,
     GAMMA,
@@ -28,13 +27,12 @@ from dpviz.mechanisms.count_noise import (
     CountNoise,
     Rational,
     Sampler,
-    clamped,
-    least,
     tight_base,
 )
-from dpviz.mechanisms.count_noise import Kind as SamplerKind
 from dpviz.model.answer import SHAPES, Answer
 from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.laws.compact import CompactLaw, sampler_of
+from dpviz.model.laws.count_noise import SamplerKind
 from dpviz.model.measures import Measure, of_bins
 from dpviz.model.mechanism import Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, parameter
@@ -261,7 +259,7 @@ class Design:
 
     @property
     def sampler(self) -> FiniteSampler:
-        return _sampler(self.part)
+        return sampler_of(self.part.law)
 
     @property
     def bits(self) -> int:
@@ -297,7 +295,7 @@ def _design(mechanism: Compact, bins: int, n: int, rows: int) -> Design:
             bits = _least_bits(kind, n, p, q, t)
         if _fits(n, bits):
             part = Rational(kind, n, p, q, g if t else 0, t, Fraction(1, e) if e else step)
-            needed = max(bins, n + 1, quotient * _sampler(part).size)
+            needed = max(bins, n + 1, quotient * sampler_of(part.law).size)
             bits = needed.bit_length()
             if _fits(n, bits) and fields.holds(needed, mechanism.field):
                 found.append(Design(part, needed, mechanism.field))
@@ -371,11 +369,6 @@ def _least_bits(kind: str, n: int, p: int, q: int, t: int) -> int:
     return (n - 1 if kind == "geosample" else max(0, t)) * max(0, p.bit_length() - 1)
 
 
-def _sampler(part: Rational) -> FiniteSampler:
-    fast = part.kind == "fastsample"
-    return FiniteSampler(part.n, part.p, part.q, part.kind, part.g if fast else None, part.t if fast else None)
-
-
 # ---------------------------------------------------------------- bound
 
 
@@ -444,8 +437,12 @@ class CompactBound:
         return Cost(steps=levels(self.n + 1) + 1, text=spent, slow=reading >= 2 or building >= 10)
 
     @cached_property
+    def law(self) -> CompactLaw:
+        return CompactLaw(self.design.part.law, self.field.name, self.question.bins)
+
+    @property
     def error(self) -> ErrorModel:
-        return CompactError(self)
+        return self.law.error
 
     @property
     def verb(self) -> str:
@@ -533,88 +530,6 @@ def polynomial(
 
 def _seconds(value: float) -> str:
     return "0.1 s" if value < 0.1 else f"{value:.1f} s" if value < 10 else f"{value:,.0f} s"
-
-
-# ---------------------------------------------------------------- error
-
-
-@dataclass(frozen=True)
-class CompactError(ErrorModel):
-    """The error of Compact: exact for one bin, a union bound for several."""
-
-    bound: CompactBound
-
-    @cached_property
-    def _law(self) -> Any:
-        """The law of the noisy count of a bin that is not empty."""
-        return self.bound.noise.law(0, self.bound.n)
-
-    def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
-        if count is None:
-            rule = "worst case over true counts; an empty bin errs less"
-            return ErrorValue(Fraction(self._least(1, beta)), "exact", rule)
-        if count == 0:
-            empty = self.bound.empty
-            value = least(lambda a: a >= self.bound.n or empty.above(a) <= beta)
-            return ErrorValue(Fraction(value), "exact", "the law of an empty bin")
-        inside, beyond = clamped(count, self.bound.n)
-        value = beyond + self._law.error_quantile(inside, beta)
-        return ErrorValue(Fraction(value), "exact", f"the law of a bin whose true count is {count:,}")
-
-    def all_bins(self, beta: Fraction) -> ErrorValue:
-        value = self._least(self.bound.question.bins, beta)
-        return ErrorValue(Fraction(value), "bound", f"union bound over {self.bound.question.domain.size_text}")
-
-    def look_ups(self, number: int, beta: Fraction) -> ErrorValue:
-        value = self._least(min(whole(number, "number"), self.bound.question.bins), beta)
-        return ErrorValue(Fraction(value), "bound", f"union bound over {number:,} look-ups")
-
-    def _least(self, bins: int, beta: Fraction) -> int:
-        """The least a with a sum of tails of at most beta, for every vector of `bins` counts of n rows in all."""
-        return least(lambda a: self._tails(bins, a) <= beta)
-
-    def _tails(self, bins: int, a: int) -> Fraction:
-        """The largest sum of P[|h - c| > a]: a count errs on both sides only where a < c < n - a, and at most
-        n // (a + 1) counts exceed a. Everywhere else an empty bin of the sampler's own law is the worst."""
-        n = self.bound.n
-        if a >= n:
-            return Fraction(0)
-        edge = self._tail(0, a)
-        if n < 2 * a + 2:
-            return bins * edge
-        both = min(bins, n // (a + 1))
-        return both * max(edge, self._tail(a + 1, a)) + (bins - both) * edge
-
-    def _tail(self, count: int, a: int) -> Fraction:
-        found = self._law.error_tail(count, a)
-        return found if isinstance(found, Fraction) else cast(Fraction, found[1])
-
-    def expected(self, count: int) -> ErrorValue:
-        inside, beyond = clamped(count, self.bound.n)
-        value = self._empty_mean if count == 0 else beyond + self._law.expected_error(inside)
-        return ErrorValue(Fraction(f"{value:.3g}"), "exact", f"mean of the law at a true count of {count:,}")
-
-    def bias(self, count: int) -> ErrorValue:
-        inside, beyond = clamped(count, self.bound.n)
-        value = self._empty_mean if count == 0 else self._law.bias(inside) - beyond
-        return ErrorValue(Fraction(f"{value:.3g}"), "exact", f"mean of the law at a true count of {count:,}")
-
-    @cached_property
-    def _empty_mean(self) -> float:
-        """The mean noisy count of an empty bin."""
-        return float(self.bound.empty.mean)
-
-    def chance_shown(self, count: int) -> float:
-        if count == 0:
-            return float(self.bound.empty.above(0))
-        return float(self._law.chance_above(min(count, self.bound.n), 0))
-
-    def quantiles(self, levels: list[Fraction]) -> list[int]:
-        return geometric.quantiles(self.bound.noise.decay, levels)
-
-    def chances(self, errors: list[int]) -> list[float]:
-        law = TwoSidedGeometric(self.bound.noise.decay)
-        return [float(chance) for chance in law.pmf_array(np.array(errors, dtype=np.int64))]
 
 
 guard(vars())

@@ -6,11 +6,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,7 @@ from numpy.typing import NDArray
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, exp_bounds, log_at_most, log_up, text
 from dpviz.hidden import guard
-from dpviz.laws.clamped import Clamped
-from dpviz.laws.finite import FastSampleLaw
-from dpviz.laws.geometric import TwoSidedGeometric
+from dpviz.model.laws.count_noise import FiniteLaw, NoiseLaw, SamplerKind
 from dpviz.model.mechanism import Mode
 from dpviz.model.parameters import ExactNumber, OneOf, WholeNumber, parameter
 from dpviz.model.source import Tick
@@ -31,7 +29,6 @@ from dpviz.privacy.conversion import STEP
 
 Base = Literal["exp", "paper", "tight"]
 Sampler = Literal["auto", "geosample", "fastsample"]
-Kind = Literal["geosample", "fastsample"]
 
 GAMMA = Fraction(1, 2**30)
 """Default chance that FastSample gives one count a uniform value: public, stated, and small beside any useful beta."""
@@ -44,23 +41,11 @@ STRICT_BITS = 1 << 24
 """The uniform integer that strict mode takes for one count has at most about so many bits."""
 
 
-class CountLaw(Protocol):
-    """The law of one released count as a function of its true count."""
-
-    def error_quantile(self, count: int, beta: Fraction) -> int: ...
-
-    def expected_error(self, count: int) -> float: ...
-
-    def bias(self, count: int) -> float: ...
-
-    def chance_above(self, count: int, value: int) -> float: ...
-
-
 @dataclass(frozen=True)
 class Rational:
     """The finite samplers' public parameters: ratio p/q, counts 0..n, and FastSample's g = 1/gamma and truncation t."""
 
-    kind: Kind
+    kind: SamplerKind
     n: int
     p: int
     q: int
@@ -68,6 +53,10 @@ class Rational:
     t: int
     paper_epsilon: Fraction
     """The paper's replace-one parameter, of the form 1/whole for base="paper"."""
+
+    @property
+    def law(self) -> FiniteLaw:
+        return FiniteLaw(self.kind, self.n, self.p, self.q, self.g, self.t)
 
 
 # ---------------------------------------------------------------- what is typed
@@ -156,12 +145,15 @@ class BoundNoise:
     limit: int | None
     finite: Rational | None
 
-    @cached_property
+    @property
     def decay(self) -> Decay:
         """The ratio of the noise: Pr[Z = z] is proportional to decay ** |z|."""
-        if self.finite is None:
-            return Decay.exp(self.parameters.epsilon / self.l1)
-        return Decay.rational(Fraction(self.finite.q, self.finite.p))
+        return self.law.decay
+
+    @property
+    def junk(self) -> bool:
+        """Whether a count may be replaced by a uniform one."""
+        return self.law.junk is not None
 
     @property
     def paid(self) -> Fraction:
@@ -177,19 +169,12 @@ class BoundNoise:
             return ""
         return f"{'' if self.l1 == 1 else f'{self.l1} '}ln({self.finite.p}/{self.finite.q})"
 
-    @property
-    def junk(self) -> bool:
-        """Whether a count may be replaced by a uniform one."""
-        return self.finite is not None and self.finite.kind == "fastsample"
-
-    def law(self, low: int | None = 0, high: int | None = None) -> CountLaw:
-        """The law of one released count clamped to low..high; a finite sampler clamps to 0..n by itself."""
-        if self.finite is not None and self.finite.kind == "fastsample":
-            part = self.finite
-            return FastSampleLaw(part.n, part.p, part.q, part.g, part.t)
-        if self.finite is not None:
-            low, high = 0, self.finite.n
-        return Clamped(TwoSidedGeometric(self.decay), low, high)
+    @cached_property
+    def law(self) -> NoiseLaw:
+        """The law by itself, as a release stores it."""
+        if self.finite is None:
+            return NoiseLaw(self.parameters.epsilon / self.l1, None, self.limit)
+        return NoiseLaw(None, self.finite.law, self.limit)
 
     def modes(self) -> tuple[Mode, ...]:
         """Strict works with whole numbers of `length` bits; above STRICT_BITS one count would take minutes."""
@@ -229,7 +214,7 @@ def _finite(noise: CountNoise, n: int, l1: int) -> Rational:
         paper_epsilon, e = 2 * step, 0
     g = int(1 / (noise.gamma or GAMMA))
     t = truncation(n, g, p, q, rule="paper" if noise.base == "paper" else "tight", e=e or None)
-    shorter: Kind = "geosample" if n <= t else "fastsample"
+    shorter: SamplerKind = "geosample" if n <= t else "fastsample"
     return Rational(shorter if noise.sampler == "auto" else noise.sampler, n, p, q, g, t, paper_epsilon)
 
 
@@ -246,28 +231,6 @@ def tight_base(step: Fraction) -> tuple[int, int]:
     while not log_at_most(Fraction(b + 1, b), step):
         b += 1
     return b + 1, b
-
-
-def clamped(count: int, limit: int | None) -> tuple[int, int]:
-    """A hypothetical true count moved to the public limit, and by how much: an error is that much larger."""
-    inside = count if limit is None else min(count, limit)
-    return inside, count - inside
-
-
-def least(holds: Callable[[int], bool], start: int = 0, near: int = 0) -> int:
-    """The least whole number from `start` on that holds, where all above one that holds do; quick if `near` is near."""
-    low = high = max(start, near)
-    reach = 1
-    if holds(high):
-        while high > start and holds(low := max(start, high - reach)):
-            high, reach = low, 2 * reach
-    else:
-        while not holds(high := low + reach):
-            low, reach = high, 2 * reach
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
 
 
 guard(vars())

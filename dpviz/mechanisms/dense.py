@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, text
 from dpviz.hidden import guard
-from dpviz.laws import geometric, tables
-from dpviz.laws.finite import FastSampleLaw
+from dpviz.laws import tables
 from dpviz.mechanisms.count_noise import (
     CAP,
     LAW,
@@ -27,10 +26,10 @@ from dpviz.mechanisms.count_noise import (
     Rational,
     Sampler,
     check_law,
-    clamped,
 )
 from dpviz.model.answer import Table
-from dpviz.model.error import ErrorModel, ErrorValue, How
+from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.laws.dense import DenseLaw
 from dpviz.model.measures import Measure, of_bins
 from dpviz.model.mechanism import Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, Parameters, Switch, parameter
@@ -165,8 +164,12 @@ class DenseBound:
         return Cost(steps=bins, text=f"{bins:,} draws", slow=bins > 1_000_000)
 
     @cached_property
+    def law(self) -> DenseLaw:
+        return DenseLaw(self.noise.law, self.mechanism.clamp, self.question.bins, self.unit.n)
+
+    @property
     def error(self) -> ErrorModel:
-        return DenseError(self)
+        return self.law.error
 
     @property
     def verb(self) -> str:
@@ -205,121 +208,6 @@ class DenseBound:
 
 BETAS = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))
 """The levels that plans and pictures offer: 90, 95 and 99 in 100."""
-
-
-@dataclass(frozen=True)
-class DenseError(ErrorModel):
-    """The exact error of Dense: from the law of the noise, clamped where the release is."""
-
-    bound: DenseBound
-
-    @cached_property
-    def _law(self) -> Any:
-        """The law of one released count, as a function of its true count."""
-        return self.bound.noise.law(*self.bound.clamp)
-
-    @property
-    def _top(self) -> int | None:
-        """Counts above this are clamped to it before they get noise; None where none are."""
-        finite = self.bound.noise.finite
-        return self.bound.clamp[1] if finite is None else finite.n
-
-    def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
-        if count is not None:
-            inside, beyond = clamped(count, self._top)
-            value = beyond + self._law.error_quantile(inside, beta)
-            return ErrorValue(Fraction(value), "exact", f"the law of a bin whose true count is {count:,}")
-        if isinstance(self._law, FastSampleLaw):
-            return ErrorValue(Fraction(self._law.worst_quantile(beta)), "exact", "worst case over true counts")
-        if not self.bound.mechanism.clamp:
-            value = geometric.error_quantile(self.bound.decay, beta)
-            return ErrorValue(Fraction(value), "exact", "two-sided tail of the noise")
-        value = self._least(lambda two, one: geometric.simultaneous_quantile(self.bound.decay, beta, two, one), bins=1)
-        return ErrorValue(Fraction(value), "exact", "worst case over true counts; a bin near the clamp errs less")
-
-    def all_bins(self, beta: Fraction) -> ErrorValue:
-        bins = self.bound.question.bins
-        if isinstance(self._law, FastSampleLaw):
-            value = self._law.worst_quantile_of(bins, beta)
-            return ErrorValue(
-                Fraction(value),
-                "exact" if self._reached(value) else "bound",
-                f"product over {bins:,} independent bins, worst case over true counts",
-            )
-        if not self.bound.mechanism.clamp:
-            value = geometric.simultaneous_quantile(self.bound.decay, beta, bins, 0)
-            return ErrorValue(Fraction(value), "exact", f"product over {bins:,} independent bins")
-        value = self._least(
-            lambda two, one: geometric.simultaneous_quantile(self.bound.decay, beta, two, one), bins=bins
-        )
-        return ErrorValue(
-            Fraction(value), "exact", f"product over {bins:,} independent bins, worst case over true counts"
-        )
-
-    def _reached(self, value: int) -> bool:
-        """Whether some vector of counts certainly errs by `value`: all of them empty, or all of them equal to it.
-
-        The second may hold more rows than a public n allows; then a smaller value might do for every vector.
-        """
-        n, limit = self.bound.unit.n, self.bound.limit
-        return n is None or limit is None or 2 * value > limit or self.bound.question.bins * value <= n
-
-    def _least(self, quantile: Callable[[int, int], int], bins: int) -> int:
-        """The least a that holds for every vector of counts.
-
-        At distance a, a count errs on both sides only where a < c < limit - a, and on one side only where a limit
-        leaves room; under replace-one the counts add up to at most n, so at most n // (a + 1) of them exceed a. Both
-        numbers shrink as a grows, so the least a that holds is found by bisection.
-        """
-        limit, n = self.bound.limit, self.bound.unit.n
-
-        def sides(a: int) -> tuple[int, int]:
-            two = bins if limit is None or limit >= 2 * a + 2 else 0
-            if n is not None:
-                two = min(two, n // (a + 1))
-            one = bins - two if limit is None or limit >= a + 1 else 0
-            return two, one
-
-        def holds(a: int) -> bool:
-            two, one = sides(a)
-            return two + one == 0 or quantile(two, one) <= a
-
-        low, high = 0, quantile(bins, 0)
-        while low < high:
-            middle = (low + high) // 2
-            if holds(middle):
-                high = middle
-            else:
-                low = middle + 1
-        return low
-
-    def edge(self, beta: Fraction) -> ErrorValue:
-        """How far an empty bin may be off: it errs on one side only where the release is clamped."""
-        return self.one_bin(beta, count=0)
-
-    def expected(self, count: int) -> ErrorValue:
-        inside, beyond = clamped(count, self._top)
-        return _drawn(beyond + self._law.expected_error(inside), f"mean of the law at a true count of {count:,}")
-
-    def bias(self, count: int) -> ErrorValue:
-        inside, beyond = clamped(count, self._top)
-        return _drawn(self._law.bias(inside) - beyond, f"mean of the law at a true count of {count:,}")
-
-    def chance_shown(self, count: int) -> float:
-        limit = self.bound.limit if self.bound.mechanism.clamp else None
-        return float(self._law.chance_above(count if limit is None else min(count, limit), 0))
-
-    def quantiles(self, levels: list[Fraction]) -> list[int]:
-        return geometric.quantiles(self.bound.decay, levels)
-
-    def chances(self, errors: list[int]) -> list[float]:
-        law = geometric.TwoSidedGeometric(self.bound.decay)
-        return [float(chance) for chance in law.pmf_array(np.array(errors, dtype=np.int64))]
-
-
-def _drawn(value: float, rule: str, how: How = "exact") -> ErrorValue:
-    """A mean, which is irrational in general: given to three significant digits, for reading."""
-    return ErrorValue(Fraction(f"{value:.3g}"), how, rule)
 
 
 guard(vars())

@@ -9,12 +9,13 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from dpviz.errors import ParameterError
-from dpviz.exact import text, whole
+from dpviz.exact import text
 from dpviz.hidden import guard
 from dpviz.mechanisms.dense import MOST_BINS
-from dpviz.mechanisms.ranked import EPSILON, Contest, at_worst, behind, bounded, counted, gives_ranked
+from dpviz.mechanisms.ranked import EPSILON, Contest, at_worst, gives_ranked
 from dpviz.model.answer import Answer, Ranked
-from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.error import ErrorModel
+from dpviz.model.laws.ranking import ExponentialLaw, counted
 from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Cost, Mode, Space
 from dpviz.model.parameters import Exact, Parameters, Probability, WholeNumber, parameter
@@ -132,8 +133,12 @@ class ExponentialTopKBound:
         return Cost(steps=bins, text=f"one race of {counted(bins, 'bin')}", slow=bins > 1_000_000)
 
     @cached_property
+    def law(self) -> ExponentialLaw:
+        return ExponentialLaw(self.places, self.question.bins, self.rate)
+
+    @property
     def error(self) -> ErrorModel:
-        return ExponentialTopKError(self)
+        return self.law.error
 
     @property
     def verb(self) -> str:
@@ -164,21 +169,6 @@ class ExponentialTopKBound:
         counts = statistic.take()
         drawn = rank(counts, self.rate, self.places, bits)
         return Contest(range(len(counts)), counts, None).ranked(drawn)
-
-
-@dataclass(frozen=True)
-class ExponentialTopKError(ErrorModel):
-    """What holds for the list whatever the counts are."""
-
-    bound: ExponentialTopKBound
-
-    def rank(self, position: int, beta: Fraction) -> ErrorValue:
-        """How far below the true count of rank `position` each of the first `position` bins lies at most."""
-        place, bins = whole(position, "position", most=self.bound.places), self.bound.question.bins
-        return bounded(
-            behind(place, bins, self.bound.rate, beta),
-            f"union bound over {counted(place, 'draw')} and {bins - place:,} other bins",
-        )
 
 
 guard(vars())

@@ -23,13 +23,13 @@ from dpviz.mechanisms.ranked import (
     DomainRule,
     Ties,
     check_price,
-    counted,
     known_order,
 )
 from dpviz.mechanisms.top_k import Kbar, RowsOrPrivate, TopK, TopKBound
 from dpviz.model.answer import Answer, Ranked
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel
+from dpviz.model.laws.ranking import PeelingLaw, counted
 from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Cost, Mode, Space
 from dpviz.model.opening import Balance, Row, Step, Use
@@ -360,8 +360,12 @@ class AskingBound:
         return self.ranked.cost
 
     @property
+    def law(self) -> PeelingLaw:
+        return self.ranked.law
+
+    @property
     def error(self) -> ErrorModel:
-        return self.ranked.error
+        return self.law.error
 
     @property
     def clamp(self) -> tuple[int | None, int | None]:

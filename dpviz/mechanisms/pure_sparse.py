@@ -13,11 +13,11 @@ import numpy as np
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, exp_bounds, log_bounds, text
 from dpviz.hidden import guard
-from dpviz.laws import geometric, tables
-from dpviz.laws.keep_heavy import OneBin
-from dpviz.mechanisms.count_noise import CAP, LAW, Base, BoundNoise, CountNoise, least
+from dpviz.laws import tables
+from dpviz.mechanisms.count_noise import CAP, LAW, Base, BoundNoise, CountNoise
 from dpviz.model.answer import SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.laws.pure_sparse import PureSparseLaw
 from dpviz.model.measures import Measure, of_bins
 from dpviz.model.mechanism import Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, Parameters, Probability, parameter
@@ -160,14 +160,18 @@ class PureSparseBound:
         return self.noise.limit
 
     @cached_property
-    def law(self) -> OneBin:
-        """The law of one bin, as far as public things tell it."""
-        return OneBin(self.decay, self.question.bins, self.n)
+    def law(self) -> PureSparseLaw:
+        junk = self.beta1 if "strict" in self.modes() else Fraction(0)
+        return PureSparseLaw(self.decay, self.question.bins, self.n, self.unit.n == self.n, junk)
+
+    @property
+    def error(self) -> ErrorModel:
+        return self.law.error
 
     @property
     def cut(self) -> int:
         """About how high a noisy count has to be to show, if most bins are empty."""
-        return self.law.cut
+        return self.law.one.cut
 
     @cached_property
     def price(self) -> Guarantee:
@@ -188,10 +192,6 @@ class PureSparseBound:
     @property
     def cost(self) -> Cost:
         return Cost(steps=1, text=f"about {2 * self.n:,} draws", slow=self.n > 1_000_000)
-
-    @cached_property
-    def error(self) -> ErrorModel:
-        return PureSparseError(self)
 
     @property
     def verb(self) -> str:
@@ -281,62 +281,6 @@ def _power_below(ratio: Fraction, times: int) -> Fraction:
     if times * ratio.numerator.bit_length() <= LONGEST_POWER:
         return ratio**times
     return exp_bounds(times * log_bounds(ratio)[0])[0]
-
-
-@dataclass(frozen=True)
-class PureSparseError(ErrorModel):
-    """The error of PureSparse: a bin that is not shown reads 0.
-
-    Whether a bin is shown depends on all the others. What is said here holds for every histogram whose counts add up
-    to at most n, which under replace-one of rows all do.
-    """
-
-    bound: PureSparseBound
-
-    def _rule(self, rule: str) -> str:
-        given = "" if self.bound.unit.n == self.bound.n else f", if at most {self.bound.n:,} are counted in all"
-        return f"{rule}, whatever the other bins hold{given}"
-
-    def _left(self, beta: Fraction) -> Fraction:
-        """What of beta the noise may use: junk, and the distance of strict mode from the exact law, take the rest."""
-        return beta - 2 * self.bound.beta1 if "strict" in self.bound.modes() else beta
-
-    def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
-        law, n = self.bound.law, self.bound.n
-        if count is not None:
-            inside, left = min(count, n), self._left(beta)  # a count above n is clamped
-            value = count - inside + least(lambda a: a >= n or law.tail(inside, a) <= left)
-            return ErrorValue(Fraction(value), "bound", self._rule(f"the law of a bin whose true count is {count:,}"))
-        return ErrorValue(Fraction(self._worst(beta, 0)), "bound", self._rule("worst case over true counts"))
-
-    def all_bins(self, beta: Fraction) -> ErrorValue:
-        value = self._worst(beta, self.bound.n)
-        return ErrorValue(Fraction(value), "bound", self._rule("union bound over bins, worst case over true counts"))
-
-    def _worst(self, beta: Fraction, rows: int) -> int:
-        """The least a at which a bin of a + 1, the worst there is, fails rarely enough; with `rows`, as many such bins
-        as these can fill, and no noise of the whole domain above a."""
-        law, left = self.bound.law, self._left(beta)
-
-        def holds(a: int) -> bool:
-            if a >= self.bound.n:
-                return True
-            fails = law.tail(a + 1, a)
-            return (max(1, rows // (a + 1)) * fails + law.any_above(a) if rows else fails) <= left
-
-        return least(holds)
-
-    def shown(self, beta: Fraction) -> ErrorValue:
-        left = self._left(beta)
-        value = self.bound.n if left <= 0 else min(self.bound.n, geometric.error_quantile(self.bound.decay, left))
-        return ErrorValue(Fraction(value), "bound", "two-sided tail of the noise, worst case over true counts")
-
-    def chance_shown(self, count: int) -> float:
-        """If all other bins are empty: each that is not makes it smaller."""
-        return self.bound.law.chance_shown(min(count, self.bound.n))
-
-    def quantiles(self, levels: list[Fraction]) -> list[int]:
-        return geometric.quantiles(self.bound.decay, levels)
 
 
 guard(vars())

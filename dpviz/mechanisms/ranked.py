@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.errors import ParameterError
-from dpviz.exact import exp_bounds, floor_to, log_up, text
+from dpviz.exact import exp_bounds, floor_to, text
 from dpviz.hidden import guard
 from dpviz.model.answer import Answer, Chosen, Ranked
-from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.error import ErrorModel
 from dpviz.model.measures import Measure, ordinal
 from dpviz.model.mechanism import Space
 from dpviz.model.parameters import Epsilon, OneOf, Probability, WholeNumber, parameter
@@ -269,25 +269,6 @@ def space_of(question: Question, items: int, rows: int, *, each: int = 0) -> Spa
     return Space(bits=items * label + 1, text=f"{items:,} × {label}, and 1 for the end; {rows:,} rows are read")
 
 
-def counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def least_count(odds: Fraction, rate: Fraction) -> int:
-    """The least whole number c with exp(rate * c) >= odds."""
-    return int(log_up(odds, rate) / rate)
-
-
-def behind(position: int, candidates: int, rate: Fraction, beta: Fraction) -> int:
-    """How far the first `position` items drawn may lie below the true count of that rank, but for a chance of beta.
-
-    A candidate whose count is d lower is exp(rate d) times less likely in each draw; `candidates - position` are that
-    low at most, and there are `position` draws.
-    """
-    odds = position * (candidates - position) / beta
-    return max(0, least_count(odds, rate) - 1) if odds > 1 else 0
-
-
 def listing_notes(error: ErrorModel) -> list[tuple[str, dict[str, Any]]]:
     """How far above the next count an item is listed as often as not, and 95 times in 100."""
     found = [(beta, error.listed(beta)) for beta in NOTED]
@@ -296,10 +277,6 @@ def listing_notes(error: ErrorModel) -> list[tuple[str, dict[str, Any]]]:
         for beta, value in found
         if value is not None
     ]
-
-
-def bounded(value: int, rule: str) -> ErrorValue:
-    return ErrorValue(Fraction(value), "bound", rule)
 
 
 # ---------------------------------------------------------------- measures of a list

@@ -10,11 +10,9 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Decay, Enclosure, decide, exp_bounds, log_bounds
+from dpviz.exact import Decay, Enclosure, decide, exp_bounds
 from dpviz.hidden import guard
-from dpviz.laws import geometric, tables
-from dpviz.laws.finite import FastSampleLaw
-from dpviz.laws.geometric import EXACTLY, above_bounds
+from dpviz.laws import tables
 from dpviz.mechanisms.count_noise import (
     CAP,
     GAMMA,
@@ -26,11 +24,11 @@ from dpviz.mechanisms.count_noise import (
     CountNoise,
     Sampler,
     check_law,
-    clamped,
-    least,
 )
 from dpviz.model.answer import SparseTable
-from dpviz.model.error import ErrorModel, ErrorValue, How
+from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.laws.count_noise import least
+from dpviz.model.laws.stability import StabilityLaw
 from dpviz.model.measures import Measure, of_bins
 from dpviz.model.mechanism import Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, Probability, parameter
@@ -142,11 +140,7 @@ class StabilityBound:
         if self.mechanism.variant == "paper":
             return self._paper_threshold()
         delta = self.mechanism.delta
-        return least(lambda b: self.keeps(b, delta), near=1 + self.noise_within(delta / self.steps))
-
-    def noise_within(self, chance: Fraction) -> int:
-        """Noise before any clamp exceeds this with at most such a chance: about where a threshold or an error lies."""
-        return geometric.error_quantile(self.decay, chance, 1)
+        return least(lambda b: self.keeps(b, delta), near=1 + self.noise.law.within(delta / self.steps))
 
     def keeps(self, b: int, delta: Fraction) -> bool:
         """Whether threshold b costs one unit at most delta: decided for rational noise, else on the safe side."""
@@ -159,25 +153,7 @@ class StabilityBound:
 
     def tau(self, b: int, precision: int = PRECISION) -> Enclosure:
         """The chance that a bin of one row is shown at threshold b, enclosed."""
-        return self.above(1, b, precision)
-
-    def above(self, count: int, value: int, precision: int) -> Enclosure:
-        """The chance that a bin with this count gets a noisy count above `value`, enclosed."""
-        law, limit = self.noise.law(0, self.noise.limit), self.noise.limit
-        if isinstance(law, FastSampleLaw):
-            return law.above_bounds(count, value, precision)
-        return (
-            (Fraction(0), Fraction(0))
-            if limit is not None and value >= limit
-            else self.beyond(value - count, precision)
-        )
-
-    def beyond(self, z: int, precision: int) -> Enclosure:
-        """The chance of noise above z, before any clamp, enclosed."""
-        if z >= 0:
-            return above_bounds(self.decay, z, precision)
-        low, high = above_bounds(self.decay, -z - 1, precision)
-        return 1 - high, 1 - low
+        return self.noise.law.above(1, b, precision)
 
     @cached_property
     def steps(self) -> Fraction:
@@ -220,8 +196,13 @@ class StabilityBound:
         return Cost(steps=1, text="one draw for each bin that is not empty")
 
     @cached_property
+    def law(self) -> StabilityLaw:
+        bins = self.question.bins if self.question.domain.declared else None
+        return StabilityLaw(self.noise.law, self.threshold, bins, self.unit.n)
+
+    @property
     def error(self) -> ErrorModel:
-        return StabilityError(self)
+        return self.law.error
 
     @property
     def verb(self) -> str:
@@ -251,120 +232,6 @@ class StabilityBound:
         noisy = self.noise.add(counts, bits, mode, low=0, high=self.noise.limit)
         kept = noisy > self.threshold
         return SparseTable(tuple(labels[kept].tolist()), noisy[kept])
-
-
-@dataclass(frozen=True)
-class StabilityError(ErrorModel):
-    """The error of Stability: a bin that is not shown reads 0."""
-
-    bound: StabilityBound
-
-    @property
-    def _most(self) -> int | None:
-        """How many bins can be occupied, from public things: None where nothing bounds it."""
-        known = [self.bound.question.bins] if self.bound.question.domain.declared else []
-        known += [self.bound.unit.n] if self.bound.unit.n is not None else []
-        return min(known) if known else None
-
-    def tail(self, count: int, a: int, precision: int = PRECISION) -> Enclosure:
-        """P[|h - count| > a] for a bin whose true count is `count`, enclosed; h is 0 where the bin is not shown."""
-        if count == 0:
-            return Fraction(0), Fraction(0)
-        b = self.bound.threshold
-        low, high = self.bound.above(count, max(b, count + a), precision)
-        if count <= a:
-            return low, high
-        kept_low, kept_high = self.bound.above(count, max(b, count - a - 1), precision)
-        return low + 1 - kept_high, high + 1 - kept_low
-
-    def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
-        if count is not None:
-            inside, beyond = clamped(count, self.bound.noise.limit)
-
-            def holds(a: int, precision: int) -> bool | None:
-                low, high = self.tail(inside, a, precision)
-                return True if high <= beta else False if low > beta else None
-
-            lost = self.tail(inside, max(0, inside - 1))[0] > beta
-            near = inside if lost else self.bound.noise_within(beta / 2)
-            value = beyond + least(lambda a: decide(lambda precision: holds(a, precision)), near=near)
-            return ErrorValue(Fraction(value), "exact", f"the law of a bin whose true count is {count:,}")
-        return ErrorValue(Fraction(self._worst(beta, 1)), self._how(beta), "worst case over true counts")
-
-    def all_bins(self, beta: Fraction) -> ErrorValue | None:
-        most = self._most
-        if most is None:
-            return None
-        return ErrorValue(
-            Fraction(self._worst(beta, most)),
-            self._how(beta) if self.bound.unit.n is None else "bound",
-            f"product over at most {most:,} occupied bins, worst case over true counts",
-        )
-
-    def _how(self, beta: Fraction) -> How:
-        """Exact where a bin at the threshold is lost more often than beta, which is so for any useful beta."""
-        return "exact" if beta < Fraction(1, 2) and not self.bound.noise.junk else "bound"
-
-    def _worst(self, beta: Fraction, bins: int) -> int:
-        """The least a >= b that `bins` occupied bins keep to with probability at least 1 - beta, whatever they hold.
-
-        At a >= b the worst count is a + 1, which errs where it is not shown and, where there is room, above; fewer
-        than a + 2 rows err above only. A public n bounds how many bins can hold a + 1 rows.
-        """
-        b, limit, n = self.bound.threshold, self.bound.noise.limit, self.bound.unit.n
-        if self.bound.noise.junk:
-            part = self.bound.noise.finite
-            assert part is not None
-            # Noise within w of the count loses no bin of more than b + w and shows none that is further off.
-            worst = FastSampleLaw(part.n, part.p, part.q, part.g, part.t).worst_quantile_of(bins, beta)
-            return min(part.n, b + worst)
-
-        def holds(a: int, precision: int) -> bool | None:
-            if limit is not None and a >= limit:
-                return True
-            above, lost = self.bound.beyond(a, precision), self.bound.beyond(a - b, precision)
-            both = [lost[side] + (above[side] if limit is None or 2 * a + 1 < limit else 0) for side in (0, 1)]
-            one = [above[side] if limit is None or a + 1 < limit else Fraction(0) for side in (0, 1)]
-            large = bins if n is None else min(bins, n // (a + 1))
-            small = bins - large
-            if precision >= EXACTLY and both[0] == both[1] and bins <= 64:
-                return (1 - both[0]) ** large * (1 - one[0]) ** small >= 1 - beta
-            goal = log_bounds(1 - beta, precision)
-            failing = [
-                large * log_bounds(1 - both[side], precision)[1 - side]
-                + small * log_bounds(1 - one[side], precision)[1 - side]
-                for side in (0, 1)
-            ]
-            return True if failing[1] >= goal[1] else False if failing[0] < goal[0] else None
-
-        near = b + self.bound.noise_within(beta / bins)
-        return least(lambda a: decide(lambda precision: holds(a, precision)), start=b, near=near)
-
-    def shown(self, beta: Fraction) -> ErrorValue:
-        part = self.bound.noise.finite
-        if part is not None and self.bound.noise.junk:
-            value = FastSampleLaw(part.n, part.p, part.q, part.g, part.t).worst_quantile(beta)
-        else:
-            value = geometric.error_quantile(self.bound.decay, beta)
-        return ErrorValue(Fraction(value), "exact", "two-sided tail of the noise, worst case over true counts")
-
-    def expected(self, count: int) -> ErrorValue | None:
-        if count == 0:
-            return ErrorValue(Fraction(0), "exact", "an empty bin is never shown")
-        return None
-
-    def bias(self, count: int) -> ErrorValue | None:
-        return ErrorValue(Fraction(0), "exact", "an empty bin is never shown") if count == 0 else None
-
-    def chance_shown(self, count: int) -> float:
-        if count == 0:
-            return 0.0
-        limit = self.bound.noise.limit
-        law = self.bound.noise.law(0, limit)
-        return law.chance_above(count if limit is None else min(count, limit), self.bound.threshold)
-
-    def quantiles(self, levels: list[Fraction]) -> list[int]:
-        return geometric.quantiles(self.bound.decay, levels)
 
 
 def _steps(unit: Unit, l1: int, epsilon: Fraction) -> Fraction:

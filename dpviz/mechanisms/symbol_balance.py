@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from dpviz.errors import BudgetExceeded
 from dpviz.hidden import guard
-from dpviz.mechanisms.ranked import counted
+from dpviz.model.laws.ranking import counted
 from dpviz.model.opening import Balance as State
 from dpviz.model.opening import Step
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, cast
 
 from dpviz.errors import ParameterError
-from dpviz.exact import text, whole
+from dpviz.exact import text
 from dpviz.hidden import guard
 from dpviz.mechanisms.ranked import (
     ACCOUNTING,
@@ -25,23 +25,20 @@ from dpviz.mechanisms.ranked import (
     Rule,
     Ties,
     at_worst,
-    behind,
-    bounded,
     check_price,
     check_rows,
     converted,
-    counted,
     gives_ranked,
     halved,
     known_order,
-    least_count,
     listing_notes,
     rule_of,
     space_of,
     to_be_listed,
 )
 from dpviz.model.answer import Answer, Ranked
-from dpviz.model.error import ErrorModel, ErrorValue, How
+from dpviz.model.error import ErrorModel
+from dpviz.model.laws.ranking import PeelingLaw, counted
 from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Cost, Mode, Space
 from dpviz.model.parameters import Exact, ExactOrNone, Parameters, WholeNumber, parameter
@@ -277,8 +274,15 @@ class TopKBound:
         return Cost(steps=1, text=f"{rows + 1:,} rows, and one race of at most {counted(rows, 'item')}")
 
     @cached_property
+    def law(self) -> PeelingLaw:
+        rule, made, delta = self.rule, self.mechanism, self.parts.delta
+        odds = rule.m(made.rows) / delta if rule.bottom else None
+        strict = rule.name == "strict"
+        return PeelingLaw(self.places, made.rows, self.rate, rule.gap, odds, strict, made.private)
+
+    @property
     def error(self) -> ErrorModel:
-        return TopKError(self)
+        return self.law.error
 
     @property
     def verb(self) -> str:
@@ -335,33 +339,6 @@ class TopKBound:
         contest = self.rule.contest(rows, kbar, self.parts.delta)
         drawn = rank(contest.counts, self.rate, self.places, bits, contest.bottom)
         return contest.ranked(drawn, kbar if self.mechanism.private else None)
-
-
-@dataclass(frozen=True)
-class TopKError(ErrorModel):
-    """What holds for a ranked list whatever the counts are; with a private kbar, for any that is chosen."""
-
-    bound: TopKBound
-
-    def rank(self, position: int, beta: Fraction) -> ErrorValue:
-        """How far below the true count of rank `position` each of the first `position` items lies at most."""
-        place, rows = whole(position, "position", most=self.bound.places), self.bound.mechanism.rows
-        least = "0 where they are all that compete" if place == rows else f"{place:,} draws, {rows - place:,} others"
-        return bounded(
-            behind(place, rows, self.bound.rate, beta),
-            f"Durfee, Rogers 2019, Lemma 8.1, sharpened: {least}; for each of the first {counted(place, 'item')}",
-        )
-
-    def listed(self, beta: Fraction) -> ErrorValue | None:
-        """How far above the first row that does not compete an item must lie to come before the bottom symbol."""
-        bound = self.bound
-        if not bound.rule.bottom:
-            return None
-        odds = bound.rule.m(bound.mechanism.rows) / bound.parts.delta * (1 - beta) / beta
-        above = max(bound.rule.gap + least_count(odds, bound.rate), int(bound.rule.name == "strict"))
-        rule = "the odds of one item against the bottom symbol, where fewer than k come before it"
-        how: How = "bound" if bound.mechanism.private else "exact"
-        return ErrorValue(Fraction(max(0, above)), how, rule)
 
 
 guard(vars())

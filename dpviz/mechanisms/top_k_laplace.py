@@ -11,10 +11,8 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Decay, decide, text, whole
+from dpviz.exact import Decay, text
 from dpviz.hidden import guard
-from dpviz.laws import geometric
-from dpviz.mechanisms.count_noise import least
 from dpviz.mechanisms.ranked import (
     DELTA,
     EPSILON,
@@ -25,9 +23,7 @@ from dpviz.mechanisms.ranked import (
     all_values,
     any_value,
     at_worst,
-    bounded,
     check_rows,
-    counted,
     gives_ranked,
     halved,
     listing_notes,
@@ -36,7 +32,8 @@ from dpviz.mechanisms.ranked import (
     to_be_listed,
 )
 from dpviz.model.answer import Answer, Ranked
-from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.error import ErrorModel
+from dpviz.model.laws.ranking import NoisyListLaw
 from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Cost, Mode, Space
 from dpviz.model.parameters import Exact, OneOf, Parameters, parameter
@@ -48,7 +45,7 @@ from dpviz.noise.geometric import check_scale, two_sided_geometric
 from dpviz.noise.table import LIMIT
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ApproxDP
-from dpviz.privacy.threshold import difference_tail, laplace_offset
+from dpviz.privacy.threshold import laplace_offset
 from dpviz.privacy.unit import Unit
 
 COUNT_BITS = 64
@@ -190,8 +187,12 @@ class TopKLaplaceBound:
         return Cost(steps=1, text=f"{rows + 1:,} rows, and at most as many draws")
 
     @cached_property
+    def law(self) -> NoisyListLaw:
+        return NoisyListLaw(self.places, self.mechanism.kbar, self.rate, self.rule.gap, self.offset)
+
+    @property
     def error(self) -> ErrorModel:
-        return TopKLaplaceError(self)
+        return self.law.error
 
     @property
     def verb(self) -> str:
@@ -244,54 +245,6 @@ class TopKLaplaceBound:
         listed = above[: self.places]
         items, shown = tuple(item for _, item in listed), tuple(-value for value, _ in listed)
         return Ranked(items, len(listed) < self.places, shown)
-
-
-@dataclass(frozen=True)
-class TopKLaplaceError(ErrorModel):
-    """The error of the noisy counts, and what holds for the list whatever the counts are."""
-
-    bound: TopKLaplaceBound
-
-    def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
-        """How far the noisy count of an item picked before looking lies from its true count, listed or not."""
-        value = geometric.error_quantile(self.bound.decay, beta)
-        rule = "two-sided tail of the noise; counts of listed items are biased upward, for they were selected"
-        return ErrorValue(Fraction(value), "exact", rule)
-
-    def shown(self, beta: Fraction) -> ErrorValue:
-        return self.one_bin(beta)
-
-    def all_bins(self, beta: Fraction) -> ErrorValue:
-        rows = self.bound.mechanism.kbar
-        value = geometric.simultaneous_quantile(self.bound.decay, beta, rows, 0)
-        return bounded(
-            value, f"product over {counted(rows, 'row')} that may compete: it holds for whichever are listed"
-        )
-
-    def rank(self, position: int, beta: Fraction) -> ErrorValue:
-        """How far below the true count of rank `position` each of the first `position` items lies at most."""
-        place, rows = whole(position, "position", most=self.bound.places), self.bound.mechanism.kbar
-        if place == rows:
-            return bounded(0, "these are all rows that compete")
-        rule = f"no noise of {counted(rows, 'row')} is further off than half of this"
-        return bounded(2 * int(self.all_bins(beta).value), rule)
-
-    def listed(self, beta: Fraction) -> ErrorValue:
-        """How far above the first row that does not compete an item must lie to exceed the threshold."""
-        bound = self.bound
-
-        def holds(distance: int) -> bool:
-            def question(precision: int) -> bool | None:
-                low, high = difference_tail(bound.rate, distance, precision)
-                return True if high <= beta else False if low > beta else None
-
-            return decide(question)
-
-        value = bound.rule.gap + bound.offset + least(holds)
-        return ErrorValue(Fraction(value), "exact", "noise of one item against that of the threshold")
-
-    def quantiles(self, levels: list[Fraction]) -> list[int]:
-        return geometric.quantiles(self.bound.decay, levels)
 
 
 guard(vars())

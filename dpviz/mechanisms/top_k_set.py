@@ -16,17 +16,16 @@ from dpviz.mechanisms.ranked import (
     EPSILON,
     KBAR,
     Rule,
-    counted,
     gives_chosen,
     halved,
-    least_count,
     listing_notes,
     rule_of,
     space_of,
     to_be_listed,
 )
 from dpviz.model.answer import Answer, Chosen
-from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.error import ErrorModel
+from dpviz.model.laws.ranking import CoinsLaw, counted
 from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Cost, Mode, Space
 from dpviz.model.parameters import Exact, Parameters, parameter
@@ -141,8 +140,12 @@ class TopKSetBound:
         return Cost(steps=1, text=f"{self.mechanism.k + 1:,} rows, and at most {counted(self.mechanism.k, 'coin')}")
 
     @cached_property
+    def law(self) -> CoinsLaw:
+        return CoinsLaw(self.places, self.rate, self.rule.gap, self.parts.delta)
+
+    @property
     def error(self) -> ErrorModel:
-        return TopKSetError(self)
+        return self.law.error
 
     @property
     def verb(self) -> str:
@@ -176,20 +179,6 @@ class TopKSetBound:
         excess = [count - base for count in contest.counts.tolist()]
         kept = [passes(one, self.rate, self.parts.delta, bits) for one in excess]
         return Chosen(tuple(sorted(item for item, came in zip(contest.items, kept, strict=False) if came)))
-
-
-@dataclass(frozen=True)
-class TopKSetError(ErrorModel):
-    """What holds for each item by itself, whatever the other counts are."""
-
-    bound: TopKSetBound
-
-    def listed(self, beta: Fraction) -> ErrorValue:
-        """How far above the count of row k + 1 an item of the k largest must lie to be named."""
-        bound = self.bound
-        wanted = 1 / (4 * beta) if 2 * beta <= 1 else 1 - beta
-        above = bound.rule.gap + least_count(wanted / bound.parts.delta, bound.rate)
-        return ErrorValue(Fraction(max(1, above)), "exact", "the coin of one item among the k largest")
 
 
 guard(vars())

@@ -77,10 +77,7 @@ class Domain:
     @property
     def size_text(self) -> str:
         """`42 bins`, `2^64 bins`."""
-        size = self.size
-        if size > 10**9 and size & (size - 1) == 0:
-            return f"2^{size.bit_length() - 1} bins"
-        return f"{size:,} bins"
+        return bins_text(self.size)
 
     @property
     def size(self) -> int:
@@ -559,6 +556,11 @@ def _is_kept(name: str, value: Any) -> bool:
             exact = type(value) is tuple and all(type(label) is str for label in value)
             return exact and 0 < len(value) == len(set(value))
     return type(value) is bool
+
+
+def bins_text(size: int) -> str:
+    """`42 bins`, `2^64 bins`."""
+    return f"2^{size.bit_length() - 1} bins" if size > 10**9 and size & (size - 1) == 0 else f"{size:,} bins"
 
 
 def category_text(value: object, name: str = "a label") -> str:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Protocol
 from dpviz.hidden import guard
 from dpviz.model.answer import Answer
 from dpviz.model.error import ErrorModel
+from dpviz.model.laws.base import StoredLaw
 from dpviz.model.measures import Measure
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -72,7 +73,14 @@ class Bound(Protocol):
     def cost(self) -> Cost: ...
 
     @property
-    def error(self) -> ErrorModel: ...
+    def law(self) -> StoredLaw:
+        """The law that an answer is drawn from, in numbers alone: a release keeps it, and its errors follow from it."""
+        ...
+
+    @property
+    def error(self) -> ErrorModel:
+        """What the law says about an answer's error."""
+        ...
 
     @property
     def clamp(self) -> tuple[int | None, int | None]:

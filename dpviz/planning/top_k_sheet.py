@@ -20,7 +20,8 @@ from dpviz.exact import log_up, positive, probability, rational, text, whole
 from dpviz.hidden import guard
 from dpviz.laws.list_variants import fixed_inclusion, kbar_chances, laplace_inclusion
 from dpviz.laws.race import Race, kbar_trade_off
-from dpviz.mechanisms.ranked import MOST_ROWS, behind
+from dpviz.mechanisms.ranked import MOST_ROWS
+from dpviz.model.laws.ranking import behind
 from dpviz.model.public import BADGE, PublicTop
 from dpviz.noise.simulated import Noise, shares
 from dpviz.planning.grid import COARSE, power_text, ticks

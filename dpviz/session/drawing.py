@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,8 +26,8 @@ from dpviz.model.release import Release
 from dpviz.model.source import Source
 from dpviz.noise.bits import Bits, SystemBits
 from dpviz.session import probing
-from dpviz.session.ledger.store import withdrawn
-from dpviz.session.running import Running, Stopped
+from dpviz.session.refusals import withdrawn
+from dpviz.session.running import Listeners, Running, Stopped
 from dpviz.session.saved import from_bytes, unreadable
 
 RENEW_EVERY = 40.0
@@ -88,7 +87,7 @@ class Draws:
         self._source = source
         self._lock = threading.Lock()
         self._running: Running | None = None
-        self._onlookers: list[weakref.WeakMethod[Callable[[Running], None]]] = []
+        self._listeners = Listeners()
 
     @property
     def running(self) -> Running | None:
@@ -111,7 +110,7 @@ class Draws:
 
     def _prepared(self, bound: Bound, watch: Callable[[Running], None] | None) -> Running:
         running = Running(uuid.uuid4().hex, f"Drawing {bound.question.domain.size_text}")
-        running.watch(self._tell)
+        running.watch(self._listeners.tell)
         if watch is not None:
             running.watch(watch)
         return running
@@ -135,16 +134,7 @@ class Draws:
 
     def look_on(self, onlooker: Callable[[Running], None]) -> None:
         """Call a bound method whenever a draw ends, for as long as its object lives."""
-        self._onlookers.append(weakref.WeakMethod(onlooker))
-
-    def _tell(self, running: Running) -> None:
-        if not running.done:
-            return
-        self._onlookers = [onlooker for onlooker in self._onlookers if onlooker() is not None]
-        for onlooker in self._onlookers:
-            call = onlooker()
-            if call is not None:
-                running.tell(call)
+        self._listeners.add(onlooker)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+import weakref
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from dpviz.errors import DpvizError, ReleaseCancelled, ReleaseFailed, ReleaseInt
 from dpviz.hidden import guard
 from dpviz.model.release import Release
 from dpviz.session.interrupts import LET_GO, Presses, before_the_charge
-from dpviz.session.ledger.store import withdrawn
+from dpviz.session.refusals import withdrawn
 
 T = TypeVar("T")
 
@@ -337,6 +338,25 @@ class Running(Task[Release]):
     def __repr__(self) -> str:
         state = "done" if self.done else f"{self.progress.done} of {self.progress.of}"
         return f"<release on its way: {self._describe}, {state}>"
+
+
+class Listeners:
+    """Bound methods that are called whenever a release ends, for as long as their objects live."""
+
+    def __init__(self) -> None:
+        self._references: list[weakref.WeakMethod[Callable[[Running], None]]] = []
+
+    def add(self, listener: Callable[[Running], None]) -> None:
+        self._references.append(weakref.WeakMethod(listener))
+
+    def tell(self, running: Running) -> None:
+        if not running.done:
+            return
+        self._references = [reference for reference in self._references if reference() is not None]
+        for reference in self._references:
+            listener = reference()
+            if listener is not None:
+                running.tell(listener)
 
 
 class Errand(Task[T]):

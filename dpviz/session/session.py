@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
+import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,7 @@ from dpviz.session import accountant, arithmetic, probing
 from dpviz.session.accountant import Budget, Remaining
 from dpviz.session.binding import bind, exact
 from dpviz.session.charge import Charge, checked_key, checked_person, checked_reason
+from dpviz.session.custody import Charter, Custody, Record
 from dpviz.session.drawing import Draws
 from dpviz.session.interrupts import nothing_charged
 from dpviz.session.ledger import Entry, Ledger
@@ -43,7 +46,7 @@ from dpviz.session.sub_plan import OpeningPlan
 from dpviz.session.sub_session import SubSession, opening_body, opening_key
 
 
-class Session:
+class Session(Custody):
     """Private data, a unit, a budget and a ledger. Plans are free; a release is paid once and kept for ever.
 
     data     a pandas DataFrame (or another source); it is held so that nothing shows a value of it
@@ -98,6 +101,11 @@ class Session:
     # ------------------------------------------------------------ what anybody may know
 
     @property
+    def charter(self) -> Charter:
+        """What is kept here, and who is protected."""
+        return Charter(self.dataset, self.unit, self.columns)
+
+    @property
     def unit(self) -> Unit:
         return self._unit
 
@@ -136,6 +144,24 @@ class Session:
         """What is left, and an empty text; where the ledger's server is away, what was left at the time in the text."""
         known = self._ledger.known_account()
         return accountant.remaining(known.totals), known.asof
+
+    def record(self, last: int) -> Record:
+        """What was charged so far, with so many of the latest entries: what a page shows."""
+        entries = self._ledger.entries(last=last)
+        hanging = {entry.number: entry for entry in entries if entry.status in ("pending", "lost")}
+        for entry in self._ledger.pending():
+            hanging.setdefault(entry.number, entry)
+        new = self.is_new and not entries
+        return Record(self.ledger_name, new, self.remaining, entries, list(hanging.values()), self._ledger.raises())
+
+    def hanging(self) -> list[Entry]:
+        """The entries that are being drawn now, here or in other kernels, as the ledger has it."""
+        return self._ledger.pending()
+
+    @property
+    def log(self) -> Ledger:
+        """What changes whenever something is charged, drawn or raised: the ledger."""
+        return self._ledger
 
     @property
     def person(self) -> str:
@@ -336,6 +362,24 @@ class Session:
     def look_on(self, onlooker: Callable[[Running], None]) -> None:
         """Call a bound method whenever a release of this session ends, for as long as its object lives."""
         self._draws.look_on(onlooker)
+
+    def heed_waits(self) -> None:
+        """Have a release that waits for the ledger say so, and for whom, wherever it is shown.
+
+        What else waits, such as a raise in a cell, is said on the standard error as before.
+        """
+        known = weakref.ref(self)
+
+        def told(text: str) -> None:
+            held = known()
+            running = None if held is None else held.running
+            if running is not None and running.number is None:
+                running.wait(text)
+            else:
+                print(f"dpviz: {text}", file=sys.stderr, flush=True)
+
+        if self._ledger.on_wait is None:
+            self._ledger.on_wait = told
 
     def cancel(self) -> None:
         """Cancel the release on its way, if there is one. Its charge stays."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dpviz.errors import LedgerAway, LedgerError
-from dpviz.session.ledger import draws
+from dpviz.session.refusals import uncharged
 
 
 @contextmanager
@@ -18,7 +18,7 @@ def before_a_charge() -> Iterator[None]:
         away = error
     else:
         return
-    raise draws.uncharged(away)
+    raise uncharged(away)
 
 
 def stale(asof: str) -> str:

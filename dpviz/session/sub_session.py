@@ -84,6 +84,11 @@ class SubSession:
         return self._ledger
 
     @property
+    def log(self) -> Ledger:
+        """What changes whenever something is charged or asked: the ledger."""
+        return self._ledger
+
+    @property
     def price(self) -> Guarantee:
         """What all answers together cost one unit."""
         return self._parameters.price(self._unit)

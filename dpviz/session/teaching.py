@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+import uuid
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 from dpviz.engines import as_source
-from dpviz.errors import ParameterError
+from dpviz.errors import Forbidden, ParameterError, ReleaseCancelled
 from dpviz.exact import whole
 from dpviz.hidden import guard, publicly
 from dpviz.model.identity import release_key
@@ -14,14 +17,17 @@ from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.model.public import PublicTable, PublicTop
 from dpviz.model.question import Question
 from dpviz.model.release import TEACHING, Release
+from dpviz.model.source import Tick
 from dpviz.model.statistic import Column, DenseCounts, Kind, Top, TopCounts
 from dpviz.noise.bits import TeachingBits
 from dpviz.privacy.unit import Unit
 from dpviz.session.binding import bind
+from dpviz.session.custody import Charter, Custody, Record
 from dpviz.session.plan import Plan
+from dpviz.session.running import Listeners, Running, Stopped
 
 
-class Teaching:
+class Teaching(Custody):
     """Draw from public or made-up data with a seed. What it makes is marked and is not a release."""
 
     @publicly
@@ -31,6 +37,14 @@ class Teaching:
         self.seed = whole(seed, "seed", least=0)
         self.unit = Unit() if unit is None else unit
         self._bits = TeachingBits(self.seed)
+        self._one = threading.Lock()  # the bits of one draw come before those of the next
+        self._running: Running | None = None
+        self._listeners = Listeners()
+
+    @property
+    def charter(self) -> Charter:
+        """What is drawn from, with which seed."""
+        return Charter(self.dataset, self.unit, self.columns, self.seed)
 
     @property
     def dataset(self) -> str:
@@ -58,22 +72,102 @@ class Teaching:
         mode: Mode | None = None,
     ) -> Release:
         """One seeded draw; the next call draws on. Not private: whoever knows the seed knows the noise."""
+        return self._drawn(*self._order(question, mechanism, where, mode))
+
+    def _order(
+        self, question: object, mechanism: Mechanism, where: Mapping[str, object] | None, mode: Mode | None
+    ) -> tuple[Bound, Mode]:
         bound = self._bind(question, mechanism, where)
         chosen = bound.modes()[0] if mode is None else mode
         if chosen not in bound.modes():
             raise ParameterError.of(chosen, f"{mechanism!r} runs in mode {' or '.join(bound.modes())}")
-        statistic = self._source.count(bound.question, self.unit, bound.needs)
-        answer = bound.draw(statistic, self._bits, mode=chosen)
+        return bound, chosen
+
+    def _drawn(self, bound: Bound, mode: Mode, tick: Tick | None = None) -> Release:
+        with self._one:
+            statistic = self._source.count(bound.question, self.unit, bound.needs, tick)
+            answer = bound.draw(statistic, self._bits, mode=mode, tick=tick)
         return Release(
             bound=bound,
             answer=answer,
-            mode=chosen,
+            mode=mode,
             randomness=self._bits.kind,
             dataset=self.dataset,
-            key=release_key(bound.question, self.unit, mechanism, chosen),
+            key=release_key(bound.question, self.unit, bound.mechanism, mode),
             teaching=self.seed,
             origin=TEACHING,
         )
+
+    # ------------------------------------------------------------ as a page sees it
+
+    def known(self) -> tuple[None, str]:
+        """Nothing is charged, so nothing is left or spent."""
+        return None, ""
+
+    def record(self, last: int) -> Record:
+        """Nothing is kept."""
+        return Record()
+
+    def hanging(self) -> tuple[()]:
+        return ()
+
+    @property
+    def log(self) -> None:
+        return None
+
+    @property
+    def releases(self) -> NoReleases:
+        """Drawing again is free, so no draw is kept."""
+        return NoReleases()
+
+    @publicly
+    def release_async(
+        self,
+        question: object,
+        mechanism: Mechanism,
+        *,
+        where: Mapping[str, object] | None = None,
+        mode: Mode | None = None,
+        key: str | None = None,
+    ) -> Running:
+        """Start to draw and return at once, as a session does. Each draw draws on, whatever its key."""
+        bound, chosen = self._order(question, mechanism, where, mode)
+        running = Running(uuid.uuid4().hex, f"Drawing {bound.question.domain.size_text}")
+        running.watch(self._listeners.tell)
+        self._running = running
+
+        def work() -> Release:
+            try:
+                return self._drawn(bound, chosen, running.tick)
+            except Stopped:
+                pass
+            raise ReleaseCancelled(
+                "Cancelled. No answer is shown, and in teaching nothing is charged.",
+                rule="a teaching draw costs nothing",
+                next_step="draw again",
+            )
+
+        running.start(work)
+        return running
+
+    @property
+    def running(self) -> Running | None:
+        """The draw that was started last, while it is on its way."""
+        running = self._running
+        return running if running is not None and running.here and not running.done else None
+
+    def cancel(self) -> None:
+        """Cancel the draw on its way, if there is one."""
+        running = self.running
+        if running is not None:
+            running.cancel()
+
+    def look_on(self, onlooker: Callable[[Running], None]) -> None:
+        """Call a bound method whenever a started draw ends, for as long as its object lives."""
+        self._listeners.add(onlooker)
+
+    def heed_waits(self) -> None:
+        """Nothing waits for a ledger here."""
 
     @publicly
     def table(self, question: object, *, where: Mapping[str, object] | None = None) -> PublicTable:
@@ -113,6 +207,15 @@ class Teaching:
 
     def __repr__(self) -> str:
         return f"<Teaching on {self.dataset}: not private, seed {self.seed}, no ledger>"
+
+
+class NoReleases:
+    """What a teaching session keeps."""
+
+    latest: ClassVar[None] = None
+
+    def __getitem__(self, number: int, /) -> Release:
+        raise Forbidden("teaching keeps no releases")
 
 
 @publicly

@@ -1,17 +1,51 @@
-"""The Python side of the components. The kernel computes and decides; the page draws."""
+"""The Python side of the components. The kernel computes and decides; the page draws.
 
-from dpviz.widgets.budget_meter import BudgetMeter
-from dpviz.widgets.composition_explorer import CompositionExplorer
-from dpviz.widgets.desk import Desk
-from dpviz.widgets.mechanism_comparison import MechanismComparison
-from dpviz.widgets.mechanism_picker import MechanismPicker
-from dpviz.widgets.plan_pane import PlanPane
-from dpviz.widgets.release_pane import ReleasePane
-from dpviz.widgets.result_chart import ResultChart
-from dpviz.widgets.sampler_explorer import SamplerExplorer
-from dpviz.widgets.tape import PayWhatYouGetTape
-from dpviz.widgets.top_k_explorer import TopKExplorer
-from dpviz.widgets.workbench import Workbench
+A component is imported when it is asked for: an explorer needs no session, and a teaching session no ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpviz.widgets.budget_meter import BudgetMeter
+    from dpviz.widgets.composition_explorer import CompositionExplorer
+    from dpviz.widgets.desk import Desk
+    from dpviz.widgets.mechanism_comparison import MechanismComparison
+    from dpviz.widgets.mechanism_picker import MechanismPicker
+    from dpviz.widgets.plan_pane import PlanPane
+    from dpviz.widgets.release_pane import ReleasePane
+    from dpviz.widgets.result_chart import ResultChart
+    from dpviz.widgets.sampler_explorer import SamplerExplorer
+    from dpviz.widgets.tape import PayWhatYouGetTape
+    from dpviz.widgets.top_k_explorer import TopKExplorer
+    from dpviz.widgets.workbench import Workbench
+
+_HOME: dict[str, Callable[[], ModuleType]] = {
+    "BudgetMeter": lambda: import_module("dpviz.widgets.budget_meter"),
+    "CompositionExplorer": lambda: import_module("dpviz.widgets.composition_explorer"),
+    "Desk": lambda: import_module("dpviz.widgets.desk"),
+    "MechanismComparison": lambda: import_module("dpviz.widgets.mechanism_comparison"),
+    "MechanismPicker": lambda: import_module("dpviz.widgets.mechanism_picker"),
+    "PayWhatYouGetTape": lambda: import_module("dpviz.widgets.tape"),
+    "PlanPane": lambda: import_module("dpviz.widgets.plan_pane"),
+    "ReleasePane": lambda: import_module("dpviz.widgets.release_pane"),
+    "ResultChart": lambda: import_module("dpviz.widgets.result_chart"),
+    "SamplerExplorer": lambda: import_module("dpviz.widgets.sampler_explorer"),
+    "TopKExplorer": lambda: import_module("dpviz.widgets.top_k_explorer"),
+    "Workbench": lambda: import_module("dpviz.widgets.workbench"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'dpviz.widgets' has no attribute {name!r}")
+    component = globals()[name] = getattr(_HOME[name](), name)
+    return component
+
 
 __all__ = [
     "BudgetMeter",

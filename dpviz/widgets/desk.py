@@ -11,7 +11,6 @@ on a thread of their own, and cancelling, which waits for nothing.
 from __future__ import annotations
 
 import threading
-import time
 import uuid
 import weakref
 from collections import deque
@@ -31,16 +30,15 @@ from dpviz.model.question import Question
 from dpviz.model.release import Release
 from dpviz.planning import epsilon_grid
 from dpviz.planning.sheet import BETAS, PlanSheet
+from dpviz.session.custody import Custody
 from dpviz.session.plan import Plan
 from dpviz.session.running import Running
-from dpviz.session.session import Session
-from dpviz.session.teaching import Teaching
 from dpviz.widgets import messages, state
 from dpviz.widgets.door import Door, Request
 from dpviz.widgets.order import SETTLES, WAITS, Order
 from dpviz.widgets.reading import read_points
 from dpviz.widgets.view import json_text
-from dpviz.widgets.watching import Lookout, Pulse, heed_waits, lookout, words
+from dpviz.widgets.watching import Follower, Pulse, words
 
 if TYPE_CHECKING:
     from dpviz.widgets.component import Component
@@ -65,12 +63,12 @@ class Member(Protocol):
     def send(self, content: object) -> None: ...
 
 
-class Desk:
+class Desk(Follower):
     """One session, the questions on offer, and the plan and the release on show."""
 
     def __init__(
         self,
-        session: Session | Teaching,
+        session: Custody,
         questions: Sequence[object] = (),
         mechanism: Mechanism | None = None,
     ) -> None:
@@ -90,11 +88,7 @@ class Desk:
         self._order: Order | None = None
         self._states = state.Numbered()
         self._outcomes: deque[Body] = deque(maxlen=state.OUTCOMES)
-        self._heeded: Running | None = None
-        self._told, self._stage = 0.0, cast(object, None)
-        self._behind = self._catching = False
         self._pulse = Pulse(state.now())
-        self._lookout: Lookout | None = None
         self._door = Door(
             messages.ASKS,
             "session.releases says what was charged",
@@ -108,14 +102,13 @@ class Desk:
             at_once={"cancel": self._on_cancel},
         )
         self._show_latest()
-        if isinstance(session, Session):
-            self._lookout = lookout(session.ledger)
-            heed_waits(session)
-            session.look_on(self._on_release_elsewhere)
+        super().__init__(session.log, self._door)
+        session.heed_waits()
+        session.look_on(self._on_release_elsewhere)
 
     @property
     def title(self) -> str:
-        return self.session.dataset
+        return self.session.charter.dataset
 
     @property
     def plan(self) -> Plan:
@@ -160,14 +153,12 @@ class Desk:
 
     def _elsewhere(self) -> Running | None:
         """What is drawn in this session beside this desk: from another desk, a tape or a cell."""
-        if isinstance(self.session, Teaching):
-            return None
         running = self.session.running
         return None if self._order is not None and running is self._order.running else running
 
     def _show_latest(self) -> None:
         """Where nothing is on show, show the newest release: looking at it again is free."""
-        latest = None if self._result is not None else state.latest_release(self.session)
+        latest = None if self._result is not None else self.session.releases.latest
         if latest is not None:
             self._questions.setdefault(latest.question.id, latest.question)
             self._result = picture(latest)
@@ -191,43 +182,21 @@ class Desk:
 
     # ------------------------------------------------------------ following the ledger
 
-    def watched(self) -> None:
-        """Somebody looks at a component of this desk: follow what other kernels do."""
-        if self._lookout is not None:
-            self._lookout.renew(self)
-
-    def catch_up(self) -> None:
-        """The ledger has moved, by whoever's hand: have it shown."""
-        self._behind = True
-        if not self._catching:
-            self._catching = True
-            self._door.soon(self._catch_up)
-
-    def _catch_up(self) -> None:
-        self._catching = False
-        if self._order is not None and self._order.unnamed:
-            return  # its reply comes within moments, and says what is new; the next look shows the rest
+    def _refresh(self) -> None:
         self._show_latest()
-        known = self.state()  # should the ledger be away again, this is done once more when it is back
-        self._show(known)
-        self._behind = False
-        running = self._elsewhere()
-        if running is not None and running is not self._heeded:
-            self._heeded = running
-            running.watch(self._follow_elsewhere)
+        self._show(self.state())
 
     def stirred(self) -> bool:
         """Whether a draw of another kernel was lost, or one has begun beside this desk that has no charge yet."""
         shown = self._states.body
-        if self._behind or not shown or isinstance(self.session, Teaching):
+        if self._behind or not shown:
             return self._behind
-        other = self._elsewhere()
-        if other is not None and state.named(state.running_json(other)) != state.named(shown["running"]):
+        if self._began_elsewhere(shown):
             return True
         hanging = {entry["number"]: entry for entry in shown["entries"] if entry["status"] in HANGING}
         if not hanging:
             return False
-        pending = (state.entry_json(entry) for entry in self.session.ledger.pending())
+        pending = (state.entry_json(entry) for entry in self.session.hanging())
         return any(hanging.get(entry["number"], entry)["status"] != entry["status"] for entry in pending)
 
     def beat(self, pulse: Pulse) -> None:
@@ -238,11 +207,7 @@ class Desk:
 
     def _follow_elsewhere(self, running: Running) -> None:
         """On the worker's thread: how a release goes that was started beside this desk. Its end moves the budget."""
-        if running.done:
-            return
-        moment, stage = time.monotonic(), (running.token, running.number, running.waiting)
-        if stage != self._stage or moment - self._told >= PROGRESS_EVERY:
-            self._told, self._stage = moment, stage
+        if not running.done and self._due(running, PROGRESS_EVERY):
             self._door.soon(lambda: None if running.done else self._tell("progress", state.running_json(running)))
 
     def _joined(self) -> list[Any]:
@@ -293,10 +258,6 @@ class Desk:
     def _on_release(self, request: Request) -> Body | None:
         args = request.args
         question, made = self._asked(args)
-        if isinstance(self.session, Teaching):
-            self._result = picture(self.session.draw(question, made))
-            self._show()
-            return {"result": self._result, "state": self.state()}
         plan = self.session.plan(question, made)
         said = {name: typed(value, name) for name, value in args["price"].items()}
         real = state.price_of(plan)
@@ -383,8 +344,7 @@ class Desk:
         return {}
 
     def _on_status(self, request: Request) -> Body:
-        if self._lookout is not None:
-            self._lookout.look()
+        self._look()
         self._show_latest()
         known = self.state()
         self._show(known)
@@ -405,8 +365,6 @@ class Desk:
 
     def _stored(self, number: str) -> Release:
         """The release that a page names by its number."""
-        if isinstance(self.session, Teaching):
-            raise Forbidden("teaching keeps no releases")
         if not number.isascii() or not number.isdigit() or len(number) > 18:
             raise Forbidden("a release is shown by its number")
         return self.session.releases[int(number)]
@@ -416,20 +374,22 @@ class Desk:
         return self._plan.sheet
 
 
-def _opening(session: Session | Teaching) -> Fraction:
-    """Where the slider stands at first: a tenth of the budget, or 1/2 in teaching."""
-    if isinstance(session, Teaching):
+def _opening(session: Custody) -> Fraction:
+    """Where the slider stands at first: a tenth of the budget, or 1/2 where there is none."""
+    remaining, _ = session.known()
+    if remaining is None:
         return Fraction(1, 2)
-    grid, labelled = epsilon_grid(session.budget.epsilon)
+    grid, labelled = epsilon_grid(remaining.total.epsilon)
     wanted = grid[-1] / 10
     return max((value for value in labelled if value <= wanted), default=grid[0])
 
 
-def _fitting(session: Session | Teaching, question: Question) -> Mechanism:
+def _fitting(session: Custody, question: Question) -> Mechanism:
     """The mechanism to open with: Dense where it can answer, else one that does not have to list the bins."""
     epsilon = _opening(session)
     tried: list[Mechanism] = [Dense(epsilon), PureSparse(epsilon)]
-    delta = Fraction(1, 10**6) if isinstance(session, Teaching) else session.budget.delta / 10
+    remaining, _ = session.known()
+    delta = Fraction(1, 10**6) if remaining is None else remaining.total.delta / 10
     if delta:
         tried.append(Stability(epsilon, delta))
     for candidate in tried:
@@ -450,9 +410,9 @@ def _starting(name: str, question: Question) -> dict[str, str]:
     return {part: str(question.bins) for part, size in sizes.items() if int(size) > question.bins}
 
 
-def _declared_default(session: Session | Teaching) -> Question:
+def _declared_default(session: Custody) -> Question:
     """Ten bins that no data were asked for, to have something to look at; the page invites to declare others."""
-    columns = state.countable(session)
+    columns = state.countable(session.charter)
     numbers = [column.name for column in columns if column.kind == "number"]
     numbers += [column.name for column in columns if column.untyped]
     if numbers:
@@ -462,15 +422,15 @@ def _declared_default(session: Session | Teaching) -> Question:
     raise ParameterError.of("no columns", "a workbench needs a column to count by", "give it a question")
 
 
-def desk_of(session: object, questions: Sequence[object], **options: Any) -> Desk:
+def desk_of(owner: object, questions: Sequence[object], **options: Any) -> Desk:
     """The desk to stand on: a new one for a session, or the one of another component."""
-    if isinstance(session, Session | Teaching):
-        return Desk(session, questions, **options)
-    board = getattr(session, "board", session)
+    if isinstance(owner, Custody):
+        return Desk(owner, questions, **options)
+    board = getattr(owner, "board", owner)
     if isinstance(board, Desk) and not questions and not options:
         return board
     raise ParameterError.of(
-        kind_of(session),
+        kind_of(owner),
         "a component stands on a session, or on another component's board",
         "write dv.Workbench(session)",
     )

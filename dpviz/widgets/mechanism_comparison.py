@@ -15,9 +15,8 @@ from dpviz.model.mechanism import Mechanism
 from dpviz.model.question import Question
 from dpviz.planning.comparison_sheet import MOST, ComparisonSheet
 from dpviz.privacy.unit import Unit
+from dpviz.session.custody import Custody
 from dpviz.session.plan import TEACHING_TOP
-from dpviz.session.session import Session
-from dpviz.session.teaching import Teaching
 from dpviz.widgets.explorer import Explorer
 
 OPENING = Fraction(1, 2)
@@ -44,7 +43,7 @@ class MechanismComparison(Explorer):
     @publicly
     def __init__(
         self,
-        session: Session | Teaching | None,
+        session: Custody | None,
         question: object,
         mechanisms: Iterable[str | Mechanism] | None = None,
         *,
@@ -53,7 +52,7 @@ class MechanismComparison(Explorer):
         epsilon: Number | None = None,
         count: int | None = None,
     ) -> None:
-        if session is not None and not isinstance(session, Session | Teaching):
+        if session is not None and not isinstance(session, Custody):
             raise ParameterError.of(
                 type(session).__name__,
                 "a comparison takes a session, or None",
@@ -61,14 +60,15 @@ class MechanismComparison(Explorer):
             )
         if session is not None and unit is not None:
             raise ParameterError.of("unit", "the session says who is protected", "leave unit out")
-        top = session.budget.epsilon if isinstance(session, Session) else TEACHING_TOP
+        remaining = None if session is None else session.known()[0]
+        top = TEACHING_TOP if remaining is None else remaining.total.epsilon
         start = min(OPENING, top) if epsilon is None else positive(epsilon, "epsilon")
         known = [name for name in REGISTRY if name not in NAMING][:MOST]
         asked = known if mechanisms is None else list(mechanisms)
         super().__init__(
             ComparisonSheet(
                 Question.of(question, where),
-                session.unit if session is not None else unit or Unit(),
+                session.charter.unit if session is not None else unit or Unit(),
                 tuple(_made(one, place).with_epsilon(start) for place, one in enumerate(asked, 1)),
                 epsilon=start,
                 top=max(top, start) if session is None else top,

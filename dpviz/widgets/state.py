@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -14,18 +14,14 @@ from typing import Any
 from dpviz.engines.schema import KINDS
 from dpviz.exact import text
 from dpviz.model.question import Question
-from dpviz.model.release import Release
 from dpviz.model.statistic import Column
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.session.accountant import Remaining, entered, single
-from dpviz.session.ledger import Entry, Raise
-from dpviz.session.ledger.history import budget_text
+from dpviz.session.custody import Charged, Charter, Custody, Raised
 from dpviz.session.plan import Plan
 from dpviz.session.running import Running
 from dpviz.session.saved import UNREADABLE
-from dpviz.session.session import Session
-from dpviz.session.teaching import Teaching
 from dpviz.widgets.order import Order
 
 VERSION = 1
@@ -84,15 +80,16 @@ def named(running: Mapping[str, Any] | None) -> tuple[str, str] | None:
     return None if running is None else (running["token"], running["number"])
 
 
-def session_state(session: Session | Teaching, questions: Mapping[str, Question]) -> dict[str, Any]:
+def session_state(session: Custody, questions: Mapping[str, Question]) -> dict[str, Any]:
     """The session state of widgets/PROTOCOL.md, but for the orders."""
+    charter = session.charter
     shared = {
         "version": VERSION,
-        "title": session.dataset,
+        "title": charter.dataset,
         "kernel": KERNEL,
-        "unit": {"text": session.unit.text, "noun": session.unit.noun, "nouns": session.unit.nouns},
+        "unit": {"text": charter.unit.text, "noun": charter.unit.noun, "nouns": charter.unit.nouns},
         "columns": [
-            {"name": column.name, "kind": column.kind, "untyped": column.untyped} for column in countable(session)
+            {"name": column.name, "kind": column.kind, "untyped": column.untyped} for column in countable(charter)
         ],
         "questions": [
             {
@@ -105,37 +102,23 @@ def session_state(session: Session | Teaching, questions: Mapping[str, Question]
             for question in questions.values()
         ],
     }
-    if isinstance(session, Teaching):
-        return {
-            **shared,
-            "ledger": "",
-            "new": False,
-            "asof": now(),
-            "raises": [],
-            "teaching": {"seed": str(session.seed)},
-            "budget": None,
-            "entries": [],
-        }
     asof = now()
-    entries = session.ledger.entries(last=HISTORY)
-    hanging = {entry.number: entry for entry in entries if entry.status in ("pending", "lost")}
-    for entry in session.ledger.pending():
-        hanging.setdefault(entry.number, entry)
+    record = session.record(HISTORY)
     return {
         **shared,
-        "ledger": session.ledger_name,
-        "new": session.is_new and not entries,
+        "ledger": record.name,
+        "new": record.new,
         "asof": asof,
-        "teaching": None,
-        "budget": purses(session.remaining, list(hanging.values())),
-        "entries": [entry_json(entry) for entry in sorted(entries, key=lambda entry: entry.number)],
-        "raises": [raise_json(found) for found in session.ledger.raises()],
+        "teaching": None if charter.seed is None else {"seed": str(charter.seed)},
+        "budget": None if record.remaining is None else purses(record.remaining, record.hanging),
+        "entries": [entry_json(entry) for entry in sorted(record.entries, key=lambda entry: entry.number)],
+        "raises": [raise_json(raised) for raised in record.raises],
     }
 
 
-def countable(session: Session | Teaching) -> list[Column]:
+def countable(charter: Charter) -> list[Column]:
     """The columns that a page offers to count by: not the users, and none that no question can read."""
-    return [column for column in session.columns if column.kind in KINDS and column.name != session.unit.of]
+    return [column for column in charter.columns if column.kind in KINDS and column.name != charter.unit.of]
 
 
 def now() -> str:
@@ -143,7 +126,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def purses(remaining: Remaining, hanging: list[Entry]) -> dict[str, dict[str, str]]:
+def purses(remaining: Remaining, hanging: Sequence[Charged]) -> dict[str, dict[str, str]]:
     """What is spent, pending and left of each part that the filter adds up.
 
     Under the zCDP filter `epsilon` is about a single answer: the largest that still fits, of the largest that fitted
@@ -164,7 +147,7 @@ def _purse(total: Fraction, pending: Fraction, left: Fraction) -> dict[str, str]
     return {"total": text(total), "spent": text(spent), "pending": text(pending), "left": text(left)}
 
 
-def entry_json(entry: Entry) -> dict[str, Any]:
+def entry_json(entry: Charged) -> dict[str, Any]:
     status: str = entry.status
     if status == "pending" and not entry.mine:
         status = "elsewhere"
@@ -183,8 +166,8 @@ def entry_json(entry: Entry) -> dict[str, Any]:
     }
 
 
-def raise_json(found: Raise) -> dict[str, Any]:
-    return {"at": found.at, "budget": budget_text(found.budget), "person": found.person, "reason": found.reason}
+def raise_json(raised: Raised) -> dict[str, Any]:
+    return {"at": raised.at, "budget": raised.text, "person": raised.person, "reason": raised.reason}
 
 
 def running_json(running: Running) -> dict[str, Any]:
@@ -205,19 +188,12 @@ def price_of(plan: Plan) -> dict[str, Fraction]:
     return {"epsilon": charged.epsilon, "delta": charged.delta}
 
 
-def known_questions(session: Session | Teaching) -> list[Question]:
-    """Questions that the ledger already holds, newest first: they are public, and worth offering again."""
-    if isinstance(session, Teaching):
-        return []
-    entries = sorted(session.ledger.entries(last=HISTORY), key=lambda entry: -entry.number)
+def known_questions(session: Custody) -> list[Question]:
+    """Questions that were asked already, newest first: they are public, and worth offering again."""
+    entries = sorted(session.record(HISTORY).entries, key=lambda entry: -entry.number)
     known: list[Question] = []
     for entry in entries:
         with suppress(*UNREADABLE):  # one that this dpviz cannot read is no reason to open no page at all
             if "question" in entry.body:
                 known.append(Question.from_json(entry.body["question"]))
     return known
-
-
-def latest_release(session: Session | Teaching) -> Release | None:
-    """The newest finished release that can be read."""
-    return None if isinstance(session, Teaching) else session.releases.latest

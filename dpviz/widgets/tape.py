@@ -29,7 +29,7 @@ from dpviz.widgets import messages, state
 from dpviz.widgets.door import Door, Request
 from dpviz.widgets.order import SETTLES, WAITS, Order
 from dpviz.widgets.view import View, json_text
-from dpviz.widgets.watching import Pulse, lookout, words
+from dpviz.widgets.watching import Follower, Pulse, words
 
 VERSION = 1
 PROGRESS_EVERY = 0.1
@@ -38,7 +38,7 @@ PROGRESS_EVERY = 0.1
 Body = dict[str, Any]
 
 
-class Tape:
+class Tape(Follower):
     """One sub-session, the questions on offer, and the question on its way."""
 
     def __init__(self, sub: SubSession, questions: Mapping[str, Question] | None) -> None:
@@ -57,11 +57,8 @@ class Tape:
         )
         self._changed: Callable[..., None] = lambda known=None: None
         self._pulsed: Callable[[], None] = lambda: None
-        self._heeded: Running | None = None
-        self._stage: object = None
-        self._behind = self._catching = False
         self.pulse = Pulse(state.now())
-        self._lookout = lookout(sub.ledger)
+        super().__init__(sub.log, self._door)
         sub.look_on(self._on_answer_elsewhere)
 
     def watch(self, changed: Callable[..., None], pulsed: Callable[[], None]) -> None:
@@ -73,36 +70,16 @@ class Tape:
 
     # ------------------------------------------------------------ following the ledger
 
-    def watched(self) -> None:
-        """Somebody looks at this tape: follow what other kernels do."""
-        self._lookout.renew(self)
-
-    def catch_up(self) -> None:
-        """The ledger has moved, by whoever's hand: have it shown."""
-        self._behind = True
-        if not self._catching:
-            self._catching = True
-            self._door.soon(self._catch_up)
-
-    def _catch_up(self) -> None:
-        self._catching = False
-        if self._order is not None and self._order.unnamed:
-            return  # its reply comes within moments, and says what is new; the next look shows the rest
-        self.state()  # should the ledger be away again, this is done once more when it is back
+    def _refresh(self) -> None:
+        self.state()
         self._changed()
-        self._behind = False
-        running = self._elsewhere()
-        if running is not None and running is not self._heeded:
-            self._heeded = running
-            running.watch(self._follow_elsewhere)
 
     def stirred(self) -> bool:
         """Whether a question of another kernel was lost, or one began beside this tape."""
         shown = self._states.body
         if self._behind or not shown:
             return self._behind
-        other = self._elsewhere()
-        if other is not None and state.named(state.running_json(other)) != state.named(shown["running"]):
+        if self._began_elsewhere(shown):
             return True
         hanging = any(row["status"] in ("pending", "elsewhere") for row in shown["rows"])
         return hanging and [self._row(asked) for asked in self.sub.transcript] != shown["rows"]
@@ -121,9 +98,7 @@ class Tape:
 
     def _follow_elsewhere(self, running: Running) -> None:
         """What was asked beside this tape is paid, or waits. Its end is told by `_on_answer_elsewhere`."""
-        stage = (running.token, running.number, running.waiting)
-        if not running.done and stage != self._stage:
-            self._stage = stage
+        if not running.done and self._due(running):
             self._door.soon(self._changed)
 
     def _on_answer_elsewhere(self, running: Running) -> None:
@@ -289,7 +264,7 @@ class Tape:
         return {}
 
     def _on_status(self, request: Request) -> Body:
-        self._lookout.look()
+        self._look()
         self.state()
         self._changed()
         return {"state": self.state()}

@@ -11,19 +11,22 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 import threading
 import time
 import weakref
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, cast
+from math import inf
+from typing import Any, Protocol, cast
 
 from dpviz import threads
 from dpviz.errors import DpvizError, LedgerAway, LedgerError
-from dpviz.session.ledger import Ledger
-from dpviz.session.session import Session
-from dpviz.widgets.state import now
+from dpviz.session.custody import Log
+from dpviz.session.running import Running
+from dpviz.widgets.door import Door
+from dpviz.widgets.order import Order
+from dpviz.widgets.state import named, now, running_json
 
 EVERY = 0.75
 """Seconds between two looks."""
@@ -70,8 +73,8 @@ class Onlooker(Protocol):
 class Lookout:
     """Looks at one ledger for everything in this process that shows it. Get it from `lookout`."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = weakref.ref(ledger)
+    def __init__(self, log: Log) -> None:
+        self._log = weakref.ref(log)
         self._until: weakref.WeakKeyDictionary[Onlooker, float] = weakref.WeakKeyDictionary()
         self._turn = threading.Condition()
         self._threads: tuple[threading.Thread, ...] = ()
@@ -122,8 +125,8 @@ class Lookout:
     def _glance(self) -> None:
         head, trouble = "", cast(DpvizError | None, None)
         try:
-            ledger = self._ledger()
-            head = "" if ledger is None else ledger.head()
+            log = self._log()
+            head = "" if log is None else log.head()
         except DpvizError as error:
             trouble = error
         except Exception:  # a fault of ours must not end the looking, and its text might say too much
@@ -156,7 +159,7 @@ class Lookout:
             moment = time.monotonic()
             if watch != self._watch:
                 return False
-            if self._ledger() is not None and any(until > moment for until in self._until.values()):
+            if self._log() is not None and any(until > moment for until in self._until.values()):
                 return True
             self._threads, self._watch = (), self._watch + 1
             return False
@@ -205,33 +208,89 @@ def _tell(reference: weakref.ref[Lookout], watch: int) -> None:
         del looking
 
 
-_lookouts: weakref.WeakKeyDictionary[Ledger, Lookout] = weakref.WeakKeyDictionary()
+_lookouts: weakref.WeakKeyDictionary[Log, Lookout] = weakref.WeakKeyDictionary()
 _making = threading.Lock()
 
 
-def lookout(ledger: Ledger) -> Lookout:
-    """The one that looks at this ledger."""
+def lookout(log: Log) -> Lookout:
+    """The one that looks at this log."""
     with _making:
-        return _lookouts.setdefault(ledger, Lookout(ledger))
+        return _lookouts.setdefault(log, Lookout(log))
 
 
-def heed_waits(session: Session) -> None:
-    """Have a release of this session that waits for the ledger say so, and for whom, wherever it is shown.
+class Follower:
+    """What follows a log for a page, as desk and tape do: catching up on the writer, and heeding other draws.
 
-    What else waits, such as a raise in a cell, is said on the standard error as before.
+    A log that is None has no news.
     """
-    known = weakref.ref(session)
 
-    def told(text: str) -> None:
-        held = known()
-        running = None if held is None else held.running
-        if running is not None and running.number is None:
-            running.wait(text)
-        else:
-            print(f"dpviz: {text}", file=sys.stderr, flush=True)
+    _order: Order | None
 
-    if session.ledger.on_wait is None:
-        session.ledger.on_wait = told
+    def __init__(self, log: Log | None, door: Door) -> None:
+        self._lookout = None if log is None else lookout(log)
+        self._writer = door
+        self._heeded: Running | None = None
+        self._told, self._stage = 0.0, cast(object, None)
+        self._behind = self._catching = False
+
+    def watched(self) -> None:
+        """Somebody looks at what is shown here: follow what other kernels do."""
+        if self._lookout is not None:
+            self._lookout.renew(self)
+
+    def catch_up(self) -> None:
+        """The log has moved, by whoever's hand: have it shown."""
+        self._behind = True
+        if not self._catching:
+            self._catching = True
+            self._writer.soon(self._catch_up)
+
+    def _catch_up(self) -> None:
+        self._catching = False
+        if self._order is not None and self._order.unnamed:
+            return  # its reply comes within moments, and says what is new; the next look shows the rest
+        self._refresh()
+        self._behind = False
+        running = self._elsewhere()
+        if running is not None and running is not self._heeded:
+            self._heeded = running
+            running.watch(self._follow_elsewhere)
+
+    def _look(self) -> None:
+        """See that the log can be read. Raises where it cannot."""
+        if self._lookout is not None:
+            self._lookout.look()
+
+    def _began_elsewhere(self, shown: Mapping[str, Any]) -> bool:
+        """Whether a draw that was not ordered here is at another point than the one on show."""
+        other = self._elsewhere()
+        return other is not None and named(running_json(other)) != named(shown["running"])
+
+    def _due(self, running: Running, every: float = inf) -> bool:
+        """Whether to tell of a draw that was not ordered here: at each new step, and every so many seconds."""
+        moment, stage = time.monotonic(), (running.token, running.number, running.waiting)
+        due = stage != self._stage or moment - self._told >= every
+        if due:
+            self._told, self._stage = moment, stage
+        return due
+
+    def _refresh(self) -> None:
+        """Read the log and show it. Where that raises, it is done once more when the log can be read again."""
+        raise NotImplementedError
+
+    def _elsewhere(self) -> Running | None:
+        """What is being drawn that was not ordered here."""
+        raise NotImplementedError
+
+    def _follow_elsewhere(self, running: Running) -> None:
+        """Told of each step of that, on the worker's thread."""
+        raise NotImplementedError
+
+    def stirred(self) -> bool:
+        raise NotImplementedError
+
+    def beat(self, pulse: Pulse) -> None:
+        raise NotImplementedError
 
 
 def words(error: DpvizError) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.architecture.tree import texts
+from tools import suites
 
 CONFTEST = Path(__file__).resolve().parents[1] / "conftest.py"
 
@@ -40,6 +42,59 @@ def test_a_test_that_runs_or_is_expected_to_fail_passes(tmp_path: Path) -> None:
     assert pytest_on(tmp_path, text).returncode == 0
 
 
+PACED = {
+    "tests/killing.py: kill": "a long attack kills at random moments of an engine's and a file system's own work",
+    "tests/ledger/test_processes.py": "kills go on until enough of them hit a draw, however long that takes",
+    "tests/soak/test_interrupts.py": "a long attack presses Ctrl-C at random moments, and any moment will do",
+    "tests/browser/test_workbench.py": "the kernel is slowed down on purpose, by times that the test gives",
+    "tests/widgets/test_order.py": "the writer is slowed down on purpose, by times that the test gives",
+    "tests/ledger/test_postgres.py": "writers and a server that is away take their time; whatever it is, all must hold",
+}
+"""Pauses that decide nothing: each makes a moment likely, and the test holds whether or not it comes."""
+
+
+def pauses(text: str) -> list[str]:
+    """Where a test sleeps, or waits for something for ever so short, other than in a loop that looks for an event."""
+    tree = ast.parse(text)
+    inside = {id(call) for loop in ast.walk(tree) if isinstance(loop, ast.While) for call in ast.walk(loop)}
+    found = []
+    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)):
+        for node in ast.walk(function):
+            if (
+                isinstance(node, ast.Call)
+                and ast.unparse(node.func) in ("time.sleep", "sleep")
+                and id(node) not in inside
+            ):
+                found.append(function.name)
+    return sorted(set(found))
+
+
+def test_no_test_waits_for_a_time_instead_of_an_event() -> None:
+    """A pause that is long enough here is too short on a busy machine, and one that is long enough there is wasted."""
+    waiting = {
+        f"{name}: {function}"
+        for name, text in texts()
+        if name.startswith("tests/") and name.endswith(".py")
+        for function in pauses(text)
+    }
+    unknown = sorted(one for one in waiting if one not in PACED and one.partition(":")[0] not in PACED)
+    assert unknown == [], "wait for an event: a line, a state, a step of the work (tests/killing.py)"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("def test_a():\n    start()\n    time.sleep(0.1)\n    assert done()", ["test_a"]),
+        ("def test_a():\n    for _ in range(9):\n        time.sleep(1)", ["test_a"]),
+        ("async def test_a():\n    sleep(chance.uniform(0, 1))\n    os.kill(pid, 9)", ["test_a"]),
+        ("def test_a():\n    while not done():\n        time.sleep(0.01)", []),
+        ("def test_a():\n    assert gate.wait(60)", []),
+    ],
+)
+def test_a_planted_pause_would_be_found(text: str, found: list[str]) -> None:
+    assert pauses(text) == found
+
+
 PATHS_OF_CODE = ("co_" + "filename", "str(entry." + "path)")
 """How a frame is asked for the path of its file."""
 
@@ -48,3 +103,10 @@ def test_frames_are_known_by_their_module_and_not_by_the_place_of_the_checkout()
     """A checkout may be called `dpviz`; then every path in it holds the name of the package."""
     asking = [name for name, text in texts() if name.startswith("tests/") and any(how in text for how in PATHS_OF_CODE)]
     assert asking == []
+
+
+def test_a_suite_may_take_longer_where_others_want_the_processors_and_never_twice_as_long() -> None:
+    assert suites.allowed(load=0.0, processors=2) == suites.allowed(load=4.0, processors=2) == suites.LONGEST <= 30 * 60
+    assert suites.allowed(load=6.0, processors=2) == 1.5 * suites.LONGEST
+    assert suites.allowed(load=90.0, processors=2) == 2 * suites.LONGEST
+    assert suites.allowed(load=6.0, processors=8) == suites.LONGEST

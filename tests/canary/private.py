@@ -86,7 +86,7 @@ class Loud(Counts):
 def dawdle(tick: Tick) -> None:
     """Count until somebody cancels; the file says that counting has begun."""
     Path("dawdling").touch()
-    for _ in range(6000):
+    while True:
         tick(0, 2)
         time.sleep(0.01)
 

@@ -17,7 +17,7 @@ from dpviz.errors import DpvizError
 from dpviz.exact import exp_bounds
 from dpviz.laws.finite import FastSampleLaw
 from dpviz.mechanisms import REGISTRY, Compact
-from dpviz.mechanisms.count_noise import least
+from dpviz.model.laws.count_noise import least
 from dpviz.model.mechanism import Mechanism
 from dpviz.planning.comparison_sheet import ComparisonSheet
 from dpviz.planning.composition_sheet import CompositionSheet

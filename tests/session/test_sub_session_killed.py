@@ -6,9 +6,10 @@ import itertools
 import os
 import random
 import signal
-import time
+import threading
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from dpviz.mechanisms import symbol_balance as sub_account
 from dpviz.model.source import Tick
 from dpviz.session.session import Session
 from dpviz.session.sub_session import SubSession
+from tests.killing import killed, steps_of
 from tests.session.sources import KnownTop
 
 PLACES = {"Aachen": 300, "Bonn": 230, "Celle": 160}
@@ -71,7 +73,7 @@ def test_a_kernel_killed_between_reserve_and_settle_keeps_the_reservation_spent(
     def hang(pipe: int) -> None:
         def dawdle(tick: Tick | None) -> None:
             say(pipe, "counting")
-            time.sleep(600)
+            threading.Event().wait()
 
         opened(path, FEW, dawdle).ask("dest", k=7)
 
@@ -94,21 +96,18 @@ def test_a_kernel_killed_between_reserve_and_settle_keeps_the_reservation_spent(
 
 def test_killed_at_many_moments_of_opening(tmp_path: Path) -> None:
     path, chance, seen = tmp_path / "killed.ledger", random.Random(3), 0
+    session(path).open(FEW, key="made")
+    one = steps_of(lambda: session(path).open(FEW, key="counted"))
 
-    def keep_opening(pipe: int, turn: int) -> None:
+    def keep_opening(show: Callable[[object], None], turn: int) -> None:
         it = session(path)
-        say(pipe, "ready")
+        show("ready")
         for number in itertools.count():
-            say(pipe, it.open(FEW, key=f"{turn} {number}").number)
+            show(it.open(FEW, key=f"{turn} {number}").number)
 
     for turn in range(KILLS // 2):
-        child = Child(lambda pipe, turn=turn: keep_opening(pipe, turn))  # type: ignore[misc]
-        assert child.lines.readline() == "ready\n"
-        seen += sum(bool(child.lines.readline()) for _ in range(chance.randrange(4)))
-        time.sleep(chance.uniform(0, 0.01))
-        os.kill(child.pid, signal.SIGKILL)
-        seen += len(child.lines.readlines())
-        assert os.WTERMSIG(child.ended()) == signal.SIGKILL, "the child failed before it was killed"
+        work = partial(keep_opening, turn=turn)
+        seen += len(killed(work, lines=1 + chance.randrange(4), steps=chance.randrange(one))) - 1
     it = session(path)
     statuses = [entry.status for entry in it.ledger.entries()]
     assert set(statuses) == {"open"}, "one was charged and not opened"
@@ -117,33 +116,30 @@ def test_killed_at_many_moments_of_opening(tmp_path: Path) -> None:
     assert {sub.symbols_left for sub in it.sub_sessions.values()} == {FEW.symbols}
 
 
-def loop(path: Path, pipe: int, seed: int) -> None:
+def loop(path: Path, show: Callable[[object], None], seed: int) -> None:
     """Ask under random keys for ever, retrying what was lost, and show every answer in one line."""
     chance = random.Random(seed)
     sub = opened(path, MANY)
-    say(pipe, "ready")
+    show("ready")
     while True:
         key, k = str(chance.randrange(150)), chance.choice([1, 2, 5])
         try:
             answer = sub.ask("dest", k, key=key)
         except ReleaseLost:
             answer = sub.ask("dest", k, key=key, retry=True)
-        say(pipe, f"{answer.use} {k}-{key} {answer.items} {answer.ended}")
+        show(f"{answer.use} {k}-{key} {answer.items} {answer.ended}")
 
 
 def test_killed_at_many_moments_of_asking(tmp_path: Path) -> None:
     path, chance = tmp_path / "killed.ledger", random.Random(11)
+    before = opened(path, MANY)
+    before.ask("dest", 1, key="made")
+    one = steps_of(lambda: before.ask("dest", 2, key="counted"))
     answers: dict[str, set[str]] = defaultdict(set)
     seen: dict[int, str] = {}
     for turn in range(KILLS):
-        child = Child(lambda pipe, turn=turn: loop(path, pipe, turn))  # type: ignore[misc]
-        assert child.lines.readline() == "ready\n"
-        shown = [child.lines.readline() for _ in range(chance.randrange(4))]
-        time.sleep(chance.uniform(0, 0.06))  # so long a question takes, from its look at the engine to its answer
-        os.kill(child.pid, signal.SIGKILL)
-        shown += child.lines.readlines()
-        assert os.WTERMSIG(child.ended()) == signal.SIGKILL, "the child failed before it was killed"
-        for use, key, items in (line.rstrip("\n").split(" ", 2) for line in shown):
+        lines = killed(partial(loop, path, seed=turn), lines=1 + chance.randrange(4), steps=chance.randrange(2 * one))
+        for use, key, items in (line.split(" ", 2) for line in lines[1:]):
             answers[key].add(f"{use} {items}")
             seen[int(use)] = items
     sub = opened(path, MANY)

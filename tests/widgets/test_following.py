@@ -175,7 +175,7 @@ def test_an_unchanged_ledger_sends_no_state_again(place: Path, monkeypatch: pyte
 def test_nobody_looks_where_no_page_was_heard_of_for_long(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watching, "LEASE", 0.1)
     desk = Desk(session_on(place), [BINS])
-    looking = watching.lookout(desk.session.ledger)  # type: ignore[union-attr]
+    looking = watching.lookout(desk.session.log)  # type: ignore[arg-type]
     assert looking._threads == ()
     tab = Tab(desk)
     until(lambda: looking._threads == (), "the looking never ended")
@@ -249,7 +249,7 @@ def test_a_look_that_takes_long_is_told_of_before_it_ends(place: Path, monkeypat
 
 def test_a_status_shares_the_look_under_way(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = Desk(session_on(place), [BINS])
-    looking = watching.lookout(desk.session.ledger)  # type: ignore[union-attr]
+    looking = watching.lookout(desk.session.log)  # type: ignore[arg-type]
     looks, held, really = [], threading.Event(), Ledger.head
 
     def slow(self: Ledger) -> str:

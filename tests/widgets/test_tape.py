@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -267,7 +268,7 @@ def test_a_question_whose_kernel_was_killed_stands_on_the_tape_as_lost_and_can_b
     def hang(pipe: int) -> None:
         def dawdle(tick: Tick | None) -> None:
             say(pipe, "counting")
-            time.sleep(600)
+            threading.Event().wait()
 
         killed.opened(path, killed.FEW, dawdle).ask("dest", k=7)
 

@@ -268,13 +268,10 @@ const readStateShape = shape({
     ...readOrders,
 });
 
-const readResultShape = shape({
+/** What every answer tells, of whatever kind. */
+const readHead = shape({
     version,
-    kind: oneOf("histogram", "large", "ranked"),
-    bins: maybe(whole),
-    size: maybe(text),
-    sparse: maybe(flag),
-    lookup: maybe(flag),
+    kind: text,
     number: maybe(whole),
     key: text,
     question_id: text,
@@ -288,15 +285,8 @@ const readResultShape = shape({
     /** What a point is made of: one text for each. */
     columns: maybe(list(text)),
     nouns: text,
-    scale: oneOf("integers", "intervals", "categories", "product", "keys"),
-    labels: list(text),
-    short_labels: list(text),
-    values: list(exact),
-    list: maybe(shape({ places: whole, ordered: flag, ended: flag, sentence: text })),
-    clamp: shape({ low: maybe(exact), high: maybe(exact) }),
     betas: list(exact),
     beta: exact,
-    bars: table(shape({ one: readBar, all: maybe(readBar) })),
     mechanism: text,
     mode: text,
     randomness: text,
@@ -306,6 +296,38 @@ const readResultShape = shape({
     python: text,
     csv: file,
 });
+
+/** What the views of this page draw of an answer. */
+const readBody = shape({
+    bins: maybe(whole),
+    size: maybe(text),
+    sparse: maybe(flag),
+    lookup: maybe(flag),
+    scale: oneOf("integers", "intervals", "categories", "product", "keys"),
+    labels: list(text),
+    short_labels: list(text),
+    values: list(exact),
+    list: maybe(shape({ places: whole, ordered: flag, ended: flag, sentence: text })),
+    clamp: shape({ low: maybe(exact), high: maybe(exact) }),
+    bars: table(shape({ one: readBar, all: maybe(readBar) })),
+});
+
+/** What is read of an answer that this page has no view for: nothing, so that nothing of it can be drawn wrongly. */
+const UNSEEN = {
+    bins: null,
+    size: null,
+    sparse: null,
+    lookup: null,
+    scale: "categories",
+    labels: [],
+    short_labels: [],
+    values: [],
+    list: null,
+    clamp: { low: null, high: null },
+    bars: new Map(),
+} satisfies Read<typeof readBody>;
+
+const DRAWN = ["histogram", "large", "ranked"];
 
 const readReportShape = shape({
     version,
@@ -332,7 +354,8 @@ export type State = Read<typeof readStateShape>;
 export type Budget = NonNullable<State["budget"]>;
 export type Entry = State["entries"][number];
 export type Purse = Read<typeof readPurse>;
-export type Result = Read<typeof readResultShape>;
+/** `drawn` where this page has a view for its kind. */
+export type Result = Read<typeof readHead> & Read<typeof readBody> & { drawn: boolean };
 export type Refusal = Read<typeof readRefusal>;
 export type Report = Omit<Read<typeof readReportShape>, "releases" | "sheets"> & {
     releases: Result[];
@@ -379,7 +402,11 @@ export function isOlder(state: Stamped, than: Stamped | null): boolean {
 type Stamped = { kernel: string; serial: string | null };
 
 export function readResult(value: unknown): Result {
-    const result = readResultShape(decode(value), "result");
+    const content = decode(value);
+    const head = readHead(content, "result");
+    if (!head.betas.includes(head.beta)) wrong("result.beta", "one of its betas");
+    if (!DRAWN.includes(head.kind)) return { ...head, ...UNSEEN, drawn: false };
+    const result = { ...head, ...readBody(content, "result"), drawn: true };
     if ((result.kind === "ranked") !== (result.list !== null)) wrong("result.list", "what a list says, and only a list");
     const bare = result.kind === "ranked" && result.values.length === 0;
     for (const part of bare ? [] : [result.labels, result.short_labels]) {
@@ -388,7 +415,6 @@ export function readResult(value: unknown): Result {
     for (const beta of bare ? [] : result.betas) {
         if (!result.bars.has(beta)) wrong("result.bars", `given at beta ${beta}`);
     }
-    if (!result.betas.includes(result.beta)) wrong("result.beta", "one of its betas");
     return result;
 }
 

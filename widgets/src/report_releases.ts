@@ -102,5 +102,5 @@ export const RELEASES: ReleaseParts = {
         [...releases.filter((item) => !isSmall(item)), ...releases.filter(isSmall)].map(released),
     sheets: (sheets, releases) => sheets.map((sheet) => trial(sheet, releases, nameOf(sheet, sheets))),
     numbers: (releases) =>
-        releases.filter((item) => item.kind !== "large").map((item, i) => numbers(item, i === 0)),
+        releases.filter((item) => item.drawn && item.kind !== "large").map((item, i) => numbers(item, i === 0)),
 };

@@ -270,7 +270,7 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
         show(finding, list || (result?.kind === "histogram" && !blank));
         show(stage, !list);
         show(listed, list);
-        show(large, result?.kind === "large" || blank);
+        show(large, result?.kind === "large" || result?.drawn === false || blank);
         reading.draw(result, result !== null && result.betas.includes(chosenBeta) ? chosenBeta : (result?.beta ?? ""));
         show(title, result !== null);
         show(guarantee, result !== null);
@@ -292,6 +292,8 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
             drawnAt = at;
         } else if (blank) {
             if (fresh) large.replaceChildren(h("p", {}, findingOf(result, chosenBeta)));
+        } else if (!result.drawn) {
+            if (fresh) large.replaceChildren(...unknown(result));
         } else if (result.kind === "large") {
             if (fresh) large.replaceChildren(...describe(result, chosenBeta));
         } else if (at !== drawnAt) {
@@ -507,6 +509,17 @@ function describe(result: Result, beta: string): Node[] {
     ];
 }
 
+/** A release of a kind that this page has no view for: it is paid and stored, and Python has all of it. */
+function unknown({ kind, python, csv }: Result): Node[] {
+    return [
+        h("p", {}, `This page has no view for an answer of kind ${shown(kind)}. It is paid for and stored.`),
+        python === "" ? null : h("p", {}, "The whole of it, for nothing more: ", h("code", {}, `${python}.to_frame()`)),
+        csv === ""
+            ? null
+            : h("p", {}, h("button", { type: "button", class: "dp-button", onclick: () => save("release.csv", "text/csv", csv) }, "Save its table")),
+    ].filter((node) => node !== null);
+}
+
 function keyOf(result: Result, beta: string, chart: Histogram): Node[] {
     const { one, all } = result.bars.get(beta)!;
     const count = among(result);
@@ -628,7 +641,7 @@ function saveMenu(current: () => Result | null): HTMLElement {
 
 /** The release as this page holds it: what `show` sent, without the CSV, which is a file of its own. */
 function toJson(result: Result): string {
-    return JSON.stringify({ ...result, bars: Object.fromEntries(result.bars), csv: undefined }, null, 1);
+    return JSON.stringify({ ...result, bars: Object.fromEntries(result.bars), csv: undefined, drawn: undefined }, null, 1);
 }
 
 /** From and To for a long release: the same as dragging over the chart. */

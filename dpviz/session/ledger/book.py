@@ -24,6 +24,7 @@ from dpviz.session.ledger.places import locate, locate_file
 from dpviz.session.ledger.rows import Account, totals
 from dpviz.session.ledger.store import PATIENCE, Home, Store, Wanted, no_ledger
 from dpviz.session.ledger.tables import entry, metadata, one_answer_for_a_charge, use
+from dpviz.session.refusals import uncharged
 
 T = TypeVar("T")
 
@@ -400,7 +401,7 @@ class Ledger:
             if not isinstance(error, LedgerAway):
                 raise
             away = error
-        raise draws.uncharged(away)
+        raise uncharged(away)
 
     def finish(self, number: int, answer: bytes) -> Entry:
         """Record the answer of a pending charge. It may be shown to anyone after this returns, and not before.

@@ -12,7 +12,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from sqlalchemy import Connection, RowMapping, Select, Table, bindparam, literal, select, true
 
-from dpviz.errors import LedgerAway, LedgerError, ReleaseLost, SessionBusy, short
+from dpviz.errors import LedgerError, ReleaseLost, SessionBusy, short
 from dpviz.hidden import guard
 from dpviz.session.ledger import rows, tables
 from dpviz.session.ledger.audit import IndexRow
@@ -251,13 +251,6 @@ def lost(found: Draw) -> ReleaseLost:
         rule="a charge whose draw was lost stays charged",
         next_step="to draw again, paid once more, pass retry=True",
     )
-
-
-def uncharged(away: LedgerAway) -> LedgerAway:
-    """The same refusal, of a charge."""
-    error = LedgerAway(f"nothing was charged: {away}", value=away.value, rule=away.rule, next_step=away.next_step)
-    error.starting = away.starting
-    return error
 
 
 def not_stored(name: str, error: LedgerError) -> LedgerError:

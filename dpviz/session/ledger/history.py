@@ -32,6 +32,11 @@ class Raise:
     person: str
     reason: str
 
+    @property
+    def text(self) -> str:
+        """The budget in words: `ε 3, δ 0.000001`."""
+        return budget_text(self.budget)
+
 
 @dataclass(frozen=True, slots=True)
 class Known:

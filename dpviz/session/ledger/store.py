@@ -19,11 +19,12 @@ from typing import Protocol, TypeAlias, TypeVar
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import SQLAlchemyError
 
-from dpviz.errors import LedgerAway, LedgerError, LedgerFormat, LedgerFull, LedgerReadOnly, ReleaseCancelled
+from dpviz.errors import LedgerAway, LedgerError, LedgerFormat, LedgerFull, LedgerReadOnly
 from dpviz.session.ledger import rows
 from dpviz.session.ledger.chain import Row, broken
 from dpviz.session.ledger.owner import login
 from dpviz.session.ledger.witness import Note
+from dpviz.session.refusals import withdrawn
 
 PATIENCE = 30.0
 """How many seconds a transaction waits for the lock before it is refused."""
@@ -295,14 +296,6 @@ def begin(connection: Connection) -> None:
 
 
 # ---------------------------------------------------------------- refusals
-
-
-def withdrawn() -> ReleaseCancelled:
-    return ReleaseCancelled(
-        "withdrawn before anything was charged",
-        rule="what is cancelled before its charge costs nothing",
-        next_step="ask again when you are ready",
-    )
 
 
 def no_ledger(called: str, what: str, step: str) -> LedgerFormat:

@@ -1,0 +1,175 @@
+"""The law that an answer was drawn from, as its release stores it: named, versioned, self-contained.
+
+A law holds exact numbers that were fixed when the release was paid for, and nothing else: its errors at any beta follow
+from them, and no later calibration of a mechanism can move them. A new mechanism declares its law as one frozen
+dataclass with `@stored`, wherever it likes; the fields say how they are written and read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
+from types import NoneType, UnionType
+from typing import Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
+
+from dpviz.errors import DpvizError, ReleaseFormat
+from dpviz.exact import Decay
+from dpviz.hidden import guard
+from dpviz.model.error import ErrorModel
+
+LONGEST = 4_000
+"""A number of a law is written in at most so many digits, above or below its fraction bar."""
+
+_WHOLE = re.compile(rf"0|-?[1-9][0-9]{{0,{LONGEST - 1}}}", re.ASCII)
+_FRACTION = re.compile(rf"(0|-?[1-9][0-9]{{0,{LONGEST - 1}}})(?:/([1-9][0-9]{{0,{LONGEST - 1}}}))?", re.ASCII)
+
+
+class Stored:
+    """A frozen dataclass whose fields are written as exact texts and read back from them."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: _written(getattr(self, name)) for name in _readers(type(self))}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """The same from what `to_json` wrote. Anything else is refused."""
+        readers = _readers(cls)
+        if not isinstance(data, Mapping) or set(data) != set(readers):
+            raise ReleaseFormat.of(cls.__name__, f"this law has the parts {', '.join(readers)}")
+        return cls(**{name: read(data[name]) for name, read in readers.items()})
+
+
+class StoredLaw(Stored):
+    """A law by its name and version. What it says about an answer's error follows from its fields alone."""
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+
+    @property
+    def error(self) -> ErrorModel:
+        raise NotImplementedError
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "version": self.version, **super().to_json()}
+
+
+LAWS: dict[tuple[str, int], type[StoredLaw]] = {}
+"""Every law that can be read, by name and version. An older version stays here for as long as a file may hold it."""
+
+Law = TypeVar("Law", bound=StoredLaw)
+
+
+def stored(law: type[Law]) -> type[Law]:
+    """Make a law known, so that what was drawn from it can be read back."""
+    LAWS[law.name, law.version] = law
+    return law
+
+
+def law_from_json(data: object) -> StoredLaw:
+    """The law that these texts name. Raises ReleaseFormat where they are no law, or one that this dpviz cannot read."""
+    if not isinstance(data, Mapping):
+        raise ReleaseFormat("a stored law must have a name, a version and its numbers")
+    name, version = data.get("name"), data.get("version")
+    if not isinstance(name, str) or not isinstance(version, int) or isinstance(version, bool):
+        raise ReleaseFormat("a stored law must have a name and a version")
+    law = LAWS.get((name, version))
+    if law is None:
+        raise ReleaseFormat.of(f"{name}, version {version}", "this dpviz does not know that law", "update dpviz")
+    try:
+        return law.from_json({part: value for part, value in data.items() if part not in ("name", "version")})
+    except ReleaseFormat:
+        raise
+    except (DpvizError, ValueError, TypeError, ArithmeticError):
+        failure = ReleaseFormat.of(f"{name}, version {version}", "the numbers of a stored law must fit together")
+    raise failure
+
+
+# ---------------------------------------------------------------- exact texts
+
+
+def _written(value: Any) -> Any:
+    """A field as exact text; switches and absent fields as JSON has them."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int | Fraction):
+        return str(value)
+    if isinstance(value, Decay):
+        return {"exp": str(value.exponent)} if value.ratio is None else {"ratio": str(value.ratio)}
+    written: dict[str, Any] = value.to_json()
+    return written
+
+
+def _whole(data: Any) -> int:
+    if not isinstance(data, str) or not _WHOLE.fullmatch(data):
+        raise ReleaseFormat("a law writes whole numbers as their digits")
+    return int(data)
+
+
+def _fraction(data: Any) -> Fraction:
+    found = _FRACTION.fullmatch(data) if isinstance(data, str) else None
+    if found is None or str(number := Fraction(int(found[1]), int(found[2] or 1))) != data:
+        raise ReleaseFormat("a law writes fractions in lowest terms")
+    return number
+
+
+def _decay(data: Any) -> Decay:
+    if not isinstance(data, Mapping) or len(data) != 1 or not set(data) <= {"exp", "ratio"}:
+        raise ReleaseFormat("a law writes a decay as its ratio, or as the exponent of its ratio")
+    return Decay.exp(_fraction(data["exp"])) if "exp" in data else Decay.rational(_fraction(data["ratio"]))
+
+
+def _of_type(kind: type) -> Callable[[Any], Any]:
+    def read(data: Any) -> Any:
+        if type(data) is not kind:
+            raise ReleaseFormat(f"a law has a {kind.__name__} where another thing stands")
+        return data
+
+    return read
+
+
+def _one_of(values: tuple[Any, ...]) -> Callable[[Any], Any]:
+    def read(data: Any) -> Any:
+        if data not in values:
+            raise ReleaseFormat("a law has one of a few names where another thing stands")
+        return data
+
+    return read
+
+
+_PLAIN: dict[Any, Callable[[Any], Any]] = {
+    int: _whole,
+    Fraction: _fraction,
+    Decay: _decay,
+    bool: _of_type(bool),
+    str: _of_type(str),
+}
+
+
+_KNOWN: dict[Any, dict[str, Callable[[Any], Any]]] = {}
+
+
+def _readers(law: Any) -> dict[str, Callable[[Any], Any]]:
+    """How each field of a law is read, by the type that it is declared with."""
+    if law not in _KNOWN:
+        hints = get_type_hints(law)
+        _KNOWN[law] = {field.name: _reader(hints[field.name]) for field in fields(law)}
+    return _KNOWN[law]
+
+
+def _reader(hint: Any) -> Callable[[Any], Any]:
+    if hint in _PLAIN:
+        return _PLAIN[hint]
+    if get_origin(hint) is Literal:
+        return _one_of(get_args(hint))
+    if isinstance(hint, UnionType) and NoneType in get_args(hint):
+        (other,) = (part for part in get_args(hint) if part is not NoneType)
+        read = _reader(other)
+        return lambda data: None if data is None else read(data)
+    if is_dataclass(hint) and isinstance(hint, type) and issubclass(hint, Stored):
+        return hint.from_json
+    raise TypeError(f"no stored form is known for {hint}")
+
+
+guard(vars())

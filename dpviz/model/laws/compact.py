@@ -1,0 +1,152 @@
+"""A noisy count for every label of a huge domain, in one polynomial over a finite field, and how far off it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from dpviz.exact import whole
+from dpviz.hidden import guard
+from dpviz.laws import geometric
+from dpviz.laws.geometric import TwoSidedGeometric
+from dpviz.model.domain import bins_text
+from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.laws.base import StoredLaw, stored
+from dpviz.model.laws.count_noise import FiniteLaw, NoiseLaw, inside, least
+from dpviz.noise.empty_bin import EmptyBin
+from dpviz.noise.field import field_named
+from dpviz.noise.finite import FiniteSampler
+
+
+@stored
+@dataclass(frozen=True)
+class CompactLaw(StoredLaw):
+    """A finite sampler's noise on the bins that are not empty, and uniform elements of a field for all others.
+
+    field  the name of the field: `9*2^7+1`
+    """
+
+    name: ClassVar[str] = "compact"
+
+    sampler: FiniteLaw
+    field: str
+    bins: int
+
+    def __post_init__(self) -> None:
+        whole(self.bins, "bins")
+
+    @property
+    def n(self) -> int:
+        """The public bound on the number of rows."""
+        return self.sampler.n
+
+    @cached_property
+    def noise(self) -> NoiseLaw:
+        return NoiseLaw(None, self.sampler, self.n)
+
+    @cached_property
+    def empty(self) -> EmptyBin:
+        """From the elements of the field to the counts of empty bins."""
+        return EmptyBin(sampler_of(self.sampler), _order(self.field))
+
+    @cached_property
+    def error(self) -> ErrorModel:
+        return CompactError(self)
+
+
+def sampler_of(law: FiniteLaw) -> FiniteSampler:
+    """The sampler that draws a finite law."""
+    fast = law.kind == "fastsample"
+    return FiniteSampler(law.n, law.p, law.q, law.kind, law.g if fast else None, law.t if fast else None)
+
+
+@lru_cache(maxsize=256)
+def _order(field: str) -> int:
+    """How many elements the field of that name has. Kept, for it proves a prime."""
+    return field_named(field).order
+
+
+@dataclass(frozen=True)
+class CompactError(ErrorModel):
+    """The error of a compact answer: exact for one bin, a union bound for several."""
+
+    law: CompactLaw
+
+    @cached_property
+    def _count(self) -> Any:
+        """The law of the noisy count of a bin that is not empty."""
+        return self.law.noise.clamped
+
+    def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
+        if count is None:
+            rule = "worst case over true counts; an empty bin errs less"
+            return ErrorValue(Fraction(self._least(1, beta)), "exact", rule)
+        if count == 0:
+            empty = self.law.empty
+            value = least(lambda a: a >= self.law.n or empty.above(a) <= beta)
+            return ErrorValue(Fraction(value), "exact", "the law of an empty bin")
+        within, beyond = inside(count, self.law.n)
+        value = beyond + self._count.error_quantile(within, beta)
+        return ErrorValue(Fraction(value), "exact", f"the law of a bin whose true count is {count:,}")
+
+    def all_bins(self, beta: Fraction) -> ErrorValue:
+        value = self._least(self.law.bins, beta)
+        return ErrorValue(Fraction(value), "bound", f"union bound over {bins_text(self.law.bins)}")
+
+    def look_ups(self, number: int, beta: Fraction) -> ErrorValue:
+        value = self._least(min(whole(number, "number"), self.law.bins), beta)
+        return ErrorValue(Fraction(value), "bound", f"union bound over {number:,} look-ups")
+
+    def _least(self, bins: int, beta: Fraction) -> int:
+        """The least a with a sum of tails of at most beta, for every vector of `bins` counts of n rows in all."""
+        return least(lambda a: self._tails(bins, a) <= beta)
+
+    def _tails(self, bins: int, a: int) -> Fraction:
+        """The largest sum of P[|h - c| > a]: a count errs on both sides only where a < c < n - a, and at most
+        n // (a + 1) counts exceed a. Everywhere else an empty bin of the sampler's own law is the worst."""
+        n = self.law.n
+        if a >= n:
+            return Fraction(0)
+        edge = self._tail(0, a)
+        if n < 2 * a + 2:
+            return bins * edge
+        both = min(bins, n // (a + 1))
+        return both * max(edge, self._tail(a + 1, a)) + (bins - both) * edge
+
+    def _tail(self, count: int, a: int) -> Fraction:
+        tail = self._count.error_tail(count, a)
+        return tail if isinstance(tail, Fraction) else cast(Fraction, tail[1])
+
+    def expected(self, count: int) -> ErrorValue:
+        within, beyond = inside(count, self.law.n)
+        value = self._empty_mean if count == 0 else beyond + self._count.expected_error(within)
+        return ErrorValue(Fraction(f"{value:.3g}"), "exact", f"mean of the law at a true count of {count:,}")
+
+    def bias(self, count: int) -> ErrorValue:
+        within, beyond = inside(count, self.law.n)
+        value = self._empty_mean if count == 0 else self._count.bias(within) - beyond
+        return ErrorValue(Fraction(f"{value:.3g}"), "exact", f"mean of the law at a true count of {count:,}")
+
+    @cached_property
+    def _empty_mean(self) -> float:
+        """The mean noisy count of an empty bin."""
+        return float(self.law.empty.mean)
+
+    def chance_shown(self, count: int) -> float:
+        if count == 0:
+            return float(self.law.empty.above(0))
+        return float(self._count.chance_above(min(count, self.law.n), 0))
+
+    def quantiles(self, levels: list[Fraction]) -> list[int]:
+        return geometric.quantiles(self.law.noise.decay, levels)
+
+    def chances(self, errors: list[int]) -> list[float]:
+        law = TwoSidedGeometric(self.law.noise.decay)
+        return [float(chance) for chance in law.pmf_array(np.array(errors, dtype=np.int64))]
+
+
+guard(vars())

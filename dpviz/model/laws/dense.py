@@ -1,0 +1,165 @@
+"""Independent noise on every bin of a domain, and how far off it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpviz.exact import whole
+from dpviz.hidden import guard
+from dpviz.laws import geometric
+from dpviz.laws.finite import FastSampleLaw
+from dpviz.model.error import ErrorModel, ErrorValue, How
+from dpviz.model.laws.base import StoredLaw, stored
+from dpviz.model.laws.count_noise import NoiseLaw, inside
+
+
+@stored
+@dataclass(frozen=True)
+class DenseLaw(StoredLaw):
+    """Independent noise on each of so many counts, clamped to 0..limit or left as it is.
+
+    n  the public number of rows, where there is one: the counts add up to at most that
+    """
+
+    name: ClassVar[str] = "dense"
+
+    noise: NoiseLaw
+    clamps: bool
+    bins: int
+    n: int | None
+
+    def __post_init__(self) -> None:
+        whole(self.bins, "bins")
+
+    @property
+    def limit(self) -> int | None:
+        """The public top of the clamp, if there is one."""
+        return self.noise.limit if self.clamps else None
+
+    @cached_property
+    def error(self) -> ErrorModel:
+        return DenseError(self)
+
+
+@dataclass(frozen=True)
+class DenseError(ErrorModel):
+    """The exact error of independent noise: from its law, clamped where the release is."""
+
+    law: DenseLaw
+
+    @cached_property
+    def _count(self) -> Any:
+        """The law of one released count, as a function of its true count."""
+        return self.law.noise.clamped if self.law.clamps else self.law.noise.open
+
+    @property
+    def _top(self) -> int | None:
+        """Counts above this are clamped to it before they get noise; None where none are."""
+        finite = self.law.noise.finite
+        return self.law.limit if finite is None else finite.n
+
+    def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
+        if count is not None:
+            within, beyond = inside(count, self._top)
+            value = beyond + self._count.error_quantile(within, beta)
+            return ErrorValue(Fraction(value), "exact", f"the law of a bin whose true count is {count:,}")
+        if isinstance(self._count, FastSampleLaw):
+            return ErrorValue(Fraction(self._count.worst_quantile(beta)), "exact", "worst case over true counts")
+        if not self.law.clamps:
+            value = geometric.error_quantile(self.law.noise.decay, beta)
+            return ErrorValue(Fraction(value), "exact", "two-sided tail of the noise")
+        value = self._least(lambda two, one: self._simultaneous(beta, two, one), bins=1)
+        return ErrorValue(Fraction(value), "exact", "worst case over true counts; a bin near the clamp errs less")
+
+    def all_bins(self, beta: Fraction) -> ErrorValue:
+        bins = self.law.bins
+        if isinstance(self._count, FastSampleLaw):
+            value = self._count.worst_quantile_of(bins, beta)
+            return ErrorValue(
+                Fraction(value),
+                "exact" if self._reached(value) else "bound",
+                f"product over {bins:,} independent bins, worst case over true counts",
+            )
+        if not self.law.clamps:
+            value = self._simultaneous(beta, bins, 0)
+            return ErrorValue(Fraction(value), "exact", f"product over {bins:,} independent bins")
+        value = self._least(lambda two, one: self._simultaneous(beta, two, one), bins=bins)
+        return ErrorValue(
+            Fraction(value), "exact", f"product over {bins:,} independent bins, worst case over true counts"
+        )
+
+    def _simultaneous(self, beta: Fraction, two_sided: int, one_sided: int) -> int:
+        return geometric.simultaneous_quantile(self.law.noise.decay, beta, two_sided, one_sided)
+
+    def _reached(self, value: int) -> bool:
+        """Whether some vector of counts certainly errs by `value`: all of them empty, or all of them equal to it.
+
+        The second may hold more rows than a public n allows; then a smaller value might do for every vector.
+        """
+        n, limit = self.law.n, self.law.limit
+        return n is None or limit is None or 2 * value > limit or self.law.bins * value <= n
+
+    def _least(self, quantile: Callable[[int, int], int], bins: int) -> int:
+        """The least a that holds for every vector of counts.
+
+        At distance a, a count errs on both sides only where a < c < limit - a, and on one side only where a limit
+        leaves room; under replace-one the counts add up to at most n, so at most n // (a + 1) of them exceed a. Both
+        numbers shrink as a grows, so the least a that holds is found by bisection.
+        """
+        limit, n = self.law.limit, self.law.n
+
+        def sides(a: int) -> tuple[int, int]:
+            two = bins if limit is None or limit >= 2 * a + 2 else 0
+            if n is not None:
+                two = min(two, n // (a + 1))
+            one = bins - two if limit is None or limit >= a + 1 else 0
+            return two, one
+
+        def holds(a: int) -> bool:
+            two, one = sides(a)
+            return two + one == 0 or quantile(two, one) <= a
+
+        low, high = 0, quantile(bins, 0)
+        while low < high:
+            middle = (low + high) // 2
+            if holds(middle):
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def edge(self, beta: Fraction) -> ErrorValue:
+        """How far an empty bin may be off: it errs on one side only where the release is clamped."""
+        return self.one_bin(beta, count=0)
+
+    def expected(self, count: int) -> ErrorValue:
+        within, beyond = inside(count, self._top)
+        return _drawn(beyond + self._count.expected_error(within), f"mean of the law at a true count of {count:,}")
+
+    def bias(self, count: int) -> ErrorValue:
+        within, beyond = inside(count, self._top)
+        return _drawn(self._count.bias(within) - beyond, f"mean of the law at a true count of {count:,}")
+
+    def chance_shown(self, count: int) -> float:
+        return float(self._count.chance_above(inside(count, self.law.limit)[0], 0))
+
+    def quantiles(self, levels: list[Fraction]) -> list[int]:
+        return geometric.quantiles(self.law.noise.decay, levels)
+
+    def chances(self, errors: list[int]) -> list[float]:
+        law = geometric.TwoSidedGeometric(self.law.noise.decay)
+        return [float(chance) for chance in law.pmf_array(np.array(errors, dtype=np.int64))]
+
+
+def _drawn(value: float, rule: str, how: How = "exact") -> ErrorValue:
+    """A mean, which is irrational in general: given to three significant digits, for reading."""
+    return ErrorValue(Fraction(f"{value:.3g}"), how, rule)
+
+
+guard(vars())

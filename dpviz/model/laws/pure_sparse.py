@@ -1,0 +1,108 @@
+"""Noise on every bin of a huge domain, of which only the largest noisy counts are shown, and how far off they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+from dpviz.errors import ReleaseFormat
+from dpviz.exact import Decay, whole
+from dpviz.hidden import guard
+from dpviz.laws import geometric
+from dpviz.laws.keep_heavy import OneBin
+from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.laws.base import StoredLaw, stored
+from dpviz.model.laws.count_noise import least
+
+
+@stored
+@dataclass(frozen=True)
+class PureSparseLaw(StoredLaw):
+    """Noise on each of so many bins, clamped to 0..n; the bins strictly above the (n + 1)-st largest are shown.
+
+    certain  whether at most n are counted in all, for sure; else that is what the errors assume
+    junk     the chance that what is shown is junk, where a strict mode may show it; else 0
+    """
+
+    name: ClassVar[str] = "pure-sparse"
+
+    decay: Decay
+    bins: int
+    n: int
+    certain: bool
+    junk: Fraction
+
+    def __post_init__(self) -> None:
+        whole(self.n, "n", most=whole(self.bins, "bins"))
+        if not 0 <= self.junk < 1:
+            raise ReleaseFormat("the chance of junk lies in [0, 1)")
+
+    @cached_property
+    def one(self) -> OneBin:
+        """The law of one bin, as far as public things tell it."""
+        return OneBin(self.decay, self.bins, self.n)
+
+    @cached_property
+    def error(self) -> ErrorModel:
+        return PureSparseError(self)
+
+
+@dataclass(frozen=True)
+class PureSparseError(ErrorModel):
+    """The error where only the largest are shown: a bin that is not shown reads 0.
+
+    Whether a bin is shown depends on all the others. What is said here holds for every histogram whose counts add up
+    to at most n, which under replace-one of rows all do.
+    """
+
+    law: PureSparseLaw
+
+    def _rule(self, rule: str) -> str:
+        given = "" if self.law.certain else f", if at most {self.law.n:,} are counted in all"
+        return f"{rule}, whatever the other bins hold{given}"
+
+    def _left(self, beta: Fraction) -> Fraction:
+        """What of beta the noise may use: junk, and the distance of strict mode from the exact law, take the rest."""
+        return beta - 2 * self.law.junk
+
+    def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
+        law, n = self.law.one, self.law.n
+        if count is not None:
+            inside, left = min(count, n), self._left(beta)  # a count above n is clamped
+            value = count - inside + least(lambda a: a >= n or law.tail(inside, a) <= left)
+            return ErrorValue(Fraction(value), "bound", self._rule(f"the law of a bin whose true count is {count:,}"))
+        return ErrorValue(Fraction(self._worst(beta, 0)), "bound", self._rule("worst case over true counts"))
+
+    def all_bins(self, beta: Fraction) -> ErrorValue:
+        value = self._worst(beta, self.law.n)
+        return ErrorValue(Fraction(value), "bound", self._rule("union bound over bins, worst case over true counts"))
+
+    def _worst(self, beta: Fraction, rows: int) -> int:
+        """The least a at which a bin of a + 1, the worst there is, fails rarely enough; with `rows`, as many such bins
+        as these can fill, and no noise of the whole domain above a."""
+        law, left = self.law.one, self._left(beta)
+
+        def holds(a: int) -> bool:
+            if a >= self.law.n:
+                return True
+            fails = law.tail(a + 1, a)
+            return (max(1, rows // (a + 1)) * fails + law.any_above(a) if rows else fails) <= left
+
+        return least(holds)
+
+    def shown(self, beta: Fraction) -> ErrorValue:
+        n, left = self.law.n, self._left(beta)
+        value = n if left <= 0 else min(n, geometric.error_quantile(self.law.decay, left))
+        return ErrorValue(Fraction(value), "bound", "two-sided tail of the noise, worst case over true counts")
+
+    def chance_shown(self, count: int) -> float:
+        """If all other bins are empty: each that is not makes it smaller."""
+        return self.law.one.chance_shown(min(count, self.law.n))
+
+    def quantiles(self, levels: list[Fraction]) -> list[int]:
+        return geometric.quantiles(self.law.decay, levels)
+
+
+guard(vars())

@@ -1,0 +1,151 @@
+"""Noise on the bins that are not empty, of which those above a threshold are shown, and how far off they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+from dpviz.exact import Enclosure, decide, log_bounds, whole
+from dpviz.hidden import guard
+from dpviz.laws import geometric
+from dpviz.laws.geometric import EXACTLY, PRECISION
+from dpviz.model.error import ErrorModel, ErrorValue, How
+from dpviz.model.laws.base import StoredLaw, stored
+from dpviz.model.laws.count_noise import NoiseLaw, inside, least
+
+
+@stored
+@dataclass(frozen=True)
+class StabilityLaw(StoredLaw):
+    """Noise on the counts that are not 0; noisy counts strictly above the threshold are shown.
+
+    bins  how many bins are declared, where they are
+    n     the public number of rows, where there is one
+    """
+
+    name: ClassVar[str] = "stability"
+
+    noise: NoiseLaw
+    threshold: int
+    bins: int | None
+    n: int | None
+
+    def __post_init__(self) -> None:
+        whole(self.threshold, "threshold", least=0)
+
+    @cached_property
+    def error(self) -> ErrorModel:
+        return StabilityError(self)
+
+
+@dataclass(frozen=True)
+class StabilityError(ErrorModel):
+    """The error of a thresholded answer: a bin that is not shown reads 0."""
+
+    law: StabilityLaw
+
+    @property
+    def _most(self) -> int | None:
+        """How many bins can be occupied, from public things: None where nothing bounds it."""
+        return min((most for most in (self.law.bins, self.law.n) if most is not None), default=None)
+
+    def tail(self, count: int, a: int, precision: int = PRECISION) -> Enclosure:
+        """P[|h - count| > a] for a bin whose true count is `count`, enclosed; h is 0 where the bin is not shown."""
+        if count == 0:
+            return Fraction(0), Fraction(0)
+        b, noise = self.law.threshold, self.law.noise
+        low, high = noise.above(count, max(b, count + a), precision)
+        if count <= a:
+            return low, high
+        kept_low, kept_high = noise.above(count, max(b, count - a - 1), precision)
+        return low + 1 - kept_high, high + 1 - kept_low
+
+    def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
+        if count is not None:
+            within, beyond = inside(count, self.law.noise.limit)
+
+            def holds(a: int, precision: int) -> bool | None:
+                low, high = self.tail(within, a, precision)
+                return True if high <= beta else False if low > beta else None
+
+            lost = self.tail(within, max(0, within - 1))[0] > beta
+            near = within if lost else self.law.noise.within(beta / 2)
+            value = beyond + least(lambda a: decide(lambda precision: holds(a, precision)), near=near)
+            return ErrorValue(Fraction(value), "exact", f"the law of a bin whose true count is {count:,}")
+        return ErrorValue(Fraction(self._worst(beta, 1)), self._how(beta), "worst case over true counts")
+
+    def all_bins(self, beta: Fraction) -> ErrorValue | None:
+        most = self._most
+        if most is None:
+            return None
+        return ErrorValue(
+            Fraction(self._worst(beta, most)),
+            self._how(beta) if self.law.n is None else "bound",
+            f"product over at most {most:,} occupied bins, worst case over true counts",
+        )
+
+    def _how(self, beta: Fraction) -> How:
+        """Exact where a bin at the threshold is lost more often than beta, which is so for any useful beta."""
+        return "exact" if beta < Fraction(1, 2) and self.law.noise.junk is None else "bound"
+
+    def _worst(self, beta: Fraction, bins: int) -> int:
+        """The least a >= b that `bins` occupied bins keep to with probability at least 1 - beta, whatever they hold.
+
+        At a >= b the worst count is a + 1, which errs where it is not shown and, where there is room, above; fewer
+        than a + 2 rows err above only. A public n bounds how many bins can hold a + 1 rows.
+        """
+        b, limit, n, noise = self.law.threshold, self.law.noise.limit, self.law.n, self.law.noise
+        if noise.junk is not None:
+            # Noise within w of the count loses no bin of more than b + w and shows none that is further off.
+            return min(noise.junk.n, b + noise.junk.worst_quantile_of(bins, beta))
+
+        def holds(a: int, precision: int) -> bool | None:
+            if limit is not None and a >= limit:
+                return True
+            above, lost = noise.beyond(a, precision), noise.beyond(a - b, precision)
+            both = [lost[side] + (above[side] if limit is None or 2 * a + 1 < limit else 0) for side in (0, 1)]
+            one = [above[side] if limit is None or a + 1 < limit else Fraction(0) for side in (0, 1)]
+            large = bins if n is None else min(bins, n // (a + 1))
+            small = bins - large
+            if precision >= EXACTLY and both[0] == both[1] and bins <= 64:
+                return (1 - both[0]) ** large * (1 - one[0]) ** small >= 1 - beta
+            goal = log_bounds(1 - beta, precision)
+            failing = [
+                large * log_bounds(1 - both[side], precision)[1 - side]
+                + small * log_bounds(1 - one[side], precision)[1 - side]
+                for side in (0, 1)
+            ]
+            return True if failing[1] >= goal[1] else False if failing[0] < goal[0] else None
+
+        near = b + noise.within(beta / bins)
+        return least(lambda a: decide(lambda precision: holds(a, precision)), start=b, near=near)
+
+    def shown(self, beta: Fraction) -> ErrorValue:
+        noise = self.law.noise
+        if noise.junk is not None:
+            value = noise.junk.worst_quantile(beta)
+        else:
+            value = geometric.error_quantile(noise.decay, beta)
+        return ErrorValue(Fraction(value), "exact", "two-sided tail of the noise, worst case over true counts")
+
+    def expected(self, count: int) -> ErrorValue | None:
+        if count == 0:
+            return ErrorValue(Fraction(0), "exact", "an empty bin is never shown")
+        return None
+
+    def bias(self, count: int) -> ErrorValue | None:
+        return ErrorValue(Fraction(0), "exact", "an empty bin is never shown") if count == 0 else None
+
+    def chance_shown(self, count: int) -> float:
+        if count == 0:
+            return 0.0
+        limit = self.law.noise.limit
+        return self.law.noise.clamped.chance_above(inside(count, limit)[0], self.law.threshold)
+
+    def quantiles(self, levels: list[Fraction]) -> list[int]:
+        return geometric.quantiles(self.law.noise.decay, levels)
+
+
+guard(vars())

@@ -1,0 +1,175 @@
+"""What pages, charts and reports see of whoever keeps data: all of it public, and nothing of how it is kept.
+
+A session with a ledger is one custody, a teaching session another; a curator on another machine would be a third.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from dpviz.hidden import guard
+from dpviz.model.mechanism import Mechanism
+from dpviz.model.release import Release
+from dpviz.model.statistic import Column
+from dpviz.privacy.unit import Unit
+from dpviz.session.accountant import Remaining
+from dpviz.session.plan import Plan
+from dpviz.session.running import Running
+
+
+@dataclass(frozen=True)
+class Charter:
+    """What is kept, and who is protected.
+
+    seed  where draws are seeded, so that nothing of it is private: a teaching session; else None
+    """
+
+    dataset: str
+    unit: Unit
+    columns: tuple[Column, ...]
+    seed: int | None = None
+
+
+class Charged(Protocol):
+    """One entry of the record: what was charged for, by whom, and what came of it."""
+
+    @property
+    def number(self) -> int: ...
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def status(self) -> str: ...
+
+    @property
+    def opened(self) -> str: ...
+
+    @property
+    def person(self) -> str: ...
+
+    @property
+    def mine(self) -> bool:
+        """Whether it is being drawn here."""
+        ...
+
+    @property
+    def body(self) -> Mapping[str, Any]: ...
+
+
+class Raised(Protocol):
+    """A budget that was put in force later."""
+
+    @property
+    def at(self) -> str: ...
+
+    @property
+    def text(self) -> str:
+        """`ε 3, δ 0.000001`."""
+        ...
+
+    @property
+    def person(self) -> str: ...
+
+    @property
+    def reason(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Record:
+    """What was charged so far, where that is kept.
+
+    name       of the record; empty where none is kept
+    new        whether nothing was ever charged
+    remaining  what is left; None where nothing is charged
+    entries    the latest of them
+    hanging    those of all entries that may yet report back, or never did
+    raises     every raise of the budget
+    """
+
+    name: str = ""
+    new: bool = False
+    remaining: Remaining | None = None
+    entries: Sequence[Charged] = ()
+    hanging: Sequence[Charged] = ()
+    raises: Sequence[Raised] = ()
+
+
+class Log(Protocol):
+    """What grows whenever something is charged, drawn or raised, by whoever's hand."""
+
+    def head(self) -> str:
+        """Another text after each change. Raises DpvizError where it cannot be seen."""
+        ...
+
+
+class Answers(Protocol):
+    """What was released, by number. Looking is free."""
+
+    @property
+    def latest(self) -> Release | None: ...
+
+    def __getitem__(self, number: int, /) -> Release: ...
+
+
+class Custody(ABC):
+    """Data in somebody's keeping, from outside. Subclass it for another keeper; every member is called by pages.
+
+    Whatever raises, raises a DpvizError that holds no data. A custody never shows a value that was not released.
+    """
+
+    @property
+    @abstractmethod
+    def charter(self) -> Charter: ...
+
+    @abstractmethod
+    def known(self) -> tuple[Remaining | None, str]:
+        """What is left, and an empty text; where nobody answers, what was left at the time in the text."""
+
+    @abstractmethod
+    def record(self, last: int) -> Record:
+        """The record as it is now, with so many of its latest entries."""
+
+    @abstractmethod
+    def hanging(self) -> Sequence[Charged]:
+        """The entries that are being drawn now."""
+
+    @property
+    @abstractmethod
+    def log(self) -> Log | None:
+        """What to look at for news; None where nothing is kept."""
+
+    @property
+    @abstractmethod
+    def releases(self) -> Answers: ...
+
+    @abstractmethod
+    def plan(self, question: object, mechanism: Mechanism, *, where: Mapping[str, object] | None = None) -> Plan:
+        """What a release would cost and how wrong it would be. Free, and blind to the data."""
+
+    @abstractmethod
+    def release_async(self, question: object, mechanism: Mechanism, *, key: str | None = None) -> Running:
+        """Charge and draw, and return at once."""
+
+    @property
+    @abstractmethod
+    def running(self) -> Running | None:
+        """The draw on its way, if there is one."""
+
+    @abstractmethod
+    def cancel(self) -> None:
+        """Cancel the draw on its way, if there is one."""
+
+    @abstractmethod
+    def look_on(self, onlooker: Callable[[Running], None]) -> None:
+        """Call a bound method whenever a draw ends, for as long as its object lives."""
+
+    @abstractmethod
+    def heed_waits(self) -> None:
+        """Have a draw that waits for its charge say so on its handle, wherever it is shown."""
+
+
+guard(vars())
