@@ -74,7 +74,7 @@ export function readField(read: ReadPoints | undefined): ReadField {
     }
 
     function draw(now: Result | null, level: string): void {
-        const wanted = read !== undefined && now !== null && now.number !== null && now.kind === "large";
+        const wanted = read !== undefined && now !== null && now.number !== null && now.lookup === true;
         show(element, wanted);
         if (now !== result || level !== beta) {
             sent += 1;
