@@ -10,7 +10,8 @@ import numpy as np
 
 import dpviz as dv
 from benchmarks.measured import Measured, cpu_seconds, interleave
-from dpviz.mechanisms.compact import CompactBound, CompactTable
+from dpviz.mechanisms.compact import CompactBound
+from dpviz.model.answers import CompactTable
 from dpviz.model.question import Question
 from dpviz.model.statistic import SparseCounts
 from dpviz.noise.bits import SystemBits

@@ -16,7 +16,6 @@ from dpviz.errors import DpvizError, Forbidden, LedgerCorrupt, ParameterError, U
 from dpviz.exact import text
 from dpviz.hidden import kind_of, publicly
 from dpviz.model.measures import headline
-from dpviz.model.mechanism import title as bound_title
 from dpviz.model.question import canonical
 from dpviz.model.release import SESSION, UNCHECKED, Release
 from dpviz.planning.sheet import PlanSheet
@@ -300,7 +299,7 @@ def _program(releases: list[Release], sheets: list[PlanSheet], explorers: list[E
 def _heading(releases: list[Release], sheets: list[PlanSheet], explorers: list[Explorer]) -> str:
     if not releases and not sheets:
         return " and ".join(dict.fromkeys(explorer.title for explorer in explorers))
-    titles = {release.plain_title for release in releases} or {bound_title(sheet.bound) for sheet in sheets}
+    titles = {release.plain_title for release in releases} or {sheet.bound.title for sheet in sheets}
     return (
         titles.pop()
         if len(titles) == 1
@@ -416,7 +415,7 @@ def _plain(data: dict[str, Any], releases: list[Release], sheets: list[PlanSheet
 
 def _planned(sheet: PlanSheet) -> str:
     bound = sheet.bound
-    said = f"Plan, free: {bound_title(bound)}, {bound.mechanism!r}: {bound.price.sentence}."
+    said = f"Plan, free: {bound.title}, {bound.mechanism!r}: {bound.price.sentence}."
     known = [(measure, measure.at(sheet.beta)) for measure in headline(bound.measures)]
     told = [measure.phrase.format(value=shown(error.value)) for measure, error in known if error is not None]
     return f"{said} {often(sheet.beta)}: {', '.join(told)}." if told else said

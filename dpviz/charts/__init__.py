@@ -17,11 +17,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpviz.charts.counts import histogram
-    from dpviz.charts.lists import of_release, ranked
+    from dpviz.charts.lists import ranked
     from dpviz.charts.plans import error_against_epsilon, noise_law, of_plan
+    from dpviz.charts.registry import of_release, register
     from dpviz.charts.tables import of_release as table_of_release
 
-__all__ = ["error_against_epsilon", "histogram", "noise_law", "of_plan", "of_release", "ranked", "table_of_release"]
+__all__ = [
+    "error_against_epsilon",
+    "histogram",
+    "noise_law",
+    "of_plan",
+    "of_release",
+    "ranked",
+    "register",
+    "table_of_release",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -32,8 +42,6 @@ def __getattr__(name: str) -> Any:
         from dpviz.charts import tables
 
         return tables.of_release
-    from dpviz.charts import counts, lists, plans
+    from dpviz.charts import counts, lists, plans, registry
 
-    if name in ("of_release", "ranked"):
-        return getattr(lists, name)
-    return getattr(counts if hasattr(counts, name) else plans, name)
+    return next(getattr(module, name) for module in (registry, counts, lists, plans) if name in vars(module))

@@ -11,13 +11,13 @@ from dpviz.charts.canvas import DASHES, Picture, picture_of, refused, width_of
 from dpviz.charts.marks import Bars, plot
 from dpviz.charts.panels import Counts, Panel, panels
 from dpviz.charts.picture import promise
+from dpviz.charts.registry import register
 from dpviz.charts.theme import SMALL, TEXT, TITLE, Theme, palette
 from dpviz.charts.ticks import plot_width, position, room_for, ticks
 from dpviz.charts.words import capital, known, measured, shown, spread, wrapped
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability
 from dpviz.hidden import publicly
-from dpviz.model.answer import SparseTable
 from dpviz.model.public import PublicTable
 from dpviz.model.release import Release
 
@@ -49,7 +49,7 @@ def histogram(
     level = probability(beta, "beta", zero=False)
     wide = width_of(width)
     if isinstance(counts, Release):
-        if counts.places is not None:
+        if counts.listing is not None:
             raise ParameterError.of(counts.answer.kind, "a histogram has a value per bin", "draw it: release.chart()")
         drawn = Counts.released(counts, level, colours)
         return _released(counts, drawn, bars, plot_width(drawn.domain, wide))
@@ -57,6 +57,9 @@ def histogram(
         drawn = Counts.public(counts, colours)
         return _public(counts, drawn, plot_width(drawn.domain, wide))
     refused(counts, "a Release or a PublicTable")
+
+
+register("histogram", histogram)
 
 
 def _released(release: Release, counts: Counts, bars: Bars, width: int) -> Picture:
@@ -71,7 +74,7 @@ def _released(release: Release, counts: Counts, bars: Bars, width: int) -> Pictu
         title, sentences, head = release.title, [f"{promised}{_odds(release)}"], counts.colours.ink
     full, below, short = panels(counts, width)
     parts: list[Any] = [
-        _key(counts, full, bars, short, _all_bins(release)),
+        _key(counts, full, bars, short),
         plot(counts, full, bars, last=below is None),
     ]
     if below is not None:
@@ -93,7 +96,7 @@ def _public(table: PublicTable, counts: Counts, width: int) -> Picture:
     title = f"{capital(column)}, {table.nouns} in each bin"
     greatest = int(counts.values.argmax())
     finding = (
-        f"{title}: {table.badge}. {counts.size:,} bins, the largest count {shown(int(counts.values[greatest]))} "
+        f"{title}: {table.badge}. {counts.size:,} bins, the largest count {shown(counts.exact(greatest))} "
         f"at {table.domain.label(greatest)}."
     )
     parts = [plot(counts, full, "both", last=True)]
@@ -120,31 +123,29 @@ def _picture(
 
 def _finding(release: Release, counts: Counts) -> str:
     """What the chart shows, in one sentence, for who cannot see it."""
-    assert counts.one is not None
     greatest = int(counts.values.argmax())
-    among = "" if counts.every is None else f", and all {_all_bins(release)} at once within {shown(counts.every.value)}"
+    within = f" {counts.often} times {counts.axis.one} lies within its interval"
+    if counts.one is not None:
+        within = f" {counts.often} times {counts.axis.one} is within {shown(counts.one.value)} of the truth"
+    among = "" if counts.every is None else f", and {counts.axis.every} within {shown(counts.every.value)}"
     marked = "" if release.teaching is None else f"Not private · teaching, seed {release.teaching}. "
     return (
-        f"{marked}{release.title}: {counts.size:,} bins, the largest value {shown(int(counts.values[greatest]))} at "
-        f"{counts.domain.label(greatest)}; {counts.often} times any one bin is within {shown(counts.one.value)} of the "
-        f"truth{among}."
+        f"{marked}{release.title}: {counts.size:,} {counts.axis.noun}s, the largest value "
+        f"{shown(counts.exact(greatest))} at {counts.domain.label(greatest)};{within}{among}."
     )
 
 
-def _all_bins(release: Release) -> str:
-    """How many bins the answer is about: a sparse one is about all of its domain, shown or not."""
-    sparse = isinstance(release.answer, SparseTable)
-    return release.question.domain.size_text.removesuffix(" bins") if sparse else f"{len(release.values):,}"
-
-
-def _key(counts: Counts, panel: Panel, bars: Bars, short: bool, among: str) -> alt.LayerChart:
+def _key(counts: Counts, panel: Panel, bars: Bars, short: bool) -> alt.LayerChart:
     """The two kinds of bar, as they are drawn, with their numbers in words; `short` where they cannot be seen."""
-    assert counts.one is not None
-    thick = f"{spread(counts.one)} ({known(counts.one)}), holds for any one bin, {counts.often}"
-    kinds = [("thick", thick)]
-    if counts.every is not None:
-        thin = f"{spread(counts.every)} ({known(counts.every)}), holds for all {among} bins at once, {counts.often}"
-        kinds += [("thin with caps", thin)]
+    axis, kinds = counts.axis, []
+    covered = f"all {axis.whole} {axis.noun}s at once" if axis.whole else axis.every
+    for word, ends, bar, of in (
+        ("thick", counts.single, counts.one, axis.one),
+        ("thin with caps", counts.together, counts.every, covered),
+    ):
+        if ends is not None:
+            size = "" if bar is None else f"{spread(bar)} ({known(bar)}), "
+            kinds += [(word, f"{size}holds for {of}, {counts.often}")]
     rows = [row for row in kinds if bars in ("both", _KIND[row[0]])]
     if not panel.single:
         rows = [(_BAND[word], said) for word, said in rows]
@@ -179,14 +180,12 @@ _BAND = {"thick": "middle", "thin with caps": "pale"}
 
 def _sample(counts: Counts, word: str, left: float, middle: float) -> list[Any]:
     """A mark as it looks in the plot."""
-    assert counts.one is not None
-    every = counts.every or counts.one
     ends: dict[str, Any] = {"x": alt.value(left + 4), "y": alt.value(middle - 7), "y2": alt.value(middle + 7)}
     shade = {"Strong": counts.ink.strong, "middle": counts.ink.middle, "pale": counts.ink.pale}.get(word)
     if shade is not None:
         return [_mark("rule", strokeWidth=9, color=shade).encode(**ends)]
     if word == "thick":
-        dash = DASHES[counts.one.how]
+        dash = DASHES[counts.alone.how]
         return [_mark("rule", strokeWidth=3.4, strokeDash=dash, color=counts.ink.strong).encode(**ends)]
     caps = [
         _mark("rule", strokeWidth=1, color=counts.ink.strong).encode(
@@ -194,7 +193,7 @@ def _sample(counts: Counts, word: str, left: float, middle: float) -> list[Any]:
         )
         for step in (-7, 7)
     ]
-    dash = DASHES[every.how]
+    dash = DASHES[counts.among.how]
     return [_mark("rule", strokeWidth=1, strokeDash=dash, color=counts.ink.strong).encode(**ends), *caps]
 
 

@@ -10,14 +10,14 @@ from typing import Any
 import altair as alt
 
 from dpviz.charts.canvas import DASHES, Picture, picture_of, refused, width_of
-from dpviz.charts.counts import histogram
 from dpviz.charts.picture import promise
-from dpviz.charts.tables import BARS, BIASED
+from dpviz.charts.registry import register
+from dpviz.charts.tables import errors_sentence
 from dpviz.charts.theme import FLOOR, SMALL, TEXT, TITLE, Ink, Palette, Theme, palette
-from dpviz.charts.words import capital, known, measured, often, shown, spread, wrapped
+from dpviz.charts.words import capital, measured, shown, wrapped
 from dpviz.exact import Number, probability
 from dpviz.hidden import publicly
-from dpviz.model.answer import Chosen, Ranked
+from dpviz.model.answers import Listing
 from dpviz.model.release import Release
 
 CELL, GAP, ROW, NARROW, WIDE = 28, 6, 52, 56, 140
@@ -37,10 +37,10 @@ def ranked(release: Release, *, beta: Number = "0.05", theme: Theme = "light", w
     for any one item, thin with caps for all at once, wrong at most `beta` of the time. A set's order says nothing.
     """
     colours, level, wide = palette(theme), probability(beta, "beta", zero=False), width_of(width)
-    if not isinstance(release, Release) or not isinstance(release.answer, Ranked | Chosen):
+    if not isinstance(release, Release) or (listing := release.listing) is None:
         refused(release, "a Release of a list or a set")
     ink = colours.release if release.teaching is None else colours.public
-    drawn = _List(release, _cells(release), colours, ink, wide)
+    drawn = _List(release, _cells(listing), colours, ink, wide)
     part = _grid(drawn) if not release.valued else _rows(drawn, level)
     promised = f"{capital(promise(release))}."
     title, sentences = release.title, [promised, release.sentence]
@@ -48,9 +48,7 @@ def ranked(release: Release, *, beta: Number = "0.05", theme: Theme = "light", w
         title = f"Not private · teaching, seed {release.teaching}"
         sentences = [release.title, *sentences]
     if release.valued:
-        bars = [bar for bar in release.bars(level) if bar is not None]
-        told = "; ".join(f"{name} {spread(bar)} ({known(bar)})" for name, bar in zip(BARS, bars, strict=False))
-        sentences.append(f"{often(level)}: {told}. {BIASED}")
+        sentences.append(f"{errors_sentence(release, level)} {release.answer.remark(release.reading)}")
     return picture_of(
         [part],
         title=wrapped(title, wide, TITLE),
@@ -62,12 +60,7 @@ def ranked(release: Release, *, beta: Number = "0.05", theme: Theme = "light", w
     )
 
 
-@publicly
-def of_release(release: Release, **options: Any) -> Picture:
-    """The chart that fits the answer."""
-    named = isinstance(release, Release) and isinstance(release.answer, Ranked | Chosen)
-    drawn: Picture = ranked(release, **options) if named else histogram(release, **options)
-    return drawn
+register("list", ranked)
 
 
 @dataclass(frozen=True)
@@ -103,12 +96,12 @@ class _List:
         return words if measured(words, SMALL) * 1.1 <= self.cell - 12 else words[: most - 1] + "…"
 
 
-def _cells(release: Release) -> list[_Cell]:
-    ordered = isinstance(release.answer, Ranked)
-    items = [_Cell("item", item, str(place + 1) if ordered else "") for place, item in enumerate(release.items)]
-    if ordered and release.ended:
+def _cells(listing: Listing) -> list[_Cell]:
+    ordered = listing.ordered
+    items = [_Cell("item", item, str(place + 1) if ordered else "") for place, item in enumerate(listing.items)]
+    if listing.ended:
         items.append(_Cell("bottom", "⊥", ""))
-    return items + [_Cell("unused", "", "")] * ((release.places or 0) - len(items))
+    return items + [_Cell("unused", "", "")] * (listing.most - len(items))
 
 
 def _finding(release: Release) -> str:
@@ -182,19 +175,20 @@ def _grid(drawn: _List) -> alt.LayerChart:
 def _rows(drawn: _List, beta: Fraction) -> alt.LayerChart:
     """One cell below the other, each item with its value and both its bars on one axis from 0."""
     release = drawn.release
-    one, every = release.bars(beta)
+    alone, together = release.intervals(beta), release.intervals(beta, "all")
     tall = AXIS + ROW * len(drawn.cells)
     layers: list[Any] = _layers(drawn, [(0.0, AXIS + ROW * i) for i in range(len(drawn.cells))], tall)
     values = release.values
     if not values:
         return alt.LayerChart(layer=layers).properties(width=drawn.wide, height=tall)
-    furthest = max(release.interval(max(values), (every or one).value)[1], 1)
+    ends = [float(end) for some in (alone, together) if some is not None for end in some.high if end is not None]
+    furthest = max(1, math.ceil(max([*ends, *map(float, values)])))
     left, room = drawn.cell + 24, drawn.wide - drawn.cell - 24 - measured(shown(furthest), SMALL) - 12
     step = _step(furthest, room)
     ticks = range(0, furthest + 1, step)
 
-    def at(count: int) -> float:
-        return left + max(0.0, room * count / furthest)
+    def at(count: float) -> float:
+        return left + max(0.0, room * float(count) / furthest)
 
     def marks(kind: str, rows: list[dict[str, Any]], **look: Any) -> None:
         chart = getattr(alt.Chart(alt.InlineData(values=rows)), f"mark_{kind}")(aria=False, **look)
@@ -206,25 +200,25 @@ def _rows(drawn: _List, beta: Fraction) -> alt.LayerChart:
     marks("rule", [{"x": at(t), "y": 14, "x2": at(t), "y2": tall - 16} for t in ticks], color=drawn.colours.grid)
     axis = {"baseline": "bottom", "fontSize": FLOOR, "color": drawn.colours.quiet}
     marks("text", [{"x": at(t), "y": 12, "text": shown(t)} for t in ticks], **axis)
-    for bar, thick in ((every, THIN), (one, THICK)):
-        if bar is None:
+    for intervals, thick in ((together, THIN), (alone, THICK)):
+        if intervals is None:
             continue
-        ends = [release.interval(value, bar.value) for value in values]
-        look = {"strokeWidth": thick, "strokeDash": DASHES[bar.how], "color": drawn.ink.strong}
-        rows = [{"x": at(low), "x2": at(high), "y": y, "y2": y} for (low, high), y in zip(ends, middles, strict=True)]
+        look = {"strokeWidth": thick, "strokeDash": DASHES[intervals.how], "color": drawn.ink.strong}
+        both = list(zip(intervals.low, intervals.high, middles, strict=True))
+        rows = [
+            {"x": at(0 if low is None else low), "x2": at(furthest if high is None else high), "y": y, "y2": y}
+            for low, high, y in both
+        ]
         marks("rule", rows, **look)
-        if thick == THIN:
-            caps = [{"x": end, "x2": end, "y": row["y"] - 5, "y2": row["y"] + 5} for row in rows for end in _ends(row)]
+        closed = [(at(end), y) for low, high, y in both for end in (low, high) if end is not None]
+        if thick == THIN and closed:
+            caps = [{"x": x, "x2": x, "y": y - 5, "y2": y + 5} for x, y in closed]
             marks("rule", caps, strokeWidth=THIN, color=drawn.ink.strong)
     dots = [{"x": at(value), "y": y, "text": shown(value)} for value, y in zip(values, middles, strict=True)]
     marks("point", dots, shape="circle", filled=True, size=60, opacity=1, color=drawn.ink.strong)
     said = {"dy": -9, "baseline": "bottom", "fontSize": SMALL, "fontWeight": "bold", "color": drawn.colours.ink}
     marks("text", dots, **said)
     return alt.LayerChart(layer=layers).properties(width=drawn.wide, height=tall)
-
-
-def _ends(row: dict[str, float]) -> list[float]:
-    return [row["x"], row["x2"]]
 
 
 def _step(most: int, room: float) -> int:

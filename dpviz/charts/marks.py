@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
 import altair as alt
 import numpy as np
-from numpy.typing import NDArray
 
 from dpviz.charts.canvas import DASHES, upright_axis
-from dpviz.charts.panels import Counts, Panel
+from dpviz.charts.panels import Counts, Numbers, Panel
+from dpviz.charts.tables import interval_text
 from dpviz.charts.theme import FLOOR, SMALL
 from dpviz.charts.ticks import MOST_LYING, room_for, ticks
 from dpviz.charts.words import measured, shown, spread, wrapped
@@ -159,12 +160,11 @@ def _bars(data: alt.Chart, counts: Counts, panel: Panel, side: _Side) -> list[An
 
 def _intervals(data: alt.Chart, counts: Counts, panel: Panel, side: _Side, bars: Bars) -> list[Any]:
     """Thin with caps for all bins at once, and over it thick without for any one bin."""
-    assert counts.one is not None
     strong = counts.ink.strong
     layers: list[Any] = []
-    if bars in ("both", "all") and counts.every is not None:
+    if bars in ("both", "all") and counts.together is not None:
         layers += [
-            data.mark_rule(strokeWidth=1, strokeDash=DASHES[counts.every.how], color=strong, aria=False).encode(
+            data.mark_rule(strokeWidth=1, strokeDash=DASHES[counts.among.how], color=strong, aria=False).encode(
                 **side.bin(), **side.value("low_all"), **side.value2("high_all")
             )
         ]
@@ -179,7 +179,7 @@ def _intervals(data: alt.Chart, counts: Counts, panel: Panel, side: _Side, bars:
     if bars in ("both", "one"):
         thick = max(1.4, min(3.4, panel.pitch * 0.45))
         layers += [
-            data.mark_rule(strokeWidth=thick, strokeDash=DASHES[counts.one.how], color=strong, aria=False).encode(
+            data.mark_rule(strokeWidth=thick, strokeDash=DASHES[counts.alone.how], color=strong, aria=False).encode(
                 **side.bin(), **side.value("low"), **side.value2("high")
             )
         ]
@@ -209,7 +209,7 @@ def _rows(counts: Counts, panel: Panel) -> Rows:
     """One row per bin, with what is drawn of it and nothing else; ends are clipped to the panel."""
     label = counts.domain.label
     rows: Rows = [
-        {"at": index, "bin": label(index), "value": int(value)} for index, value in enumerate(counts.values.tolist())
+        {"at": index, "bin": label(index), "value": value} for index, value in enumerate(counts.values.tolist())
     ]
     if not counts.bars:
         return rows
@@ -217,15 +217,34 @@ def _rows(counts: Counts, panel: Panel) -> Rows:
     for index, row in enumerate(rows):
         value = row["value"]
         row |= {
-            "low": int(alone.low[index]),
-            "high": int(alone.high[index]),
-            "low_all": int(among.low[index]),
-            "high_all": int(among.high[index]),
+            "low": _inside(alone.low[index], panel),
+            "high": _inside(alone.high[index], panel),
+            "low_all": _inside(among.low[index], panel),
+            "high_all": _inside(among.high[index], panel),
             "low_cap": bool(not among.low_cut[index] and panel.low <= among.low[index] <= panel.high),
             "high_cap": bool(not among.high_cut[index] and panel.low <= among.high[index] <= panel.high),
             "shown": panel.low <= value <= panel.high,
         }
+        if counts.texts:
+            row |= {
+                "count": shown(counts.exact(index)),
+                "alone": _text(alone.low[index], alone.high[index]),
+                "among": _text(among.low[index], among.high[index]),
+            }
     return rows
+
+
+def _inside(end: Any, panel: Panel) -> int | float:
+    """An end of an interval as it is drawn: an open one reaches to the edge of the panel."""
+    if np.isinf(end):
+        return panel.low if end < 0 else panel.high
+    number: int | float = end.item()
+    return number
+
+
+def _text(low: Any, high: Any) -> str:
+    """An interval in words, to four digits."""
+    return interval_text(*(None if np.isinf(end) else Fraction(f"{end.item():.4g}") for end in (low, high)))
 
 
 def _beyond(counts: Counts, panel: Panel, side: _Side) -> list[Any]:
@@ -257,9 +276,11 @@ def _pointer(data: alt.Chart, counts: Counts, panel: Panel, side: _Side) -> alt.
             "among": "format(datum.low_all, ',') + ' to ' + format(datum.high_all, ',')",
             "advice": "'read the second'",
         }
-        said += f" + '; this bin alone ' + datum.alone + ', among all {counts.size:,} ' + datum.among"
+        if counts.texts:
+            calculated = {name: formula for name, formula in calculated.items() if name in ("start", "end", "advice")}
+        said += f" + '; {counts.axis.alone} ' + datum.alone + ', among all {counts.size:,} ' + datum.among"
         tips += [
-            alt.Tooltip("alone:N", title="this bin alone"),
+            alt.Tooltip("alone:N", title=counts.axis.alone),
             alt.Tooltip("among:N", title=f"among all {counts.size:,}"),
             alt.Tooltip("advice:N", title="chosen because it stood out?"),
         ]
@@ -343,7 +364,7 @@ def _largest(counts: Counts, most: int) -> list[int]:
 
 
 def _standing_labels(counts: Counts, panel: Panel) -> list[Label]:
-    reach = counts.among.high if panel.intervals and counts.bars else counts.values
+    reach = _reach(counts) if panel.intervals and counts.bars else counts.values
     middles = [(index + 0.5) * panel.pitch for index in range(counts.size)]
     half = panel.bar / 2
     taken: list[Box] = [
@@ -351,8 +372,7 @@ def _standing_labels(counts: Counts, panel: Panel) -> list[Label]:
     ]
     found: list[Label] = []
     for index in _largest(counts, MOST_LABELS):
-        value = int(counts.values[index])
-        words, top = shown(value), panel.up(value)
+        words, top = shown(counts.exact(index)), panel.up(float(counts.values[index]))
         long, above = measured(words), panel.up(float(reach[index])) + 9
         spots = (
             (middles[index], above, "center", middles[index] - long / 2),
@@ -369,16 +389,21 @@ def _standing_labels(counts: Counts, panel: Panel) -> list[Label]:
     return found
 
 
+def _reach(counts: Counts) -> Any:
+    """How far up each bar reaches with its interval; an open one is taken to end at its value."""
+    return np.where(np.isinf(counts.among.high), counts.values, counts.among.high)
+
+
 def _touch(one: Box, other: Box) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def _lying_labels(counts: Counts, panel: Panel) -> list[Label]:
     """Beside a lying bar there is room for its value; its error is written where it is too short to draw."""
-    reach = counts.among.high if panel.intervals and counts.bars else counts.values
+    reach = _reach(counts) if panel.intervals and counts.bars else counts.values
     found: list[Label] = []
     for index in _largest(counts, MOST_LYING if counts.size <= 8 else MOST_LABELS):
-        words = shown(int(counts.values[index]))
+        words = shown(counts.exact(index))
         if counts.one is not None and not panel.intervals:
             words += f" {spread(counts.one)}"
         up = panel.up(max(0.0, float(reach[index]))) + 8
@@ -395,10 +420,10 @@ def _columns(counts: Counts, panel: Panel, side: _Side, bars: Bars) -> list[Any]
     starts = (np.arange(columns) * counts.size) // columns
     ends = np.append(starts[1:], counts.size) - 1
 
-    def least(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    def least(values: Numbers) -> Any:
         return np.minimum.reduceat(values, starts)
 
-    def greatest(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    def greatest(values: Numbers) -> Any:
         return np.maximum.reduceat(values, starts)
 
     drawn = {"least": least(counts.values), "greatest": greatest(counts.values)}
@@ -414,7 +439,7 @@ def _columns(counts: Counts, panel: Panel, side: _Side, bars: Bars) -> list[Any]
             "to": float(ends[index]) + 0.5,
             "bins": label(int(starts[index]))
             + ("" if starts[index] == ends[index] else f" … {label(int(ends[index]))}"),
-            **{name: int(values[index]) for name, values in drawn.items()},
+            **{name: _inside(values[index], panel) for name, values in drawn.items()},
         }
         for index in range(columns)
     ]

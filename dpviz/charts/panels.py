@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from fractions import Fraction
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +14,10 @@ from numpy.typing import NDArray
 from dpviz.charts.theme import Ink, Palette
 from dpviz.charts.ticks import lies
 from dpviz.charts.words import measured, often, shown
-from dpviz.model.answer import SparseTable
+from dpviz.model.answers import Axis, Intervals
+from dpviz.model.answers.base import around
 from dpviz.model.domain import Domain
-from dpviz.model.error import ErrorValue
+from dpviz.model.error import ErrorValue, How
 from dpviz.model.public import PublicTable
 from dpviz.model.release import Release
 
@@ -29,12 +31,62 @@ TALL, TALL_CUT, ROW = 190, 150, 28
 LABEL_HEIGHT = 18
 
 
+Numbers: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
+"""What a picture is drawn from: whole numbers as they are, others as floats."""
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Both ends of an interval for every bin. An open end is infinite; one cut at a public limit has no cap."""
+
+    low: Numbers
+    high: Numbers
+    low_cut: NDArray[np.bool_]
+    high_cut: NDArray[np.bool_]
+    how: How
+
+    @classmethod
+    def of(cls, intervals: Intervals) -> Ends:
+        low, high = numbers(intervals.low, -math.inf), numbers(intervals.high, math.inf)
+        nowhere = np.zeros(len(low), dtype=np.bool_)
+        return cls(
+            low,
+            high,
+            np.isinf(low) | (nowhere if intervals.low_cut is None else intervals.low_cut),
+            np.isinf(high) | (nowhere if intervals.high_cut is None else intervals.high_cut),
+            intervals.how,
+        )
+
+    @property
+    def reach(self) -> float:
+        """The usual distance from a value to the ends of its interval, for the layout."""
+        halves = (self.high - self.low) / 2
+        closed = halves[np.isfinite(halves)]
+        return float(np.median(closed)) if len(closed) else 1.0
+
+    @property
+    def lowest(self) -> float:
+        return float(np.min(self.low, initial=0, where=np.isfinite(self.low)))
+
+    @property
+    def highest(self) -> float:
+        return float(np.max(self.high, initial=0, where=np.isfinite(self.high)))
+
+
 @dataclass(frozen=True)
 class Counts:
-    """What a histogram is drawn from, whichever door it came through. Public throughout."""
+    """What a histogram is drawn from, whichever door it came through. Public throughout.
 
+    axis              what the rows are; `domain` numbers them
+    one, every        the half-widths of any one row and of all at once, where they are the same in every row
+    single, together  the intervals of any one row, and of all at once
+    real              a release, paid for; not a teaching draw and not a public table
+    fractions         the values as they were released, where they are no whole numbers
+    """
+
+    axis: Axis
     domain: Domain
-    values: NDArray[np.int64]
+    values: Numbers
     nouns: str
     ink: Ink
     colours: Palette
@@ -42,21 +94,25 @@ class Counts:
     often: str = ""
     one: ErrorValue | None = None
     every: ErrorValue | None = None
-    clamp: tuple[int | None, int | None] = (None, None)
+    single: Ends | None = None
+    together: Ends | None = None
     real: bool = True
-    """A release, paid for; not a teaching draw and not a public table."""
+    fractions: Sequence[Fraction] | None = None
 
     @classmethod
     def released(cls, release: Release, beta: Any, colours: Palette) -> Counts:
-        one, every = release.bars(beta)
+        axis, released, reading = release.axis, release.shown, release.reading
+        one, every = release.answer.bars(reading, beta)
+        intervals = [release.intervals(beta, "one"), release.intervals(beta, "all")]
+        values = numbers(released)
+        if not len(values):  # one place that says that nothing is shown
+            values = np.zeros(1, dtype=np.int64)
+            intervals = [None if bar is None else around(values, bar, reading.clamp) for bar in (one, every)]
+        single, together = (None if some is None else Ends.of(some) for some in intervals)
         real = release.teaching is None
-        domain, values = release.question.domain, release.shown
-        if isinstance(release.answer, SparseTable):
-            column = domain.columns_text
-            domain = Domain.categories(release.labels or ["no bin is shown"], column=column)
-            values = values if len(values) else np.zeros(1, dtype=np.int64)
         return cls(
-            domain=domain,
+            axis=axis,
+            domain=axis.drawn,
             values=values,
             nouns=release.unit.nouns,
             ink=colours.release if real else colours.public,
@@ -65,14 +121,17 @@ class Counts:
             often=often(beta),
             one=one,
             every=every,
-            clamp=release.bound.clamp,
+            single=single,
+            together=together,
             real=real,
+            fractions=None if isinstance(released, np.ndarray) else released,
         )
 
     @classmethod
     def public(cls, table: PublicTable, colours: Palette) -> Counts:
         values = np.asarray(table.counts, dtype=np.int64)
-        return cls(table.domain, values, table.nouns, colours.public, colours, verb="counted", real=False)
+        axis = Axis(" and ".join(table.domain.columns), "bin", (), table.domain, f"{len(values):,}")
+        return cls(axis, table.domain, values, table.nouns, colours.public, colours, verb="counted", real=False)
 
     @property
     def size(self) -> int:
@@ -80,32 +139,37 @@ class Counts:
 
     @property
     def bars(self) -> bool:
-        return self.one is not None
+        return self.single is not None
 
-    def ends(self, bar: ErrorValue | None) -> Ends:
-        """Each value ± bar, cut at the public limits; a cut end gets no cap."""
-        half = 0 if bar is None else int(bar.value // 1)
-        low, high = self.values - half, self.values + half
-        least, most = self.clamp
-        below = np.zeros(self.size, dtype=bool) if least is None else low < least
-        above = np.zeros(self.size, dtype=bool) if most is None else high > most
-        return Ends(np.where(below, least or 0, low), np.where(above, most or 0, high), below, above)
-
-    @cached_property
+    @property
     def alone(self) -> Ends:
-        return self.ends(self.one)
+        """The intervals of any one row. Only asked for where there are bars."""
+        assert self.single is not None
+        return self.single
 
-    @cached_property
+    @property
     def among(self) -> Ends:
-        return self.ends(self.every or self.one)
+        """The intervals of all rows at once, or those of any one where nothing is known of all."""
+        return self.together or self.alone
+
+    @property
+    def texts(self) -> bool:
+        """Whether numbers are written out for a reader, for they are fractions or have open ends."""
+        closed = all(np.isfinite(ends.low).all() and np.isfinite(ends.high).all() for ends in (self.alone, self.among))
+        return self.fractions is not None or not closed
+
+    def exact(self, index: int) -> int | Fraction:
+        """One value as it was released."""
+        return int(self.values[index]) if self.fractions is None else self.fractions[index]
 
 
-@dataclass(frozen=True)
-class Ends:
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    low_cut: NDArray[np.bool_]
-    high_cut: NDArray[np.bool_]
+def numbers(values: Sequence[Any] | Numbers, beyond: float = 0.0) -> Numbers:
+    """Values for a picture; `beyond` stands for an open end."""
+    if isinstance(values, np.ndarray):
+        return values
+    if all(isinstance(value, int) for value in values):
+        return np.array(values, dtype=np.int64)
+    return np.array([beyond if value is None else float(value) for value in values], dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -149,29 +213,30 @@ def panels(counts: Counts, width: int) -> tuple[Panel, Panel | None, bool]:
     """The panel from 0, the one cut below it where bars are too short to read there, and whether they are too short."""
     lying = lies(counts.domain)
     tall, wide = (width, ROW * counts.size) if lying else (TALL, width)
-    lowest, highest = min(0, int(counts.values.min())), max(1, int(counts.values.max()))
+    lowest, highest = min(0, math.floor(counts.values.min())), max(1, math.ceil(counts.values.max()))
     beside = 14 + measured(f"{shown(highest)} ±{shown(0 if counts.one is None else counts.one.value)}") if lying else 0
     air = tall / max(tall / 2, tall - beside)  # beside a lying bar stands its value
     full = Panel(
         lowest, _nice_top(max(highest, 4)) * air, tall, wide, counts.size, bars=True, intervals=False, lying=lying
     )
-    if counts.one is None:
+    if not counts.bars:
         return full, None, False
-    one, every = float(counts.one.value), float((counts.every or counts.one).value)
+    one = counts.alone.reach if counts.one is None else float(counts.one.value)
+    every = counts.among.reach if counts.every is None else float(counts.every.value)
     if one * tall / (highest * air - lowest) >= LEGIBLE:
-        least, most = min(lowest, int(counts.among.low.min())), int(counts.among.high.max())
+        least, most = min(lowest, counts.among.lowest), max(highest, counts.among.highest)
         foot = -_nice_top(-least) if least < 0 else 0.0
         room = (most * tall - foot * LABEL_HEIGHT) / (tall - LABEL_HEIGHT)  # above the caps stands a value
         return replace(full, low=foot, high=max(_nice_top(most) * air, room), intervals=True), None, False
     cut = cut_for(counts.values, one, every)
     if cut is None:
         return full, None, True
-    foot = max(-cut, min(0, int(counts.among.low.min())))
+    foot = max(-cut, min(0.0, counts.among.lowest))
     below = replace(full, low=foot, high=cut, bars=False, intervals=True, tall=tall if lying else TALL_CUT)
     return (replace(full, cut=cut) if full.up(cut) >= 2 else full), below, False
 
 
-def cut_for(values: NDArray[np.int64], one: float, every: float) -> float | None:
+def cut_for(values: Numbers, one: float, every: float) -> float | None:
     """Where to cut the second panel: low enough to read one bin's bar, high enough to hold half the bins."""
     middle = float(np.median(np.abs(values)))
     cut = _nice(2.2 * every)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from dpviz.exact import text
-from dpviz.model.answer import Chosen, Ranked, SparseTable, Table
+from dpviz.model.answers import View
+from dpviz.model.answers.base import LARGEST_VIEW
 from dpviz.model.release import Release
 from dpviz.planning.sheet import BETAS
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 
 VERSION = 1
-LARGEST = 20_000
-"""A release of more bins is described to the page, not drawn: kind "large", no labels and no values."""
 
 
 def heading(release: Release) -> str:
@@ -30,22 +29,13 @@ def promise(release: Release) -> str:
 
 
 def picture(release: Release) -> dict[str, Any]:
-    """The result of widgets/PROTOCOL.md."""
-    domain = release.question.domain
-    sparse = isinstance(release.answer, SparseTable)
-    named = isinstance(release.answer, Ranked | Chosen)
-    lookup = not named and not isinstance(release.answer, Table | SparseTable)
-    bins = len(release.labels) if sparse or named else domain.size
-    shown = not lookup and bins <= LARGEST
+    """The result of widgets/PROTOCOL.md: what every release has, and the view of its answer."""
+    view = release.answer.view(release.reading, BETAS)
     charged = payable(to_approx(release.guarantee.loss))
     low, high = release.bound.clamp
-    bars = {}
-    for beta in BETAS if release.valued or lookup else ():
-        one, every = release.bars(beta)
-        bars[text(beta)] = {"one": one.to_json(), "all": None if every is None else every.to_json()}
     return {
         "version": VERSION,
-        "kind": "ranked" if named else "histogram" if shown else "large",
+        "kind": view.kind,
         "number": None if release.number is None else str(release.number),
         "key": release.key,
         "question_id": release.question.id,
@@ -55,30 +45,25 @@ def picture(release: Release) -> dict[str, Any]:
         "odds": release.guarantee.odds if release.teaching is None else "",
         "price": {"epsilon": text(charged.epsilon), "delta": text(charged.delta)},
         "epsilon": release.bound.mechanism.parameters().get("epsilon") or text(charged.epsilon),
-        "axis": domain.columns_text,
-        "columns": list(domain.columns),
         "nouns": release.unit.nouns,
-        "scale": domain.kind,
-        "bins": str(bins),
-        "size": domain.size_text,
-        "sparse": sparse,
-        "lookup": lookup,
-        "labels": release.labels if shown else [],
-        "short_labels": [] if not shown else release.labels if sparse or named else domain.short_labels,
-        "values": [str(value) for value in release.values] if shown and release.valued else [],
-        "list": _list(release) if named else None,
+        **view.header,
+        **arrays_as_texts(view),
         "clamp": {"low": None if low is None else str(low), "high": None if high is None else str(high)},
         "betas": [text(beta) for beta in BETAS],
         "beta": text(BETAS[1]),
-        "bars": bars,
         "mechanism": repr(release.bound.mechanism),
         "mode": release.mode,
         "randomness": release.randomness,
         "teaching": None if release.teaching is None else {"seed": str(release.teaching)},
         "used": release.used,
         "python": _python(release),
-        "csv": release.to_csv() if shown else "",
+        "csv": release.to_csv() if release.answer.has_rows and len(release.axis.labels) <= LARGEST_VIEW else "",
     }
+
+
+def arrays_as_texts(view: View) -> dict[str, list[str]]:
+    """The arrays of a view as JSON takes them: whole numbers as texts, for they may be larger than a page can count."""
+    return {"values": [], **{name: [str(value) for value in array.tolist()] for name, array in view.arrays.items()}}
 
 
 def _python(release: Release) -> str:
@@ -86,14 +71,3 @@ def _python(release: Release) -> str:
     if release.use is not None:
         return f"next(answer for answer in sub.answers if answer.use == {release.use})"
     return "" if release.number is None else f"session.releases[{release.number}]"
-
-
-def _list(release: Release) -> dict[str, Any]:
-    """What a list or a set says beside its items: how many could come, whether ⊥ came, and that in words."""
-    ordered = isinstance(release.answer, Ranked)
-    return {
-        "places": str(release.places),
-        "ordered": ordered,
-        "ended": ordered and release.ended,
-        "sentence": release.sentence,
-    }

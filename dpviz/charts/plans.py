@@ -20,7 +20,7 @@ from dpviz.hidden import publicly
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.error import ErrorValue
 from dpviz.model.measures import Measure, Weight
-from dpviz.model.mechanism import Bound, title
+from dpviz.model.mechanism import Bound
 from dpviz.model.release import Release
 from dpviz.planning.grid import epsilon_grid
 from dpviz.planning.sheet import PlanSheet
@@ -99,15 +99,12 @@ def _bound(planned: object) -> Bound:
     """The bound mechanism behind a plan, a release, or itself: bound anew, so that nothing else comes along."""
     if isinstance(planned, PlanSheet | Release):
         return planned.bound
-    mechanism = getattr(planned, "mechanism", None)
-    if type(mechanism) not in REGISTRY.values() or type(planned) is not type(_anew(planned)):
+    if not isinstance(planned, Bound) or type(planned.mechanism) not in REGISTRY.values():
         refused(planned, "a PlanSheet, a Release or a bound mechanism")
-    return _anew(planned)
-
-
-def _anew(planned: Any) -> Bound:
-    bound: Bound = planned.mechanism.bind(planned.question, planned.unit)
-    return bound
+    anew = planned.mechanism.bind(planned.question, planned.unit)
+    if type(planned) is not type(anew):
+        refused(planned, "a PlanSheet, a Release or a bound mechanism")
+    return anew
 
 
 @dataclass(frozen=True)
@@ -165,7 +162,7 @@ class _Plan:
     @property
     def title(self) -> str:
         """What is asked."""
-        return title(self.bound)
+        return self.bound.title
 
     def lines(self, ending: str) -> list[str]:
         """The lines under the title: what is asked, what it would guarantee, and that it is a plan."""

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import cast
 
 from dpviz.charts.picture import heading, promise
 from dpviz.charts.words import capital, escape, known, often, shown, spread
 from dpviz.exact import Number, probability
 from dpviz.hidden import publicly
-from dpviz.model.answer import Ranked, SparseTable, Table
-from dpviz.model.release import Release
+from dpviz.model.answers.base import Among
+from dpviz.model.release import Release, listed
 
 SHORT = 12
 """How many rows a notebook shows; `to_frame` has all."""
-
-BARS = ("any one item", "all at once")
-BIASED = "Values of items that were chosen by them lie too high on average."
 
 
 @publicly
@@ -25,72 +23,67 @@ def of_release(release: Release) -> str:
 
 
 def table(release: Release, *, beta: Number = "0.05", most: int | None = None) -> str:
-    """Title, guarantee, and per bin the value with both its intervals; the first `most` rows where that is given.
+    """Title, guarantee, and for each row its value with both its intervals; the first `most` rows where that is given.
 
     The class keeps notebooks from reading two dollar signs in a label as a formula.
     """
     level = probability(beta, "beta", zero=False)
-    if release.places is not None:
-        return _list(release, level, most)
-    one, every = release.bars(level)
-    if not isinstance(release.answer, Table | SparseTable):
-        return (
-            f"<p><strong>{escape(heading(release))}</strong><br>{escape(capital(promise(release)))}.</p>"
-            f"<p>{release.question.domain.size_text}, answered one by one: release[label]. "
-            f"{often(level)}: any one bin {spread(one)} ({escape(known(one))}).</p>"
-        )
-    sparse, values = isinstance(release.answer, SparseTable), release.values
-    first = values if most is None else values[:most]
-    names_of = release.labels if sparse else [release.question.domain.label(index) for index in range(len(first))]
-    bars = [one.value] if every is None else [one.value, every.value]
-    rows = []
-    for label, value in zip(names_of, first, strict=False):
-        ends = [release.interval(value, bar) for bar in bars]
-        cells = [shown(value), *(f"{shown(low)} to {shown(high)}" for low, high in ends)]
-        row = "".join(f"<td>{cell}</td>" for cell in cells)
-        rows.append(f"<tr><th scope='row'>{escape(label)}</th>{row}</tr>")
-    if len(first) < len(values):
-        rows.append(f"<tr><td colspan='4'>… {len(values) - len(first):,} more rows, in to_frame()</td></tr>")
-    verb = "released" if release.teaching is None else "drawn"
-    every_bin = release.question.domain.size_text.removesuffix(" bins") if sparse else f"{len(values):,}"
-    among = [] if every is None else [f"among all {every_bin}"]
-    said = "" if every is None else f", all {every_bin} at once {spread(every)} ({escape(known(every))})"
-    unseen = " A bin that is not shown reads 0." if sparse else ""
-    names = ("bin", verb, "this bin alone", *among)
-    heads = "".join(f"<th scope='col'>{name}</th>" for name in names)
-    return (
-        "<div class='mathjax_ignore tex2jax_ignore'>"
-        f"<p><strong>{escape(heading(release))}</strong><br>{escape(capital(promise(release)))}.</p>"
-        f"<p>{often(level)}: any one bin {spread(one)} ({escape(known(one))}){said}.{unseen}</p>"
-        f"<table><thead><tr>{heads}</tr></thead>"
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-    )
+    head = f"<p><strong>{escape(heading(release))}</strong><br>{escape(capital(promise(release)))}.</p>"
+    remarks = (release.sentence, errors_sentence(release, level), release.answer.remark(release.reading))
+    about = f"<p>{escape(' '.join(filter(None, remarks)))}</p>"
+    rows = _rows(release, level, most) if release.answer.has_rows else ""
+    return f"<div class='mathjax_ignore tex2jax_ignore'>{head}{about}{rows}</div>"
 
 
-def _list(release: Release, beta: Fraction, most: int | None) -> str:
-    """A list with its ranks, or a set: what came, ⊥ in its place, and what the ending means."""
-    ordered, items = isinstance(release.answer, Ranked), release.items
-    bars = [bar for bar in release.bars(beta) if bar is not None] if release.valued else []
-    verb = "released" if release.teaching is None else "drawn"
-    names = ["rank"] * ordered + ["item"] + [verb, "this item alone", "among all"][: 1 + len(bars)] * bool(bars)
-    heads = "".join(f"<th scope='col'>{name}</th>" for name in names)
-    rows = []
-    for place, item in enumerate(items[:most]):
-        cells = [f"{place + 1:,}"] * ordered + [escape(item)]
-        if bars:
-            value = release.values[place]
-            ends = (release.interval(value, bar.value) for bar in bars)
-            cells += [shown(value), *(f"{shown(low)} to {shown(high)}" for low, high in ends)]
-        rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
-    if most is not None and len(items) > most:
-        rows.append(f"<tr><td colspan='{len(names)}'>… {len(items) - most:,} more rows, in to_frame()</td></tr>")
-    if ordered and release.ended:
-        rows.append(f"<tr><td>{len(items) + 1:,}</td><td colspan='{len(names) - 1}'>⊥ (no more)</td></tr>")
-    errors = "; ".join(f"{name} {spread(bar)} ({escape(known(bar))})" for name, bar in zip(BARS, bars, strict=False))
-    said = f" {often(beta)}: {errors}. {BIASED}" if bars else ""
-    return (
-        "<div class='mathjax_ignore tex2jax_ignore'>"
-        f"<p><strong>{escape(heading(release))}</strong><br>{escape(capital(promise(release)))}.</p>"
-        f"<p>{escape(release.sentence)}{said}</p>"
-        f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-    )
+def errors_sentence(release: Release, beta: Fraction) -> str:
+    """`95 in 100: any one bin ±30 (exact), all 42 at once ±67 (exact).`; nothing where there are no values."""
+    axis, answer = release.axis, release.answer
+    if not answer.has_values:
+        return ""
+    one, every = answer.bars(release.reading, beta)
+    if one is None:
+        return f"{capital(axis.one)} lies within its interval {often(beta)} times."
+    errors = f"{often(beta)}: {axis.one} {spread(one)} ({known(one)})"
+    return f"{errors}." if every is None else f"{errors}, {axis.every} {spread(every)} ({known(every)})."
+
+
+def _rows(release: Release, beta: Fraction, most: int | None) -> str:
+    """The rows of a table under their names, and what comes after the last."""
+    axis, reading, some = release.axis, release.reading, slice(most)
+    columns = release.answer.rows(reading)
+    names, cells = list(columns), [[_cell(cell) for cell in column[some]] for column in columns.values()]
+    if release.valued:
+        names.append("released" if release.teaching is None else "drawn")
+        cells.append([shown(value) for value in listed(release.answer.read(reading, some))])
+        for among, name in (("one", axis.alone), ("all", axis.among)):
+            intervals = release.answer.intervals(reading, beta, cast(Among, among), some)
+            if intervals is not None:
+                names.append(name)
+                cells.append([interval_text(*ends) for ends in zip(intervals.low, intervals.high, strict=True)])
+    label = list(columns).index(axis.noun)
+    lines = []
+    for row in zip(*cells, strict=True):
+        line = [f"<td>{escape(cell)}</td>" for cell in row]
+        line[label] = f"<th scope='row'>{escape(row[label])}</th>"
+        lines.append(f"<tr>{''.join(line)}</tr>")
+    if most is not None and (more := len(axis.labels) - most) > 0:
+        lines.append(f"<tr><td colspan='{len(names)}'>… {more:,} more rows, in to_frame()</td></tr>")
+    if last := release.answer.last_row(reading):
+        line = [f"<td>{escape(cell)}</td>" for cell in last[:-1]]
+        span = len(names) - len(line)
+        lines.append(f"<tr>{''.join(line)}<td colspan='{span}'>{escape(last[-1])}</td></tr>")
+    heads = "".join(f"<th scope='col'>{escape(name)}</th>" for name in names)
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+
+
+def _cell(cell: object) -> str:
+    return cell if isinstance(cell, str) else f"{cell:,}"
+
+
+def interval_text(low: int | Fraction | None, high: int | Fraction | None) -> str:
+    """`6,263 to 6,323`; an open end is said."""
+    if low is None:
+        return "anything" if high is None else f"at most {shown(high)}"
+    if high is None:
+        return f"at least {shown(low)}"
+    return f"{shown(low)} to {shown(high)}"

@@ -58,8 +58,12 @@ def _has_all_parts(held: Hidden[Any]) -> bool:
         return False
 
 
-class Kept(Unstored):
-    """Somebody's own source, whose repr nobody has read: a dataclass would show the data it holds."""
+class Kept(Unstored, Source):
+    """Wraps a source that a user defined, so that its repr cannot leak data: a dataclass would show what it holds.
+
+    The one place that asks a source whether it has a part: a user's own may have been written without those that we
+    have added since.
+    """
 
     __slots__ = ("_held",)
 
@@ -92,10 +96,6 @@ class Kept(Unstored):
         probe = getattr(self._held.take(), "probe", None)
         if callable(probe):
             probe()
-
-    def chartered(self, kinds: Mapping[str, str]) -> Source:
-        """A source has its own schema."""
-        return self
 
     def count(self, question: Question, unit: Unit, need: Need, tick: Tick | None = None) -> Statistic:
         return self._held.take().count(question, unit, need, tick)

@@ -21,7 +21,7 @@ from dpviz.hidden import Hidden, Unstored, guard, kind_of, quietly, shown
 from dpviz.kinds import is_a
 from dpviz.model.domain import IntegerDomain, IntervalDomain, KeyDomain
 from dpviz.model.question import Between, Question
-from dpviz.model.source import Tick, TopRules
+from dpviz.model.source import Source, Tick, TopRules
 from dpviz.model.statistic import Column, DenseCounts, Kind, Need, SparseCounts, Statistic, Top, TopCounts
 from dpviz.privacy.unit import Unit
 
@@ -42,7 +42,7 @@ PROBES: Final = ("A", "Z", "a", "a ", "ä", "\uffff", "\U0001f600")
 """Public texts in the order of their code points, all different."""
 
 
-class IbisSource(Unstored):
+class IbisSource(Unstored, Source):
     """A table of an SQL engine behind a narrow door: its name and its columns are public, its rows stay in the engine.
 
     Filters, bins, keys and the bounds on what a user adds are all computed there. What leaves the engine are the bins

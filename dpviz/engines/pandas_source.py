@@ -17,7 +17,7 @@ from dpviz.hidden import Hidden, Unstored, guard, quietly, shown
 from dpviz.kinds import is_a
 from dpviz.model.domain import Domain, KeyDomain
 from dpviz.model.question import Question
-from dpviz.model.source import Tick, TopRules
+from dpviz.model.source import Source, Tick, TopRules
 from dpviz.model.statistic import Column, DenseCounts, Kind, Need, SparseCounts, Statistic, Top, TopCounts
 from dpviz.privacy.unit import Unit
 
@@ -25,7 +25,7 @@ Cells: TypeAlias = dict[str, Any]
 """The frame's columns by name: an array as it came, or a Reading once something asked for it."""
 
 
-class PandasSource(Unstored):
+class PandasSource(Unstored, Source):
     """A DataFrame behind a narrow door: its name and its columns are public, its values are counted and never shown.
 
     The columns are copied when the source is made, so that later edits of the frame change no answer; this takes their

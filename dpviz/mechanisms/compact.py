@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
-import gmpy2
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.errors import DpvizError, ParameterError, ReleaseFormat
-from dpviz.exact import Decay, exp_bounds, log_up, text, whole
+from dpviz.errors import ParameterError
+from dpviz.exact import Decay, exp_bounds, log_up, text
 from dpviz.hidden import guard
 from dpviz.laws import tables
 from dpviz.mechanisms.count_noise import (
@@ -29,12 +27,13 @@ from dpviz.mechanisms.count_noise import (
     Sampler,
     tight_base,
 )
-from dpviz.model.answer import SHAPES, Answer
+from dpviz.model.answers import Answer, CompactTable
+from dpviz.model.answers.compact import MOST_BITS, least_bits
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.compact import CompactLaw, sampler_of
 from dpviz.model.laws.count_noise import SamplerKind
 from dpviz.model.measures import Measure, of_bins
-from dpviz.model.mechanism import Cost, Mode, Space
+from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -42,7 +41,7 @@ from dpviz.model.statistic import Kind, SparseCounts, Statistic
 from dpviz.noise import field as fields
 from dpviz.noise.bits import Bits
 from dpviz.noise.empty_bin import EmptyBin
-from dpviz.noise.field import Field, field_bits, field_named, field_of, levels
+from dpviz.noise.field import Field, field_bits, field_of, levels
 from dpviz.noise.finite import FiniteSampler, paper_base, truncation
 from dpviz.noise.geometric import check_scale
 from dpviz.privacy.conversion import STEP
@@ -55,9 +54,6 @@ Base = Literal["tight", "paper"]
 JUNK = 200
 """By default the labels that FastSample gives a uniform count, all together, are there with chance 1/JUNK at most."""
 
-MOST_BITS = 1 << 28
-"""An answer has at most so many bits (32 MiB): building takes some forty times that."""
-
 LARGEST_QUOTIENT = 1 << 16
 """A base p/q that leaves so little of epsilon that d0 would be this many times q**2 d is passed over for the next one:
 the next one leaves about 1/q**2 more."""
@@ -66,102 +62,6 @@ SHOWN_QUOTIENT = 10**12
 """Where a field is larger than this many times d, the price is that of this many times d: it is no less."""
 
 BETAS = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))
-
-
-# ---------------------------------------------------------------- the answer
-
-
-@dataclass(frozen=True, eq=False)
-class CompactTable:
-    """A polynomial whose value at a bin's number stands for that bin's noisy count. Reading it is free.
-
-    coefficients  of 1, x, x**2 and so on, n + 1 of them, each an element of the field
-    empty         from an element to the count it stands for
-    """
-
-    kind: ClassVar[str] = "compact"
-    field: Field
-    empty: EmptyBin
-    coefficients: tuple[int, ...]
-
-    @cached_property
-    def _evaluate(self) -> Callable[[Sequence[int]], list[int]]:
-        return self.field.evaluator(self.coefficients)
-
-    def at(self, index: int) -> int:
-        """The noisy count of one bin."""
-        return int(self.many([index])[0])
-
-    def many(self, indices: Sequence[int]) -> NDArray[np.int64]:
-        """The noisy counts of many bins at once."""
-        points = [whole(index, "the number of a bin", least=0, most=self.field.order - 1) for index in indices]
-        return np.array(self.empty.values(self._evaluate(points)), dtype=np.int64)
-
-    @property
-    def element_bits(self) -> int:
-        return (self.field.order - 1).bit_length()
-
-    def to_json(self) -> dict[str, Any]:
-        part, width = self.empty.sampler, self.element_bits
-        whole_ = int(gmpy2.pack(list(self.coefficients), width))
-        packed = whole_.to_bytes(-(-len(self.coefficients) * width // 8), "little")
-        numbers = {"n": part.n, "p": part.p, "q": part.q, "g": part.g or 0, "t": part.t or 0}
-        return {
-            "kind": self.kind,
-            "field": self.field.name,
-            "sampler": part.kind,
-            **{name: str(number) for name, number in numbers.items()},
-            "packed": base64.b64encode(packed).decode(),
-        }
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> CompactTable:
-        """The answer that `to_json` wrote. What it did not write is refused."""
-        try:
-            return cls._read(data)
-        except ReleaseFormat:
-            raise
-        except (DpvizError, ValueError, TypeError, ArithmeticError):
-            raise ReleaseFormat(
-                "a saved compact answer must hold a field, a sampler and as many coefficients as it says"
-            ) from None
-
-    @classmethod
-    def _read(cls, data: dict[str, Any]) -> CompactTable:
-        names = ("n", "p", "q", "g", "t")
-        if set(data) != {"kind", "field", "sampler", "packed", *names} or not all(
-            isinstance(part, str) for part in data.values()
-        ):
-            raise ReleaseFormat.of(len(data), "a saved compact answer has ten texts")
-        numbers = {name: int(data[name]) for name in names if len(data[name]) <= 200}
-        n, p, q, g, t = (numbers[name] for name in names) if len(numbers) == len(names) else (0,) * 5
-        fast = data["sampler"] == "fastsample"
-        if any(str(numbers[name]) != data[name] for name in numbers) or n < 1 or (not fast and (g or t)):
-            raise ReleaseFormat.of("other numbers", "a saved compact answer writes n, p, q, g and t as whole numbers")
-        if (n + 1) * _least_bits(data["sampler"], n, p, q, t) > MOST_BITS:
-            raise ReleaseFormat.of(f"n = {n:,}", f"a compact answer has at most {MOST_BITS:,} bits")
-        sampler = FiniteSampler(n, p, q, data["sampler"], g if fast else None, t if fast else None)
-        field = field_named(data["field"])
-        empty, width = EmptyBin(sampler, field.order), (field.order - 1).bit_length()
-        packed = base64.b64decode(data["packed"], validate=True)
-        if base64.b64encode(packed).decode() != data["packed"] or len(packed) != -(-(n + 1) * width // 8):
-            raise ReleaseFormat.of(f"{len(packed):,} bytes", f"n + 1 elements take {-(-(n + 1) * width // 8):,}")
-        number = gmpy2.mpz(int.from_bytes(packed, "little"))
-        if number.bit_length() > (n + 1) * width:
-            raise ReleaseFormat.of("bits beyond the last coefficient", "there are none")
-        found = [int(part) for part in gmpy2.unpack(number, width)] if number else []
-        coefficients = (*found, *(0 for _ in range(n + 1 - len(found))))
-        if max(coefficients) >= field.order:
-            raise ReleaseFormat.of("a larger number", f"a coefficient is an element of {field.name}")
-        return cls(field, empty, coefficients)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, CompactTable) and self.to_json() == other.to_json()
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-SHAPES[CompactTable.kind] = CompactTable.from_json
 
 
 # ---------------------------------------------------------------- parameters
@@ -292,7 +192,7 @@ def _design(mechanism: Compact, bins: int, n: int, rows: int) -> Design:
         if _fits(n, bits):
             rule: Literal["paper", "tight"] = "paper" if e else "tight"
             t = truncation(n, g, p, q, rule=rule, e=e or None) if kind == "fastsample" else 0
-            bits = _least_bits(kind, n, p, q, t)
+            bits = least_bits(kind, n, p, q, t)
         if _fits(n, bits):
             part = Rational(kind, n, p, q, g if t else 0, t, Fraction(1, e) if e else step)
             needed = max(bins, n + 1, quotient * sampler_of(part.law).size)
@@ -362,18 +262,14 @@ def _quotient(p: int, q: int, step: Fraction) -> int | None:
 
 def _lower_bits(kind: SamplerKind, n: int, p: int, q: int) -> int:
     """A lower bound on the bits of d, before anything of that size is computed: t + 1 >= ln(4)/ln(p/q)."""
-    return _least_bits(kind, n, p, q, q // (p - q))
-
-
-def _least_bits(kind: str, n: int, p: int, q: int, t: int) -> int:
-    return (n - 1 if kind == "geosample" else max(0, t)) * max(0, p.bit_length() - 1)
+    return least_bits(kind, n, p, q, q // (p - q))
 
 
 # ---------------------------------------------------------------- bound
 
 
 @dataclass(frozen=True)
-class CompactBound:
+class CompactBound(Bound):
     """Compact, bound to a question and a unit.
 
     rows  how many rows one unit can add to the domain
@@ -386,6 +282,7 @@ class CompactBound:
     design: Design
 
     needs: ClassVar[Kind] = Kind.SPARSE
+    shape: ClassVar[type[Answer]] = CompactTable
     reuse: ClassVar[bool] = True
 
     @property
@@ -468,14 +365,9 @@ class CompactBound:
     def modes(self) -> tuple[Mode, ...]:
         return ("exact", "strict")
 
-    def gives(self, answer: Answer) -> bool:
+    def accepts(self, answer: Answer) -> bool:
         """Whether an answer has the shape that `draw` gives it: the same field, sampler and n."""
-        return (
-            isinstance(answer, CompactTable)
-            and answer.field.name == self.field.name
-            and answer.empty == self.empty
-            and len(answer.coefficients) == self.n + 1
-        )
+        return super().accepts(answer) and cast(CompactTable, answer).is_of(self.field, self.empty, self.n)
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> CompactTable:
         """Draw the polynomial. Whatever the data, n + 1 counts get noise and n + 1 points are joined."""

@@ -27,11 +27,11 @@ from dpviz.mechanisms.count_noise import (
     Sampler,
     check_law,
 )
-from dpviz.model.answer import Table
+from dpviz.model.answers import Answer, Table
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.dense import DenseLaw
 from dpviz.model.measures import Measure, of_bins
-from dpviz.model.mechanism import Cost, Mode, Space
+from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, Parameters, Switch, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -110,7 +110,7 @@ class Dense(Parameters):
 
 
 @dataclass(frozen=True)
-class DenseBound:
+class DenseBound(Bound):
     """Dense, bound to a question and a unit."""
 
     mechanism: Dense
@@ -119,6 +119,7 @@ class DenseBound:
     noise: BoundNoise
 
     needs: ClassVar[Kind] = Kind.DENSE
+    shape: ClassVar[type[Answer]] = Table
     reuse: ClassVar[bool] = True
     """Further reads of released counts are post-processing."""
 

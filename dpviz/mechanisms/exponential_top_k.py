@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from dpviz.errors import ParameterError
 from dpviz.exact import text
 from dpviz.hidden import guard
 from dpviz.mechanisms.dense import MOST_BINS
-from dpviz.mechanisms.ranked import EPSILON, Contest, at_worst, gives_ranked
-from dpviz.model.answer import Answer, Ranked
+from dpviz.mechanisms.ranked import EPSILON, Contest, at_worst
+from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.ranking import ExponentialLaw, counted
 from dpviz.model.measures import Measure
-from dpviz.model.mechanism import Cost, Mode, Space
+from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Exact, Parameters, Probability, WholeNumber, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -54,6 +54,7 @@ class ExponentialTopK(Parameters):
     name: ClassVar[str] = "ExponentialTopK"
     about: ClassVar[str] = "The largest bins of a known domain in order. A baseline: always k of them."
     delta_text: ClassVar[str] = "With δ = 0 the steps add up; a δ lets many of them cost less."
+    names_items: ClassVar[bool] = True
 
     k: int = parameter(reads=WholeNumber(most=MOST_BINS), default=10, label="k, bins drawn", always=True)
     epsilon: Exact = EPSILON
@@ -79,7 +80,7 @@ class ExponentialTopK(Parameters):
 
 
 @dataclass(frozen=True)
-class ExponentialTopKBound:
+class ExponentialTopKBound(Bound):
     """ExponentialTopK, bound to a question and a unit.
 
     parts  the epsilon of a step under add-or-remove, and what composition adds
@@ -91,10 +92,15 @@ class ExponentialTopKBound:
     parts: Parts
 
     needs: ClassVar[Kind] = Kind.DENSE
+    shape: ClassVar[type[Answer]] = Ranked
     reuse: ClassVar[bool] = True
 
     @property
-    def places(self) -> int:
+    def item_price(self) -> Parts:
+        return self.parts
+
+    @property
+    def max_items(self) -> int:
         """How many bins come."""
         return self.mechanism.k
 
@@ -118,14 +124,10 @@ class ExponentialTopKBound:
             fine=RangeBounded(step, steps=made.k),
         )
 
-    @property
-    def clamp(self) -> tuple[int | None, int | None]:
-        return None, None
-
     @cached_property
     def space(self) -> Space:
         label = max(1, (self.question.bins - 1).bit_length())
-        return Space(bits=self.places * label, text=f"{self.places:,} × {label}")
+        return Space(bits=self.max_items * label, text=f"{self.max_items:,} × {label}")
 
     @cached_property
     def cost(self) -> Cost:
@@ -134,7 +136,7 @@ class ExponentialTopKBound:
 
     @cached_property
     def law(self) -> ExponentialLaw:
-        return ExponentialLaw(self.places, self.question.bins, self.rate)
+        return ExponentialLaw(self.max_items, self.question.bins, self.rate)
 
     @property
     def error(self) -> ErrorModel:
@@ -143,12 +145,12 @@ class ExponentialTopKBound:
     @property
     def verb(self) -> str:
         column = self.question.domain.columns_text
-        return f"Ranks {counted(self.places, 'bin')} of {column}, out of all {self.question.bins:,}."
+        return f"Ranks {counted(self.max_items, 'bin')} of {column}, out of all {self.question.bins:,}."
 
     @property
     def measures(self) -> tuple[Measure, ...]:
         """How far the last bin may lie below its rank."""
-        return (at_worst(self.error, self.places),)
+        return (at_worst(self.error, self.max_items),)
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
@@ -157,9 +159,9 @@ class ExponentialTopKBound:
     def modes(self) -> tuple[Mode, ...]:
         return ("exact",)
 
-    def gives(self, answer: Answer) -> bool:
+    def accepts(self, answer: Answer) -> bool:
         """Whether an answer has the shape that `draw` gives it."""
-        return gives_ranked(answer, self.question, self.places, bottom=False)
+        return super().accepts(answer) and cast(Ranked, answer).complete(self.max_items, bottom=False)
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Ranked:
         """Draw the list, out of every bin of the domain."""
@@ -167,7 +169,7 @@ class ExponentialTopKBound:
         if tick is not None:
             tick(0, self.cost.steps)
         counts = statistic.take()
-        drawn = rank(counts, self.rate, self.places, bits)
+        drawn = rank(counts, self.rate, self.max_items, bits)
         return Contest(range(len(counts)), counts, None).ranked(drawn)
 
 

@@ -26,12 +26,12 @@ from dpviz.mechanisms.ranked import (
     known_order,
 )
 from dpviz.mechanisms.top_k import Kbar, RowsOrPrivate, TopK, TopKBound
-from dpviz.model.answer import Answer, Ranked
+from dpviz.model.answers import Answer, Ranked
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.ranking import PeelingLaw, counted
 from dpviz.model.measures import Measure
-from dpviz.model.mechanism import Cost, Mode, Space
+from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.opening import Balance, Row, Step, Use
 from dpviz.model.parameters import Exact, ExactOrNone, Parameters, WholeNumber, parameter
 from dpviz.model.question import Question
@@ -97,7 +97,7 @@ class PayWhatYouGet(Parameters):
     def check_together(self, given: Mapping[str, Any]) -> None:
         check_price("a sub-session", self.name, given)
 
-    def meets(self, rules: TopRules) -> None:
+    def check_source(self, rules: TopRules) -> None:
         """Refuse an engine that could answer no question of the sub-session, before it is paid for."""
         known_order(rules, self.ties, self.domain_rule)
 
@@ -236,6 +236,7 @@ class Asking(Parameters):
     name: ClassVar[str] = PayWhatYouGet.name
     about: ClassVar[str] = PayWhatYouGet.about
     delta_text: ClassVar[str] = "The δ of a sub-session is charged once, for all its questions."
+    names_items: ClassVar[bool] = True
     shown: ClassVar[tuple[str, ...]] = ("most",)
 
     of: PayWhatYouGet
@@ -321,12 +322,13 @@ class Asking(Parameters):
 
 
 @dataclass(frozen=True)
-class AskingBound:
+class AskingBound(Bound):
     """One question of a sub-session, bound to its question and unit. Its price is that of the whole sub-session."""
 
     mechanism: Asking
     ranked: TopKBound
 
+    shape: ClassVar[type[Answer]] = Ranked
     reuse: ClassVar[bool] = True
 
     @property
@@ -342,9 +344,9 @@ class AskingBound:
         return self.ranked.needs
 
     @property
-    def places(self) -> int:
+    def max_items(self) -> int:
         """How many items come at most."""
-        return self.ranked.places
+        return self.ranked.max_items
 
     @cached_property
     def price(self) -> Guarantee:
@@ -386,13 +388,13 @@ class AskingBound:
     def modes(self) -> tuple[Mode, ...]:
         return self.ranked.modes()
 
-    def meets(self, rules: TopRules) -> None:
+    def check_source(self, rules: TopRules) -> None:
         """Refuse an engine whose largest counts do not keep the rule."""
-        self.ranked.meets(rules)
+        self.ranked.check_source(rules)
 
-    def gives(self, answer: Answer) -> bool:
+    def accepts(self, answer: Answer) -> bool:
         """Whether an answer has the shape that this question gives."""
-        return self.ranked.gives(answer)
+        return self.ranked.accepts(answer)
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Answer:
         return self.ranked.draw(statistic, bits, mode=mode, tick=tick)

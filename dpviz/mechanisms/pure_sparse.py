@@ -15,11 +15,11 @@ from dpviz.exact import Decay, exp_bounds, log_bounds, text
 from dpviz.hidden import guard
 from dpviz.laws import tables
 from dpviz.mechanisms.count_noise import CAP, LAW, Base, BoundNoise, CountNoise
-from dpviz.model.answer import SparseTable
+from dpviz.model.answers import Answer, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.pure_sparse import PureSparseLaw
 from dpviz.model.measures import Measure, of_bins
-from dpviz.model.mechanism import Cost, Mode, Space
+from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, Parameters, Probability, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -138,7 +138,7 @@ class PureSparse(Parameters):
 
 
 @dataclass(frozen=True)
-class PureSparseBound:
+class PureSparseBound(Bound):
     """PureSparse, bound to a question and a unit."""
 
     mechanism: PureSparse
@@ -147,6 +147,7 @@ class PureSparseBound:
     noise: BoundNoise
 
     needs: ClassVar[Kind] = Kind.SPARSE
+    shape: ClassVar[type[Answer]] = SparseTable
     reuse: ClassVar[bool] = True
 
     @property

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpviz.errors import ParameterError
 from dpviz.exact import exp_bounds, floor_to, text
 from dpviz.hidden import guard
-from dpviz.model.answer import Answer, Chosen, Ranked
+from dpviz.model.answers import Ranked
 from dpviz.model.error import ErrorModel
 from dpviz.model.measures import Measure, ordinal
 from dpviz.model.mechanism import Space
@@ -238,26 +238,6 @@ def converted(guarantee: Guarantee, unit: Unit) -> Guarantee:
 
 
 # ---------------------------------------------------------------- what is public of an answer
-
-
-def fits(items: Sequence[object], question: Question, most: int) -> bool:
-    """Whether these can be the items of an answer: at most so many, and all of them labels of the question."""
-    domain = question.domain
-    if not domain.declared:
-        return len(items) <= most and all(isinstance(item, str) for item in items)
-    return len(items) <= most and all(isinstance(item, int) and 0 <= item < domain.size for item in items)
-
-
-def gives_ranked(answer: Answer, question: Question, most: int, *, bottom: bool = True, valued: bool = False) -> bool:
-    """Whether a ranked answer has the shape of one drawn here: it ends early exactly where it says so."""
-    if not isinstance(answer, Ranked) or not fits(answer.items, question, most):
-        return False
-    short = len(answer.items) < most
-    return answer.ended == short and (bottom or not short) and (answer.values is not None) == valued
-
-
-def gives_chosen(answer: Answer, question: Question, most: int) -> bool:
-    return isinstance(answer, Chosen) and fits(answer.items, question, most)
 
 
 def space_of(question: Question, items: int, rows: int, *, each: int = 0) -> Space:

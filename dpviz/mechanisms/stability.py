@@ -25,12 +25,12 @@ from dpviz.mechanisms.count_noise import (
     Sampler,
     check_law,
 )
-from dpviz.model.answer import SparseTable
+from dpviz.model.answers import Answer, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.count_noise import least
 from dpviz.model.laws.stability import StabilityLaw
 from dpviz.model.measures import Measure, of_bins
-from dpviz.model.mechanism import Cost, Mode, Space
+from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, Probability, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -119,7 +119,7 @@ class Stability(Parameters):
 
 
 @dataclass(frozen=True)
-class StabilityBound:
+class StabilityBound(Bound):
     """Stability, bound to a question and a unit."""
 
     mechanism: Stability
@@ -128,6 +128,7 @@ class StabilityBound:
     noise: BoundNoise
 
     needs: ClassVar[Kind] = Kind.SPARSE
+    shape: ClassVar[type[Answer]] = SparseTable
     reuse: ClassVar[bool] = True
 
     @property

@@ -28,7 +28,6 @@ from dpviz.mechanisms.ranked import (
     check_price,
     check_rows,
     converted,
-    gives_ranked,
     halved,
     known_order,
     listing_notes,
@@ -36,11 +35,11 @@ from dpviz.mechanisms.ranked import (
     space_of,
     to_be_listed,
 )
-from dpviz.model.answer import Answer, Ranked
+from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.ranking import PeelingLaw, counted
 from dpviz.model.measures import Measure
-from dpviz.model.mechanism import Cost, Mode, Space
+from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Exact, ExactOrNone, Parameters, WholeNumber, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick, TopRules
@@ -123,6 +122,7 @@ class TopK(Parameters):
     name: ClassVar[str] = "TopK"
     about: ClassVar[str] = "The largest items in order, known or not, until no more stand out."
     delta_text: ClassVar[str] = "TopK costs δ: an item that one unit brings among the largest may show."
+    names_items: ClassVar[bool] = True
 
     k: int = K
     kbar: Kbar = parameter(
@@ -206,7 +206,7 @@ class TopK(Parameters):
 
 
 @dataclass(frozen=True)
-class TopKBound:
+class TopKBound(Bound):
     """TopK, bound to a question and a unit.
 
     rule   who competes with the bottom symbol
@@ -219,6 +219,7 @@ class TopKBound:
     rule: Rule
     parts: Parts
 
+    shape: ClassVar[type[Answer]] = Ranked
     reuse: ClassVar[bool] = True
     """What is done with a released list is post-processing."""
 
@@ -227,7 +228,11 @@ class TopKBound:
         return Top(self.mechanism.rows)
 
     @property
-    def places(self) -> int:
+    def item_price(self) -> Parts:
+        return self.parts
+
+    @property
+    def max_items(self) -> int:
         """How many items come at most: a private choice of kbar is one of the k steps."""
         return self.mechanism.k - self.mechanism.private
 
@@ -260,13 +265,9 @@ class TopKBound:
             found = converted(found, self.unit)
         return found if made.epsilon is None else replace(found, loss=ApproxDP(made.epsilon, made.delta))
 
-    @property
-    def clamp(self) -> tuple[int | None, int | None]:
-        return None, None
-
     @cached_property
     def space(self) -> Space:
-        return space_of(self.question, self.places, self.mechanism.rows + 1)
+        return space_of(self.question, self.max_items, self.mechanism.rows + 1)
 
     @property
     def cost(self) -> Cost:
@@ -278,7 +279,7 @@ class TopKBound:
         rule, made, delta = self.rule, self.mechanism, self.parts.delta
         odds = rule.m(made.rows) / delta if rule.bottom else None
         strict = rule.name == "strict"
-        return PeelingLaw(self.places, made.rows, self.rate, rule.gap, odds, strict, made.private)
+        return PeelingLaw(self.max_items, made.rows, self.rate, rule.gap, odds, strict, made.private)
 
     @property
     def error(self) -> ErrorModel:
@@ -288,16 +289,16 @@ class TopKBound:
     def verb(self) -> str:
         column, rows = self.question.domain.columns_text, self.mechanism.rows
         if not self.rule.bottom:
-            return f"Ranks {self.places:,} of all {rows:,} bins of {column}."
+            return f"Ranks {self.max_items:,} of all {rows:,} bins of {column}."
         if self.mechanism.private:
-            return f"Chooses how many of the largest {column} compete, and ranks at most {self.places:,} of them."
-        return f"Ranks at most {self.places:,} of the {rows:,} largest {column}, and says if no more stand out."
+            return f"Chooses how many of the largest {column} compete, and ranks at most {self.max_items:,} of them."
+        return f"Ranks at most {self.max_items:,} of the {rows:,} largest {column}, and says if no more stand out."
 
     @property
     def measures(self) -> tuple[Measure, ...]:
         """What an item needs to be listed, where the list can end, and how far the last one may lie below its rank."""
         listed = [to_be_listed(self.error, self._next)] if self.rule.bottom else []
-        return *listed, at_worst(self.error, self.places)
+        return *listed, at_worst(self.error, self.max_items)
 
     @property
     def _next(self) -> int | None:
@@ -312,15 +313,18 @@ class TopKBound:
     def modes(self) -> tuple[Mode, ...]:
         return ("exact",)
 
-    def meets(self, rules: TopRules) -> None:
+    def check_source(self, rules: TopRules) -> None:
         """Refuse an engine whose order of equal counts the rule does not cover."""
         known_order(rules, self.mechanism.ties, self.mechanism.domain_rule)
 
-    def gives(self, answer: Answer) -> bool:
+    def accepts(self, answer: Answer) -> bool:
         """Whether an answer has the shape that `draw` gives it."""
-        if not gives_ranked(answer, self.question, self.places, bottom=self.rule.bottom):
+        if not super().accepts(answer):
             return False
-        kbar = cast(Ranked, answer).kbar
+        ranked = cast(Ranked, answer)
+        kbar = ranked.kbar
+        if not ranked.complete(self.max_items, bottom=self.rule.bottom):
+            return False
         if kbar is None:
             return not self.mechanism.private
         return self.mechanism.private and self.mechanism.k <= kbar <= self.mechanism.rows
@@ -337,7 +341,7 @@ class TopKBound:
             odds = [Fraction(1, self.rule.m(kbar)) for kbar in offered]
             kbar = offered[choose(thresholds, odds, self.rate, bits)]
         contest = self.rule.contest(rows, kbar, self.parts.delta)
-        drawn = rank(contest.counts, self.rate, self.places, bits, contest.bottom)
+        drawn = rank(contest.counts, self.rate, self.max_items, bits, contest.bottom)
         return contest.ranked(drawn, kbar if self.mechanism.private else None)
 
 

@@ -24,18 +24,17 @@ from dpviz.mechanisms.ranked import (
     any_value,
     at_worst,
     check_rows,
-    gives_ranked,
     halved,
     listing_notes,
     rule_of,
     space_of,
     to_be_listed,
 )
-from dpviz.model.answer import Answer, Ranked
+from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.ranking import NoisyListLaw
 from dpviz.model.measures import Measure
-from dpviz.model.mechanism import Cost, Mode, Space
+from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Exact, OneOf, Parameters, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick, TopRules
@@ -81,6 +80,7 @@ class TopKLaplace(Parameters):
     name: ClassVar[str] = "TopKLaplace"
     about: ClassVar[str] = "The largest items with noisy counts, where a unit touches few bins."
     delta_text: ClassVar[str] = "TopKLaplace costs δ: an item that one unit brings among the largest may show."
+    names_items: ClassVar[bool] = True
 
     k: int = K
     kbar: int = parameter(reads=KBAR, default=50, label="k̄, rows that compete", always=True)
@@ -125,7 +125,7 @@ class TopKLaplace(Parameters):
 
 
 @dataclass(frozen=True)
-class TopKLaplaceBound:
+class TopKLaplaceBound(Bound):
     """TopKLaplace, bound to a question and a unit.
 
     rule     who competes, and by how much one unit moves one count
@@ -142,6 +142,7 @@ class TopKLaplaceBound:
     step: Fraction
     offset: int
 
+    shape: ClassVar[type[Answer]] = Ranked
     reuse: ClassVar[bool] = True
 
     @property
@@ -149,7 +150,7 @@ class TopKLaplaceBound:
         return Top(self.mechanism.kbar)
 
     @property
-    def places(self) -> int:
+    def max_items(self) -> int:
         """How many items come at most."""
         return self.mechanism.k
 
@@ -173,13 +174,9 @@ class TopKLaplaceBound:
         loss = ApproxDP(self.mechanism.epsilon, self.mechanism.delta)
         return Guarantee(loss, self.unit, rule, asked=self.mechanism.epsilon, exact=exact)
 
-    @property
-    def clamp(self) -> tuple[int | None, int | None]:
-        return None, None
-
     @cached_property
     def space(self) -> Space:
-        return space_of(self.question, self.places, self.mechanism.kbar + 1, each=COUNT_BITS)
+        return space_of(self.question, self.max_items, self.mechanism.kbar + 1, each=COUNT_BITS)
 
     @property
     def cost(self) -> Cost:
@@ -188,7 +185,7 @@ class TopKLaplaceBound:
 
     @cached_property
     def law(self) -> NoisyListLaw:
-        return NoisyListLaw(self.places, self.mechanism.kbar, self.rate, self.rule.gap, self.offset)
+        return NoisyListLaw(self.max_items, self.mechanism.kbar, self.rate, self.rule.gap, self.offset)
 
     @property
     def error(self) -> ErrorModel:
@@ -197,14 +194,14 @@ class TopKLaplaceBound:
     @property
     def verb(self) -> str:
         column, rows = self.question.domain.columns_text, self.mechanism.kbar
-        return f"Adds noise to the {rows:,} largest {column}, and lists at most {self.places:,} that stand out."
+        return f"Adds noise to the {rows:,} largest {column}, and lists at most {self.max_items:,} that stand out."
 
     @property
     def measures(self) -> tuple[Measure, ...]:
         """What an item needs to be listed, how far the last one may lie below its rank, and the noise of the values."""
         error = self.error
         listed = to_be_listed(error, self.mechanism.kbar + 1)
-        return listed, at_worst(error, self.places), any_value(error), all_values(error)
+        return listed, at_worst(error, self.max_items), any_value(error), all_values(error)
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
@@ -214,7 +211,7 @@ class TopKLaplaceBound:
     def modes(self) -> tuple[Mode, ...]:
         return ("exact",)
 
-    def meets(self, rules: TopRules) -> None:
+    def check_source(self, rules: TopRules) -> None:
         """Refuse an engine that does not order equal counts by label."""
         if rules.ties != "label":
             raise ParameterError.of(
@@ -223,13 +220,17 @@ class TopKLaplaceBound:
                 'use TopK with ties="unknown"',
             )
 
-    def gives(self, answer: Answer) -> bool:
+    def accepts(self, answer: Answer) -> bool:
         """Whether an answer has the shape that `draw` gives it: noisy counts, never rising."""
-        if not gives_ranked(answer, self.question, self.places, valued=True):
+        if not super().accepts(answer):
             return False
         listed = cast(Ranked, answer)
         values = list(listed.values or ())
-        return listed.kbar is None and values == sorted(values, reverse=True)
+        return (
+            listed.complete(self.max_items, valued=True)
+            and listed.kbar is None
+            and values == sorted(values, reverse=True)
+        )
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Ranked:
         """Draw the list. How many rows there are is private: no tick tells, and an empty table goes the same way."""
@@ -242,9 +243,9 @@ class TopKLaplaceBound:
         noisy = two_sided_geometric(self.decay).add(exact, None, None, bits)
         *values, bottom = noisy.tolist()
         above = sorted((-value, item) for item, value in zip(rows.items, values, strict=True) if value > bottom)
-        listed = above[: self.places]
+        listed = above[: self.max_items]
         items, shown = tuple(item for _, item in listed), tuple(-value for value, _ in listed)
-        return Ranked(items, len(listed) < self.places, shown)
+        return Ranked(items, len(listed) < self.max_items, shown)
 
 
 guard(vars())

@@ -16,18 +16,17 @@ from dpviz.mechanisms.ranked import (
     EPSILON,
     KBAR,
     Rule,
-    gives_chosen,
     halved,
     listing_notes,
     rule_of,
     space_of,
     to_be_listed,
 )
-from dpviz.model.answer import Answer, Chosen
+from dpviz.model.answers import Answer, Chosen
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.ranking import CoinsLaw, counted
 from dpviz.model.measures import Measure
-from dpviz.model.mechanism import Cost, Mode, Space
+from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Exact, Parameters, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -69,6 +68,7 @@ class TopKSet(Parameters):
     name: ClassVar[str] = "TopKSet"
     about: ClassVar[str] = "Which items stand out above the k-th, as a set without order."
     delta_text: ClassVar[str] = "TopKSet costs δ: an item that one unit brings among the largest may show."
+    names_items: ClassVar[bool] = True
 
     k: int = parameter(reads=KBAR, default=10, label="k, items at most", always=True)
     epsilon: Exact = EPSILON
@@ -87,7 +87,7 @@ class TopKSet(Parameters):
 
 
 @dataclass(frozen=True)
-class TopKSetBound:
+class TopKSetBound(Bound):
     """TopKSet, bound to a question and a unit.
 
     parts  the epsilon and delta of one item under add-or-remove, and what composition adds
@@ -99,6 +99,7 @@ class TopKSetBound:
     rule: Rule
     parts: Parts
 
+    shape: ClassVar[type[Answer]] = Chosen
     reuse: ClassVar[bool] = True
     ordered: ClassVar[bool] = False
 
@@ -107,7 +108,11 @@ class TopKSetBound:
         return Top(self.mechanism.k)
 
     @property
-    def places(self) -> int:
+    def item_price(self) -> Parts:
+        return self.parts
+
+    @property
+    def max_items(self) -> int:
         """How many items come at most."""
         return self.mechanism.k
 
@@ -127,13 +132,9 @@ class TopKSetBound:
             exact = f"group of two of {exact}"
         return Guarantee(ApproxDP(made.epsilon, made.delta), self.unit, rule, asked=made.epsilon, exact=exact)
 
-    @property
-    def clamp(self) -> tuple[int | None, int | None]:
-        return None, None
-
     @cached_property
     def space(self) -> Space:
-        return space_of(self.question, self.places, self.mechanism.k + 1)
+        return space_of(self.question, self.max_items, self.mechanism.k + 1)
 
     @property
     def cost(self) -> Cost:
@@ -141,7 +142,7 @@ class TopKSetBound:
 
     @cached_property
     def law(self) -> CoinsLaw:
-        return CoinsLaw(self.places, self.rate, self.rule.gap, self.parts.delta)
+        return CoinsLaw(self.max_items, self.rate, self.rule.gap, self.parts.delta)
 
     @property
     def error(self) -> ErrorModel:
@@ -150,7 +151,7 @@ class TopKSetBound:
     @property
     def verb(self) -> str:
         column = self.question.domain.columns_text
-        return f"Names those of the {self.places:,} largest {column} that stand out, in no order."
+        return f"Names those of the {self.max_items:,} largest {column} that stand out, in no order."
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -164,10 +165,6 @@ class TopKSetBound:
 
     def modes(self) -> tuple[Mode, ...]:
         return ("exact",)
-
-    def gives(self, answer: Answer) -> bool:
-        """Whether an answer has the shape that `draw` gives it."""
-        return gives_chosen(answer, self.question, self.places)
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Chosen:
         """Flip the coins. How many rows there are is private: no tick tells."""

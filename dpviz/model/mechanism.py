@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from dpviz.hidden import guard
-from dpviz.model.answer import Answer
+from dpviz.model.answers import Answer
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.base import StoredLaw
 from dpviz.model.measures import Measure
 from dpviz.model.question import Question
-from dpviz.model.source import Tick
+from dpviz.model.source import Tick, TopRules
 from dpviz.model.statistic import Need, Statistic
 from dpviz.noise.bits import Bits
 from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.range_bounded import Parts
 from dpviz.privacy.unit import Unit
 
 Mode = Literal["exact", "strict"]
@@ -48,89 +49,113 @@ class Choice:
     options: tuple[tuple[str, str], ...] = ()
 
 
-class Bound(Protocol):
-    """A mechanism bound to a question and a unit. Everything here but `draw` is public and free."""
+class Bound:
+    """A mechanism bound to a question and a unit. Everything here but `draw` is public and free.
+
+    What every mechanism must say for itself is declared below; what most have in common has a default.
+    """
+
+    if TYPE_CHECKING:  # declared and not defined: in a subclass any of these may be a field of a dataclass
+
+        @property
+        def mechanism(self) -> Mechanism: ...
+
+        @property
+        def question(self) -> Question: ...
+
+        @property
+        def unit(self) -> Unit: ...
+
+        @property
+        def needs(self) -> Need: ...
+
+        @property
+        def price(self) -> Guarantee: ...
+
+        @property
+        def space(self) -> Space: ...
+
+        @property
+        def cost(self) -> Cost: ...
+
+        @property
+        def law(self) -> StoredLaw:
+            """The law that an answer is drawn from, in numbers alone: a release keeps it, and its errors follow."""
+            ...
+
+        @property
+        def error(self) -> ErrorModel:
+            """What the law says about an answer's error."""
+            ...
+
+        @property
+        def verb(self) -> str:
+            """What a release does, in one sentence for the person about to pay."""
+            ...
+
+    shape: ClassVar[type[Answer]]
+    """The shape of the answers that `draw` gives."""
+
+    ordered: ClassVar[bool] = True
+    """Whether the order of the items says something; for a mechanism that names items."""
+
+    reuse: ClassVar[bool] = True
+    """Whether further reads of the answer, or further draws from it, are free."""
 
     @property
-    def mechanism(self) -> Mechanism: ...
-
-    @property
-    def question(self) -> Question: ...
-
-    @property
-    def unit(self) -> Unit: ...
-
-    @property
-    def needs(self) -> Need: ...
-
-    @property
-    def price(self) -> Guarantee: ...
-
-    @property
-    def space(self) -> Space: ...
-
-    @property
-    def cost(self) -> Cost: ...
-
-    @property
-    def law(self) -> StoredLaw:
-        """The law that an answer is drawn from, in numbers alone: a release keeps it, and its errors follow from it."""
-        ...
-
-    @property
-    def error(self) -> ErrorModel:
-        """What the law says about an answer's error."""
-        ...
+    def max_items(self) -> int | None:
+        """How many items an answer names at most, where it is a list or a set; None where it is neither."""
+        return None
 
     @property
     def clamp(self) -> tuple[int | None, int | None]:
-        """The public limits that every released value respects."""
-        ...
-
-    @property
-    def reuse(self) -> bool:
-        """Whether further reads or draws from the answer are free."""
-        ...
-
-    @property
-    def verb(self) -> str:
-        """What a release does, in one sentence for the person about to pay."""
-        ...
+        """The public limits that every released value respects; None where there is no limit on that side."""
+        return None, None
 
     @property
     def measures(self) -> tuple[Measure, ...]:
         """What can be said of the error before the draw, the most important first: two of them head a plan."""
-        ...
+        return ()
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
         """Labelled errors shown beside the main ones, such as the paper's table bounds."""
-        ...
+        return ()
+
+    @property
+    def item_price(self) -> Parts | None:
+        """What one item of a list costs, and what composition adds, where the price is made up of such steps."""
+        return None
+
+    @property
+    def title(self) -> str:
+        """What is answered: counts in each bin, the top of a list, or a set."""
+        if self.max_items is None:
+            return self.question.title(self.unit)
+        return self.question.ranked_title(self.unit, self.max_items, ordered=self.ordered)
 
     def modes(self) -> tuple[Mode, ...]:
         """In which ways it can run; the first is the default."""
-        ...
+        return ("exact",)
+
+    def check_source(self, rules: TopRules) -> None:
+        """Refuse a source that the proof of the price does not cover. By default any source of exact counts will do,
+        and sources of approximate ones are refused before this is asked."""
+
+    def accepts(self, answer: Answer) -> bool:
+        """Whether a stored answer can be one that `draw` gave: its shape, and what the question says of it."""
+        return isinstance(answer, self.shape) and answer.fits(self.question, self.max_items)
+
+    def paid(self, answer: Answer, number: int | None) -> str:
+        """What an answer used of what was paid before, in words; empty where a release is paid by itself.
+
+        number  the ledger's entry that was paid
+        """
+        return ""
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Answer:
         """Draw the answer. Raises nothing that depends on the statistic's values."""
-        ...
-
-
-def places(bound: Bound) -> int | None:
-    """How many items the answer names at most, where it is a list or a set; None where it has a value per bin.
-
-    A bound mechanism that answers `Ranked` or `Chosen` says it as `bound.places`.
-    """
-    most: int | None = getattr(bound, "places", None)
-    return most
-
-
-def title(bound: Bound) -> str:
-    """What the bound mechanism answers: counts in each bin, the top of a list, or a set (`bound.ordered` is False)."""
-    most = places(bound)
-    if most is None:
-        return bound.question.title(bound.unit)
-    return bound.question.ranked_title(bound.unit, most, ordered=getattr(bound, "ordered", True))
+        raise NotImplementedError
 
 
 class Mechanism(Protocol):
@@ -139,6 +164,7 @@ class Mechanism(Protocol):
     name: ClassVar[str]
     about: ClassVar[str]
     delta_text: ClassVar[str]
+    names_items: ClassVar[bool]
 
     def parameters(self) -> dict[str, str]:
         """The parameters as exact texts, in the order a person would type them; part of the idempotency key."""

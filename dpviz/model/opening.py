@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 from dpviz.hidden import guard
-from dpviz.model.answer import Answer
+from dpviz.model.answers import Answer
 from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.question import Question
 from dpviz.model.release import Release
@@ -154,7 +154,7 @@ class Opening(Protocol):
         """What the ledger calls it: `pay what you get: 50 symbols, 20 questions`."""
         ...
 
-    def meets(self, rules: TopRules) -> None:
+    def check_source(self, rules: TopRules) -> None:
         """Refuse an engine that could answer no use, before it is paid for."""
         ...
 

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import json
 import pkgutil
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpviz import files
-from dpviz.errors import DomainError, ReleaseFormat
+from dpviz.errors import DomainError, ParameterError, ReleaseFormat
 from dpviz.exact import Number, probability, text
 from dpviz.hidden import guard, kind_of, publicly, singly
-from dpviz.model.answer import Answer, Chosen, Ranked, SparseTable, Table
-from dpviz.model.domain import category_text, one_of
+from dpviz.model.answers import Answer, Axis, Intervals, Listing, Reading
+from dpviz.model.answers.base import Among, Values
+from dpviz.model.domain import one_of
 from dpviz.model.error import ErrorModel, ErrorValue
-from dpviz.model.mechanism import Bound, Mode, places, title
+from dpviz.model.mechanism import Bound, Mode
 from dpviz.model.question import Question, canonical
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
@@ -31,9 +32,12 @@ if TYPE_CHECKING:
 
 FORMAT = "dpviz.release"
 VERSION = 1
-NOTHING = "No item stood out enough"
 SESSION, TEACHING, UNCHECKED = "session", "teaching", "unchecked"
 """Where a release may come from, besides a ledger that is named."""
+
+
+ENDINGS: Final[dict[Among, str]] = {"one": "", "all": "_all"}
+"""How the columns of a frame are called that hold the ends of intervals: `low` and `low_all`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +61,6 @@ class Release:
     use: int | None = None
     key: str = ""
     teaching: int | None = None
-    extra: dict[str, Any] = field(default_factory=dict, repr=False)
     origin: str = UNCHECKED
 
     @property
@@ -78,6 +81,11 @@ class Release:
 
     # ------------------------------------------------------------ reading
 
+    @cached_property
+    def reading(self) -> Reading:
+        """What the answer's shape needs to be read: public, and all of this release."""
+        return Reading(self.question, self.unit, self.error, self.bound.clamp, self.bound.max_items, self.number)
+
     @property
     def title(self) -> str:
         """`Visits, person-years in each bin, released with ε = 0.1`."""
@@ -87,37 +95,27 @@ class Release:
     @property
     def plain_title(self) -> str:
         """What the answer is about, without its price."""
-        return title(self.bound)
+        return self.bound.title
 
     @property
-    def places(self) -> int | None:
+    def max_items(self) -> int | None:
         """How many items could come, for a list or a set; None for an answer with values per bin."""
-        return places(self.bound) if isinstance(self.answer, Ranked | Chosen) else None
+        return None if self.listing is None else self.listing.most
+
+    @cached_property
+    def listing(self) -> Listing | None:
+        """The answer as a list or a set of items, where it is one; else None."""
+        return self.answer.listing(self.reading)
 
     @property
     def sentence(self) -> str:
         """What a list or a set says as a whole, with what "no more" means; nothing for other answers."""
-        answer, most = self.answer, self.places or 0
-        if isinstance(answer, Chosen):
-            came = len(answer.items)
-            return f"{_items(came)} stood out enough; their order says nothing." if came else f"{NOTHING}."
-        if not isinstance(answer, Ranked):
-            return ""
-        came = len(answer.items)
-        if not answer.ended:
-            said = f"All {came:,} came." if came == most else f"{_items(came)} came."
-        elif not came:
-            said = f"Only ⊥ (no more): {NOTHING[:1].lower()}{NOTHING[1:]}."
-        else:
-            said = f"No more: ⊥. The list ended after {came:,} of {most:,}, because no further item stood out enough."
-        chosen = "" if answer.kbar is None else f" Out of the {answer.kbar:,} largest: so many were chosen privately."
-        return said + chosen
+        return self.answer.sentence(self.reading)
 
     @property
     def used(self) -> str:
         """`9 of 50 symbols and 1 of 20 questions of entry 3`: what an answer of a sub-session used; else nothing."""
-        paid: Callable[[Answer, int | None], str] | None = getattr(self.bound, "paid", None)
-        return "" if paid is None else paid(self.answer, self.number)
+        return self.bound.paid(self.answer, self.number)
 
     @property
     def promise(self) -> str:
@@ -133,112 +131,89 @@ class Release:
         return ", ".join(part.replace(" ", " = ", 1) for part in self.guarantee.loss.short.split(", "))
 
     @property
-    def shown(self) -> NDArray[np.int64]:
-        """The released values as an array: of every bin, or of the bins that are shown."""
-        answer = self.answer
-        if isinstance(answer, Ranked) and answer.values is not None:
-            return np.array(answer.values, dtype=np.int64)
-        if isinstance(answer, Ranked | Chosen):
-            raise ReleaseFormat.of(answer.kind, "this answer names items and has no values", "read release.items")
-        if not isinstance(answer, Table | SparseTable):
-            raise ReleaseFormat.of(answer.kind, "this answer has no row per bin", "ask for single bins: release[label]")
-        return answer.values
+    def axis(self) -> Axis:
+        """What the rows of the answer are: bins, items, or whatever its shape has."""
+        return self.answer.axis(self.reading)
 
     @property
-    def values(self) -> list[int]:
-        """The released values, in the order of `labels`."""
-        values: list[int] = self.shown.tolist()
-        return values
+    def shown(self) -> Values:
+        """The released values as they are stored, one for each row: whole numbers as an array, others as fractions."""
+        return self.answer.read(self.reading)
+
+    @property
+    def values(self) -> list[Any]:
+        """The released values, in the order of `labels`: whole numbers, or fractions."""
+        return listed(self.shown)
 
     @property
     def labels(self) -> list[str]:
         """The labels of the rows: of every bin, of the bins that are shown, or of the items in the order they came."""
-        domain = self.question.domain
-        if isinstance(self.answer, SparseTable | Ranked | Chosen):
-            named = self.answer.labels if isinstance(self.answer, SparseTable) else self.answer.items
-            return [label if isinstance(label, str) else domain.label(label) for label in named]
-        self.shown  # noqa: B018 - an answer without rows is refused before its labels are listed
-        return domain.labels
+        if not self.answer.has_rows:
+            self.answer.rows(self.reading)  # refuses, in the words of the shape
+        return list(self.axis.labels)
 
     @property
     def valued(self) -> bool:
         """Whether the answer has released values, one for each label."""
-        return isinstance(self.answer, Table | SparseTable) or getattr(self.answer, "values", None) is not None
+        return self.answer.has_rows and self.answer.has_values
 
     @property
     def items(self) -> list[str]:
         """The labels that came: in the order they were drawn, or ascending where the answer is a set."""
-        if not isinstance(self.answer, Ranked | Chosen):
+        if self.listing is None:
             raise ReleaseFormat.of(self.answer.kind, "this answer is no list of items", "read release.labels")
-        return self.labels
+        return list(self.listing.items)
 
     @property
     def ended(self) -> bool:
         """Whether ⊥ came: no further item stood out enough, and the list ended there."""
-        if not isinstance(self.answer, Ranked):
+        if self.listing is None or not self.listing.ordered:
             raise ReleaseFormat.of(self.answer.kind, "only a ranked answer can end early", "read release.labels")
-        return self.answer.ended
+        return self.listing.ended
 
     @publicly
-    def __getitem__(self, label: object) -> int:
+    def __getitem__(self, label: object) -> int | Fraction:
         """The released value of one bin, free. What is not shown reads 0."""
-        return int(self._values([label])[0])
+        value: int | Fraction = listed(self._read([self._point(label)]))[0]
+        return value
 
     @publicly
-    def many(self, labels: Sequence[object]) -> NDArray[np.int64]:
+    def many(self, labels: Sequence[object]) -> Values:
         """The released values of many bins at once, free."""
         if not isinstance(labels, list | tuple | range):
             raise DomainError.of(kind_of(labels), "labels are given in a list", "write release.many([1, 2])")
-        for place, label in enumerate(labels, 1):
-            one_of(label, self._looked_up, f"label {place}")
-        return self._values(labels)
+        return self._read([one_of(label, self._point, f"label {place}") for place, label in enumerate(labels, 1)])
 
-    def _looked_up(self, label: object, name: str) -> object:
-        domain = self.question.domain
-        return domain.index(label) if domain.declared else category_text(label, name)
+    def _point(self, label: object, name: str = "a label") -> Any:
+        """The point of the answer that a label names."""
+        return self.answer.point(self.reading, label)
 
-    def _values(self, labels: Sequence[object]) -> NDArray[np.int64]:
-        domain, answer = self.question.domain, self.answer
-        if isinstance(answer, Ranked | Chosen):
-            told = "read release.items" if getattr(answer, "values", None) is None else "read release.to_frame()"
-            raise ReleaseFormat.of(answer.kind, "an item that is not listed has no value, so none is looked up", told)
-        if isinstance(answer, SparseTable):
-            known = dict(zip(answer.labels, answer.values.tolist(), strict=True))
-            wanted = [domain.index(label) if domain.declared else category_text(label) for label in labels]
-            return np.array([known.get(label, 0) for label in wanted], dtype=np.int64)
-        indices = [domain.index(label) for label in labels]
-        if isinstance(answer, Table):
-            return answer.values[indices]
-        look_up: Callable[[Sequence[int]], NDArray[np.int64]] | None = getattr(answer, "many", None)
-        if look_up is None:
-            raise ReleaseFormat.of(answer.kind, "this answer does not answer single bins")
-        return look_up(indices)
+    def _read(self, points: Sequence[Any]) -> Values:
+        return self.answer.read(self.reading, points)
 
     @singly
     def bars(self, beta: Number = "0.05") -> tuple[ErrorValue, ErrorValue | None]:
         """Half-widths that fail at most `beta` of the time: of one bin, and of all bins at once.
 
-        The second is None where nothing public bounds how many bins are occupied.
+        The second is None where nothing public bounds how many bins are occupied. An answer whose rows have intervals
+        of different lengths has no such half-width: `to_frame` has the intervals.
         """
-        level = probability(beta, "beta", zero=False)
-        one, every = self.error.shown(level) or self.error.one_bin(level), self.error.all_bins(level)
-        if one is None or (self.places is not None and not self.valued):
-            raise ReleaseFormat.of(self.answer.kind, "this answer has no error bar per bin")
+        one, every = self.answer.bars(self.reading, probability(beta, "beta", zero=False))
+        if one is None:
+            raise ReleaseFormat.of(self.answer.kind, "this answer has no error bar per bin", "read release.to_frame()")
         return one, every
 
-    def intervals(self, bar: Fraction) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Lows and highs of value ± bar as whole counts, cut at the public limits that the truth respects as well."""
-        reach = int(bar // 1)
-        least, most = self.bound.clamp
-        low, high = self.shown - reach, self.shown + reach
-        return (low if least is None else np.maximum(low, least)), (high if most is None else np.minimum(high, most))
+    @singly
+    def intervals(self, beta: Number = "0.05", among: Among = "one") -> Intervals | None:
+        """The intervals of all rows that fail at most `beta` of the time; None where nothing is known.
 
-    def interval(self, value: int, bar: Fraction) -> tuple[int, int]:
-        """The same for one value."""
-        reach = int(bar // 1)
-        least, most = self.bound.clamp
-        low, high = value - reach, value + reach
-        return (low if least is None else max(low, least)), (high if most is None else min(high, most))
+        among  "one": each holds for one row that was picked before looking; "all": all hold at once
+        """
+        if among not in ("one", "all"):
+            raise ParameterError.of(among, 'among must be "one" or "all"')
+        if not self.valued:
+            return None
+        return self.answer.intervals(self.reading, probability(beta, "beta", zero=False), among)
 
     @singly
     def to_frame(self, beta: Number = "0.05") -> pd.DataFrame:
@@ -253,16 +228,12 @@ class Release:
         """
         import pandas as pd
 
-        columns: dict[str, Any] = {"item" if self.places is not None else "bin": self.labels}
-        if isinstance(self.answer, Ranked):
-            columns = {"rank": range(1, len(self.labels) + 1), **columns}
-        if self.places is not None and not self.valued:
-            return pd.DataFrame(columns)
-        columns["value"] = self.shown
-        for bar, ending in zip(self.bars(beta), ("", "_all"), strict=True):
-            if bar is None:
-                continue
-            columns[f"low{ending}"], columns[f"high{ending}"] = self.intervals(bar.value)
+        columns: dict[str, Any] = {name: list(cells) for name, cells in self.answer.rows(self.reading).items()}
+        if self.valued:
+            columns["value"] = self.shown
+            for among, ending in ENDINGS.items():
+                if (intervals := self.intervals(beta, among)) is not None:
+                    columns[f"low{ending}"], columns[f"high{ending}"] = intervals.low, intervals.high
         return pd.DataFrame(columns)
 
     @singly
@@ -270,7 +241,7 @@ class Release:
         """The frame of `to_frame` as CSV, preceded by comment lines that state the guarantee."""
         note = "not a release: seeded teaching draw" if self.teaching is not None else self.promise
         content = f"# {note}\n"
-        if self.places is not None:
+        if self.sentence:
             content += f"# {self.sentence}\n"
         if self.valued:
             content += f"# intervals fail at most {text(probability(beta, 'beta', zero=False))} of the time\n"
@@ -340,8 +311,9 @@ class Release:
         return hash(self.to_bytes())
 
 
-def _items(number: int) -> str:
-    return f"{number:,} item" if number == 1 else f"{number:,} items"
+def listed(values: Values) -> list[Any]:
+    """Released values as numbers of Python."""
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
 def checked(content: bytes) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from dpviz.hidden import guard
 from dpviz.model.error import ErrorModel
 from dpviz.model.identity import release_key
 from dpviz.model.measures import values_json
-from dpviz.model.mechanism import Bound, Mechanism, places
+from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.question import Question
 from dpviz.model.statistic import Top
 from dpviz.planning.grid import epsilon_grid
@@ -68,7 +68,7 @@ class PlanSheet:
         grid = [epsilon for epsilon, _ in fan]
         labelled = [epsilon for epsilon in epsilon_grid(self.top)[1] if epsilon in grid]
         parameters = {name: value for name, value in self.mechanism.parameters().items() if name != "epsilon"}
-        most = places(now)
+        most = now.max_items
         return {
             "version": VERSION,
             "kind": "plan-sheet",

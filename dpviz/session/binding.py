@@ -33,9 +33,7 @@ def able(source: Source, bound: Bound) -> None:
     """Refuse what the source cannot count, or not by the rules that the mechanism's proof needs."""
     source.check(bound.question, bound.unit, bound.needs)
     exact(source)
-    meets = getattr(bound, "meets", None)
-    if meets is not None:
-        meets(source.top)
+    bound.check_source(source.top)
 
 
 def exact(source: Source) -> None:

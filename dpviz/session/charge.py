@@ -8,7 +8,7 @@ from typing import Any, Literal
 from dpviz.errors import ParameterError, unwritable
 from dpviz.exact import text
 from dpviz.hidden import kind_of
-from dpviz.model.answer import Answer
+from dpviz.model.answers import Answer
 from dpviz.model.mechanism import Bound, Mode
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable

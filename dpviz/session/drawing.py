@@ -20,7 +20,7 @@ from dpviz.errors import (
     SessionBusy,
     short,
 )
-from dpviz.model.answer import Answer
+from dpviz.model.answers import Answer
 from dpviz.model.mechanism import Bound, Mode
 from dpviz.model.release import Release
 from dpviz.model.source import Source

@@ -13,7 +13,7 @@ from dpviz.hidden import guard, publicly, singly
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.measures import Measure
-from dpviz.model.mechanism import Bound, Space, places
+from dpviz.model.mechanism import Bound, Space
 from dpviz.planning.sheet import PlanSheet
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
@@ -73,20 +73,20 @@ class Plan:
         return self.error.all_bins(probability(beta, "beta", zero=False))
 
     @property
-    def places(self) -> int | None:
+    def max_items(self) -> int | None:
         """How many items the answer names at most; None where it has a value per bin."""
-        return places(self.bound)
+        return self.bound.max_items
 
     @singly
     def listed(self, beta: Number = "0.05") -> ErrorValue | None:
         """How far above the first count past the rows that are read an item must lie to come before ⊥."""
-        return None if self.places is None else self.error.listed(probability(beta, "beta", zero=False))
+        return None if self.max_items is None else self.error.listed(probability(beta, "beta", zero=False))
 
     @singly
     def rank(self, beta: Number = "0.05") -> ErrorValue | None:
         """How far below the true count of the last rank a listed item may lie."""
         level = probability(beta, "beta", zero=False)
-        return None if self.places is None else self.error.rank(self.places, level)
+        return None if self.max_items is None else self.error.rank(self.max_items, level)
 
     @property
     def sheet(self) -> PlanSheet:
@@ -112,7 +112,7 @@ class Plan:
             f"  guarantee    {self.price.sentence}",
         ]
         lines += self._errors()
-        stored = f"{self.space.bits:,} bits ({self.space.text})" if self.places is None else self.space.text
+        stored = f"{self.space.bits:,} bits ({self.space.text})" if self.max_items is None else self.space.text
         lines.append(f"  space        {stored}")
         if self.bound.cost.slow:
             lines.append(f"  slow         {self.bound.cost.text}")

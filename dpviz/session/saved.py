@@ -11,14 +11,12 @@ from typing import Any
 from dpviz.errors import DpvizError, ParameterError, ReleaseFormat, short
 from dpviz.exact import LONGEST
 from dpviz.mechanisms import OPENINGS, mechanism
-from dpviz.model.answer import SparseTable, Table, answer_from_json
-from dpviz.model.domain import Domain
+from dpviz.model import answers
 from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.opening import Opening
 from dpviz.model.question import Question, canonical
 from dpviz.model.release import SESSION, Release, checked
-from dpviz.model.statistic import Kind
 from dpviz.planning.sheet import BETAS
 from dpviz.privacy.unit import Unit
 
@@ -39,14 +37,9 @@ def from_bytes(content: bytes) -> Release:
 
 def _from_json(body: dict[str, Any]) -> Release:
     bound = _bound(body)
-    question, asked = bound.question, bound.mechanism.name in OPENINGS
-    answer = answer_from_json(body["answer"])
-    if isinstance(answer, Table) and (bound.needs is Kind.SPARSE or len(answer.values) != question.bins):
-        raise ReleaseFormat.of(f"{len(answer.values)} values", f"this question has {question.domain.size_text}")
-    if isinstance(answer, SparseTable) and (bound.needs is Kind.DENSE or not _named(answer, question.domain)):
-        raise ReleaseFormat.of(f"{len(answer.labels)} labels", f"this question has {question.domain.size_text}")
-    gives = getattr(bound, "gives", None)
-    if gives is not None and not gives(answer):
+    asked = bound.mechanism.name in OPENINGS
+    answer = answers.from_json(body["answer"])
+    if not bound.accepts(answer):
         raise ReleaseFormat.of(answer.kind, "this mechanism, bound to this question, gives another answer")
     texts = [body[name] for name in ("randomness", "dataset", "key")]
     numbers = [body["number"], body.get("use"), body["teaching"]]
@@ -87,13 +80,6 @@ def _mechanism(stored: Mapping[str, Any]) -> Mechanism:
     # one question of a sub-session is no mechanism that can be released by itself
     opening = OPENINGS.get(name)
     return mechanism(name, parameters) if opening is None else opening.use_from_parameters(parameters)
-
-
-def _named(answer: SparseTable, domain: Domain) -> bool:
-    """Whether the labels are what the domain has: keys where none are declared, else numbers of its bins."""
-    if not domain.declared:
-        return all(isinstance(label, str) for label in answer.labels)
-    return all(isinstance(label, int) and 0 <= label < domain.size for label in answer.labels)
 
 
 # ---------------------------------------------------------------- before anything is paid

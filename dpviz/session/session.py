@@ -337,7 +337,7 @@ class Session(Custody):
                 kind_of(parameters), "a sub-session is opened by its parameters", f"give a {' or '.join(OPENINGS)}"
             )
         exact(self._source)
-        parameters.meets(self._source.top)
+        parameters.check_source(self._source.top)
         check_opens(parameters, self._unit)
         return parameters
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from dpviz.errors import LedgerError, LedgerFormat, ReleaseFormat
 from dpviz.hidden import guard, publicly
 from dpviz.mechanisms import opening
-from dpviz.model.answer import Answer
+from dpviz.model.answers import Answer
 from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound
 from dpviz.model.opening import Left, Opening, Row, Use

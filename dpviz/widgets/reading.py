@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from dpviz.errors import DomainError, Forbidden, short
+import numpy as np
+
+from dpviz.errors import DomainError, Forbidden, ReleaseFormat, short
+from dpviz.exact import text
 from dpviz.hidden import guard
-from dpviz.model.release import Release
+from dpviz.model.release import Release, listed
 
 
 def read_points(release: Release, points: Sequence[Sequence[str]], beta: Fraction) -> list[dict[str, Any]]:
@@ -19,22 +22,30 @@ def read_points(release: Release, points: Sequence[Sequence[str]], beta: Fractio
     """
     if not release.bound.reuse:
         raise Forbidden("this answer is not read for free, so a page does not read it")
-    values = [_value(release, point) for point in points]
-    bar, _ = release.bars(beta)
-    intervals = [release.interval(value, bar.value) for value in values]
+    answer, reading = release.answer, release.reading
+    places = [_point(release, point) for point in points]
+    values, intervals = listed(answer.read(reading, places)), answer.intervals(reading, beta, points=places)
+    if intervals is None:
+        raise ReleaseFormat.of(answer.kind, "this answer has no error bar per bin")
     return [
-        {"point": list(point), "value": str(value), "low": str(low), "high": str(high)}
-        for point, value, (low, high) in zip(points, values, intervals, strict=True)
+        {"point": list(point), "value": text(Fraction(value)), "low": _end(low), "high": _end(high)}
+        for point, value, low, high in zip(points, values, intervals.low, intervals.high, strict=True)
     ]
 
 
-def _value(release: Release, point: Sequence[str]) -> int:
+def _end(end: Any) -> str:
+    """An end of an interval as exact text; empty where it is open."""
+    return "" if end is None else text(Fraction(int(end)) if isinstance(end, np.integer) else Fraction(end))
+
+
+def _point(release: Release, point: Sequence[str]) -> Any:
+    """The point of the answer that these texts name."""
     domain = release.question.domain
     if len(point) != len(domain.columns):
         parts, columns = len(point), " and ".join(domain.columns)
         raise DomainError.of(f"{parts} texts", f"a point of {columns} has {len(domain.columns)}, one for each column")
     try:
-        return release[point[0] if len(point) == 1 else tuple(point)]
+        return release.answer.point(release.reading, point[0] if len(point) == 1 else tuple(point))
     except DomainError:
         # a look-up in Python names no label in its refusal; what a page sent was typed by a person to be read
         raise DomainError.of(short(", ".join(point)), f"a bin must be one of {domain.text}") from None

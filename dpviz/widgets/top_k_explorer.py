@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 from dpviz.errors import Forbidden, ParameterError
 from dpviz.exact import Number, rational
 from dpviz.hidden import guard, kind_of, publicly
-from dpviz.model.answer import Ranked
 from dpviz.model.public import PublicTable, PublicTop
 from dpviz.model.release import Release
 from dpviz.planning.top_k_sheet import FAMILIES, LIMITS, Released, TopKSheet, made_up
@@ -110,8 +109,8 @@ def _ranking(table: object) -> PublicTop:
 
 def _of_release(release: Release, unit: Unit | None, chosen: dict[str, Any]) -> TopKSheet:
     """What is public of a released list: the list, its price, and the sliders where it was made."""
-    answer = release.answer
-    if not isinstance(answer, Ranked):
+    answer, listing = release.answer, release.listing
+    if listing is None or not listing.ordered:
         raise ParameterError.of(
             f"a {answer.kind} answer", "the explorer takes a release of a ranked list", "use dv.ResultChart"
         )
@@ -120,19 +119,19 @@ def _of_release(release: Release, unit: Unit | None, chosen: dict[str, Any]) -> 
     domain = release.question.domain
     mechanism = release.bound.mechanism
     said = mechanism.parameters()
-    parts = getattr(release.bound, "parts", None)
+    parts = release.bound.item_price
     if parts is not None:
         chosen |= {"epsilon": parts.step, "delta_prime": parts.delta_prime, "delta": parts.delta or chosen["delta"]}
     k = int(said["k"])
     kbar = said.get("kbar", "")
-    asked = answer.kbar or (int(kbar) if kbar.isdigit() else max(k, chosen["kbar"]))
+    asked = listing.drawn_from or (int(kbar) if kbar.isdigit() else max(k, chosen["kbar"]))
     paid = payable(to_approx(release.guarantee.loss))
     released = Released(
         title=release.title,
-        items=tuple(item if isinstance(item, str) else domain.label(item) for item in answer.items),
-        values=answer.values,
-        ended=answer.ended,
-        k=release.places or k,
+        items=tuple(listing.items),
+        values=listing.values,
+        ended=listing.ended,
+        k=listing.most or k,
         epsilon=paid.epsilon,
         delta=paid.delta,
         guarantee=release.guarantee.sentence,

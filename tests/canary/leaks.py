@@ -37,7 +37,7 @@ class Chatty(dv.Release):
     """A release whose repr shows a truth."""
 
     def __repr__(self) -> str:
-        return f"<Release: truly {self.extra['exact']}>"
+        return f"<Release: truly {self.dataset}>"
 
 
 def careless(counts: Any) -> None:
@@ -51,7 +51,7 @@ def leak_all(scene: mistakes.Scene) -> None:
     telltale = Telltale()
     display(telltale)
     telltale.tell(counts, label)
-    print(repr(Chatty(scene.release.bound, scene.release.answer, "exact", "none", extra={"exact": counts[4]})))
+    print(repr(Chatty(scene.release.bound, scene.release.answer, "exact", "none", dataset=str(counts[4]))))
     logging.getLogger("leak").debug("hex %s", label.encode("utf-16-le").hex())
     warnings.warn(f"a label like {label!a}", stacklevel=1)
     Path("leak.json").write_text(dv.charts.histogram(dv.PublicTable(mistakes.BINS, counts)).to_json())

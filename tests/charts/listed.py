@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import dpviz as dv
-from dpviz.model.answer import Answer, Chosen, Ranked
+from dpviz.model.answers import Answer, Chosen, Ranked
 from dpviz.model.question import Question
 from dpviz.model.release import Release
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import dpviz as dv
 from dpviz.mechanisms import Dense
-from dpviz.model.answer import Table
+from dpviz.model.answers import Table
 from dpviz.model.domain import Domain
 from dpviz.model.question import Question
 from dpviz.model.release import Release

@@ -113,7 +113,9 @@ def test_a_hostile_item_stays_text() -> None:
     assert "<th scope='col'>rank</th>" in table
     assert "rank" not in tables.of_release(of_set(["ATL"]))
     with_values = valued(["ATL"], [640])
-    low, high = with_values.interval(640, with_values.bars()[0].value)
+    intervals = with_values.intervals()
+    assert intervals is not None
+    (low,), (high,) = intervals.low, intervals.high
     assert f"<td>640</td><td>{low} to {high}</td>" in tables.of_release(with_values)
 
 

@@ -114,10 +114,10 @@ def frame(path: Path) -> pd.DataFrame:
 def shown(release: dv.Release) -> dict[str, Any]:
     """Everything that a release tells a person."""
     bars: dict[str, list[str | None]] = {}
-    if release.valued or release.places is None:
+    if release.valued or release.max_items is None:
         for beta in BETAS:
             bars[beta] = [None if bar is None else str(bar.value) for bar in release.bars(beta)]
-    rows = release.valued or release.places is not None
+    rows = release.valued or release.max_items is not None
     return {
         "number": release.number,
         "use": release.use,

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import stats
 
 from dpviz.exact import Enclosure, exp_bounds
-from dpviz.model.answer import Answer, SparseTable, Table
+from dpviz.model.answers import Answer, SparseTable, Table
 from dpviz.model.mechanism import Bound, Mode
 from dpviz.model.statistic import DenseCounts, Kind, SparseCounts, Statistic
 from dpviz.noise.bits import TeachingBits

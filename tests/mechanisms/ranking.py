@@ -19,7 +19,7 @@ from scipy import stats
 
 import dpviz as dv
 from dpviz.mechanisms.ranked import Contest
-from dpviz.model.answer import Ranked
+from dpviz.model.answers import Ranked
 from dpviz.model.question import Question
 from dpviz.model.statistic import TopCounts
 

@@ -26,8 +26,9 @@ from scipy import stats
 import dpviz as dv
 from dpviz.errors import ParameterError, ReleaseCancelled, ReleaseFormat
 from dpviz.exact import exp_bounds, log_at_most
-from dpviz.mechanisms.compact import CompactBound, CompactTable, first_rows, polynomial, with_padding
+from dpviz.mechanisms.compact import CompactBound, first_rows, polynomial, with_padding
 from dpviz.mechanisms.count_noise import Rational
+from dpviz.model.answers import CompactTable
 from dpviz.model.question import Question
 from dpviz.model.statistic import SparseCounts
 from dpviz.noise.bits import SystemBits, TeachingBits
@@ -749,8 +750,8 @@ def test_an_answer_of_another_field_or_sampler_is_not_taken_for_this_release(ses
     bound = compact(Unit("row"), epsilon=1, cap=40)
     other = compact(Unit("row"), epsilon=2, cap=40).draw(statistic({}), TeachingBits(1), mode="exact")
     own = bound.draw(statistic({}), TeachingBits(1), mode="exact")
-    assert bound.gives(own) and not bound.gives(other)
-    assert not bound.gives(CompactTable(own.field, own.empty, own.coefficients[:-1]))
+    assert bound.accepts(own) and not bound.accepts(other)
+    assert not bound.accepts(CompactTable(own.field, own.empty, own.coefficients[:-1]))
 
 
 def test_a_cancelled_build_keeps_its_charge_and_shows_nothing(session: dv.Session) -> None:

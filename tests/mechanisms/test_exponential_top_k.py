@@ -12,7 +12,7 @@ import pytest
 
 import dpviz as dv
 from dpviz.errors import DomainError, ParameterError
-from dpviz.model.answer import Ranked
+from dpviz.model.answers import Ranked
 from dpviz.model.question import Question
 from dpviz.model.statistic import DenseCounts, Kind
 from dpviz.noise.bits import TeachingBits
@@ -32,7 +32,7 @@ def test_draws_have_the_law_of_the_definition() -> None:
     cells, bits = Cells(), TeachingBits(21)
     for turn, counts in enumerate(itertools.product((0, 1, 3), (0, 2), (1, 4, 5), (0, 3, 6))):
         bound = dv.ExponentialTopK(1 + turn % 3, epsilon="1.5").bind(bins(4), (USER, SWAP)[turn % 2])
-        law, twin = (every(bound.places, 4, math.exp(rate)).law(counts) for rate in (bound.rate, bound.rate / 2))
+        law, twin = (every(bound.max_items, 4, math.exp(rate)).law(counts) for rate in (bound.rate, bound.rate / 2))
         private = DenseCounts(np.array(counts, dtype=np.int64))
         answers = [answer_of(bound.draw(private, bits, mode="exact")) for _ in range(400)]
         cells.add(answers, law, twin)
@@ -99,14 +99,14 @@ def test_every_bin_may_come_and_all_of_them_do_where_k_is_their_number() -> None
     bound = dv.ExponentialTopK(3, epsilon=1).bind(bins(3), USER)
     answers = {bound.draw(empty, TeachingBits(seed), mode="exact").items for seed in range(120)}
     assert answers == set(itertools.permutations(range(3))) and bound.needs is Kind.DENSE
-    assert bound.gives(Ranked((2, 0, 1), False))
+    assert bound.accepts(Ranked((2, 0, 1), False))
     for bad in (
         Ranked((2, 0), True),
         Ranked((2, 0), False),
         Ranked((2, 0, 1), False, (1, 1, 1)),
         Ranked((2, 0, 3), False),
     ):
-        assert not bound.gives(bad)
+        assert not bound.accepts(bad)
 
 
 def test_wrong_parameters_are_refused() -> None:

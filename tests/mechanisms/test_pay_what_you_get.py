@@ -12,7 +12,7 @@ import pytest
 import dpviz as dv
 from dpviz.errors import DpvizError, ParameterError
 from dpviz.mechanisms.pay_what_you_get import Asking, AskingBound
-from dpviz.model.answer import Ranked
+from dpviz.model.answers import Ranked
 from dpviz.model.question import Question
 from dpviz.model.source import TopRules
 from dpviz.model.statistic import Top, TopCounts
@@ -137,17 +137,17 @@ def test_a_question_is_a_top_k_at_the_frozen_step_and_the_price_of_all() -> None
     alone = dv.TopK(10, 50, epsilon_per_item=parts.step, delta=parts.delta, delta_prime=parts.delta_prime)
     expected = alone.bind(DEST, USER)
     assert (asked.ranked.rule, asked.ranked.parts) == (expected.rule, expected.parts)
-    assert (asked.needs, asked.places, asked.mechanism.most) == (Top(50), 10, 10)
+    assert (asked.needs, asked.max_items, asked.mechanism.most) == (Top(50), 10, 10)
     assert asked.price == dv.PayWhatYouGet(epsilon="1").price(USER) != expected.price
     assert asked.error.listed(Fraction(1, 20)) == expected.error.listed(Fraction(1, 20))
 
 
 def test_a_private_kbar_leaves_all_items_and_uses_one_symbol_more() -> None:
     asked = bound(10, "private", 60)
-    assert (asked.places, asked.mechanism.most, asked.needs) == (10, 11, Top(60))
+    assert (asked.max_items, asked.mechanism.most, asked.needs) == (10, 11, Top(60))
     statistic = TopCounts(["a", "b"], np.array([4000, 3000]), 0)
     answer = asked.draw(statistic, TeachingBits(3), mode="exact")
-    assert answer == Ranked(("a", "b"), True, kbar=answer.kbar) and asked.gives(answer)  # type: ignore[attr-defined]
+    assert answer == Ranked(("a", "b"), True, kbar=answer.kbar) and asked.accepts(answer)  # type: ignore[attr-defined]
     assert asked.mechanism.used(answer) == 4, "two items, the bottom symbol, and the choice of kbar"
     assert asked.paid(answer, 3) == "4 of 50 symbols and 1 of 20 questions of entry 3"
 
@@ -161,10 +161,10 @@ def test_the_bottom_symbol_is_a_symbol(answer: Ranked, used: int) -> None:
 
 def test_an_engine_that_orders_ties_at_will_is_refused() -> None:
     with pytest.raises(ParameterError):
-        bound().meets(TopRules(ties="unknown"))
-    bound(ties="unknown").meets(TopRules(ties="unknown"))
-    bound(domain_rule="strict").meets(TopRules(ties="unknown"))
-    bound().meets(TopRules())
+        bound().check_source(TopRules(ties="unknown"))
+    bound(ties="unknown").check_source(TopRules(ties="unknown"))
+    bound(domain_rule="strict").check_source(TopRules(ties="unknown"))
+    bound().check_source(TopRules())
 
 
 @pytest.mark.parametrize(

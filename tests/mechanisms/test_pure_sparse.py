@@ -17,7 +17,7 @@ import dpviz as dv
 from dpviz.errors import ParameterError
 from dpviz.exact import exp_bounds
 from dpviz.mechanisms.pure_sparse import PureSparseBound
-from dpviz.model.answer import SparseTable
+from dpviz.model.answers import SparseTable
 from dpviz.model.question import Question
 from dpviz.model.statistic import SparseCounts
 from dpviz.noise import sparse_strict

@@ -19,7 +19,7 @@ from dpviz.errors import ParameterError
 from dpviz.exact import text
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.identity import release_key
-from dpviz.model.mechanism import Bound, places
+from dpviz.model.mechanism import Bound
 from dpviz.model.statistic import Top
 from dpviz.privacy import Unit
 from dpviz.privacy.conversion import to_approx
@@ -76,7 +76,7 @@ def said(case: dict[str, Any]) -> dict[str, Any] | str:
 
 
 def errors(bound: Bound, beta: Fraction) -> dict[str, list[str]]:
-    error, most = bound.error, places(bound)
+    error, most = bound.error, bound.max_items
     values = {
         "one": error.one_bin(beta),
         "all": error.all_bins(beta),

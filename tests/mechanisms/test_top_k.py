@@ -17,7 +17,7 @@ import dpviz as dv
 from dpviz.errors import ParameterError
 from dpviz.exact import ceil_to, exp_bounds, log1p_bounds
 from dpviz.mechanisms.top_k import TopKBound
-from dpviz.model.answer import Ranked
+from dpviz.model.answers import Ranked
 from dpviz.model.question import Question
 from dpviz.model.source import TopRules
 from dpviz.model.statistic import Top, TopCounts
@@ -99,7 +99,7 @@ def test_what_is_drawn_has_the_law_of_the_definition_on_every_small_histogram(sh
     bound, oracle = bound_of(unit, rule, k, kbar, number), limited(unit, rule, k, kbar, number)
     for counts in itertools.product(range(5), repeat=number):
         contest = bound.rule.contest(bound.rule.rows(statistic(counts, kbar), kbar), kbar, bound.parts.delta)
-        law = law_of(contest, bound.places, BASE)
+        law = law_of(contest, bound.max_items, BASE)
         assert law == oracle.law(counts), counts
         assert sum(law.values()) == 1
 
@@ -324,7 +324,7 @@ def test_a_private_kbar_keeps_to_the_price_of_k_steps(rule: str, most: int | Non
     bound = dv.TopK(k, "private", largest=largest, epsilon_per_item="0.7", delta=DELTA, domain_rule=rule).bind(
         bins(number), unit
     )  # type: ignore[arg-type]
-    assert bound.needs == Top(largest) and bound.places == k - 1
+    assert bound.needs == Top(largest) and bound.max_items == k - 1
     step = Fraction(7, 10)
     assert bound.price.loss.epsilon == ceil_to(k * step + k * log1p_bounds(DELTA)[1], STEP)  # type: ignore[union-attr]
     assert [bound.rule.m(kbar) for kbar in (2, 3)] == [m(2), m(3)]
@@ -350,7 +350,7 @@ def test_draws_with_a_private_kbar_have_the_law_of_the_definition() -> None:
         answers = []
         for _ in range(250):
             drawn = bound.draw(private, bits, mode="exact")
-            assert bound.gives(drawn)
+            assert bound.accepts(drawn)
             answers.append((drawn.kbar, *answer_of(drawn)))
         cells.add(answers, law(counts, 1), law(counts, -1))  # type: ignore[arg-type]
     assert cells.power > 0.999 and cells.p_value > FALSE_ALARM
@@ -556,11 +556,11 @@ def test_what_no_proof_covers_is_refused_when_it_meets_question_and_engine() -> 
         dv.TopK(epsilon=1, domain_rule="paper").bind(KEYS, USER)
     assert 'domain_rule="positive"' in refused.value.next_step
     bound = dv.TopK(epsilon=1).bind(KEYS, USER)
-    bound.meets(TopRules())
+    bound.check_source(TopRules())
     with pytest.raises(ParameterError, match="does not say how it orders equal counts"):
-        bound.meets(TopRules(ties="unknown"))
+        bound.check_source(TopRules(ties="unknown"))
     for given in ({"ties": "unknown"}, {"domain_rule": "strict"}):
-        dv.TopK(epsilon=1, **given).bind(KEYS, USER).meets(TopRules(ties="unknown"))  # type: ignore[arg-type]
+        dv.TopK(epsilon=1, **given).bind(KEYS, USER).check_source(TopRules(ties="unknown"))  # type: ignore[arg-type]
 
 
 # ---------------------------------------------------------------- texts and shapes
@@ -584,7 +584,7 @@ def test_parameters_and_python_say_everything() -> None:
 def test_an_answer_of_another_shape_is_not_taken_for_one_of_these() -> None:
     bound = dv.TopK(2, 3, epsilon=1).bind(bins(4), USER)
     for good in (Ranked((), True), Ranked((3,), True), Ranked((1, 0), False)):
-        assert bound.gives(good)
+        assert bound.accepts(good)
     for bad in (
         Ranked((), False),
         Ranked((1, 0), True),
@@ -595,10 +595,10 @@ def test_an_answer_of_another_shape_is_not_taken_for_one_of_these() -> None:
         Ranked((1,), True, (7,)),
         Ranked((1,), True, kbar=3),
     ):
-        assert not bound.gives(bad)
+        assert not bound.accepts(bad)
     private = dv.TopK(3, "private", epsilon=1, largest=4).bind(KEYS, USER)
-    assert private.gives(Ranked(("a",), True, kbar=3))
-    assert not private.gives(Ranked(("a",), True)) and not private.gives(Ranked(("a",), True, kbar=5))
+    assert private.accepts(Ranked(("a",), True, kbar=3))
+    assert not private.accepts(Ranked(("a",), True)) and not private.accepts(Ranked(("a",), True, kbar=5))
 
 
 def test_counts_at_the_edge_of_what_an_array_holds_raise_nothing() -> None:
@@ -610,7 +610,7 @@ def test_counts_at_the_edge_of_what_an_array_holds_raise_nothing() -> None:
         dv.TopK(2, "private", epsilon=900, largest=3),
     ):
         bound = made.bind(KEYS, unit_of(None, max_per_bin=10**12))
-        assert bound.gives(bound.draw(private, TeachingBits(1), mode="exact"))
+        assert bound.accepts(bound.draw(private, TeachingBits(1), mode="exact"))
 
 
 def test_a_list_whose_every_item_is_certain_comes_whole() -> None:

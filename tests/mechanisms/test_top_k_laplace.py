@@ -17,7 +17,7 @@ import dpviz as dv
 from dpviz.errors import ParameterError
 from dpviz.exact import exp_bounds
 from dpviz.mechanisms.top_k_laplace import TopKLaplaceBound
-from dpviz.model.answer import Ranked
+from dpviz.model.answers import Ranked
 from dpviz.model.question import Question
 from dpviz.model.source import TopRules
 from dpviz.model.statistic import Top, TopCounts
@@ -166,7 +166,7 @@ def test_draws_have_the_law_of_the_definition_noisy_counts_included() -> None:
         answers = []
         for _ in range(400):
             drawn = bound.draw(statistic(counts, mechanism.kbar), bits, mode="exact")
-            assert bound.gives(drawn) and drawn.values is not None
+            assert bound.accepts(drawn) and drawn.values is not None
             ended = [NO_MORE] if drawn.ended else []
             answers.append((*drawn.items, *ended, *drawn.values))
         cells.add(answers, noisy.law(counts), replace(noisy, t=noisy.t - 1).law(counts))  # type: ignore[arg-type]
@@ -315,9 +315,9 @@ def test_what_it_cannot_do_is_refused_and_the_next_step_named() -> None:
     with pytest.raises(ParameterError, match="kbar is at most the number of bins"):
         dv.TopKLaplace(epsilon=1).bind(bins(9), unit_of(1))
     bound = dv.TopKLaplace(epsilon=1).bind(KEYS, unit_of(1))
-    bound.meets(TopRules())
+    bound.check_source(TopRules())
     with pytest.raises(ParameterError):
-        bound.meets(TopRules(ties="unknown"))
+        bound.check_source(TopRules(ties="unknown"))
 
 
 def test_parameters_and_python_say_everything() -> None:
@@ -331,16 +331,16 @@ def test_parameters_and_python_say_everything() -> None:
 
 def test_an_answer_of_another_shape_is_not_taken_for_one_of_these() -> None:
     bound = dv.TopKLaplace(2, 3, 1).bind(bins(4), unit_of(1))
-    assert bound.gives(Ranked((), True, ())) and bound.gives(Ranked((3, 1), False, (7, 7)))
+    assert bound.accepts(Ranked((), True, ())) and bound.accepts(Ranked((3, 1), False, (7, 7)))
     for bad in (Ranked((), True), Ranked((3, 1), False, (6, 7)), Ranked((3,), False, (6,)), Ranked((4,), True, (6,))):
-        assert not bound.gives(bad)
+        assert not bound.accepts(bad)
 
 
 def test_counts_at_the_edge_of_what_an_array_holds_raise_nothing() -> None:
     top = int(np.iinfo(np.int64).max)
     bound: TopKLaplaceBound = dv.TopKLaplace(3, 10, 1).bind(KEYS, unit_of(2))
     private = TopCounts(list("abcdefghij"), np.full(10, top), top)
-    assert bound.gives(bound.draw(private, TeachingBits(1), mode="exact"))
+    assert bound.accepts(bound.draw(private, TeachingBits(1), mode="exact"))
 
 
 @pytest.mark.parametrize("count", [2**62 - 1, 2**62, 2**63 - 1])

@@ -48,7 +48,7 @@ def public(bound: Bound) -> list[object]:
     """Everything that anybody may ask of a bound mechanism, and of its plan."""
     asked = [bound.price, bound.space, bound.cost, bound.clamp, bound.reuse, bound.verb, bound.notes, bound.modes()]
     errors = [(bound.error.rank(2, level), bound.error.listed(level), bound.error.shown(level)) for level in LEVELS]
-    return [repr(bound), bound.needs, bound.mechanism.parameters(), bound.places, *asked, *errors]  # type: ignore[attr-defined]
+    return [repr(bound), bound.needs, bound.mechanism.parameters(), bound.max_items, *asked, *errors]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_nothing_public_depends_on_the_counts(
     untouched, bound = mechanism.bind(question, UNIT), mechanism.bind(question, UNIT)
     private, ticks = table(bound, counts), []
     answer = bound.draw(private, TeachingBits(seed), mode="exact", tick=lambda *told: ticks.append(told))
-    assert bound.gives(answer)  # type: ignore[attr-defined]
+    assert bound.accepts(answer)  # type: ignore[attr-defined]
     assert public(bound) == public(untouched)
     assert ticks == [(0, bound.cost.steps)]
     assert "canary" not in repr(private) and not any(text(count) in repr(private) for count in counts if count > 99)

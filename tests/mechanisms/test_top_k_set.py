@@ -13,7 +13,7 @@ import pytest
 
 import dpviz as dv
 from dpviz.errors import ParameterError
-from dpviz.model.answer import Chosen, Ranked
+from dpviz.model.answers import Chosen, Ranked
 from dpviz.model.question import Question
 from dpviz.model.statistic import Top, TopCounts
 from dpviz.noise.bits import TeachingBits
@@ -204,9 +204,9 @@ def test_parameters_and_python_say_everything() -> None:
 
 def test_an_answer_of_another_shape_is_not_taken_for_one_of_these() -> None:
     bound = dv.TopKSet(2, 1).bind(bins(4), unit_of(1))
-    assert bound.gives(Chosen(())) and bound.gives(Chosen((0, 3)))
+    assert bound.accepts(Chosen(())) and bound.accepts(Chosen((0, 3)))
     for bad in (Chosen((0, 1, 2)), Chosen((4,)), Chosen(("a",)), Ranked((0,), True)):
-        assert not bound.gives(bad)
+        assert not bound.accepts(bad)
 
 
 def test_the_order_of_a_set_says_nothing_and_counts_at_the_edge_raise_nothing() -> None:

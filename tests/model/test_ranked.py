@@ -11,7 +11,8 @@ import pytest
 
 import dpviz as dv
 from dpviz.errors import DpvizError, ReleaseFormat
-from dpviz.model.answer import Chosen, Ranked, SparseTable, Table, answer_from_json
+from dpviz.model import answers
+from dpviz.model.answers import Chosen, Ranked, SparseTable, Table
 from dpviz.model.question import Between, Question
 from dpviz.model.release import Release
 from tests.charts.listed import AIRCRAFT, DESTINATION, listed, of_set, valued
@@ -21,7 +22,7 @@ def test_a_list_reads_in_the_order_it_was_drawn() -> None:
     release = listed(["ATL", "STL", "MIA"], ended=True)
     assert release.items == release.labels == ["ATL", "STL", "MIA"]
     assert release.ended is True
-    assert release.places == 10
+    assert release.max_items == 10
     frame = release.to_frame()
     assert frame.columns.tolist() == ["rank", "item"]
     assert frame["rank"].tolist() == [1, 2, 3]
@@ -103,7 +104,7 @@ def test_items_and_ended_are_for_lists() -> None:
     for read in (lambda: release.items, lambda: release.ended):
         with pytest.raises(ReleaseFormat, match=r"read release\.labels"):
             read()
-    assert (release.places, release.sentence, release.used) == (None, "", "")
+    assert (release.max_items, release.sentence, release.used) == (None, "", "")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +144,7 @@ def test_a_declared_bin_is_named_by_its_label() -> None:
     bound = dv.TopK(k=2, kbar=3, epsilon=1).bind(Question.of(hours), AIRCRAFT)
     release = Release(bound=bound, answer=Ranked((24, 7), ended=False), mode="exact", randomness="none")
     assert release.items == ["over 23", "7"]
-    assert answer_from_json(json.loads(json.dumps(release.answer.to_json()))) == release.answer
+    assert answers.from_json(json.loads(json.dumps(release.answer.to_json()))) == release.answer
 
 
 def test_the_question_is_put_in_the_words_of_a_list() -> None:

@@ -12,7 +12,7 @@ from dpviz.errors import BudgetExceeded, ParameterError
 from dpviz.exact import text
 from dpviz.mechanisms import OPENINGS
 from dpviz.mechanisms.dense import Dense
-from dpviz.model.answer import Answer
+from dpviz.model.answers import Answer
 from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Bound, Choice
 from dpviz.model.opening import Balance, Opening, Row, Step, Use
@@ -73,7 +73,7 @@ class Rounds(Opening):
     def title(self) -> str:
         return f"rounds: {self.rounds}"
 
-    def meets(self, rules: TopRules) -> None:
+    def check_source(self, rules: TopRules) -> None:
         return None
 
     def price(self, unit: Unit) -> Guarantee:

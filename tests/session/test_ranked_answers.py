@@ -15,7 +15,7 @@ import pytest
 import dpviz as dv
 from dpviz.engines import as_source
 from dpviz.errors import BudgetExceeded, DpvizError, ParameterError, ReleaseFormat
-from dpviz.model.answer import Answer, Chosen, Ranked, Table
+from dpviz.model.answers import Answer, Chosen, Ranked, Table
 from dpviz.model.mechanism import Mechanism
 from dpviz.model.question import Question
 from dpviz.model.source import Tick, TopRules

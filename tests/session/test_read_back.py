@@ -83,7 +83,7 @@ def shown_everywhere(release: Release, scratch: Path) -> None:
     """Everything that a person does with an answer."""
     picture(release)
     repr(release), release._repr_html_()
-    if release.valued or release.places is not None:
+    if release.valued or release.max_items is not None:
         for beta in BETAS:
             release.to_frame(beta)
             release.to_csv(beta=beta)

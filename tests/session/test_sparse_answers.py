@@ -15,7 +15,7 @@ import pytest
 
 import dpviz as dv
 from dpviz.errors import DomainError, ReleaseFormat
-from dpviz.model.answer import SparseTable
+from dpviz.model.answers import SparseTable
 from dpviz.model.question import canonical
 from dpviz.model.release import Release
 from dpviz.session.session import Session

@@ -25,7 +25,7 @@ from dpviz.errors import BudgetExceeded
 from dpviz.laws.top_k import ENDED, Domain, Rule, limit_domain, private_kbar
 from dpviz.mechanisms import symbol_balance as sub_account
 from dpviz.mechanisms.pay_what_you_get import Asking
-from dpviz.model.answer import Ranked
+from dpviz.model.answers import Ranked
 from dpviz.session.session import Session
 from dpviz.session.sub_session import SubSession
 from tests.noise.statistics import FALSE_ALARM, p_value, power

@@ -1,0 +1,35 @@
+"""Which function draws which kind of chart. A shape of answer names its kind; whoever adds a kind registers it here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from dpviz.charts.canvas import refused
+from dpviz.errors import ParameterError
+from dpviz.hidden import publicly, sealed
+from dpviz.model.release import Release
+
+CHARTS: Final[dict[str, Callable[..., Any]]] = {}
+"""The function that draws each kind of chart: it takes a release, then options by name, and gives an Altair chart."""
+
+
+@sealed
+def register(kind: str, function: Callable[..., Any]) -> None:
+    """Draw the releases of every shape whose `chart` is this kind with this function."""
+    if not isinstance(kind, str) or not callable(function):
+        raise ParameterError.of("something else", "a chart is registered by its kind, a text, and a function")
+    if CHARTS.setdefault(kind, function) is not function:
+        raise ParameterError.of(kind, "each kind of chart is drawn by one function", "choose another kind")
+
+
+@publicly
+def of_release(release: Release, **options: Any) -> Any:
+    """The chart that fits the answer."""
+    if not isinstance(release, Release):
+        refused(release, "a Release")
+    if release.answer.chart not in CHARTS:
+        raise ParameterError.of(
+            release.answer.chart, "nobody has registered a chart of this kind", "use release.to_frame()"
+        )
+    return CHARTS[release.answer.chart](release, **options)

@@ -1,0 +1,37 @@
+"""The shapes an answer can take: one file each, all of the protocol in `base.py`. All are public."""
+
+from dpviz.model.answers.base import (
+    SHAPES,
+    Answer,
+    Axis,
+    Intervals,
+    Listing,
+    Packed,
+    Reading,
+    View,
+    from_json,
+    register,
+)
+from dpviz.model.answers.chosen import Chosen
+from dpviz.model.answers.compact import CompactTable
+from dpviz.model.answers.ranked import Ranked
+from dpviz.model.answers.sparse import SparseTable
+from dpviz.model.answers.table import Table
+
+__all__ = [
+    "SHAPES",
+    "Answer",
+    "Axis",
+    "Chosen",
+    "CompactTable",
+    "Intervals",
+    "Listing",
+    "Packed",
+    "Ranked",
+    "Reading",
+    "SparseTable",
+    "Table",
+    "View",
+    "from_json",
+    "register",
+]

@@ -1,0 +1,407 @@
+"""What every shape of a released answer says for itself: how it is stored, read, put into words, and drawn.
+
+A new shape is one file with one subclass of `Answer`, made known by `register`. All answers are public: they hold what
+was released and nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar, Final, Literal, NoReturn, Self, TypeAlias, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.errors import ParameterError, ReleaseFormat
+from dpviz.exact import text
+from dpviz.hidden import guard
+from dpviz.model.domain import Domain
+from dpviz.model.error import ErrorModel, ErrorValue, How
+from dpviz.model.question import Question
+from dpviz.privacy.unit import Unit
+
+Among: TypeAlias = Literal["one", "all"]
+"""What an interval holds for: one point that was picked before looking, or all points at once."""
+
+Values: TypeAlias = NDArray[np.int64] | Sequence[Fraction]
+"""Released values: whole numbers as an array, others as fractions."""
+
+Points: TypeAlias = Sequence[Any] | slice | None
+"""What is read: points of the answer's own kind, some of its rows as a slice, or all rows."""
+
+Ends: TypeAlias = NDArray[np.int64] | Sequence[int | Fraction | None]
+"""Lower or upper ends of intervals; None where an end is open."""
+
+LARGEST_VIEW: Final = 20_000
+"""A release of more rows is described to the page, not drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a shape needs of its release to be read. Public throughout.
+
+    error      the errors of the law that the answer was drawn from
+    clamp      the public limits that the truth respects as every released value does
+    max_items  how many items could come, for a list or a set
+    number     the ledger's entry that paid for the answer; None in teaching
+    """
+
+    question: Question
+    unit: Unit
+    error: ErrorModel
+    clamp: tuple[int | None, int | None] = (None, None)
+    max_items: int | None = None
+    number: int | None = None
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What the rows of an answer are.
+
+    name    what is asked about: "visits"
+    noun    what one row is: "bin", "item", "range"
+    labels  one for each row, in order
+    domain  the declared domain whose bins the rows are, in its order; None where they are something else
+    whole   how many points a statement about all of them covers, as text; empty where nobody can say
+    """
+
+    name: str
+    noun: str
+    labels: Sequence[str]
+    domain: Domain | None = None
+    whole: str = ""
+
+    @property
+    def drawn(self) -> Domain:
+        """The rows as the bins of a domain, for a chart that has one place for each."""
+        return self.domain or Domain.categories(list(self.labels) or [f"no {self.noun} is shown"], column=self.name)
+
+    @property
+    def one(self) -> str:
+        return f"any one {self.noun}"
+
+    @property
+    def every(self) -> str:
+        return f"all {self.whole} at once" if self.whole else "all at once"
+
+    @property
+    def alone(self) -> str:
+        return f"this {self.noun} alone"
+
+    @property
+    def among(self) -> str:
+        return f"among all {self.whole}" if self.whole else "among all"
+
+
+class BinLabels(Sequence[str]):
+    """The labels of all bins of a domain, made when they are read: there may be millions."""
+
+    def __init__(self, domain: Domain) -> None:
+        self._domain = domain
+
+    def __len__(self) -> int:
+        return self._domain.size
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        if isinstance(place, slice):
+            return [self._domain.label(index) for index in range(*place.indices(len(self)))]
+        return self._domain.label(range(len(self))[place])
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self._domain.label, range(len(self)))
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """For each row the interval that holds the truth, and how that is known.
+
+    low, high  both ends are inside; None where an end is open
+    how, rule  as of an error: exact, a proved bound, or simulated, and by which rule
+    low_cut    where the interval was cut at a public limit, so that its end is no error bar's; None: nowhere
+    """
+
+    low: Ends
+    high: Ends
+    how: How
+    rule: str
+    low_cut: NDArray[np.bool_] | None = None
+    high_cut: NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """An answer that names items, as a list or a set.
+
+    items    their labels: in the order they came, or ascending where the order says nothing
+    ordered  whether the order says something
+    ended    whether the list said "no more"
+    most     how many items could come
+    values   noisy counts of the items, where they were released
+    drawn_from  out of how many of the largest they were drawn, where that was chosen privately
+    """
+
+    items: Sequence[str]
+    ordered: bool
+    ended: bool
+    most: int
+    values: tuple[int, ...] | None = None
+    drawn_from: int | None = None
+
+
+@dataclass(frozen=True)
+class Packed:
+    """An answer for storing and sending: a small JSON header, and its large parts as named arrays of plain numbers."""
+
+    header: dict[str, Any]
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The header, and each array as its type, its shape and its bytes in base64."""
+        return {**self.header, "arrays": {name: _array_json(array) for name, array in sorted(self.arrays.items())}}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Packed:
+        """What `to_json` wrote. What it did not write is refused."""
+        arrays = data.get("arrays")
+        if not isinstance(arrays, Mapping):
+            raise ReleaseFormat.of("no arrays", "a stored answer of this shape has a header and named arrays")
+        header = {name: value for name, value in data.items() if name != "arrays"}
+        return cls(header, {name: _array_of(stored) for name, stored in arrays.items()})
+
+
+STORED_TYPES: Final = ("|u1", "<i2", "<i4", "<i8", "<u2", "<u4", "<u8", "<f8")
+"""The types of array that a stored answer may hold: plain numbers, little end first."""
+
+
+def _array_json(array: NDArray[Any]) -> dict[str, Any]:
+    plain = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    return {"type": plain.dtype.str, "shape": list(array.shape), "base64": base64.b64encode(plain.tobytes()).decode()}
+
+
+def _array_of(stored: Any) -> NDArray[Any]:
+    refusal = ReleaseFormat.of("an array", "a stored array has a type, a shape and as many bytes as these say")
+    if not isinstance(stored, Mapping) or set(stored) != {"type", "shape", "base64"}:
+        raise refusal
+    kind, shape, encoded = stored["type"], stored["shape"], stored["base64"]
+    whole = isinstance(shape, list) and all(type(size) is int and size >= 0 for size in shape)
+    if not isinstance(encoded, str) or kind not in STORED_TYPES or not whole:
+        raise refusal
+    try:
+        content = base64.b64decode(encoded, validate=True)
+        array: NDArray[Any] = np.frombuffer(content, dtype=kind).reshape(shape)
+    except (binascii.Error, ValueError):
+        raise refusal from None
+    return array
+
+
+@dataclass(frozen=True)
+class View:
+    """What the page draws of an answer: the kind of view, plain texts, and named arrays of numbers."""
+
+    kind: str
+    header: dict[str, Any]
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+
+class Answer:
+    """One shape of released answer. A subclass is a frozen dataclass of what was drawn, as integers or bits.
+
+    kind        the name of the shape in stored releases
+    chart       the kind of chart that draws it, as `dpviz.charts.register` knows it
+    has_rows    whether it can be listed, row by row; if not, it is asked point by point
+    readers     the estimators it offers, the default first, where it offers several
+    """
+
+    kind: ClassVar[str]
+    chart: ClassVar[str] = "histogram"
+    has_rows: ClassVar[bool] = True
+    readers: ClassVar[tuple[str, ...]] = ()
+
+    # ------------------------------------------------------------ storing
+
+    def pack(self) -> Packed:
+        """What was drawn, and nothing that can be calculated from it. `kind` is added by whoever stores it."""
+        raise NotImplementedError
+
+    @classmethod
+    def unpack(cls, packed: Packed) -> Self:
+        """The answer that `pack` gave. What it did not give is refused."""
+        raise NotImplementedError
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, **self.pack().to_json()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        return cls.unpack(Packed.from_json({name: value for name, value in data.items() if name != "kind"}))
+
+    def fits(self, question: Question, max_items: int | None) -> bool:
+        """Whether this can be an answer to the question, as far as the question and its number of items tell."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------ reading
+
+    @property
+    def has_values(self) -> bool:
+        """Whether there is a released value for each point."""
+        return True
+
+    def axis(self, reading: Reading) -> Axis:
+        """What the rows are."""
+        raise NotImplementedError
+
+    def rows(self, reading: Reading) -> dict[str, Sequence[Any]]:
+        """The leading columns of a frame, by name: the labels, and what else says which row is which."""
+        axis = self.axis(reading)
+        return {axis.noun: axis.labels}
+
+    def point(self, reading: Reading, label: object) -> Any:
+        """The point that a label names, for `read`. Raises an error of ours where there is none."""
+        self._refuse("this answer does not answer single points")
+
+    def read(self, reading: Reading, points: Points = None, reader: str = "") -> Values:
+        """The values of these points, or of rows in order. Free: what was drawn is post-processed.
+
+        reader  one of `readers`; left out, the first
+        """
+        raise NotImplementedError
+
+    def bars(self, reading: Reading, beta: Fraction) -> tuple[ErrorValue | None, ErrorValue | None]:
+        """Half-widths of the intervals of one point and of all, where each has the same in every row; else None."""
+        error = reading.error
+        return error.shown(beta) or error.one_bin(beta), error.all_bins(beta)
+
+    def intervals(
+        self,
+        reading: Reading,
+        beta: Fraction,
+        among: Among = "one",
+        points: Points = None,
+        reader: str = "",
+    ) -> Intervals | None:
+        """The intervals of these points, or of rows in order, which fail at most `beta` of the time; None where
+        nothing is known.
+
+        By default each is the value ± its half-width in whole counts, cut at the public limits.
+        """
+        bar = self.bars(reading, beta)[0 if among == "one" else 1]
+        return None if bar is None else around(self.read(reading, points, reader), bar, reading.clamp)
+
+    def listing(self, reading: Reading) -> Listing | None:
+        """The items, where the answer is a list or a set of items; else None."""
+        return None
+
+    # ------------------------------------------------------------ words and pictures
+
+    def sentence(self, reading: Reading) -> str:
+        """What the answer says as a whole; empty where it is only the sum of its rows."""
+        return ""
+
+    def remark(self, reading: Reading) -> str:
+        """What a reader of the values must know besides their errors, as a sentence; or nothing."""
+        return ""
+
+    def last_row(self, reading: Reading) -> tuple[str, ...]:
+        """A row after the last that is no value: what ends a list, in the columns of `rows`; or nothing."""
+        return ()
+
+    def view(self, reading: Reading, betas: Sequence[Fraction]) -> View:
+        """What the page draws.
+
+        betas  how often an error bar may fail, as a person may choose it in the page
+        """
+        raise NotImplementedError
+
+    # ------------------------------------------------------------ the same for every shape
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and isinstance(other, Answer) and self.to_json() == other.to_json()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _refuse(self, rule: str, next_step: str = "") -> NoReturn:
+        raise ReleaseFormat.of(self.kind, rule, next_step)
+
+    def _reader(self, reader: str) -> str:
+        """One of `readers`; the default where none is named."""
+        if reader and reader not in self.readers:
+            known = ", ".join(self.readers) or "none to choose from"
+            raise ParameterError.of(reader, f"reader must be one that a {self.kind} answer has: {known}")
+        return reader or next(iter(self.readers), "")
+
+
+def around(values: Values, bar: ErrorValue, clamp: tuple[int | None, int | None]) -> Intervals:
+    """Each value ± the half-width of a bar in whole counts, cut at the public limits, which the truth respects too."""
+    half, counts = int(bar.value // 1), np.asarray(values, dtype=np.int64)
+    low, high = counts - half, counts + half
+    least, most = clamp
+    below = np.zeros(len(counts), dtype=np.bool_) if least is None else low < least
+    above = np.zeros(len(counts), dtype=np.bool_) if most is None else high > most
+    return Intervals(
+        low=low if least is None else np.maximum(low, least),
+        high=high if most is None else np.minimum(high, most),
+        how=bar.how,
+        rule=bar.rule,
+        low_cut=below,
+        high_cut=above,
+    )
+
+
+def rows_or(points: Points) -> slice | list[Any]:
+    """The points as the index of an array: rows as a slice, others as a list."""
+    return slice(None) if points is None else points if isinstance(points, slice) else list(points)
+
+
+def bars_json(answer: Answer, reading: Reading, betas: Sequence[Fraction]) -> dict[str, Any]:
+    """The half-widths at every level a person may choose, as the page takes them."""
+    bars = {}
+    for beta in betas:
+        one, every = answer.bars(reading, beta)
+        if one is None:
+            answer._refuse("this answer has no error bar per bin")
+        bars[text(beta)] = {"one": one.to_json(), "all": None if every is None else every.to_json()}
+    return bars
+
+
+def columns_of(question: Question) -> str:
+    """What is asked about, for an axis: `visits`, `month and weekday`."""
+    return question.domain.columns_text
+
+
+# ---------------------------------------------------------------- the shapes there are
+
+SHAPES: Final[dict[str, type[Answer]]] = {}
+"""Every shape that a saved release may hold, by its kind."""
+
+Shape = TypeVar("Shape", bound=type[Answer])
+
+
+def register(shape: Shape) -> Shape:
+    """Make a shape known, so that saved releases of it are read. Usable as a decorator of its class."""
+    if not isinstance(shape, type) or not issubclass(shape, Answer):
+        raise ParameterError.of("something else", "a shape is a class of answers: a subclass of Answer")
+    if SHAPES.setdefault(shape.kind, shape) is not shape:
+        raise ParameterError.of(shape.kind, "each shape of answer has a kind of its own", "choose another kind")
+    return shape
+
+
+def from_json(data: Mapping[str, Any]) -> Answer:
+    """The answer that `to_json` of its shape wrote."""
+    kind = data.get("kind", "")
+    shape = SHAPES.get(kind) if isinstance(kind, str) else None
+    if shape is None:
+        raise ReleaseFormat.of(kind, "this dpviz does not know that shape of answer", "update dpviz")
+    return shape.from_json(data)
+
+
+guard(vars())

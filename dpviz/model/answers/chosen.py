@@ -1,0 +1,77 @@
+"""A set: the items that stood out, in no order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, NoReturn
+
+from dpviz.errors import ReleaseFormat
+from dpviz.hidden import guard
+from dpviz.model.answers.base import Answer, Axis, Listing, Packed, Points, Reading, Values, View, columns_of, register
+from dpviz.model.answers.labels import Labels, are_labels, labels_json, labels_of, shown_labels
+from dpviz.model.answers.ranked import NOTHING, counted, listed_view
+from dpviz.model.error import ErrorValue
+from dpviz.model.question import Question
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Chosen(Answer):
+    """A released set of labels, ascending: their order says nothing."""
+
+    kind: ClassVar[str] = "chosen"
+    chart: ClassVar[str] = "list"
+    items: Labels
+
+    def pack(self) -> Packed:
+        """A set is short: all of it stands in the header."""
+        return Packed(labels_json(self.items, "items"))
+
+    @classmethod
+    def unpack(cls, packed: Packed) -> Chosen:
+        items = labels_of(packed.header, "items")
+        names: list[Any] = list(items)
+        if names != sorted(set(names)):
+            raise ReleaseFormat.of(f"{len(items)} items", "a set names each item once, ascending")
+        return cls(items)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, **self.pack().header}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Chosen:
+        return cls.unpack(Packed(dict(data)))
+
+    def fits(self, question: Question, max_items: int | None) -> bool:
+        return max_items is not None and len(self.items) <= max_items and are_labels(self.items, question.domain)
+
+    @property
+    def has_values(self) -> bool:
+        return False
+
+    def axis(self, reading: Reading) -> Axis:
+        return Axis(columns_of(reading.question), "item", shown_labels(self.items, reading.question.domain))
+
+    def point(self, reading: Reading, label: object) -> NoReturn:
+        self._refuse("an item that is not listed has no value, so none is looked up", "read release.items")
+
+    def read(self, reading: Reading, points: Points = None, reader: str = "") -> Values:
+        self._refuse("this answer names items and has no values", "read release.items")
+
+    def bars(self, reading: Reading, beta: Fraction) -> tuple[ErrorValue | None, ErrorValue | None]:
+        return None, None
+
+    def listing(self, reading: Reading) -> Listing:
+        return Listing(shown_labels(self.items, reading.question.domain), False, False, reading.max_items or 0)
+
+    def sentence(self, reading: Reading) -> str:
+        came = len(self.items)
+        return f"{counted(came)} stood out enough; their order says nothing." if came else f"{NOTHING}."
+
+    def view(self, reading: Reading, betas: Sequence[Fraction]) -> View:
+        return listed_view(self, reading, betas, self.listing(reading), {})
+
+
+guard(vars())

@@ -1,0 +1,188 @@
+"""A ranked list: the largest items in the order they were drawn, perhaps with an honest "no more"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.errors import ReleaseFormat
+from dpviz.hidden import guard
+from dpviz.model.answers.base import (
+    Answer,
+    Axis,
+    Listing,
+    Packed,
+    Points,
+    Reading,
+    View,
+    bars_json,
+    columns_of,
+    register,
+    rows_or,
+)
+from dpviz.model.answers.labels import Labels, are_labels, labels_json, labels_of, shown_labels
+from dpviz.model.error import ErrorValue
+from dpviz.model.question import Question
+
+NOTHING = "No item stood out enough"
+BIASED = "Values of items that were chosen by them lie too high on average."
+BOTTOM = "⊥ (no more)"
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Ranked(Answer):
+    """Released labels in the order they were drawn, largest first, and whether the list says that it ended.
+
+    items   bin numbers of a declared domain, or key texts
+    ended   the bottom symbol was drawn: "no more"; it counts as a symbol and stands after the last item
+    values  noisy counts of the items, where the mechanism releases them
+    kbar    out of how many of the largest they were drawn, where the mechanism chose it: one more step was spent on it
+    """
+
+    kind: ClassVar[str] = "ranked"
+    chart: ClassVar[str] = "list"
+    items: Labels
+    ended: bool
+    values: tuple[int, ...] | None = None
+    kbar: int | None = None
+
+    @property
+    def symbols(self) -> int:
+        """How many symbols were returned: the items, and the bottom symbol where it came."""
+        return len(self.items) + self.ended
+
+    def pack(self) -> Packed:
+        """A list is short: all of it stands in the header."""
+        header: dict[str, Any] = {**labels_json(self.items, "items"), "ended": self.ended}
+        if self.values is not None:
+            header["values"] = [str(value) for value in self.values]
+        if self.kbar is not None:
+            header["kbar"] = str(self.kbar)
+        return Packed(header)
+
+    @classmethod
+    def unpack(cls, packed: Packed) -> Ranked:
+        data = packed.header
+        items, ended = labels_of(data, "items"), data["ended"]
+        values = tuple(int(value) for value in data["values"]) if "values" in data else None
+        kbar = int(data["kbar"]) if "kbar" in data else None
+        if len(set(items)) != len(items) or not isinstance(ended, bool):
+            raise ReleaseFormat.of(f"{len(items)} items", "a ranked answer names each item once and says if it ended")
+        if values is not None and len(values) != len(items):
+            raise ReleaseFormat.of(f"{len(values)} values", "a ranked answer has one value per item, or none")
+        return cls(items, ended, values, kbar)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, **self.pack().header}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Ranked:
+        return cls.unpack(Packed(dict(data)))
+
+    def fits(self, question: Question, max_items: int | None) -> bool:
+        return max_items is not None and len(self.items) <= max_items and are_labels(self.items, question.domain)
+
+    def complete(self, max_items: int, *, bottom: bool = True, valued: bool = False) -> bool:
+        """Whether the list ends early exactly where it says so, and has values exactly where they are released.
+
+        bottom  whether the mechanism draws a bottom symbol; without one no list is short
+        """
+        short = len(self.items) < max_items
+        return self.ended == short and (bottom or not short) and self.has_values == valued
+
+    @property
+    def has_values(self) -> bool:
+        return self.values is not None
+
+    def axis(self, reading: Reading) -> Axis:
+        return Axis(columns_of(reading.question), "item", shown_labels(self.items, reading.question.domain))
+
+    def rows(self, reading: Reading) -> dict[str, Sequence[Any]]:
+        return {"rank": range(1, len(self.items) + 1), **super().rows(reading)}
+
+    def point(self, reading: Reading, label: object) -> NoReturn:
+        self._refuse(
+            "an item that is not listed has no value, so none is looked up",
+            "read release.to_frame()" if self.has_values else "read release.items",
+        )
+
+    def read(self, reading: Reading, points: Points = None, reader: str = "") -> NDArray[np.int64]:
+        """The noisy counts; a point is a place in the list, from 0."""
+        self._reader(reader)
+        if self.values is None:
+            self._refuse("this answer names items and has no values", "read release.items")
+        values = np.array(self.values, dtype=np.int64)
+        picked: NDArray[np.int64] = values[rows_or(points)]
+        return picked
+
+    def bars(self, reading: Reading, beta: Fraction) -> tuple[ErrorValue | None, ErrorValue | None]:
+        return super().bars(reading, beta) if self.has_values else (None, None)
+
+    def listing(self, reading: Reading) -> Listing:
+        items = shown_labels(self.items, reading.question.domain)
+        return Listing(items, True, self.ended, reading.max_items or 0, self.values, self.kbar)
+
+    def sentence(self, reading: Reading) -> str:
+        """What the list says as a whole, with what "no more" means."""
+        came, most = len(self.items), reading.max_items or 0
+        if not self.ended:
+            sentence = f"All {came:,} came." if came == most else f"{counted(came)} came."
+        elif not came:
+            sentence = f"Only ⊥ (no more): {NOTHING[:1].lower()}{NOTHING[1:]}."
+        else:
+            end = f"The list ended after {came:,} of {most:,}, because no further item stood out enough."
+            sentence = f"No more: ⊥. {end}"
+        chosen = "" if self.kbar is None else f" Out of the {self.kbar:,} largest: so many were chosen privately."
+        return sentence + chosen
+
+    def remark(self, reading: Reading) -> str:
+        return BIASED if self.has_values else ""
+
+    def last_row(self, reading: Reading) -> tuple[str, ...]:
+        return (f"{len(self.items) + 1:,}", BOTTOM) if self.ended else ()
+
+    def view(self, reading: Reading, betas: Sequence[Fraction]) -> View:
+        values = {} if self.values is None else {"values": self.read(reading)}
+        return listed_view(self, reading, betas, self.listing(reading), values)
+
+
+def listed_view(
+    answer: Answer, reading: Reading, betas: Sequence[Fraction], listing: Listing, values: Mapping[str, NDArray[Any]]
+) -> View:
+    """What the page draws of a list or a set."""
+    domain = reading.question.domain
+    return View(
+        kind="ranked",
+        header={
+            "axis": columns_of(reading.question),
+            "columns": list(domain.columns),
+            "scale": domain.kind,
+            "bins": str(len(listing.items)),
+            "size": domain.size_text,
+            "sparse": False,
+            "lookup": False,
+            "labels": list(listing.items),
+            "short_labels": list(listing.items),
+            "list": {
+                "places": str(listing.most),
+                "ordered": listing.ordered,
+                "ended": listing.ended,
+                "sentence": answer.sentence(reading),
+            },
+            "bars": bars_json(answer, reading, betas) if answer.has_values else {},
+        },
+        arrays=values,
+    )
+
+
+def counted(number: int) -> str:
+    return f"{number:,} item" if number == 1 else f"{number:,} items"
+
+
+guard(vars())

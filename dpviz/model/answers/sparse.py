@@ -1,0 +1,109 @@
+"""A sparse table: released counts of a few bins, while every other bin reads 0."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.errors import ReleaseFormat
+from dpviz.hidden import guard
+from dpviz.model.answers.base import (
+    LARGEST_VIEW,
+    Answer,
+    Axis,
+    Packed,
+    Points,
+    Reading,
+    View,
+    bars_json,
+    columns_of,
+    register,
+    rows_or,
+)
+from dpviz.model.answers.labels import Labels, are_labels, labels_json, labels_of, shown_labels
+from dpviz.model.domain import category_text
+from dpviz.model.question import Question
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class SparseTable(Answer):
+    """Released values of a few bins, ascending by label; every other bin of the domain reads 0.
+
+    labels  bin numbers of a declared domain, or key texts where the keys were not declared
+    """
+
+    kind: ClassVar[str] = "sparse"
+    labels: Labels
+    values: NDArray[np.int64]
+
+    def pack(self) -> Packed:
+        return Packed(labels_json(self.labels, "labels"), {"values": self.values})
+
+    @classmethod
+    def unpack(cls, packed: Packed) -> SparseTable:
+        labels, values = labels_of(packed.header, "labels"), np.asarray(packed.arrays["values"], dtype=np.int64)
+        names: list[Any] = list(labels)
+        if len(values) != len(labels) or names != sorted(set(names)):
+            raise ReleaseFormat.of(f"{len(labels)} labels", "a sparse answer has one value per label, ascending")
+        return cls(labels, values)
+
+    def to_json(self) -> dict[str, Any]:
+        """The form in which sparse tables have always been saved: all of it as texts."""
+        return {"kind": self.kind, **self.pack().header, "values": [str(value) for value in self.values.tolist()]}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> SparseTable:
+        values = np.array([int(value) for value in data["values"]], dtype=np.int64)
+        return cls.unpack(Packed(dict(data), {"values": values}))
+
+    def fits(self, question: Question, max_items: int | None) -> bool:
+        return are_labels(self.labels, question.domain)
+
+    def axis(self, reading: Reading) -> Axis:
+        labels = shown_labels(self.labels, reading.question.domain)
+        whole = reading.question.domain.size_text.removesuffix(" bins")
+        return Axis(columns_of(reading.question), "bin", labels, whole=whole)
+
+    def point(self, reading: Reading, label: object) -> int | str:
+        domain = reading.question.domain
+        return domain.index(label) if domain.declared else category_text(label)
+
+    def read(self, reading: Reading, points: Points = None, reader: str = "") -> NDArray[np.int64]:
+        self._reader(reader)
+        if points is None or isinstance(points, slice):
+            return self.values[rows_or(points)]
+        known: dict[int | str, int] = dict(zip(self.labels, self.values.tolist(), strict=True))
+        return np.array([known.get(point, 0) for point in points], dtype=np.int64)
+
+    def remark(self, reading: Reading) -> str:
+        return "A bin that is not shown reads 0."
+
+    def view(self, reading: Reading, betas: Sequence[Fraction]) -> View:
+        domain, drawn = reading.question.domain, len(self.labels) <= LARGEST_VIEW
+        labels = shown_labels(self.labels, domain) if drawn else []
+        return View(
+            kind="histogram" if drawn else "large",
+            header={
+                "axis": columns_of(reading.question),
+                "columns": list(domain.columns),
+                "scale": domain.kind,
+                "bins": str(len(self.labels)),
+                "size": domain.size_text,
+                "sparse": True,
+                "lookup": False,
+                "labels": labels,
+                "short_labels": labels,
+                "list": None,
+                "bars": bars_json(self, reading, betas),
+            },
+            arrays={"values": self.values} if drawn else {},
+        )
+
+
+guard(vars())

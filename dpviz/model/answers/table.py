@@ -1,0 +1,99 @@
+"""A table: one released count for every bin of a declared domain."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.hidden import guard
+from dpviz.model.answers.base import (
+    LARGEST_VIEW,
+    Answer,
+    Axis,
+    BinLabels,
+    Packed,
+    Points,
+    Reading,
+    View,
+    bars_json,
+    columns_of,
+    register,
+    rows_or,
+)
+from dpviz.model.question import Question
+
+READABLE: Final = 2_048
+"""Up to this many values a saved table lists them as texts; a longer one packs them as 64-bit integers, base64."""
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Table(Answer):
+    """One released count per bin of the domain, in the domain's order."""
+
+    kind: ClassVar[str] = "table"
+    values: NDArray[np.int64]
+
+    def pack(self) -> Packed:
+        return Packed({}, {"values": self.values})
+
+    @classmethod
+    def unpack(cls, packed: Packed) -> Table:
+        return cls(np.asarray(packed.arrays["values"], dtype=np.int64))
+
+    def to_json(self) -> dict[str, Any]:
+        """The form in which tables have always been saved."""
+        if len(self.values) > READABLE:
+            packed = self.values.astype("<i8").tobytes()
+            return {"kind": self.kind, "packed": base64.b64encode(packed).decode()}
+        return {"kind": self.kind, "values": [str(value) for value in self.values.tolist()]}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Table:
+        if "packed" in data:
+            return cls(np.frombuffer(base64.b64decode(data["packed"], validate=True), dtype="<i8").astype(np.int64))
+        return cls(np.array([int(value) for value in data["values"]], dtype=np.int64))
+
+    def fits(self, question: Question, max_items: int | None) -> bool:
+        return question.domain.declared and len(self.values) == question.bins
+
+    def axis(self, reading: Reading) -> Axis:
+        domain = reading.question.domain
+        return Axis(columns_of(reading.question), "bin", BinLabels(domain), domain, f"{len(self.values):,}")
+
+    def point(self, reading: Reading, label: object) -> int:
+        return reading.question.domain.index(label)
+
+    def read(self, reading: Reading, points: Points = None, reader: str = "") -> NDArray[np.int64]:
+        self._reader(reader)
+        picked: NDArray[np.int64] = self.values[rows_or(points)]
+        return picked
+
+    def view(self, reading: Reading, betas: Sequence[Fraction]) -> View:
+        domain, drawn = reading.question.domain, len(self.values) <= LARGEST_VIEW
+        return View(
+            kind="histogram" if drawn else "large",
+            header={
+                "axis": columns_of(reading.question),
+                "columns": list(domain.columns),
+                "scale": domain.kind,
+                "bins": str(len(self.values)),
+                "size": domain.size_text,
+                "sparse": False,
+                "lookup": False,
+                "labels": domain.labels if drawn else [],
+                "short_labels": domain.short_labels if drawn else [],
+                "list": None,
+                "bars": bars_json(self, reading, betas),
+            },
+            arrays={"values": self.values} if drawn else {},
+        )
+
+
+guard(vars())

@@ -1,0 +1,173 @@
+"""What knows the name of a shape, of a mechanism or of a measure: the room it lives in, and nothing else.
+
+A test for a class, a comparison with a kind, or a `getattr` with a default, each says that a method is missing from a
+protocol. To keep other names in their rooms, add a `Room` to `ROOMS`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from dpviz.model.answers import SHAPES, Answer
+from dpviz.model.error import ErrorModel
+from dpviz.model.mechanism import Bound, Mechanism
+from dpviz.model.release import Release
+from dpviz.model.source import Source
+
+PACKAGE = Path(__file__).resolve().parents[2] / "dpviz"
+
+
+@dataclass(frozen=True)
+class Room:
+    """Names that may be tested for only below some folders or files of the package.
+
+    classes  names of classes, in `isinstance`, `issubclass`, `type(x) is` and `match`
+    kinds    strings that something is compared with
+    inside   the folders or files, relative to the package, that may
+    """
+
+    what: str
+    classes: frozenset[str]
+    kinds: frozenset[str]
+    inside: tuple[str, ...]
+
+
+BUILT_IN = {kind: shape for kind, shape in SHAPES.items() if shape.__module__.startswith("dpviz.")}
+
+ROOMS = [
+    Room(
+        "a shape of answer",
+        frozenset(shape.__name__ for shape in BUILT_IN.values()),
+        frozenset(BUILT_IN),
+        ("model/answers",),
+    ),
+]
+
+PROTOCOLS = (Answer, Bound, ErrorModel, Mechanism, Release, Source)
+MEMBERS = frozenset(
+    name
+    for protocol in PROTOCOLS
+    for name in {*vars(protocol), *getattr(protocol, "__annotations__", {})}
+    if not name.startswith("_")
+) | {"mechanism", "question", "unit", "needs", "price", "space", "cost", "error", "verb", "name", "columns"}
+"""What our own protocols have: those that are declared for a type checker alone are written out."""
+
+ADAPTERS = ("engines/__init__.py",)
+"""Where a user's own object is asked whether it has a part."""
+
+
+def strangers(root: Path) -> list[str]:
+    """Each place under root (the folder of the package) that tests for a name outside its room."""
+    findings = []
+    for path in sorted(root.rglob("*.py")):
+        place = path.relative_to(root).as_posix()
+        tree = ast.parse(path.read_text())
+        for room in ROOMS:
+            if not place.startswith(room.inside):
+                findings += [f"{place}:{line}: {name} is {room.what}" for line, name in named_in(tree, room)]
+        if place not in ADAPTERS:
+            findings += [f"{place}:{line}: getattr for {name}" for line, name in asked_for(tree)]
+    return findings
+
+
+def named_in(tree: ast.AST, room: Room) -> Iterator[tuple[int, str]]:
+    """Every name of the room that something in this module is tested for."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id="isinstance" | "issubclass" | "is_a"), args=[_, *kinds]):
+                yield from ((node.lineno, name) for kind in kinds for name in names(kind) if name in room.classes)
+            case ast.MatchClass(cls=kind):
+                yield from ((node.lineno, name) for name in names(kind) if name in room.classes)
+            case ast.Compare(left=left, comparators=others):
+                sides = [left, *others]
+                if any(isinstance(side, ast.Call) and names(side.func)[-1:] == ["type"] for side in sides):
+                    yield from ((node.lineno, name) for side in sides for name in names(side) if name in room.classes)
+                if any(is_kind(side) for side in sides):
+                    texts = [text for side in sides for text in constants(side)]
+                    yield from ((node.lineno, text) for text in texts if text in room.kinds)
+
+
+def names(kind: ast.AST) -> list[str]:
+    """The names of a class, a tuple of classes or a union of them. `ibis.Table` is somebody else's."""
+    match kind:
+        case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="answers" | "mechanisms"), attr=name):
+            return [name]
+        case ast.Tuple(elts=parts):
+            return [name for part in parts for name in names(part)]
+        case ast.BinOp(left=left, right=right):
+            return names(left) + names(right)
+    return []
+
+
+def is_kind(side: ast.AST) -> bool:
+    """Whether this reads a kind: `answer.kind` or `body["kind"]`."""
+    match side:
+        case ast.Attribute(attr="kind") | ast.Subscript(slice=ast.Constant(value="kind")):
+            return True
+    return False
+
+
+def constants(side: ast.AST) -> list[str]:
+    """The texts that something is compared with: one, or those of a tuple, a list or a set."""
+    match side:
+        case ast.Constant(value=str(text)):
+            return [text]
+        case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts):
+            return [text for part in parts for text in constants(part)]
+    return []
+
+
+def asked_for(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Every member of our protocols that is looked up with a default."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(name)), _]) if name in MEMBERS:
+                yield node.lineno, name
+
+
+def planted(folder: Path, module: str, text: str) -> list[str]:
+    path = folder / "dpviz" / module
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    return strangers(folder / "dpviz")
+
+
+def test_no_name_is_tested_for_outside_its_room() -> None:
+    assert strangers(PACKAGE) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "text"),
+    [
+        ("charts/picture.py", "def draw(answer): return isinstance(answer, Table)"),
+        ("charts/picture.py", "def draw(answer): return isinstance(answer, int | Ranked)"),
+        ("reports.py", "def draw(answer): return isinstance(answer, (int, answers.Chosen))"),
+        ("session/saved.py", "def draw(answer): return type(answer) is SparseTable"),
+        ("model/release.py", "def draw(answer):\n    match answer:\n        case CompactTable(): return 1"),
+        ("widgets/desk.py", "def draw(answer): return answer.kind == 'table'"),
+        ("widgets/desk.py", "def draw(answer): return answer.kind in ('sparse', 'other')"),
+        ("session/binding.py", "def bind(bound): return getattr(bound, 'max_items', None)"),
+        ("session/binding.py", "def bind(bound): return getattr(bound, 'check_source', None)"),
+        ("engines/sources.py", "def top(source): return getattr(source, 'top', None)"),
+    ],
+)
+def test_a_planted_stranger_is_found(tmp_path: Path, module: str, text: str) -> None:
+    assert len(planted(tmp_path, module, text)) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "text"),
+    [
+        ("model/answers/table.py", "def same(other): return isinstance(other, Table)"),
+        ("mechanisms/dense.py", "def draw(values): return Table(values)"),
+        ("charts/picture.py", "def draw(thing): return isinstance(thing, Release) and getattr(thing, 'end', 0)"),
+        ("engines/__init__.py", "def top(source): return getattr(source, 'top', None)"),
+    ],
+)
+def test_what_a_room_may_do_is_no_finding(tmp_path: Path, module: str, text: str) -> None:
+    assert planted(tmp_path, module, text) == []
