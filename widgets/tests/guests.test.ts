@@ -1,7 +1,10 @@
 /** A view that comes as a bundle of its own draws the answers of its kind, and takes nothing with it where it fails. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Guest } from "../src/guest_views";
+import { Views, type Guest } from "../src/guest_views";
+import { readReport } from "../src/protocol";
+import { draw } from "../src/report";
+import { RELEASES } from "../src/report_releases";
 import workbench from "../src/workbench_program";
 import { Host, result, settle, type Shown } from "./host";
 
@@ -109,19 +112,31 @@ test.each<[string, () => Promise<unknown>, Record<string, unknown>]>([
 });
 
 test("no bundle takes the place of a view that comes with the program", async () => {
-    host = new Host("result-chart");
     const part = await open(() => Promise.resolve(ranges), { result: result() });
-    host.traits["views"] = { histogram: "IPY_MODEL_7" };
-    host.write("views", host.traits["views"]);
+    host.hold("views", { histogram: "IPY_MODEL_7" });
     expect([asked, part.querySelector(".dp-stage") !== null]).toEqual([[], true]);
 });
 
 test("a view that is offered later draws what was told in words before", async () => {
-    const part = await open(() => Promise.resolve(ranges));
-    host.traits["views"] = {};
-    host.tell({});
-    shown.close();
-    const again = await open(() => Promise.resolve(ranges));
-    expect(again.querySelector(".toy")).not.toBeNull();
-    expect(part.isConnected).toBe(false);
+    const part = await open(() => Promise.resolve(ranges), { result: result() });
+    host.hold("views", {});
+    host.write("result", answer());
+    await settle();
+    expect(part.textContent).toContain("This page has no view for an answer of kind ranges.");
+    host.hold("views", { ranges: "IPY_MODEL_8" });
+    await settle();
+    expect([part.querySelector(".toy") !== null, asked]).toEqual([true, ["IPY_MODEL_8"]]);
+});
+
+test("a report draws with the bundles that it was given, and lists their numbers", async () => {
+    const views = new Views(() => undefined);
+    views.ask((kind) => (kind === "ranges" ? Promise.resolve(ranges) : null));
+    await views.load("ranges");
+    const root = document.createElement("main");
+    shown = { el: root, close: () => undefined };
+    const totals = { epsilon: "0.6", delta: "0", unit: "row", randomness: "operating system", chain: "not checked" };
+    const report = { version: 1, title: "Two", lead: null, releases: [result(), answer()], sheets: [], totals, caveats: [] };
+    draw(readReport(report), root, { releases: RELEASES }, views);
+    expect(root.querySelector(".toy")!.textContent).toContain("1 ranges at 0.05");
+    expect(root.querySelectorAll(".dp-numbers")).toHaveLength(2);
 });
