@@ -74,6 +74,7 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
         get result() {
             return desk.result;
         },
+        views: desk.views,
         unknown: true,
         get wantsFocus() {
             return desk.wantsResult;
