@@ -104,7 +104,7 @@ const countOfBins: Reader<string> = (value, where) => (value === "" ? "" : whole
 
 const readPrice = shape({ epsilon: exact, delta: exact });
 
-const readHow = oneOf("exact", "bound", "numerical", "simulated");
+export const readHow = oneOf("exact", "bound", "numerical", "simulated");
 
 /** An error: its size, how it is known, and by which rule; `off` says how far a calculated one may be from the truth. */
 export const readBar = shape({ value: exact, kind: readHow, rule: text, off: maybe(exact), runs: maybe(text) });

@@ -11,7 +11,8 @@ export const largeView: ResultView<Counted> = {
     read: counted,
     create(result, { read }) {
         const words = h("div", { class: "dp-large" });
-        const field = readField(result, result.number === null ? undefined : read);
+        const pointwise = result.lookup === true && result.number !== null;
+        const field = readField(result, pointwise ? read : undefined);
         return {
             element: h("div", {}, words, field?.element),
             levels: false,
