@@ -127,7 +127,7 @@ const readPoint = shape({
     epsilon: exact,
     exactly: text,
     key: text,
-    price: shape({ epsilon: exact, delta: exact, asked: exact, exact: text }),
+    price: shape({ epsilon: exact, delta: exact, asked: exact }),
     odds: text,
     guarantee: text,
     space: shape({ bits: text, text: text }),
@@ -168,7 +168,7 @@ const readSheetShape = shape({
         bins_text: text,
         sentence: text,
     }),
-    unit: shape({ text: text, sentence: text, relation: text }),
+    unit: shape({ text: text }),
     mechanism: shape({
         name: text,
         title: text,
