@@ -74,7 +74,7 @@ class Writer:
 
     def _next(self) -> Work | None:
         with self._changed:
-            rest = time.monotonic() + LINGER
+            rest = time.monotonic() + (0.0 if threads.in_place() else LINGER)
             while True:
                 now = time.monotonic()
                 wait = self._later[0][0] - now if self._later else None
