@@ -26,6 +26,7 @@ from dpviz.session.ledger import Ledger
 from dpviz.session.plan import Plan
 from dpviz.session.releases import Releases
 from dpviz.session.session import Session
+from dpviz.widgets import views
 
 if TYPE_CHECKING:
     from dpviz.widgets.explorer import Explorer
@@ -105,11 +106,13 @@ def report(
     total = compose(prices) if paid else None
     verified = None if ledger is None else _Verified.of(ledger, paid)
     heading = title or _heading(releases, sheets, explorers)
+    results = [picture(release) for release in releases]
+    bundles = _bundles(results)
     data = {
         "version": VERSION,
         "title": heading,
         "lead": " ".join(filter(None, [lead, _protection(total, unit), _origin(paid, verified)])),
-        "releases": [picture(release) for release in releases],
+        "releases": results,
         "sheets": [sheet.to_json() for sheet in sheets],
         "explorers": [{"component": explorer.name, "sheet": explorer.shown} for explorer in explorers],
         "totals": _totals(releases, total, unit, verified),
@@ -118,6 +121,7 @@ def report(
             *map(_left_out, unread),
             *(_people(verified) if people and verified is not None else []),
         ],
+        **({"views": bundles} if bundles else {}),
     }
     page = PAGE.format(
         policy=POLICY,
@@ -291,6 +295,12 @@ def _program(releases: list[Release], sheets: list[PlanSheet], explorers: list[E
     if not explorers:
         return "report.js"
     return "report-all.js" if releases or sheets else "report-explorers.js"
+
+
+def _bundles(results: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """What draws the kinds of answers that the report shows and that its program does not draw, each once."""
+    kinds = dict.fromkeys(result["kind"] for result in results)
+    return [bundle.to_json() for kind in kinds if (bundle := views.registered(kind)) is not None]
 
 
 # ---------------------------------------------------------------- words

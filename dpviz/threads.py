@@ -45,3 +45,8 @@ def run(work: Work, name: str) -> threading.Thread | None:
 def current() -> str:
     """The name of the work that asks: that of its thread, or the one under which it is done in place."""
     return _in_place.name or threading.current_thread().name
+
+
+def in_place() -> bool:
+    """Whether what asks is done in place, where another thread should have done it: then it must not wait for more."""
+    return bool(_in_place.name)

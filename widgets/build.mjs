@@ -1,6 +1,6 @@
 /** Builds ../dpviz/static: the same bytes from the same sources, on any machine. */
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -33,6 +33,10 @@ const result = await build({
     metafile: true,
     logLevel: "warning",
 });
+
+/** The kinds of answers that the programs draw: one file each. */
+const views = readdirSync(join(here, "src", "views")).map((name) => name.replace(/\.ts$/, ""));
+writeFileSync(join(process.argv[2] ?? out, "views.json"), `${JSON.stringify(views.sort())}\n`);
 
 /** The licences of what the bundles contain, for they travel without node_modules. */
 const packages = new Set(

@@ -45,6 +45,8 @@ def picture(release: Release) -> dict[str, Any]:
         "odds": release.guarantee.odds if release.teaching is None else "",
         "price": {"epsilon": text(charged.epsilon), "delta": text(charged.delta)},
         "epsilon": release.bound.mechanism.parameters().get("epsilon") or text(charged.epsilon),
+        "axis": release.axis.name,
+        "columns": list(release.question.domain.columns),
         "nouns": release.unit.nouns,
         **view.header,
         **arrays_as_texts(view),

@@ -32,7 +32,6 @@ from dpviz.model.answers.compact import MOST_BITS, least_bits
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.compact import CompactLaw, sampler_of
 from dpviz.model.laws.count_noise import SamplerKind
-from dpviz.model.measures import Measure, of_bins
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, parameter
 from dpviz.model.question import Question
@@ -283,7 +282,6 @@ class CompactBound(Bound):
 
     needs: ClassVar[Kind] = Kind.SPARSE
     shape: ClassVar[type[Answer]] = CompactTable
-    reuse: ClassVar[bool] = True
 
     @property
     def n(self) -> int:
@@ -344,11 +342,6 @@ class CompactBound(Bound):
     @property
     def verb(self) -> str:
         return f"Adds noise to {self.question.domain.size_text} and keeps them as {self.n + 1:,} coefficients."
-
-    @property
-    def measures(self) -> tuple[Measure, ...]:
-        """What can be said of the error before the draw."""
-        return of_bins(self.error, self.question)
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:

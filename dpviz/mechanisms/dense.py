@@ -30,7 +30,6 @@ from dpviz.mechanisms.count_noise import (
 from dpviz.model.answers import Answer, Table
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.dense import DenseLaw
-from dpviz.model.measures import Measure, of_bins
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, Parameters, Switch, parameter
 from dpviz.model.question import Question
@@ -120,8 +119,6 @@ class DenseBound(Bound):
 
     needs: ClassVar[Kind] = Kind.DENSE
     shape: ClassVar[type[Answer]] = Table
-    reuse: ClassVar[bool] = True
-    """Further reads of released counts are post-processing."""
 
     @property
     def l1(self) -> int:
@@ -175,11 +172,6 @@ class DenseBound(Bound):
     @property
     def verb(self) -> str:
         return f"Adds noise to {self.question.bins:,} counts and shows them."
-
-    @property
-    def measures(self) -> tuple[Measure, ...]:
-        """What can be said of the error before the draw."""
-        return of_bins(self.error, self.question)
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:

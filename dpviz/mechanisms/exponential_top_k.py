@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 from dpviz.errors import ParameterError
 from dpviz.exact import text
 from dpviz.hidden import guard
 from dpviz.mechanisms.dense import MOST_BINS
-from dpviz.mechanisms.ranked import EPSILON, Contest, at_worst
+from dpviz.mechanisms.ranked import EPSILON, Contest, ListBound, at_worst
 from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.ranking import ExponentialLaw, counted
 from dpviz.model.measures import Measure
-from dpviz.model.mechanism import Bound, Cost, Mode, Space
+from dpviz.model.mechanism import Cost, Mode, Space
 from dpviz.model.parameters import Exact, Parameters, Probability, WholeNumber, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -80,7 +79,7 @@ class ExponentialTopK(Parameters):
 
 
 @dataclass(frozen=True)
-class ExponentialTopKBound(Bound):
+class ExponentialTopKBound(ListBound):
     """ExponentialTopK, bound to a question and a unit.
 
     parts  the epsilon of a step under add-or-remove, and what composition adds
@@ -93,16 +92,10 @@ class ExponentialTopKBound(Bound):
 
     needs: ClassVar[Kind] = Kind.DENSE
     shape: ClassVar[type[Answer]] = Ranked
-    reuse: ClassVar[bool] = True
 
     @property
     def item_price(self) -> Parts:
         return self.parts
-
-    @property
-    def max_items(self) -> int:
-        """How many bins come."""
-        return self.mechanism.k
 
     @property
     def rate(self) -> Fraction:
@@ -151,13 +144,6 @@ class ExponentialTopKBound(Bound):
     def measures(self) -> tuple[Measure, ...]:
         """How far the last bin may lie below its rank."""
         return (at_worst(self.error, self.max_items),)
-
-    @property
-    def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
-        return ()
-
-    def modes(self) -> tuple[Mode, ...]:
-        return ("exact",)
 
     def accepts(self, answer: Answer) -> bool:
         """Whether an answer has the shape that `draw` gives it."""

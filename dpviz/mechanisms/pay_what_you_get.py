@@ -329,7 +329,6 @@ class AskingBound(Bound):
     ranked: TopKBound
 
     shape: ClassVar[type[Answer]] = Ranked
-    reuse: ClassVar[bool] = True
 
     @property
     def question(self) -> Question:

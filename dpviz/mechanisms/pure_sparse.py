@@ -18,7 +18,6 @@ from dpviz.mechanisms.count_noise import CAP, LAW, Base, BoundNoise, CountNoise
 from dpviz.model.answers import Answer, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.pure_sparse import PureSparseLaw
-from dpviz.model.measures import Measure, of_bins
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, Parameters, Probability, parameter
 from dpviz.model.question import Question
@@ -148,7 +147,6 @@ class PureSparseBound(Bound):
 
     needs: ClassVar[Kind] = Kind.SPARSE
     shape: ClassVar[type[Answer]] = SparseTable
-    reuse: ClassVar[bool] = True
 
     @property
     def decay(self) -> Decay:
@@ -200,11 +198,6 @@ class PureSparseBound(Bound):
         if self.cut >= self.n:
             return f"Adds noise to {size} and shows the largest; at this ε no count of at most {self.n:,} stands out."
         return f"Adds noise to {size} and shows the largest, at most {self.n:,}."
-
-    @property
-    def measures(self) -> tuple[Measure, ...]:
-        """What can be said of the error before the draw."""
-        return of_bins(self.error, self.question)
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:

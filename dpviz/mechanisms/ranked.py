@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,11 @@ from dpviz.hidden import guard
 from dpviz.model.answers import Ranked
 from dpviz.model.error import ErrorModel
 from dpviz.model.measures import Measure, ordinal
-from dpviz.model.mechanism import Space
+from dpviz.model.mechanism import Bound, Mechanism, Space
 from dpviz.model.parameters import Epsilon, OneOf, Probability, WholeNumber, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import TopRules
-from dpviz.model.statistic import Statistic, TopCounts
+from dpviz.model.statistic import Statistic, Top, TopCounts
 from dpviz.noise.peeling import ENDED, Bottom
 from dpviz.privacy.conversion import DELTA_STEP, convert
 from dpviz.privacy.guarantee import Guarantee
@@ -247,6 +247,56 @@ def space_of(question: Question, items: int, rows: int, *, each: int = 0) -> Spa
         return Space(bits=items * each + 1, text=f"{items:,} labels{beside}, and 1 for the end; {rows:,} rows are read")
     label = max(1, (question.bins - 1).bit_length()) + each
     return Space(bits=items * label + 1, text=f"{items:,} × {label}, and 1 for the end; {rows:,} rows are read")
+
+
+class Listing(Mechanism, Protocol):
+    """A mechanism that names items."""
+
+    @property
+    def k(self) -> int:
+        """How many steps it takes: each names an item or nothing."""
+        ...
+
+
+class ListBound(Bound):
+    """A mechanism that names items, bound to a question and a unit."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def mechanism(self) -> Listing: ...
+
+    @property
+    def max_items(self) -> int:
+        """How many items come at most."""
+        return self.mechanism.k
+
+
+class LargestBound(ListBound):
+    """One that reads no more than the largest counts, and the one after them."""
+
+    value_bits: ClassVar[int] = 0
+    """What is stored beside each label."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def rows(self) -> int:
+            """How many of the largest counts are read."""
+            ...
+
+    @property
+    def needs(self) -> Top:
+        return Top(self.rows)
+
+    @property
+    def space(self) -> Space:
+        return space_of(self.question, self.max_items, self.rows + 1, each=self.value_bits)
+
+    @property
+    def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
+        """How far an item must stand above the first row that does not compete to be named."""
+        return listing_notes(self.error)
 
 
 def listing_notes(error: ErrorModel) -> list[tuple[str, dict[str, Any]]]:

@@ -29,7 +29,6 @@ from dpviz.model.answers import Answer, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.count_noise import least
 from dpviz.model.laws.stability import StabilityLaw
-from dpviz.model.measures import Measure, of_bins
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, Probability, parameter
 from dpviz.model.question import Question
@@ -129,7 +128,6 @@ class StabilityBound(Bound):
 
     needs: ClassVar[Kind] = Kind.SPARSE
     shape: ClassVar[type[Answer]] = SparseTable
-    reuse: ClassVar[bool] = True
 
     @property
     def decay(self) -> Decay:
@@ -208,11 +206,6 @@ class StabilityBound(Bound):
     @property
     def verb(self) -> str:
         return f"Adds noise to the counts that are not 0 and shows those above {self.threshold:,}."
-
-    @property
-    def measures(self) -> tuple[Measure, ...]:
-        """What can be said of the error before the draw."""
-        return of_bins(self.error, self.question)
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:

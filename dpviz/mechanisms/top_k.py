@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -22,6 +22,7 @@ from dpviz.mechanisms.ranked import (
     RULE,
     DomainRule,
     K,
+    LargestBound,
     Rule,
     Ties,
     at_worst,
@@ -30,20 +31,18 @@ from dpviz.mechanisms.ranked import (
     converted,
     halved,
     known_order,
-    listing_notes,
     rule_of,
-    space_of,
     to_be_listed,
 )
 from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.ranking import PeelingLaw, counted
 from dpviz.model.measures import Measure
-from dpviz.model.mechanism import Bound, Cost, Mode, Space
+from dpviz.model.mechanism import Cost, Mode
 from dpviz.model.parameters import Exact, ExactOrNone, Parameters, WholeNumber, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick, TopRules
-from dpviz.model.statistic import Statistic, Top
+from dpviz.model.statistic import Statistic
 from dpviz.noise.bits import Bits
 from dpviz.noise.peeling import choose
 from dpviz.noise.race import rank
@@ -206,7 +205,7 @@ class TopK(Parameters):
 
 
 @dataclass(frozen=True)
-class TopKBound(Bound):
+class TopKBound(LargestBound):
     """TopK, bound to a question and a unit.
 
     rule   who competes with the bottom symbol
@@ -220,12 +219,12 @@ class TopKBound(Bound):
     parts: Parts
 
     shape: ClassVar[type[Answer]] = Ranked
-    reuse: ClassVar[bool] = True
     """What is done with a released list is post-processing."""
 
     @property
-    def needs(self) -> Top:
-        return Top(self.mechanism.rows)
+    def rows(self) -> int:
+        """How many of the largest counts are read."""
+        return self.mechanism.rows
 
     @property
     def item_price(self) -> Parts:
@@ -265,10 +264,6 @@ class TopKBound(Bound):
             found = converted(found, self.unit)
         return found if made.epsilon is None else replace(found, loss=ApproxDP(made.epsilon, made.delta))
 
-    @cached_property
-    def space(self) -> Space:
-        return space_of(self.question, self.max_items, self.mechanism.rows + 1)
-
     @property
     def cost(self) -> Cost:
         rows = self.mechanism.rows
@@ -304,14 +299,6 @@ class TopKBound(Bound):
     def _next(self) -> int | None:
         """The place of the first count that is not read; None where it is chosen privately."""
         return None if self.mechanism.private else self.mechanism.rows + 1
-
-    @property
-    def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
-        """How far an item must stand above the first row that does not compete to be listed."""
-        return listing_notes(self.error)
-
-    def modes(self) -> tuple[Mode, ...]:
-        return ("exact",)
 
     def check_source(self, rules: TopRules) -> None:
         """Refuse an engine whose order of equal counts the rule does not cover."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,26 +19,25 @@ from dpviz.mechanisms.ranked import (
     KBAR,
     DomainRule,
     K,
+    LargestBound,
     Rule,
     all_values,
     any_value,
     at_worst,
     check_rows,
     halved,
-    listing_notes,
     rule_of,
-    space_of,
     to_be_listed,
 )
 from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.ranking import NoisyListLaw
 from dpviz.model.measures import Measure
-from dpviz.model.mechanism import Bound, Cost, Mode, Space
+from dpviz.model.mechanism import Cost, Mode
 from dpviz.model.parameters import Exact, OneOf, Parameters, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick, TopRules
-from dpviz.model.statistic import Statistic, Top
+from dpviz.model.statistic import Statistic
 from dpviz.noise.bits import Bits
 from dpviz.noise.geometric import check_scale, two_sided_geometric
 from dpviz.noise.table import LIMIT
@@ -125,7 +124,7 @@ class TopKLaplace(Parameters):
 
 
 @dataclass(frozen=True)
-class TopKLaplaceBound(Bound):
+class TopKLaplaceBound(LargestBound):
     """TopKLaplace, bound to a question and a unit.
 
     rule     who competes, and by how much one unit moves one count
@@ -143,16 +142,12 @@ class TopKLaplaceBound(Bound):
     offset: int
 
     shape: ClassVar[type[Answer]] = Ranked
-    reuse: ClassVar[bool] = True
+    value_bits: ClassVar[int] = COUNT_BITS
 
     @property
-    def needs(self) -> Top:
-        return Top(self.mechanism.kbar)
-
-    @property
-    def max_items(self) -> int:
-        """How many items come at most."""
-        return self.mechanism.k
+    def rows(self) -> int:
+        """How many of the largest counts are read."""
+        return self.mechanism.kbar
 
     @property
     def rate(self) -> Fraction:
@@ -173,10 +168,6 @@ class TopKLaplaceBound(Bound):
             exact = f"group of two of {exact}"
         loss = ApproxDP(self.mechanism.epsilon, self.mechanism.delta)
         return Guarantee(loss, self.unit, rule, asked=self.mechanism.epsilon, exact=exact)
-
-    @cached_property
-    def space(self) -> Space:
-        return space_of(self.question, self.max_items, self.mechanism.kbar + 1, each=COUNT_BITS)
 
     @property
     def cost(self) -> Cost:
@@ -202,14 +193,6 @@ class TopKLaplaceBound(Bound):
         error = self.error
         listed = to_be_listed(error, self.mechanism.kbar + 1)
         return listed, at_worst(error, self.max_items), any_value(error), all_values(error)
-
-    @property
-    def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
-        """How far an item must stand above the first row that does not compete to be listed."""
-        return listing_notes(self.error)
-
-    def modes(self) -> tuple[Mode, ...]:
-        return ("exact",)
 
     def check_source(self, rules: TopRules) -> None:
         """Refuse an engine that does not order equal counts by label."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from dpviz.errors import ParameterError
 from dpviz.exact import text
@@ -15,22 +14,21 @@ from dpviz.mechanisms.ranked import (
     DELTA,
     EPSILON,
     KBAR,
+    LargestBound,
     Rule,
     halved,
-    listing_notes,
     rule_of,
-    space_of,
     to_be_listed,
 )
 from dpviz.model.answers import Answer, Chosen
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.ranking import CoinsLaw, counted
 from dpviz.model.measures import Measure
-from dpviz.model.mechanism import Bound, Cost, Mode, Space
+from dpviz.model.mechanism import Cost, Mode
 from dpviz.model.parameters import Exact, Parameters, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
-from dpviz.model.statistic import Statistic, Top
+from dpviz.model.statistic import Statistic
 from dpviz.noise.bits import Bits
 from dpviz.noise.coin import passes
 from dpviz.privacy.guarantee import Guarantee
@@ -87,7 +85,7 @@ class TopKSet(Parameters):
 
 
 @dataclass(frozen=True)
-class TopKSetBound(Bound):
+class TopKSetBound(LargestBound):
     """TopKSet, bound to a question and a unit.
 
     parts  the epsilon and delta of one item under add-or-remove, and what composition adds
@@ -100,21 +98,16 @@ class TopKSetBound(Bound):
     parts: Parts
 
     shape: ClassVar[type[Answer]] = Chosen
-    reuse: ClassVar[bool] = True
     ordered: ClassVar[bool] = False
 
     @property
-    def needs(self) -> Top:
-        return Top(self.mechanism.k)
+    def rows(self) -> int:
+        """How many of the largest counts are read."""
+        return self.mechanism.k
 
     @property
     def item_price(self) -> Parts:
         return self.parts
-
-    @property
-    def max_items(self) -> int:
-        """How many items come at most."""
-        return self.mechanism.k
 
     @property
     def rate(self) -> Fraction:
@@ -131,10 +124,6 @@ class TopKSetBound(Bound):
             rule += "; one replacement is a removal and an addition (group privacy, size 2)"
             exact = f"group of two of {exact}"
         return Guarantee(ApproxDP(made.epsilon, made.delta), self.unit, rule, asked=made.epsilon, exact=exact)
-
-    @cached_property
-    def space(self) -> Space:
-        return space_of(self.question, self.max_items, self.mechanism.k + 1)
 
     @property
     def cost(self) -> Cost:
@@ -157,14 +146,6 @@ class TopKSetBound(Bound):
     def measures(self) -> tuple[Measure, ...]:
         """What an item needs to be named."""
         return (to_be_listed(self.error, self.mechanism.k + 1),)
-
-    @property
-    def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
-        """How far an item must stand above the first row that does not compete to be named."""
-        return listing_notes(self.error)
-
-    def modes(self) -> tuple[Mode, ...]:
-        return ("exact",)
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Chosen:
         """Flip the coins. How many rows there are is private: no tick tells."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from dpviz.errors import ParameterError
 from dpviz.exact import text
 from dpviz.hidden import guard
 
 How = Literal["exact", "bound", "numerical", "simulated"]
+SURENESS: Final[tuple[How, ...]] = ("exact", "bound", "numerical", "simulated")
+"""The ways in which an error may be known, the surest first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal
 
+from dpviz.exact import text
 from dpviz.hidden import guard
+from dpviz.laws import lower_bounds
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.question import Question
 
@@ -20,6 +23,32 @@ Weight = Literal["thick", "medium", "thin", ""]
 
 HEADLINE = 2
 """So many measures head a plan: the first ones of the list."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a lower bound rests on, all of it public.
+
+    epsilon, delta  what is paid
+    n     the public number of rows, where there is one
+    few   whether at most n bins are shown on average, as the proof for sparse answers needs
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    n: int | None
+    few: bool = False
+
+
+@dataclass(frozen=True)
+class Floor:
+    """What no answer of a price errs less than, in the worst case over true counts, and who proved it."""
+
+    value: Fraction
+    rule: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"value": text(self.value), "rule": self.rule}
 
 
 @dataclass(frozen=True)
@@ -39,6 +68,7 @@ class Measure:
     weight    how heavy its curve is
     pictured  whether the picture of equally likely errors, `ErrorModel.quantiles`, is about this measure
     given     the error for a beta of a bin whose true count is known, where that makes a difference
+    floor     the least error that is possible for a beta, where a lower bound is known
     """
 
     name: str
@@ -53,6 +83,7 @@ class Measure:
     weight: Weight = "medium"
     pictured: bool = False
     given: Callable[[Fraction, int], ErrorValue | None] | None = None
+    floor: Callable[[Fraction, Setting], Floor | None] | None = None
 
     @property
     def words(self) -> str:
@@ -91,10 +122,10 @@ def headline(measures: tuple[Measure, ...]) -> tuple[Measure, ...]:
 
 def of_bins(error: ErrorModel, question: Question) -> tuple[Measure, ...]:
     """The measures of an answer with a value per bin: any one bin, all at once, and an empty one."""
-    return one_bin(error), all_bins(error, question), empty_bin(error)
+    return one_bin(error, question), all_bins(error, question), empty_bin(error)
 
 
-def one_bin(error: ErrorModel) -> Measure:
+def one_bin(error: ErrorModel, question: Question) -> Measure:
     """How far one bin, picked before looking, may be off."""
     return Measure(
         name="one",
@@ -107,6 +138,7 @@ def one_bin(error: ErrorModel) -> Measure:
         weight="thick",
         pictured=True,
         given=lambda beta, count: error.one_bin(beta, count=count),
+        floor=partial(_one_bin_floor, question),
     )
 
 
@@ -123,6 +155,7 @@ def all_bins(error: ErrorModel, question: Question) -> Measure:
         at=error.all_bins,
         missing="nothing public says how many bins are occupied, so no bar holds for all of them",
         weight="thin",
+        floor=partial(_all_bins_floor, question),
     )
 
 
@@ -137,6 +170,22 @@ def empty_bin(error: ErrorModel) -> Measure:
         at=lambda beta: error.one_bin(beta, count=0),
         weight="",
     )
+
+
+def _one_bin_floor(question: Question, beta: Fraction, setting: Setting) -> Floor:
+    epsilon, delta, n = setting.epsilon, setting.delta, setting.n
+    floor = Floor(lower_bounds.one_bin(epsilon, beta, n=n, delta=delta), "Balcer, Vadhan 2018, Theorem 7.1")
+    if not (question.domain.declared and n is not None and setting.few):
+        return floor
+    sparse = lower_bounds.sparse(epsilon, beta, bins=question.bins, shown=n, n=n, delta=delta)
+    return Floor(sparse, "Balcer, Vadhan 2018, Theorem 7.2") if sparse > floor.value else floor
+
+
+def _all_bins_floor(question: Question, beta: Fraction, setting: Setting) -> Floor | None:
+    if not question.domain.declared or question.bins < 2:
+        return None
+    least = lower_bounds.all_bins(setting.epsilon, beta, bins=question.bins, n=setting.n, delta=setting.delta)
+    return Floor(least, "Balcer, Vadhan 2018, Theorem 7.1")
 
 
 def ordinal(place: int) -> str:

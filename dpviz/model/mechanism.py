@@ -11,7 +11,7 @@ from dpviz.hidden import guard
 from dpviz.model.answers import Answer
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.base import StoredLaw
-from dpviz.model.measures import Measure
+from dpviz.model.measures import Measure, of_bins
 from dpviz.model.question import Question
 from dpviz.model.source import Tick, TopRules
 from dpviz.model.statistic import Need, Statistic
@@ -115,7 +115,7 @@ class Bound:
     @property
     def measures(self) -> tuple[Measure, ...]:
         """What can be said of the error before the draw, the most important first: two of them head a plan."""
-        return ()
+        return of_bins(self.error, self.question)
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:

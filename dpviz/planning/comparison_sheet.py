@@ -15,8 +15,8 @@ from typing import Any
 from dpviz.errors import ParameterError
 from dpviz.exact import positive, rational, text, whole
 from dpviz.hidden import guard
-from dpviz.laws import lower_bounds
-from dpviz.model.error import ErrorValue, How
+from dpviz.model.error import SURENESS, ErrorValue, How
+from dpviz.model.measures import Floor, Measure, Setting
 from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.question import Question
 from dpviz.model.statistic import Kind
@@ -95,9 +95,9 @@ class ComparisonSheet:
         here = replace(self, count=counts[len(counts) // 2] if self.count is None else self.count)
         return {
             "version": VERSION,
-            "kind": "comparison-sheet",
             "question": question_json(self.question, self.unit),
-            "unit": {"text": self.unit.text, "sentence": self.unit.sentence, "relation": self.unit.relation},
+            "unit": {"text": self.unit.text},
+            "measures": [measure.to_json() for measure in self.measures],
             "axes": [
                 _axis("epsilon", "Privacy loss ε", "the same for all", epsilons),
                 _axis("beta", "How often the errors hold", "", betas),
@@ -110,14 +110,27 @@ class ComparisonSheet:
             },
         }
 
+    @property
+    def measures(self) -> list[Measure]:
+        """What can be said of the errors, each with its words: every measure that one of the mechanisms has."""
+        measures: dict[str, Measure] = {}
+        for mechanism in self.mechanisms:
+            for epsilon in (self.epsilon, self.top):
+                bound = self._bound(mechanism.with_epsilon(epsilon))
+                if not isinstance(bound, str):
+                    for measure in _drawn(bound):
+                        measures.setdefault(measure.name, measure)
+        return list(measures.values())
+
     def counts(self) -> list[int]:
         """The axis of true counts: even steps past the point where every mechanism settles, and the probe."""
         reach = 8
         for mechanism in self.mechanisms:
             bound = self._bound(mechanism.with_epsilon(self.epsilon))
-            worst = None if isinstance(bound, str) else bound.error.one_bin(BETAS[1])
-            if worst is not None:
-                reach = max(reach, min(REACH // 4, 2 * int(worst.value)))
+            given = [] if isinstance(bound, str) else [m.at(BETAS[1]) for m in _drawn(bound) if m.given is not None]
+            for worst in given:
+                if worst is not None:
+                    reach = max(reach, min(REACH // 4, 2 * int(worst.value)))
         power = 10 ** (len(str(reach)) - 1)
         top = next(step * power for step in TOPS if step * power >= reach)
         if self.unit.n is not None:
@@ -153,7 +166,7 @@ class ComparisonSheet:
             "guarantee": price.sentence,
             "space": {"bits": str(bound.space.bits), "text": bound.space.text},
             "cost": {"text": bound.cost.text, "slow": bound.cost.slow},
-            **self._errors(bound, counts, charged),
+            "errors": self._errors(bound, counts, charged),
             "chance": self._chances(bound, counts),
         }
 
@@ -175,34 +188,38 @@ class ComparisonSheet:
         return None if None in chances else [_told(chance) for chance in chances if chance is not None]
 
     def _errors(self, bound: Bound, counts: Sequence[int], charged: ApproxDP) -> dict[str, Any]:
-        beta = self.beta
-        one = self._once(("one", bound.mechanism, beta), partial(bound.error.one_bin, beta))
-        every = self._once(("all", bound.mechanism, beta), partial(bound.error.all_bins, beta))
-        curve = [
-            self._once(("error", bound.mechanism, beta, c), partial(bound.error.one_bin, beta, count=c)) for c in counts
-        ]
-        known = [value for value in curve if value is not None]
+        """The errors by the name of their measure: at worst, by true count, and what no mechanism can beat."""
+        setting = Setting(charged.epsilon, charged.delta, self.unit.n, _few(bound, self.unit.n))
         return {
-            "one": None if one is None else one.to_json(),
-            "all": None if every is None else every.to_json(),
-            "curve": None
-            if len(known) < len(curve)
-            else {"values": [text(value.value) for value in known], "kind": _weakest(known)},
-            "floor": self._floor(bound, charged.epsilon, charged.delta),
+            measure.name: {
+                "worst": _json(
+                    self._once(("worst", bound.mechanism, measure.name, self.beta), partial(measure.at, self.beta))
+                ),
+                "curve": self._curve(bound, measure, counts),
+                "floor": None if measure.floor is None else _json(measure.floor(self.beta, setting)),
+            }
+            for measure in _drawn(bound)
         }
 
-    def _floor(self, bound: Bound, epsilon: Fraction, delta: Fraction) -> dict[str, str]:
-        """What no mechanism of this price can beat, in the worst case over true counts: of one bin, and of all."""
-        beta, n, declared = self.beta, self.unit.n, self.question.domain.declared
-        one = lower_bounds.one_bin(epsilon, beta, n=n, delta=delta)
-        rule = "Theorem 7.1"
-        if declared and n is not None and _few(bound, n):
-            sharper = lower_bounds.sparse(epsilon, beta, bins=self.question.bins, shown=n, n=n, delta=delta)
-            one, rule = max(one, sharper), ("Theorem 7.2" if sharper > one else rule)
-        every = ""
-        if declared and self.question.bins > 1:
-            every = text(lower_bounds.all_bins(epsilon, beta, bins=self.question.bins, n=n, delta=delta))
-        return {"one": text(one), "all": every, "rule": rule}
+    def _curve(self, bound: Bound, measure: Measure, counts: Sequence[int]) -> dict[str, Any] | None:
+        """The error of a bin by its true count, and how surely it is known; None where no count matters."""
+        if measure.given is None:
+            return None
+        key, beta = ("given", bound.mechanism, measure.name, self.beta), self.beta
+        curve = [self._once((*key, count), partial(measure.given, beta, count)) for count in counts]
+        known: list[ErrorValue] = [value for value in curve if value is not None]
+        if len(known) < len(curve):
+            return None
+        return {"values": [text(value.value) for value in known], "kind": weakest(known)}
+
+
+def _drawn(bound: Bound) -> list[Measure]:
+    """The measures that a chart shows."""
+    return [measure for measure in bound.measures if measure.weight]
+
+
+def _json(value: ErrorValue | Floor | None) -> dict[str, Any] | None:
+    return None if value is None else value.to_json()
 
 
 def _axis(name: str, label: str, hint: str, grid: list[str]) -> dict[str, Any]:
@@ -216,16 +233,17 @@ def _bound(mechanism: Mechanism, question: Question, unit: Unit) -> Bound | str:
         return str(refused)
 
 
-def _few(bound: Bound, n: int) -> bool:
+def _few(bound: Bound, n: int | None) -> bool:
     """Whether at most n bins are shown on average, as the proof of Theorem 7.2 needs: nearly all empty bins read 0."""
+    if n is None or not bound.question.domain.declared:
+        return False
     chance = bound.error.chance_shown(0)
     return bound.needs is Kind.SPARSE and chance is not None and chance * bound.question.bins <= n
 
 
-def _weakest(values: Sequence[ErrorValue]) -> How:
-    kinds = {value.how for value in values}
-    order: tuple[How, ...] = ("simulated", "bound", "exact")
-    return next(how for how in order if how in kinds)
+def weakest(values: Sequence[ErrorValue]) -> How:
+    """How surely all of these are known: as surely as the least sure of them."""
+    return max((value.how for value in values), key=SURENESS.index)
 
 
 def _told(chance: float) -> float:

@@ -103,7 +103,6 @@ class CompositionSheet:
         counts = [str(k) for k in self.counts()]
         return {
             "version": VERSION,
-            "kind": "composition-sheet",
             "axes": [
                 _axis("epsilon", "ε per step", "the same for every step", [text(value) for value in epsilons]),
                 {

@@ -87,7 +87,6 @@ class SamplerSheet:
         axes = self._axes()
         return {
             "version": VERSION,
-            "kind": "sampler-sheet",
             "axes": [
                 {"name": name, "label": label, "hint": hint, "grid": grid, "values": values}
                 for name, label, hint, grid, values in axes

@@ -71,11 +71,10 @@ class PlanSheet:
         most = now.max_items
         return {
             "version": VERSION,
-            "kind": "plan-sheet",
             "made": self.made,
             "question": question_json(self.question, self.unit, most),
             "places": "" if most is None else str(most),
-            "unit": {"text": self.unit.text, "sentence": self.unit.sentence, "relation": self.unit.relation},
+            "unit": {"text": self.unit.text},
             "mechanism": {
                 "name": self.mechanism.name,
                 "title": self.mechanism.name,
@@ -120,7 +119,6 @@ def question_json(question: Question, unit: Unit, places: int | None = None) -> 
         "bins": str(question.bins) if question.domain.declared else "",
         "size": question.domain.size_text,
         "bins_text": question.domain.text,
-        "where": question.where_text,
         "sentence": question.sentence(unit) if places is None else question.ranked_sentence(unit, places),
     }
 
@@ -137,7 +135,6 @@ def point_json(bound: Bound, epsilon: Fraction) -> dict[str, Any]:
             "epsilon": text(charged.epsilon),
             "delta": text(charged.delta),
             "asked": text(price.asked if price.asked is not None else charged.epsilon),
-            "exact": price.exact or text(charged.epsilon),
         },
         "odds": price.odds,
         "guarantee": price.sentence,

@@ -202,7 +202,6 @@ class TopKSheet:
         }
         return {
             "version": VERSION,
-            "kind": "top-k-sheet",
             "subject": {
                 "item": self.column,
                 "items": items,

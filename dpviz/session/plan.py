@@ -111,25 +111,26 @@ class Plan:
             f"  would cost   {would_cost(self.price, self.budget, self.remaining)}{stale(self.asof)}",
             f"  guarantee    {self.price.sentence}",
         ]
-        lines += self._errors()
+        lines += error_lines(self.bound)
         stored = f"{self.space.bits:,} bits ({self.space.text})" if self.max_items is None else self.space.text
         lines.append(f"  space        {stored}")
         if self.bound.cost.slow:
             lines.append(f"  slow         {self.bound.cost.text}")
         return "\n".join(lines)
 
-    def _errors(self) -> list[str]:
-        """The errors that hold 95 times in 100, one to a line."""
-        drawn = [(measure, measure.at(NOTED)) for measure in self.bound.measures if measure.weight]
-        known = [(measure, error) for measure, error in drawn if error is not None]
-        wide = max([12, *(len(measure.words) for measure, _ in known)])
-        lines = []
-        for measure, error in known:
-            sign = measure.sign or ("±" if error.how == "exact" else f"{error.how} ±")
-            size = f"{sign}{text(error.value)} {self.bound.unit.nouns}"
-            ending = f" {measure.origin}" if measure.origin else ""
-            lines.append(f"  {measure.words:<{wide}} {size}{ending}, 95 in 100 ({error.how})")
-        return lines
+
+def error_lines(bound: Bound) -> list[str]:
+    """The errors that hold 95 times in 100, one to a line."""
+    drawn = [(measure, measure.at(NOTED)) for measure in bound.measures if measure.weight]
+    known = [(measure, error) for measure, error in drawn if error is not None]
+    wide = max([12, *(len(measure.words) for measure, _ in known)])
+    lines = []
+    for measure, error in known:
+        sign = measure.sign or ("±" if error.how == "exact" else f"{error.how} ±")
+        size = f"{sign}{text(error.value)} {bound.unit.nouns}"
+        ending = f" {measure.origin}" if measure.origin else ""
+        lines.append(f"  {measure.words:<{wide}} {size}{ending}, 95 in 100 ({error.how})")
+    return lines
 
 
 def would_cost(price: Guarantee, budget: Budget | None, remaining: Remaining | None) -> str:

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpviz.errors import BudgetExceeded
-from dpviz.exact import Number, probability, text
-from dpviz.hidden import guard, singly
-from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.hidden import guard
+from dpviz.model.error import ErrorModel
+from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Bound
 from dpviz.model.opening import Balance, Left, Opening, Use
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
 from dpviz.session.accountant import Budget, Remaining
-from dpviz.session.plan import would_cost
+from dpviz.session.plan import error_lines, would_cost
 from dpviz.session.stale import stale
 
 
@@ -102,13 +102,12 @@ class AskPlan:
     def error(self) -> ErrorModel:
         return self.bound.error
 
-    @singly
-    def listed(self, beta: Number = "0.05") -> ErrorValue | None:
-        """How far above the first row that does not compete an item must lie to come before ⊥."""
-        return self.error.listed(probability(beta, "beta", zero=False))
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What can be said of the error, each with its words: `plan.measures[0].at(beta)`."""
+        return self.bound.measures
 
     def __repr__(self) -> str:
-        unit = self.bound.unit
         left = f"{self.left.text} left" if self.fits else f"more than the {self.left.text} left"
         lines = [
             f"Plan (free, sees no data): {self.bound.question.text}, {self.use.terms}",
@@ -116,12 +115,7 @@ class AskPlan:
             f"  would cost   nothing more: paid with entry {self.number}",
             f"  guarantee    {self.guarantee.sentence}, for all answers of entry {self.number} together",
         ]
-        found = self.listed()
-        if found is not None:
-            lines.append(
-                f"  to be listed {text(found.value)} {unit.nouns} above the next count, 95 in 100 ({found.how})"
-            )
-        return "\n".join(lines)
+        return "\n".join([*lines, *error_lines(self.bound)])
 
 
 guard(vars())

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import ipywidgets
 import traitlets
 
 from dpviz.hidden import guard, publicly
 from dpviz.widgets.desk import Desk, desk_of
-from dpviz.widgets.view import View
+from dpviz.widgets.view import Program, View
 
 
 class Component(View):
@@ -18,6 +19,8 @@ class Component(View):
     state = traitlets.Unicode().tag(sync=True)
     result = traitlets.Unicode().tag(sync=True)
     pulse = traitlets.Unicode().tag(sync=True)
+    views = traitlets.Dict(value_trait=traitlets.Instance(Program)).tag(sync=True, **ipywidgets.widget_serialization)
+    """The bundles that draw kinds of answers which the program does not, by kind."""
 
     @publicly
     def __init__(self, session: object, *questions: object, **options: Any) -> None:

@@ -37,7 +37,7 @@ from dpviz.widgets import messages, state
 from dpviz.widgets.door import Door, Request
 from dpviz.widgets.order import SETTLES, WAITS, Order
 from dpviz.widgets.reading import read_points
-from dpviz.widgets.view import json_text
+from dpviz.widgets.view import Program, json_text
 from dpviz.widgets.watching import Follower, Pulse, words
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class Member(Protocol):
     state: str
     result: str
     pulse: str
+    views: dict[str, Program]
 
     def send(self, content: object) -> None: ...
 
@@ -85,6 +86,7 @@ class Desk(Follower):
         self._plan = session.plan(first, mechanism or _fitting(session, first))
         self._sheet = self._plan.sheet.to_json()
         self._result: Body | None = None
+        self._views: dict[str, Program] = {}
         self._order: Order | None = None
         self._states = state.Numbered()
         self._outcomes: deque[Body] = deque(maxlen=state.OUTCOMES)
@@ -122,9 +124,13 @@ class Desk(Follower):
             self._members.add(member)
         self._door.soon(self._show)  # what has changed since its traits were read
 
-    def mirrors(self, known: Body | None = None) -> dict[str, str]:
-        """What the traits show: sheet, state and result, as JSON texts, and a sign of life. All public."""
+    def mirrors(self, known: Body | None = None) -> dict[str, Any]:
+        """What the traits show: sheet, state and result, as JSON texts, and a sign of life. All public.
+
+        A view comes before the result that it draws.
+        """
         return {
+            "views": dict(self._views),
             "sheet": json_text(self._sheet),
             "state": json_text(self.state() if known is None else known),
             "result": "" if self._result is None else json_text(self._result),
@@ -161,7 +167,12 @@ class Desk(Follower):
         latest = None if self._result is not None else self.session.releases.latest
         if latest is not None:
             self._questions.setdefault(latest.question.id, latest.question)
-            self._result = picture(latest)
+            self._put_on_show(latest)
+
+    def _put_on_show(self, release: Release) -> None:
+        """Let the page show this release, with the bundle that draws its kind where one is registered."""
+        result = picture(release)
+        self._result, self._views = result, {**self._views, **Program.drawing(result["kind"])}
 
     def _on_release_elsewhere(self, running: Running) -> None:
         """A release of this session ended, in a cell or on another desk: the budget has moved."""
@@ -309,7 +320,7 @@ class Desk(Follower):
         release, outcome = order.end()
         if release is not None:
             try:
-                self._result = picture(release)
+                self._put_on_show(release)
             except Exception:  # it is paid and stored, and can be shown by its number
                 outcome = {**outcome, "event": "failed", "error": messages.error_json(order.unshown())}
         if not order.refused:
@@ -353,7 +364,7 @@ class Desk(Follower):
     def _on_show(self, request: Request) -> Body:
         release = self._stored(request.args["number"])
         self._questions.setdefault(release.question.id, release.question)
-        self._result = picture(release)
+        self._put_on_show(release)
         self._show()
         return {"result": self._result}
 

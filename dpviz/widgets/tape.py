@@ -20,9 +20,11 @@ from dpviz.errors import DpvizError, Forbidden, ParameterError, SessionBusy
 from dpviz.exact import text
 from dpviz.hidden import guard, kind_of, publicly
 from dpviz.mechanisms.pay_what_you_get import Asked, PayWhatYouGet
+from dpviz.model.measures import values_json
 from dpviz.model.question import Question
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
+from dpviz.session.plan import NOTED
 from dpviz.session.running import Running
 from dpviz.session.sub_session import SubSession
 from dpviz.widgets import messages, state
@@ -192,8 +194,13 @@ class Tape(Follower):
     def _on_plan(self, args: Body) -> Callable[[], Body]:
         question, k, kbar = self._asked(args)
         plan = self.sub.plan(question, k, kbar)
-        listed = plan.listed()
-        return lambda: {"most": str(plan.most), "listed": "" if listed is None else text(listed.value)}
+        body = {
+            "most": str(plan.most),
+            "beta": text(NOTED),
+            "measures": [measure.to_json() for measure in plan.measures],
+            "errors": values_json(plan.measures, NOTED),
+        }
+        return lambda: body
 
     def _on_release(self, request: Request) -> None:
         args = request.args

@@ -21,6 +21,7 @@ from ipywidgets.widgets.trait_types import InstanceDict
 
 from dpviz.errors import ParameterError, short
 from dpviz.hidden import guard, kind_of, sealed
+from dpviz.widgets import views
 from dpviz.widgets.door import Door
 from dpviz.widgets.writer import Writer
 
@@ -130,21 +131,32 @@ class Program(Long):
     code = traitlets.Unicode().tag(sync=True)
     css = traitlets.Unicode().tag(sync=True)
 
-    _running: ClassVar[dict[str, Program]] = {}
+    _running: ClassVar[dict[tuple[str, str], Program]] = {}
     _choosing: ClassVar[threading.Lock] = threading.Lock()
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, code: str, css: str) -> None:
         self._writer = Writer()
-        code, css = ((STATIC / file).read_text(encoding="utf-8") for file in (f"{name}.js", "widgets.css"))
         super().__init__(code=code, css=css)
 
     @classmethod
     def of(cls, name: str) -> Program:
         """The one program of this name; a new one where that was closed."""
+        code, css = ((STATIC / file).read_text(encoding="utf-8") for file in (f"{name}.js", "widgets.css"))
+        return cls._one(code, css)
+
+    @classmethod
+    def drawing(cls, kind: str) -> dict[str, Program]:
+        """The bundle that draws this kind of answer, by its kind; nothing where none is registered."""
+        bundle = views.registered(kind)
+        return {} if bundle is None else {kind: cls._one(bundle.code, bundle.css)}
+
+    @classmethod
+    def _one(cls, code: str, css: str) -> Program:
+        """The one program of these texts."""
         with cls._choosing:
-            known = cls._running.get(name)
+            known = cls._running.get((code, css))
             if known is None or known.comm is None:
-                known = cls._running[name] = cls(name)
+                known = cls._running[code, css] = cls(code, css)
             return known
 
     def _soon(self, work: Callable[[], None]) -> None:
@@ -172,7 +184,7 @@ class View(Long, anywidget.AnyWidget):
     _heard: Context | None = None
     """Where the last message came in. What is said in another thread goes back the same way."""
 
-    def __init__(self, door: Door, **mirrors: str) -> None:
+    def __init__(self, door: Door, **mirrors: Any) -> None:
         self._door = door
         self.on_msg(self._receive)
         super().__init__(component=type(self).name, program=Program.of(type(self).program_name), **mirrors)

@@ -15,9 +15,16 @@ from dpviz import threads
 
 Work = Callable[[], None]
 
+LINGER = 10.0
+"""For how many seconds a thread without work waits for more.
+
+Every thread that sends takes a socket of the kernel, which has about a thousand and takes back those of ended threads
+every ten seconds: a thread for each message of a page that never rests would leave none.
+"""
+
 
 class Writer:
-    """Does one piece of work after the other, in the order they came, on a thread that lives while there is any.
+    """Does one piece of work after the other, in the order they came, on a thread that lives while there is any, and a little longer.
 
     Where there are no threads, whoever brings the first piece does them all, those for later too.
 
@@ -67,13 +74,15 @@ class Writer:
 
     def _next(self) -> Work | None:
         with self._changed:
+            rest = time.monotonic() + (0.0 if threads.in_place() else LINGER)
             while True:
-                wait = self._later[0][0] - time.monotonic() if self._later else None
+                now = time.monotonic()
+                wait = self._later[0][0] - now if self._later else None
                 if wait is not None and wait <= 0:
                     return heapq.heappop(self._later)[2]
                 if self._waiting:
                     return self._waiting.popleft()
-                if wait is None:
+                if wait is None and now >= rest:
                     self._alive = False
                     return None
-                self._changed.wait(wait)
+                self._changed.wait(rest - now if wait is None else wait)

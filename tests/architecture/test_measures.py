@@ -14,10 +14,28 @@ from tests.architecture.tree import ROOT
 ROOMS = ("dpviz/model/measures.py", "dpviz/mechanisms/")
 """Where measures are declared, and so named."""
 
-SHOWN = ("dpviz/planning/sheet.py", "dpviz/charts/plans.py", "dpviz/session/saved.py", "dpviz/reports.py")
+SHOWN = (
+    "dpviz/planning/sheet.py",
+    "dpviz/planning/comparison_sheet.py",
+    "dpviz/charts/plans.py",
+    "dpviz/session/saved.py",
+    "dpviz/session/sub_plan.py",
+    "dpviz/widgets/tape.py",
+    "dpviz/reports.py",
+)
 """What shows or checks the measures of a plan: it asks no error model for one of its own choice."""
 
-PAGE = ("measures.ts", "plan_pane.ts", "epsilon_field.ts", "store.ts", "charts/curve.ts")
+PAGE = (
+    "measures.ts",
+    "plan_pane.ts",
+    "epsilon_field.ts",
+    "store.ts",
+    "charts/curve.ts",
+    "sheets.ts",
+    "mechanism_comparison.ts",
+    "tape.ts",
+    "tape_store.ts",
+)
 ASKED = {"one_bin", "all_bins", "listed", "rank", "look_ups", "total_variation"}
 
 

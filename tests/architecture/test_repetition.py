@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = (("dpviz/mechanisms", "*.py"),)
+FOLDERS = (("dpviz/mechanisms", "*.py"), ("widgets/src", "*.ts"))
 """Where repetition is looked for, and in which files."""
 
 LENGTH = 10

@@ -7,12 +7,14 @@ protocol. To keep other names in their rooms, add a `Room` to `ROOMS`.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from dpviz.mechanisms import NAMES, OPENINGS, REGISTRY
 from dpviz.model.answers import SHAPES, Answer
 from dpviz.model.error import ErrorModel
 from dpviz.model.mechanism import Bound, Mechanism
@@ -27,7 +29,8 @@ class Room:
     """Names that may be tested for only below some folders or files of the package.
 
     classes  names of classes, in `isinstance`, `issubclass`, `type(x) is` and `match`
-    kinds    strings that something is compared with
+    kinds    strings that a kind is compared with
+    texts    strings that anything is compared with, looked up by or listed under
     inside   the folders or files, relative to the package, that may
     """
 
@@ -35,6 +38,30 @@ class Room:
     classes: frozenset[str]
     kinds: frozenset[str]
     inside: tuple[str, ...]
+    texts: frozenset[str] = frozenset()
+
+
+MECHANISMS = frozenset(name for name in NAMES if name in REGISTRY or name in OPENINGS)
+
+
+def mechanism_classes() -> set[str]:
+    """The classes of mechanisms: with parameters, and bound to a question."""
+    trees = [ast.parse(path.read_text()) for path in sorted((PACKAGE / "mechanisms").glob("*.py"))]
+    classes = {node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)}
+    own = {kind.name for kind in classes if "Parameters" in {name for base in kind.bases for name in names(base)}}
+    return own | {kind.name for kind in classes if kind.name.endswith("Bound")}
+
+
+def names(kind: ast.AST) -> list[str]:
+    """The names of a class, a tuple of classes or a union of them. `ibis.Table` is somebody else's."""
+    match kind:
+        case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="answers" | "mechanisms" | "dv"), attr=name):
+            return [name]
+        case ast.Tuple(elts=parts):
+            return [name for part in parts for name in names(part)]
+        case ast.BinOp(left=left, right=right):
+            return names(left) + names(right)
+    return []
 
 
 BUILT_IN = {kind: shape for kind, shape in SHAPES.items() if shape.__module__.startswith("dpviz.")}
@@ -45,6 +72,13 @@ ROOMS = [
         frozenset(shape.__name__ for shape in BUILT_IN.values()),
         frozenset(BUILT_IN),
         ("model/answers",),
+    ),
+    Room(
+        "a mechanism",
+        frozenset(mechanism_classes()),
+        frozenset(),
+        ("mechanisms/", "__init__.py", "widgets/tape.py"),  # the last is the view of one mechanism, and of no other
+        MECHANISMS,
     ),
 ]
 
@@ -87,21 +121,18 @@ def named_in(tree: ast.AST, room: Room) -> Iterator[tuple[int, str]]:
                 sides = [left, *others]
                 if any(isinstance(side, ast.Call) and names(side.func)[-1:] == ["type"] for side in sides):
                     yield from ((node.lineno, name) for side in sides for name in names(side) if name in room.classes)
-                if any(is_kind(side) for side in sides):
-                    texts = [text for side in sides for text in constants(side)]
-                    yield from ((node.lineno, text) for text in texts if text in room.kinds)
-
-
-def names(kind: ast.AST) -> list[str]:
-    """The names of a class, a tuple of classes or a union of them. `ibis.Table` is somebody else's."""
-    match kind:
-        case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="answers" | "mechanisms"), attr=name):
-            return [name]
-        case ast.Tuple(elts=parts):
-            return [name for part in parts for name in names(part)]
-        case ast.BinOp(left=left, right=right):
-            return names(left) + names(right)
-    return []
+                texts = [text for side in sides for text in constants(side)]
+                known = room.texts | room.kinds if any(is_kind(side) for side in sides) else room.texts
+                yield from ((node.lineno, text) for text in texts if text in known)
+                owners = [side.value for side in sides if isinstance(side, ast.Attribute) and side.attr == "name"]
+                yield from ((node.lineno, name) for owner in owners for name in names(owner) if name in room.classes)
+            case ast.Dict(keys=keys):
+                texts = [text for key in keys if key is not None for text in constants(key)]
+                yield from ((node.lineno, text) for text in texts if text in room.texts)
+            case ast.Subscript(slice=place):
+                yield from ((node.lineno, text) for text in constants(place) if text in room.texts)
+            case ast.MatchValue(value=value):
+                yield from ((value.lineno, text) for text in constants(value) if text in room.texts)
 
 
 def is_kind(side: ast.AST) -> bool:
@@ -141,6 +172,29 @@ def test_no_name_is_tested_for_outside_its_room() -> None:
     assert strangers(PACKAGE) == []
 
 
+def test_the_mechanisms_that_there_are_are_found() -> None:
+    assert {"Dense", "TopK", "PayWhatYouGet"} <= MECHANISMS
+    assert mechanism_classes() >= MECHANISMS | {"DenseBound", "TopKBound"}
+
+
+def spelled(source: str) -> list[str]:
+    """The mechanisms that a module of the page spells out as a text."""
+    code = re.sub(r"/\*.*?\*/|(?<!:)//[^\n]*", "", source, flags=re.DOTALL)
+    return [name for name in sorted(MECHANISMS) if re.search(rf"""["'`]{name}["'`]""", code)]
+
+
+def test_the_page_spells_no_mechanism() -> None:
+    modules = sorted((PACKAGE.parent / "widgets/src").rglob("*.ts"))
+    assert len(modules) > 20
+    assert {path.name: names for path in modules if (names := spelled(path.read_text()))} == {}
+
+
+def test_a_mechanism_that_is_planted_in_the_page_is_found() -> None:
+    assert spelled('if (sheet.mechanism.name === "Dense") draw();') == ["Dense"]
+    assert spelled("const slow = new Set(['Compact', `TopK`]);") == ["Compact", "TopK"]
+    assert spelled('// as "Dense" does\nconst DENSE = "Denser";') == []
+
+
 @pytest.mark.parametrize(
     ("module", "text"),
     [
@@ -154,6 +208,15 @@ def test_no_name_is_tested_for_outside_its_room() -> None:
         ("session/binding.py", "def bind(bound): return getattr(bound, 'max_items', None)"),
         ("session/binding.py", "def bind(bound): return getattr(bound, 'check_source', None)"),
         ("engines/sources.py", "def top(source): return getattr(source, 'top', None)"),
+        ("charts/plans.py", "def draw(made): return isinstance(made, Dense)"),
+        ("charts/plans.py", "def draw(made): return type(made) is dv.TopK"),
+        ("session/plan.py", "def draw(bound): return isinstance(bound, StabilityBound)"),
+        ("planning/sheet.py", "def draw(made): return made.name == 'Compact'"),
+        ("planning/sheet.py", "def draw(made): return made.name == Compact.name"),
+        ("widgets/desk.py", "def draw(made): return made.name in ('TopK', 'mine')"),
+        ("reports.py", "ABOUT = {'PureSparse': 'slow'}"),
+        ("reports.py", "def kind(): return REGISTRY['Stability']"),
+        ("reports.py", "def draw(name):\n    match name:\n        case 'PayWhatYouGet': return 1"),
     ],
 )
 def test_a_planted_stranger_is_found(tmp_path: Path, module: str, text: str) -> None:
@@ -165,6 +228,9 @@ def test_a_planted_stranger_is_found(tmp_path: Path, module: str, text: str) -> 
     [
         ("model/answers/table.py", "def same(other): return isinstance(other, Table)"),
         ("mechanisms/dense.py", "def draw(values): return Table(values)"),
+        ("mechanisms/ranked.py", "def same(other): return isinstance(other, TopKBound)"),
+        ("charts/plans.py", "TITLE = 'Dense counts take 8 bytes a bin'"),
+        ("charts/plans.py", "def draw(made): return made.name == 'mine'"),
         ("charts/picture.py", "def draw(thing): return isinstance(thing, Release) and getattr(thing, 'end', 0)"),
         ("engines/__init__.py", "def top(source): return getattr(source, 'top', None)"),
     ],

@@ -13,8 +13,9 @@ from dpviz.exact import text
 from dpviz.laws import lower_bounds
 from dpviz.mechanisms import REGISTRY
 from dpviz.mechanisms import mechanism as made
+from dpviz.model.error import ErrorValue
 from dpviz.model.mechanism import Mechanism
-from dpviz.planning.comparison_sheet import ComparisonSheet
+from dpviz.planning.comparison_sheet import ComparisonSheet, weakest
 
 BINS = dv.Question.of(dv.Domain.integers(0, 525_599, column="scheduled_minute"))
 ROWS = dv.Unit(relation="replace-one", n=5000)
@@ -35,13 +36,15 @@ def test_every_number_is_the_one_that_the_mechanism_itself_gives() -> None:
     for row, mechanism in zip(said["now"]["rows"], mechanisms, strict=True):
         assert row["refused"] == ""
         bound = mechanism.with_epsilon(HALF).bind(BINS, ROWS)
-        one, every = bound.error.one_bin(beta), bound.error.all_bins(beta)
-        assert one is not None
-        assert row["one"]["value"] == text(one.value)
-        assert row["all"] == (None if every is None else every.to_json())
+        assert [measure["name"] for measure in said["measures"]] == list(row["errors"])
+        for measure in bound.measures[:2]:
+            worst = measure.at(beta)
+            assert row["errors"][measure.name]["worst"] == (None if worst is None else worst.to_json())
+        one, every = (row["errors"][measure.name] for measure in bound.measures[:2])
+        assert every["curve"] is None
         assert row["space"] == {"bits": str(bound.space.bits), "text": bound.space.text}
         assert row["cost"]["text"] == bound.cost.text
-        for c, value, chance in zip(counts, row["curve"]["values"], row["chance"], strict=True):
+        for c, value, chance in zip(counts, one["curve"]["values"], row["chance"], strict=True):
             at = bound.error.one_bin(beta, count=c)
             shown = bound.error.chance_shown(c)
             assert at is not None and shown is not None
@@ -55,8 +58,9 @@ def test_no_mechanism_errs_less_than_its_floor() -> None:
         said = sheet_of(dv.Dense(1), dv.Stability(1, "1e-6"), unit=unit).to_json()
         for point in said["fans"]["epsilon"]:
             for row in point["rows"]:
-                assert Fraction(row["floor"]["one"]) <= Fraction(row["one"]["value"])
-                assert Fraction(row["floor"]["all"]) <= Fraction(row["all"]["value"])
+                assert len(row["errors"]) == 2
+                for error in row["errors"].values():
+                    assert Fraction(error["floor"]["value"]) <= Fraction(error["worst"]["value"])
 
 
 def test_the_floor_of_a_sparse_answer_is_theorem_7_2_where_n_is_public() -> None:
@@ -65,10 +69,10 @@ def test_the_floor_of_a_sparse_answer_is_theorem_7_2_where_n_is_public() -> None
     dense, stability = said["now"]["rows"]
     told = {"n": 1000, "delta": Fraction(1, 10**12)}
     sparse = lower_bounds.sparse(Fraction(1, 10), Fraction(1, 20), bins=525_600, shown=1000, **told)
-    assert stability["floor"]["rule"] == "Theorem 7.2"
-    assert stability["floor"]["one"] == text(sparse)
-    assert dense["floor"]["rule"] == "Theorem 7.1"
-    assert Fraction(dense["floor"]["one"]) < sparse
+    floors = [row["errors"][said["measures"][0]["name"]]["floor"] for row in (dense, stability)]
+    assert floors[1] == {"value": text(sparse), "rule": "Balcer, Vadhan 2018, Theorem 7.2"}
+    assert floors[0]["rule"] == "Balcer, Vadhan 2018, Theorem 7.1"
+    assert Fraction(floors[0]["value"]) < sparse
 
 
 def test_each_fan_holds_the_points_of_the_sheets_made_there() -> None:
@@ -98,11 +102,23 @@ def test_a_mechanism_that_does_not_answer_the_question_says_why_and_the_others_s
     dense, stability = said["now"]["rows"]
     assert "declared bins" in dense["refused"]
     assert stability["refused"] == ""
-    assert stability["all"] is None
-    assert stability["floor"]["all"] == ""
+    _one, every = stability["errors"].values()
+    assert every == {"worst": None, "curve": None, "floor": None}
     short = dv.Unit(relation="replace-one", n=20)
     refused = [row["refused"] for row in sheet_of(dv.Stability(1, "1e-6"), unit=short).to_json()["now"]["rows"]]
     assert "no count of at most 20" in refused[0]
+
+
+def test_a_curve_is_known_as_surely_as_its_least_sure_point() -> None:
+    exact, bound = ErrorValue(Fraction(1), "exact", ""), ErrorValue(Fraction(1), "bound", "")
+    numerical = ErrorValue(Fraction(1), "numerical", "", off=Fraction(1, 100))
+    simulated = ErrorValue(Fraction(1), "simulated", "")
+    assert [weakest([exact, *more]) for more in ([], [bound], [bound, numerical], [simulated, numerical])] == [
+        "exact",
+        "bound",
+        "numerical",
+        "simulated",
+    ]
 
 
 def test_mechanisms_of_one_name_are_told_apart_by_what_differs() -> None:
@@ -140,7 +156,7 @@ def test_a_small_cap_beside_wide_noise_is_drawn_with_the_error_of_counts_beyond_
     sheet = ComparisonSheet(BINS, dv.Unit(), (dv.Dense("1e-3"), capped), Fraction(1), Fraction(1), 5000).to_json()
     counts, row = [int(c) for c in sheet["axes"][2]["grid"]], sheet["now"]["rows"][1]
     assert row["refused"] == "" and max(counts) >= 5000
-    curve = {c: int(value) for c, value in zip(counts, row["curve"]["values"], strict=True)}
+    curve = {c: int(value) for c, value in zip(counts, row["errors"]["one"]["curve"]["values"], strict=True)}
     for c in counts:
         if c > 3:
             assert curve[c] == c - 3 + curve[3] and curve[c] <= c

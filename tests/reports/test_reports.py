@@ -363,7 +363,7 @@ def test_lists_stand_in_a_report_with_their_end_and_without_a_count(
     assert "⊥ (no more)" in page.plain
     assert "The list ended after 2 of 9, because no further item stood out enough." in page.plain
     assert "for all answers of entry 1 together" in page.plain
-    assert "an item" in page.plain and "above the next count is listed" in page.plain
+    assert "an item 51 above the 4th count is listed" in page.plain
     content = (tmp_path / "report.html").read_text()
     for count in (COUNT, 6841):
         assert str(count) not in content and f"{count:,}" not in content

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 import os
 import signal
 import threading
@@ -188,13 +189,18 @@ def test_a_tape_without_questions_offers_what_was_asked_before_and_nothing_else(
         assert page.send("plan", {"question": question, **asks})["ok"] is ok
 
 
-def test_a_plan_is_free_and_says_what_it_takes_to_be_listed(tmp_path: Path) -> None:
+def test_a_plan_is_free_and_says_every_measure_of_the_question(tmp_path: Path) -> None:
     sub = opened(tmp_path)
     page = Page(sub)
     order = {name: page.order()[name] for name in ("question", "k", "kbar")}
     body = page.send("plan", order)["body"]
-    listed = sub.plan(DESTINATION, 2, 5).listed()
-    assert listed is not None and body == {"most": "2", "listed": str(listed.value)}
+    plan = sub.plan(DESTINATION, 2, 5)
+    errors = {measure.name: error.to_json() for measure in plan.measures if (error := measure.at(Fraction(1, 20)))}
+    assert len(errors) == 2
+    words = [measure.to_json() for measure in plan.measures]
+    assert body == {"most": "2", "beta": "0.05", "measures": words, "errors": errors}
+    for measure, (name, error) in zip(plan.measures, errors.items(), strict=True):
+        assert measure.name == name and f"{measure.sign}{error['value']}" in repr(plan)
     assert left(sub) == (12, 4) and sub.transcript == []
 
 

@@ -21,8 +21,11 @@ export interface Standing {
     leave(): void;
 }
 
+/** Runs the module that a model of this page holds, and says its default export. */
+export type Bring = (reference: string) => Promise<unknown>;
+
 export interface Program {
-    render(context: { model: Model; el: HTMLElement }): () => void;
+    render(context: { model: Model; el: HTMLElement; bring?: Bring }): () => void;
 }
 
 const TRAITS = ["sheet", "state", "result", "pulse"] as const;
@@ -49,21 +52,28 @@ function hostStatus(model: Model): HostStatus {
     }
 }
 
+/** Which models hold the views of kinds that no program brings along, by kind. */
+function viewsOf(model: Model): Partial<Record<string, string>> {
+    const views = model.get("views");
+    if (typeof views !== "object" || views === null) return {};
+    return Object.fromEntries(Object.entries(views).filter(([, reference]) => typeof reference === "string"));
+}
+
 /** A program that draws these components; each is told the id of the store that it may share with others. */
 export function program(components: Record<string, (id: string) => Standing>): Program {
     return {
-        render({ model, el }) {
+        render({ model, el, bring }) {
             const name = String(model.get("component"));
             if (!Object.hasOwn(components, name)) {
                 el.textContent = "dpviz: this page does not know the component it was asked to draw.";
                 return () => undefined;
             }
-            return join(model, el, components[name]!(String(model.get("desk"))));
+            return join(model, el, bring, components[name]!(String(model.get("desk"))));
         },
     };
 }
 
-function join(model: Model, el: HTMLElement, { store, component, leave }: Standing): () => void {
+function join(model: Model, el: HTMLElement, bring: Bring | undefined, { store, component, leave }: Standing): () => void {
     const channel: Channel = {
         send: (content) => model.send(content),
         status: () => hostStatus(model),
@@ -71,17 +81,25 @@ function join(model: Model, el: HTMLElement, { store, component, leave }: Standi
     const hear = (content: unknown): void => store.kernel.receive(content);
     const changes = TRAITS.map((trait) => [`change:${trait}`, () => store.take(trait, model.get(trait))] as const);
     const live = (): void => store.probe();
+    const forget = store.views.ask((kind) => {
+        const reference = viewsOf(model)[kind];
+        return reference === undefined || bring === undefined ? null : bring(reference);
+    });
+    const renew = (): void => store.views.renew();
     for (const trait of TRAITS) store.take(trait, model.get(trait));
     for (const [event, heard] of changes) model.on(event, heard);
+    model.on("change:views", renew);
     model.on("msg:custom", hear);
     model.on("comm_live_update", live);
     const unmount = mount(store, component, el);
     store.attach(channel);
     return () => {
         for (const [event, heard] of changes) model.off(event, heard);
+        model.off("change:views", renew);
         model.off("msg:custom", hear);
         model.off("comm_live_update", live);
         unmount();
+        forget();
         store.detach(channel);
         leave();
     };

@@ -6,10 +6,15 @@
 import type { Bar, Measure, Point, Sheet } from "./protocol";
 import { often, shown, spread } from "./words";
 
+const HEADLINE = 2;
+
+/** As much of an error as is shown in words. */
+export type Size = Pick<Bar, "value" | "kind">;
+
 export const isList = (sheet: Sheet): boolean => (sheet.places ?? "") !== "";
 
 /** The measures that head a plan: two, or one where the mechanism states no more. */
-export const headline = (sheet: Sheet): readonly Measure[] => sheet.measures.slice(0, 2);
+export const headline = (sheet: Sheet): readonly Measure[] => sheet.measures.slice(0, HEADLINE);
 
 export const barOf = (point: Point, beta: string, measure: Measure): Bar | null =>
     point.errors.get(beta)!.get(measure.name) ?? null;
@@ -22,7 +27,7 @@ export const signOf = (measure: Measure, bar: Bar | null): string =>
     measure.sign !== "" ? measure.sign : bar?.kind === "bound" ? "≤ " : "±";
 
 /** An error with its sign, as it stands in words. */
-export const signed = (measure: Measure, bar: Bar): string =>
+export const signed = (measure: Measure, bar: Size): string =>
     measure.sign !== "" ? `${measure.sign}${shown(bar.value)}` : spread(bar);
 
 /** A text of a measure with its numbers. */
@@ -38,10 +43,13 @@ function filled(template: string, beta: string, bar: Bar): string {
 export const tipOf = (measure: Measure, beta: string, bar: Bar): string => filled(measure.tip, beta, bar);
 
 /** The headline in one phrase, for the sentence that is spoken, for charts, and for the empty result. */
-export function phrase(sheet: Sheet, point: Point, beta: string): string {
-    const parts = headline(sheet).map((measure) => {
-        const bar = barOf(point, beta, measure);
-        return bar === null ? null : filled(measure.phrase, beta, bar);
+export const phrase = (sheet: Pick<Sheet, "measures">, point: Point, beta: string): string => said(sheet.measures, point.errors.get(beta)!, beta);
+
+/** The headline of these measures in one phrase; empty where nothing is known. */
+export function said(measures: readonly Measure[], errors: ReadonlyMap<string, Bar>, beta: string): string {
+    const parts = measures.slice(0, HEADLINE).map((measure) => {
+        const bar = errors.get(measure.name);
+        return bar === undefined ? null : filled(measure.phrase, beta, bar);
     });
     return parts.filter((part) => part !== null).join(", ");
 }

@@ -8,10 +8,12 @@ import type { Component } from "./component";
 import { h, newId, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
 import { approximate, exactly } from "./exact";
 import type { Explorer } from "./explorer";
+import { signed, words, type Size } from "./measures";
 import { timed } from "./perf";
+import type { Measure } from "./protocol";
 import type { ComparisonPoint, ComparisonSheet, Row } from "./sheets";
 import { dataTable } from "./table";
-import { capital, often, shown, spread } from "./words";
+import { capital, often, shown } from "./words";
 
 const HEIGHT = 150;
 /** Below this width the parts of a row stand under each other. */
@@ -19,7 +21,7 @@ const WIDE = 620;
 
 export function mechanismComparison(desk: Explorer<ComparisonSheet>): Component {
     const [titleId, betaId] = [newId(), newId()];
-    const sentence = h("p", { class: "dp-quiet" });
+    const subject = h("p", { class: "dp-quiet" });
     const epsilon = axisSlider(desk, "epsilon", true);
     const count = axisSlider(desk, "c", true);
     const beta = h("select", { id: betaId, onchange: (event: Event) => timed(event, () => desk.set("beta", beta.value)) });
@@ -28,12 +30,13 @@ export function mechanismComparison(desk: Explorer<ComparisonSheet>): Component 
     const bars = h("figure", { class: "dp-figure dp-bars" });
     const numbers = h("div", {});
     const finding = h("p", { class: "dp-finding dp-verdict" });
+    const key = h("p", { class: "dp-hint" });
     const floors = h("p", { class: "dp-hint" });
     const element = h(
         "section",
         { class: "dp-explorer dp-plan", "aria-labelledby": titleId },
         h("div", { class: "dp-pane-head" }, h("h3", { id: titleId }, "Which mechanism?"), h("span", { class: "dp-chip dp-free" }, "free · sees no data")),
-        sentence,
+        subject,
         h(
             "div",
             { class: "dp-axes" },
@@ -46,12 +49,7 @@ export function mechanismComparison(desk: Explorer<ComparisonSheet>): Component 
         finding,
         bars,
         numbers,
-        h(
-            "p",
-            { class: "dp-hint" },
-            "Thick: one bin, by its true count. Thin: all bins at once, whatever they hold. Solid is exact, dashed a proved bound. " +
-                "Red dashes: no mechanism of this price errs less in the worst case.",
-        ),
+        key,
         floors,
     );
     let width = 760;
@@ -70,7 +68,7 @@ export function mechanismComparison(desk: Explorer<ComparisonSheet>): Component 
         setText(note, desk.fault ?? "");
         show(note, desk.fault !== null);
         if (sheet === null || point === null) return;
-        setText(sentence, `${sheet.question.sentence} Protects ${sheet.unit.text}.`);
+        setText(subject, `${sheet.question.sentence} Protects ${sheet.unit.text}.`);
         const betas = desk.axis("beta")!.grid;
         setOptions(
             beta,
@@ -84,47 +82,64 @@ export function mechanismComparison(desk: Explorer<ComparisonSheet>): Component 
         if (point === seen && signature === drawn) return;
         [seen, drawn] = [point, signature];
         const at = grid.indexOf(c);
-        const views = point.rows.map((row) => viewOf(row, grid, at));
+        const views = point.rows.map((row) => viewOf(row, sheet.measures, grid, at));
         const most = niceCeiling(Math.max(1, ...views.map((view) => view.most)));
         rows.replaceChildren(header(point), ...views.map((view) => rowOf(view, grid, most, width, c)));
         bars.replaceChildren(...barsOf(views, c));
-        numbers.replaceChildren(numbersOf(views, c));
-        const words = verdict(views, c, point);
-        setText(finding, words);
-        setText(floors, floorsOf(views));
-        desk.say(words);
+        numbers.replaceChildren(numbersOf(views, sheet.measures, c));
+        const sentence = verdict(views, sheet.measures, c, point);
+        setText(finding, sentence);
+        setText(key, keyOf(views, sheet.measures));
+        setText(floors, floorsOf(views, sheet.measures));
+        desk.say(sentence);
     }
 
     return { element, draw, close: stop };
 }
 
+/** One measure of one mechanism at the probed count. */
+interface Probed {
+    measure: Measure;
+    /** By the true count of a bin, where that matters. */
+    curve: number[] | null;
+    /** The error at the probed count: of the curve, else the same for every count. */
+    error: Size | null;
+    worst: Size | null;
+    floor: { value: string; rule: string } | null;
+}
+
 /** A row as it stands on the screen: its numbers at the probed count. */
 interface View {
     row: Row;
-    curve: number[] | null;
-    at: number;
-    one: string | null;
+    errors: Probed[];
     chance: number | null;
     most: number;
 }
 
 const number = (text: string): number => approximate(exactly(text));
 
-function viewOf(row: Row, grid: readonly string[], at: number): View {
-    const curve = row.curve?.values.length === grid.length ? row.curve.values.map(number) : null;
-    const [all, one] = [row.all, row.one].map((bar) => (bar === null ? 0 : number(bar.value)));
+function viewOf(row: Row, measures: readonly Measure[], grid: readonly string[], at: number): View {
+    const errors = measures.map((measure): Probed => {
+        const { worst = null, curve = null, floor = null } = row.errors?.get(measure.name) ?? {};
+        const along = curve?.values.length === grid.length ? curve : null;
+        return {
+            measure,
+            curve: along?.values.map(number) ?? null,
+            error: along === null ? worst : { value: along.values[at]!, kind: along.kind },
+            worst,
+            floor,
+        };
+    });
     return {
         row,
-        curve,
-        at,
-        one: curve === null ? null : (row.curve?.values[at] ?? null),
+        errors,
         chance: row.chance?.length === grid.length ? (row.chance[at] ?? null) : null,
-        most: Math.max(all ?? 0, one ?? 0, ...(curve ?? [])),
+        most: Math.max(0, ...errors.flatMap(({ curve, worst }) => [worst === null ? 0 : number(worst.value), ...(curve ?? [])])),
     };
 }
 
-const oneText = ({ row, one }: View): string => (one === null ? "not known" : `${row.curve!.kind === "bound" ? "≤ " : "±"}${shown(one)}`);
-const allText = ({ row }: View): string => (row.all === null ? "no bound: nothing says how many bins there are" : spread(row.all));
+const sizeText = (measure: Measure, error: Size | null): string => (error === null ? "not known" : signed(measure, error));
+const errorsText = (view: View): string => view.errors.map(({ measure, error }) => `${measure.short} ${sizeText(measure, error)}`).join(", ");
 const chanceText = ({ chance }: View): string => (chance === null ? "not known" : chance === 1 ? "> 99.9 %" : chance === 0 ? "never" : percent(chance));
 
 function header(point: ComparisonPoint): HTMLElement {
@@ -160,28 +175,29 @@ function rowOf(view: View, grid: readonly string[], most: number, width: number,
         "div",
         { class: "dp-row", role: "group", "aria-label": row.name },
         label,
-        h("div", {}, errorChart(view, xs, most, each, c), h("p", { class: "dp-note" }, `c = ${shown(c)}: ${oneText(view)} one, ${allText(view)} all`)),
+        h("div", {}, errorChart(view, xs, most, each, c), h("p", { class: "dp-note" }, `c = ${shown(c)}: ${errorsText(view)}`)),
         h("div", {}, chanceOf(view, xs, each, c), h("p", { class: "dp-note" }, `c = ${shown(c)}: ${chanceText(view)}`)),
         h("div", {}, h("p", {}, h("strong", {}, row.space === null ? "" : `${shown(row.space.bits)} bits`)), h("p", { class: "dp-note" }, row.space?.text ?? ""), h("p", { class: "dp-note" }, `${row.cost?.text ?? ""}${row.cost?.slow ? " · slow" : ""}`)),
     );
 }
 
 function errorChart(view: View, xs: number[], most: number, width: number, c: string): SVGSVGElement {
-    const { row, curve } = view;
     const ends = [xs[0]!, xs.at(-1)!];
-    const flat = (value: string | null | undefined): number[] => (value ? ends.map(() => number(value)) : []);
-    const series: Series[] = [
-        { name: "", xs: ends, ys: flat(row.floor?.one), kind: "dp-thick dp-floor" },
-        { name: "", xs: ends, ys: flat(row.floor?.all), kind: "dp-thin dp-floor" },
-        { name: "all at once", xs: ends, ys: flat(row.all?.value), kind: `dp-thin dp-${row.all?.kind ?? "exact"}` },
-        { name: "one bin", xs, ys: curve ?? [], kind: `dp-thick dp-${row.curve?.kind ?? "exact"}` },
-    ];
+    const flat = (value: string | undefined): number[] => (value === undefined ? [] : ends.map(() => number(value)));
+    const series: Series[] = view.errors.flatMap(({ measure, curve, error, floor }) => {
+        const kind = `dp-${measure.weight} dp-${error?.kind ?? "exact"}`;
+        return [
+            { name: "", xs: ends, ys: flat(floor?.value), kind: `dp-${measure.weight} dp-floor` },
+            { name: measure.short, xs: curve === null ? ends : xs, ys: curve ?? flat(error?.value), kind },
+        ];
+    });
+    const dots = view.errors.flatMap(({ curve, error }) => (curve === null || error === null ? [] : [number(error.value)]));
     return linesChart(width, HEIGHT, {
-        title: `${row.name}: a bin of true count ${shown(c)} is within ${oneText(view)}, all bins at once within ${allText(view)}`,
+        title: `${view.row.name} at a true count of ${shown(c)}: ${errorsText(view)}`,
         x: { low: ends[0]!, high: ends[1]!, log: false, name: "" },
         y: { low: 0, high: most, log: false, name: "" },
         series: series.filter(({ ys }) => ys.length > 0),
-        probe: { at: number(c), dots: view.one === null ? [] : [number(view.one)] },
+        probe: { at: number(c), dots },
     });
 }
 
@@ -197,73 +213,90 @@ function chanceOf(view: View, xs: number[], width: number, c: string): SVGSVGEle
 
 /** The errors at the probed count, as bars that start at 0. */
 function barsOf(views: readonly View[], c: string): Node[] {
-    const able = views.filter(({ row }) => row.refused === "");
-    const most = niceCeiling(Math.max(1, ...able.flatMap((view) => [view.one === null ? 0 : number(view.one), view.row.all === null ? 0 : number(view.row.all.value)])));
-    const bar = (value: string | null, kind: string): HTMLElement => {
-        const fill = h("div", { class: kind });
-        fill.style.width = `${value === null ? 0 : (100 * number(value)) / most}%`;
+    const answered = views.filter(({ row }) => row.refused === "");
+    const sizes = answered.flatMap(({ errors }) => errors.map(({ error }) => (error === null ? 0 : number(error.value))));
+    const most = niceCeiling(Math.max(1, ...sizes));
+    const bar = ({ measure, error }: Probed): HTMLElement => {
+        const fill = h("div", { class: `dp-bar dp-bar-${measure.weight}` });
+        fill.style.width = `${error === null ? 0 : (100 * number(error.value)) / most}%`;
         return fill;
     };
     return [
         h("figcaption", {}, `A bin of true count ${shown(c)}, from 0 to ${shown(String(most))}`),
-        ...able.map((view) =>
+        ...answered.map((view) =>
             h(
                 "div",
-                { class: "dp-bar-row", role: "img", "aria-label": `${view.row.name}: one bin ${oneText(view)}, all at once ${allText(view)}` },
+                { class: "dp-bar-row", role: "img", "aria-label": `${view.row.name}: ${errorsText(view)}` },
                 h("span", {}, view.row.name),
-                h("div", {}, bar(view.one, "dp-bar-one"), bar(view.row.all?.value ?? null, "dp-bar-all")),
+                h("div", {}, ...view.errors.map(bar)),
             ),
         ),
     ];
 }
 
-function numbersOf(views: readonly View[], c: string): HTMLElement {
+/** Whether some mechanism's error of this measure depends on the true count. */
+const bent = (views: readonly View[], place: number): boolean => views.some(({ errors }) => errors[place]!.curve !== null);
+
+function numbersOf(views: readonly View[], measures: readonly Measure[], c: string): HTMLElement {
+    const bends = measures.map((_, place) => bent(views, place));
     const columns = [
         { name: "mechanism" },
         { name: "pays ε", figures: true },
         { name: "δ", figures: true },
-        { name: `one bin of ${shown(c)}`, figures: true },
-        { name: "one bin at worst", figures: true },
-        { name: "all at once", figures: true },
+        ...measures.flatMap(({ short }, place) =>
+            (bends[place] ? [`${short} of ${shown(c)}`, `${short} at worst`] : [short]).map((name) => ({ name, figures: true })),
+        ),
         { name: "above 0", figures: true },
         { name: "bits", figures: true },
     ];
     return dataTable("Mechanisms at this count", columns, views.length, (i) => {
         const view = views[i]!;
         const { row } = view;
-        if (row.refused !== "") return [row.name, "—", "—", "—", "—", "—", "—", "—"];
-        return [
-            row.name, row.price?.epsilon ?? "", row.price?.delta ?? "", oneText(view), row.one === null ? "" : spread(row.one),
-            row.all === null ? "no bound" : spread(row.all), chanceText(view), row.space === null ? "" : shown(row.space.bits),
-        ];
+        if (row.refused !== "") return [row.name, ...columns.slice(1).map(() => "—")];
+        const errors = view.errors.flatMap(({ measure, error, worst }, place) =>
+            (bends[place] ? [error, worst] : [worst]).map((one) => sizeText(measure, one)),
+        );
+        const bits = row.space === null ? "" : shown(row.space.bits);
+        return [row.name, row.price?.epsilon ?? "", row.price?.delta ?? "", ...errors, chanceText(view), bits];
     });
 }
 
-/** What the probe says, in a sentence: who errs least on this bin, and on all. */
-function verdict(views: readonly View[], c: string, point: ComparisonPoint): string {
-    const able = views.filter(({ row }) => row.refused === "");
-    if (able.length === 0) return "None of these mechanisms answers this question.";
-    const least = (value: (view: View) => string | null | undefined): View[] => {
-        const known = able.filter((view) => value(view));
-        const best = Math.min(...known.map((view) => number(value(view)!)));
-        return known.filter((view) => number(value(view)!) === best);
-    };
-    const names = (found: readonly View[]): string => found.map(({ row }) => row.name).join(" and ");
-    const [one, all] = [least((view) => view.one), least((view) => view.row.all?.value)];
-    const parts = [
-        one.length === 0 ? "" : `at a true count of ${shown(c)}, ${names(one)} errs least on one bin (${oneText(one[0]!)})`,
-        all.length === 0 ? "" : `${names(all)} on all at once (${allText(all[0]!)})`,
-    ].filter((part) => part !== "");
-    return `${capital(parts.join("; "))}, ε ${point.at.get("epsilon")}.`;
+/** What the probe says, in a sentence: who errs least, by each measure. */
+function verdict(views: readonly View[], measures: readonly Measure[], c: string, point: ComparisonPoint): string {
+    const answered = views.filter(({ row }) => row.refused === "");
+    if (answered.length === 0) return "None of these mechanisms answers this question.";
+    const parts = measures.flatMap((measure, place) => {
+        const known = answered.flatMap(({ row, errors }) => {
+            const { error } = errors[place]!;
+            return error === null ? [] : [{ name: row.name, error, size: number(error.value) }];
+        });
+        const best = Math.min(...known.map(({ size }) => size));
+        const least = known.filter(({ size }) => size === best);
+        if (least.length === 0) return [];
+        return [`${least.map(({ name }) => name).join(" and ")} errs least on ${measure.short} (${signed(measure, least[0]!.error)})`];
+    });
+    return `At a true count of ${shown(c)}, ${parts.join("; ")}, ε ${point.at.get("epsilon")}.`;
+}
+
+/** What the lines stand for. */
+function keyOf(views: readonly View[], measures: readonly Measure[]): string {
+    const lines = measures.map(
+        (measure, place) => `${capital(measure.weight)}: ${words(measure)}${bent(views, place) ? ", by its true count" : ", whatever the counts"}.`,
+    );
+    return (
+        `${lines.join(" ")} Solid is exact, dashed a proved bound. ` +
+        "Red dashes: no mechanism of this price errs less in the worst case."
+    );
 }
 
 /** The lower bounds, and where they say nothing. */
-function floorsOf(views: readonly View[]): string {
-    const floor = views.find(({ row }) => row.floor !== null)?.row.floor;
-    if (floor === null || floor === undefined) return "";
-    const rules = [...new Set(views.flatMap(({ row }) => (row.floor === null ? [] : [row.floor.rule])))].join(" and ");
-    if (number(floor.one) === 0) {
-        return `Lower bounds: Balcer and Vadhan, ${rules}. For one bin they are 0 here and say nothing${floor.all === "" || number(floor.all) === 0 ? "" : `; for all at once at least ${shown(floor.all)}`}.`;
-    }
-    return `Lower bounds: Balcer and Vadhan, ${rules}. At least ${shown(floor.one)} for one bin at worst${floor.all === "" ? "" : `, ${shown(floor.all)} for all at once`}.`;
+function floorsOf(views: readonly View[], measures: readonly Measure[]): string {
+    const rules = views.flatMap(({ errors }) => errors.flatMap(({ floor }) => (floor === null ? [] : [floor.rule])));
+    if (rules.length === 0) return "";
+    const parts = measures.flatMap(({ short }, place) => {
+        const floor = views.map(({ errors }) => errors[place]!.floor).find((one) => one !== null) ?? null;
+        if (floor === null) return [];
+        return [number(floor.value) === 0 ? `For ${short} they are 0 here and say nothing.` : `For ${short} at worst at least ${shown(floor.value)}.`];
+    });
+    return `Lower bounds: ${[...new Set(rules)].join("; ")}. ${parts.join(" ")}`;
 }

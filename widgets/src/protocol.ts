@@ -7,6 +7,7 @@
  */
 
 import { parse } from "./exact";
+import { brought } from "./result_view";
 
 export const VERSION = 1;
 const SHEET_VERSION = 2;
@@ -103,7 +104,7 @@ const countOfBins: Reader<string> = (value, where) => (value === "" ? "" : whole
 
 const readPrice = shape({ epsilon: exact, delta: exact });
 
-const readHow = oneOf("exact", "bound", "numerical", "simulated");
+export const readHow = oneOf("exact", "bound", "numerical", "simulated");
 
 /** An error: its size, how it is known, and by which rule; `off` says how far a calculated one may be from the truth. */
 export const readBar = shape({ value: exact, kind: readHow, rule: text, off: maybe(exact), runs: maybe(text) });
@@ -126,7 +127,7 @@ const readPoint = shape({
     epsilon: exact,
     exactly: text,
     key: text,
-    price: shape({ epsilon: exact, delta: exact, asked: exact, exact: text }),
+    price: shape({ epsilon: exact, delta: exact, asked: exact }),
     odds: text,
     guarantee: text,
     space: shape({ bits: text, text: text }),
@@ -167,7 +168,7 @@ const readSheetShape = shape({
         bins_text: text,
         sentence: text,
     }),
-    unit: shape({ text: text, sentence: text, relation: text }),
+    unit: shape({ text: text }),
     mechanism: shape({
         name: text,
         title: text,
@@ -297,38 +298,6 @@ const readHead = shape({
     csv: file,
 });
 
-/** What the views of this page draw of an answer. */
-const readBody = shape({
-    bins: maybe(whole),
-    size: maybe(text),
-    sparse: maybe(flag),
-    lookup: maybe(flag),
-    scale: oneOf("integers", "intervals", "categories", "product", "keys"),
-    labels: list(text),
-    short_labels: list(text),
-    values: list(exact),
-    list: maybe(shape({ places: whole, ordered: flag, ended: flag, sentence: text })),
-    clamp: shape({ low: maybe(exact), high: maybe(exact) }),
-    bars: table(shape({ one: readBar, all: maybe(readBar) })),
-});
-
-/** What is read of an answer that this page has no view for: nothing, so that nothing of it can be drawn wrongly. */
-const UNSEEN = {
-    bins: null,
-    size: null,
-    sparse: null,
-    lookup: null,
-    scale: "categories",
-    labels: [],
-    short_labels: [],
-    values: [],
-    list: null,
-    clamp: { low: null, high: null },
-    bars: new Map(),
-} satisfies Read<typeof readBody>;
-
-const DRAWN = ["histogram", "large", "ranked"];
-
 const readReportShape = shape({
     version,
     title: text,
@@ -338,6 +307,8 @@ const readReportShape = shape({
     explorers: maybe(list(shape({ component: text, sheet: (value) => value }))),
     totals: shape({ epsilon: exact, delta: exact, unit: text, randomness: text, chain: text }),
     caveats: list(text),
+    /** The views of kinds that the program does not bring along. */
+    views: maybe(list(shape({ kind: text, code: file, css: file }))),
 });
 
 export type Price = Read<typeof readPrice>;
@@ -354,8 +325,8 @@ export type State = Read<typeof readStateShape>;
 export type Budget = NonNullable<State["budget"]>;
 export type Entry = State["entries"][number];
 export type Purse = Read<typeof readPurse>;
-/** `drawn` where this page has a view for its kind. */
-export type Result = Read<typeof readHead> & Read<typeof readBody> & { drawn: boolean };
+/** What every answer tells has been checked; the view of its kind reads the rest, which nobody else may believe. */
+export type Result = Read<typeof readHead> & { content: Readonly<Record<string, unknown>> };
 export type Refusal = Read<typeof readRefusal>;
 export type Report = Omit<Read<typeof readReportShape>, "releases" | "sheets"> & {
     releases: Result[];
@@ -401,20 +372,13 @@ export function isOlder(state: Stamped, than: Stamped | null): boolean {
 
 type Stamped = { kernel: string; serial: string | null };
 
+/** A result, checked by the view of its kind where that comes with this program; else when its view has come. */
 export function readResult(value: unknown): Result {
     const content = decode(value);
     const head = readHead(content, "result");
     if (!head.betas.includes(head.beta)) wrong("result.beta", "one of its betas");
-    if (!DRAWN.includes(head.kind)) return { ...head, ...UNSEEN, drawn: false };
-    const result = { ...head, ...readBody(content, "result"), drawn: true };
-    if ((result.kind === "ranked") !== (result.list !== null)) wrong("result.list", "what a list says, and only a list");
-    const bare = result.kind === "ranked" && result.values.length === 0;
-    for (const part of bare ? [] : [result.labels, result.short_labels]) {
-        if (part.length !== result.values.length) wrong("result.labels", "one label per value");
-    }
-    for (const beta of bare ? [] : result.betas) {
-        if (!result.bars.has(beta)) wrong("result.bars", `given at beta ${beta}`);
-    }
+    const result = { ...head, content: fields(content, "result") };
+    brought(head.kind)?.read(result);
     return result;
 }
 
@@ -422,6 +386,9 @@ export function readReport(value: unknown): Report {
     const report = readReportShape(decode(value), "report");
     return { ...report, releases: report.releases.map(readResult), sheets: report.sheets.map(readSheet) };
 }
+
+/** Asks the kernel for points of a stored answer. */
+export type ReadPoints = (args: { number: string; points: string[][]; beta: string }) => Promise<Reply>;
 
 export type Reply = { ok: true; body: Record<string, unknown> } | { ok: false; error: Refusal };
 

@@ -2,23 +2,22 @@
 
 import { h, newId, setAttribute, setText, show } from "./dom";
 import { timed } from "./perf";
-import { exact, list, Malformed, maybe, shape, text, type Reply, type Result } from "./protocol";
+import { exact, list, Malformed, maybe, shape, text, type ReadPoints, type Result } from "./protocol";
 import { often, shown } from "./words";
 
 const readValues = shape({
     values: list(shape({ point: list(text), value: exact, low: maybe(exact), high: maybe(exact) })),
 });
 
-/** Asks the kernel for points of a stored answer. */
-export type ReadPoints = (args: { number: string; points: string[][]; beta: string }) => Promise<Reply>;
-
 export interface ReadField {
     element: HTMLElement;
-    draw(result: Result | null, beta: string): void;
+    draw(beta: string): void;
 }
 
-/** Without `read` there is no kernel that keeps the answer, and no field. */
-export function readField(read: ReadPoints | undefined): ReadField {
+/** A field for an answer that a kernel keeps; without one there is nobody to ask, and no field. */
+export function readField(result: Result, read: ReadPoints | undefined): ReadField | null {
+    const { number } = result;
+    if (read === undefined || number === null) return null;
     const faultId = newId();
     const fields = h("div", { class: "dp-read-fields" });
     const answer = h("p", { class: "dp-read-answer", role: "status" });
@@ -28,7 +27,6 @@ export function readField(read: ReadPoints | undefined): ReadField {
         {
             class: "dp-read",
             "aria-label": "Read one bin",
-            hidden: true,
             onsubmit: (event: Event) => {
                 event.preventDefault();
                 timed(event, () => void send());
@@ -39,9 +37,7 @@ export function readField(read: ReadPoints | undefined): ReadField {
         answer,
         fault,
     );
-    let result: Result | null = null;
     let beta = "";
-    let columns = "";
     let sent = 0; // only the last question is answered on the page
 
     const inputs = (): HTMLInputElement[] => [...fields.querySelectorAll("input")];
@@ -54,12 +50,11 @@ export function readField(read: ReadPoints | undefined): ReadField {
     }
 
     async function send(): Promise<void> {
-        if (read === undefined || result === null || result.number === null) return;
         sent += 1;
         const [mine, level] = [sent, beta];
         say("Asking the kernel…");
-        const reply = await read({
-            number: result.number,
+        const reply = await read!({
+            number: number!,
             points: [inputs().map((input) => input.value.trim())],
             beta: level,
         });
@@ -73,32 +68,26 @@ export function readField(read: ReadPoints | undefined): ReadField {
         }
     }
 
-    function draw(now: Result | null, level: string): void {
-        const wanted = read !== undefined && now !== null && now.number !== null && now.kind === "large";
-        show(element, wanted);
-        if (now !== result || level !== beta) {
-            sent += 1;
-            say("");
-        }
-        [result, beta] = [now, level];
-        if (!wanted) return;
-        const names = now.columns ?? [now.axis];
-        if (columns === JSON.stringify(names)) return;
-        columns = JSON.stringify(names);
-        fields.replaceChildren(
-            ...names.map((name) => {
-                const id = newId();
-                const input = h("input", {
-                    id,
-                    type: "text",
-                    class: "dp-exact-text",
-                    autocomplete: "off",
-                    spellcheck: "false",
-                    "aria-describedby": faultId,
-                });
-                return h("div", { class: "dp-field" }, h("label", { for: id }, name), input);
-            }),
-        );
+    fields.replaceChildren(
+        ...(result.columns ?? [result.axis]).map((name) => {
+            const id = newId();
+            const input = h("input", {
+                id,
+                type: "text",
+                class: "dp-exact-text",
+                autocomplete: "off",
+                spellcheck: "false",
+                "aria-describedby": faultId,
+            });
+            return h("div", { class: "dp-field" }, h("label", { for: id }, name), input);
+        }),
+    );
+
+    function draw(level: string): void {
+        if (level === beta) return;
+        beta = level;
+        sent += 1;
+        say("");
     }
 
     return { element, draw };

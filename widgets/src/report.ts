@@ -1,15 +1,17 @@
 /** A report: releases as they were paid for, plan sheets still alive, no kernel, no network. */
 
+import { run, style } from "./bundles";
 import { h } from "./dom";
 import type { Explorers } from "./explorers";
+import { Views } from "./guest_views";
 import { Malformed, Newer, readReport, type Report, type Result, type Sheet } from "./protocol";
 import { mount } from "./root";
 
 /** What draws releases and plan sheets; a report without any does without it. */
 export interface ReleaseParts {
-    charts(releases: readonly Result[]): HTMLElement[];
+    charts(releases: readonly Result[], views: Views): HTMLElement[];
     sheets(sheets: readonly Sheet[], releases: readonly Result[]): HTMLElement[];
-    numbers(releases: readonly Result[]): HTMLElement[];
+    numbers(releases: readonly Result[], views: Views): HTMLElement[];
 }
 
 /** What a report's program can draw: the file carries the program that draws what is in it. */
@@ -71,7 +73,7 @@ function explored(explorers: Explorers, component: string, sheet: unknown): HTML
     return place;
 }
 
-export function draw(report: Report, root: HTMLElement, { releases, explorers = {} }: Parts): void {
+export function draw(report: Report, root: HTMLElement, { releases, explorers = {} }: Parts, views = new Views(() => undefined)): void {
     const page = h(
         "div",
         { class: "dpviz-report" },
@@ -79,14 +81,14 @@ export function draw(report: Report, root: HTMLElement, { releases, explorers = 
         h(
             "div",
             { class: "dp-report-grid" },
-            ...(releases?.charts(report.releases) ?? []),
+            ...(releases?.charts(report.releases, views) ?? []),
             ...(releases?.sheets(report.sheets, report.releases) ?? []),
             ...(report.explorers ?? []).map(({ component, sheet }) => explored(explorers, component, sheet)),
         ),
         h(
             "section",
             { "aria-label": "Numbers" },
-            ...(releases?.numbers(report.releases) ?? []),
+            ...(releases?.numbers(report.releases, views) ?? []),
         ),
         report.caveats.length === 0
             ? null
@@ -100,13 +102,27 @@ export function draw(report: Report, root: HTMLElement, { releases, explorers = 
     root.replaceChildren(h("div", { class: "dpviz dp-report-root" }, page));
 }
 
+/** The views of kinds that the report's program does not bring along: run before anything is drawn. */
+async function embedded(report: Report): Promise<Views> {
+    const views = new Views(() => undefined);
+    const bundles = report.views ?? [];
+    for (const { css } of bundles) style(css);
+    views.ask((kind) => {
+        const bundle = bundles.find((item) => item.kind === kind);
+        return bundle === undefined ? null : run(bundle.code);
+    });
+    await Promise.all(bundles.map(({ kind }) => views.load(kind)));
+    return views;
+}
+
 /** Draw the report that this page holds. */
-export function start(parts: Parts): void {
+export async function start(parts: Parts): Promise<void> {
     const root = document.getElementById("dpviz-report");
     const data = document.getElementById("dpviz-data");
     if (root === null || data === null) return;
     try {
-        draw(readReport(data.textContent ?? ""), root, parts);
+        const report = readReport(data.textContent ?? "");
+        draw(report, root, parts, await embedded(report));
     } catch (error) {
         if (!(error instanceof Malformed || error instanceof Newer)) throw error;
         root.replaceChildren(

@@ -4,4 +4,4 @@ import { EXPLORERS } from "./explorers";
 import { start } from "./report";
 import { RELEASES } from "./report_releases";
 
-start({ releases: RELEASES, explorers: EXPLORERS });
+void start({ releases: RELEASES, explorers: EXPLORERS });

@@ -3,4 +3,4 @@
 import { EXPLORERS } from "./explorers";
 import { start } from "./report";
 
-start({ explorers: EXPLORERS });
+void start({ explorers: EXPLORERS });

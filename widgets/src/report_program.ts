@@ -3,4 +3,4 @@
 import { start } from "./report";
 import { RELEASES } from "./report_releases";
 
-start({ releases: RELEASES });
+void start({ releases: RELEASES });

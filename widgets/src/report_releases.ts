@@ -1,11 +1,14 @@
 /** The releases of a report, as they were paid for, and its plan sheets, still alive. */
 
+import "./built_in_views";
 import { copy, h, setText } from "./dom";
 import { epsilonField } from "./epsilon_field";
 import { planPane } from "./plan_pane";
 import type { Result, Sheet } from "./protocol";
 import type { ReleaseParts } from "./report";
-import { numbersTable, resultChart } from "./result_chart";
+import type { Views } from "./guest_views";
+import { resultChart } from "./result_chart";
+import type { ResultView } from "./result_view";
 import { mount } from "./root";
 import { Desk } from "./store";
 import { costsDelta, shown } from "./words";
@@ -16,13 +19,29 @@ function live(component: (desk: Desk) => ReturnType<typeof planPane>, desk: Desk
     return place;
 }
 
-const isSmall = ({ kind, scale, values }: Result): boolean =>
-    kind === "histogram" && scale === "categories" && values.length <= 8;
+/** A release with the view of its kind, and what that reads of it; null where there is none, or where it cannot. */
+interface Drawn {
+    result: Result;
+    view: ResultView | null;
+    body: unknown;
+}
 
-function released(result: Result): HTMLElement {
-    const small = isSmall(result);
-    const place = live(() => resultChart({ result }, { level: "h2", tools: false }), new Desk());
-    place.classList.add(small ? "dp-half" : "dp-full");
+function drawnBy(views: Views, result: Result): Drawn {
+    const { view } = views.of(result.kind);
+    try {
+        return { result, view, body: view?.read(result) };
+    } catch (error) {
+        console.warn(`dpviz: an answer of kind ${result.kind} could not be read`, error);
+        return { result, view: null, body: null };
+    }
+}
+
+const isNarrow = ({ view, body }: Drawn): boolean => view?.narrow?.(body) ?? false;
+
+function released(drawn: Drawn, views: Views): HTMLElement {
+    const { result } = drawn;
+    const place = live(() => resultChart({ result, views }, { level: "h2", tools: false }), new Desk());
+    place.classList.add(isNarrow(drawn) ? "dp-half" : "dp-full");
     return place;
 }
 
@@ -60,7 +79,7 @@ function trial(sheet: Sheet, releases: readonly Result[], name: string): HTMLEle
     return place;
 }
 
-function numbers(result: Result, first: boolean): HTMLElement {
+function numbers(result: Result, table: HTMLElement, first: boolean): HTMLElement {
     const button = h(
         "button",
         {
@@ -93,14 +112,19 @@ function numbers(result: Result, first: boolean): HTMLElement {
             ),
             button,
         ),
-        numbersTable(result, result.beta),
+        table,
     );
 }
 
 export const RELEASES: ReleaseParts = {
-    charts: (releases) =>
-        [...releases.filter((item) => !isSmall(item)), ...releases.filter(isSmall)].map(released),
+    charts(releases, views) {
+        const drawn = releases.map((result) => drawnBy(views, result));
+        return [...drawn.filter((item) => !isNarrow(item)), ...drawn.filter(isNarrow)].map((item) => released(item, views));
+    },
     sheets: (sheets, releases) => sheets.map((sheet) => trial(sheet, releases, nameOf(sheet, sheets))),
-    numbers: (releases) =>
-        releases.filter((item) => item.drawn && item.kind !== "large").map((item, i) => numbers(item, i === 0)),
+    numbers: (releases, views) =>
+        releases.flatMap((result) => {
+            const { view, body } = drawnBy(views, result);
+            return view?.table === undefined ? [] : [{ result, table: view.table(body, result.beta) }];
+        }).map(({ result, table }, i) => numbers(result, table, i === 0)),
 };

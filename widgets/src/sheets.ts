@@ -5,8 +5,9 @@ import {
     exact,
     list,
     maybe,
-    oneOf,
     readBar,
+    readHow,
+    readMeasure,
     shape,
     share,
     table,
@@ -60,6 +61,13 @@ const readSamplerShape = shape({
     staircase: shape({ epsilon: list(number), paper: list(number), tight: list(number) }),
 });
 
+/** The error at worst, by the true count of a bin where that matters, and the least that is possible at this price. */
+const readError = shape({
+    worst: maybe(readBar),
+    curve: maybe(shape({ values: list(exact), kind: readHow })),
+    floor: maybe(shape({ value: exact, rule: text })),
+});
+
 const readRow = shape({
     name: text,
     about: text,
@@ -69,10 +77,8 @@ const readRow = shape({
     guarantee: maybe(text),
     space: maybe(shape({ bits: text, text: text })),
     cost: maybe(shape({ text: text, slow: flag })),
-    one: maybe(readBar),
-    all: maybe(readBar),
-    curve: maybe(shape({ values: list(exact), kind: oneOf("exact", "bound", "simulated") })),
-    floor: maybe(shape({ one: exact, all: text, rule: text })),
+    /** By the name of their measure; none where the mechanism is refused. */
+    errors: maybe(table(readError)),
     chance: maybe(list(share)),
 });
 
@@ -82,6 +88,7 @@ const readComparisonShape = shape({
     version,
     question: shape({ column: text, nouns: text, size: text, bins_text: text, sentence: text }),
     unit: shape({ text: text }),
+    measures: list(readMeasure),
     axes: list(readAxis),
     now: readComparisonPoint,
     fans: table(list(readComparisonPoint)),

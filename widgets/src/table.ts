@@ -8,6 +8,8 @@ export interface Column {
     figures?: boolean;
 }
 
+/** What the table of a release is called. */
+export const NUMBERS = "Numbers of this release";
 const ROW = 28;
 const ALL = 200;
 const BEYOND = 10;

@@ -7,7 +7,7 @@ import { copy, h, newId, setAttribute, setOptions, setText, show, watchWidth } f
 import { resultChart } from "./result_chart";
 import type { Refusal } from "./protocol";
 import { told, type Row, type Tape, type TapeDesk } from "./tape_store";
-import { ordinal, priceText, shown } from "./words";
+import { priceText, shown } from "./words";
 
 /** Statuses of questions that reserved their symbols and have no answer. */
 const unanswered = (row: Row): boolean => row.status !== "done";
@@ -74,6 +74,7 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
         get result() {
             return desk.result;
         },
+        views: desk.views,
         unknown: true,
         get wantsFocus() {
             return desk.wantsResult;
@@ -173,12 +174,10 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
         setAttribute(kbar, "aria-invalid", wrong?.part === "kbar" ? "true" : null);
         setText(uses, wrong === null && !nothing ? `uses at most ${symbolsOf(desk.most)}, 1 question` : "");
         drawButton(tape, gone, wrong !== null);
-        const { listed, twin } = desk;
-        const rank = /^\d+$/.test(desk.kbar) ? `the ${ordinal(BigInt(desk.kbar) + 1n)} count` : "the next count";
+        const { errors, twin } = desk;
         const again = `Question ${twin?.number} asked exactly this. Asking again draws anew, and uses symbols again.`;
-        const stands = `An item ${shown(listed)} above ${rank} is listed, 95 in 100.`;
         if (nothing) setText(note, open && !gone ? OFFER : "");
-        else setText(note, open ? [listed === "" ? "" : stands, twin === null ? "" : again].filter(Boolean).join(" ") : "");
+        else setText(note, open ? [errors, twin === null ? "" : again].filter(Boolean).join(" ") : "");
         const { purchase, lookFault } = desk;
         const ended = purchase.kind === "ended" && purchase.how !== "released" ? purchase : null;
         const refused = ended?.error ?? lookFault?.error ?? null;

@@ -1,5 +1,6 @@
 /** The program of a sub-session's tape: each widget of it stands on its own. */
 
+import "./built_in_views";
 import { program } from "./host";
 import { payWhatYouGetTape } from "./tape";
 import { TapeDesk } from "./tape_store";

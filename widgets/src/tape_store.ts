@@ -11,13 +11,17 @@ import {
     exact,
     flag,
     list,
+    Malformed,
     maybe,
     oneOf,
+    readBar,
+    readMeasure,
     readOrders,
     readRefusal,
     readResult,
     readRunning,
     shape,
+    table,
     text,
     version,
     whole,
@@ -27,7 +31,9 @@ import {
     type Result,
     type Running,
 } from "./protocol";
+import { said } from "./measures";
 import { freshKey, PurchaseStore } from "./purchase_store";
+import { capital, often } from "./words";
 
 const readTapeShape = shape({
     version,
@@ -78,6 +84,20 @@ interface Question extends Record<string, unknown> {
 const DEBOUNCE = 150;
 const MOST = 1_000_000n;
 
+const readPlan = shape({ beta: exact, measures: list(readMeasure), errors: table(readBar) });
+
+/** "An item 449 above the 51st count is listed, 95 in 100."; nothing of a reply that makes no sense. */
+function errorsOf(body: unknown): string {
+    try {
+        const { beta, measures, errors } = readPlan(body, "body");
+        const phrase = said(measures, errors, beta);
+        return phrase === "" ? "" : `${capital(phrase)}, ${often(beta)}.`;
+    } catch (error) {
+        if (!(error instanceof Malformed)) throw error;
+        return "";
+    }
+}
+
 export class TapeDesk extends PurchaseStore<Tape, Question, null> {
     protected override readonly lost = "No answer came to this question. The tape says whether it was asked.";
 
@@ -85,8 +105,8 @@ export class TapeDesk extends PurchaseStore<Tape, Question, null> {
     chosen = "";
     k = "10";
     kbar = "50";
-    /** How far above the next count an item is listed, for the question as typed; empty until the kernel said so. */
-    listed = "";
+    /** What can be said of the errors of the question as typed, in a sentence; empty until the kernel said so. */
+    errors = "";
     /** The row that came last from here wants the focus. */
     wantsFocus = false;
     /** The answer that is looked at by itself, and whether its title wants the focus. */
@@ -119,7 +139,7 @@ export class TapeDesk extends PurchaseStore<Tape, Question, null> {
 
     override probe(): void {
         void this.kernel.probe().then((reply) => {
-            if (reply?.ok && this.listed === "") this.#plan();
+            if (reply?.ok && this.errors === "") this.#plan();
             this.onStatus(reply);
         });
     }
@@ -197,9 +217,9 @@ export class TapeDesk extends PurchaseStore<Tape, Question, null> {
         this.tell();
     }
 
-    /** Ask what it would take to be listed: free, and blind to the data. The latest question wins. */
+    /** Ask for the errors of the question: free, and blind to the data. The latest question wins. */
     #plan(): void {
-        this.listed = "";
+        this.errors = "";
         this.#planned += 1;
         const mine = this.#planned;
         if (this.fault !== null || this.chosen === "" || this.kernel.health === "gone") return;
@@ -209,7 +229,7 @@ export class TapeDesk extends PurchaseStore<Tape, Question, null> {
                 if (mine !== this.#planned) return;
                 // of two pages that plan at the same time, one is told that the other came first
                 if (!reply.ok && reply.error.kind === SUPERSEDED) return this.#plan();
-                this.listed = reply.ok && typeof reply.body["listed"] === "string" ? reply.body["listed"] : "";
+                this.errors = reply.ok ? errorsOf(reply.body) : "";
                 this.tell();
             });
         });

@@ -1,5 +1,6 @@
 /** What the store of every view shares: who listens, the way to the kernel, timers, the one sentence, and what is read. */
 
+import { Views } from "./guest_views";
 import { Kernel, type Channel, type Heed } from "./kernel";
 import { Malformed, Newer, type Reply } from "./protocol";
 
@@ -7,6 +8,8 @@ const SPEAK = 500;
 
 export abstract class ViewStore {
     readonly kernel: Kernel;
+    /** How answers are drawn: by views that came with the program, or that the kernel has on offer. */
+    readonly views = new Views(() => this.tell());
 
     /** Why this page cannot draw what it was sent. */
     problem: string | null = null;

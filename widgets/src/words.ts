@@ -30,7 +30,7 @@ export function often(beta: string): string {
     return format(holds);
 }
 
-export const spread = (bar: Bar): string => `${bar.kind === "bound" ? "≤ " : "±"}${shown(bar.value)}`;
+export const spread = (bar: Pick<Bar, "value" | "kind">): string => `${bar.kind === "bound" ? "≤ " : "±"}${shown(bar.value)}`;
 
 export function kindOf(bar: Bar): string {
     if (bar.kind === "bound") return "proved bound";

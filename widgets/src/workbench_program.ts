@@ -1,5 +1,6 @@
 /** The program of the Workbench and of its parts: components of one desk share its store. */
 
+import "./built_in_views";
 import { budgetMeter } from "./budget_meter";
 import type { Component } from "./component";
 import { program, type Standing } from "./host";

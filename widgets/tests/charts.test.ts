@@ -8,9 +8,11 @@ import { Labels, niceCeiling, tickText } from "../src/charts/frame";
 import { curveChart, oneTwoFive } from "../src/charts/curve";
 import { exactly } from "../src/exact";
 import { readResult, readState } from "../src/protocol";
-import { findingOf, readOf } from "../src/result_chart";
+import { counted, findingOf, readOf } from "../src/counted";
 import { often, shown } from "../src/words";
 import { result, state } from "./host";
+
+const countsOf = (value: unknown): ReturnType<typeof counted> => counted(readResult(value));
 
 const at = { width: 800, from: 0, to: 41, title: "t" };
 
@@ -18,7 +20,7 @@ const at = { width: 800, from: 0, to: 41, title: "t" };
 const caps = (path: string): number => (path.match(/H/g) ?? []).length;
 
 test("an interval is cut at the clamp, exactly, and only where it passes it", () => {
-    const clamp = clampOf(readResult(result()));
+    const clamp = clampOf(countsOf(result()));
     expect(ends(interval(exactly("39"), exactly("67"), clamp))).toEqual({ low: "0", high: "106" });
     expect(interval(exactly("39"), exactly("67"), clamp)).toMatchObject({ lowCut: true, highCut: false });
     expect(interval(exactly("67"), exactly("67"), clamp).lowCut).toBe(false);
@@ -31,7 +33,7 @@ test("an interval is cut at the clamp, exactly, and only where it passes it", ()
 test("no cap is drawn at a cut", () => {
     const two = { ...result(), labels: ["a", "b"], short_labels: ["0", "1"], values: ["10", "1000"] };
     const drawn = (values: string[]): number => {
-        const read = readResult({
+        const read = countsOf({
             ...two,
             values,
             bars: {
@@ -50,7 +52,7 @@ test("no cap is drawn at a cut", () => {
 });
 
 test("bars too short for the full axis get a second panel, cut where they can be read", () => {
-    const read = readResult(result());
+    const read = countsOf(result());
     const chart = histogram(read, "0.05", marksOf(read, "0.05"), at);
     expect(chart.element.querySelectorAll(".dp-cut")).toHaveLength(1);
     expect(chart.element.querySelectorAll(".dp-value").length).toBe(
@@ -61,13 +63,13 @@ test("bars too short for the full axis get a second panel, cut where they can be
 });
 
 test("bars that can be read on the full axis need no second panel", () => {
-    const read = readResult({ ...result(), values: result().values.map((_, i) => String(i * 10)) });
+    const read = countsOf({ ...result(), values: result().values.map((_, i) => String(i * 10)) });
     const chart = histogram(read, "0.05", marksOf(read, "0.05"), at);
     expect([chart.element.querySelector(".dp-cut"), chart.tooShort]).toEqual([null, false]);
 });
 
 test("2,000 bins are one mark per pixel column, and single bins when zoomed", () => {
-    const read = readResult(longJson);
+    const read = countsOf(longJson);
     const marks = marksOf(read, "0.05");
     const wide = histogram(read, "0.05", marks, { ...at, to: 1999 });
     expect(wide.columns).toBe(true);
@@ -79,7 +81,7 @@ test("2,000 bins are one mark per pixel column, and single bins when zoomed", ()
 });
 
 test("the bin under the pointer is the one whose probe is drawn there", () => {
-    const read = readResult(result());
+    const read = countsOf(result());
     const chart = histogram(read, "0.05", marksOf(read, "0.05"), at);
     for (const bin of [0, 17, 41]) {
         const probe = chart.probe(bin);
@@ -89,7 +91,7 @@ test("the bin under the pointer is the one whose probe is drawn there", () => {
 });
 
 test("a few categories lie on their side, each with its value in words", () => {
-    const read = readResult(healthJson);
+    const read = countsOf(healthJson);
     const chart = histogram(read, "0.05", marksOf(read, "0.05"), { ...at, to: 3 });
     expect(chart.element.textContent).toContain("11,018 ±6");
     expect(chart.tooShort).toBe(true);
@@ -121,7 +123,7 @@ test("a plan that does not fit is not said to leave anything", () => {
 });
 
 test("the read-out gives the value and both intervals, cut at the domain's edge", () => {
-    const read = readResult(result());
+    const read = countsOf(result());
     expect(readOf(read, "0.05", 38)).toEqual({
         value: "38 visits: 39 released",
         bars: "this bin alone: 9 to 69 · among all 42: 0 to 106",
@@ -129,7 +131,7 @@ test("the read-out gives the value and both intervals, cut at the domain's edge"
 });
 
 test("the finding counts the bins that stand apart when all are looked at", () => {
-    const read = readResult(result());
+    const read = countsOf(result());
     const apart = read.values.filter((value) => Number(value) > 67).length;
     expect(findingOf(read, "0.05")).toBe(
         "Most person-years at 0: 6,293 released. " +

@@ -47,6 +47,22 @@ const COUNTS = { epsilon: ["0.2", "0.5"], beta: ["0.1", "0.05"], c: ["0", "10", 
 const HERE: At = { epsilon: "0.5", beta: "0.05", c: "10" };
 const bar = (value: string): Record<string, string> => ({ value, kind: "exact", rule: "a rule" });
 
+const measure = (name: string, short: string, weight: string): Record<string, unknown> => ({
+    name, label: `Any ${short}`, short, phrase: `${short} within {value}`, tip: "", sign: "", origin: "", missing: "", weight, pictured: false,
+});
+
+/** Two measures of a name that no mechanism of ours uses: the page knows none of them. */
+const MEASURES = [measure("near", "one bin", "thick"), measure("far", "all 525,600", "thin")];
+
+const errorsOf = (one: number, far: unknown = bar("30"), floors = ["1.109", "5"]): Record<string, unknown> => ({
+    near: {
+        worst: bar(String(one + 2)),
+        curve: { values: [one, one + 1, one + 2].map(String), kind: "exact" },
+        floor: { value: floors[0], rule: "Theorem 7.1" },
+    },
+    far: { worst: far, curve: null, floor: { value: floors[1], rule: "Theorem 7.1" } },
+});
+
 function row(name: string, one: number, more: Record<string, unknown> = {}): Record<string, unknown> {
     return {
         name,
@@ -57,10 +73,7 @@ function row(name: string, one: number, more: Record<string, unknown> = {}): Rec
         guarantee: "0.5-differential privacy",
         space: { bits: "640", text: "10 × 64" },
         cost: { text: "10 draws", slow: false },
-        one: bar(String(one + 2)),
-        all: bar("30"),
-        curve: { values: [one, one + 1, one + 2].map(String), kind: "exact" },
-        floor: { one: "1.109", all: "5", rule: "Theorem 7.1" },
+        errors: errorsOf(one),
         chance: [0.4, 0.9, 1],
         ...more,
     };
@@ -68,7 +81,7 @@ function row(name: string, one: number, more: Record<string, unknown> = {}): Rec
 
 const ROWS = (): Record<string, unknown>[] => [
     row("Dense", 5),
-    row("Stability", 9, { price: { epsilon: "0.5", delta: "0.000001", asked: "0.5" }, all: null }),
+    row("Stability", 9, { price: { epsilon: "0.5", delta: "0.000001", asked: "0.5" }, errors: errorsOf(9, null) }),
     { name: "PureSparse", about: "Sparse.", python: "", refused: "needs 2 n + 1 bins" },
 ];
 
@@ -76,6 +89,7 @@ const comparison = (at: At = HERE, rows = ROWS): Record<string, unknown> => ({
     ...sheetAt(at, COUNTS, (place) => ({ at: place, rows: rows() }), ["epsilon", "beta"]),
     question: { column: "minute", nouns: "rows", size: "525,600 bins", bins_text: "0, 1, …", sentence: "How many?" },
     unit: { text: "one row, add or remove" },
+    measures: MEASURES,
 });
 
 let shown: Shown;
@@ -170,12 +184,12 @@ test("the probe moves curves, bars, table and words together, without the kernel
     open("mechanism-comparison", comparison());
     await settle();
     const cells = (): string[] => [...shown.el.querySelectorAll("tbody tr")].map((line) => line.textContent ?? "");
-    expect(cells()).toEqual(["Dense0.50±6±7±3090 %640", "Stability0.50.000001±10±11no bound90 %640", "PureSparse———————"]);
+    expect(cells()).toEqual(["Dense0.50±6±7±3090 %640", "Stability0.50.000001±10±11not known90 %640", "PureSparse———————"]);
     press(slider("c"), "ArrowRight");
     expect(cells()[0]).toBe("Dense0.50±7±7±30> 99.9 %640");
-    expect(shown.text()).toContain("At a true count of 20, Dense errs least on one bin (±7); Dense on all at once (±30), ε 0.5.");
+    expect(shown.text()).toContain("At a true count of 20, Dense errs least on one bin (±7); Dense errs least on all 525,600 (±30), ε 0.5.");
     expect([...shown.el.querySelectorAll("[role=img]")].map((node) => node.getAttribute("aria-label"))).toContain(
-        "Dense: a bin of true count 20 is within ±7, all bins at once within ±30",
+        "Dense at a true count of 20: one bin ±7, all 525,600 ±30",
     );
     expect(shown.text()).toContain("A bin of true count 20, from 0 to 30");
     expect(shown.text()).toContain("Not here: needs 2 n + 1 bins.");
@@ -183,7 +197,7 @@ test("the probe moves curves, bars, table and words together, without the kernel
 });
 
 test("lower bounds of 0 say that they say nothing", () => {
-    const vacuous = (): Record<string, unknown>[] => [row("Dense", 5, { floor: { one: "0", all: "0", rule: "Theorem 7.1" } })];
+    const vacuous = (): Record<string, unknown>[] => [row("Dense", 5, { errors: errorsOf(5, bar("30"), ["0", "0"]) })];
     open("mechanism-comparison", comparison(HERE, vacuous));
     expect(shown.text()).toContain("For one bin they are 0 here and say nothing.");
 });

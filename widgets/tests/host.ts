@@ -76,7 +76,12 @@ export class Host implements Model {
 
     /** The kernel writes a trait. */
     write(name: string, value: unknown): void {
-        this.traits[name] = typeof value === "string" ? value : JSON.stringify(value);
+        this.hold(name, typeof value === "string" ? value : JSON.stringify(value));
+    }
+
+    /** The kernel writes a trait that is no text. */
+    hold(name: string, value: unknown): void {
+        this.traits[name] = value;
         for (const heard of this.#heard.get(`change:${name}`) ?? []) heard(undefined);
     }
 

@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
+import { counted } from "../src/counted";
 import { Malformed, Newer, readMessage, readResult, readSheet, readState } from "../src/protocol";
 import { result, sheet, state } from "./host";
 
 test("what the kernel writes is read, as text or as an object", () => {
     expect(readSheet(JSON.stringify(sheet())).question.bins).toBe("42");
     expect(readState(state()).budget?.epsilon.left).toBe("1.1");
-    expect(readResult(result()).values).toHaveLength(42);
+    expect(counted(readResult(result())).values).toHaveLength(42);
 });
 
 test("a later version is told apart from a broken text", () => {

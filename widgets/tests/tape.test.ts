@@ -28,11 +28,22 @@ function three(): any {
     return { ...tape(), rows, offers, symbols: { total: "50", left: "34" }, questions: { total: "20", left: "17" } };
 }
 
+const words = { label: "", short: "", tip: "", sign: "", origin: "", missing: "", weight: "thin", pictured: false };
+const planned = (): Record<string, unknown> => ({
+    most: "10",
+    beta: "0.05",
+    measures: [
+        { ...words, name: "a", phrase: "an item {value} stands out" },
+        { ...words, name: "b", phrase: "none is {value} too low" },
+    ],
+    errors: { a: { value: "449", kind: "exact", rule: "" }, b: { value: "27", kind: "bound", rule: "" } },
+});
+
 function open(state: any = three(), answers: Host["answers"] = {}, kernel = "idle"): Shown {
     shown?.close();
     host = new Host("pay-what-you-get-tape", { state });
     host.traits["sheet"] = host.traits["result"] = undefined;
-    Object.assign(host.answers, { plan: () => ({ most: "10", listed: "449" }) }, answers);
+    Object.assign(host.answers, { plan: planned }, answers);
     host.widget_manager = { kernel: { status: kernel } };
     shown = render(host);
     return shown;
@@ -80,7 +91,7 @@ test("the first question on offer that was not asked is chosen, and planned for 
     await rested();
     expect(shown.el.querySelector("select")!.selectedOptions[0]!.text).toBe("Thanksgiving week");
     expect(host.of("plan").at(-1)!.args).toEqual({ question: "q9", k: "10", kbar: "50" });
-    expect(shown.text()).toContain("An item 449 above the 51st count is listed, 95 in 100.");
+    expect(shown.text()).toContain("An item 449 stands out, none is 27 too low, 95 in 100.");
     expect(host.of("release")).toHaveLength(0);
 });
 
@@ -123,7 +134,7 @@ test("of two widgets on one page each says its own sentence", async () => {
     open();
     const [first, second] = [shown, new Host("pay-what-you-get-tape", { state: three() })];
     second.traits["sheet"] = second.traits["result"] = undefined;
-    second.answers["plan"] = () => ({ most: "10", listed: "449" });
+    second.answers["plan"] = planned;
     second.widget_manager = { kernel: { status: "idle" } };
     const other = render(second);
     await rested();

@@ -24,11 +24,11 @@ afterEach(() => {
 
 test("its head is read and checked, and nothing else of it", () => {
     const read = readResult(later());
-    expect([read.drawn, read.kind, read.title, read.values, read.labels]).toEqual([false, "ranges", result().title, [], []]);
+    expect([read.kind, read.title, "values" in read, "labels" in read]).toEqual(["ranges", result().title, false, false]);
     expect(() => readResult({ ...later(), price: { epsilon: "much" } })).toThrow(Malformed);
     expect(() => readResult({ ...later(), kind: 7 })).toThrow(Malformed);
     expect(() => readResult({ ...later(), kind: "histogram" })).toThrow(Malformed);
-    expect(readResult(result()).drawn).toBe(true);
+    expect(readResult(result()).kind).toBe("histogram");
 });
 
 test("the page names the kind, what was paid, and the call that has it all", () => {
@@ -40,7 +40,8 @@ test("the page names the kind, what was paid, and the call that has it all", () 
             "The whole of it, for nothing more: session.releases[3].to_frame()Save its table",
     );
     expect(shown.el.querySelector(".dp-chip")!.textContent).toContain("paid");
-    expect(shown.el.querySelector<HTMLElement>(".dp-stage")!.closest("[hidden]")).not.toBeNull();
+    expect(shown.el.querySelector(".dp-stage")).toBeNull();
+    expect(shown.el.querySelector<HTMLElement>(".dp-result-tools")!.hidden).toBe(true);
 });
 
 test("a report shows it so among the others, and lists no numbers of it", () => {

@@ -134,10 +134,6 @@ class DenseError(ErrorModel):
                 low = middle + 1
         return low
 
-    def edge(self, beta: Fraction) -> ErrorValue:
-        """How far an empty bin may be off: it errs on one side only where the release is clamped."""
-        return self.one_bin(beta, count=0)
-
     def expected(self, count: int) -> ErrorValue:
         within, beyond = inside(count, self._top)
         return _drawn(beyond + self._count.expected_error(within), f"mean of the law at a true count of {count:,}")

@@ -9,7 +9,7 @@
 import { scaleLinear } from "d3-scale";
 import { s } from "../dom";
 import { approximate, exactly } from "../exact";
-import type { Result } from "../protocol";
+import type { Counted } from "../counted";
 import { shown } from "../words";
 import { interval, clampOf, type Interval } from "./intervals";
 import {
@@ -62,7 +62,7 @@ const near = (ends: Interval): Ends => ({
     highCut: ends.highCut,
 });
 
-export function marksOf(result: Result, beta: string): Mark[] {
+export function marksOf(result: Counted, beta: string): Mark[] {
     const bars = result.bars.get(beta)!;
     const clamp = clampOf(result);
     const [one, all] = [exactly(bars.one.value), bars.all === null ? null : exactly(bars.all.value)];
@@ -82,7 +82,7 @@ export interface View {
     title: string;
 }
 
-export function histogram(result: Result, beta: string, marks: readonly Mark[], view: View): Histogram {
+export function histogram(result: Counted, beta: string, marks: readonly Mark[], view: View): Histogram {
     const sideways =
         ["categories", "product", "keys"].includes(result.scale) && result.values.length <= MOST_SIDEWAYS;
     const made = sideways ? lying(result, beta, marks, view) : standing(result, beta, marks, view);
@@ -119,7 +119,7 @@ interface Panel {
     high: number;
 }
 
-function standing(result: Result, beta: string, marks: readonly Mark[], view: View): Histogram {
+function standing(result: Counted, beta: string, marks: readonly Mark[], view: View): Histogram {
     const { width, from, to } = view;
     const bars = result.bars.get(beta)!;
     const [one, all] = [approximate(exactly(bars.one.value)), approximate(exactly((bars.all ?? bars.one).value))];
@@ -356,7 +356,7 @@ function largest(marks: readonly Mark[], count: number): number[] {
 }
 
 /** Names of bins under the plot: the last one first (it is often "over 40"), then every so many, none touching. */
-function binAxis(result: Result, from: number, to: number, at: (bin: number) => number, box: Box): SVGGElement {
+function binAxis(result: Counted, from: number, to: number, at: (bin: number) => number, box: Box): SVGGElement {
     const names = result.short_labels.map((name) => (name.length > 14 ? `${name.slice(0, 13)}…` : name));
     const step = to > from ? at(from + 1) - at(from) : box.right - box.left;
     const widest = Math.max(...names.slice(from, to + 1).map(textWidth));
@@ -397,7 +397,7 @@ function stride(atLeast: number): number {
 
 const ROW = 28;
 
-function lying(result: Result, beta: string, marks: readonly Mark[], view: View): Histogram {
+function lying(result: Counted, beta: string, marks: readonly Mark[], view: View): Histogram {
     const { width } = view;
     const bars = result.bars.get(beta)!;
     const most = Math.floor((width * 0.34) / 6.3);

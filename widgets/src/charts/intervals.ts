@@ -1,7 +1,7 @@
 /** A released value with its two bars, cut where the domain ends: exact for words, approximate for marks. */
 
 import { add, compare, exactly, format, subtract, type Fraction } from "../exact";
-import type { Result } from "../protocol";
+import type { Counted } from "../counted";
 
 export interface Clamp {
     low: Fraction | null;
@@ -16,7 +16,7 @@ export interface Interval {
     highCut: boolean;
 }
 
-export function clampOf(result: Result): Clamp {
+export function clampOf(result: Pick<Counted, "clamp">): Clamp {
     const { low, high } = result.clamp;
     return { low: low === null ? null : exactly(low), high: high === null ? null : exactly(high) };
 }

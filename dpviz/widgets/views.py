@@ -1,0 +1,101 @@
+"""Views of answers that the page does not bring along, registered by the kind of answer that they draw.
+
+    dpviz.widgets.views.register("ranges", "ranges.js", style="ranges.css")
+
+The bundle is one ES module; widgets/PROTOCOL.md says what it exports and what it is given. A page is sent it when an
+answer of its kind comes, and a report that shows such an answer carries it. Only Python registers: nothing that a page
+sends can change what is registered, or what was sent.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from dpviz import files
+from dpviz.errors import ParameterError, short
+from dpviz.hidden import guard, kind_of, sealed
+
+STATIC: Final = Path(__file__).parent.parent / "static"
+LARGEST: Final = 5_000_000
+"""How many bytes a bundle or a style may have."""
+
+_KIND: Final = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """What draws one kind of answer: the texts of a module and of its style, as they were when it was registered."""
+
+    kind: str
+    code: str
+    css: str
+
+    def to_json(self) -> dict[str, str]:
+        return {"kind": self.kind, "code": self.code, "css": self.css}
+
+
+_BUNDLES: Final[dict[str, Bundle]] = {}
+
+
+@sealed
+def register(kind: str, bundle_path: str | Path, style: str | Path | None = None) -> None:
+    """Draw the answers whose `view` is of this kind with this bundle, wherever a page or a report shows one.
+
+    kind         as the answer's `view` names it: lower-case letters, digits and dashes
+    bundle_path  an ES module, all in one file; read now, so that a later change of the file changes nothing
+    style        a file of CSS that is added to the page with it
+
+    The same bundle may be registered again. Raises ParameterError where dpviz draws this kind itself, where another
+    bundle does, or where a file cannot be read; then nothing is registered. `unregister` takes it back.
+    """
+    if not isinstance(kind, str) or not _KIND.fullmatch(kind):
+        raise ParameterError.of(
+            short(kind, 40) if isinstance(kind, str) else kind_of(kind),
+            "a kind of view is a name of lower-case letters, digits and dashes",
+            'write for example "ranges"',
+        )
+    if kind in own_kinds():
+        raise ParameterError.of(kind, "dpviz draws this kind of answer itself", "give your answer's view another kind")
+    bundle = Bundle(kind, _text(bundle_path, "a bundle"), "" if style is None else _text(style, "a style"))
+    if _BUNDLES.setdefault(kind, bundle) != bundle:
+        raise ParameterError.of(
+            kind, "each kind of view is drawn by one bundle", f'call unregister("{kind}") before another is registered'
+        )
+
+
+@sealed
+def unregister(kind: str) -> None:
+    """Forget the bundle of this kind. What a page or a report has already is not taken back."""
+    if not isinstance(kind, str) or _BUNDLES.pop(kind, None) is None:
+        raise ParameterError.of(
+            short(kind, 40) if isinstance(kind, str) else kind_of(kind), "no bundle is registered for this kind of view"
+        )
+
+
+def registered(kind: str) -> Bundle | None:
+    """The bundle that draws this kind, where one was registered."""
+    return _BUNDLES.get(kind)
+
+
+def own_kinds() -> list[str]:
+    """The kinds that the page draws without a bundle: one file each in widgets/src/views."""
+    kinds: list[str] = json.loads((STATIC / "views.json").read_text(encoding="utf-8"))
+    return kinds
+
+
+def _text(path: object, what: str) -> str:
+    content = files.read(path, what, "ranges.js", ParameterError)
+    if len(content) > LARGEST:
+        raise ParameterError.of(short(str(path)), f"{what} has at most {LARGEST:,} bytes")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    raise ParameterError.of(short(str(path)), f"{what} is written in UTF-8")
+
+
+guard(vars())

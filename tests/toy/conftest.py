@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.toy import pairs
+from tests.toy.bundle import build
+
+
+@pytest.fixture(scope="session")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("bundle"))
+
+
+@pytest.fixture
+def known(bundle: Path) -> Iterator[None]:
+    """The toy, registered for one test."""
+    pairs.register(bundle)
+    yield
+    pairs.unregister()

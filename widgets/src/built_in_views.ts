@@ -1,0 +1,8 @@
+/** The views that programs of releases bring along. */
+
+import { bring } from "./result_view";
+import { histogramView } from "./views/histogram";
+import { largeView } from "./views/large";
+import { rankedView } from "./views/ranked";
+
+bring(histogramView, largeView, rankedView);

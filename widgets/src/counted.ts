@@ -1,0 +1,90 @@
+/** Released counts with the same error bar in every row: what is read of such an answer, and how it is put into words. */
+
+import { clampOf, ends, interval } from "./charts/intervals";
+import { compare, exactly, subtract, ZERO } from "./exact";
+import { exact, flag, list, maybe, oneOf, readBar, shape, table, text, whole, wrong, type Read, type Result } from "./protocol";
+import { shown } from "./words";
+
+const readCounts = shape({
+    bins: maybe(whole),
+    size: maybe(text),
+    sparse: maybe(flag),
+    lookup: maybe(flag),
+    scale: oneOf("integers", "intervals", "categories", "product", "keys"),
+    labels: list(text),
+    short_labels: list(text),
+    values: list(exact),
+    list: maybe((_, where) => wrong(where, "left out where the answer is no list")),
+    clamp: shape({ low: maybe(exact), high: maybe(exact) }),
+    bars: table(shape({ one: readBar, all: maybe(readBar) })),
+});
+
+export type Counted = Result & Omit<Read<typeof readCounts>, "list">;
+
+/** A result as counts, each with its label and all with one bar. */
+export function counted(result: Result): Counted {
+    const counts = { ...result, ...readCounts(result.content, "result") };
+    checkRows(counts);
+    return counts;
+}
+
+/** Every value has its labels, and every level its bars. */
+export function checkRows({ labels, short_labels, values, betas, bars }: Pick<Counted, "labels" | "short_labels" | "values" | "betas" | "bars">): void {
+    for (const part of [labels, short_labels]) {
+        if (part.length !== values.length) wrong("result.labels", "one label per value");
+    }
+    for (const beta of betas) if (!bars.has(beta)) wrong("result.bars", `given at beta ${beta}`);
+}
+
+const NOTHING_SHOWN = "No bin is shown. A bin that is not shown reads 0: every one may be empty, or small.";
+
+/** How many bins the answer is about: a sparse one is about all of its domain, shown or not. */
+export const among = (result: Counted): string =>
+    result.sparse === true ? (result.size ?? "").replace(/ bins?$/, "") : shown(String(result.values.length));
+
+type Barred = Pick<Counted, "bars" | "clamp" | "values">;
+
+export function bounds(result: Barred, beta: string, i: number): { one: string; all: string | null } {
+    const bars = result.bars.get(beta)!;
+    const clamp = clampOf(result);
+    const between = (bar: string): string => {
+        const { low, high } = ends(interval(exactly(result.values[i]!), exactly(bar), clamp));
+        return `${shown(low)} to ${shown(high)}`;
+    };
+    return { one: between(bars.one.value), all: bars.all === null ? null : between(bars.all.value) };
+}
+
+/** A teaching draw is never called a release. */
+export const made = (result: Result): string => (result.teaching === null ? "released" : "drawn");
+
+export function readOf(result: Counted, beta: string, i: number): { value: string; bars: string } {
+    const { one, all } = bounds(result, beta, i);
+    const name = result.labels[i]!;
+    const which = result.scale === "integers" || result.scale === "intervals" ? `${shown(name)} ${result.axis}` : name;
+    return {
+        value: `${which}: ${shown(result.values[i]!)} ${made(result)}`,
+        bars: `this bin alone: ${one}` + (all === null ? "" : ` · among all ${among(result)}: ${all}`),
+    };
+}
+
+/** The finding in one sentence, from released values and their bars alone. */
+export function findingOf(result: Counted, beta: string): string {
+    const values = result.values.map(exactly);
+    if (values.length === 0) return result.sparse === true ? NOTHING_SHOWN : "No bins.";
+    let top = 0;
+    values.forEach((value, i) => {
+        if (compare(value, values[top]!) > 0) top = i;
+    });
+    const bar = result.bars.get(beta)!.all;
+    const most = `Most ${result.nouns} at ${shown(result.labels[top]!)}: ${shown(result.values[top]!)} ${made(result)}. `;
+    const unseen = result.sparse === true ? " A bin that is not shown reads 0." : "";
+    if (bar === null) return `${most}Read one bin at a time: no bar holds for all at once.${unseen}`;
+    const all = exactly(bar.value);
+    const apart = values.filter((value) => compare(subtract(value, all), ZERO) > 0).length;
+    const count = shown(String(values.length));
+    const told =
+        apart === values.length
+            ? `all ${count} ${result.sparse === true ? "shown " : ""}bins are`
+            : `${shown(String(apart))} of ${count} ${result.sparse === true ? "shown " : ""}bins ${apart === 1 ? "is" : "are"}`;
+    return `${most}Looking at all bins at once, ${told} told apart from 0.${unseen}`;
+}

@@ -1,0 +1,53 @@
+/**
+ * What draws one kind of answer, and the kinds that this program brings along.
+ *
+ * A view is a module of its own; nothing else on the page knows its name. The views in `views/` come with the program;
+ * others travel as bundles of their own (`guest_views.ts`), and draw by the same rules.
+ */
+
+import type { ReadPoints, Result } from "./protocol";
+
+/** One answer on the page, drawn by the view of its kind. */
+export interface Drawing {
+    readonly element: HTMLElement;
+    /** Whether a reader may choose how often the intervals hold. */
+    readonly levels: boolean;
+    /** Whether it is told in words alone: then nothing is listed or saved beside it. */
+    readonly plain: boolean;
+    /** Draw at this level and width; called again whenever one of them changes. */
+    draw(beta: string, width: number): void;
+    /** The finding in one sentence, or nothing. */
+    finding(beta: string): string;
+    /** What the marks mean; asked after each drawing. */
+    key(beta: string): readonly Node[];
+    close?(): void;
+}
+
+/** What stands around a drawing. */
+export interface Surroundings {
+    /** Draw everything again: what is on show has changed by a reader's hand. */
+    redraw(): void;
+    /** Reads points of the stored answer, free; without a kernel there is nobody to ask. */
+    readonly read: ReadPoints | undefined;
+}
+
+export interface ResultView<Body = unknown> {
+    readonly kind: string;
+    /** What this view draws of a result. Throws `Malformed` for what it cannot draw. */
+    read(result: Result): Body;
+    create(body: Body, around: Surroundings): Drawing;
+    /** Its numbers as a table; left out where there is no list of them. */
+    table?(body: Body, beta: string): HTMLElement;
+    /** Whether half of a report's width is enough for it. */
+    narrow?(body: Body): boolean;
+}
+
+const BROUGHT = new Map<string, ResultView>();
+
+/** Make the views known that come with this program. */
+export function bring(...views: readonly ResultView<any>[]): void {
+    for (const view of views) BROUGHT.set(view.kind, view);
+}
+
+/** The view that came with this program for answers of this kind. */
+export const brought = (kind: string): ResultView | undefined => BROUGHT.get(kind);

@@ -1,0 +1,334 @@
+/** Counts in bins: each value in ink with both its bars, a read-out, and for a long one a stretch of it alone. */
+
+import { histogram, marksOf, type Histogram } from "../charts/histogram";
+import { among, bounds, counted, findingOf, readOf, type Counted } from "../counted";
+import { h, newId, s, setAttribute, setText, show } from "../dom";
+import { timed } from "../perf";
+import type { Bar } from "../protocol";
+import type { Drawing, ResultView, Surroundings } from "../result_view";
+import { dataTable, NUMBERS } from "../table";
+import { allTip, kindOf, often, oneTip, shown, spread } from "../words";
+
+/** From so many bins on, a stretch of them can be looked at alone. */
+const LONG = 60;
+const MOST_NAMED = 5_000;
+const MOST_NARROW = 8;
+
+export const histogramView: ResultView<Counted> = {
+    kind: "histogram",
+    read: counted,
+    create: (result, around) => (result.values.length === 0 ? blank(result) : drawn(result, around)),
+    table: numbers,
+    narrow: ({ scale, values }) => scale === "categories" && values.length <= MOST_NARROW,
+};
+
+/** An answer that shows no bin is told in words. */
+function blank(result: Counted): Drawing {
+    const element = h("div", { class: "dp-large" });
+    return {
+        element,
+        levels: false,
+        plain: true,
+        draw: (beta) => element.replaceChildren(h("p", {}, findingOf(result, beta))),
+        finding: () => "",
+        key: () => [],
+    };
+}
+
+function drawn(result: Counted, around: Surroundings): Drawing {
+    const zoom = zoomFields((from, to) => setView(from, to));
+    const plot = h("div", { class: "dp-plot" });
+    const cover = h("div", { class: "dp-cover" });
+    const outline = h("div", { class: "dp-probe-box", hidden: true });
+    const brush = h("div", { class: "dp-brush", hidden: true });
+    const readout = h("div", { class: "dp-tip", hidden: true });
+    const walker = h("input", {
+        type: "range",
+        class: "dp-walker",
+        min: 0,
+        max: 0,
+        step: 1,
+        "aria-label": "Walk the bins",
+    });
+    const stage = h("div", { class: "dp-stage" }, plot, outline, brush, cover, walker, readout);
+    const element = h("div", {}, zoom.element, stage);
+
+    let width = 640;
+    let level = "";
+    let marks: ReturnType<typeof marksOf> = [];
+    let chart: Histogram | null = null;
+    let view = { from: 0, to: result.values.length - 1 };
+    let bin: number | null = null;
+
+    function setView(from: number, to: number): void {
+        view = { from, to };
+        setBin(null);
+        around.redraw();
+    }
+
+    function setBin(next: number | null): void {
+        bin = next === null ? null : Math.max(view.from, Math.min(view.to, next));
+        if (bin !== null) walker.value = String(bin);
+        drawReadout();
+    }
+
+    // --- reading one bin ---------------------------------------------------------------------------------------------
+
+    function drawReadout(): void {
+        const on = bin !== null && chart !== null;
+        show(readout, on);
+        show(outline, on);
+        if (bin === null || chart === null) return;
+        const words = readOf(result, level, bin);
+        readout.replaceChildren(
+            h("strong", {}, words.value),
+            h("span", {}, words.bars),
+            h("span", { class: "dp-quiet" }, "Chosen because it stood out? Read the second."),
+        );
+        setAttribute(walker, "aria-valuetext", `${words.value}; ${words.bars}`);
+        const box = chart.probe(bin);
+        Object.assign(outline.style, {
+            left: `${box.left}px`,
+            top: `${box.top}px`,
+            width: `${box.right - box.left}px`,
+            height: `${box.bottom - box.top}px`,
+        });
+        const wide = Math.min(336, width - 16);
+        const middle = (box.left + box.right) / 2;
+        const lying = box.right - box.left > width / 2;
+        const left = lying
+            ? width - wide - 8
+            : middle + 14 + wide < width
+              ? middle + 14
+              : Math.max(4, middle - 14 - wide);
+        const top = lying
+            ? box.bottom + 78 < chart.element.height.baseVal.value
+                ? box.bottom + 4
+                : Math.max(0, box.top - 74)
+            : box.top + 6;
+        Object.assign(readout.style, { left: `${left}px`, top: `${top}px`, width: `${wide}px` });
+    }
+
+    let dragged: number | null = null;
+    const place = (event: PointerEvent): { x: number; y: number } => {
+        const rect = cover.getBoundingClientRect();
+        return { x: event.clientX - rect.left, y: event.clientY - rect.top };
+    };
+    cover.addEventListener("pointermove", (event) => {
+        const at = place(event);
+        const over = chart?.binAt(at.x, at.y) ?? null;
+        if (dragged !== null && chart !== null && over !== null)
+            drawBrush(Math.min(dragged, over), Math.max(dragged, over));
+        setBin(over ?? (document.activeElement === walker ? bin : null));
+    });
+    cover.addEventListener("pointerdown", (event) => {
+        const at = place(event);
+        dragged = marks.length > LONG ? (chart?.binAt(at.x, at.y) ?? null) : null;
+    });
+    cover.addEventListener("pointerup", (event) => {
+        const at = place(event);
+        const end = chart?.binAt(at.x, at.y) ?? null;
+        show(brush, false);
+        if (dragged !== null && end !== null && Math.abs(end - dragged) >= 4) {
+            const [from, to] = [Math.min(dragged, end), Math.max(dragged, end)];
+            timed(event, () => setView(from, to));
+        }
+        dragged = null;
+    });
+    cover.addEventListener("pointerleave", () => {
+        dragged = null;
+        show(brush, false);
+        if (document.activeElement !== walker) setBin(null);
+    });
+
+    function drawBrush(from: number, to: number): void {
+        const [a, b] = [chart!.probe(from), chart!.probe(to)];
+        show(brush, true);
+        Object.assign(brush.style, {
+            left: `${a.left}px`,
+            width: `${b.right - a.left}px`,
+            top: "0",
+            height: `${a.bottom}px`,
+        });
+    }
+
+    walker.addEventListener("focus", () => setBin(bin ?? view.from));
+    walker.addEventListener("blur", () => setBin(null));
+    walker.addEventListener("input", () => setBin(Number(walker.value)));
+    walker.addEventListener("keydown", (event) => {
+        const step = event.shiftKey ? 10 : 1;
+        const at = bin ?? view.from;
+        const to: Record<string, number | undefined> = {
+            ArrowRight: at + step,
+            ArrowDown: at + step,
+            ArrowLeft: at - step,
+            ArrowUp: at - step,
+            PageUp: at - 10,
+            PageDown: at + 10,
+            Home: view.from,
+            End: view.to,
+        };
+        const next = to[event.key];
+        if (event.key === "Escape") walker.blur();
+        if (next === undefined || event.ctrlKey || event.metaKey) return;
+        event.preventDefault();
+        setBin(next);
+    });
+
+    // --- drawing -----------------------------------------------------------------------------------------------------
+
+    function draw(beta: string, wide: number): void {
+        if (beta !== level) marks = marksOf(result, beta);
+        [level, width] = [beta, wide];
+        chart = histogram(result, beta, marks, { width, ...view, title: `${result.title}. ${findingOf(result, beta)}` });
+        plot.replaceChildren(chart.element);
+        [walker.min, walker.max] = [String(view.from), String(view.to)];
+        zoom.draw(result, view.from, view.to);
+        drawReadout();
+    }
+
+    return {
+        element,
+        levels: true,
+        plain: false,
+        draw,
+        finding: (beta) => findingOf(result, beta),
+        key: (beta) => keyOf(result, beta, chart!),
+    };
+}
+
+function numbers(result: Counted, beta: string): HTMLElement {
+    const many = result.bars.get(beta)!.all !== null;
+    const columns = [
+        { name: result.axis },
+        { name: "released", figures: true },
+        { name: "this bin alone", figures: true },
+        ...(many ? [{ name: `among all ${among(result)}`, figures: true }] : []),
+    ];
+    return dataTable(NUMBERS, columns, result.values.length, (i) => {
+        const { one, all } = bounds(result, beta, i);
+        return [shown(result.labels[i]!), shown(result.values[i]!), one, ...(all === null ? [] : [all])];
+    });
+}
+
+function keyOf(result: Counted, beta: string, chart: Histogram): Node[] {
+    const { one, all } = result.bars.get(beta)!;
+    const count = among(result);
+    const how = (bar: Bar): string => (bar.kind === "exact" ? "" : `, ${kindOf(bar)}`);
+    if (chart.tooShort) {
+        return [
+            h(
+                "p",
+                {},
+                `${spread(one)} for any one bin${how(one)}` +
+                    (all === null ? "" : `, ${spread(all)} for all ${count} at once${how(all)}`) +
+                    `, ${often(beta)}: smaller than the marks.`,
+            ),
+        ];
+    }
+    const [first, second] = chart.columns ? ["middle", "pale"] : ["thick", "thin with caps"];
+    return [
+        chart.columns ? columnGlyph() : glyph(),
+        h(
+            "div",
+            {},
+            ...(chart.columns
+                ? [h("div", {}, h("strong", {}, "dark"), " least to greatest released value in a column")]
+                : []),
+            h(
+                "div",
+                { title: oneTip(beta, one) },
+                h("strong", {}, first),
+                ` ${spread(one)}, holds for any one bin, ${often(beta)}${how(one)}`,
+            ),
+            all === null
+                ? h("div", {}, "no bar holds for all bins at once")
+                : h(
+                      "div",
+                      { title: allTip(beta, all, count) },
+                      h("strong", {}, second),
+                      ` ${spread(all)}, holds for all ${count} bins at once, ${often(beta)}${how(all)}`,
+                  ),
+        ),
+    ];
+}
+
+const glyph = (): SVGSVGElement =>
+    s(
+        "svg",
+        { class: "dp-glyph", width: 14, height: 34, "aria-hidden": "true" },
+        s("path", { d: "M7 2V32M3 2H11M3 32H11", class: "dp-all" }),
+        s("path", { d: "M7 9V25", class: "dp-one", "stroke-width": 3.4 }),
+        s("circle", { cx: 7, cy: 17, r: 4, class: "dp-value" }),
+    );
+
+const columnGlyph = (): SVGSVGElement =>
+    s(
+        "svg",
+        { class: "dp-glyph", width: 14, height: 50, "aria-hidden": "true" },
+        s("path", { d: "M7 2V48", class: "dp-column dp-column-all", "stroke-width": 8 }),
+        s("path", { d: "M7 12V38", class: "dp-column dp-column-one", "stroke-width": 8 }),
+        s("path", { d: "M7 20V30", class: "dp-column dp-column-value", "stroke-width": 8 }),
+    );
+
+
+/** From and To for a long release: the same as dragging over the chart. */
+function zoomFields(setView: (from: number, to: number) => void): {
+    element: HTMLElement;
+    draw(result: Counted, from: number, to: number): void;
+} {
+    const [fromId, toId, listId] = [newId(), newId(), newId()];
+    const list = h("datalist", { id: listId });
+    const box = (id: string): HTMLInputElement =>
+        h("input", {
+            id,
+            type: "text",
+            class: "dp-exact-text",
+            autocomplete: "off",
+            list: listId,
+            onchange: (event: Event) => timed(event, () => commit()),
+        });
+    const [from, to] = [box(fromId), box(toId)];
+    const whole = h(
+        "button",
+        { type: "button", class: "dp-button", onclick: (event: Event) => timed(event, () => setView(0, size - 1)) },
+        "All bins",
+    );
+    const fault = h("span", { class: "dp-fault", role: "alert", hidden: true });
+    const element = h(
+        "div",
+        { class: "dp-zoom", hidden: true },
+        h("label", { for: fromId }, "From"),
+        from,
+        h("label", { for: toId }, "to"),
+        to,
+        whole,
+        fault,
+        list,
+    );
+    let size = 0;
+    let names: readonly string[] = [];
+
+    function commit(): void {
+        const [a, b] = [names.indexOf(from.value.trim()), names.indexOf(to.value.trim())];
+        const wrong = a < 0 ? from.value : b < 0 ? to.value : null;
+        setText(fault, wrong !== null ? `No bin is called ${wrong}.` : a > b ? "From comes after To." : "");
+        show(fault, wrong !== null || a > b);
+        if (wrong === null && a <= b) setView(a, b);
+    }
+
+    return {
+        element,
+        draw(result, first, last) {
+            if (names !== result.labels) {
+                [size, names] = [result.labels.length, result.labels];
+                list.replaceChildren(...names.slice(0, MOST_NAMED).map((value) => h("option", { value })));
+            }
+            show(element, size > LONG);
+            from.value = names[first] ?? "";
+            to.value = names[last] ?? "";
+            whole.disabled = first === 0 && last === size - 1;
+            show(fault, false);
+        },
+    };
+}

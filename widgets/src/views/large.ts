@@ -1,0 +1,47 @@
+/** An answer too long to draw: told in words, and read bin by bin where a kernel is there to ask. */
+
+import { among, counted, type Counted } from "../counted";
+import { h } from "../dom";
+import { readField } from "../read_field";
+import type { ResultView } from "../result_view";
+import { often, shown, spread } from "../words";
+
+export const largeView: ResultView<Counted> = {
+    kind: "large",
+    read: counted,
+    create(result, { read }) {
+        const words = h("div", { class: "dp-large" });
+        const pointwise = result.lookup === true && result.number !== null;
+        const field = readField(result, pointwise ? read : undefined);
+        return {
+            element: h("div", {}, words, field?.element),
+            levels: false,
+            plain: true,
+            draw(beta) {
+                words.replaceChildren(...describe(result, beta));
+                field?.draw(beta);
+            },
+            finding: () => "",
+            key: () => [],
+        };
+    },
+};
+
+/** A release too long to draw here: how wrong it is, how long it is, and the call that has it all. */
+function describe(result: Counted, beta: string): Node[] {
+    const { one, all } = result.bars.get(beta)!;
+    const count = shown(result.bins ?? "0");
+    return [
+        h(
+            "p",
+            {},
+            `${count} bins, ${spread(one)} for any one bin` +
+                (all === null ? "" : `, ${spread(all)} for all ${result.sparse === true ? among(result) : count} at once`) +
+                `, ${often(beta)}: ${result.lookup === true ? "answered one by one" : "too many to draw here"}.`,
+        ),
+        result.lookup === true
+            ? h("p", {}, "Any of them, for nothing more: ", h("code", {}, `${result.python}[label]`))
+            : h("p", {}, "The whole of it, for nothing more: ", h("code", {}, `${result.python}.to_frame()`)),
+    ];
+}
+

@@ -1,0 +1,105 @@
+/** A list or a set of items: its cells, or where it has values these with their bars. */
+
+import { clampOf, ends, interval } from "../charts/intervals";
+import { cellList, NO_MORE, valuedList, type Cells, type Valued } from "../charts/ranked";
+import { bounds, checkRows, made } from "../counted";
+import { h } from "../dom";
+import { approximate, exactly } from "../exact";
+import { exact, flag, list, maybe, readBar, shape, table, text, whole, type Bar, type Read, type Result } from "../protocol";
+import type { ResultView } from "../result_view";
+import { dataTable, NUMBERS } from "../table";
+import { kindOf, often, shown, spread } from "../words";
+
+const readList = shape({
+    labels: list(text),
+    short_labels: list(text),
+    values: list(exact),
+    list: shape({ places: whole, ordered: flag, ended: flag, sentence: text }),
+    clamp: shape({ low: maybe(exact), high: maybe(exact) }),
+    bars: table(shape({ one: readBar, all: maybe(readBar) })),
+});
+
+type Listed = Result & Read<typeof readList>;
+
+export const rankedView: ResultView<Listed> = {
+    kind: "ranked",
+    read(result) {
+        const items = { ...result, ...readList(result.content, "result") };
+        if (items.values.length > 0) checkRows(items);
+        return items;
+    },
+    create(result) {
+        const element = h("div", { class: "dp-listed" });
+        const valued = result.values.length > 0;
+        const title = `${result.title}. ${result.list.sentence}`;
+        return {
+            element,
+            levels: valued,
+            plain: false,
+            draw(beta, width) {
+                element.replaceChildren(
+                    valued
+                        ? valuedList(width, cellsOf(result), valuesOf(result, beta), title)
+                        : cellList(cellsOf(result), title),
+                );
+            },
+            finding: () => result.list.sentence,
+            key: (beta) => (valued ? [listKey(result, beta)] : []),
+        };
+    },
+    table: listTable,
+};
+
+function cellsOf({ list, labels }: Listed): Cells {
+    return { items: labels, places: Number(list.places), ended: list.ended, ordered: list.ordered };
+}
+
+function valuesOf(result: Listed, beta: string): Valued[] {
+    const { one, all } = result.bars.get(beta)!;
+    const clamp = clampOf(result);
+    return result.values.map((value) => {
+        const between = (bar: Bar): [number, number] => {
+            const { low, high } = ends(interval(exactly(value), exactly(bar.value), clamp));
+            return [approximate(exactly(low)), approximate(exactly(high))];
+        };
+        return {
+            value: approximate(exactly(value)),
+            text: shown(value),
+            one: between(one),
+            all: all === null ? null : between(all),
+        };
+    });
+}
+
+function listKey(result: Listed, beta: string): HTMLElement {
+    const { one, all } = result.bars.get(beta)!;
+    return h(
+        "div",
+        {},
+        h("div", {}, h("strong", {}, "thick"), ` ${spread(one)}, holds for any one item, ${often(beta)} (${kindOf(one)})`),
+        all && h("div", {}, h("strong", {}, "thin with caps"), ` ${spread(all)}, holds for all at once (${kindOf(all)})`),
+        h("div", {}, "Values of items that were chosen by them lie too high on average."),
+    );
+}
+
+/** A list with its ranks, or a set; with values and intervals where it has them, and ⊥ in its place. */
+function listTable(result: Listed, beta: string): HTMLElement {
+    const { ordered, ended } = result.list!;
+    const valued = result.values.length > 0;
+    const many = valued && result.bars.get(beta)!.all !== null;
+    const columns = [
+        ...(ordered ? [{ name: "rank" }] : []),
+        { name: result.axis },
+        ...(valued ? [{ name: made(result), figures: true }, { name: "this item alone", figures: true }] : []),
+        ...(many ? [{ name: "all at once", figures: true }] : []),
+    ];
+    const rows = result.labels.length + (ended ? 1 : 0);
+    return dataTable(NUMBERS, columns, rows, (i) => {
+        const rank = ordered ? [String(i + 1)] : [];
+        if (i === result.labels.length) return [...rank, `${NO_MORE} (no more)`, ...columns.slice(rank.length + 1).map(() => "")];
+        if (!valued) return [...rank, result.labels[i]!];
+        const { one, all } = bounds(result, beta, i);
+        return [...rank, result.labels[i]!, shown(result.values[i]!), one, ...(all === null ? [] : [all])];
+    });
+}
+
