@@ -65,11 +65,11 @@ class Registry(Mapping[str, type[T]]):
     def __len__(self) -> int:
         return len(self._files) + len(self._registered)
 
-    def add(self, name: str, kind: type[T]) -> None:
-        """See `register`."""
+    def _add(self, name: str, kind: type[T]) -> None:
+        """See `register`, which checks what comes here."""
         self._registered[name] = kind
 
-    def remove(self, name: str) -> None:
+    def _remove(self, name: str) -> None:
         """See `unregister`."""
         if name not in self._registered:
             raise ParameterError.of(name, "only a mechanism that was registered can be taken out")
@@ -108,14 +108,14 @@ def register(kind: Kind) -> Kind:
         raise ParameterError.of(
             kind.name, "the name of a mechanism is a Python name that no other mechanism has", "give it another"
         )
-    REGISTRY.add(kind.name, kind)
+    REGISTRY._add(kind.name, kind)
     return kind
 
 
 @singly
 def unregister(name: str) -> None:
     """Take a mechanism that was registered out again."""
-    REGISTRY.remove(name)
+    REGISTRY._remove(name)
 
 
 def opening(name: str, parameters: dict[str, str]) -> Opening:

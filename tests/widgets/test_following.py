@@ -6,7 +6,6 @@ import gc
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -321,15 +320,25 @@ def test_a_tape_shows_a_question_of_a_cell_and_cancels_it(place: Path) -> None:
     until(lambda: json.loads(tape.state)["running"] is None, "the cancelled question stayed on the tape")
 
 
+HOLD = """
+import sqlite3, sys
+ledger = sqlite3.connect(sys.argv[1], isolation_level=None)
+ledger.execute("BEGIN IMMEDIATE")
+print("held", flush=True)
+sys.stdin.read()
+"""
+"""Another program, which holds a ledger until its input ends."""
+
+
 def test_an_order_withdrawn_while_another_holds_the_ledger_is_not_charged(place: Path) -> None:
     session = session_on(place)
     tab = Tab(Desk(session, [BINS]))
     sheet = tab.desk.sheet.to_json()
     parameters = {**sheet["mechanism"]["parameters"], "epsilon": "0.5"}
     args = {"question": {"id": sheet["question"]["id"]}, "mechanism": "Dense", "parameters": parameters}
-    holder = sqlite3.connect(place, isolation_level=None)
-    holder.execute("BEGIN IMMEDIATE")
+    holder = subprocess.Popen([sys.executable, "-c", HOLD, place], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
+        assert holder.stdout is not None and holder.stdout.readline() == b"held\n"
         reply = tab.ask("release", **args, price={"epsilon": "0.5", "delta": "0"}, key=None)
         assert reply["ok"] and reply["body"]["number"] == ""
         waits = lambda: [message for message in tab.sent if message.get("event") == "progress"]  # noqa: E731
@@ -339,8 +348,7 @@ def test_an_order_withdrawn_while_another_holds_the_ledger_is_not_charged(place:
         )
         assert tab.ask("cancel", token=reply["body"]["token"])["ok"]
     finally:
-        holder.execute("ROLLBACK")
-        holder.close()
+        holder.communicate()
     until(lambda: [it for it in tab.sent if it.get("event") == "cancelled"], "its withdrawal was never told")
     (ended,) = [it["body"] for it in tab.sent if it.get("event") == "cancelled"]
     assert ended["number"] == "" and ended["state"]["entries"] == [] and session.remaining.epsilon == 2

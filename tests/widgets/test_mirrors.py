@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 import dpviz as dv
+from dpviz import widgets
 from dpviz.errors import ParameterError
 from dpviz.widgets.view import View
 from tests.session.sources import KnownCounts, KnownTop
@@ -50,6 +51,8 @@ def test_every_view_there_is_stands_in_this_file() -> None:
     def below(kind: type) -> set[str]:
         return {kind.__name__}.union(*(below(each) for each in kind.__subclasses__()))
 
+    for name in widgets.__all__:
+        getattr(widgets, name)  # a component is imported when it is asked for
     assert below(View) - set(VIEWS) == {"View", "Component", "Explorer"}
 
 

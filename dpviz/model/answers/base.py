@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final, Literal, NoReturn, Self, TypeAlias, Typ
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.errors import ParameterError, ReleaseFormat
+from dpviz.errors import DomainError, ParameterError, ReleaseFormat
 from dpviz.exact import text
 from dpviz.hidden import guard
 from dpviz.model.domain import Domain
@@ -357,9 +357,16 @@ def around(values: Values, bar: ErrorValue, clamp: tuple[int | None, int | None]
     )
 
 
-def rows_or(points: Points) -> slice | list[Any]:
-    """The points as the index of an array: rows as a slice, others as a list."""
-    return slice(None) if points is None else points if isinstance(points, slice) else list(points)
+def rows_or(points: Points, size: int) -> slice | list[int]:
+    """The points as the index of an array of so many rows: rows as a slice, others as a list, each checked."""
+    if points is None or isinstance(points, slice):
+        return points or slice(None)
+    rows = [int(point) if isinstance(point, int | np.integer) else -1 for point in points]
+    if any(not 0 <= row < size for row in rows):
+        raise DomainError.of(
+            "a point", f"a point of this answer is the number of a row, from 0 to {size - 1:,}", "read release[label]"
+        )
+    return rows
 
 
 def bars_json(answer: Answer, reading: Reading, betas: Sequence[Fraction]) -> dict[str, Any]:

@@ -118,7 +118,7 @@ class Ranked(Answer):
         if self.values is None:
             self._refuse("this answer names items and has no values", "read release.items")
         values = np.array(self.values, dtype=np.int64)
-        picked: NDArray[np.int64] = values[rows_or(points)]
+        picked: NDArray[np.int64] = values[rows_or(points, len(values))]
         return picked
 
     def bars(self, reading: Reading, beta: Fraction) -> tuple[ErrorValue | None, ErrorValue | None]:

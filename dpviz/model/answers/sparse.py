@@ -77,7 +77,7 @@ class SparseTable(Answer):
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> NDArray[np.int64]:
         self._reader(reader)
         if points is None or isinstance(points, slice):
-            return self.values[rows_or(points)]
+            return self.values[rows_or(points, len(self.values))]
         known: dict[int | str, int] = dict(zip(self.labels, self.values.tolist(), strict=True))
         return np.array([known.get(point, 0) for point in points], dtype=np.int64)
 

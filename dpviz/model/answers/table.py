@@ -72,7 +72,7 @@ class Table(Answer):
 
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> NDArray[np.int64]:
         self._reader(reader)
-        picked: NDArray[np.int64] = self.values[rows_or(points)]
+        picked: NDArray[np.int64] = self.values[rows_or(points, len(self.values))]
         return picked
 
     def view(self, reading: Reading, betas: Sequence[Fraction]) -> View:
