@@ -273,7 +273,7 @@ function verdict(views: readonly View[], measures: readonly Measure[], c: string
         const best = Math.min(...known.map(({ size }) => size));
         const least = known.filter(({ size }) => size === best);
         if (least.length === 0) return [];
-        return [`${least.map(({ name }) => name).join(" and ")} errs least on ${measure.short} (${signed(measure, least[0]!.error)})`];
+        return [`${least.map(({ name }) => name).join(" and ")} ${least.length === 1 ? "errs" : "err"} least on ${measure.short} (${signed(measure, least[0]!.error)})`];
     });
     return `At a true count of ${shown(c)}, ${parts.join("; ")}, ε ${point.at.get("epsilon")}.`;
 }
