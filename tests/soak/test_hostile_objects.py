@@ -170,7 +170,11 @@ PARTS: dict[str, tuple[Callable[..., Any], dict[str, Any], tuple[str, ...]]] = {
     "integers": (dv.Domain.integers, {"low": 0, "high": 3, "column": "x"}, ("low", "high", "column", "overflow")),
     "intervals": (dv.Domain.intervals, {"edges": [0, 1], "column": "x"}, ("edges", "column", "missing")),
     "categories": (dv.Domain.categories, {"labels": ["a"], "column": "x"}, ("labels", "column", "other")),
-    "product": (dv.Domain.product, {"first": BINS, "second": PLACES}, ("first", "second")),
+    "product": (
+        lambda first, second: dv.Domain.product(first, second),
+        {"first": BINS, "second": PLACES},
+        ("first", "second"),
+    ),
     "from_json": (dv.Domain.from_json, {}, ("data",)),
     "Between": (dv.Between, {}, ("low", "high")),
     "Question": (dv.Question.of, {"asked": BINS}, ("asked", "where")),
