@@ -15,7 +15,7 @@ from dpviz.charts.registry import register
 from dpviz.charts.theme import SMALL, TEXT, TITLE, Theme, palette
 from dpviz.charts.ticks import plot_width, position, room_for, ticks
 from dpviz.charts.words import capital, known, measured, shown, spread, wrapped
-from dpviz.errors import ParameterError
+from dpviz.errors import ParameterError, ReleaseFormat
 from dpviz.exact import Number, probability
 from dpviz.hidden import publicly
 from dpviz.model.public import PublicTable
@@ -51,6 +51,9 @@ def histogram(
     if isinstance(counts, Release):
         if counts.listing is not None:
             raise ParameterError.of(counts.answer.kind, "a histogram has a value per bin", "draw it: release.chart()")
+        if not counts.answer.has_rows:
+            rule, step = "this answer has no row per bin", "ask for single bins: release[label]"
+            raise ReleaseFormat.of(counts.answer.kind, rule, step)
         drawn = Counts.released(counts, level, colours)
         return _released(counts, drawn, bars, plot_width(drawn.domain, wide))
     if isinstance(counts, PublicTable):

@@ -22,6 +22,7 @@ from dpviz.charts.picture import picture
 from dpviz.charts.theme import PALETTES
 from dpviz.errors import DpvizError, Forbidden, ParameterError
 from dpviz.mechanisms import Dense
+from dpviz.model.answers import Answer
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.public import PublicTable
@@ -502,12 +503,13 @@ def test_the_widgets_picture_does_not_load_altair() -> None:
 
 
 def test_an_answer_without_rows_is_refused_by_our_error() -> None:
-    class Other:
+    class Other(Answer):
         kind = "lookup"
+        has_rows = False
 
     release = released(SMALL, [1, 2, 3, 4])
     object.__setattr__(release, "answer", Other())
-    with pytest.raises(DpvizError):
+    with pytest.raises(DpvizError, match="row"):
         histogram(release)
 
 
