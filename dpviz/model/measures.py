@@ -149,7 +149,7 @@ def all_bins(error: ErrorModel, question: Question) -> Measure:
         name="all",
         label=f"{many[:1].upper()}{many[1:]} at once",
         short=many,
-        phrase=f"{many} within {{value}}",
+        phrase=f"{many if question.domain.declared else 'all that are occupied'} within {{value}}",
         tip=f"At least {{times}} {'every bin' if many == 'all bins' else f'every one of the {many[4:]}'} is within "
         "{value}. Use it to compare bins, or when one caught your eye.",
         at=error.all_bins,

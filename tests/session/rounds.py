@@ -164,4 +164,4 @@ class RoundBound:
 
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make it known, as the one line in `OPENINGS` does for those of dpviz."""
-    monkeypatch.setitem(OPENINGS, Rounds.name, Rounds)
+    monkeypatch.setitem(OPENINGS._registered, Rounds.name, Rounds)

@@ -248,7 +248,7 @@ def test_reports_and_charts_of_keys_with_a_public_number_of_rows_are_drawn(tmp_p
     release = it.release(DOMAINS["keys"](), dv.Stability(1, "1e-6"))
     plan.chart().to_dict()
     shown_everywhere(release, tmp_path)
-    assert "all that are occupied at once" in dv.report([release, plan], tmp_path / "a.html").read_text()
+    assert "all that are occupied within" in dv.report([release, plan], tmp_path / "a.html").read_text()
 
 
 def test_a_plan_is_checked_once_however_often_it_is_made(tmp_path: Path) -> None:
