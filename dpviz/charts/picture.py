@@ -29,11 +29,15 @@ def promise(release: Release) -> str:
 
 
 def picture(release: Release) -> dict[str, Any]:
-    """The result of widgets/PROTOCOL.md: what every release has, and the view of its answer."""
+    """The result of widgets/PROTOCOL.md: the view of the answer, and what every release says whatever its view is."""
     view = release.answer.view(release.reading, BETAS)
     charged = payable(to_approx(release.guarantee.loss))
     low, high = release.bound.clamp
     return {
+        "axis": release.axis.name,
+        "columns": list(release.question.domain.columns),
+        **view.header,
+        **arrays_as_texts(view),
         "version": VERSION,
         "kind": view.kind,
         "number": None if release.number is None else str(release.number),
@@ -45,11 +49,7 @@ def picture(release: Release) -> dict[str, Any]:
         "odds": release.guarantee.odds if release.teaching is None else "",
         "price": {"epsilon": text(charged.epsilon), "delta": text(charged.delta)},
         "epsilon": release.bound.mechanism.parameters().get("epsilon") or text(charged.epsilon),
-        "axis": release.axis.name,
-        "columns": list(release.question.domain.columns),
         "nouns": release.unit.nouns,
-        **view.header,
-        **arrays_as_texts(view),
         "clamp": {"low": None if low is None else str(low), "high": None if high is None else str(high)},
         "betas": [text(beta) for beta in BETAS],
         "beta": text(BETAS[1]),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dpviz.errors import ParameterError
+from dpviz.errors import ParameterError, short
 from dpviz.hidden import kind_of
 from dpviz.mechanisms import REGISTRY
-from dpviz.model.mechanism import Bound, Mechanism
+from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.model.question import Question
 from dpviz.model.source import Source
 from dpviz.privacy.unit import Unit
@@ -27,6 +27,18 @@ def bind(
     able(source, bound)
     check_readable(bound)
     return bound
+
+
+def mode_of(bound: Bound, mode: Mode | None) -> Mode:
+    """The way to run that was asked for, or the default. Refuses one that the bound mechanism does not have."""
+    chosen = bound.modes()[0] if mode is None else mode
+    if chosen not in bound.modes():
+        raise ParameterError.of(
+            f'mode="{short(chosen)}"',
+            f"{bound.mechanism!r} runs in mode {' or '.join(bound.modes())}",
+            'strict takes a rational base (base="tight") and a cap that is not huge' if chosen == "strict" else "",
+        )
+    return chosen
 
 
 def able(source: Source, bound: Bound) -> None:

@@ -17,7 +17,6 @@ from dpviz.errors import (
     ParameterError,
     ReleaseFormat,
     UnitError,
-    short,
     unwritable,
 )
 from dpviz.hidden import Hidden, guard, kind_of, publicly, shown, single, singly
@@ -31,7 +30,7 @@ from dpviz.model.statistic import Column
 from dpviz.privacy.unit import Unit
 from dpviz.session import accountant, arithmetic, probing
 from dpviz.session.accountant import Budget, Remaining
-from dpviz.session.binding import bind, exact
+from dpviz.session.binding import bind, exact, mode_of
 from dpviz.session.charge import Charge, checked_key, checked_person, checked_reason
 from dpviz.session.custody import Charter, Custody, Record
 from dpviz.session.drawing import Draws
@@ -279,13 +278,7 @@ class Session(Custody):
     ) -> tuple[Bound, Mode, Charge]:
         """What is to be drawn and what pays for it: every check of a release that needs no ledger."""
         bound = self._bind(question, mechanism, where)
-        chosen = bound.modes()[0] if mode is None else mode
-        if chosen not in bound.modes():
-            raise ParameterError.of(
-                f'mode="{short(chosen)}"',
-                f"{mechanism!r} runs in mode {' or '.join(bound.modes())}",
-                'strict takes a rational base (base="tight") and a cap that is not huge' if chosen == "strict" else "",
-            )
+        chosen = mode_of(bound, mode)
         name = release_key(bound.question, self._unit, mechanism, chosen, checked_key(key))
         return bound, chosen, Charge(self._ledger, name, bound, chosen, key, retry)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from dpviz.engines import as_source
-from dpviz.errors import Forbidden, ParameterError, ReleaseCancelled
+from dpviz.errors import Forbidden, ReleaseCancelled
 from dpviz.exact import whole
 from dpviz.hidden import guard, publicly
 from dpviz.model.identity import release_key
@@ -21,7 +21,7 @@ from dpviz.model.source import Tick
 from dpviz.model.statistic import Column, DenseCounts, Kind, Top, TopCounts
 from dpviz.noise.bits import TeachingBits
 from dpviz.privacy.unit import Unit
-from dpviz.session.binding import bind
+from dpviz.session.binding import bind, mode_of
 from dpviz.session.custody import Charter, Custody, Record
 from dpviz.session.plan import Plan
 from dpviz.session.running import Listeners, Running, Stopped
@@ -78,10 +78,7 @@ class Teaching(Custody):
         self, question: object, mechanism: Mechanism, where: Mapping[str, object] | None, mode: Mode | None
     ) -> tuple[Bound, Mode]:
         bound = self._bind(question, mechanism, where)
-        chosen = bound.modes()[0] if mode is None else mode
-        if chosen not in bound.modes():
-            raise ParameterError.of(chosen, f"{mechanism!r} runs in mode {' or '.join(bound.modes())}")
-        return bound, chosen
+        return bound, mode_of(bound, mode)
 
     def _drawn(self, bound: Bound, mode: Mode, tick: Tick | None = None) -> Release:
         with self._one:

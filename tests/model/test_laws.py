@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from dpviz.errors import ReleaseFormat
+from dpviz.errors import DpvizError, ReleaseFormat
 from dpviz.mechanisms.compact import Compact
 from dpviz.mechanisms.dense import Dense
 from dpviz.mechanisms.exponential_top_k import ExponentialTopK
@@ -245,3 +245,11 @@ def test_a_law_of_impossible_numbers_is_not_made() -> None:
     for part in ({"rate": Fraction(0)}, {"items": 11}, {"odds": Fraction(-1)}):
         with pytest.raises((ReleaseFormat, ValueError)):
             replace(law, **part)
+
+
+def test_a_law_never_takes_the_place_of_another_of_its_name_and_version() -> None:
+    law = next(iter(LAWS.values()))
+    impostor = type("Impostor", (StoredLaw,), {"name": law.name, "version": law.version})
+    with pytest.raises(DpvizError, match="raise its version"):
+        stored(impostor)
+    assert LAWS[law.name, law.version] is law and stored(law) is law

@@ -341,8 +341,13 @@ class Answer:
 
 
 def around(values: Values, bar: ErrorValue, clamp: tuple[int | None, int | None]) -> Intervals:
-    """Each value ± the half-width of a bar in whole counts, cut at the public limits, which the truth respects too."""
-    half, counts = int(bar.value // 1), np.asarray(values, dtype=np.int64)
+    """Each value ± the half-width of a bar, cut at the public limits, which the truth respects too.
+
+    Whole numbers err by whole counts, so there the half-width is rounded down; fractions keep all of it.
+    """
+    if not isinstance(values, np.ndarray):
+        return _around_fractions(values, bar, clamp)
+    half, counts = int(bar.value // 1), values
     low, high = counts - half, counts + half
     least, most = clamp
     below = np.zeros(len(counts), dtype=np.bool_) if least is None else low < least
@@ -354,6 +359,19 @@ def around(values: Values, bar: ErrorValue, clamp: tuple[int | None, int | None]
         rule=bar.rule,
         low_cut=below,
         high_cut=above,
+    )
+
+
+def _around_fractions(values: Sequence[Fraction], bar: ErrorValue, clamp: tuple[int | None, int | None]) -> Intervals:
+    least, most = clamp
+    low, high = [value - bar.value for value in values], [value + bar.value for value in values]
+    return Intervals(
+        low=low if least is None else [max(end, Fraction(least)) for end in low],
+        high=high if most is None else [min(end, Fraction(most)) for end in high],
+        how=bar.how,
+        rule=bar.rule,
+        low_cut=np.array([least is not None and end < least for end in low], dtype=np.bool_),
+        high_cut=np.array([most is not None and end > most for end in high], dtype=np.bool_),
     )
 
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
-from dpviz.errors import DpvizError, ReleaseFormat
+from dpviz.errors import DpvizError, ParameterError, ReleaseFormat
 from dpviz.exact import Decay
 from dpviz.hidden import guard
 from dpviz.model.error import ErrorModel
@@ -62,8 +62,11 @@ Law = TypeVar("Law", bound=StoredLaw)
 
 
 def stored(law: type[Law]) -> type[Law]:
-    """Make a law known, so that what was drawn from it can be read back."""
-    LAWS[law.name, law.version] = law
+    """Make a law known, so that what was drawn from it can be read back. A later one never takes its place."""
+    if LAWS.setdefault((law.name, law.version), law) is not law:
+        raise ParameterError.of(
+            f"{law.name}, version {law.version}", "each law has a name and a version of its own", "raise its version"
+        )
     return law
 
 
