@@ -43,8 +43,7 @@ def test_a_test_that_runs_or_is_expected_to_fail_passes(tmp_path: Path) -> None:
 
 
 PACED = {
-    "tests/killing.py: kill": "a long attack kills at random moments of an engine's and a file system's own work",
-    "tests/ledger/test_processes.py": "kills go on until enough of them hit a draw, however long that takes",
+    "tests/killing.py: killed": "a long attack kills at random moments of an engine's and a file system's own work",
     "tests/soak/test_interrupts.py": "a long attack presses Ctrl-C at random moments, and any moment will do",
     "tests/browser/test_workbench.py": "the kernel is slowed down on purpose, by times that the test gives",
     "tests/widgets/test_order.py": "the writer is slowed down on purpose, by times that the test gives",

@@ -21,7 +21,8 @@ from sqlalchemy.pool import Pool
 from dpviz.errors import LedgerCorrupt, LedgerError, LedgerFormat, LedgerFull, LedgerReadOnly, ReleaseLost
 from dpviz.session.ledger import Ledger, store
 from dpviz.session.ledger.chain import FORMAT, Row, State
-from tests.ledger.tools import BODY, CHARTER, Child, admit, edit, key, opened, spend, until
+from tests.killing import Call
+from tests.ledger.tools import BODY, CHARTER, admit, edit, key, opened, spend, until
 
 
 def in_our_words(error: LedgerError) -> None:
@@ -163,7 +164,7 @@ def as_another_user(work: Any) -> Any:
             os.setuid(65534)
         return work()
 
-    return Child(run).result()
+    return Call(run).result()
 
 
 def refused_as(work: Any) -> list[str]:

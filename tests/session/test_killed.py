@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import dpviz as dv
 from dpviz.errors import ReleaseLost
 from dpviz.session.session import Session
-from tests.killing import killed, steps_of
+from tests.killing import Show, killed, steps_of
 from tests.session.sources import KnownCounts
 
 BINS = dv.Domain.integers(0, 3, column="x")
@@ -24,7 +23,7 @@ def opened(path: Path) -> Session:
     return Session(KnownCounts([5, 0, 70, 3]), dv.Unit(noun="person"), dv.Budget(1000), path)
 
 
-def loop(path: Path, show: Callable[[object], None], seed: int) -> None:
+def loop(path: Path, show: Show, seed: int) -> None:
     """Release under random keys for ever, retrying what was lost, and show every answer in one line."""
     chance = random.Random(seed)
     session = opened(path)

@@ -21,7 +21,6 @@ from dpviz.model.source import Tick
 from dpviz.session.sub_session import SubSession
 from tests.session import test_sub_session_killed as killed
 from tests.session.sources import Gate, KnownTop
-from tests.session.test_sub_session_killed import say
 
 UNIT = dv.Unit("aircraft", noun="aircraft", max_bins=3)
 DESTINATION = dv.Domain.keys(column="destination")
@@ -270,18 +269,7 @@ def test_a_question_that_is_cancelled_keeps_what_it_reserved(tmp_path: Path) -> 
 
 def test_a_question_whose_kernel_was_killed_stands_on_the_tape_as_lost_and_can_be_asked_anew(tmp_path: Path) -> None:
     path = tmp_path / "killed.ledger"
-
-    def hang(pipe: int) -> None:
-        def dawdle(tick: Tick | None) -> None:
-            say(pipe, "counting")
-            threading.Event().wait()
-
-        killed.opened(path, killed.FEW, dawdle).ask("dest", k=7)
-
-    child = killed.Child(hang)
-    assert child.lines.readline() == "counting\n"
-    os.kill(child.pid, signal.SIGKILL)
-    assert os.WTERMSIG(child.ended()) == signal.SIGKILL
+    killed.hanging(path).kill()
 
     sub = killed.opened(path, killed.FEW)
     page = Page(sub, {"All year": dv.Domain.keys(column="dest")})
