@@ -46,8 +46,8 @@ from tests.ledger.tools import (
     spend,
     sql,
     started,
-    until,
 )
+from tests.patience import patience, until
 
 
 @pytest.fixture
@@ -374,14 +374,14 @@ def test_a_ledger_that_stays_locked_is_refused_in_time(place: str, monkeypatch: 
 
     def hold(connection: Any) -> None:
         held.set()
-        assert over.wait(30)
+        assert over.wait(patience())
 
     thread = threading.Thread(target=lambda: holder._store.write(hold))
     monkeypatch.setattr(store, "PATIENCE", 0.2)
     ledger = opened(place)
     thread.start()
     try:
-        assert held.wait(30)
+        assert held.wait(patience())
         with pytest.raises(LedgerError, match="stayed locked") as refused:
             ledger.charge(key("a"), BODY, admit)
         in_our_words(refused.value)
@@ -420,7 +420,7 @@ def test_a_writer_hears_once_who_holds_the_ledger_and_keeps_its_place_in_the_que
     first.start()
     until(lambda: len(queued(place)) == 1)
     at_first = queued(place)
-    assert told.wait(30)
+    assert told.wait(patience())
     assert queued(place) == at_first, "the same wait: it did not go to the end of the queue"
     assert f" pid {holder.pid} on " in heard[0], heard
     assert f"waiting for the ledger {Ledger.read(place).place}: role {ANALYST} (dpviz " in heard[0]

@@ -20,7 +20,8 @@ import pytest
 from dpviz.errors import BudgetExceeded, DpvizError, ReleaseLost, SessionBusy
 from dpviz.session.ledger import Ledger, Owner
 from tests.killing import Call, Child, Show
-from tests.ledger.tools import BODY, Place, admit, as_owner, edit, exists, key, opened, spend, until
+from tests.ledger.tools import BODY, Place, admit, as_owner, edit, exists, key, opened, spend
+from tests.patience import until
 
 KEYS = 1000
 

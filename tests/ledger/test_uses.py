@@ -36,8 +36,8 @@ from tests.ledger.tools import (
     opened,
     spend,
     sql,
-    until,
 )
+from tests.patience import until
 
 FIRST = {"symbols": "50", "questions": "20"}
 ASKS = {"question": "top 10 of aircraft", "k": 10, "price": {"text": "10 symbols"}}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -130,10 +129,3 @@ def edit(place: Place, statement: str, *values: object) -> None:
 def exists(place: Place) -> bool:
     """Whether a ledger is there."""
     return locate(place).exists()
-
-
-def until(true: Callable[[], bool], seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it did not become true"
-        time.sleep(0.005)

@@ -25,6 +25,7 @@ from dpviz.errors import (
 )
 from dpviz.model.source import Tick
 from dpviz.session.session import Session
+from tests.patience import patience
 from tests.session.sources import Gate, KnownCounts
 
 COUNTS = [7_310_001, 0, 8_420_002, 5]
@@ -135,10 +136,10 @@ def test_a_cancel_keeps_the_charge_and_shows_no_answer(tmp_path: Path) -> None:
     gate = Gate()
     it = session(tmp_path, 2, KnownCounts(COUNTS, gate))
     running = it.release_async(BINS, dv.Dense("1/2"))
-    assert gate.reached.wait(10)
+    assert gate.reached.wait(patience())
     it.cancel()
     with pytest.raises(ReleaseCancelled, match=r"ε 0.5 is spent and no answer was shown"):
-        running.result(10)
+        running.result(patience())
     assert it.remaining.epsilon == Fraction(3, 2) and len(it.releases) == 0
     gate.open.set()
     with pytest.raises(ReleaseLost):
@@ -154,11 +155,11 @@ def test_only_one_release_at_a_time_and_the_second_is_not_charged(tmp_path: Path
     gate = Gate()
     it = session(tmp_path, 2, KnownCounts(COUNTS, gate))
     running = it.release_async(BINS, dv.Dense("1/2"))
-    assert gate.reached.wait(10)
+    assert gate.reached.wait(patience())
     with pytest.raises(SessionBusy):
         it.release(BINS, dv.Dense("1/4"))
     gate.open.set()
-    running.result(10)
+    running.result(patience())
     assert it.remaining.epsilon == Fraction(3, 2)
 
 
@@ -288,4 +289,4 @@ def test_a_watcher_that_fails_does_not_end_a_release_that_is_paid_for(tmp_path: 
         raise RuntimeError("the page is gone")
 
     it = session(tmp_path)
-    assert it.release_async(BINS, dv.Dense("1/2"), watch=fail).result(10) == it.releases[1]
+    assert it.release_async(BINS, dv.Dense("1/2"), watch=fail).result(patience()) == it.releases[1]

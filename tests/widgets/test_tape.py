@@ -19,6 +19,7 @@ import dpviz as dv
 from dpviz.errors import DpvizError, ParameterError
 from dpviz.model.source import Tick
 from dpviz.session.sub_session import SubSession
+from tests.patience import until
 from tests.session import test_sub_session_killed as killed
 from tests.session.sources import Gate, KnownTop
 
@@ -68,11 +69,8 @@ class Page:
         self.wait(lambda state: state["running"] is None)
         return reply
 
-    def wait(self, until: Callable[[dict[str, Any]], bool]) -> None:
-        deadline = time.monotonic() + 20
-        while not until(self.state):
-            assert time.monotonic() < deadline, self.state
-            time.sleep(0.01)
+    def wait(self, reached: Callable[[dict[str, Any]], bool]) -> None:
+        until(lambda: reached(self.state), lambda: str(self.state))
 
 
 def left(sub: SubSession) -> tuple[int, int]:
