@@ -256,9 +256,9 @@ class SqliteStore(store.Store):
             raise broken(f"{self._called} was cut off while it was open")
 
     def leaving(self, connection: Connection) -> None:
-        pages, size = (connection.exec_driver_sql(f"PRAGMA {of}").scalar_one() for of in ("page_count", "page_size"))
+        pages, size, mode = (_pragma(connection, of) for of in ("page_count", "page_size", "journal_mode"))
         self._leaving = pages * size
-        if connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal":
+        if mode == "wal":
             rule, step = "what is charged stands in the ledger's own file, not in a log beside it", "open it anew"
             said = f"somebody gave the ledger {self._called} a log (WAL) while it was open, and {rule}; {step}"
             raise LedgerError(said, value=self._called, rule=rule, next_step=step)
@@ -289,7 +289,7 @@ class SqliteStore(store.Store):
         schema.check_sqlite(connection)
 
     def unchanged(self, connection: Connection) -> None:
-        version = connection.exec_driver_sql("PRAGMA schema_version").scalar()
+        version = _pragma(connection, "schema_version")
         if version != self._schema:
             self.schema(connection)
             self._schema = version
@@ -319,6 +319,12 @@ class SqliteStore(store.Store):
                 target.close()
 
         self.read(copy)
+
+
+def _pragma(connection: Connection, name: str) -> Any:
+    driver: Any = connection.connection.driver_connection
+    (value,) = driver.execute(f"PRAGMA {name}").fetchone()
+    return value
 
 
 def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
