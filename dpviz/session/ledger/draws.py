@@ -125,8 +125,8 @@ class Shelf(Generic[Drawn]):
             .where(here)
             .order_by(number.desc())
         )
-        closed = {name: bindparam(name) for name in ("status", "outcome", "closed")}
-        add, close = index.insert(), index.update().where(one).values(closed)
+        add, close = index.insert(), index.update().where(one)
+        close = close.values({name: bindparam(name) for name in ("status", "outcome", "closed")})
         self.every = Statement(every)
         self.lately = Statement(every.limit(bindparam("most")))
         self.one = Statement(every.where(one))

@@ -173,7 +173,7 @@ class SqliteStore(store.Store):
             "sqlite://", creator=connect, poolclass=QueuePool, pool_size=2, max_overflow=0, hide_parameters=True
         )
         writer, reader = (engine.execution_options(begins=begins) for begins in ("BEGIN IMMEDIATE", "BEGIN"))
-        super().__init__(str(called or path), writer, reader, writable=writable)
+        super().__init__(str(called or path), writer, reader, writable=writable, beginning=_begin)
         if self._identity is not None:
             _known_by_one_name(self)
 
@@ -319,6 +319,12 @@ class SqliteStore(store.Store):
                 target.close()
 
         self.read(copy)
+
+
+def _begin(connection: Connection) -> None:
+    """Say to SQLite what this kind of transaction begins with."""
+    driver: Any = connection.connection.driver_connection
+    driver.execute(connection.get_execution_options()["begins"])
 
 
 def _pragma(connection: Connection, name: str) -> Any:

@@ -72,14 +72,14 @@ class Store:
         reader: Engine,
         *,
         writable: bool,
-        beginning: Callable[[Connection], None] | None = None,
+        beginning: Callable[[Connection], None],
     ) -> None:
         self._called = called
         self._writable = writable
         self._writing, self._reading = threading.RLock(), threading.RLock()
         self._writer, self._reader = writer, reader
         for engine in (writer, reader):
-            event.listen(engine, "begin", beginning or begin)
+            event.listen(engine, "begin", beginning)
         _stores.add(self)
         weakref.finalize(self, writer.dispose)
 
@@ -291,13 +291,6 @@ class Wait:
 def _still(wanted: Wanted | None) -> None:
     if wanted is not None and not wanted():
         raise withdrawn()
-
-
-def begin(connection: Connection) -> None:
-    """Say to the database what this kind of transaction begins with."""
-    begins = connection.get_execution_options().get("begins")
-    if begins is not None:
-        connection.exec_driver_sql(begins)
 
 
 # ---------------------------------------------------------------- refusals
