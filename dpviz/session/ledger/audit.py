@@ -147,6 +147,11 @@ class Audit:
         opened = self._open.get(number)
         return None if opened is None else opened.sub
 
+    def uses_of(self, number: int) -> int:
+        """How many uses there were of an open entry."""
+        opened = self._open.get(number)
+        return 0 if opened is None else opened.uses
+
     def settling(self, number: int, use: int, after: Mapping[str, str]) -> Step | None:
         """The step that would settle a use which is pending."""
         opened = self._open.get(number)

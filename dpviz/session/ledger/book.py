@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import Connection, bindparam, func, select, union_all
 
 from dpviz.errors import DpvizError, LedgerAway, LedgerCorrupt, LedgerError, LedgerReadOnly, ParameterError
 from dpviz.hidden import Hidden, guard, kind_of, singly
@@ -24,7 +24,7 @@ from dpviz.session.ledger.places import locate, locate_file
 from dpviz.session.ledger.rows import Account, totals
 from dpviz.session.ledger.statements import Statement
 from dpviz.session.ledger.store import PATIENCE, Home, Store, Wanted, no_ledger
-from dpviz.session.ledger.tables import entry, metadata, one_answer_for_a_charge, use
+from dpviz.session.ledger.tables import chain, entry, metadata, one_answer_for_a_charge, use
 from dpviz.session.refusals import uncharged
 
 T = TypeVar("T")
@@ -343,7 +343,7 @@ class Ledger:
             self._must_follow(self._chain.audit.reserving(number, body, after))
             said = {
                 "entry": number,
-                "number": (_LAST_USE.first(connection, of=number)[0] or 0) + 1,
+                "number": self._chain.audit.uses_of(number) + 1,
                 "key": key,
                 "reserve": body,
                 "person": self._person,
@@ -559,8 +559,8 @@ class Ledger:
 
     def _sub(self, connection: Connection, number: int) -> dict[str, str]:
         """The sub-account of an open entry, as the row carries it that last opened, reserved or settled."""
-        seq = max(seq or 0 for seq in _CARRIERS.first(connection, of=number))
-        row = rows.row_at(connection, seq) if seq else None
+        record = _CARRIER.first(connection, of=number)
+        row = None if record is None else Row.read(record)
         sub = None if row is None else row.content.get("sub")
         if row is None or sub is None:
             found = self._one(connection, CHARGES, (number, 0))
@@ -653,14 +653,12 @@ def _existing(held: Hidden[Any]) -> Home:
 
 _INDEX = Statement(select(entry).order_by(entry.c.number))
 _USES = Statement(select(use).order_by(use.c.entry, use.c.number))
-_LAST_USE = Statement(select(func.max(use.c.number)).where(use.c.entry == bindparam("of")))
-_CARRIERS = Statement(
-    select(
-        select(entry.c.outcome).where(entry.c.number == bindparam("of")).scalar_subquery(),
-        select(func.max(use.c.charge)).where(use.c.entry == bindparam("of")).scalar_subquery(),
-        select(func.max(use.c.outcome)).where(use.c.entry == bindparam("of")).scalar_subquery(),
-    )
-)
+_CARRIERS = union_all(
+    select(entry.c.outcome.label("seq")).where(entry.c.number == bindparam("of")),
+    select(func.max(use.c.charge)).where(use.c.entry == bindparam("of")),
+    select(func.max(use.c.outcome)).where(use.c.entry == bindparam("of")),
+).subquery()
+_CARRIER = Statement(select(chain).where(chain.c.seq == select(func.max(_CARRIERS.c.seq)).scalar_subquery()))
 
 
 def _ours(store: Store) -> Callable[[Connection], None]:
