@@ -45,10 +45,12 @@ class Following:
         return self._audit
 
     def start(self, audit: Audit) -> None:
-        """Go on from a chain that was read whole just now."""
+        """Go on from a chain that was read whole just now, unless more of it is known already."""
         assert audit.last is not None
         with self._lock:
-            self._audit = audit
+            known = None if self._audit is None else self._audit.last
+            if known is None or known.seq <= audit.last.seq:
+                self._audit = audit
             self.saw(audit.last.seq, audit.last.hash)
 
     def follow(

@@ -161,7 +161,7 @@ class SqliteStore(store.Store):
     failures = (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError)  # the last: a damaged name of a table
 
     def __init__(self, path: Path, *, writable: bool = True, called: Path | None = None) -> None:
-        self._path = path
+        self._path, self._beside = path, path.with_name(path.name + "-lock")
         self._identity = None if (found := _found(path)) is None else (found.st_dev, found.st_ino)
         self._least = self._leaving = 0  # the bytes that the file had when it was last written here, or will have
         self._turned: int | None = None
@@ -176,10 +176,6 @@ class SqliteStore(store.Store):
         super().__init__(str(called or path), writer, reader, writable=writable, beginning=_begin)
         if self._identity is not None:
             _known_by_one_name(self)
-
-    @property
-    def _beside(self) -> Path:
-        return self._path.with_name(self._path.name + "-lock")
 
     def prepare(self) -> None:
         """Bring the file of an older dpviz into the form with a rollback journal, once nobody keeps a log of it.
