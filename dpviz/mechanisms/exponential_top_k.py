@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from dpviz.errors import ParameterError
 from dpviz.exact import text
@@ -52,6 +52,7 @@ class ExponentialTopK(Parameters):
     """
 
     name: ClassVar[str] = "ExponentialTopK"
+    revision: ClassVar[int] = 1
     about: ClassVar[str] = "The largest bins of a known domain in order. A baseline: always k of them."
     delta_text: ClassVar[str] = "With δ = 0 the steps add up; a δ lets many of them cost less."
 
@@ -157,10 +158,6 @@ class ExponentialTopKBound(Bound):
 
     def modes(self) -> tuple[Mode, ...]:
         return ("exact",)
-
-    def accepts(self, answer: Answer) -> bool:
-        """Whether an answer has the shape that `draw` gives it."""
-        return super().accepts(answer) and cast(Ranked, answer).complete(self.max_items, bottom=False)
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Ranked:
         """Draw the list, out of every bin of the domain."""
