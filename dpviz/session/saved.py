@@ -43,7 +43,8 @@ def _from_json(body: dict[str, Any]) -> Release:
     terms = Terms.from_json(body) if bound is None else Terms.of(bound)
     answer = answers.from_json(body["answer"])
     if not terms.accepts(answer):
-        raise ReleaseFormat.of(answer.kind, "the answer of a saved release must be one that was promised")
+        size = terms.question.domain.size_text
+        raise ReleaseFormat.of(answer.kind, f"the answer of a saved release is one that was promised, for {size}")
     texts = [body[name] for name in ("randomness", "dataset", "key")]
     numbers = [body["number"], body.get("use"), body["teaching"]]
     whole = all(value is None or (isinstance(value, int) and not isinstance(value, bool)) for value in numbers)
