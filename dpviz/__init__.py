@@ -17,66 +17,65 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from dpviz.mechanisms import NAMES as _MECHANISMS
+from dpviz.mechanisms import REGISTRY as _REGISTRY
+
 if TYPE_CHECKING:
-    from dpviz import charts, datasets
-    from dpviz.engines import sources
-    from dpviz.errors import DpvizError, ReleaseInterrupted
-    from dpviz.hidden import traceback
-    from dpviz.mechanisms import (
-        Compact,
-        Dense,
-        ExponentialTopK,
-        PayWhatYouGet,
-        PureSparse,
-        Stability,
-        TopK,
-        TopKLaplace,
-        TopKSet,
-    )
-    from dpviz.model.domain import Domain
-    from dpviz.model.public import PublicTable, PublicTop
-    from dpviz.model.question import Between, Question
-    from dpviz.model.release import Release
-    from dpviz.privacy.unit import Unit
-    from dpviz.reports import report
-    from dpviz.session.accountant import Budget
-    from dpviz.session.loading import load
-    from dpviz.session.session import Session
-    from dpviz.session.teaching import teaching
-    from dpviz.widgets import (
-        BudgetMeter,
-        CompositionExplorer,
-        MechanismComparison,
-        MechanismPicker,
-        PayWhatYouGetTape,
-        PlanPane,
-        ReleasePane,
-        ResultChart,
-        SamplerExplorer,
-        TopKExplorer,
-        Workbench,
-    )
+    from dpviz import charts as charts
+    from dpviz import datasets as datasets
+    from dpviz.engines import sources as sources
+    from dpviz.errors import DpvizError as DpvizError
+    from dpviz.errors import ReleaseInterrupted as ReleaseInterrupted
+    from dpviz.hidden import traceback as traceback
+    from dpviz.mechanisms import Compact as Compact
+    from dpviz.mechanisms import Dense as Dense
+    from dpviz.mechanisms import ExponentialTopK as ExponentialTopK
+    from dpviz.mechanisms import PayWhatYouGet as PayWhatYouGet
+    from dpviz.mechanisms import PureSparse as PureSparse
+    from dpviz.mechanisms import Stability as Stability
+    from dpviz.mechanisms import TopK as TopK
+    from dpviz.mechanisms import TopKLaplace as TopKLaplace
+    from dpviz.mechanisms import TopKSet as TopKSet
+    from dpviz.model.domain import Domain as Domain
+    from dpviz.model.public import PublicTable as PublicTable
+    from dpviz.model.public import PublicTop as PublicTop
+    from dpviz.model.question import Between as Between
+    from dpviz.model.question import Question as Question
+    from dpviz.model.release import Release as Release
+    from dpviz.privacy.unit import Unit as Unit
+    from dpviz.reports import report as report
+    from dpviz.session.accountant import Budget as Budget
+    from dpviz.session.loading import load as load
+    from dpviz.session.session import Session as Session
+    from dpviz.session.teaching import teaching as teaching
+    from dpviz.widgets import BudgetMeter as BudgetMeter
+    from dpviz.widgets import CompositionExplorer as CompositionExplorer
+    from dpviz.widgets import MechanismComparison as MechanismComparison
+    from dpviz.widgets import MechanismPicker as MechanismPicker
+    from dpviz.widgets import PayWhatYouGetTape as PayWhatYouGetTape
+    from dpviz.widgets import PlanPane as PlanPane
+    from dpviz.widgets import ReleasePane as ReleasePane
+    from dpviz.widgets import ResultChart as ResultChart
+    from dpviz.widgets import SamplerExplorer as SamplerExplorer
+    from dpviz.widgets import TopKExplorer as TopKExplorer
+    from dpviz.widgets import Workbench as Workbench
 
 __version__ = "0.1.0"
 
 _HOME = {
+    **dict.fromkeys(_MECHANISMS, "dpviz.mechanisms"),
     "Between": "dpviz.model.question",
     "Budget": "dpviz.session.accountant",
     "BudgetMeter": "dpviz.widgets",
-    "Compact": "dpviz.mechanisms",
     "CompositionExplorer": "dpviz.widgets",
-    "Dense": "dpviz.mechanisms",
     "Domain": "dpviz.model.domain",
     "DpvizError": "dpviz.errors",
-    "ExponentialTopK": "dpviz.mechanisms",
     "MechanismComparison": "dpviz.widgets",
     "MechanismPicker": "dpviz.widgets",
-    "PayWhatYouGet": "dpviz.mechanisms",
     "PayWhatYouGetTape": "dpviz.widgets",
     "PlanPane": "dpviz.widgets",
     "PublicTable": "dpviz.model.public",
     "PublicTop": "dpviz.model.public",
-    "PureSparse": "dpviz.mechanisms",
     "Question": "dpviz.model.question",
     "Release": "dpviz.model.release",
     "ReleaseInterrupted": "dpviz.errors",
@@ -84,11 +83,7 @@ _HOME = {
     "ResultChart": "dpviz.widgets",
     "SamplerExplorer": "dpviz.widgets",
     "Session": "dpviz.session.session",
-    "Stability": "dpviz.mechanisms",
-    "TopK": "dpviz.mechanisms",
     "TopKExplorer": "dpviz.widgets",
-    "TopKLaplace": "dpviz.mechanisms",
-    "TopKSet": "dpviz.mechanisms",
     "Unit": "dpviz.privacy.unit",
     "Workbench": "dpviz.widgets",
     "load": "dpviz.session.loading",
@@ -99,57 +94,19 @@ _HOME = {
 }
 _MODULES = {"charts", "datasets"}
 
-__all__ = [
-    "Between",
-    "Budget",
-    "BudgetMeter",
-    "Compact",
-    "CompositionExplorer",
-    "Dense",
-    "Domain",
-    "DpvizError",
-    "ExponentialTopK",
-    "MechanismComparison",
-    "MechanismPicker",
-    "PayWhatYouGet",
-    "PayWhatYouGetTape",
-    "PlanPane",
-    "PublicTable",
-    "PublicTop",
-    "PureSparse",
-    "Question",
-    "Release",
-    "ReleaseInterrupted",
-    "ReleasePane",
-    "ResultChart",
-    "SamplerExplorer",
-    "Session",
-    "Stability",
-    "TopK",
-    "TopKExplorer",
-    "TopKLaplace",
-    "TopKSet",
-    "Unit",
-    "Workbench",
-    "charts",
-    "datasets",
-    "load",
-    "report",
-    "sources",
-    "teaching",
-    "traceback",
-]
+__all__ = sorted([*_HOME, *_MODULES])
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"dpviz.{name}")
     if name in _HOME:
-        found = getattr(importlib.import_module(_HOME[name]), name)
-        globals()[name] = found
-        return found
+        globals()[name] = getattr(importlib.import_module(_HOME[name]), name)
+        return globals()[name]
+    if name in _REGISTRY:  # a mechanism that was registered, which may be taken out again
+        return _REGISTRY[name]
     raise AttributeError(f"module 'dpviz' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME, *_MODULES])
+    return sorted({*globals(), *_HOME, *_MODULES, *_REGISTRY})

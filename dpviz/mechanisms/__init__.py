@@ -1,38 +1,121 @@
-"""Mechanisms, one file each, and the registry that names them."""
+"""Mechanisms, one file each, and the registry that names them. A file is loaded when its mechanism is first used."""
 
 from __future__ import annotations
 
-from dpviz.errors import ParameterError
-from dpviz.mechanisms.compact import Compact
-from dpviz.mechanisms.dense import Dense
-from dpviz.mechanisms.exponential_top_k import ExponentialTopK
-from dpviz.mechanisms.pay_what_you_get import PayWhatYouGet
-from dpviz.mechanisms.pure_sparse import PureSparse
-from dpviz.mechanisms.stability import Stability
-from dpviz.mechanisms.top_k import TopK
-from dpviz.mechanisms.top_k_laplace import TopKLaplace
-from dpviz.mechanisms.top_k_set import TopKSet
-from dpviz.model.mechanism import Mechanism
-from dpviz.model.opening import Opening
+import importlib
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-REGISTRY: dict[str, type[Mechanism]] = {
-    "Dense": Dense,
-    "Stability": Stability,
-    "PureSparse": PureSparse,
-    "Compact": Compact,
-    "TopK": TopK,
-    "TopKLaplace": TopKLaplace,
-    "TopKSet": TopKSet,
-    "ExponentialTopK": ExponentialTopK,
+from dpviz.errors import ParameterError
+from dpviz.hidden import guard, kind_of, singly
+
+if TYPE_CHECKING:
+    from dpviz.mechanisms.compact import Compact as Compact
+    from dpviz.mechanisms.dense import Dense as Dense
+    from dpviz.mechanisms.exponential_top_k import ExponentialTopK as ExponentialTopK
+    from dpviz.mechanisms.pay_what_you_get import PayWhatYouGet as PayWhatYouGet
+    from dpviz.mechanisms.pure_sparse import PureSparse as PureSparse
+    from dpviz.mechanisms.stability import Stability as Stability
+    from dpviz.mechanisms.top_k import TopK as TopK
+    from dpviz.mechanisms.top_k_laplace import TopKLaplace as TopKLaplace
+    from dpviz.mechanisms.top_k_set import TopKSet as TopKSet
+    from dpviz.model.mechanism import Mechanism
+    from dpviz.model.opening import Opening
+
+_RELEASED: Final = {
+    "Dense": "dense",
+    "Stability": "stability",
+    "PureSparse": "pure_sparse",
+    "Compact": "compact",
+    "TopK": "top_k",
+    "TopKLaplace": "top_k_laplace",
+    "TopKSet": "top_k_set",
+    "ExponentialTopK": "exponential_top_k",
 }
+"""Every mechanism of dpviz and its file, in the order in which widgets offer them."""
+
+_OPENED: Final = {"PayWhatYouGet": "pay_what_you_get"}
+"""What opens a sub-session, and its file, by the name that ledgers keep it under."""
+
+_FILES: Final = {**_RELEASED, **_OPENED}
+
+T = TypeVar("T")
+Kind = TypeVar("Kind", bound="type[Mechanism]")
+
+
+class Registry(Mapping[str, type[T]]):
+    """Classes by name: those of dpviz, each loaded when it is first used, then those that were registered."""
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self._files = files
+        self._registered: dict[str, type[T]] = {}
+
+    def __getitem__(self, name: str) -> type[T]:
+        if name in self._registered:
+            return self._registered[name]
+        kind: type[T] = _loaded(name, self._files[name])
+        return kind
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._files or name in self._registered
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*self._files, *self._registered])
+
+    def __len__(self) -> int:
+        return len(self._files) + len(self._registered)
+
+    def add(self, name: str, kind: type[T]) -> None:
+        """See `register`."""
+        self._registered[name] = kind
+
+    def remove(self, name: str) -> None:
+        """See `unregister`."""
+        if name not in self._registered:
+            raise ParameterError.of(name, "only a mechanism that was registered can be taken out")
+        del self._registered[name]
+
+
+REGISTRY: Final[Registry[Mechanism]] = Registry(_RELEASED)
 """Every mechanism a user can name, in the order in which widgets offer them."""
 
-NAMING = ("TopK", "TopKLaplace", "TopKSet", "ExponentialTopK")
-"""Those that name the largest items. All others have a value for every bin."""
+OPENINGS: Final[Registry[Opening]] = Registry(_OPENED)
+"""Every kind of sub-session that `session.open` takes."""
 
 
-OPENINGS: dict[str, type[Opening]] = {"PayWhatYouGet": PayWhatYouGet}
-"""Every kind of sub-session that `session.open` takes, by the name that ledgers keep it under."""
+def _loaded(name: str, file: str) -> Any:
+    return getattr(importlib.import_module(f"dpviz.mechanisms.{file}"), name)
+
+
+@singly
+def register(kind: Kind) -> Kind:
+    """Offer a mechanism of your own wherever mechanisms are named: in sessions, saved releases, plans and pages.
+
+    A class built on `dpviz.model.parameters.Parameters`, with a `bind`, whose name no other mechanism has. It is given
+    back, so this may stand above the class as a decorator. A saved release of it can be loaded where it is registered.
+    """
+    from dpviz.model.parameters import Parameters
+
+    if not isinstance(kind, type) or not issubclass(kind, Parameters):
+        raise ParameterError.of(
+            kind_of(kind),
+            "a mechanism is a class built on dpviz.model.parameters.Parameters",
+            "declare its parameters, and give it `bind`",
+        )
+    if missing := [part for part in ("name", "about", "delta_text", "bind") if not hasattr(kind, part)]:
+        raise ParameterError.of(kind.__name__, f"a mechanism has {', '.join(missing)}", "dense.py shows how")
+    if not kind.name.isidentifier() or kind.name in REGISTRY or kind.name in _FILES:
+        raise ParameterError.of(
+            kind.name, "the name of a mechanism is a Python name that no other mechanism has", "give it another"
+        )
+    REGISTRY.add(kind.name, kind)
+    return kind
+
+
+@singly
+def unregister(name: str) -> None:
+    """Take a mechanism that was registered out again."""
+    REGISTRY.remove(name)
 
 
 def opening(name: str, parameters: dict[str, str]) -> Opening:
@@ -49,19 +132,18 @@ def mechanism(name: str, parameters: dict[str, str]) -> Mechanism:
     return REGISTRY[name].from_parameters(parameters)
 
 
-__all__ = [
-    "NAMING",
-    "OPENINGS",
-    "REGISTRY",
-    "Compact",
-    "Dense",
-    "ExponentialTopK",
-    "PayWhatYouGet",
-    "PureSparse",
-    "Stability",
-    "TopK",
-    "TopKLaplace",
-    "TopKSet",
-    "mechanism",
-    "opening",
-]
+NAMES: Final = tuple(_FILES)
+"""What a user finds here by name, and as `dv.Dense` and so on."""
+
+__all__ = sorted([*NAMES, "NAMES", "OPENINGS", "REGISTRY", "mechanism", "opening", "register", "unregister"])
+
+if not TYPE_CHECKING:  # a checker knows what is imported above, and that there is nothing else
+
+    def __getattr__(name: str) -> Any:
+        if name in _FILES:
+            globals()[name] = _loaded(name, _FILES[name])
+            return globals()[name]
+        raise AttributeError(f"module 'dpviz.mechanisms' has no attribute {name!r}")
+
+
+guard(vars())

@@ -55,6 +55,7 @@ class ExponentialTopK(Parameters):
     revision: ClassVar[int] = 1
     about: ClassVar[str] = "The largest bins of a known domain in order. A baseline: always k of them."
     delta_text: ClassVar[str] = "With δ = 0 the steps add up; a δ lets many of them cost less."
+    names_items: ClassVar[bool] = True
 
     k: int = parameter(reads=WholeNumber(most=MOST_BINS), default=10, label="k, bins drawn", always=True)
     epsilon: Exact = EPSILON

@@ -238,6 +238,7 @@ class Asking(Parameters):
     revision: ClassVar[int] = 1
     about: ClassVar[str] = PayWhatYouGet.about
     delta_text: ClassVar[str] = "The δ of a sub-session is charged once, for all its questions."
+    names_items: ClassVar[bool] = True
     shown: ClassVar[tuple[str, ...]] = ("most",)
 
     of: PayWhatYouGet

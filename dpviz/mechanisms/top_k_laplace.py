@@ -81,6 +81,7 @@ class TopKLaplace(Parameters):
     revision: ClassVar[int] = 1
     about: ClassVar[str] = "The largest items with noisy counts, where a unit touches few bins."
     delta_text: ClassVar[str] = "TopKLaplace costs δ: an item that one unit brings among the largest may show."
+    names_items: ClassVar[bool] = True
 
     k: int = K
     kbar: int = parameter(reads=KBAR, default=50, label="k̄, rows that compete", always=True)

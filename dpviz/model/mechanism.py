@@ -168,6 +168,7 @@ class Mechanism(Protocol):
 
     about: ClassVar[str]
     delta_text: ClassVar[str]
+    names_items: ClassVar[bool]
 
     def parameters(self) -> dict[str, str]:
         """The parameters as exact texts, in the order a person would type them; part of the idempotency key."""

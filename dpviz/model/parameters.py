@@ -241,6 +241,9 @@ class Parameters:
     """
 
     name: ClassVar[str]
+    names_items: ClassVar[bool] = False
+    """Whether an answer names the largest items, instead of having a value for every bin."""
+
     _declared: ClassVar[dict[str, Parameter]] = {}
     """The parameters in the order in which a person would type them."""
 

@@ -10,7 +10,7 @@ from typing import ClassVar, cast
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, positive
-from dpviz.mechanisms import NAMING, REGISTRY, mechanism
+from dpviz.mechanisms import REGISTRY, mechanism
 from dpviz.model.mechanism import Mechanism
 from dpviz.model.question import Question
 from dpviz.planning.comparison_sheet import MOST, ComparisonSheet
@@ -63,7 +63,7 @@ class MechanismComparison(Explorer):
         remaining = None if session is None else session.known()[0]
         top = TEACHING_TOP if remaining is None else remaining.total.epsilon
         start = min(OPENING, top) if epsilon is None else positive(epsilon, "epsilon")
-        known = [name for name in REGISTRY if name not in NAMING][:MOST]
+        known = [name for name, kind in REGISTRY.items() if not kind.names_items][:MOST]
         asked = known if mechanisms is None else list(mechanisms)
         super().__init__(
             ComparisonSheet(
@@ -84,7 +84,7 @@ def _made(asked: object, place: int) -> Mechanism:
         value = f"another name at place {place}" if isinstance(asked, str) else kind_of(asked)
         raise ParameterError.of(value, f"a mechanism is one of {', '.join(REGISTRY)}")
     made = cast(Mechanism, made)
-    if made.name in NAMING:
+    if made.names_items:
         raise ParameterError.of(
             made.name, "a comparison is of mechanisms with a value per bin", "compare what names items by its own plan"
         )

@@ -89,8 +89,17 @@ def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 yield node.lineno, source
         elif isinstance(node, ast.Call) and called(node) in IMPORTERS:
             name = node.args[0] if node.args else None
-            constant = isinstance(name, ast.Constant) and isinstance(name.value, str)
-            yield node.lineno, name.value.partition(":")[0] if constant else "dpviz"
+            yield node.lineno, by_name(name) or "dpviz"
+
+
+def by_name(name: ast.expr | None) -> str:
+    """The module that a call imports, as far as its name is written down: f"dpviz.noise.{kind}" is of dpviz.noise."""
+    match name:
+        case ast.Constant(value=str(text)):
+            return text.partition(":")[0]
+        case ast.JoinedStr(values=[ast.Constant(value=str(text)), *_]):
+            return text.rpartition(".")[0]
+    return ""
 
 
 def imported_from_facade(name: str) -> str:

@@ -7,12 +7,14 @@ import os
 import shutil
 import signal
 import sqlite3
+import threading
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 
 from dpviz.errors import LedgerCorrupt, LedgerError, LedgerFormat
 from dpviz.session.ledger import Ledger, sqlite, store
@@ -512,3 +514,30 @@ def test_a_link_beside_the_ledger_is_not_written_to(tmp_path: Path) -> None:
     spend(opened(path), "a")
     assert precious.read_bytes() == b"untouched" * 100
     assert opened(path).account["spent"] == "1"
+
+
+def test_waiting_for_a_thread_of_ones_own_is_not_blamed_on_another_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ledger = opened(tmp_path / "visits.ledger")
+    spend(ledger, "before")
+    reading, ending = threading.Event(), threading.Event()
+
+    def look(connection: Connection) -> None:
+        connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").all()
+        reading.set()
+        ending.wait()
+
+    reader = threading.Thread(target=ledger._store.read, args=(look,))
+    reader.start()
+    reading.wait()
+    monkeypatch.setattr(store, "NOTICE", 0.05)
+    monkeypatch.setattr(store, "PATIENCE", 0.5)
+    try:
+        said = refusal(lambda: spend(ledger, "meanwhile"))
+    finally:
+        ending.set()
+        reader.join()
+    assert "stayed locked for 0.5 seconds" in said
+    assert capfd.readouterr().err == ""
+    spend(ledger, "after")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import time
+import threading
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -70,7 +70,7 @@ def test_a_kernel_that_is_killed_in_a_use_keeps_it_spent_and_the_rest_goes_on(tm
     def work(say: Callable[[object], None]) -> None:
         def hang(tick: Tick | None) -> None:
             say("counting")
-            time.sleep(600)
+            threading.Event().wait()
 
         session(tmp_path, KnownCounts([5, 0, 70, 3], hang)).open(THREE).ask(BINS)
 

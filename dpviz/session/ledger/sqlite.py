@@ -46,6 +46,7 @@ if sys.platform != "win32":
 
 _STEP = 0.003
 _AGAIN = 0.02
+_LOOKS = 5
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _MOUNTS = Path("/proc/self/mountinfo")
 _HOT = 776  # SQLITE_READONLY_ROLLBACK: a write was cut short, and is undone by who may write
@@ -224,12 +225,19 @@ class SqliteStore(store.Store):
                     fcntl.flock(descriptor, fcntl.LOCK_UN)
                 os.close(descriptor)
 
-    def _holder_of_turn(self) -> str:
+    def _holder_of_turn(self) -> str | None:
         found = witness.holder(self._beside)
+        if found is not None and found.pid == os.getpid():
+            return None
         return "" if found is None else str(found)
 
-    def holder(self) -> str:
-        return witness.other_holder(self._path)
+    def holder(self) -> str | None:
+        for _ in range(_LOOKS):
+            who = witness.other_holder(self._path)
+            if who != "":
+                return who
+            time.sleep(_STEP)  # perhaps it was let go of at this moment
+        return ""
 
     def ready(self) -> None:
         self._in_place("it was removed or replaced while it was open")
@@ -379,7 +387,7 @@ def _open(path: Path, how: str) -> sqlite3.Connection:
     return sqlite3.connect(uri, uri=True, timeout=_STEP, isolation_level=None, check_same_thread=False)
 
 
-def _lock(descriptor: int, wait: store.Wait, holder: Callable[[], str]) -> bool:
+def _lock(descriptor: int, wait: store.Wait, holder: Callable[[], str | None]) -> bool:
     """Asking again and again would lose the turn, so a thread waits inside the system, which keeps the order.
 
     Where there are no threads, the turn is lost to whoever has one.

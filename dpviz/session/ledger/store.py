@@ -218,8 +218,8 @@ class Store:
     def note(self, row_: tuple[int, str]) -> None:
         """Note how far the ledger has come, where nothing is noted of it yet."""
 
-    def holder(self) -> str:
-        """Who keeps the lock of the database, where it can be told."""
+    def holder(self) -> str | None:
+        """Who keeps the lock of the database, where it can be told; None where only this process does."""
         return ""
 
     def schema(self, connection: Connection) -> None:
@@ -264,11 +264,16 @@ class Wait:
     def over(self) -> bool:
         return time.monotonic() > self.deadline
 
-    def tell(self, holder: Callable[[], str]) -> None:
-        """After a second, once: say that the ledger is waited for, and who holds it."""
+    def tell(self, holder: Callable[[], str | None]) -> None:
+        """After a second, once: say that the ledger is waited for, and who holds it.
+
+        Threads of this process take turns, which is no news.
+        """
         if self._who is not None or time.monotonic() < self.notice:
             return
         self._who = holder()
+        if self._who is None:
+            return
         said = f"waiting for the ledger {self._store.called}: {self._who or 'another program holds it'}"
         told = self._store.on_wait
         if told is None:

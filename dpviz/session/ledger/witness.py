@@ -102,20 +102,22 @@ def holder(path: Path) -> Holder | None:
     return found if fits else None
 
 
-def other_holder(path: Path) -> str:
-    """Which other process has a lock of the system on a file, where the system tells. The file is not opened."""
+def other_holder(path: Path) -> str | None:
+    """Which other process has a lock of the system on a file; None where only this process has one.
+
+    Empty where the system does not tell. The file is not opened.
+    """
     try:
         found = path.stat()
         here = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
         locks = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
     except (OSError, AttributeError):
         return ""
-    for lock in locks:
-        if here in lock and lock[1] == "POSIX":
-            pid = lock[lock.index(here) - 1]
-            if pid.isdigit() and int(pid) not in (0, os.getpid()):
-                return f"process {pid} ({_named(int(pid))}) holds it"
-    return ""
+    holders = [lock[lock.index(here) - 1] for lock in locks if here in lock and lock[1] == "POSIX"]
+    for pid in holders:
+        if pid.isdigit() and int(pid) not in (0, os.getpid()):
+            return f"process {pid} ({_named(int(pid))}) holds it"
+    return None if holders and set(holders) == {str(os.getpid())} else ""
 
 
 def _write(descriptor: int, place: int, record: dict[str, Any]) -> None:
