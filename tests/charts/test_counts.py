@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -216,7 +216,7 @@ class Stated(ErrorModel):
 )
 def test_how_an_error_is_known_is_drawn_and_said(how: str, dashed: bool, said: str) -> None:
     release = released(SMALL, [109, 73, 20, 0])
-    release.terms.law.__dict__["error"] = Stated(how)
+    release.__dict__["reading"] = replace(release.reading, error=Stated(how))
     chart = histogram(release)
     thick = [layer for layer in marks(chart, "rule") if layer["encoding"].get("y2", {}).get("field") == "high"]
     assert [bool(layer["mark"]["strokeDash"]) for layer in thick] == [dashed]
