@@ -54,7 +54,8 @@ class Recipe:
     def from_json(cls, data: Mapping[str, Any]) -> Recipe:
         name, parameters, revision, shown = (data[part] for part in ("name", "parameters", "revision", "text"))
         texts = [name, shown, *parameters, *parameters.values()]
-        if not all(isinstance(one, str) for one in texts) or isinstance(revision, bool) or not name:
+        named = isinstance(name, str) and name.isidentifier() and not name.startswith("_")
+        if not named or not all(isinstance(one, str) for one in texts) or isinstance(revision, bool):
             raise ReleaseFormat("a stored mechanism has a name, parameters and a revision")
         return cls(name, dict(parameters), whole(revision, "revision"), shown)
 
