@@ -81,6 +81,7 @@ class PayWhatYouGet(Parameters):
     """
 
     name: ClassVar[str] = "PayWhatYouGet"
+    revision: ClassVar[int] = 1
     about: ClassVar[str] = "Many top-k questions, one price: only symbols that come back are used up."
 
     symbols: int = parameter(reads=WholeNumber(most=MOST), default=50, always=True)
@@ -234,6 +235,7 @@ class Asking(Parameters):
     """
 
     name: ClassVar[str] = PayWhatYouGet.name
+    revision: ClassVar[int] = 1
     about: ClassVar[str] = PayWhatYouGet.about
     delta_text: ClassVar[str] = "The δ of a sub-session is charged once, for all its questions."
     names_items: ClassVar[bool] = True
@@ -390,10 +392,6 @@ class AskingBound(Bound):
     def check_source(self, rules: TopRules) -> None:
         """Refuse an engine whose largest counts do not keep the rule."""
         self.ranked.check_source(rules)
-
-    def accepts(self, answer: Answer) -> bool:
-        """Whether an answer has the shape that this question gives."""
-        return self.ranked.accepts(answer)
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Answer:
         return self.ranked.draw(statistic, bits, mode=mode, tick=tick)

@@ -119,6 +119,7 @@ class TopK(Parameters):
     """
 
     name: ClassVar[str] = "TopK"
+    revision: ClassVar[int] = 1
     about: ClassVar[str] = "The largest items in order, known or not, until no more stand out."
     delta_text: ClassVar[str] = "TopK costs δ: an item that one unit brings among the largest may show."
     names_items: ClassVar[bool] = True
@@ -303,18 +304,6 @@ class TopKBound(LargestBound):
     def check_source(self, rules: TopRules) -> None:
         """Refuse an engine whose order of equal counts the rule does not cover."""
         known_order(rules, self.mechanism.ties, self.mechanism.domain_rule)
-
-    def accepts(self, answer: Answer) -> bool:
-        """Whether an answer has the shape that `draw` gives it."""
-        if not super().accepts(answer):
-            return False
-        ranked = cast(Ranked, answer)
-        kbar = ranked.kbar
-        if not ranked.complete(self.max_items, bottom=self.rule.bottom):
-            return False
-        if kbar is None:
-            return not self.mechanism.private
-        return self.mechanism.private and self.mechanism.k <= kbar <= self.mechanism.rows
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Ranked:
         """Draw the list. How many rows there are is private: no tick tells, and an empty table goes the same way."""

@@ -144,7 +144,8 @@ class Bound:
 
     def accepts(self, answer: Answer) -> bool:
         """Whether a stored answer can be one that `draw` gave: its shape, and what the question says of it."""
-        return isinstance(answer, self.shape) and answer.fits(self.question, self.max_items)
+        fits = isinstance(answer, self.shape) and answer.fits(self.question, self.max_items)
+        return fits and self.law.accepts(answer)
 
     def paid(self, answer: Answer, number: int | None) -> str:
         """What an answer used of what was paid before, in words; empty where a release is paid by itself.
@@ -162,6 +163,9 @@ class Mechanism(Protocol):
     """Frozen public parameters, before they meet a question and a unit."""
 
     name: ClassVar[str]
+    revision: ClassVar[int]
+    """Of its calibration: a release says by which one it was drawn. It grows when a price, a law or a limit moves."""
+
     about: ClassVar[str]
     delta_text: ClassVar[str]
     names_items: ClassVar[bool]

@@ -24,6 +24,7 @@ from dpviz.model.domain import one_of
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.mechanism import Bound, Mode
 from dpviz.model.question import Question, canonical
+from dpviz.model.terms import Terms
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMAT = "dpviz.release"
-VERSION = 1
+VERSION = 2
 SESSION, TEACHING, UNCHECKED = "session", "teaching", "unchecked"
 """Where a release may come from, besides a ledger that is named."""
 
@@ -44,15 +45,18 @@ ENDINGS: Final[dict[Among, str]] = {"one": "", "all": "_all"}
 class Release:
     """A public answer with its question, guarantee and error. Holds no private value.
 
+    terms       what was promised when it was paid for: question, unit, price, limits, mechanism and law
     number      the ledger entry that paid for it; None in teaching
     use         which use of that entry it is, where the entry is a sub-session, whose guarantee this then shows
     teaching    the seed of a teaching draw, which is not private and must not be called a release
     randomness  the kind of random bits ("operating system")
+    used        `9 of 50 symbols and 1 of 20 questions of entry 3`: what an answer of a sub-session used; else nothing
+    format      in which it was made, and is saved
     origin      how it is known that its ledger made it: "session", where it came from the session's own ledger;
                 "ledger visits.ledger", where `dv.load(..., ledger=...)` found it there; "teaching"; else "unchecked"
     """
 
-    bound: Bound
+    terms: Terms
     answer: Answer
     mode: Mode
     randomness: str
@@ -62,29 +66,36 @@ class Release:
     key: str = ""
     teaching: int | None = None
     origin: str = UNCHECKED
+    used: str = ""
+    format: int = VERSION
+
+    @classmethod
+    def of(cls, bound: Bound, answer: Answer, *, number: int | None = None, **said: Any) -> Release:
+        """The release of an answer that a bound mechanism drew: it keeps what was promised, and not the mechanism."""
+        return cls(Terms.of(bound), answer, number=number, used=bound.paid(answer, number), **said)
 
     @property
     def question(self) -> Question:
-        return self.bound.question
+        return self.terms.question
 
     @property
     def unit(self) -> Unit:
-        return self.bound.unit
+        return self.terms.unit
 
     @property
     def guarantee(self) -> Guarantee:
-        return self.bound.price
+        return self.terms.price
 
     @property
     def error(self) -> ErrorModel:
-        return self.bound.error
+        return self.terms.error
 
     # ------------------------------------------------------------ reading
 
     @cached_property
     def reading(self) -> Reading:
         """What the answer's shape needs to be read: public, and all of this release."""
-        return Reading(self.question, self.unit, self.error, self.bound.clamp, self.bound.max_items, self.number)
+        return Reading(self.question, self.unit, self.error, self.terms.clamp, self.terms.max_items, self.number)
 
     @property
     def title(self) -> str:
@@ -95,7 +106,7 @@ class Release:
     @property
     def plain_title(self) -> str:
         """What the answer is about, without its price."""
-        return self.bound.title
+        return self.terms.title
 
     @property
     def max_items(self) -> int | None:
@@ -111,11 +122,6 @@ class Release:
     def sentence(self) -> str:
         """What a list or a set says as a whole, with what "no more" means; nothing for other answers."""
         return self.answer.sentence(self.reading)
-
-    @property
-    def used(self) -> str:
-        """`9 of 50 symbols and 1 of 20 questions of entry 3`: what an answer of a sub-session used; else nothing."""
-        return self.bound.paid(self.answer, self.number)
 
     @property
     def promise(self) -> str:
@@ -259,27 +265,34 @@ class Release:
     # ------------------------------------------------------------ storing
 
     def to_json(self) -> dict[str, Any]:
-        mechanism = self.bound.mechanism
-        return {
+        """Every part as texts: in the format in which the release was made, so that it stays what it is."""
+        head = {
             "format": FORMAT,
-            "version": VERSION,
+            "version": self.format,
             "dataset": self.dataset,
             "number": self.number,
             **({} if self.use is None else {"use": self.use}),
             "key": self.key,
-            "question": self.question.to_json(),
-            "unit": self.unit.to_json(),
-            "mechanism": {"name": mechanism.name, "parameters": mechanism.parameters()},
             "mode": self.mode,
-            "guarantee": {
-                "text": self.guarantee.sentence,
-                "loss": self.guarantee.loss.short,
-                "rule": self.guarantee.rule,
-                "exact": self.guarantee.exact,
-            },
             "randomness": self.randomness,
             "teaching": self.teaching,
             "answer": self.answer.to_json(),
+        }
+        return head | (self._first() if self.format == 1 else {**self.terms.to_json(), "used": self.used})
+
+    def _first(self) -> dict[str, Any]:
+        """What format 1 kept of the terms."""
+        recipe, price = self.terms.mechanism, self.guarantee
+        return {
+            "question": self.question.to_json(),
+            "unit": self.unit.to_json(),
+            "mechanism": {"name": recipe.name, "parameters": dict(recipe.parameters)},
+            "guarantee": {
+                "text": price.sentence,
+                "loss": price.loss.short,
+                "rule": price.rule,
+                "exact": price.exact,
+            },
         }
 
     def to_bytes(self) -> bytes:
@@ -329,7 +342,7 @@ def checked(content: bytes) -> dict[str, Any]:
     if not known:
         raise ReleaseFormat("a saved release must be a dpviz.release file; this one is truncated or something else")
     if version > VERSION:
-        raise ReleaseFormat.of(version, f"this dpviz reads release format {VERSION}", "update dpviz")
+        raise ReleaseFormat.of(version, f"this dpviz reads release formats up to {VERSION}", "update dpviz")
     if sha256(canonical(body)).hexdigest() != digest:
         raise ReleaseFormat("a saved release must match its checksum; this one was altered or damaged")
     assert isinstance(body, dict)

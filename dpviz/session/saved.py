@@ -17,6 +17,7 @@ from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.opening import Opening
 from dpviz.model.question import Question, canonical
 from dpviz.model.release import SESSION, Release, checked
+from dpviz.model.terms import Terms
 from dpviz.planning.sheet import BETAS
 from dpviz.privacy.unit import Unit
 
@@ -36,20 +37,25 @@ def from_bytes(content: bytes) -> Release:
 
 
 def _from_json(body: dict[str, Any]) -> Release:
-    bound = _bound(body)
-    asked = bound.mechanism.name in OPENINGS
+    """A release of format 2 holds what was promised; for one of format 1 its mechanism is bound again."""
+    first = body["version"] == 1
+    bound = _bound(body) if first else None
+    terms = Terms.from_json(body) if bound is None else Terms.of(bound)
     answer = answers.from_json(body["answer"])
-    if not bound.accepts(answer):
-        raise ReleaseFormat.of(answer.kind, "this mechanism, bound to this question, gives another answer")
+    if not terms.accepts(answer):
+        size = terms.question.domain.size_text
+        raise ReleaseFormat.of(answer.kind, f"the answer of a saved release is one that was promised, for {size}")
     texts = [body[name] for name in ("randomness", "dataset", "key")]
     numbers = [body["number"], body.get("use"), body["teaching"]]
     whole = all(value is None or (isinstance(value, int) and not isinstance(value, bool)) for value in numbers)
-    if (body.get("use") is not None) != asked:
+    used = body["used"] if bound is None else bound.paid(answer, body["number"])
+    if not isinstance(used, str) or (body.get("use") is not None) != bool(used):
         raise ReleaseFormat.of(body.get("use"), "an answer of a sub-session, and no other, says which question it was")
-    if body["mode"] not in bound.modes() or not whole or not all(isinstance(said, str) for said in texts):
+    modes = ("exact", "strict") if bound is None else bound.modes()
+    if body["mode"] not in modes or not whole or not all(isinstance(said, str) for said in texts):
         raise ReleaseFormat("a saved release must say how it was drawn, in texts and whole numbers")
     return Release(
-        bound=bound,
+        terms=terms,
         answer=answer,
         mode=body["mode"],
         randomness=body["randomness"],
@@ -59,6 +65,8 @@ def _from_json(body: dict[str, Any]) -> Release:
         key=body["key"],
         teaching=body["teaching"],
         origin=SESSION,
+        used=used,
+        format=body["version"],
     )
 
 

@@ -6,6 +6,7 @@ import gzip
 import json
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +125,7 @@ def test_a_kept_ledger_confirms_its_files(kept: Path, saved: dict[str, bytes], t
 def test_the_same_draws_come_of_the_same_seed(kept: Path, saved: dict[str, bytes]) -> None:
     for name, (question, mechanism) in TAUGHT.items():
         taught = dv.teaching(frame(kept / "source.csv"), 7, UNITS["people"], dataset="visits")
-        assert taught.draw(question, mechanism).to_bytes() == saved[name]
+        assert replace(taught.draw(question, mechanism), format=1).to_bytes() == saved[name]
 
 
 # ---------------------------------------------------------------- a report

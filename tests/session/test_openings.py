@@ -45,7 +45,7 @@ def test_it_is_planned_opened_used_closed_and_verified(tmp_path: Path) -> None:
     assert it.remaining.epsilon == Fraction(5, 4) and it.ledger.entry(1).body["question_text"] == "rounds: 3"
     assert repr(sub.plan(BINS)).splitlines()[1].split() == ["may", "use", "1", "round;", "3", "rounds", "left"]
     answer = sub.ask(BINS)
-    assert len(answer.values) == 4 and answer.bound.price.loss == THREE.price(it.unit).loss
+    assert len(answer.values) == 4 and answer.guarantee.loss == THREE.price(it.unit).loss
     assert sub.ask(BINS).to_bytes() == answer.to_bytes() == sub.answer(1).to_bytes() == sub.answers[0].to_bytes()
     sub.ask(BINS, key="again")
     assert sub.rounds_left == sub.left.rounds_left == 1 and "1 of 3 rounds left" in repr(sub)
