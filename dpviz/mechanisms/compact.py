@@ -315,10 +315,6 @@ class CompactBound(Bound):
             exact=one if self.rows == 1 else f"{self.rows} ({one})",
         )
 
-    @property
-    def clamp(self) -> tuple[int | None, int | None]:
-        return 0, self.n
-
     @cached_property
     def space(self) -> Space:
         bits = self.design.bits

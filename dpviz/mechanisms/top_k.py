@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, cast
 
 from dpviz.errors import ParameterError
-from dpviz.exact import text
+from dpviz.exact import counted, text
 from dpviz.hidden import guard
 from dpviz.mechanisms.ranked import (
     ACCOUNTING,
@@ -36,7 +36,7 @@ from dpviz.mechanisms.ranked import (
 )
 from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel
-from dpviz.model.laws.ranking import PeelingLaw, counted
+from dpviz.model.laws.ranking import PeelingLaw
 from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Cost, Mode
 from dpviz.model.parameters import Exact, ExactOrNone, Parameters, WholeNumber, parameter

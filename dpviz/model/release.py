@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pkgutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -24,7 +24,7 @@ from dpviz.model.domain import one_of
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.mechanism import Bound, Mode
 from dpviz.model.question import Question, canonical
-from dpviz.model.terms import Terms
+from dpviz.model.terms import Terms, Used
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
 
@@ -50,10 +50,10 @@ class Release:
     use         which use of that entry it is, where the entry is a sub-session, whose guarantee this then shows
     teaching    the seed of a teaching draw, which is not private and must not be called a release
     randomness  the kind of random bits ("operating system")
-    used        `9 of 50 symbols and 1 of 20 questions of entry 3`: what an answer of a sub-session used; else nothing
-    format      in which it was made, and is saved
+    uses        what an answer of a sub-session used of what was paid before; nothing where a release is paid by itself
     origin      how it is known that its ledger made it: "session", where it came from the session's own ledger;
                 "ledger visits.ledger", where `dv.load(..., ledger=...)` found it there; "teaching"; else "unchecked"
+    written     what it was read from, where it was stored: it is saved as these bytes again, whatever its format
     """
 
     terms: Terms
@@ -66,13 +66,13 @@ class Release:
     key: str = ""
     teaching: int | None = None
     origin: str = UNCHECKED
-    used: str = ""
-    format: int = VERSION
+    uses: tuple[Used, ...] = ()
+    written: bytes | None = None
 
     @classmethod
-    def of(cls, bound: Bound, answer: Answer, *, number: int | None = None, **said: Any) -> Release:
+    def of(cls, bound: Bound, answer: Answer, **drawn: Any) -> Release:
         """The release of an answer that a bound mechanism drew: it keeps what was promised, and not the mechanism."""
-        return cls(Terms.of(bound), answer, number=number, used=bound.paid(answer, number), **said)
+        return cls(Terms.of(bound), answer, uses=bound.uses(answer), **drawn)
 
     @property
     def question(self) -> Question:
@@ -122,6 +122,12 @@ class Release:
     def sentence(self) -> str:
         """What a list or a set says as a whole, with what "no more" means; nothing for other answers."""
         return self.answer.sentence(self.reading)
+
+    @property
+    def used(self) -> str:
+        """`9 of 50 symbols and 1 of 20 questions of entry 3`: what an answer of a sub-session used; else nothing."""
+        entry = "" if self.number is None else f" of entry {self.number}"
+        return f"{' and '.join(use.text for use in self.uses)}{entry}" if self.uses else ""
 
     @property
     def promise(self) -> str:
@@ -265,40 +271,29 @@ class Release:
     # ------------------------------------------------------------ storing
 
     def to_json(self) -> dict[str, Any]:
-        """Every part as texts: in the format in which the release was made, so that it stays what it is."""
-        head = {
+        """Every part as texts, in the format of `VERSION`; of a release that was stored, what was stored."""
+        if self.written is not None:
+            return checked(self.written)
+        return {
             "format": FORMAT,
-            "version": self.format,
+            "version": VERSION,
             "dataset": self.dataset,
             "number": self.number,
             **({} if self.use is None else {"use": self.use}),
             "key": self.key,
+            **self.terms.to_json(),
+            "uses": [use.to_json() for use in self.uses],
             "mode": self.mode,
             "randomness": self.randomness,
             "teaching": self.teaching,
             "answer": self.answer.to_json(),
         }
-        return head | (self._first() if self.format == 1 else {**self.terms.to_json(), "used": self.used})
-
-    def _first(self) -> dict[str, Any]:
-        """What format 1 kept of the terms."""
-        recipe, price = self.terms.mechanism, self.guarantee
-        return {
-            "question": self.question.to_json(),
-            "unit": self.unit.to_json(),
-            "mechanism": {"name": recipe.name, "parameters": dict(recipe.parameters)},
-            "guarantee": {
-                "text": price.sentence,
-                "loss": price.loss.short,
-                "rule": price.rule,
-                "exact": price.exact,
-            },
-        }
 
     def to_bytes(self) -> bytes:
         """The saved form: canonical JSON and its SHA-256, so that damage is noticed (it is no signature)."""
-        body = self.to_json()
-        return canonical({"release": body, "sha256": sha256(canonical(body)).hexdigest()})
+        if self.written is not None:
+            return self.written
+        return with_checksum(self.to_json())
 
     @singly
     def save(self, path: str | Path) -> Path:
@@ -327,6 +322,11 @@ class Release:
 def listed(values: Values) -> list[Any]:
     """Released values as numbers of Python."""
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
+
+
+def with_checksum(body: Mapping[str, Any]) -> bytes:
+    """The JSON of a release as it is saved."""
+    return canonical({"release": body, "sha256": sha256(canonical(body)).hexdigest()})
 
 
 def checked(content: bytes) -> dict[str, Any]:

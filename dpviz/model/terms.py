@@ -12,12 +12,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpviz.errors import ReleaseFormat
-from dpviz.exact import text, whole
+from dpviz.exact import counted, text, whole
 from dpviz.hidden import guard
 from dpviz.model.answers import Answer
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws import StoredLaw, law_from_json
-from dpviz.model.laws.base import fraction_of
+from dpviz.model.laws.base import Clamp, fraction_of
 from dpviz.model.measures import Measure, of_bins
 from dpviz.model.question import Question
 from dpviz.privacy.conversion import to_approx
@@ -29,8 +29,6 @@ from dpviz.privacy.unit import Unit
 
 if TYPE_CHECKING:
     from dpviz.model.mechanism import Bound
-
-Clamp = tuple[int | None, int | None]
 
 
 @dataclass(frozen=True)
@@ -64,11 +62,33 @@ class Recipe:
 
 
 @dataclass(frozen=True)
+class Used:
+    """How much an answer used of what was paid before: `9 of 50 symbols`."""
+
+    noun: str
+    amount: int
+    paid: int
+
+    @property
+    def text(self) -> str:
+        return f"{self.amount:,} of {counted(self.paid, self.noun)}"
+
+    def to_json(self) -> dict[str, str]:
+        return {"noun": self.noun, "amount": str(self.amount), "paid": str(self.paid)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Used:
+        amount, paid = _number(data["amount"]), _number(data["paid"])
+        if not isinstance(data["noun"], str) or amount is None or paid is None or not 0 <= amount <= paid:
+            raise ReleaseFormat("what an answer used is a whole number of what was paid")
+        return cls(data["noun"], amount, paid)
+
+
+@dataclass(frozen=True)
 class Terms:
     """Question, unit, mechanism, price, limits and law of a release, as they were when it was paid for.
 
     price      the guarantee: the exact loss, and the rule that proves it
-    clamp      the public limits that every released value respects
     max_items  how many items could come, for a list or a set
     ordered    whether the order of such items says something
     shape      the kind of answer that was promised
@@ -81,7 +101,6 @@ class Terms:
     unit: Unit
     mechanism: Recipe
     price: Guarantee
-    clamp: Clamp
     max_items: int | None
     ordered: bool
     shape: str
@@ -102,7 +121,6 @@ class Terms:
             unit=bound.unit,
             mechanism=Recipe(mechanism.name, mechanism.parameters(), mechanism.revision, repr(mechanism)),
             price=bound.price,
-            clamp=bound.clamp,
             max_items=bound.max_items,
             ordered=bound.ordered,
             shape=bound.shape.kind,
@@ -119,6 +137,11 @@ class Terms:
     @property
     def error(self) -> ErrorModel:
         return self.law.error
+
+    @property
+    def clamp(self) -> Clamp:
+        """The public limits that every released value respects."""
+        return self.law.clamp
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -161,19 +184,18 @@ class Terms:
         switches = (data["ordered"], data["reuse"])
         if not all(isinstance(part, bool) for part in switches) or not isinstance(data["shape"], str):
             raise ReleaseFormat("a saved release must say which answer was promised")
-        low, high = _number(data["clamp"]["low"]), _number(data["clamp"]["high"])
-        if low is not None and high is not None and low > high:
-            raise ReleaseFormat("the limits of a saved release must be in order")
+        law, limits = law_from_json(data["law"]), data["clamp"]
+        if law.clamp != (_number(limits["low"]), _number(limits["high"])):
+            raise ReleaseFormat.of(law.name, "a saved release states the limits of the law that it was drawn from")
         return cls(
             question=question,
             unit=unit,
             mechanism=Recipe.from_json(data["mechanism"]),
             price=price_from_json(data["guarantee"], unit),
-            clamp=(low, high),
             max_items=_number(data["max_items"]),
             ordered=data["ordered"],
             shape=data["shape"],
-            law=law_from_json(data["law"]),
+            law=law,
             reuse=data["reuse"],
             item_price=None if data["item_price"] is None else Parts(*map(fraction_of, data["item_price"])),
         )
@@ -183,7 +205,7 @@ class Terms:
 
 
 def price_json(price: Guarantee) -> dict[str, Any]:
-    """A price with its exact loss, and what is charged for it."""
+    """A price with its exact loss, and what is charged for it. The sentence is for whoever opens the file."""
     charged = payable(to_approx(price.loss))
     return {
         "text": price.sentence,
@@ -206,8 +228,8 @@ def price_from_json(data: Mapping[str, Any], unit: Unit) -> Guarantee:
     if fine is not None and not isinstance(fine, RangeBounded):
         raise ReleaseFormat("the steps of a stored price are range-bounded")
     price = Guarantee(loss, unit, rule, asked, exact, fine)
-    if price_json(price) != data:
-        raise ReleaseFormat.of("a price", "the sentence, the loss and the charge of a saved release must agree")
+    if price_json(price)["charged"] != data["charged"]:
+        raise ReleaseFormat.of("a price", "what a saved release was charged must be what its loss costs")
     return price
 
 

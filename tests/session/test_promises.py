@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from hashlib import sha256
 from typing import Any
@@ -64,27 +63,30 @@ def test_a_release_of_a_mechanism_that_is_not_known_is_read() -> None:
     assert json.loads(json.dumps(again.chart().to_dict())) == json.loads(json.dumps(old.chart().to_dict()))
 
 
-def test_format_1_is_saved_in_the_same_bytes() -> None:
-    first = replace(released(), format=1).to_bytes()
-    again = from_bytes(first)
-    assert again.format == 1 and again.to_bytes() == first and b'"law"' not in first
+def test_words_that_have_changed_since_make_no_release_unreadable() -> None:
+    old = released()
+    stored = altered(old, lambda body: body["guarantee"].update(text="in other words", rule="Theorem 9"))
+    again = from_bytes(stored)
+    assert again.guarantee.sentence == old.guarantee.sentence and again.guarantee.rule == "Theorem 9"
+    assert again.to_bytes() == stored, "what was stored is saved as it was"
 
 
 CONTRADICTIONS: dict[str, Callable[[dict[str, Any]], object]] = {
     "a smaller charge": lambda body: body["guarantee"]["charged"].update(epsilon="0.1"),
     "a smaller loss": lambda body: body["guarantee"]["loss"].update(epsilon="1/10"),
-    "another sentence": lambda body: body["guarantee"].update(text="perfect privacy"),
+    "a sentence that is none": lambda body: body["guarantee"].update(text=5),
     "no loss": lambda body: body["guarantee"].pop("loss"),
-    "another unit": lambda body: body["unit"].update(noun="patient"),
+    "another public n": lambda body: body["unit"].update(relation="replace-one", n=36),
     "fewer bins than the law": lambda body: body["question"]["domain"].update(high="2"),
     "a law of more bins": lambda body: body["law"].update(bins="5"),
     "a law that is not known": lambda body: body["law"].update(name="weather"),
     "no law": lambda body: body.pop("law"),
     "another shape": lambda body: body.update(shape="ranked"),
     "limits the wrong way round": lambda body: body["clamp"].update(low="3", high="1"),
+    "limits that the law does not keep": lambda body: body["clamp"].update(low=None),
     "a limit that is no number": lambda body: body["clamp"].update(low="x"),
     "a revision that is none": lambda body: body["mechanism"].update(revision="1/2"),
-    "a use of nothing": lambda body: body.update(used="9 of 9"),
+    "a use of nothing": lambda body: body.update(uses=[{"noun": "symbol", "amount": "9", "paid": "9"}]),
     "items of a table": lambda body: body.update(max_items="3"),
 }
 

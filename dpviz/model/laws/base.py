@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from types import NoneType, UnionType
-from typing import Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 from dpviz.errors import DpvizError, ParameterError, ReleaseFormat
 from dpviz.exact import Decay
@@ -21,6 +21,8 @@ from dpviz.model.answers import Answer
 from dpviz.model.error import ErrorModel
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
+
+Clamp: TypeAlias = tuple[int | None, int | None]
 
 LONGEST = 4_000
 """A number of a law is written in at most so many digits, above or below its fraction bar."""
@@ -53,6 +55,11 @@ class StoredLaw(Stored):
     @property
     def error(self) -> ErrorModel:
         raise NotImplementedError
+
+    @property
+    def clamp(self) -> Clamp:
+        """The public limits that every released value respects; None where there is no limit on that side."""
+        return None, None
 
     def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:
         """Whether the public numbers that the law repeats are those of the question and the unit."""

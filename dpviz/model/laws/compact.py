@@ -16,7 +16,7 @@ from dpviz.laws.geometric import TwoSidedGeometric
 from dpviz.model.answers import Answer, CompactTable
 from dpviz.model.domain import bins_text
 from dpviz.model.error import ErrorModel, ErrorValue
-from dpviz.model.laws.base import StoredLaw, stored
+from dpviz.model.laws.base import Clamp, StoredLaw, stored
 from dpviz.model.laws.count_noise import FiniteLaw, NoiseLaw, inside, least
 from dpviz.model.question import Question
 from dpviz.noise.empty_bin import EmptyBin
@@ -55,6 +55,10 @@ class CompactLaw(StoredLaw):
     def empty(self) -> EmptyBin:
         """From the elements of the field to the counts of empty bins."""
         return EmptyBin(sampler_of(self.sampler), _order(self.field))
+
+    @property
+    def clamp(self) -> Clamp:
+        return 0, self.n
 
     def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:
         return self.bins == question.bins

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import ClassVar, cast
 
 from dpviz.errors import ReleaseFormat
-from dpviz.exact import Decay, decide, log_up, whole
+from dpviz.exact import Decay, counted, decide, log_up, whole
 from dpviz.hidden import guard
 from dpviz.laws import geometric
 from dpviz.model.answers import Answer, Ranked
@@ -18,11 +18,6 @@ from dpviz.model.laws.count_noise import least
 from dpviz.model.question import Question
 from dpviz.privacy.threshold import difference_tail
 from dpviz.privacy.unit import Unit
-
-
-def counted(number: int, noun: str) -> str:
-    """`3 items`, `1 item`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def least_count(odds: Fraction, rate: Fraction) -> int:
