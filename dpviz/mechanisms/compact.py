@@ -100,7 +100,6 @@ class Compact(Parameters):
     """
 
     name: ClassVar[str] = "Compact"
-    revision: ClassVar[int] = 1
     about: ClassVar[str] = "Answers every label of a huge domain, one look-up at a time. No δ."
     delta_text: ClassVar[str] = "Compact is pure: no δ."
 

@@ -71,7 +71,6 @@ class Dense(Parameters):
     """
 
     name: ClassVar[str] = "Dense"
-    revision: ClassVar[int] = 1
     about: ClassVar[str] = "Noise on every bin. Best below about 10,000 bins."
     delta_text: ClassVar[str] = "Dense is pure: no δ."
 

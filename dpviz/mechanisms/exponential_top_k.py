@@ -51,7 +51,6 @@ class ExponentialTopK(Parameters):
     """
 
     name: ClassVar[str] = "ExponentialTopK"
-    revision: ClassVar[int] = 1
     about: ClassVar[str] = "The largest bins of a known domain in order. A baseline: always k of them."
     delta_text: ClassVar[str] = "With δ = 0 the steps add up; a δ lets many of them cost less."
     names_items: ClassVar[bool] = True

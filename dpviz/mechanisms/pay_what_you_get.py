@@ -82,7 +82,6 @@ class PayWhatYouGet(Parameters):
     """
 
     name: ClassVar[str] = "PayWhatYouGet"
-    revision: ClassVar[int] = 1
     about: ClassVar[str] = "Many top-k questions, one price: only symbols that come back are used up."
 
     symbols: int = parameter(reads=WholeNumber(most=MOST), default=50, always=True)
@@ -236,7 +235,6 @@ class Asking(Parameters):
     """
 
     name: ClassVar[str] = PayWhatYouGet.name
-    revision: ClassVar[int] = 1
     about: ClassVar[str] = PayWhatYouGet.about
     delta_text: ClassVar[str] = "The δ of a sub-session is charged once, for all its questions."
     names_items: ClassVar[bool] = True

@@ -86,7 +86,6 @@ class PureSparse(Parameters):
     """
 
     name: ClassVar[str] = "PureSparse"
-    revision: ClassVar[int] = 1
     about: ClassVar[str] = "Shows only the largest bins. Pure, for domains of any size."
     delta_text: ClassVar[str] = "PureSparse is pure: no δ."
 

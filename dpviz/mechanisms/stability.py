@@ -69,7 +69,6 @@ class Stability(Parameters):
     """
 
     name: ClassVar[str] = "Stability"
-    revision: ClassVar[int] = 1
     about: ClassVar[str] = "Shows only bins that are large enough. Any number of bins, known or not."
     delta_text: ClassVar[str] = "Stability costs δ: a bin that one unit alone makes may show."
 

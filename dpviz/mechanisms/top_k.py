@@ -119,7 +119,6 @@ class TopK(Parameters):
     """
 
     name: ClassVar[str] = "TopK"
-    revision: ClassVar[int] = 1
     about: ClassVar[str] = "The largest items in order, known or not, until no more stand out."
     delta_text: ClassVar[str] = "TopK costs δ: an item that one unit brings among the largest may show."
     names_items: ClassVar[bool] = True

@@ -77,7 +77,6 @@ class TopKLaplace(Parameters):
     """
 
     name: ClassVar[str] = "TopKLaplace"
-    revision: ClassVar[int] = 1
     about: ClassVar[str] = "The largest items with noisy counts, where a unit touches few bins."
     delta_text: ClassVar[str] = "TopKLaplace costs δ: an item that one unit brings among the largest may show."
     names_items: ClassVar[bool] = True

@@ -64,7 +64,6 @@ class TopKSet(Parameters):
     """
 
     name: ClassVar[str] = "TopKSet"
-    revision: ClassVar[int] = 1
     about: ClassVar[str] = "Which items stand out above the k-th, as a set without order."
     delta_text: ClassVar[str] = "TopKSet costs δ: an item that one unit brings among the largest may show."
     names_items: ClassVar[bool] = True

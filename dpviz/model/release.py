@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import pkgutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
@@ -53,7 +53,8 @@ class Release:
     uses        what an answer of a sub-session used of what was paid before; nothing where a release is paid by itself
     origin      how it is known that its ledger made it: "session", where it came from the session's own ledger;
                 "ledger visits.ledger", where `dv.load(..., ledger=...)` found it there; "teaching"; else "unchecked"
-    written     what it was read from, where it was stored: it is saved as these bytes again, whatever its format
+    written     what it was read from, where it was stored: it is saved as these bytes again, whatever their format; a
+                copy with another part has none
     """
 
     terms: Terms
@@ -67,12 +68,19 @@ class Release:
     teaching: int | None = None
     origin: str = UNCHECKED
     uses: tuple[Used, ...] = ()
-    written: bytes | None = None
+    written: bytes | None = field(default=None, init=False)
 
     @classmethod
     def of(cls, bound: Bound, answer: Answer, **drawn: Any) -> Release:
         """The release of an answer that a bound mechanism drew: it keeps what was promised, and not the mechanism."""
         return cls(Terms.of(bound), answer, uses=bound.uses(answer), **drawn)
+
+    @classmethod
+    def stored(cls, body: Mapping[str, Any], **parts: Any) -> Release:
+        """The release that was written as this body, of which the parts were read."""
+        release = cls(**parts)
+        object.__setattr__(release, "written", with_checksum(body))
+        return release
 
     @property
     def question(self) -> Question:

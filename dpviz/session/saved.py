@@ -19,7 +19,7 @@ from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.model.opening import Opening
 from dpviz.model.question import Question, canonical
-from dpviz.model.release import SESSION, Release, checked, with_checksum
+from dpviz.model.release import SESSION, Release, checked
 from dpviz.model.terms import Terms, Used
 from dpviz.planning.sheet import BETAS
 from dpviz.privacy.unit import Unit
@@ -28,18 +28,18 @@ UNREADABLE = (DpvizError, KeyError, TypeError, ValueError, ArithmeticError, Attr
 """What reading goes wrong with, where what is stored does not fit together."""
 
 
-def from_bytes(content: bytes) -> Release:
-    """The release in these bytes, which a ledger of this session stored. Others are read by `dpviz.session.loading`."""
+def from_bytes(content: bytes, origin: str = SESSION) -> Release:
+    """The release in these bytes, which a ledger of this session stored, if nothing else is said of their origin."""
     body = checked(content)
     try:
-        return _from_json(body)
+        return _from_json(body, origin)
     except ReleaseFormat:
         raise
     except UNREADABLE:
         raise ReleaseFormat("a saved release must hold a question, unit, mechanism and answer that agree") from None
 
 
-def _from_json(body: dict[str, Any]) -> Release:
+def _from_json(body: dict[str, Any], origin: str) -> Release:
     """A release of format 2 holds what was promised; for one of format 1 its mechanism is bound again."""
     answer = answers.from_json(body["answer"])
     if body["version"] == 1:
@@ -57,7 +57,8 @@ def _from_json(body: dict[str, Any]) -> Release:
         raise ReleaseFormat.of(body.get("use"), "an answer of a sub-session, and no other, says which question it was")
     if body["mode"] not in modes or not whole or not all(isinstance(said, str) for said in texts):
         raise ReleaseFormat("a saved release must say how it was drawn, in texts and whole numbers")
-    return Release(
+    return Release.stored(
+        body,
         terms=terms,
         answer=answer,
         mode=body["mode"],
@@ -67,9 +68,8 @@ def _from_json(body: dict[str, Any]) -> Release:
         use=body.get("use"),
         key=body["key"],
         teaching=body["teaching"],
-        origin=SESSION,
+        origin=origin,
         uses=uses,
-        written=with_checksum(body),
     )
 
 
@@ -177,7 +177,7 @@ def _reread(stored: str, key: str) -> None:
         terms, again = Terms.from_json(body), _bound(body)
         same = canonical(terms.to_json()).decode() == stored
         same = same and release_key(again.question, again.unit, again.mechanism, again.modes()[0]) == key
-        same = same and Terms.of(again) == terms
+        same = same and again.price.loss == terms.price.loss
     except UNREADABLE:
         same = False
     if not same:
