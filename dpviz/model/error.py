@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, Final, Literal
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Enclosure, ceil_to, text
+from dpviz.exact import Enclosure, ceil_to, place, text
 from dpviz.hidden import guard
 
 How = Literal["exact", "bound", "numerical", "simulated"]
@@ -60,7 +60,7 @@ def mean(enclose: Callable[[int], Enclosure], rule: str, more: int = 0) -> Error
     off = max(abs(value - low), abs(high - value))
     if off == 0:
         return ErrorValue(value, "exact", rule)
-    return ErrorValue(value, "numerical", rule, off=ceil_to(off, max(FINEST, _unit(off, 2))))
+    return ErrorValue(value, "numerical", rule, off=ceil_to(off, max(FINEST, place(off, 2))))
 
 
 def _narrow(enclose: Callable[[int], Enclosure]) -> Enclosure:
@@ -77,19 +77,8 @@ def _rounded(number: Fraction) -> Fraction:
     """The number to a few significant digits."""
     if abs(number) < NOTHING:
         return Fraction(0)
-    unit = _unit(number, DIGITS)
+    unit = place(number, DIGITS)
     return round(number / unit) * unit
-
-
-def _unit(number: Fraction, digits: int) -> Fraction:
-    """The worth of the last of so many significant digits of a number that is not 0."""
-    size = abs(number)
-    power = (size.numerator.bit_length() - size.denominator.bit_length()) * 3 // 10
-    while size < Fraction(10) ** power:
-        power -= 1
-    while size >= Fraction(10) ** (power + 1):
-        power += 1
-    return Fraction(10) ** (power - digits + 1)
 
 
 class ErrorModel:
