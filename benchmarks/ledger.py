@@ -18,7 +18,7 @@ from statistics import quantiles
 
 from benchmarks.measured import Measured, interleave, ms
 from dpviz.session.ledger import Ledger
-from tests.ledger.server import Server
+from tests.ledger.server import OWNER, Server
 
 SHORT, LONG, ROUNDS = 100, 10_000, 400
 KERNELS, CHARGES = 8, 50
@@ -91,7 +91,7 @@ def served(folder: Path) -> list[Measured]:
     server = Server(folder)
     try:
         server.start()
-        short, long = (Kernel(server.url(server.schema()), length) for length in (SHORT, LONG // 5))
+        short, long = (Kernel(server.url(server.schema(), OWNER), length) for length in (SHORT, LONG // 5))
         turns = {"short": short.release, "long": long.release, "use": short.use}
         found = interleave({name: partial(seconds, work) for name, work in turns.items()}, ROUNDS)
         pair, late = found["short"], found["long"]
@@ -104,7 +104,7 @@ def served(folder: Path) -> list[Measured]:
                 "1.5 times",
                 late <= 1.5 * pair,
             ),
-            *together(server.url(server.schema())),
+            *together(server.url(server.schema(), OWNER)),
         ]
     finally:
         server.remove()
