@@ -269,6 +269,17 @@ def floor_to(number: Fraction, step: Fraction) -> Fraction:
     return (number // step) * step
 
 
+def place(number: Fraction, digits: int) -> Fraction:
+    """The worth of the last of so many significant digits of a number that is not 0."""
+    size = abs(number)
+    power = (size.numerator.bit_length() - size.denominator.bit_length()) * 3 // 10
+    while size < Fraction(10) ** power:
+        power -= 1
+    while size >= Fraction(10) ** (power + 1):
+        power += 1
+    return Fraction(10) ** (power - digits + 1)
+
+
 # ---------------------------------------------------------------- rigorous enclosures
 
 Enclosure: TypeAlias = tuple[Fraction, Fraction]

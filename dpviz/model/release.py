@@ -18,8 +18,8 @@ from dpviz import files
 from dpviz.errors import DomainError, ParameterError, ReleaseFormat
 from dpviz.exact import Number, probability, text
 from dpviz.hidden import guard, kind_of, publicly, singly
-from dpviz.model.answers import Answer, Axis, Intervals, Listing, Reading
-from dpviz.model.answers.base import Among, Values
+from dpviz.model.answers import Answer, Axis, Between, Intervals, Listing, Reading
+from dpviz.model.answers.base import Among, Values, value_columns
 from dpviz.model.domain import one_of
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.mechanism import Bound, Mode
@@ -137,12 +137,12 @@ class Release:
 
     @property
     def shown(self) -> Values:
-        """The released values as they are stored, one for each row: whole numbers as an array, others as fractions."""
+        """The released values, one for each row: whole numbers as an array, others as fractions or enclosed."""
         return self.answer.read(self.reading)
 
     @property
     def values(self) -> list[Any]:
-        """The released values, in the order of `labels`: whole numbers, or fractions."""
+        """The released values, in the order of `labels`: whole numbers, fractions, or `Between` two fractions."""
         return listed(self.shown)
 
     @property
@@ -172,9 +172,9 @@ class Release:
         return self.listing.ended
 
     @publicly
-    def __getitem__(self, label: object) -> int | Fraction:
+    def __getitem__(self, label: object) -> int | Fraction | Between:
         """The released value of one bin, free. What is not shown reads 0."""
-        value: int | Fraction = listed(self._read([self._point(label)]))[0]
+        value: int | Fraction | Between = listed(self._read([self._point(label)]))[0]
         return value
 
     @publicly
@@ -221,7 +221,8 @@ class Release:
 
         Columns: bin, value, low and high (this bin alone), low_all and high_all (all bins at once; left out where no
         bar holds for all of them). A list has rank and item instead of bin, a set item alone; both have a value and
-        its intervals only where the mechanism releases them.
+        its intervals only where the mechanism releases them. A value that is no fraction, a root for example, lies
+        between value_low and value_high, and value is their middle; these two columns are there for no other answer.
 
         Each interval contains the true count with probability at least 1 - beta: `low..high` for one bin picked
         before looking, `low_all..high_all` for all bins together.
@@ -230,7 +231,7 @@ class Release:
 
         columns: dict[str, Any] = {name: list(cells) for name, cells in self.answer.rows(self.reading).items()}
         if self.valued:
-            columns["value"] = self.shown
+            columns |= value_columns(self.shown)
             for among, ending in ENDINGS.items():
                 if (intervals := self.intervals(beta, among)) is not None:
                     columns[f"low{ending}"], columns[f"high{ending}"] = intervals.low, intervals.high
@@ -312,7 +313,7 @@ class Release:
 
 
 def listed(values: Values) -> list[Any]:
-    """Released values as numbers of Python."""
+    """Released values as numbers of Python, or enclosures."""
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from dpviz.errors import DomainError, Forbidden, ReleaseFormat, short
 from dpviz.exact import text
 from dpviz.hidden import guard
+from dpviz.model.answers.between import Between, between
 from dpviz.model.release import Release, listed
 
 
@@ -28,9 +29,17 @@ def read_points(release: Release, points: Sequence[Sequence[str]], beta: Fractio
     if intervals is None:
         raise ReleaseFormat.of(answer.kind, "this answer has no error bar per bin")
     return [
-        {"point": list(point), "value": text(Fraction(value)), "low": _end(low), "high": _end(high)}
+        {"point": list(point), **_value(value), "low": _end(low), "high": _end(high)}
         for point, value, low, high in zip(points, values, intervals.low, intervals.high, strict=True)
     ]
+
+
+def _value(value: int | Fraction | Between) -> dict[str, str]:
+    """A released value as exact text; of an enclosure its middle, and both its ends."""
+    enclosed = between(value)
+    if enclosed.low == enclosed.high:
+        return {"value": text(enclosed.low)}
+    return {"value": text(enclosed.middle), "value_low": text(enclosed.low), "value_high": text(enclosed.high)}
 
 
 def _end(end: Any) -> str:

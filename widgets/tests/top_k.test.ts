@@ -155,7 +155,7 @@ test("the panels show the threshold, the chances, what k̄ buys, lengths and pri
     ]);
     expect(shown.text()).toContain("public data · not a release");
     expect(shown.text()).toContain("Do not choose k̄ by looking at private counts: that look would be a release nobody paid for.");
-    expect(shown.text()).toContain("bar: exact · ○ 1,000 simulated lists");
+    expect(shown.text()).toContain("bar: calculated · ○ 1,000 simulated lists");
     expect([...shown.el.querySelectorAll(".dp-prices tbody tr")].map((row) => row.textContent)).toEqual([
         "safe, default0.10.00000051",
         "zCDP0.10.00000051",

@@ -14,7 +14,7 @@ from dpviz.hidden import guard
 from dpviz.laws import geometric
 from dpviz.laws.geometric import TwoSidedGeometric
 from dpviz.model.domain import bins_text
-from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.error import ErrorModel, ErrorValue, mean
 from dpviz.model.laws.base import StoredLaw, stored
 from dpviz.model.laws.count_noise import FiniteLaw, NoiseLaw, inside, least
 from dpviz.noise.empty_bin import EmptyBin
@@ -122,19 +122,24 @@ class CompactError(ErrorModel):
         return tail if isinstance(tail, Fraction) else cast(Fraction, tail[1])
 
     def expected(self, count: int) -> ErrorValue:
+        if count == 0:
+            return self._empty_mean
         within, beyond = inside(count, self.law.n)
-        value = self._empty_mean if count == 0 else beyond + self._count.expected_error(within)
-        return ErrorValue(Fraction(f"{value:.3g}"), "exact", f"mean of the law at a true count of {count:,}")
+        rule = f"mean of the law at a true count of {count:,}"
+        return mean(lambda precision: self._count.expected_error(within, precision), rule, beyond)
 
     def bias(self, count: int) -> ErrorValue:
+        if count == 0:
+            return self._empty_mean
         within, beyond = inside(count, self.law.n)
-        value = self._empty_mean if count == 0 else self._count.bias(within) - beyond
-        return ErrorValue(Fraction(f"{value:.3g}"), "exact", f"mean of the law at a true count of {count:,}")
+        rule = f"mean of the law at a true count of {count:,}"
+        return mean(lambda precision: self._count.bias(within, precision), rule, -beyond)
 
     @cached_property
-    def _empty_mean(self) -> float:
-        """The mean noisy count of an empty bin."""
-        return float(self.law.empty.mean)
+    def _empty_mean(self) -> ErrorValue:
+        """The mean noisy count of an empty bin, which is its mean error and its mean absolute error."""
+        exact = self.law.empty.mean
+        return mean(lambda precision: (exact, exact), "mean of the law at a true count of 0")
 
     def chance_shown(self, count: int) -> float:
         if count == 0:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from dpviz.errors import ReleaseFormat
-from dpviz.exact import Decay, decide, log_up, whole
+from dpviz.exact import Decay, Enclosure, decide, log_up, whole
 from dpviz.hidden import guard
 from dpviz.laws import geometric
 from dpviz.model.error import ErrorModel, ErrorValue, How
@@ -211,18 +211,26 @@ class NoisyListError(ErrorModel):
         """How far above the first row that does not compete an item must lie to exceed the threshold."""
         law = self.law
 
-        def holds(distance: int) -> bool:
+        def holds(above: int) -> bool:
             def question(precision: int) -> bool | None:
-                low, high = difference_tail(law.rate, distance, precision)
+                low, high = _difference_reaches(law.rate, above - law.gap - law.offset, precision)
                 return True if high <= beta else False if low > beta else None
 
             return decide(question)
 
-        value = law.gap + law.offset + least(holds)
+        value = least(holds, near=law.gap + law.offset)
         return ErrorValue(Fraction(value), "exact", "noise of one item against that of the threshold")
 
     def quantiles(self, levels: list[Fraction]) -> list[int]:
         return geometric.quantiles(self.law.decay, levels)
+
+
+def _difference_reaches(rate: Fraction, t: int, precision: int) -> Enclosure:
+    """Pr[Z - Z' >= t] of two independent noises, for any t: their difference is symmetric around 0."""
+    if t >= 0:
+        return difference_tail(rate, t, precision)
+    low, high = difference_tail(rate, 1 - t, precision)
+    return 1 - high, 1 - low
 
 
 # ---------------------------------------------------------------- a coin for each item
