@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from dpviz import files
-from dpviz.charts import tables
+from dpviz.charts import columns, tables
 from dpviz.charts.picture import picture
 from dpviz.charts.words import escape, often, shown
 from dpviz.errors import DpvizError, Forbidden, LedgerCorrupt, ParameterError, UnitError
@@ -107,7 +107,7 @@ def report(
     total = compose(prices) if paid else None
     verified = None if ledger is None else _Verified.of(ledger, paid)
     heading = title or _heading(releases, sheets, explorers)
-    results = [picture(release) for release in releases]
+    results = [columns.written(picture(release)) for release in releases]
     bundles = _bundles(results)
     data = {
         "version": VERSION,
