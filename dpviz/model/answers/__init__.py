@@ -12,6 +12,7 @@ from dpviz.model.answers.base import (
     from_json,
     register,
 )
+from dpviz.model.answers.between import Between
 from dpviz.model.answers.chosen import Chosen
 from dpviz.model.answers.compact import CompactTable
 from dpviz.model.answers.ranked import Ranked
@@ -22,6 +23,7 @@ __all__ = [
     "SHAPES",
     "Answer",
     "Axis",
+    "Between",
     "Chosen",
     "CompactTable",
     "Intervals",
