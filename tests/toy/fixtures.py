@@ -1,3 +1,5 @@
+"""The toy for a test: its bundle, and itself registered. `tests/conftest.py` makes both known."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
