@@ -67,7 +67,7 @@ Law = TypeVar("Law", bound=StoredLaw)
 
 def stored(law: type[Law]) -> type[Law]:
     """Make a law known, so that what was drawn from it can be read back. A later one never takes its place."""
-    if is_dataclass(law) and {"name", "version"} & {field.name for field in fields(law)}:
+    if {"name", "version"} & set(vars(law).get("__dataclass_fields__", ())):
         raise ParameterError.of(law.__name__, "name and version say which law it is", "give the field another name")
     if LAWS.setdefault((law.name, law.version), law) is not law:
         raise ParameterError.of(
