@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -313,10 +313,6 @@ class CompactBound(Bound):
             exact=one if self.rows == 1 else f"{self.rows} ({one})",
         )
 
-    @property
-    def clamp(self) -> tuple[int | None, int | None]:
-        return 0, self.n
-
     @cached_property
     def space(self) -> Space:
         bits = self.design.bits
@@ -356,10 +352,6 @@ class CompactBound(Bound):
 
     def modes(self) -> tuple[Mode, ...]:
         return ("exact", "strict")
-
-    def accepts(self, answer: Answer) -> bool:
-        """Whether an answer has the shape that `draw` gives it: the same field, sampler and n."""
-        return super().accepts(answer) and cast(CompactTable, answer).is_of(self.field, self.empty, self.n)
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> CompactTable:
         """Draw the polynomial. Whatever the data, n + 1 counts get noise and n + 1 points are joined."""

@@ -148,10 +148,6 @@ class DenseBound(Bound):
         return Guarantee(loss, self.unit, rule, asked=self.mechanism.epsilon, exact=self.noise.exact)
 
     @cached_property
-    def clamp(self) -> tuple[int | None, int | None]:
-        return (0, self.limit) if self.mechanism.clamp else (None, None)
-
-    @cached_property
     def space(self) -> Space:
         each = STORED_BITS if self.limit is None else self.limit.bit_length()
         return Space(bits=self.question.bins * each, text=f"{self.question.bins:,} × {each}")

@@ -178,10 +178,6 @@ class PureSparseBound(Bound):
         loss = PureDP(self.noise.paid)
         return Guarantee(loss, self.unit, rule, asked=self.mechanism.epsilon, exact=self.noise.exact)
 
-    @property
-    def clamp(self) -> tuple[int | None, int | None]:
-        return 0, self.n
-
     @cached_property
     def space(self) -> Space:
         """Of as many bins as can be shown; fewer may be."""

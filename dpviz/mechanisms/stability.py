@@ -177,10 +177,6 @@ class StabilityBound(Bound):
         loss = ApproxDP(self.noise.paid, self.mechanism.delta)
         return Guarantee(loss, self.unit, rule, asked=self.mechanism.epsilon, exact=self.noise.exact)
 
-    @property
-    def clamp(self) -> tuple[int | None, int | None]:
-        return 0, self.noise.limit
-
     @cached_property
     def space(self) -> Space:
         """Of one shown bin: how many will be shown depends on the data."""

@@ -104,9 +104,9 @@ class Teaching(Custody):
         with self._one:
             statistic = self._source.count(bound.question, self.unit, bound.needs, tick)
             answer = bound.draw(statistic, self._bits, mode=mode, tick=tick)
-        return Release(
-            bound=bound,
-            answer=answer,
+        return Release.of(
+            bound,
+            answer,
             mode=mode,
             randomness=self._bits.kind,
             dataset=self.dataset,

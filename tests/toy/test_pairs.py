@@ -112,7 +112,7 @@ def test_it_is_planned_in_its_own_words_and_its_law_is_read_back(tmp_path: Path)
     assert "any one pair" in repr(plan)
     chart = json.dumps(plan.chart().to_dict())
     assert "Any one pair" in chart
-    law = release.bound.law
+    law = release.terms.law
     assert law_from_json(law.to_json()) == law and law.to_json()["name"] == "pairs"
 
 

@@ -4,7 +4,7 @@ import { inclusionChart } from "../src/charts/inclusion";
 import { lengthsChart } from "../src/charts/lengths";
 import { linesChart } from "../src/charts/lines";
 import { Explorer } from "../src/explorer";
-import { Malformed } from "../src/protocol";
+import { Malformed } from "../src/readers";
 import { readComposition, readTopK } from "../src/sheets";
 import { enter, Host, press, render, settle, type Shown } from "./host";
 

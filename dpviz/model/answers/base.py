@@ -37,8 +37,8 @@ Points: TypeAlias = Sequence[Any] | slice | None
 Ends: TypeAlias = NDArray[np.int64] | Sequence[int | Fraction | None]
 """Lower or upper ends of intervals; None where an end is open."""
 
-LARGEST_VIEW: Final = 20_000
-"""A release of more rows is described to the page, not drawn."""
+LARGEST_VIEW: Final = 600_000
+"""A release of more rows is described to the page, not drawn: no browser lays out a longer table."""
 
 
 @dataclass(frozen=True, slots=True)

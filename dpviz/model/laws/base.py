@@ -12,12 +12,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from types import NoneType, UnionType
-from typing import Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 from dpviz.errors import DpvizError, ParameterError, ReleaseFormat
 from dpviz.exact import Decay
 from dpviz.hidden import guard
+from dpviz.model.answers import Answer
 from dpviz.model.error import ErrorModel
+from dpviz.model.question import Question
+from dpviz.privacy.unit import Unit
+
+Clamp: TypeAlias = tuple[int | None, int | None]
 
 LONGEST = 4_000
 """A number of a law is written in at most so many digits, above or below its fraction bar."""
@@ -54,6 +59,19 @@ class StoredLaw(Stored):
     @property
     def error(self) -> ErrorModel:
         raise NotImplementedError
+
+    @property
+    def clamp(self) -> Clamp:
+        """The public limits that every released value respects; None where there is no limit on that side."""
+        return None, None
+
+    def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:
+        """Whether the public numbers that the law repeats are those of the question and the unit."""
+        return True
+
+    def accepts(self, answer: Answer) -> bool:
+        """Whether an answer of the promised shape can have been drawn from this law, as far as its numbers tell."""
+        return True
 
     def to_json(self) -> dict[str, Any]:
         return {"name": self.name, "version": self.version, **super().to_json()}
@@ -125,7 +143,7 @@ def _whole(data: Any) -> int:
     return int(data)
 
 
-def _fraction(data: Any) -> Fraction:
+def fraction_of(data: Any) -> Fraction:
     found = _FRACTION.fullmatch(data) if isinstance(data, str) else None
     if found is None or str(number := Fraction(int(found[1]), int(found[2] or 1))) != data:
         raise ReleaseFormat("a law writes fractions in lowest terms")
@@ -135,7 +153,7 @@ def _fraction(data: Any) -> Fraction:
 def _decay(data: Any) -> Decay:
     if not isinstance(data, Mapping) or len(data) != 1 or not set(data) <= {"exp", "ratio"}:
         raise ReleaseFormat("a law writes a decay as its ratio, or as the exponent of its ratio")
-    return Decay.exp(_fraction(data["exp"])) if "exp" in data else Decay.rational(_fraction(data["ratio"]))
+    return Decay.exp(fraction_of(data["exp"])) if "exp" in data else Decay.rational(fraction_of(data["ratio"]))
 
 
 def _of_type(kind: type) -> Callable[[Any], Any]:
@@ -170,7 +188,7 @@ def _one_of(values: tuple[Any, ...]) -> Callable[[Any], Any]:
 
 _PLAIN: dict[Any, Callable[[Any], Any]] = {
     int: _whole,
-    Fraction: _fraction,
+    Fraction: fraction_of,
     Decay: _decay,
     bool: _of_type(bool),
     str: _of_type(str),
