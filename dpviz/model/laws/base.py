@@ -85,7 +85,8 @@ Law = TypeVar("Law", bound=StoredLaw)
 
 def stored(law: type[Law]) -> type[Law]:
     """Make a law known, so that what was drawn from it can be read back. A later one never takes its place."""
-    if {"name", "version"} & set(vars(law).get("__dataclass_fields__", ())):
+    declared: Any = law
+    if is_dataclass(declared) and {"name", "version"} & {field.name for field in fields(declared)}:
         raise ParameterError.of(law.__name__, "name and version say which law it is", "give the field another name")
     if LAWS.setdefault((law.name, law.version), law) is not law:
         raise ParameterError.of(
