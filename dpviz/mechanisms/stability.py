@@ -164,7 +164,7 @@ class StabilityBound(Bound):
         epsilon = 2 * self.mechanism.epsilon / self.noise.l1
         column: tables.Column = "geometric"
         if self.noise.finite is not None:
-            epsilon, column = self.noise.finite.paper_epsilon, self.noise.finite.kind
+            epsilon, column = self.noise.paper_epsilon, self.noise.finite.kind
         return tables.stability_threshold(epsilon, self.mechanism.delta / self.steps, column=column)
 
     @cached_property
