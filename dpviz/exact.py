@@ -269,6 +269,17 @@ def floor_to(number: Fraction, step: Fraction) -> Fraction:
     return (number // step) * step
 
 
+def place(number: Fraction, digits: int) -> Fraction:
+    """The worth of the last of so many significant digits of a number that is not 0."""
+    size = abs(number)
+    power = (size.numerator.bit_length() - size.denominator.bit_length()) * 3 // 10
+    while size < Fraction(10) ** power:
+        power -= 1
+    while size >= Fraction(10) ** (power + 1):
+        power += 1
+    return Fraction(10) ** (power - digits + 1)
+
+
 # ---------------------------------------------------------------- rigorous enclosures
 
 Enclosure: TypeAlias = tuple[Fraction, Fraction]
@@ -390,6 +401,11 @@ def log_up(ratio: Fraction, step: Fraction, times: int = 1) -> Fraction:
 
     decide(question)
     return found[0]
+
+
+def counted(number: int, noun: str) -> str:
+    """`3 items`, `1 item`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def odds_text(epsilon: Fraction) -> str:

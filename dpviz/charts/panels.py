@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpviz.charts.theme import Ink, Palette
 from dpviz.charts.ticks import lies
 from dpviz.charts.words import measured, often, shown
-from dpviz.model.answers import Axis, Intervals
+from dpviz.model.answers import Axis, Between, Intervals
 from dpviz.model.answers.base import around
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorValue, How
@@ -97,7 +97,7 @@ class Counts:
     single: Ends | None = None
     together: Ends | None = None
     real: bool = True
-    fractions: Sequence[Fraction] | None = None
+    fractions: Sequence[Fraction | Between] | None = None
 
     @classmethod
     def released(cls, release: Release, beta: Any, colours: Palette) -> Counts:
@@ -158,7 +158,7 @@ class Counts:
         closed = all(np.isfinite(ends.low).all() and np.isfinite(ends.high).all() for ends in (self.alone, self.among))
         return self.fractions is not None or not closed
 
-    def exact(self, index: int) -> int | Fraction:
+    def exact(self, index: int) -> int | Fraction | Between:
         """One value as it was released."""
         return int(self.values[index]) if self.fractions is None else self.fractions[index]
 

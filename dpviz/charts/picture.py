@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from dpviz.charts import columns
 from dpviz.exact import text
 from dpviz.model.answers import View
-from dpviz.model.answers.base import LARGEST_VIEW
 from dpviz.model.release import Release
 from dpviz.planning.sheet import BETAS
 from dpviz.privacy.conversion import to_approx
@@ -29,15 +29,17 @@ def promise(release: Release) -> str:
 
 
 def picture(release: Release) -> dict[str, Any]:
-    """The result of widgets/PROTOCOL.md: the view of the answer, and what every release says whatever its view is."""
+    """The result of widgets/PROTOCOL.md: the view of the answer, and what every release says whatever its view is.
+
+    Its long columns are bytes, in `buffers`: `columns.apart` and `columns.written` say how they leave the kernel.
+    """
     view = release.answer.view(release.reading, BETAS)
     charged = payable(to_approx(release.guarantee.loss))
-    low, high = release.bound.clamp
+    low, high = release.terms.clamp
     return {
         "axis": release.axis.name,
         "columns": list(release.question.domain.columns),
-        **view.header,
-        **arrays_as_texts(view),
+        **_columns(view),
         "version": VERSION,
         "kind": view.kind,
         "number": None if release.number is None else str(release.number),
@@ -48,24 +50,29 @@ def picture(release: Release) -> dict[str, Any]:
         "guarantee": promise(release),
         "odds": release.guarantee.odds if release.teaching is None else "",
         "price": {"epsilon": text(charged.epsilon), "delta": text(charged.delta)},
-        "epsilon": release.bound.mechanism.parameters().get("epsilon") or text(charged.epsilon),
+        "epsilon": release.terms.mechanism.parameters.get("epsilon") or text(charged.epsilon),
         "nouns": release.unit.nouns,
         "clamp": {"low": None if low is None else str(low), "high": None if high is None else str(high)},
         "betas": [text(beta) for beta in BETAS],
         "beta": text(BETAS[1]),
-        "mechanism": repr(release.bound.mechanism),
+        "mechanism": repr(release.terms.mechanism),
         "mode": release.mode,
         "randomness": release.randomness,
         "teaching": None if release.teaching is None else {"seed": str(release.teaching)},
         "used": release.used,
         "python": _python(release),
-        "csv": release.to_csv() if release.answer.has_rows and len(release.axis.labels) <= LARGEST_VIEW else "",
+        "csv": release.to_csv() if release.answer.has_rows and len(release.axis.labels) <= columns.IN_JSON else "",
     }
 
 
-def arrays_as_texts(view: View) -> dict[str, list[str]]:
-    """The arrays of a view as JSON takes them: whole numbers as texts, for they may be larger than a page can count."""
-    return {"values": [], **{name: [str(value) for value in array.tolist()] for name, array in view.arrays.items()}}
+def _columns(view: View) -> dict[str, Any]:
+    """What a view draws: short columns as texts, for whole numbers may be larger than a page can count; long ones as
+    bytes."""
+    rows: dict[str, Any] = {"values": [], **view.header, **view.arrays}
+    long = {name: value for name, value in rows.items() if columns.is_long(value)}
+    short = {name: value for name, value in rows.items() if name not in long}
+    texts = {name: [str(value) for value in short[name].tolist()] for name in view.arrays if name in short}
+    return {**short, **texts, **({"buffers": columns.beside(long)} if long else {})}
 
 
 def _python(release: Release) -> str:

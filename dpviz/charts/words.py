@@ -9,6 +9,7 @@ from typing import Final
 
 from dpviz.charts.theme import FLOOR
 from dpviz.exact import text
+from dpviz.model.answers.between import Between, between
 from dpviz.model.error import ErrorValue
 
 MINUS = "\u2212"
@@ -21,15 +22,18 @@ def escape(text: str) -> str:
     return html.escape(text.translate(SIGNS))
 
 
-def shown(number: int | Fraction) -> str:
-    """A number for reading: thousands with commas, a true minus sign.
+def shown(number: int | Fraction | Between) -> str:
+    """A number for reading: thousands with commas, a true minus sign. Of an enclosure both ends, in a few digits.
 
-    >>> shown(6293), shown(-1), shown(Fraction(1, 4))
-    ('6,293', '−1', '0.25')
+    >>> shown(6293), shown(-1), shown(Fraction(1, 4)), shown(Between(Fraction(7, 5), Fraction(3, 2)))
+    ('6,293', '−1', '0.25', 'between 1.4 and 1.5')
     """
-    whole, point, places = text(abs(Fraction(number))).partition(".")
+    enclosed = between(number)
+    if enclosed.low < enclosed.high:
+        return "between {} and {}".format(*(shown(Fraction(end)) for end in enclosed.ends))
+    whole, point, places = text(abs(enclosed.low)).partition(".")
     grouped = f"{int(whole):,}" if whole.isdigit() else whole
-    return (MINUS if number < 0 else "") + grouped + point + places
+    return (MINUS if enclosed.low < 0 else "") + grouped + point + places
 
 
 def often(beta: Fraction) -> str:

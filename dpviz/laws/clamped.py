@@ -8,6 +8,7 @@ from typing import Protocol
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Enclosure
+from dpviz.laws.geometric import PRECISION
 
 
 class Noise(Protocol):
@@ -23,7 +24,7 @@ class Noise(Protocol):
         """Pr[Z > value] in floating point, for pictures."""
         ...
 
-    def sum_above(self, start: int, stop: int | None = None) -> float:
+    def sum_above(self, start: int, stop: int | None = None, precision: int = PRECISION) -> Enclosure:
         """The sum of Pr[Z > a] over start <= a < stop."""
         ...
 
@@ -99,25 +100,21 @@ class Clamped:
         one = max(min(rooms), self.noise.least_above(beta))
         return one if len(rooms) < 2 else min(one, max(rooms))
 
-    def bias(self, count: int) -> float:
+    def bias(self, count: int, precision: int = PRECISION) -> Enclosure:
         """E[X] - c."""
         below, above = self._rooms(count)
         if below is None and above is None:
-            return 0.0
-        if below is None:
-            assert above is not None
-            return -self.noise.sum_above(above)
-        if above is None or above >= below:
-            return self.noise.sum_above(below, above)
-        return -self.noise.sum_above(above, below)
+            return Fraction(0), Fraction(0)
+        if above is None or (below is not None and above >= below):
+            assert below is not None
+            return self.noise.sum_above(below, above, precision)
+        low, high = self.noise.sum_above(above, below, precision)
+        return -high, -low
 
-    def mean(self, count: int) -> float:
-        """E[X]."""
-        return count + self.bias(count)
-
-    def expected_error(self, count: int) -> float:
+    def expected_error(self, count: int, precision: int = PRECISION) -> Enclosure:
         """E|X - c|."""
-        return sum(self.noise.sum_above(0, room) for room in self._rooms(count))
+        sums = [self.noise.sum_above(0, room, precision) for room in self._rooms(count)]
+        return sum((low for low, _ in sums), Fraction(0)), sum((high for _, high in sums), Fraction(0))
 
     def _rooms(self, count: int) -> tuple[int | None, int | None]:
         """How far the count may move down and up."""

@@ -14,7 +14,15 @@ from functools import cached_property
 
 from dpviz.exact import Decay, Enclosure, decide, probability, whole
 from dpviz.laws.clamped import Clamped
-from dpviz.laws.geometric import EXACTLY, TwoSidedGeometric, above_bounds, float_rate, share
+from dpviz.laws.geometric import (
+    EXACTLY,
+    PRECISION,
+    TwoSidedGeometric,
+    above_bounds,
+    float_rate,
+    power_bounds,
+    share,
+)
 
 Case = tuple[int, int]
 """A count, as far as its error beyond a goes: its open sides, and how many of 0..n are further away than a."""
@@ -55,11 +63,14 @@ class Truncated:
             return 1 - self.chance_above(-value - 1)
         return self.noise.chance_above(value) - self.noise.chance_above(self.t) if value < self.t else 0.0
 
-    def sum_above(self, start: int, stop: int | None = None) -> float:
+    def sum_above(self, start: int, stop: int | None = None, precision: int = PRECISION) -> Enclosure:
         stop = self.t if stop is None else min(stop, self.t)
         if stop <= start:
-            return 0.0
-        return self.noise.sum_above(start, stop) - (stop - start) * self.noise.chance_above(self.t)
+            return Fraction(0), Fraction(0)
+        low, high = self.noise.sum_above(start, stop, precision)
+        cut_low, cut_high = power_bounds(self.noise.decay, self.t + 1, precision)  # of Pr[Z > t], times 1 + y
+        y_low, y_high = self.noise.decay.bounds(precision)
+        return low - (stop - start) * cut_high / (1 + y_low), high - (stop - start) * cut_low / (1 + y_high)
 
     def least_above(self, target: Fraction) -> int:
         def holds(a: int, precision: int) -> bool | None:
@@ -152,21 +163,20 @@ class FastSampleLaw:
         """The least a >= 0 with Pr[|X - c| > a] <= beta for an empty bin, or a full one."""
         return self.error_quantile(0, beta)
 
-    def bias(self, count: int) -> float:
+    def bias(self, count: int, precision: int = PRECISION) -> Enclosure:
         """E[X] - c."""
-        gamma = float(self.gamma)
-        return (1 - gamma) * self._clamped.bias(count) + gamma * (self.n / 2 - count)
+        return self._mixed(self._clamped.bias(count, precision), Fraction(self.n, 2) - count)
 
-    def mean(self, count: int) -> float:
-        """E[X]."""
-        return count + self.bias(count)
-
-    def expected_error(self, count: int) -> float:
+    def expected_error(self, count: int, precision: int = PRECISION) -> Enclosure:
         """E|X - c|."""
         below, above = count, self.n - count
-        junk = (below * (below + 1) + above * (above + 1)) / (2 * (self.n + 1))
-        gamma = float(self.gamma)
-        return (1 - gamma) * self._clamped.expected_error(count) + gamma * junk
+        junk = Fraction(below * (below + 1) + above * (above + 1), 2 * (self.n + 1))
+        return self._mixed(self._clamped.expected_error(count, precision), junk)
+
+    def _mixed(self, kept: Enclosure, junk: Fraction) -> Enclosure:
+        """A mean of the noisy count, with that of a uniform value in its place as often as there is one."""
+        low, high = ((1 - self.gamma) * end + self.gamma * junk for end in kept)
+        return low, high
 
     def _far(self, count: int, a: int) -> int:
         """How many of 0..n lie further than a from the count."""

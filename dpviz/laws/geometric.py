@@ -31,6 +31,10 @@ LONGEST_TIE = 1 << 16
 and could not be, for noise of a scale of millions."""
 
 
+FAR = Fraction(1000)
+"""A power below exp(-FAR) adds nothing to a mean that is told in a few digits: how small it is need not be known."""
+
+
 @dataclass(frozen=True)
 class TwoSidedGeometric:
     """Z with Pr[Z = z] proportional to decay**|z|.
@@ -75,11 +79,19 @@ class TwoSidedGeometric:
         low, high = self._y(precision)
         return 2 * low / (1 - low**2), 2 * high / (1 - high**2)
 
-    def sum_above(self, start: int, stop: int | None = None) -> float:
-        """The sum of Pr[Z > a] over start <= a < stop, for 0 <= start. From 0 on: the mean of the positive part."""
-        rate = float_rate(self.decay)
-        whole_sum = math.exp(-rate * (start + 1)) / -math.expm1(-2 * rate)
-        return whole_sum if stop is None else whole_sum * -math.expm1(-rate * max(0, stop - start))
+    def sum_above(self, start: int, stop: int | None = None, precision: int = PRECISION) -> Enclosure:
+        """The sum of Pr[Z > a] over start <= a < stop, for 0 <= start: (y**(start+1) - y**(stop+1)) / (1 - y**2).
+
+        From 0 on: the mean of the positive part.
+        """
+        if stop is not None and stop <= start:
+            return Fraction(0), Fraction(0)
+        low, high = power_bounds(self.decay, start + 1, precision)
+        cut_low, cut_high = (
+            (Fraction(0), Fraction(0)) if stop is None else power_bounds(self.decay, stop + 1, precision)
+        )
+        least, most = self._y(precision)
+        return max(Fraction(0), low - cut_high) / (1 - least**2), (high - cut_low) / (1 - most**2)
 
     def least_above(self, target: Fraction) -> int:
         """The least a >= 0 with Pr[Z > a] <= target."""
@@ -131,6 +143,17 @@ def _log_one_plus(decay: Decay, precision: int) -> Enclosure:
     """ln(1 + decay), enclosed."""
     low, high = decay.bounds(precision)
     return log_bounds(1 + low, precision)[0], log_bounds(1 + high, precision)[1]
+
+
+def power_bounds(decay: Decay, times: int, precision: int) -> Enclosure:
+    """decay**times for times >= 0, enclosed: an exact rational unless its denominator has more than LONGEST_TIE bits,
+    and between 0 and exp(-FAR) where it is smaller than that."""
+    if decay.ratio is not None and times * decay.ratio.denominator.bit_length() <= LONGEST_TIE:
+        return decay.power(times, precision)
+    low, high = rate_bounds(decay, precision)
+    if low * times > FAR:
+        return Fraction(0), exp_bounds(-FAR, precision)[1]
+    return exp_bounds(-high * times, precision)[0], exp_bounds(-low * times, precision)[1]
 
 
 def above_bounds(decay: Decay, value: int, precision: int) -> Enclosure:

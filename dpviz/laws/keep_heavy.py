@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.exact import Decay
-from dpviz.laws.geometric import TwoSidedGeometric, float_rate
+from dpviz.laws.geometric import TwoSidedGeometric, float_rate, quantiles
 
 Pmf: TypeAlias = Mapping[int, Fraction]
 """The law of one noisy count: value to probability."""
@@ -108,8 +108,8 @@ class OneBin:
     @property
     def cut(self) -> int:
         """The greatest value that n + 1 of `size` empty bins are expected to reach: how high a bin has to rise."""
-        room = math.log(self.size) - math.log(self.n + 1) - math.log1p(math.exp(-self._rate))
-        return max(0, min(self.n, math.floor(room / self._rate)))
+        share = Fraction(self.n + 1, self.size)
+        return 0 if 2 * share > 1 else min(self.n, -quantiles(self.decay, [share])[0])
 
     def above(self, count: int, values: NDArray[np.int64]) -> NDArray[np.float64]:
         """Pr[M(count) > value], the noisy count clamped to 0..n."""

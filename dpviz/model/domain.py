@@ -270,6 +270,19 @@ class IntegerDomain(_OneColumn):
     def short_label(self, index: int) -> str:
         return _label(self, index, str(self.low + index - self.underflow), f"<{self.low}", f"{self.high + 1}+")
 
+    @property
+    def labels(self) -> list[str]:
+        return _around(self, self._inner_labels, f"under {self.low}", f"over {self.high}")
+
+    @property
+    def short_labels(self) -> list[str]:
+        return _around(self, self._inner_labels, f"<{self.low}", f"{self.high + 1}+")
+
+    @property
+    def _inner_labels(self) -> list[str]:
+        """Made at once: there may be half a million, which would take seconds one by one."""
+        return [str(value) for value in range(self.low, self.high + 1)]
+
     @publicly
     def index(self, label: object) -> int:
         number = limit(label, "a label")

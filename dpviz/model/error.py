@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, Literal
 
 from dpviz.errors import ParameterError
-from dpviz.exact import text
+from dpviz.exact import Enclosure, ceil_to, place, text
 from dpviz.hidden import guard
 
 How = Literal["exact", "bound", "numerical", "simulated"]
@@ -36,6 +37,48 @@ class ErrorValue:
     def to_json(self) -> dict[str, Any]:
         stated = {} if self.off is None else {"off": text(self.off)}
         return {"value": text(self.value), "kind": self.how, "rule": self.rule, **stated}
+
+
+DIGITS: Final = 3
+"""A mean is told in so many significant digits."""
+
+NOTHING: Final = Fraction(1, 10**24)
+"""A mean below this is told as 0."""
+
+FINEST: Final = Fraction(1, 10**30)
+"""How far off a mean may be is told to so much at the finest."""
+
+
+def mean(enclose: Callable[[int], Enclosure], rule: str, more: int = 0) -> ErrorValue:
+    """A mean that `enclose` gives to any precision, `more` added, in a few digits: exact where these are all of it.
+
+    Else it is numerical, and its `off` is how far the rounded value is from the truth at most, rounded up.
+    """
+    low, high = _narrow(enclose)
+    low, high = low + more, high + more
+    value = _rounded((low + high) / 2)
+    off = max(abs(value - low), abs(high - value))
+    if off == 0:
+        return ErrorValue(value, "exact", rule)
+    return ErrorValue(value, "numerical", rule, off=ceil_to(off, max(FINEST, place(off, 2))))
+
+
+def _narrow(enclose: Callable[[int], Enclosure]) -> Enclosure:
+    """An enclosure that is narrow beside what it encloses, or beside what is told as 0."""
+    precision = 128
+    while True:
+        low, high = enclose(precision)
+        if (high - low) * 10 ** (DIGITS + 3) <= max(abs(low), NOTHING):
+            return low, high
+        precision *= 2
+
+
+def _rounded(number: Fraction) -> Fraction:
+    """The number to a few significant digits."""
+    if abs(number) < NOTHING:
+        return Fraction(0)
+    unit = place(number, DIGITS)
+    return round(number / unit) * unit
 
 
 class ErrorModel:

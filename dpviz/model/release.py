@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import pkgutil
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
@@ -18,12 +18,13 @@ from dpviz import files
 from dpviz.errors import DomainError, ParameterError, ReleaseFormat
 from dpviz.exact import Number, probability, text
 from dpviz.hidden import guard, kind_of, publicly, singly
-from dpviz.model.answers import Answer, Axis, Intervals, Listing, Reading
-from dpviz.model.answers.base import Among, Values
+from dpviz.model.answers import Answer, Axis, Between, Intervals, Listing, Reading
+from dpviz.model.answers.base import Among, Values, value_columns
 from dpviz.model.domain import one_of
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.mechanism import Bound, Mode
 from dpviz.model.question import Question, canonical
+from dpviz.model.terms import Terms, Used
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMAT = "dpviz.release"
-VERSION = 1
+VERSION = 2
 SESSION, TEACHING, UNCHECKED = "session", "teaching", "unchecked"
 """Where a release may come from, besides a ledger that is named."""
 
@@ -44,15 +45,19 @@ ENDINGS: Final[dict[Among, str]] = {"one": "", "all": "_all"}
 class Release:
     """A public answer with its question, guarantee and error. Holds no private value.
 
+    terms       what was promised when it was paid for: question, unit, price, limits, mechanism and law
     number      the ledger entry that paid for it; None in teaching
     use         which use of that entry it is, where the entry is a sub-session, whose guarantee this then shows
     teaching    the seed of a teaching draw, which is not private and must not be called a release
     randomness  the kind of random bits ("operating system")
+    uses        what an answer of a sub-session used of what was paid before; nothing where a release is paid by itself
     origin      how it is known that its ledger made it: "session", where it came from the session's own ledger;
                 "ledger visits.ledger", where `dv.load(..., ledger=...)` found it there; "teaching"; else "unchecked"
+    written     what it was read from, where it was stored: it is saved as these bytes again, whatever their format; a
+                copy with another part has none
     """
 
-    bound: Bound
+    terms: Terms
     answer: Answer
     mode: Mode
     randomness: str
@@ -62,29 +67,43 @@ class Release:
     key: str = ""
     teaching: int | None = None
     origin: str = UNCHECKED
+    uses: tuple[Used, ...] = ()
+    written: bytes | None = field(default=None, init=False)
+
+    @classmethod
+    def of(cls, bound: Bound, answer: Answer, **drawn: Any) -> Release:
+        """The release of an answer that a bound mechanism drew: it keeps what was promised, and not the mechanism."""
+        return cls(Terms.of(bound), answer, uses=bound.uses(answer), **drawn)
+
+    @classmethod
+    def stored(cls, body: Mapping[str, Any], **parts: Any) -> Release:
+        """The release that was written as this body, of which the parts were read."""
+        release = cls(**parts)
+        object.__setattr__(release, "written", with_checksum(body))
+        return release
 
     @property
     def question(self) -> Question:
-        return self.bound.question
+        return self.terms.question
 
     @property
     def unit(self) -> Unit:
-        return self.bound.unit
+        return self.terms.unit
 
     @property
     def guarantee(self) -> Guarantee:
-        return self.bound.price
+        return self.terms.price
 
     @property
     def error(self) -> ErrorModel:
-        return self.bound.error
+        return self.terms.error
 
     # ------------------------------------------------------------ reading
 
     @cached_property
     def reading(self) -> Reading:
         """What the answer's shape needs to be read: public, and all of this release."""
-        return Reading(self.question, self.unit, self.error, self.bound.clamp, self.bound.max_items, self.number)
+        return Reading(self.question, self.unit, self.error, self.terms.clamp, self.terms.max_items, self.number)
 
     @property
     def title(self) -> str:
@@ -95,7 +114,7 @@ class Release:
     @property
     def plain_title(self) -> str:
         """What the answer is about, without its price."""
-        return self.bound.title
+        return self.terms.title
 
     @property
     def max_items(self) -> int | None:
@@ -115,7 +134,8 @@ class Release:
     @property
     def used(self) -> str:
         """`9 of 50 symbols and 1 of 20 questions of entry 3`: what an answer of a sub-session used; else nothing."""
-        return self.bound.paid(self.answer, self.number)
+        entry = "" if self.number is None else f" of entry {self.number}"
+        return f"{' and '.join(use.text for use in self.uses)}{entry}" if self.uses else ""
 
     @property
     def promise(self) -> str:
@@ -137,12 +157,12 @@ class Release:
 
     @property
     def shown(self) -> Values:
-        """The released values as they are stored, one for each row: whole numbers as an array, others as fractions."""
+        """The released values, one for each row: whole numbers as an array, others as fractions or enclosed."""
         return self.answer.read(self.reading)
 
     @property
     def values(self) -> list[Any]:
-        """The released values, in the order of `labels`: whole numbers, or fractions."""
+        """The released values, in the order of `labels`: whole numbers, fractions, or `Between` two fractions."""
         return listed(self.shown)
 
     @property
@@ -172,9 +192,9 @@ class Release:
         return self.listing.ended
 
     @publicly
-    def __getitem__(self, label: object) -> int | Fraction:
+    def __getitem__(self, label: object) -> int | Fraction | Between:
         """The released value of one bin, free. What is not shown reads 0."""
-        value: int | Fraction = listed(self._read([self._point(label)]))[0]
+        value: int | Fraction | Between = listed(self._read([self._point(label)]))[0]
         return value
 
     @publicly
@@ -221,7 +241,8 @@ class Release:
 
         Columns: bin, value, low and high (this bin alone), low_all and high_all (all bins at once; left out where no
         bar holds for all of them). A list has rank and item instead of bin, a set item alone; both have a value and
-        its intervals only where the mechanism releases them.
+        its intervals only where the mechanism releases them. A value that is no fraction, a root for example, lies
+        between value_low and value_high, and value is their middle; these two columns are there for no other answer.
 
         Each interval contains the true count with probability at least 1 - beta: `low..high` for one bin picked
         before looking, `low_all..high_all` for all bins together.
@@ -230,7 +251,7 @@ class Release:
 
         columns: dict[str, Any] = {name: list(cells) for name, cells in self.answer.rows(self.reading).items()}
         if self.valued:
-            columns["value"] = self.shown
+            columns |= value_columns(self.shown)
             for among, ending in ENDINGS.items():
                 if (intervals := self.intervals(beta, among)) is not None:
                     columns[f"low{ending}"], columns[f"high{ending}"] = intervals.low, intervals.high
@@ -259,7 +280,9 @@ class Release:
     # ------------------------------------------------------------ storing
 
     def to_json(self) -> dict[str, Any]:
-        mechanism = self.bound.mechanism
+        """Every part as texts, in the format of `VERSION`; of a release that was stored, what was stored."""
+        if self.written is not None:
+            return checked(self.written)
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -267,16 +290,9 @@ class Release:
             "number": self.number,
             **({} if self.use is None else {"use": self.use}),
             "key": self.key,
-            "question": self.question.to_json(),
-            "unit": self.unit.to_json(),
-            "mechanism": {"name": mechanism.name, "parameters": mechanism.parameters()},
+            **self.terms.to_json(),
+            "uses": [use.to_json() for use in self.uses],
             "mode": self.mode,
-            "guarantee": {
-                "text": self.guarantee.sentence,
-                "loss": self.guarantee.loss.short,
-                "rule": self.guarantee.rule,
-                "exact": self.guarantee.exact,
-            },
             "randomness": self.randomness,
             "teaching": self.teaching,
             "answer": self.answer.to_json(),
@@ -284,8 +300,9 @@ class Release:
 
     def to_bytes(self) -> bytes:
         """The saved form: canonical JSON and its SHA-256, so that damage is noticed (it is no signature)."""
-        body = self.to_json()
-        return canonical({"release": body, "sha256": sha256(canonical(body)).hexdigest()})
+        if self.written is not None:
+            return self.written
+        return with_checksum(self.to_json())
 
     @singly
     def save(self, path: str | Path) -> Path:
@@ -312,8 +329,13 @@ class Release:
 
 
 def listed(values: Values) -> list[Any]:
-    """Released values as numbers of Python."""
+    """Released values as numbers of Python, or enclosures."""
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
+
+
+def with_checksum(body: Mapping[str, Any]) -> bytes:
+    """The JSON of a release as it is saved."""
+    return canonical({"release": body, "sha256": sha256(canonical(body)).hexdigest()})
 
 
 def checked(content: bytes) -> dict[str, Any]:
@@ -329,7 +351,7 @@ def checked(content: bytes) -> dict[str, Any]:
     if not known:
         raise ReleaseFormat("a saved release must be a dpviz.release file; this one is truncated or something else")
     if version > VERSION:
-        raise ReleaseFormat.of(version, f"this dpviz reads release format {VERSION}", "update dpviz")
+        raise ReleaseFormat.of(version, f"this dpviz reads release formats up to {VERSION}", "update dpviz")
     if sha256(canonical(body)).hexdigest() != digest:
         raise ReleaseFormat("a saved release must match its checksum; this one was altered or damaged")
     assert isinstance(body, dict)

@@ -460,7 +460,7 @@ class TopKSheet:
         return self._next(self.kbar, self.max_bins) + self._gap + offset
 
     def _listed(self, race: Race, items: int) -> tuple[Any, Any]:
-        """The chances of all items to be listed by the method, exact and simulated."""
+        """The chances of all items to be listed by the method, calculated and simulated."""
         rate, noise = float(self._rate), noise_of_pictures()
         if self._refused:
             return np.zeros(items), np.zeros(items)

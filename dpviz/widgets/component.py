@@ -17,6 +17,8 @@ class Component(View):
 
     sheet = traitlets.Unicode().tag(sync=True)
     state = traitlets.Unicode().tag(sync=True)
+    buffers = traitlets.Dict().tag(sync=True)
+    """The bytes of the result's long columns, and which result they belong to."""
     result = traitlets.Unicode().tag(sync=True)
     pulse = traitlets.Unicode().tag(sync=True)
     views = traitlets.Dict(value_trait=traitlets.Instance(Program)).tag(sync=True, **ipywidgets.widget_serialization)

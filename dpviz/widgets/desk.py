@@ -19,6 +19,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from dpviz.charts import columns
 from dpviz.charts.picture import picture
 from dpviz.errors import DpvizError, Forbidden, ParameterError, SessionBusy
 from dpviz.exact import rational, text, typed
@@ -59,6 +60,7 @@ class Member(Protocol):
     state: str
     result: str
     pulse: str
+    buffers: dict[str, Any]
     views: dict[str, Program]
 
     def send(self, content: object) -> None: ...
@@ -86,6 +88,8 @@ class Desk(Follower):
         self._plan = session.plan(first, mechanism or _fitting(session, first))
         self._sheet = self._plan.sheet.to_json()
         self._result: Body | None = None
+        self._result_text = ""
+        self._buffers: Body = {}
         self._views: dict[str, Program] = {}
         self._order: Order | None = None
         self._states = state.Numbered()
@@ -127,13 +131,14 @@ class Desk(Follower):
     def mirrors(self, known: Body | None = None) -> dict[str, Any]:
         """What the traits show: sheet, state and result, as JSON texts, and a sign of life. All public.
 
-        A view comes before the result that it draws.
+        A view comes before the result that it draws, and so do the bytes of its long columns.
         """
         return {
             "views": dict(self._views),
             "sheet": json_text(self._sheet),
             "state": json_text(self.state() if known is None else known),
-            "result": "" if self._result is None else json_text(self._result),
+            "buffers": self._buffers,
+            "result": self._result_text,
             "pulse": self._pulse.to_json(),
         }
 
@@ -173,6 +178,9 @@ class Desk(Follower):
         """Let the page show this release, with the bundle that draws its kind where one is registered."""
         result = picture(release)
         self._result, self._views = result, {**self._views, **Program.drawing(result["kind"])}
+        self._result_text = json_text(columns.named(result))
+        named = result.get("buffers")
+        self._buffers = {} if named is None else {"id": named["id"], "parts": named["parts"]}
 
     def _on_release_elsewhere(self, running: Running) -> None:
         """A release of this session ended, in a cell or on another desk: the budget has moved."""

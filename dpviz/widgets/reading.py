@@ -11,6 +11,7 @@ import numpy as np
 from dpviz.errors import DomainError, Forbidden, ReleaseFormat, short
 from dpviz.exact import text
 from dpviz.hidden import guard
+from dpviz.model.answers.between import Between, between
 from dpviz.model.release import Release, listed
 
 
@@ -20,7 +21,7 @@ def read_points(release: Release, points: Sequence[Sequence[str]], beta: Fractio
     A point is one text for each column of the question. Raises an error of ours for a point that is not on the axis,
     for a list, and for an answer whose reading is not free; then nothing is read.
     """
-    if not release.bound.reuse:
+    if not release.terms.reuse:
         raise Forbidden("this answer is not read for free, so a page does not read it")
     answer, reading = release.answer, release.reading
     places = [_point(release, point) for point in points]
@@ -28,9 +29,17 @@ def read_points(release: Release, points: Sequence[Sequence[str]], beta: Fractio
     if intervals is None:
         raise ReleaseFormat.of(answer.kind, "this answer has no error bar per bin")
     return [
-        {"point": list(point), "value": text(Fraction(value)), "low": _end(low), "high": _end(high)}
+        {"point": list(point), **_value(value), "low": _end(low), "high": _end(high)}
         for point, value, low, high in zip(points, values, intervals.low, intervals.high, strict=True)
     ]
+
+
+def _value(value: int | Fraction | Between) -> dict[str, str]:
+    """A released value as exact text; of an enclosure its middle, and both its ends."""
+    enclosed = between(value)
+    if enclosed.low == enclosed.high:
+        return {"value": text(enclosed.low)}
+    return {"value": text(enclosed.middle), "value_low": text(enclosed.low), "value_high": text(enclosed.high)}
 
 
 def _end(end: Any) -> str:

@@ -19,6 +19,7 @@ import ipywidgets
 import traitlets
 from ipywidgets.widgets.trait_types import InstanceDict
 
+from dpviz.charts import columns
 from dpviz.errors import ParameterError, short
 from dpviz.hidden import guard, kind_of, sealed
 from dpviz.widgets import views
@@ -191,6 +192,11 @@ class View(Long, anywidget.AnyWidget):
 
     def _soon(self, work: Callable[[], None]) -> None:
         self._door.soon(work)
+
+    def send(self, content: Any, buffers: Any = None) -> None:
+        """One message to the page; the long columns of its result go beside it as bytes."""
+        plain, parts = columns.apart(content)
+        super().send(plain, buffers or parts or None)
 
     def _handle_msg(self, msg: Any) -> None:
         self._heard = copy_context()

@@ -29,36 +29,43 @@ KEYS = 1000
 # ---------------------------------------------------------------- killed at any moment
 
 
-def release(ledger: Ledger, name: str) -> tuple[int, str]:
-    """As a session releases: charge, draw, record, show. Each draw differs, so a second one would be seen."""
+CHARGED = "charged"
+
+
+def release(ledger: Ledger, name: str, charged: Callable[[], object] = lambda: None) -> tuple[int, str]:
+    """As a session releases: charge, draw, record, show. Each draw differs, so a second one would be seen.
+
+    charged  is called between a new charge and its draw
+    """
     try:
         entry = ledger.charge(key(name), BODY, admit)
     except ReleaseLost:
         entry = ledger.charge(key(name), BODY, admit, retry=True)
     if entry.status == "done":
         return entry.number, ledger.answer(entry.number).decode()
+    charged()
     drawn = f"{name} {secrets.token_hex(16)}" + "-" * random.choice([0, 100, 70_000])
     ledger.finish(entry.number, drawn.encode())
     return entry.number, drawn
 
 
 def loop(place: Place, seed: int, show: Show) -> None:
-    """Release for ever, and show each answer in one line, until killed."""
+    """Release for ever, and show each charge and each answer in one line, until killed."""
     random.seed(seed)
     show("ready")
     ledger = opened(place, budget=10**9)
     while True:
         name = str(random.randrange(KEYS))
-        number, answer = release(ledger, name)
+        number, answer = release(ledger, name, lambda: show(CHARGED))
         show(f"{number} {name} {answer[:60]}")
 
 
 def run_and_kill(place: Place, seed: int, *, after: int, seconds: float) -> list[tuple[int, str, str]]:
-    """What a child showed before it was killed, some seconds after it had shown so many answers."""
+    """The answers that a child showed before it was killed, some seconds after it had shown so many lines."""
     ready, *lines = Child(partial(loop, place, seed)).killed(after=1 + after, seconds=seconds)
     assert ready == "ready"
-    shown = (line.split(" ", 2) for line in lines)
-    return [(int(number), name, answer) for number, name, answer in shown]
+    answers = (line.split(" ", 2) for line in lines if line != CHARGED)
+    return [(int(number), name, answer) for number, name, answer in answers]
 
 
 def contradictions(seen: list[tuple[int, str, str]], ledger: Ledger) -> list[str]:
@@ -89,7 +96,7 @@ def test_killed_at_many_moments_no_answer_is_free_or_second_and_no_charge_is_los
             break
         assert turn < 10 * turns, "hardly any kill hit a draw, so little was tested"
         spent = int(Ledger.read(place).account["spent"]) if exists(place) else 0
-        seen += run_and_kill(place, turn, after=chance.randrange(8), seconds=chance.uniform(0, 0.003))
+        seen += run_and_kill(place, turn, after=chance.randrange(16), seconds=chance.uniform(0, 0.003))
         if exists(place):
             ledger = Ledger.read(place)
             assert int(ledger.account["spent"]) >= spent

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import altair as alt
 import numpy as np
@@ -37,6 +37,8 @@ from dpviz.model.statistic import Kind, Statistic
 from dpviz.noise.bits import Bits
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.widgets import views
+
+Row = TypeVar("Row")
 
 BINS = dv.Domain.integers(0, 4, column="visits")
 FRAME = pd.DataFrame({"visits": [0] * 40 + [1] * 21 + [2] * 10 + [3] * 5 + [4] * 3})
@@ -84,10 +86,17 @@ class PairMeans(Answer):
         return reading.question.domain.index(label) // 2
 
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> list[Fraction]:
-        means = [Fraction(total, width) for total, width in zip(self.sums.tolist(), self.widths(), strict=True)]
+        return self.picked(self.means, points)
+
+    @property
+    def means(self) -> list[Fraction]:
+        return [Fraction(total, width) for total, width in zip(self.sums.tolist(), self.widths(), strict=True)]
+
+    def picked(self, rows: Sequence[Row], points: Points) -> list[Row]:
+        """The rows of these points, or some in order."""
         if points is None or isinstance(points, slice):
-            return means[points or slice(None)]
-        return [means[point] for point in points]
+            return list(rows[points or slice(None)])
+        return [rows[point] for point in points]
 
     def bars(self, reading: Reading, beta: Fraction) -> tuple[None, None]:
         return None, None
@@ -107,16 +116,15 @@ class PairMeans(Answer):
             bar = reading.error.one_bin(chance / width)
             assert bar is not None
             halves.append(bar.value)
-        some = points if isinstance(points, slice) else slice(None)
-        ends = list(zip(self.read(reading), halves, strict=True))[some]
-        high: list[Fraction | None] = [mean + half for mean, half in ends]
-        return Intervals([mean - half for mean, half in ends], [None, *high[1:]], "bound", "a union of two noises")
+        low = [mean - half for mean, half in zip(self.means, halves, strict=True)]
+        high = [None, *(mean + half for mean, half in zip(self.means[1:], halves[1:], strict=True))]
+        return Intervals(self.picked(low, points), self.picked(high, points), "bound", "a union of two noises")
 
     def sentence(self, reading: Reading) -> str:
         return f"{len(self.sums)} means of neighbouring bins."
 
     def view(self, reading: Reading, betas: Sequence[Fraction]) -> View:
-        means = [text(mean) for mean in self.read(reading)]
+        means = [text(mean) for mean in self.means]
         rows = {"labels": list(self.axis(reading).labels), "means": means, "widths": self.widths()}
         return View(self.kind, {**rows, "intervals": {text(beta): self._ends(reading, beta) for beta in betas}})
 
@@ -227,5 +235,7 @@ def register(bundle: Path) -> None:
 def unregister() -> None:
     """Leave dpviz as it was."""
     mechanisms.unregister(Pairs.name)
-    del answers.SHAPES[PairMeans.kind], laws.LAWS[PairsLaw.name, PairsLaw.version], registry.CHARTS[PairMeans.chart]
+    answers.unregister(PairMeans)
+    laws.unregister(PairsLaw)
+    registry.unregister(PairMeans.chart)
     views.unregister(PairMeans.kind)

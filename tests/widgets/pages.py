@@ -30,8 +30,11 @@ class Wire:
         wire = self
 
         class Recorded(BaseComm):
-            def publish_msg(self, msg_type: str, data: Any = None, *rest: Any, **more: Any) -> None:
-                wire.record(self.comm_id, {"type": msg_type, **json.loads(json.dumps(data or {}))})
+            def publish_msg(
+                self, msg_type: str, data: Any = None, metadata: Any = None, buffers: Any = None, **more: Any
+            ) -> None:
+                beside = {"buffers": list(buffers)} if buffers else {}
+                wire.record(self.comm_id, {"type": msg_type, **json.loads(json.dumps(data or {})), **beside})
 
         def create(*args: Any, **more: Any) -> BaseComm:
             return Recorded(*args, **more)
@@ -59,6 +62,11 @@ class Wire:
     def send(self, widget: Any, data: Any, buffers: Any = ()) -> None:
         """Hand the kernel one comm message for this model."""
         widget.comm.handle_msg({"content": {"comm_id": widget.model_id, "data": data}, "buffers": list(buffers)})
+
+    @staticmethod
+    def carries(message: Message, name: str) -> bool:
+        """Whether this message brings a trait up to date."""
+        return name in message.get("state", {})
 
     def ask(self, widget: Any, name: str, **args: Any) -> str:
         """Send one ask; returns its id."""

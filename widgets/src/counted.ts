@@ -1,8 +1,10 @@
 /** Released counts with the same error bar in every row: what is read of such an answer, and how it is put into words. */
 
 import { clampOf, ends, interval } from "./charts/intervals";
-import { compare, exactly, subtract, ZERO } from "./exact";
-import { exact, flag, list, maybe, oneOf, readBar, shape, table, text, whole, wrong, type Read, type Result } from "./protocol";
+import { numbers, texts, type Texts } from "./columns";
+import { exactly } from "./exact";
+import { readBar, type Result } from "./protocol";
+import { exact, flag, maybe, oneOf, shape, table, text, whole, wrong, type Read } from "./readers";
 import { shown } from "./words";
 
 const readCounts = shape({
@@ -11,9 +13,9 @@ const readCounts = shape({
     sparse: maybe(flag),
     lookup: maybe(flag),
     scale: oneOf("integers", "intervals", "categories", "product", "keys"),
-    labels: list(text),
-    short_labels: list(text),
-    values: list(exact),
+    labels: texts,
+    short_labels: texts,
+    values: numbers,
     list: maybe((_, where) => wrong(where, "left out where the answer is no list")),
     clamp: shape({ low: maybe(exact), high: maybe(exact) }),
     bars: table(shape({ one: readBar, all: maybe(readBar) })),
@@ -28,8 +30,10 @@ export function counted(result: Result): Counted {
     return counts;
 }
 
+type Rows = Record<"labels" | "short_labels" | "values", { readonly length: number }>;
+
 /** Every value has its labels, and every level its bars. */
-export function checkRows({ labels, short_labels, values, betas, bars }: Pick<Counted, "labels" | "short_labels" | "values" | "betas" | "bars">): void {
+export function checkRows({ labels, short_labels, values, betas, bars }: Pick<Counted, "betas" | "bars"> & Rows): void {
     for (const part of [labels, short_labels]) {
         if (part.length !== values.length) wrong("result.labels", "one label per value");
     }
@@ -42,13 +46,13 @@ const NOTHING_SHOWN = "No bin is shown. A bin that is not shown reads 0: every o
 export const among = (result: Counted): string =>
     result.sparse === true ? (result.size ?? "").replace(/ bins?$/, "") : shown(String(result.values.length));
 
-type Barred = Pick<Counted, "bars" | "clamp" | "values">;
+type Barred = Pick<Counted, "bars" | "clamp"> & { values: Texts };
 
 export function bounds(result: Barred, beta: string, i: number): { one: string; all: string | null } {
     const bars = result.bars.get(beta)!;
     const clamp = clampOf(result);
     const between = (bar: string): string => {
-        const { low, high } = ends(interval(exactly(result.values[i]!), exactly(bar), clamp));
+        const { low, high } = ends(interval(exactly(result.values.at(i)), exactly(bar), clamp));
         return `${shown(low)} to ${shown(high)}`;
     };
     return { one: between(bars.one.value), all: bars.all === null ? null : between(bars.all.value) };
@@ -59,28 +63,24 @@ export const made = (result: Result): string => (result.teaching === null ? "rel
 
 export function readOf(result: Counted, beta: string, i: number): { value: string; bars: string } {
     const { one, all } = bounds(result, beta, i);
-    const name = result.labels[i]!;
+    const name = result.labels.at(i);
     const which = result.scale === "integers" || result.scale === "intervals" ? `${shown(name)} ${result.axis}` : name;
     return {
-        value: `${which}: ${shown(result.values[i]!)} ${made(result)}`,
+        value: `${which}: ${shown(result.values.at(i))} ${made(result)}`,
         bars: `this bin alone: ${one}` + (all === null ? "" : ` · among all ${among(result)}: ${all}`),
     };
 }
 
 /** The finding in one sentence, from released values and their bars alone. */
 export function findingOf(result: Counted, beta: string): string {
-    const values = result.values.map(exactly);
+    const { values } = result;
     if (values.length === 0) return result.sparse === true ? NOTHING_SHOWN : "No bins.";
-    let top = 0;
-    values.forEach((value, i) => {
-        if (compare(value, values[top]!) > 0) top = i;
-    });
+    const top = values.top();
     const bar = result.bars.get(beta)!.all;
-    const most = `Most ${result.nouns} at ${shown(result.labels[top]!)}: ${shown(result.values[top]!)} ${made(result)}. `;
+    const most = `Most ${result.nouns} at ${shown(result.labels.at(top))}: ${shown(values.at(top))} ${made(result)}. `;
     const unseen = result.sparse === true ? " A bin that is not shown reads 0." : "";
     if (bar === null) return `${most}Read one bin at a time: no bar holds for all at once.${unseen}`;
-    const all = exactly(bar.value);
-    const apart = values.filter((value) => compare(subtract(value, all), ZERO) > 0).length;
+    const apart = values.above(exactly(bar.value));
     const count = shown(String(values.length));
     const told =
         apart === values.length

@@ -6,7 +6,8 @@
  * page asks nothing for this but a status now and then, which tells the kernel that somebody still looks.
  */
 
-import { text, maybe, shape, version, decode, Malformed, Newer, type Entry, type Raise, type State } from "./protocol";
+import { version, decode, type Entry, type Raise, type State } from "./protocol";
+import { text, maybe, shape, Malformed, Newer } from "./readers";
 import { clock } from "./words";
 
 const SILENCE = 2_000;

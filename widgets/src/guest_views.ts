@@ -1,8 +1,9 @@
 /** Views of kinds that this program does not bring along: each is a bundle, run when an answer of its kind comes. */
 
+import { numbers, texts } from "./columns";
 import { h, newId, s, setAttribute, setText } from "./dom";
 import { add, approximate, compare, exactly, format, fraction, subtract } from "./exact";
-import { exact, flag, list, Malformed, maybe, oneOf, shape, table, text, whole } from "./protocol";
+import { exact, flag, list, Malformed, maybe, oneOf, shape, table, text, whole } from "./readers";
 import { brought, type ResultView } from "./result_view";
 import { dataTable } from "./table";
 import { kindOf, often, shown, spread } from "./words";
@@ -26,7 +27,7 @@ export const TOOLS = {
     dom: { h, s, setText, setAttribute, newId, dataTable },
     words: { shown, often, spread, kindOf },
     exact: { exactly, approximate, format, fraction, add, subtract, compare },
-    readers: { text, exact, whole, flag, list, maybe, oneOf, shape, table, Malformed },
+    readers: { text, exact, whole, flag, list, texts, numbers, maybe, oneOf, shape, table, Malformed },
     theme: THEME,
 } as const;
 

@@ -28,7 +28,7 @@ export interface Program {
     render(context: { model: Model; el: HTMLElement; bring?: Bring }): () => void;
 }
 
-const TRAITS = ["sheet", "state", "result", "pulse"] as const;
+const TRAITS = ["sheet", "state", "buffers", "result", "pulse"] as const;
 
 /** What JupyterLab's manager says of its kernel; other hosts may not say. */
 function hostStatus(model: Model): HostStatus {
@@ -78,7 +78,8 @@ function join(model: Model, el: HTMLElement, bring: Bring | undefined, { store, 
         send: (content) => model.send(content),
         status: () => hostStatus(model),
     };
-    const hear = (content: unknown): void => store.kernel.receive(content);
+    const hear = (content: unknown, parts?: unknown): void =>
+        store.kernel.receive(content, Array.isArray(parts) ? parts : []);
     const changes = TRAITS.map((trait) => [`change:${trait}`, () => store.take(trait, model.get(trait))] as const);
     const live = (): void => store.probe();
     const forget = store.views.ask((kind) => {

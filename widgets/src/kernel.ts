@@ -116,8 +116,8 @@ export class Kernel {
         if (this.health === "gone" && this.#host() !== "dead") this.#become("unknown");
     }
 
-    receive(content: unknown): void {
-        const heard = readMessage(content);
+    receive(content: unknown, parts: readonly unknown[] = []): void {
+        const heard = readMessage(content, parts);
         if (heard === null) return;
         if (heard.kind !== "reply") {
             this.#become("ready");

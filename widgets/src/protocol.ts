@@ -6,98 +6,15 @@
  * throws `Malformed`, a later version throws `Newer`.
  */
 
-import { parse } from "./exact";
+import { besideMessage, withColumns } from "./columns";
+import { exact, fields, file, flag, list, Malformed, maybe, Newer, oneOf, shape, share, table, text, versionUpTo, whole, wrong, type Read, type Reader } from "./readers";
 import { brought } from "./result_view";
 
 export const VERSION = 1;
 const SHEET_VERSION = 2;
 
-export class Malformed extends Error {}
-/** A version that is later than this page reads. */
-export class Newer extends Error {
-    readonly known: number;
-
-    constructor(sent: number, known: number) {
-        super(`version ${sent}`);
-        this.known = known;
-    }
-}
-
-export type Reader<T> = (value: unknown, where: string) => T;
-export type Read<R> = R extends Reader<infer T> ? T : never;
-
-const LONGEST = 100_000;
-const LONGEST_FILE = 100_000_000;
-const MOST = 2_000_000;
-
-export function wrong(where: string, expected: string): never {
-    throw new Malformed(`${where} is not ${expected}`);
-}
-
-export const text: Reader<string> = (value, where) =>
-    typeof value === "string" && value.length <= LONGEST ? value : wrong(where, "a text");
-
-const file: Reader<string> = (value, where) =>
-    typeof value === "string" && value.length <= LONGEST_FILE ? value : wrong(where, "the text of a file");
-
-export const exact: Reader<string> = (value, where) =>
-    typeof value === "string" && parse(value) !== null ? value : wrong(where, "an exact number");
-
-export const whole: Reader<string> = (value, where) =>
-    typeof value === "string" && /^\d{1,40}$/.test(value) ? value : wrong(where, "a whole number");
-
-export const share: Reader<number> = (value, where) =>
-    typeof value === "number" && value >= 0 && value <= 1 ? value : wrong(where, "a share between 0 and 1");
-
-export const oneOf =
-    <const T extends string>(...names: T[]): Reader<T> =>
-    (value, where) =>
-        names.find((name) => name === value) ?? wrong(where, `one of ${names.join(", ")}`);
-
-export const maybe =
-    <T>(reader: Reader<T>): Reader<T | null> =>
-    (value, where) =>
-        value === undefined || value === null ? null : reader(value, where);
-
-export const list =
-    <T>(reader: Reader<T>): Reader<T[]> =>
-    (value, where) =>
-        Array.isArray(value) && value.length <= MOST
-            ? value.map((item: unknown, i) => reader(item, `${where}[${i}]`))
-            : wrong(where, "a list");
-
-function fields(value: unknown, where: string): Record<string, unknown> {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) wrong(where, "an object");
-    return value as Record<string, unknown>;
-}
-
-export const table =
-    <T>(reader: Reader<T>): Reader<ReadonlyMap<string, T>> =>
-    (value, where) =>
-        new Map(Object.entries(fields(value, where)).map(([key, item]) => [key, reader(item, `${where}.${key}`)]));
-
-export const shape =
-    <S extends Record<string, Reader<unknown>>>(readers: S): Reader<{ [K in keyof S]: Read<S[K]> }> =>
-    (value, where) => {
-        const given = fields(value, where);
-        const own = (name: string): unknown => (Object.hasOwn(given, name) ? given[name] : undefined);
-        return Object.fromEntries(
-            Object.entries(readers).map(([name, reader]) => [name, reader(own(name), `${where}.${name}`)]),
-        ) as { [K in keyof S]: Read<S[K]> };
-    };
-
-const versionUpTo =
-    (known: number): Reader<number> =>
-    (value, where) => {
-        if (typeof value !== "number") wrong(where, "a version");
-        if (value > known) throw new Newer(value, known);
-        return value;
-    };
-
 export const version = versionUpTo(VERSION);
 export const sheetVersion = versionUpTo(SHEET_VERSION);
-
-export const flag: Reader<boolean> = (value, where) => (typeof value === "boolean" ? value : wrong(where, "true or false"));
 
 /** A number of bins, empty where the keys are not declared. */
 const countOfBins: Reader<string> = (value, where) => (value === "" ? "" : whole(value, where));
@@ -374,10 +291,10 @@ type Stamped = { kernel: string; serial: string | null };
 
 /** A result, checked by the view of its kind where that comes with this program; else when its view has come. */
 export function readResult(value: unknown): Result {
-    const content = decode(value);
+    const content = withColumns(fields(decode(value), "result"));
     const head = readHead(content, "result");
     if (!head.betas.includes(head.beta)) wrong("result.beta", "one of its betas");
-    const result = { ...head, content: fields(content, "result") };
+    const result = { ...head, content };
     brought(head.kind)?.read(result);
     return result;
 }
@@ -399,14 +316,14 @@ export type Heard =
     | { kind: "cancelled"; token: string; number: string | null; error: Refusal | null; state: State }
     | { kind: "failed"; token: string; number: string | null; error: Refusal; state: State };
 
-/** A message from the kernel side, or null for anything this page does not know. */
-export function readMessage(content: unknown): Heard | null {
+/** A message from the kernel side, with the bytes beside it; null for anything this page does not know. */
+export function readMessage(content: unknown, parts: readonly unknown[] = []): Heard | null {
     try {
         const message = fields(content, "message");
         if (message["v"] !== VERSION) return null;
         if (typeof message["re"] === "string") {
             if (message["ok"] === true) {
-                return { kind: "reply", re: message["re"], reply: { ok: true, body: fields(message["body"], "body") } };
+                return { kind: "reply", re: message["re"], reply: { ok: true, body: besideMessage(fields(message["body"], "body"), parts) } };
             }
             return {
                 kind: "reply",
@@ -414,7 +331,7 @@ export function readMessage(content: unknown): Heard | null {
                 reply: { ok: false, error: readRefusal(message["error"], "error") },
             };
         }
-        const body = fields(message["body"], "body");
+        const body = besideMessage(fields(message["body"], "body"), parts);
         if (message["event"] === "progress") return { kind: "progress", running: readRunning(body, "running") };
         const kind = oneOf("released", "cancelled", "failed")(message["event"], "event");
         const of = {

@@ -2,7 +2,8 @@
 
 import { h, newId, setAttribute, setText, show } from "./dom";
 import { timed } from "./perf";
-import { exact, list, Malformed, maybe, shape, text, type ReadPoints, type Result } from "./protocol";
+import { type ReadPoints, type Result } from "./protocol";
+import { exact, list, Malformed, maybe, shape, text } from "./readers";
 import { often, shown } from "./words";
 
 const readValues = shape({

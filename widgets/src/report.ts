@@ -4,7 +4,8 @@ import { run, style } from "./bundles";
 import { h } from "./dom";
 import type { Explorers } from "./explorers";
 import { Views } from "./guest_views";
-import { Malformed, Newer, readReport, type Report, type Result, type Sheet } from "./protocol";
+import { readReport, type Report, type Result, type Sheet } from "./protocol";
+import { Malformed, Newer } from "./readers";
 import { mount } from "./root";
 
 /** What draws releases and plan sheets; a report without any does without it. */

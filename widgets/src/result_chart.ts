@@ -274,10 +274,11 @@ function saveMenu(current: () => Result | null): HTMLElement {
             },
             name,
         );
+    const table = entry("CSV", (result) => save(`${stem(result)}.csv`, "text/csv", result.csv));
     const menu = h(
         "div",
         { id, class: "dp-menu", hidden: true },
-        entry("CSV", (result) => save(`${stem(result)}.csv`, "text/csv", result.csv)),
+        table,
         entry("JSON", (result) => save(`${stem(result)}.json`, "application/json", `${toJson(result)}\n`)),
         entry("Copy as Python", (result) => void copy(result.python)),
     );
@@ -293,6 +294,7 @@ function saveMenu(current: () => Result | null): HTMLElement {
         "Save",
     );
     const fold = (open: boolean): void => {
+        show(table, current()?.csv !== ""); // a long one is written by Python
         show(menu, open);
         button.setAttribute("aria-expanded", String(open));
     };

@@ -1,23 +1,7 @@
 /** The sheets of the explorers, as types and as checks: nothing that comes in is believed before it is read here. */
 
-import {
-    decode,
-    exact,
-    list,
-    maybe,
-    readBar,
-    readHow,
-    readMeasure,
-    shape,
-    share,
-    table,
-    text,
-    version,
-    whole,
-    wrong,
-    type Read,
-    type Reader,
-} from "./protocol";
+import { decode, readBar, readHow, readMeasure, version } from "./protocol";
+import { exact, list, maybe, shape, share, table, text, whole, wrong, type Read, type Reader } from "./readers";
 
 const flag: Reader<boolean> = (value, where) => (typeof value === "boolean" ? value : wrong(where, "true or false"));
 

@@ -5,11 +5,13 @@
  * compares exact numbers and chooses among points it was sent; it computes no price and no error.
  */
 
+import { beside, readParts, type Parts } from "./columns";
 import { compare, equal, exactly, morePrivate, parse, times, ZERO, type Fraction } from "./exact";
 import { news } from "./following";
 import { SUPERSEDED, type Heed } from "./kernel";
 import { barOf, isList, phrase, signed, slowness } from "./measures";
 import {
+    decode,
     epsilonAxis,
     readResult,
     readSheet,
@@ -69,6 +71,7 @@ export class Desk extends PurchaseStore<State, Order, Result> {
     /** The title of the result wants the focus, after a release made here. */
     wantsFocus = false;
 
+    #parts: Parts | null = null;
     #grid: Fraction[] = [];
     #asked = 0;
     #touched = false;
@@ -95,9 +98,17 @@ export class Desk extends PurchaseStore<State, Order, Result> {
                 return this.#useSheet(readSheet(value));
             case "state":
                 return this.adopt(value);
+            case "buffers":
+                this.#parts = readParts(value, "buffers");
+                return;
             case "result":
-                this.result = readResult(value);
+                this.result = readResult(this.#whole(value));
         }
+    }
+
+    /** The result with the columns that came beside it. */
+    #whole(value: unknown): unknown {
+        return this.#parts === null ? value : beside(decode(value), this.#parts.parts, this.#parts.id);
     }
 
     /** Stand on a sheet and a release that were read already, as a report does; nobody will write more. */

@@ -6,31 +6,8 @@
  */
 
 import { SUPERSEDED, type Heed } from "./kernel";
-import {
-    decode,
-    exact,
-    flag,
-    list,
-    Malformed,
-    maybe,
-    oneOf,
-    readBar,
-    readMeasure,
-    readOrders,
-    readRefusal,
-    readResult,
-    readRunning,
-    shape,
-    table,
-    text,
-    version,
-    whole,
-    type Outcome,
-    type Read,
-    type Refusal,
-    type Result,
-    type Running,
-} from "./protocol";
+import { decode, readBar, readMeasure, readOrders, readRefusal, readResult, readRunning, version, type Outcome, type Refusal, type Result, type Running } from "./protocol";
+import { exact, flag, list, Malformed, maybe, oneOf, shape, table, text, whole, type Read } from "./readers";
 import { said } from "./measures";
 import { freshKey, PurchaseStore } from "./purchase_store";
 import { capital, often } from "./words";

@@ -160,7 +160,7 @@ export function topKExplorer(desk: Explorer<TopKSheet>): Component {
         setText(methodHint, refused !== "" ? `Not here: ${refused}.` : `${about}${price === null ? "" : `; costs ε ${price.epsilon}${price.delta === "0" ? "" : `, δ ${price.delta}`}`}`);
         const first = Number(open.first);
         const after = first === 0 ? "" : `; the ${first} before are listed > 99 times in 100`;
-        setText(who.note, refused !== "" ? "" : `chance to be listed; bar: exact · ○ ${shown(sheet.runs)} simulated lists${after}`);
+        setText(who.note, refused !== "" ? "" : `chance to be listed; bar: calculated · ○ ${shown(sheet.runs)} simulated lists${after}`);
         const labels = sheet.tables.get(point.at.get("max_bins")!)!.labels.slice(first);
         const last = open.chance.findLastIndex((chance) => chance >= 0.005);
         const count = Math.min(open.chance.length, Math.max(last + 1, ROWS));
@@ -222,7 +222,7 @@ export function topKExplorer(desk: Explorer<TopKSheet>): Component {
     function drawLengths(view: View, open: Open, each: number): void {
         const { k } = view;
         const last = ordinal(BigInt(k));
-        setText(long.note, "chance in 100 of each length, exact");
+        setText(long.note, "chance in 100 of each length, calculated");
         const most = open.lengths.indexOf(Math.max(...open.lengths));
         long.plot.replaceChildren(
             lengthsChart(Math.min(each, 460), LENGTHS, {

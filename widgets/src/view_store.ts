@@ -2,7 +2,8 @@
 
 import { Views } from "./guest_views";
 import { Kernel, type Channel, type Heed } from "./kernel";
-import { Malformed, Newer, type Reply } from "./protocol";
+import { type Reply } from "./protocol";
+import { Malformed, Newer } from "./readers";
 
 const SPEAK = 500;
 

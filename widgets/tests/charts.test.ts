@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import longJson from "../fixtures/long.json";
 import healthJson from "../fixtures/health.json";
-import { histogram, marksOf } from "../src/charts/histogram";
+import { histogram, Marks } from "../src/charts/histogram";
+import { listOf } from "../src/columns";
 import { clampOf, ends, interval } from "../src/charts/intervals";
 import { addsUp, meterChart } from "../src/charts/meter";
 import { Labels, niceCeiling, tickText } from "../src/charts/frame";
@@ -44,7 +45,7 @@ test("no cap is drawn at a cut", () => {
                 },
             },
         });
-        const chart = histogram(read, "0.05", marksOf(read, "0.05"), { ...at, to: 1 });
+        const chart = histogram(read, "0.05", new Marks(read, "0.05"), { ...at, to: 1 });
         return caps(chart.element.querySelector(".dp-all")!.getAttribute("d")!);
     };
     expect(drawn(["500", "1000"])).toBe(4);
@@ -53,24 +54,24 @@ test("no cap is drawn at a cut", () => {
 
 test("bars too short for the full axis get a second panel, cut where they can be read", () => {
     const read = countsOf(result());
-    const chart = histogram(read, "0.05", marksOf(read, "0.05"), at);
+    const chart = histogram(read, "0.05", new Marks(read, "0.05"), at);
     expect(chart.element.querySelectorAll(".dp-cut")).toHaveLength(1);
     expect(chart.element.querySelectorAll(".dp-value").length).toBe(
-        read.values.filter((value) => Number(value) <= 150).length,
+        listOf(read.values).filter((value) => Number(value) <= 150).length,
     );
     const above = (chart.element.querySelector(".dp-over")!.getAttribute("d")!.match(/M/g) ?? []).length;
-    expect(above).toBe(read.values.filter((value) => Number(value) > 150).length);
+    expect(above).toBe(listOf(read.values).filter((value) => Number(value) > 150).length);
 });
 
 test("bars that can be read on the full axis need no second panel", () => {
     const read = countsOf({ ...result(), values: result().values.map((_, i) => String(i * 10)) });
-    const chart = histogram(read, "0.05", marksOf(read, "0.05"), at);
+    const chart = histogram(read, "0.05", new Marks(read, "0.05"), at);
     expect([chart.element.querySelector(".dp-cut"), chart.tooShort]).toEqual([null, false]);
 });
 
 test("2,000 bins are one mark per pixel column, and single bins when zoomed", () => {
     const read = countsOf(longJson);
-    const marks = marksOf(read, "0.05");
+    const marks = new Marks(read, "0.05");
     const wide = histogram(read, "0.05", marks, { ...at, to: 1999 });
     expect(wide.columns).toBe(true);
     expect(wide.element.querySelectorAll("*").length).toBeLessThan(80);
@@ -82,7 +83,7 @@ test("2,000 bins are one mark per pixel column, and single bins when zoomed", ()
 
 test("the bin under the pointer is the one whose probe is drawn there", () => {
     const read = countsOf(result());
-    const chart = histogram(read, "0.05", marksOf(read, "0.05"), at);
+    const chart = histogram(read, "0.05", new Marks(read, "0.05"), at);
     for (const bin of [0, 17, 41]) {
         const probe = chart.probe(bin);
         expect(chart.binAt((probe.left + probe.right) / 2, (probe.top + probe.bottom) / 2)).toBe(bin);
@@ -92,7 +93,7 @@ test("the bin under the pointer is the one whose probe is drawn there", () => {
 
 test("a few categories lie on their side, each with its value in words", () => {
     const read = countsOf(healthJson);
-    const chart = histogram(read, "0.05", marksOf(read, "0.05"), { ...at, to: 3 });
+    const chart = histogram(read, "0.05", new Marks(read, "0.05"), { ...at, to: 3 });
     expect(chart.element.textContent).toContain("11,018 ±6");
     expect(chart.tooShort).toBe(true);
 });
@@ -132,7 +133,7 @@ test("the read-out gives the value and both intervals, cut at the domain's edge"
 
 test("the finding counts the bins that stand apart when all are looked at", () => {
     const read = countsOf(result());
-    const apart = read.values.filter((value) => Number(value) > 67).length;
+    const apart = listOf(read.values).filter((value) => Number(value) > 67).length;
     expect(findingOf(read, "0.05")).toBe(
         "Most person-years at 0: 6,293 released. " +
             `Looking at all bins at once, ${apart} of 42 bins are told apart from 0.`,

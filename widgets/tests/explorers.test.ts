@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Explorer } from "../src/explorer";
-import { Malformed } from "../src/protocol";
+import { Malformed } from "../src/readers";
 import { readComparison, readSampler, type SamplerSheet } from "../src/sheets";
 import { enter, Host, press, render, settle, type Shown } from "./host";
 

@@ -3,7 +3,8 @@ import listJson from "../fixtures/list.json";
 import sheetJson from "../fixtures/list-sheet.json";
 import { cellList, unused, valuedList } from "../src/charts/ranked";
 import { headline, phrase } from "../src/measures";
-import { Malformed, readResult, readSheet } from "../src/protocol";
+import { readResult, readSheet } from "../src/protocol";
+import { Malformed } from "../src/readers";
 import { ordinal } from "../src/words";
 import { enter, Host, render, settle, sheet, state, type Shown } from "./host";
 

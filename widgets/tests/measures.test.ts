@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { headline, phrase, signed, signOf, tipOf } from "../src/measures";
-import { Malformed, Newer, readSheet } from "../src/protocol";
+import { readSheet } from "../src/protocol";
+import { Malformed, Newer } from "../src/readers";
 import { kindOf } from "../src/words";
 import { enter, Host, render, sheet, type Shown } from "./host";
 

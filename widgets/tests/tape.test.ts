@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import listJson from "../fixtures/list.json";
 import tapeJson from "../fixtures/tape.json";
 import { gaugeChart, questionCells } from "../src/charts/tape_gauge";
-import { Malformed, Newer } from "../src/protocol";
+import { Malformed, Newer } from "../src/readers";
 import { readTape, told, type Row } from "../src/tape_store";
 import { Host, press, render, type Shown } from "./host";
 

@@ -4,7 +4,7 @@ import { inclusionChart } from "../src/charts/inclusion";
 import { lengthsChart } from "../src/charts/lengths";
 import { linesChart } from "../src/charts/lines";
 import { Explorer } from "../src/explorer";
-import { Malformed } from "../src/protocol";
+import { Malformed } from "../src/readers";
 import { readComposition, readTopK } from "../src/sheets";
 import { enter, Host, press, render, settle, type Shown } from "./host";
 
@@ -155,7 +155,7 @@ test("the panels show the threshold, the chances, what k̄ buys, lengths and pri
     ]);
     expect(shown.text()).toContain("public data · not a release");
     expect(shown.text()).toContain("Do not choose k̄ by looking at private counts: that look would be a release nobody paid for.");
-    expect(shown.text()).toContain("bar: exact · ○ 1,000 simulated lists");
+    expect(shown.text()).toContain("bar: calculated · ○ 1,000 simulated lists");
     expect([...shown.el.querySelectorAll(".dp-prices tbody tr")].map((row) => row.textContent)).toEqual([
         "safe, default0.10.00000051",
         "zCDP0.10.00000051",

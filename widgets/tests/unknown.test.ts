@@ -1,7 +1,8 @@
 /** An answer of a kind that this page has no view for is told in words, and never drawn as another. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Malformed, readReport, readResult } from "../src/protocol";
+import { readReport, readResult } from "../src/protocol";
+import { Malformed } from "../src/readers";
 import { draw } from "../src/report";
 import { RELEASES } from "../src/report_releases";
 import { Host, render, result, type Shown } from "./host";

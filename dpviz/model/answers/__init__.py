@@ -11,7 +11,9 @@ from dpviz.model.answers.base import (
     View,
     from_json,
     register,
+    unregister,
 )
+from dpviz.model.answers.between import Between
 from dpviz.model.answers.chosen import Chosen
 from dpviz.model.answers.compact import CompactTable
 from dpviz.model.answers.ranked import Ranked
@@ -22,6 +24,7 @@ __all__ = [
     "SHAPES",
     "Answer",
     "Axis",
+    "Between",
     "Chosen",
     "CompactTable",
     "Intervals",
@@ -34,4 +37,5 @@ __all__ = [
     "View",
     "from_json",
     "register",
+    "unregister",
 ]

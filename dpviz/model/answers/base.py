@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from dpviz.errors import DomainError, ParameterError, ReleaseFormat
 from dpviz.exact import text
 from dpviz.hidden import guard
+from dpviz.model.answers.between import Between, between, is_enclosed
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.question import Question
@@ -27,8 +28,8 @@ from dpviz.privacy.unit import Unit
 Among: TypeAlias = Literal["one", "all"]
 """What an interval holds for: one point that was picked before looking, or all points at once."""
 
-Values: TypeAlias = NDArray[np.int64] | Sequence[Fraction]
-"""Released values: whole numbers as an array, others as fractions."""
+Values: TypeAlias = NDArray[np.int64] | Sequence[Fraction | Between]
+"""Released values: whole numbers as an array, others as fractions, or each between two where it is no fraction."""
 
 Points: TypeAlias = Sequence[Any] | slice | None
 """What is read: points of the answer's own kind, some of its rows as a slice, or all rows."""
@@ -36,8 +37,8 @@ Points: TypeAlias = Sequence[Any] | slice | None
 Ends: TypeAlias = NDArray[np.int64] | Sequence[int | Fraction | None]
 """Lower or upper ends of intervals; None where an end is open."""
 
-LARGEST_VIEW: Final = 20_000
-"""A release of more rows is described to the page, not drawn."""
+LARGEST_VIEW: Final = 600_000
+"""A release of more rows is described to the page, not drawn: no browser lays out a longer table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +273,9 @@ class Answer:
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> Values:
         """The values of these points, or of rows in order. Free: what was drawn is post-processed.
 
+        A value that is no fraction is given as a `Between`: the two fractions that enclose it. Tables and charts write
+        both, a frame has them as `value_low` and `value_high`, and pictures draw the middle.
+
         reader  one of `readers`; left out, the first
         """
         raise NotImplementedError
@@ -343,7 +347,8 @@ class Answer:
 def around(values: Values, bar: ErrorValue, clamp: tuple[int | None, int | None]) -> Intervals:
     """Each value ± the half-width of a bar, cut at the public limits, which the truth respects too.
 
-    Whole numbers err by whole counts, so there the half-width is rounded down; fractions keep all of it.
+    Whole numbers err by whole counts, so there the half-width is rounded down; fractions keep all of it, and of an
+    enclosure the interval begins below its lower end and ends above its upper one.
     """
     if not isinstance(values, np.ndarray):
         return _around_fractions(values, bar, clamp)
@@ -362,9 +367,12 @@ def around(values: Values, bar: ErrorValue, clamp: tuple[int | None, int | None]
     )
 
 
-def _around_fractions(values: Sequence[Fraction], bar: ErrorValue, clamp: tuple[int | None, int | None]) -> Intervals:
+def _around_fractions(
+    values: Sequence[Fraction | Between], bar: ErrorValue, clamp: tuple[int | None, int | None]
+) -> Intervals:
     least, most = clamp
-    low, high = [value - bar.value for value in values], [value + bar.value for value in values]
+    low = [between(value).low - bar.value for value in values]
+    high = [between(value).high + bar.value for value in values]
     return Intervals(
         low=low if least is None else [max(end, Fraction(least)) for end in low],
         high=high if most is None else [min(end, Fraction(most)) for end in high],
@@ -373,6 +381,19 @@ def _around_fractions(values: Sequence[Fraction], bar: ErrorValue, clamp: tuple[
         low_cut=np.array([least is not None and end < least for end in low], dtype=np.bool_),
         high_cut=np.array([most is not None and end > most for end in high], dtype=np.bool_),
     )
+
+
+def value_columns(values: Values) -> dict[str, Any]:
+    """The columns of a frame for released values: `value`; of enclosures their middles, with `value_low` and
+    `value_high`, between which each value lies."""
+    if isinstance(values, np.ndarray) or not is_enclosed(values):
+        return {"value": values}
+    ends = [between(value) for value in values]
+    return {
+        "value": [value.middle for value in ends],
+        "value_low": [value.low for value in ends],
+        "value_high": [value.high for value in ends],
+    }
 
 
 def rows_or(points: Points, size: int) -> slice | list[int]:
@@ -418,6 +439,13 @@ def register(shape: Shape) -> Shape:
     if SHAPES.setdefault(shape.kind, shape) is not shape:
         raise ParameterError.of(shape.kind, "each shape of answer has a kind of its own", "choose another kind")
     return shape
+
+
+def unregister(shape: type[Answer]) -> None:
+    """Forget a shape that was registered: saved releases of it are no longer read. Not one of dpviz's own."""
+    if shape not in SHAPES.values() or shape.__module__.startswith("dpviz."):
+        raise ParameterError.of(shape.kind, "only a shape that was registered by others can be taken out")
+    del SHAPES[shape.kind]
 
 
 def from_json(data: Mapping[str, Any]) -> Answer:

@@ -13,13 +13,16 @@ from dpviz.exact import whole
 from dpviz.hidden import guard
 from dpviz.laws import geometric
 from dpviz.laws.geometric import TwoSidedGeometric
+from dpviz.model.answers import Answer, CompactTable
 from dpviz.model.domain import bins_text
-from dpviz.model.error import ErrorModel, ErrorValue
-from dpviz.model.laws.base import StoredLaw, stored
+from dpviz.model.error import ErrorModel, ErrorValue, mean
+from dpviz.model.laws.base import Clamp, StoredLaw, stored
 from dpviz.model.laws.count_noise import FiniteLaw, NoiseLaw, inside, least
+from dpviz.model.question import Question
 from dpviz.noise.empty_bin import EmptyBin
 from dpviz.noise.field import field_named
 from dpviz.noise.finite import FiniteSampler
+from dpviz.privacy.unit import Unit
 
 
 @stored
@@ -52,6 +55,17 @@ class CompactLaw(StoredLaw):
     def empty(self) -> EmptyBin:
         """From the elements of the field to the counts of empty bins."""
         return EmptyBin(sampler_of(self.sampler), _order(self.field))
+
+    @property
+    def clamp(self) -> Clamp:
+        return 0, self.n
+
+    def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:
+        return self.bins == question.bins
+
+    def accepts(self, answer: Answer) -> bool:
+        """Whether it is a polynomial of degree n over the field, whose elements stand for the same counts."""
+        return cast(CompactTable, answer).is_of(self.field, self.empty, self.n)
 
     @cached_property
     def error(self) -> ErrorModel:
@@ -122,19 +136,24 @@ class CompactError(ErrorModel):
         return tail if isinstance(tail, Fraction) else cast(Fraction, tail[1])
 
     def expected(self, count: int) -> ErrorValue:
+        if count == 0:
+            return self._empty_mean
         within, beyond = inside(count, self.law.n)
-        value = self._empty_mean if count == 0 else beyond + self._count.expected_error(within)
-        return ErrorValue(Fraction(f"{value:.3g}"), "exact", f"mean of the law at a true count of {count:,}")
+        rule = f"mean of the law at a true count of {count:,}"
+        return mean(lambda precision: self._count.expected_error(within, precision), rule, beyond)
 
     def bias(self, count: int) -> ErrorValue:
+        if count == 0:
+            return self._empty_mean
         within, beyond = inside(count, self.law.n)
-        value = self._empty_mean if count == 0 else self._count.bias(within) - beyond
-        return ErrorValue(Fraction(f"{value:.3g}"), "exact", f"mean of the law at a true count of {count:,}")
+        rule = f"mean of the law at a true count of {count:,}"
+        return mean(lambda precision: self._count.bias(within, precision), rule, -beyond)
 
     @cached_property
-    def _empty_mean(self) -> float:
-        """The mean noisy count of an empty bin."""
-        return float(self.law.empty.mean)
+    def _empty_mean(self) -> ErrorValue:
+        """The mean noisy count of an empty bin, which is its mean error and its mean absolute error."""
+        exact = self.law.empty.mean
+        return mean(lambda precision: (exact, exact), "mean of the law at a true count of 0")
 
     def chance_shown(self, count: int) -> float:
         if count == 0:

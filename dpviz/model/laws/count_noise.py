@@ -25,9 +25,9 @@ class CountLaw(Protocol):
 
     def error_quantile(self, count: int, beta: Fraction) -> int: ...
 
-    def expected_error(self, count: int) -> float: ...
+    def expected_error(self, count: int, precision: int) -> Enclosure: ...
 
-    def bias(self, count: int) -> float: ...
+    def bias(self, count: int, precision: int) -> Enclosure: ...
 
     def chance_above(self, count: int, value: int) -> float: ...
 
@@ -70,6 +70,8 @@ class NoiseLaw(Stored):
             raise ReleaseFormat("a noise law has an exponent or a finite sampler")
         if self.limit is not None:
             whole(self.limit, "limit")
+        if self.finite is not None and self.limit != self.finite.n:
+            raise ReleaseFormat.of(self.limit, "a finite sampler's counts end at its n")
         self.decay  # noqa: B018 - an exponent or a ratio that no noise has is refused
 
     @cached_property

@@ -14,9 +14,11 @@ from dpviz.exact import whole
 from dpviz.hidden import guard
 from dpviz.laws import geometric
 from dpviz.laws.finite import FastSampleLaw
-from dpviz.model.error import ErrorModel, ErrorValue, How
-from dpviz.model.laws.base import StoredLaw, stored
+from dpviz.model.error import ErrorModel, ErrorValue, How, mean
+from dpviz.model.laws.base import Clamp, StoredLaw, stored
 from dpviz.model.laws.count_noise import NoiseLaw, inside
+from dpviz.model.question import Question
+from dpviz.privacy.unit import Unit
 
 
 @stored
@@ -41,6 +43,13 @@ class DenseLaw(StoredLaw):
     def limit(self) -> int | None:
         """The public top of the clamp, if there is one."""
         return self.noise.limit if self.clamps else None
+
+    @property
+    def clamp(self) -> Clamp:
+        return (0, self.limit) if self.clamps else (None, None)
+
+    def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:
+        return self.bins == question.bins and self.n == unit.n and max_items is None
 
     @cached_property
     def error(self) -> ErrorModel:
@@ -70,7 +79,8 @@ class DenseError(ErrorModel):
             value = beyond + self._count.error_quantile(within, beta)
             return ErrorValue(Fraction(value), "exact", f"the law of a bin whose true count is {count:,}")
         if isinstance(self._count, FastSampleLaw):
-            return ErrorValue(Fraction(self._count.worst_quantile(beta)), "exact", "worst case over true counts")
+            value = self._count.worst_quantile(beta)
+            return ErrorValue(Fraction(value), self._how(value, 1), "worst case over true counts")
         if not self.law.clamps:
             value = geometric.error_quantile(self.law.noise.decay, beta)
             return ErrorValue(Fraction(value), "exact", "two-sided tail of the noise")
@@ -83,7 +93,7 @@ class DenseError(ErrorModel):
             value = self._count.worst_quantile_of(bins, beta)
             return ErrorValue(
                 Fraction(value),
-                "exact" if self._reached(value) else "bound",
+                self._how(value, bins),
                 f"product over {bins:,} independent bins, worst case over true counts",
             )
         if not self.law.clamps:
@@ -97,13 +107,13 @@ class DenseError(ErrorModel):
     def _simultaneous(self, beta: Fraction, two_sided: int, one_sided: int) -> int:
         return geometric.simultaneous_quantile(self.law.noise.decay, beta, two_sided, one_sided)
 
-    def _reached(self, value: int) -> bool:
-        """Whether some vector of counts certainly errs by `value`: all of them empty, or all of them equal to it.
+    def _how(self, value: int, bins: int) -> How:
+        """Exact where some vector of counts certainly errs by `value`: all of them empty, or all of them equal to it.
 
         The second may hold more rows than a public n allows; then a smaller value might do for every vector.
         """
-        n, limit = self.law.n, self.law.limit
-        return n is None or limit is None or 2 * value > limit or self.law.bins * value <= n
+        n, limit = self.law.n, self.law.noise.limit
+        return "exact" if n is None or limit is None or 2 * value > limit or bins * value <= n else "bound"
 
     def _least(self, quantile: Callable[[int, int], int], bins: int) -> int:
         """The least a that holds for every vector of counts.
@@ -136,11 +146,13 @@ class DenseError(ErrorModel):
 
     def expected(self, count: int) -> ErrorValue:
         within, beyond = inside(count, self._top)
-        return _drawn(beyond + self._count.expected_error(within), f"mean of the law at a true count of {count:,}")
+        rule = f"mean of the law at a true count of {count:,}"
+        return mean(lambda precision: self._count.expected_error(within, precision), rule, beyond)
 
     def bias(self, count: int) -> ErrorValue:
         within, beyond = inside(count, self._top)
-        return _drawn(self._count.bias(within) - beyond, f"mean of the law at a true count of {count:,}")
+        rule = f"mean of the law at a true count of {count:,}"
+        return mean(lambda precision: self._count.bias(within, precision), rule, -beyond)
 
     def chance_shown(self, count: int) -> float:
         return float(self._count.chance_above(inside(count, self.law.limit)[0], 0))
@@ -151,11 +163,6 @@ class DenseError(ErrorModel):
     def chances(self, errors: list[int]) -> list[float]:
         law = geometric.TwoSidedGeometric(self.law.noise.decay)
         return [float(chance) for chance in law.pmf_array(np.array(errors, dtype=np.int64))]
-
-
-def _drawn(value: float, rule: str, how: How = "exact") -> ErrorValue:
-    """A mean, which is irrational in general: given to three significant digits, for reading."""
-    return ErrorValue(Fraction(f"{value:.3g}"), how, rule)
 
 
 guard(vars())

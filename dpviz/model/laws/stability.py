@@ -12,8 +12,10 @@ from dpviz.hidden import guard
 from dpviz.laws import geometric
 from dpviz.laws.geometric import EXACTLY, PRECISION
 from dpviz.model.error import ErrorModel, ErrorValue, How
-from dpviz.model.laws.base import StoredLaw, stored
+from dpviz.model.laws.base import Clamp, StoredLaw, stored
 from dpviz.model.laws.count_noise import NoiseLaw, inside, least
+from dpviz.model.question import Question
+from dpviz.privacy.unit import Unit
 
 
 @stored
@@ -34,6 +36,13 @@ class StabilityLaw(StoredLaw):
 
     def __post_init__(self) -> None:
         whole(self.threshold, "threshold", least=0)
+
+    @property
+    def clamp(self) -> Clamp:
+        return 0, self.noise.limit
+
+    def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:
+        return self.bins == (question.bins if question.domain.declared else None) and self.n == unit.n
 
     @cached_property
     def error(self) -> ErrorModel:
@@ -74,7 +83,9 @@ class StabilityError(ErrorModel):
             near = within if lost else self.law.noise.within(beta / 2)
             value = beyond + least(lambda a: decide(lambda precision: holds(a, precision)), near=near)
             return ErrorValue(Fraction(value), "exact", f"the law of a bin whose true count is {count:,}")
-        return ErrorValue(Fraction(self._worst(beta, 1)), self._how(beta), "worst case over true counts")
+        value, n = self._worst(beta, 1), self.law.n
+        how: How = "bound" if n is not None and n < value else self._how(beta)
+        return ErrorValue(Fraction(value), how, "worst case over true counts")
 
     def all_bins(self, beta: Fraction) -> ErrorValue | None:
         most = self._most
@@ -86,17 +97,29 @@ class StabilityError(ErrorModel):
             f"product over at most {most:,} occupied bins, worst case over true counts",
         )
 
+    @property
+    def _all_lost(self) -> bool:
+        """Whether no count reaches above the threshold: then every bin reads 0."""
+        limit = self.law.noise.limit
+        return limit is not None and limit <= self.law.threshold
+
     def _how(self, beta: Fraction) -> How:
-        """Exact where a bin at the threshold is lost more often than beta, which is so for any useful beta."""
-        return "exact" if beta < Fraction(1, 2) and self.law.noise.junk is None else "bound"
+        """Exact where a bin at the threshold, or the largest that there is, is lost more often than beta: for any
+        useful one. What is said of a count that no bin can have, for more than a public n, is a bound."""
+        often = 2 * beta < 1 and self.law.noise.junk is None
+        return "exact" if self._all_lost or often else "bound"
 
     def _worst(self, beta: Fraction, bins: int) -> int:
-        """The least a >= b that `bins` occupied bins keep to with probability at least 1 - beta, whatever they hold.
+        """The least a >= b that `bins` occupied bins keep to with probability at least 1 - beta, whatever they hold;
+        the largest count, where none reaches above the threshold b.
 
         At a >= b the worst count is a + 1, which errs where it is not shown and, where there is room, above; fewer
         than a + 2 rows err above only. A public n bounds how many bins can hold a + 1 rows.
         """
         b, limit, n, noise = self.law.threshold, self.law.noise.limit, self.law.n, self.law.noise
+        if self._all_lost:
+            assert limit is not None
+            return limit
         if noise.junk is not None:
             # Noise within w of the count loses no bin of more than b + w and shows none that is further off.
             return min(noise.junk.n, b + noise.junk.worst_quantile_of(bins, beta))
@@ -124,11 +147,11 @@ class StabilityError(ErrorModel):
 
     def shown(self, beta: Fraction) -> ErrorValue:
         noise = self.law.noise
+        rule = "two-sided tail of the noise, worst case over true counts"
         if noise.junk is not None:
-            value = noise.junk.worst_quantile(beta)
-        else:
-            value = geometric.error_quantile(noise.decay, beta)
-        return ErrorValue(Fraction(value), "exact", "two-sided tail of the noise, worst case over true counts")
+            return ErrorValue(Fraction(noise.junk.worst_quantile(beta)), "bound", rule)
+        value = geometric.error_quantile(noise.decay, beta)
+        return ErrorValue(Fraction(value), "exact" if noise.limit is None else "bound", rule)
 
     def expected(self, count: int) -> ErrorValue | None:
         if count == 0:

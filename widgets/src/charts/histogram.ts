@@ -9,9 +9,9 @@
 import { scaleLinear } from "d3-scale";
 import { s } from "../dom";
 import { approximate, exactly } from "../exact";
+import { listOf, type Numbers } from "../columns";
 import type { Counted } from "../counted";
 import { shown } from "../words";
-import { interval, clampOf, type Interval } from "./intervals";
 import {
     bottomAxis,
     Labels,
@@ -54,25 +54,66 @@ export const MOST_SINGLE = 500;
 const MOST_SIDEWAYS = 24;
 const LEGIBLE = 3;
 const MOST_LABELS = 5;
+/** Of more names than this the widest is looked for among some. */
+const MOST_MEASURED = 20_000;
 
-const near = (ends: Interval): Ends => ({
-    low: approximate(ends.low),
-    high: approximate(ends.high),
-    lowCut: ends.lowCut,
-    highCut: ends.highCut,
-});
+/** The marks of all rows at one level; each is made when it is asked for, for there may be half a million. */
+export class Marks {
+    readonly length: number;
+    readonly #values: Numbers;
+    readonly #one: number;
+    readonly #all: number | null;
+    readonly #clamp: { low: number; high: number };
 
-export function marksOf(result: Counted, beta: string): Mark[] {
-    const bars = result.bars.get(beta)!;
-    const clamp = clampOf(result);
-    const [one, all] = [exactly(bars.one.value), bars.all === null ? null : exactly(bars.all.value)];
-    return result.values.map((text) => {
-        const value = exactly(text);
-        const alone = near(interval(value, one, clamp));
-        // Where nothing holds for all bins at once, there is no thin bar: it hides behind the thick one, without caps.
-        const among = all === null ? { ...alone, lowCut: true, highCut: true } : near(interval(value, all, clamp));
-        return { value: approximate(value), one: alone, all: among };
-    });
+    constructor({ bars, clamp, values }: Pick<Counted, "bars" | "clamp" | "values">, beta: string) {
+        const { one, all } = bars.get(beta)!;
+        const near = (text: string): number => approximate(exactly(text));
+        [this.#values, this.length] = [values, values.length];
+        [this.#one, this.#all] = [near(one.value), all === null ? null : near(all.value)];
+        this.#clamp = {
+            low: clamp.low === null ? -Infinity : near(clamp.low),
+            high: clamp.high === null ? Infinity : near(clamp.high),
+        };
+    }
+
+    value(row: number): number {
+        return this.#values.near(row);
+    }
+
+    at(row: number): Mark {
+        const value = this.value(row);
+        return { value, one: this.one(value), all: this.all(value) };
+    }
+
+    one(value: number): Ends {
+        return this.#ends(value, this.#one);
+    }
+
+    /** Where nothing holds for all bins at once, there is no thin bar: it hides behind the thick one, without caps. */
+    all(value: number): Ends {
+        return this.#all === null ? { ...this.one(value), lowCut: true, highCut: true } : this.#ends(value, this.#all);
+    }
+
+    some(from: number, to: number): Mark[] {
+        return Array.from({ length: to - from + 1 }, (_, i) => this.at(from + i));
+    }
+
+    /** Least and greatest value of a stretch, both ends inside. */
+    range(from: number, to: number): [number, number] {
+        let [least, greatest] = [Infinity, -Infinity];
+        for (let row = from; row <= to; row += 1) {
+            const value = this.#values.near(row);
+            if (value < least) least = value;
+            if (value > greatest) greatest = value;
+        }
+        return [least, greatest];
+    }
+
+    #ends(value: number, bar: number): Ends {
+        const { low, high } = this.#clamp;
+        const [lowCut, highCut] = [value - bar < low, value + bar > high];
+        return { low: lowCut ? low : value - bar, high: highCut ? high : value + bar, lowCut, highCut };
+    }
 }
 
 export interface View {
@@ -82,7 +123,7 @@ export interface View {
     title: string;
 }
 
-export function histogram(result: Counted, beta: string, marks: readonly Mark[], view: View): Histogram {
+export function histogram(result: Counted, beta: string, marks: Marks, view: View): Histogram {
     const sideways =
         ["categories", "product", "keys"].includes(result.scale) && result.values.length <= MOST_SIDEWAYS;
     const made = sideways ? lying(result, beta, marks, view) : standing(result, beta, marks, view);
@@ -119,22 +160,21 @@ interface Panel {
     high: number;
 }
 
-function standing(result: Counted, beta: string, marks: readonly Mark[], view: View): Histogram {
+function standing(result: Counted, beta: string, marks: Marks, view: View): Histogram {
     const { width, from, to } = view;
     const bars = result.bars.get(beta)!;
     const [one, all] = [approximate(exactly(bars.one.value)), approximate(exactly((bars.all ?? bars.one).value))];
-    const seen = marks.slice(from, to + 1);
-    const values = seen.map((mark) => mark.value);
+    const count = to - from + 1;
+    const [least, greatest] = marks.range(from, to);
     const narrow = width < 420;
     const tall = narrow ? 150 : 176;
-    const lowest = Math.min(0, ...values);
-    const highest = Math.max(1, ...values);
+    const [lowest, highest] = [Math.min(0, least), Math.max(1, greatest)];
     const legible = (one * tall) / (highest - lowest) >= LEGIBLE;
-    const cut = legible ? null : cutFor(values, one, all);
+    const cut = legible ? null : cutFor(marks, from, to, one, all);
     const full: Panel = {
         box: { left: 0, right: width - 10, top: 26, bottom: 26 + tall },
-        low: legible ? Math.min(lowest, ...seen.map((mark) => mark.all.low)) : lowest,
-        high: niceTop(legible ? Math.max(...seen.map((mark) => mark.all.high)) : highest),
+        low: legible ? Math.min(lowest, marks.all(least).low) : lowest,
+        high: niceTop(legible ? marks.all(greatest).high : highest),
     };
     const ticks = scaleLinear().domain([full.low, full.high]).ticks(4);
     full.box.left = Math.max(36, ...ticks.map((value) => textWidth(tickText(value)) + 12));
@@ -143,19 +183,24 @@ function standing(result: Counted, beta: string, marks: readonly Mark[], view: V
             ? null
             : {
                   box: { ...full.box, top: full.box.bottom + 32, bottom: full.box.bottom + 32 + (narrow ? 150 : 152) },
-                  low: Math.max(-cut, Math.min(0, ...seen.map((mark) => mark.all.low))),
+                  low: Math.max(-cut, Math.min(0, marks.all(least).low)),
                   high: cut,
               };
     const bottom = below ?? full;
-    const step = (full.box.right - full.box.left) / seen.length;
-    const columns = seen.length > MOST_SINGLE || step < 1.2;
+    const step = (full.box.right - full.box.left) / count;
+    const columns = count > MOST_SINGLE || step < 1.2;
+    const seen = columns ? [] : marks.some(from, to);
     const at = (bin: number): number => full.box.left + (bin - from + 0.5) * step;
     const chart = svg(width, bottom.box.bottom + 42, view.title);
 
     const y = scaleLinear().domain([full.low, full.high]).range([full.box.bottom, full.box.top]);
     chart.append(label(full.box.left - 6, 14, result.nouns, "start", "dp-tick"));
     chart.append(leftAxis(full.box, { at: y, values: ticks }));
-    chart.append(...drawPanel(full, seen, at, from, step, { bars: true, intervals: legible, columns }));
+    const draw = (panel: Panel, bars: boolean, intervals: boolean): Node[] =>
+        columns
+            ? drawColumns(panel, marks, from, to, intervals)
+            : drawPanel(panel, seen, at, from, step, { bars, intervals });
+    chart.append(...draw(full, true, legible));
     if (!columns) {
         const labels = new Labels({ ...full.box, right: width, top: 0 });
         const wide = barWidth(step);
@@ -169,7 +214,7 @@ function standing(result: Counted, beta: string, marks: readonly Mark[], view: V
         );
         if (below !== null) cutLabel(chart, labels, full, y(below.high), narrow);
         largest(seen, MOST_LABELS).forEach((i) => {
-            const [x, up, words] = [at(from + i), y(seen[i]!.value), shown(result.values[from + i]!)];
+            const [x, up, words] = [at(from + i), y(seen[i]!.value), shown(result.values.at(from + i))];
             const text = labels.place(words, "", [
                 { x: x + wide / 2 + 4, y: up + 5, anchor: "start" },
                 { x: x - wide / 2 - 4, y: up + 5, anchor: "end" },
@@ -181,7 +226,7 @@ function standing(result: Counted, beta: string, marks: readonly Mark[], view: V
     if (below !== null) {
         const lower = scaleLinear().domain([below.low, below.high]).range([below.box.bottom, below.box.top]);
         chart.append(leftAxis(below.box, { at: lower, values: lower.ticks(4) }));
-        chart.append(...drawPanel(below, seen, at, from, step, { bars: false, intervals: true, columns }));
+        chart.append(...draw(below, false, true));
     }
     chart.append(binAxis(result, from, to, at, bottom.box));
 
@@ -207,8 +252,8 @@ function niceTop(value: number): number {
 }
 
 /** Where to cut the second panel: low enough that any one bin's bar can be read, high enough to hold half the bins. */
-function cutFor(values: readonly number[], one: number, all: number): number | null {
-    const sorted = values.map(Math.abs).sort((a, b) => a - b);
+function cutFor(marks: Marks, from: number, to: number, one: number, all: number): number | null {
+    const sorted = Float64Array.from({ length: to - from + 1 }, (_, i) => Math.abs(marks.value(from + i))).sort();
     const middle = sorted[Math.floor(sorted.length / 2)] ?? 0;
     for (let cut = niceCeiling(2.2 * all); cut <= 30 * one; cut = niceCeiling(cut * 1.2)) {
         if (middle <= cut) return cut;
@@ -237,12 +282,11 @@ function drawPanel(
     at: (bin: number) => number,
     from: number,
     step: number,
-    want: { bars: boolean; intervals: boolean; columns: boolean },
+    want: { bars: boolean; intervals: boolean },
 ): Node[] {
     const { box, low, high } = panel;
     const y = scaleLinear().domain([low, high]).range([box.bottom, box.top]).clamp(true);
     const inside = (value: number): boolean => value >= low && value <= high;
-    if (want.columns) return drawColumns(box, seen, y, want.intervals);
     const wide = barWidth(step);
     const cap = Math.min(4, wide * 0.35);
     const paths = { bar: "", tick: "", thin: "", thick: "", over: "" };
@@ -304,30 +348,16 @@ function whisker(
 }
 
 /** One mark per pixel column: least to greatest value, then the band of any one bin, then the band of all bins. */
-function drawColumns(box: Box, seen: readonly Mark[], y: (value: number) => number, intervals: boolean): Node[] {
-    const count = Math.max(1, Math.min(seen.length, Math.floor(box.right - box.left)));
+function drawColumns({ box, low, high }: Panel, marks: Marks, from: number, to: number, intervals: boolean): Node[] {
+    const y = scaleLinear().domain([low, high]).range([box.bottom, box.top]).clamp(true);
+    const size = to - from + 1;
+    const count = Math.max(1, Math.min(size, Math.floor(box.right - box.left)));
     const wide = (box.right - box.left) / count;
     const paths = { all: "", one: "", values: "" };
     for (let column = 0; column < count; column += 1) {
-        const start = Math.floor((column * seen.length) / count);
-        const end = Math.max(start + 1, Math.floor(((column + 1) * seen.length) / count));
-        let [least, greatest, oneLow, oneHigh, allLow, allHigh] = [
-            Infinity,
-            -Infinity,
-            Infinity,
-            -Infinity,
-            Infinity,
-            -Infinity,
-        ];
-        for (let i = start; i < end; i += 1) {
-            const mark = seen[i]!;
-            least = Math.min(least, mark.value);
-            greatest = Math.max(greatest, mark.value);
-            oneLow = Math.min(oneLow, mark.one.low);
-            oneHigh = Math.max(oneHigh, mark.one.high);
-            allLow = Math.min(allLow, mark.all.low);
-            allHigh = Math.max(allHigh, mark.all.high);
-        }
+        const start = Math.floor((column * size) / count);
+        const end = Math.max(start + 1, Math.floor(((column + 1) * size) / count));
+        const [least, greatest] = marks.range(from + start, from + end - 1);
         const x = px(box.left + (column + 0.5) * wide);
         const stroke = (low: number, high: number): string => {
             const [a, b] = [y(low), y(high)];
@@ -335,8 +365,8 @@ function drawColumns(box: Box, seen: readonly Mark[], y: (value: number) => numb
         };
         paths.values += stroke(least, greatest);
         if (!intervals) continue;
-        paths.one += stroke(oneLow, oneHigh);
-        paths.all += stroke(allLow, allHigh);
+        paths.one += stroke(marks.one(least).low, marks.one(greatest).high);
+        paths.all += stroke(marks.all(least).low, marks.all(greatest).high);
     }
     const drawn = (d: string, kind: string): Node[] =>
         d === "" ? [] : [s("path", { d, class: `dp-column ${kind}`, "stroke-width": (wide + 0.05).toFixed(2) })];
@@ -357,22 +387,27 @@ function largest(marks: readonly Mark[], count: number): number[] {
 
 /** Names of bins under the plot: the last one first (it is often "over 40"), then every so many, none touching. */
 function binAxis(result: Counted, from: number, to: number, at: (bin: number) => number, box: Box): SVGGElement {
-    const names = result.short_labels.map((name) => (name.length > 14 ? `${name.slice(0, 13)}…` : name));
+    const nameOf = (bin: number): string => {
+        const name = result.short_labels.at(bin);
+        return name.length > 14 ? `${name.slice(0, 13)}…` : name;
+    };
     const step = to > from ? at(from + 1) - at(from) : box.right - box.left;
-    const widest = Math.max(...names.slice(from, to + 1).map(textWidth));
+    const stretch = Math.max(1, Math.floor((to - from) / MOST_MEASURED));
+    let widest = textWidth(nameOf(to));
+    for (let bin = from; bin <= to; bin += stretch) widest = Math.max(widest, textWidth(nameOf(bin)));
     const every = stride((widest + 20) / step);
     const group = s("g", {}, line(box.left, box.bottom, box.right, box.bottom, "dp-axis"));
     const taken: [number, number][] = [];
-    const first = result.scale === "integers" ? Number(names[from]) : NaN;
+    const first = result.scale === "integers" ? Number(nameOf(from)) : NaN;
     const offset = Number.isInteger(first) ? ((-first % every) + every) % every : 0;
     const ends = result.scale === "integers" ? [to, to - 1, to - 2].filter((i) => i >= from) : [to];
-    const special = ends.filter((i) => !/^-?\d+$/.test(names[i]!));
+    const special = ends.filter((i) => !/^-?\d+$/.test(nameOf(i)));
     const regular = Array.from(
         { length: Math.ceil((to - from + 1 - offset) / every) },
         (_, k) => from + offset + k * every,
     );
     for (const bin of [...special, ...regular]) {
-        const [x, words] = [at(bin), shown(names[bin]!)];
+        const [x, words] = [at(bin), shown(nameOf(bin))];
         const half = textWidth(words) / 2;
         const middle = Math.min(bin === to && special.includes(bin) ? x + 8 : x, box.right + 10 - half);
         if (bin > to || taken.some(([left, right]) => middle - half < right + 4 && middle + half > left - 4)) continue;
@@ -397,15 +432,16 @@ function stride(atLeast: number): number {
 
 const ROW = 28;
 
-function lying(result: Counted, beta: string, marks: readonly Mark[], view: View): Histogram {
+function lying(result: Counted, beta: string, all: Marks, view: View): Histogram {
     const { width } = view;
+    const marks = all.some(0, all.length - 1);
     const bars = result.bars.get(beta)!;
     const most = Math.floor((width * 0.34) / 6.3);
-    const names = result.short_labels.map((name) =>
+    const names = listOf(result.short_labels).map((name) =>
         name.length > most ? `${name.slice(0, Math.max(1, most - 1))}…` : name,
     );
     const labelled = new Set(largest(marks, marks.length <= 8 ? 8 : MOST_LABELS));
-    const words = result.values.map((value) => `${shown(value)} ±${shown(bars.one.value)}`);
+    const words = listOf(result.values).map((value) => `${shown(value)} ±${shown(bars.one.value)}`);
     const room = Math.max(...words.filter((_, i) => labelled.has(i)).map(textWidth)) + 10;
     const box: Box = {
         left: Math.max(...names.map(textWidth)) + 14,

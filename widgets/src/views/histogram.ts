@@ -1,6 +1,7 @@
 /** Counts in bins: each value in ink with both its bars, a read-out, and for a long one a stretch of it alone. */
 
-import { histogram, marksOf, type Histogram } from "../charts/histogram";
+import { histogram, Marks, type Histogram } from "../charts/histogram";
+import { rowOf, type Texts } from "../columns";
 import { among, bounds, counted, findingOf, readOf, type Counted } from "../counted";
 import { h, newId, s, setAttribute, setText, show } from "../dom";
 import { timed } from "../perf";
@@ -55,7 +56,8 @@ function drawn(result: Counted, around: Surroundings): Drawing {
 
     let width = 640;
     let level = "";
-    let marks: ReturnType<typeof marksOf> = [];
+    let marks: Marks | null = null;
+    let words = "";
     let chart: Histogram | null = null;
     let view = { from: 0, to: result.values.length - 1 };
     let bin: number | null = null;
@@ -79,13 +81,13 @@ function drawn(result: Counted, around: Surroundings): Drawing {
         show(readout, on);
         show(outline, on);
         if (bin === null || chart === null) return;
-        const words = readOf(result, level, bin);
+        const told = readOf(result, level, bin);
         readout.replaceChildren(
-            h("strong", {}, words.value),
-            h("span", {}, words.bars),
+            h("strong", {}, told.value),
+            h("span", {}, told.bars),
             h("span", { class: "dp-quiet" }, "Chosen because it stood out? Read the second."),
         );
-        setAttribute(walker, "aria-valuetext", `${words.value}; ${words.bars}`);
+        setAttribute(walker, "aria-valuetext", `${told.value}; ${told.bars}`);
         const box = chart.probe(bin);
         Object.assign(outline.style, {
             left: `${box.left}px`,
@@ -123,7 +125,7 @@ function drawn(result: Counted, around: Surroundings): Drawing {
     });
     cover.addEventListener("pointerdown", (event) => {
         const at = place(event);
-        dragged = marks.length > LONG ? (chart?.binAt(at.x, at.y) ?? null) : null;
+        dragged = result.values.length > LONG ? (chart?.binAt(at.x, at.y) ?? null) : null;
     });
     cover.addEventListener("pointerup", (event) => {
         const at = place(event);
@@ -178,9 +180,9 @@ function drawn(result: Counted, around: Surroundings): Drawing {
     // --- drawing -----------------------------------------------------------------------------------------------------
 
     function draw(beta: string, wide: number): void {
-        if (beta !== level) marks = marksOf(result, beta);
+        if (marks === null || beta !== level) [marks, words] = [new Marks(result, beta), findingOf(result, beta)];
         [level, width] = [beta, wide];
-        chart = histogram(result, beta, marks, { width, ...view, title: `${result.title}. ${findingOf(result, beta)}` });
+        chart = histogram(result, beta, marks, { width, ...view, title: `${result.title}. ${words}` });
         plot.replaceChildren(chart.element);
         [walker.min, walker.max] = [String(view.from), String(view.to)];
         zoom.draw(result, view.from, view.to);
@@ -192,7 +194,7 @@ function drawn(result: Counted, around: Surroundings): Drawing {
         levels: true,
         plain: false,
         draw,
-        finding: (beta) => findingOf(result, beta),
+        finding: (beta) => (beta === level ? words : findingOf(result, beta)),
         key: (beta) => keyOf(result, beta, chart!),
     };
 }
@@ -207,7 +209,7 @@ function numbers(result: Counted, beta: string): HTMLElement {
     ];
     return dataTable(NUMBERS, columns, result.values.length, (i) => {
         const { one, all } = bounds(result, beta, i);
-        return [shown(result.labels[i]!), shown(result.values[i]!), one, ...(all === null ? [] : [all])];
+        return [shown(result.labels.at(i)), shown(result.values.at(i)), one, ...(all === null ? [] : [all])];
     });
 }
 
@@ -307,10 +309,11 @@ function zoomFields(setView: (from: number, to: number) => void): {
         list,
     );
     let size = 0;
-    let names: readonly string[] = [];
+    let names: Texts | null = null;
 
     function commit(): void {
-        const [a, b] = [names.indexOf(from.value.trim()), names.indexOf(to.value.trim())];
+        if (names === null) return;
+        const [a, b] = [rowOf(names, from.value.trim()), rowOf(names, to.value.trim())];
         const wrong = a < 0 ? from.value : b < 0 ? to.value : null;
         setText(fault, wrong !== null ? `No bin is called ${wrong}.` : a > b ? "From comes after To." : "");
         show(fault, wrong !== null || a > b);
@@ -322,11 +325,12 @@ function zoomFields(setView: (from: number, to: number) => void): {
         draw(result, first, last) {
             if (names !== result.labels) {
                 [size, names] = [result.labels.length, result.labels];
-                list.replaceChildren(...names.slice(0, MOST_NAMED).map((value) => h("option", { value })));
+                const named = Array.from({ length: Math.min(size, MOST_NAMED) }, (_, row) => result.labels.at(row));
+                list.replaceChildren(...named.map((value) => h("option", { value })));
             }
             show(element, size > LONG);
-            from.value = names[first] ?? "";
-            to.value = names[last] ?? "";
+            from.value = result.labels.at(first);
+            to.value = result.labels.at(last);
             whole.disabled = first === 0 && last === size - 1;
             show(fault, false);
         },

@@ -2,18 +2,26 @@
 
 import { clampOf, ends, interval } from "../charts/intervals";
 import { cellList, NO_MORE, valuedList, type Cells, type Valued } from "../charts/ranked";
+import { listOf, numbers, texts, type Texts } from "../columns";
 import { bounds, checkRows, made } from "../counted";
 import { h } from "../dom";
 import { approximate, exactly } from "../exact";
-import { exact, flag, list, maybe, readBar, shape, table, text, whole, type Bar, type Read, type Result } from "../protocol";
+import { readBar, type Bar, type Result } from "../protocol";
+import { exact, flag, maybe, shape, table, text, whole, type Read, type Reader } from "../readers";
 import type { ResultView } from "../result_view";
 import { dataTable, NUMBERS } from "../table";
 import { kindOf, often, shown, spread } from "../words";
 
+/** A list is drawn as a whole. */
+const short =
+    (column: Reader<Texts>): Reader<string[]> =>
+    (value, where) =>
+        listOf(column(value, where));
+
 const readList = shape({
-    labels: list(text),
-    short_labels: list(text),
-    values: list(exact),
+    labels: short(texts),
+    short_labels: short(texts),
+    values: numbers,
     list: shape({ places: whole, ordered: flag, ended: flag, sentence: text }),
     clamp: shape({ low: maybe(exact), high: maybe(exact) }),
     bars: table(shape({ one: readBar, all: maybe(readBar) })),
@@ -57,7 +65,7 @@ function cellsOf({ list, labels }: Listed): Cells {
 function valuesOf(result: Listed, beta: string): Valued[] {
     const { one, all } = result.bars.get(beta)!;
     const clamp = clampOf(result);
-    return result.values.map((value) => {
+    return listOf(result.values).map((value) => {
         const between = (bar: Bar): [number, number] => {
             const { low, high } = ends(interval(exactly(value), exactly(bar.value), clamp));
             return [approximate(exactly(low)), approximate(exactly(high))];
@@ -99,7 +107,7 @@ function listTable(result: Listed, beta: string): HTMLElement {
         if (i === result.labels.length) return [...rank, `${NO_MORE} (no more)`, ...columns.slice(rank.length + 1).map(() => "")];
         if (!valued) return [...rank, result.labels[i]!];
         const { one, all } = bounds(result, beta, i);
-        return [...rank, result.labels[i]!, shown(result.values[i]!), one, ...(all === null ? [] : [all])];
+        return [...rank, result.labels[i]!, shown(result.values.at(i)), one, ...(all === null ? [] : [all])];
     });
 }
 

@@ -1,0 +1,65 @@
+"""A value for each minute of a year: in a notebook and in a report, drawn, listed, and told digit for digit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from playwright.sync_api import Browser, Locator, expect
+
+import dpviz as dv
+from tests.browser.lab import Lab, Notebook
+from tests.browser.test_report import opened
+
+MINUTES = 525_600
+
+
+def ends(numbers: Locator) -> tuple[str, str]:
+    """The first and the last row of a table, of which only the rows in view exist."""
+    numbers.evaluate("box => box.scrollTo(0, 0)")
+    expect(numbers.locator("tr[aria-rowindex='2']")).to_be_visible()
+    first = numbers.locator("tr[aria-rowindex='2']").inner_text()
+    numbers.evaluate("box => box.scrollTo(0, box.scrollHeight)")
+    expect(numbers.locator(f"tr[aria-rowindex='{MINUTES + 1}']")).to_be_visible()
+    return " ".join(first.split()), " ".join(numbers.locator(f"tr[aria-rowindex='{MINUTES + 1}']").inner_text().split())
+
+
+def test_a_notebook_draws_half_a_million_bins_and_lists_them(lab: Lab, browser: Browser) -> None:
+    lab.write(
+        "minutes.ipynb",
+        f"""
+        import dpviz as dv, numpy as np, pandas as pd
+        frame = pd.DataFrame({{"minute": np.random.default_rng(1).integers(0, {MINUTES}, 200_000)}})
+        bins = dv.Domain.integers(0, {MINUTES - 1}, column="minute")
+        session = dv.Session(frame, dv.Unit("row"), dv.Budget(epsilon=5), "minutes.ledger")
+        dv.Workbench(session, bins, mechanism=dv.Dense(1))
+        """.replace("\n        ", "\n"),
+    )
+    with Notebook.open(lab, browser, "minutes.ipynb", viewport={"width": 1280, "height": 2000}) as it:
+        it.run_all()
+        it.button("Release").filter(has_text="pay ε 1").click()
+        result = it.page.locator(".dp-result")
+        expect(result.locator(".dp-stage svg")).to_be_visible()
+        it.numbers(result)
+        first, last = ends(result.locator(".dp-table-box"))
+        values = [int(value) for value in it.ask("v = session.releases[1].values; print(v[0], v[-1])").split()]
+        for row, label, value in ((first, "0", values[0]), (last, f"{MINUTES - 1:,}", values[1])):
+            assert row.startswith(f"{label} {value:,} ".replace("-", "−")), (row, values)
+        sent = max(len(frame) for frame in it.traffic)
+        assert 8 * MINUTES < sent < 8 * MINUTES + 100_000
+        assert it.errors == it.offsite == []
+
+
+def test_a_report_draws_half_a_million_bins_and_lists_them(browser: Browser, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"minute": np.random.default_rng(1).integers(0, MINUTES, 200_000)})
+    session = dv.Session(frame, dv.Unit("row"), dv.Budget(epsilon=5), tmp_path / "minutes.ledger")
+    release = session.release(dv.Domain.integers(0, MINUTES - 1, column="minute"), dv.Dense(1))
+    path = dv.report([release], tmp_path / "minutes.html", ledger=session)
+    assert path.stat().st_size < 8_000_000
+    with opened(browser, path) as page:
+        expect(page.locator(".dp-result .dp-stage svg")).to_be_visible()
+        expect(page.get_by_role("button", name="Copy table")).to_have_count(0)
+        first, last = ends(page.locator("details.dp-numbers .dp-table-box"))
+        for row, label, value in ((first, "0", release.values[0]), (last, f"{MINUTES - 1:,}", release.values[-1])):
+            assert row.startswith(f"{label} {value:,} ".replace("-", "−")), (row, value)

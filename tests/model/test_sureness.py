@@ -1,0 +1,529 @@
+"""What an error says of how it is known is true, for every law that is registered.
+
+Each law comes with an oracle: the chance that each statement fails, enumerated from the law's definition and from
+nothing in `dpviz.laws`. An exact value is the least that holds, or the mean itself; a bound holds; a numerical one lies
+within its `off` of the truth. A question about errors that no oracle answers, and a law without one, fail here.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cache
+
+import pytest
+
+from dpviz.exact import Decay, Enclosure, exp_bounds
+from dpviz.model.error import ErrorModel, ErrorValue, mean
+from dpviz.model.laws import LAWS, StoredLaw
+from dpviz.model.laws.compact import CompactLaw
+from dpviz.model.laws.count_noise import FiniteLaw, NoiseLaw
+from dpviz.model.laws.dense import DenseLaw
+from dpviz.model.laws.pure_sparse import PureSparseLaw
+from dpviz.model.laws.ranking import CoinsLaw, ExponentialLaw, NoisyListLaw, PeelingLaw
+from dpviz.model.laws.stability import StabilityLaw
+from dpviz.noise.empty_bin import fold
+
+BETAS = (Fraction(9, 10), Fraction(1, 2), Fraction(1, 10), Fraction(1, 300))
+COUNTS = (0, 1, 2, 3, 7)
+NARROW = Fraction(1, 10**15)
+"""No wider than this is a mean of the oracle, where it is irrational."""
+
+NONE = Fraction(0)
+SURE = Fraction(1)
+
+Tail = Callable[[int], Enclosure]
+"""The chance, enclosed, that an error exceeds a."""
+
+Pmf = dict[int, Enclosure]
+"""The law of one released count: value to chance, enclosed. What is missing above has the rest."""
+
+QUESTIONS: dict[str, Callable[[ErrorModel, Fraction], ErrorValue | None]] = {
+    "one_bin": lambda error, beta: error.one_bin(beta),
+    **{f"one_bin {c}": lambda error, beta, c=c: error.one_bin(beta, count=c) for c in COUNTS},  # type: ignore[misc]
+    "all_bins": lambda error, beta: error.all_bins(beta),
+    "shown": lambda error, beta: error.shown(beta),
+    "look_ups 2": lambda error, beta: error.look_ups(2, beta),
+    "range 0 1": lambda error, beta: error.range(0, 1, beta),
+    "rank 1": lambda error, beta: error.rank(1, beta),
+    "rank 2": lambda error, beta: error.rank(2, beta),
+    "listed": lambda error, beta: error.listed(beta),
+    "total_variation": lambda error, beta: error.total_variation(),
+}
+MEANS: dict[str, Callable[[ErrorModel], ErrorValue | None]] = {
+    **{f"expected {c}": lambda error, c=c: error.expected(c) for c in COUNTS},  # type: ignore[misc]
+    **{f"bias {c}": lambda error, c=c: error.bias(c) for c in COUNTS},  # type: ignore[misc]
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A law with its oracle: for each question the chance that its statement fails, and each mean."""
+
+    law: StoredLaw
+    tails: dict[str, Tail]
+    means: dict[str, Enclosure] = field(default_factory=dict)
+
+
+def chance_check(value: ErrorValue, tail: Tail, beta: Fraction) -> None:
+    assert value.value.denominator == 1 and value.value >= 0
+    a = int(value.value)
+    assert tail(a)[1] <= beta, f"{value} does not hold"
+    if value.how == "exact":
+        assert a == 0 or tail(a - 1)[0] > beta, f"{value} is not the least that holds"
+    else:
+        assert value.how == "bound"
+
+
+def mean_check(value: ErrorValue, truth: Enclosure) -> None:
+    low, high = truth
+    if value.how == "exact":
+        assert low <= value.value <= high and high - low < NARROW, f"{float(low)} is told as {value}"
+    else:
+        assert value.how == "numerical" and value.off is not None
+        assert value.value - value.off <= low and high <= value.value + value.off, f"{float(low)} is told as {value}"
+
+
+def refused(check: Callable[[], None]) -> bool:
+    try:
+        check()
+    except AssertionError:
+        return True
+    return False
+
+
+# ---------------------------------------------------------------- one released count, from its definition
+
+
+def whole(chance: Fraction) -> Enclosure:
+    return chance, chance
+
+
+def total(parts: Sequence[Enclosure]) -> Enclosure:
+    return sum((low for low, _ in parts), NONE), sum((high for _, high in parts), NONE)
+
+
+def but(part: Enclosure) -> Enclosure:
+    return 1 - part[1], 1 - part[0]
+
+
+def geometric(decay: Decay, z: int) -> Enclosure:
+    """Pr[Z = z]: proportional to y**|z|."""
+    (low, high), (least, most) = decay.bounds(400), decay.power(abs(z), 400)
+    return (1 - high) / (1 + high) * least, (1 - low) / (1 + low) * most
+
+
+def reaches(decay: Decay, z: int) -> Enclosure:
+    """Pr[Z >= z] for z >= 1: the sum of a geometric series."""
+    (low, high), (least, most) = decay.bounds(400), decay.power(z, 400)
+    return least / (1 + high), most / (1 + low)
+
+
+def noisy(noise: NoiseLaw, count: int, low: int | None, high: int | None) -> Pmf:
+    """The law of count + Z, clamped to low..high."""
+    finite = noise.finite
+    if finite is not None:
+        return sampled(finite, count)
+    decay, far = Decay.exp(noise.exponent or NONE), 60
+    law: Pmf = {}
+    for value in range(low if low is not None else count - far, (high if high is not None else count + far) + 1):
+        law[value] = geometric(decay, value - count)
+    if low is not None:
+        law[low] = reaches(decay, count - low) if count > low else but(reaches(decay, 1))
+    if high is not None:
+        law[high] = reaches(decay, high - count) if high > count else but(reaches(decay, 1))
+    return law
+
+
+def sampled(law: FiniteLaw, count: int) -> Pmf:
+    """GeoSample: geometric noise, clamped to 0..n. FastSample: its noise beyond t is 0 instead, and once in g times the
+    value is uniform."""
+    decay, chances = Decay.rational(Fraction(law.q, law.p)), dict.fromkeys(range(law.n + 1), NONE)
+    fast = law.kind == "fastsample"
+    far = law.t if fast else max(count, law.n - count)
+    for z in range(-far, far + 1):
+        chances[min(law.n, max(0, count + z))] += geometric(decay, z)[0]
+    beyond = reaches(decay, far + 1)[0]
+    if fast:
+        chances[count] += 2 * beyond
+        return {
+            v: whole((law.g - 1) * chance / law.g + Fraction(1, law.g * (law.n + 1))) for v, chance in chances.items()
+        }
+    chances[0] += beyond
+    chances[law.n] += beyond
+    assert sum(chances.values()) == 1
+    return {v: whole(chance) for v, chance in chances.items()}
+
+
+# ---------------------------------------------------------------- bins that are independent
+
+
+def independent(
+    law: StoredLaw, pmf: Callable[[int], Pmf], bins: int, n: int | None, top: int | None, floor: int = -1
+) -> Case:
+    """Bins whose released counts are independent.
+
+    n      the counts add up to at most this
+    top    a larger true count is moved to this before it gets noise
+    floor  values above this are shown
+    """
+    pmf, most = cache(pmf), min(part for part in (16, n, top) if part is not None)
+
+    @cache
+    def far(count: int, a: int) -> Enclosure:
+        inside = count if top is None else min(count, top)
+        return but(total([chance for value, chance in pmf(inside).items() if abs(value - count) <= a]))
+
+    def of_one(a: int) -> Enclosure:
+        tails = [far(count, a) for count in range(most + 1)]
+        return max(low for low, _ in tails), max(high for _, high in tails)
+
+    def of_all(a: int) -> Enclosure:
+        worst = NONE, NONE
+        for counts in itertools.combinations_with_replacement(range(most + 1), bins):
+            if n is None or sum(counts) <= n:
+                low = high = SURE
+                for count in counts:
+                    tail = far(count, a)
+                    low, high = low * (1 - tail[1]), high * (1 - tail[0])
+                worst = max(worst[0], 1 - high), max(worst[1], 1 - low)
+        return worst
+
+    def of_shown(a: int) -> Enclosure:
+        worst = NONE, NONE
+        for count in range(most + 1):
+            fine = [chance for value, chance in pmf(count).items() if value <= floor or abs(value - count) <= a]
+            low, high = but(total(fine))
+            worst = max(worst[0], low), max(worst[1], high)
+        return worst
+
+    means = {}
+    if law.error.expected(0) is not None:
+        for count in COUNTS:
+            inside = count if top is None else min(count, top)
+            reading = pmf(inside)
+            means[f"expected {count}"] = mean_of(reading, lambda value, count=count: abs(value - count))  # type: ignore[misc]
+            means[f"bias {count}"] = mean_of(reading, lambda value, count=count: value - count)  # type: ignore[misc]
+    tails: dict[str, Tail] = {f"one_bin {c}": lambda a, c=c: far(c, a) for c in COUNTS}  # type: ignore[misc]
+    return Case(law, {**tails, "one_bin": of_one, "all_bins": of_all, "shown": of_shown}, means)
+
+
+def mean_of(pmf: Pmf, size: Callable[[int], int]) -> Enclosure:
+    """The mean, enclosed. Of an open law only so many values are listed: what is left weighs little."""
+    ends = sorted(pmf)
+    parts = [sorted((size(value) * low, size(value) * high)) for value, (low, high) in pmf.items()]
+    left = max(NONE, 1 - sum((low for low, _ in pmf.values()), NONE)) * (abs(ends[0]) + abs(ends[-1]) + 100)
+    left = NONE if left < Fraction(1, 10**100) else left
+    return sum((low for low, _ in parts), -left), sum((high for _, high in parts), left)
+
+
+GEO = FiniteLaw("geosample", n=4, p=3, q=2, g=0, t=0)
+FAST = FiniteLaw("fastsample", n=4, p=3, q=1, g=20, t=2)
+THIRDS = FiniteLaw("geosample", n=3, p=2, q=1, g=0, t=0)
+
+
+def dense(noise: NoiseLaw, clamps: bool = True, bins: int = 2, n: int | None = None) -> Case:
+    top = (noise.limit if clamps else None) if noise.finite is None else noise.finite.n
+    ends = (0, top) if clamps or noise.finite else (None, None)
+    law = DenseLaw(noise, clamps, bins, n)
+    return independent(law, lambda count: noisy(noise, count, *ends), bins, n, top)
+
+
+def stability(noise: NoiseLaw, threshold: int, bins: int = 2, n: int | None = None) -> Case:
+    def pmf(count: int) -> Pmf:
+        if count == 0:
+            return {0: whole(SURE)}
+        kept: Pmf = {}
+        for value, chance in noisy(noise, count, 0, top).items():
+            at = value if value > threshold else 0
+            kept[at] = total([kept.get(at, whole(NONE)), chance])
+        return kept
+
+    top = noise.limit if noise.finite is None else noise.finite.n
+    case = independent(StabilityLaw(noise, threshold, bins, n), pmf, bins, n, top, threshold)
+    return replace(case, means={"expected 0": whole(NONE), "bias 0": whole(NONE)})
+
+
+def compact(sampler: FiniteLaw, name: str, elements: int, bins: int = 5) -> Case:
+    """A bin that is not empty has the sampler's law; an empty one that of a uniform element, folded."""
+    own = sampled(sampler, 0)
+    size = next(d for d in range(1, elements) if all((chance[0] * d).denominator == 1 for chance in own.values()))
+    law = CompactLaw(sampler, name, bins)
+    size = law.empty.sampler.size // size * size
+    below = list(itertools.accumulate(int(own[value][0] * size) for value in range(sampler.n + 1)))
+    values = [
+        next(v for v, top in enumerate(below) if fold(u0, d0=elements, d=size) <= top) for u0 in range(1, elements + 1)
+    ]
+    empty = {v: whole(Fraction(values.count(v), elements)) for v in range(sampler.n + 1)}
+    case = independent(law, lambda count: sampled(sampler, count) if count else empty, 2, sampler.n, sampler.n)
+
+    def of_many(number: int, a: int) -> Enclosure:
+        """Labels are read one by one from what is not independent: in all, at most the sum."""
+        vectors = itertools.combinations_with_replacement(range(sampler.n + 1), number)
+        sums = [sum((far(c, a) for c in counts), NONE) for counts in vectors if sum(counts) <= sampler.n]
+        return NONE, max(sums)
+
+    def far(count: int, a: int) -> Fraction:
+        pmf = sampled(sampler, count) if count else empty
+        return sum((chance[1] for value, chance in pmf.items() if abs(value - count) > a), NONE)
+
+    tails = {**case.tails, "look_ups 2": lambda a: of_many(2, a), "all_bins": lambda a: of_many(bins, a)}
+    return Case(law, tails, case.means)
+
+
+# ---------------------------------------------------------------- the largest noisy counts of all bins
+
+
+def pure_sparse(decay: Decay, bins: int = 3, n: int = 2) -> Case:
+    """All bins get noise, clamped to 0..n; those strictly above the (n + 1)-st largest are shown."""
+
+    def one(count: int) -> Pmf:
+        law = {value: geometric(decay, value - count) for value in range(n + 1)}
+        law[0] = reaches(decay, count) if count else but(reaches(decay, 1))
+        law[n] = reaches(decay, n - count) if count < n else but(reaches(decay, 1))
+        return law
+
+    @cache
+    def outcomes(counts: tuple[int, ...]) -> list[tuple[tuple[int, ...], Enclosure]]:
+        found = []
+        for vector in itertools.product(*(one(count).items() for count in counts)):
+            cut = sorted((value for value, _ in vector), reverse=True)[n]
+            low = high = SURE
+            for _, chance in vector:
+                low, high = low * chance[0], high * chance[1]
+            found.append((tuple(value if value > cut else 0 for value, _ in vector), (low, high)))
+        return found
+
+    vectors = [counts for counts in itertools.product(range(n + 1), repeat=bins) if sum(counts) <= n]
+
+    def worst(fails: Callable[[tuple[int, ...], tuple[int, ...]], bool], first: int | None = None) -> Enclosure:
+        chances = [
+            total([chance for shown, chance in outcomes(counts) if fails(shown, counts)])
+            for counts in vectors
+            if first is None or counts[0] == first
+        ]
+        return max(low for low, _ in chances), max(high for _, high in chances)
+
+    tails: dict[str, Tail] = {
+        "one_bin": lambda a: worst(lambda shown, counts: abs(shown[0] - counts[0]) > a),
+        "all_bins": lambda a: worst(
+            lambda shown, counts: any(abs(h - c) > a for h, c in zip(shown, counts, strict=True))
+        ),
+        "shown": lambda a: worst(lambda shown, counts: shown[0] > 0 and abs(shown[0] - counts[0]) > a),
+    }
+    for count in COUNTS:
+        tails[f"one_bin {count}"] = lambda a, count=count: worst(  # type: ignore[misc]
+            lambda shown, counts: abs(shown[0] - count) > a, min(count, n)
+        )
+    return Case(PureSparseLaw(decay, bins, n, True, NONE), tails)
+
+
+# ---------------------------------------------------------------- lists and sets
+
+
+def odds(exponent: Fraction) -> Fraction:
+    """exp(exponent), to far more digits than any comparison here needs."""
+    return sum(exp_bounds(exponent, 400), NONE) / 2
+
+
+def behind(items: int, rows: int, rate: Fraction, position: int) -> Tail:
+    """Items drawn one after the other with odds exp(rate * count): how far one of the first lies below that rank."""
+
+    def fails(counts: tuple[int, ...], left: tuple[int, ...], draws: int, least: int) -> Fraction:
+        if draws == 0:
+            return NONE
+        weights = [odds(rate * counts[row]) for row in left]
+        chance = NONE
+        for at, row in enumerate(left):
+            rest = left[:at] + left[at + 1 :]
+            later = SURE if counts[row] < least else fails(counts, rest, draws - 1, least)
+            chance += weights[at] / sum(weights) * later
+        return chance
+
+    @cache
+    def tail(a: int) -> Enclosure:
+        worst = NONE
+        for counts in itertools.product((0, 1, a, a + 1, a + 2), repeat=rows):
+            ranked = sorted(counts, reverse=True)
+            if tuple(ranked) == counts:
+                worst = max(worst, fails(counts, tuple(range(rows)), position, ranked[position - 1] - a))
+        return whole(worst)
+
+    return tail
+
+
+def peeling(strict: bool, rate: Fraction = Fraction(1), gap: int = 2, weight: Fraction | None = Fraction(30)) -> Case:
+    def missed(above: int) -> Enclosure:
+        """The chance that the bottom symbol comes before an item so far above the next count."""
+        if strict and above == 0:
+            return whole(SURE)
+        assert weight is not None
+        bottom, item = weight * odds(rate * gap), odds(rate * above)
+        return whole(bottom / (bottom + item))
+
+    law = PeelingLaw(2, 3, rate, gap, weight, strict, False)
+    tails = {f"rank {position}": behind(2, 3, rate, position) for position in (1, 2)}
+    return Case(law, {**tails, "listed": missed})
+
+
+def exponential(rate: Fraction) -> Case:
+    return Case(ExponentialLaw(2, 3, rate), {f"rank {place}": behind(2, 3, rate, place) for place in (1, 2)})
+
+
+def noisy_list(rate: Fraction, gap: int, offset: int) -> Case:
+    decay = Decay.exp(rate)
+
+    @cache
+    def difference(t: int) -> Enclosure:
+        """Pr[Z - Z' >= t], summed over Z'."""
+        far = 80
+        parts = []
+        for z in range(-far, far + 1):
+            low, high = geometric(decay, z)
+            least, most = reaches(decay, t + z) if t + z >= 1 else but(reaches(decay, 1 - t - z))
+            parts.append((low * least, high * most))
+        low, high = total(parts)
+        return low, high + 2 * reaches(decay, far + 1)[1]
+
+    def far_off(rows: int, a: int) -> Enclosure:
+        low, high = reaches(decay, a + 1)
+        return 1 - (1 - 2 * low) ** rows, 1 - (1 - 2 * high) ** rows
+
+    def one(a: int) -> Enclosure:
+        return far_off(1, a)
+
+    tails: dict[str, Tail] = {
+        **{name: one for name in QUESTIONS if name.startswith("one_bin") or name == "shown"},
+        "all_bins": lambda a: far_off(2, a),
+        "rank 1": lambda a: difference(a + 1),
+        "rank 2": lambda a: whole(NONE),
+        "listed": lambda above: difference(above - gap - offset),
+    }
+    return Case(NoisyListLaw(2, 2, rate, gap, offset), tails)
+
+
+def coins(rate: Fraction, gap: int, delta: Fraction) -> Case:
+    def missed(above: int) -> Enclosure:
+        if above == 0:
+            return whole(SURE)
+        x = delta * odds(rate * (above - gap))
+        return whole(1 - (x if 2 * x <= 1 else 1 - 1 / (4 * x)))
+
+    return Case(CoinsLaw(2, rate, gap, delta), {"listed": missed})
+
+
+def noise(exponent: str, limit: int | None = None) -> NoiseLaw:
+    return NoiseLaw(Fraction(exponent), None, limit)
+
+
+CASES: dict[str, Callable[[], Case]] = {
+    "dense, open": lambda: dense(noise("1"), clamps=False),
+    "dense, clamped below": lambda: dense(noise("1")),
+    "dense, clamped": lambda: dense(noise("1/3", 5), bins=3),
+    "dense, n": lambda: dense(noise("1/2", 6), n=6),
+    "dense, geosample": lambda: dense(NoiseLaw(None, GEO, GEO.n)),
+    "dense, fastsample": lambda: dense(NoiseLaw(None, FAST, FAST.n)),
+    "dense, fastsample, n": lambda: dense(NoiseLaw(None, FAST, FAST.n), n=1),
+    "stability": lambda: stability(noise("2"), 2),
+    "stability, n": lambda: stability(noise("1", 9), 3, n=9),
+    "stability, capped": lambda: stability(noise("1", 6), 3),
+    "stability, lost": lambda: stability(noise("1", 4), 9),
+    "stability, lost, n": lambda: stability(noise("1", 4), 4, n=4),
+    "stability, n below the threshold": lambda: stability(noise("1", 9), 5, n=3),
+    "stability, fastsample": lambda: stability(NoiseLaw(None, FAST, FAST.n), 2),
+    "pure sparse": lambda: pure_sparse(Decay.rational(Fraction(1, 3))),
+    "pure sparse, four bins": lambda: pure_sparse(Decay.exp(Fraction(1)), bins=4),
+    "compact": lambda: compact(THIRDS, "3*2^5+1", 97),
+    "compact, fastsample": lambda: compact(FiniteLaw("fastsample", 3, 2, 1, 3, 4), "9*2^7+1", 1153),
+    "peeling": lambda: peeling(strict=False),
+    "peeling, strict": lambda: peeling(strict=True, gap=1, weight=Fraction(1, 4)),
+    "exponential": lambda: exponential(Fraction(1, 2)),
+    "noisy list": lambda: noisy_list(Fraction(1), 1, 3),
+    "noisy list, much noise": lambda: noisy_list(Fraction(3), 1, 4),
+    "coins": lambda: coins(Fraction(1, 2), 1, Fraction(1, 40)),
+}
+case_of = cache(lambda name: CASES[name]())
+each = pytest.mark.parametrize("name", CASES)
+
+
+def chances(case: Case) -> Iterator[tuple[ErrorValue, Tail, Fraction]]:
+    """Every statement of a law about chances, with the oracle's word on it."""
+    for question, beta in itertools.product(QUESTIONS, BETAS):
+        value = QUESTIONS[question](case.law.error, beta)
+        if value is not None:
+            assert question in case.tails, f"no oracle says how often {question} fails"
+            yield value, case.tails[question], beta
+
+
+def means(case: Case) -> Iterator[tuple[ErrorValue, Enclosure]]:
+    for question, ask in MEANS.items():
+        value = ask(case.law.error)
+        if value is not None:
+            assert question in case.means, f"no oracle knows {question}"
+            yield value, case.means[question]
+
+
+@each
+def test_what_is_called_exact_is_enumerated_and_what_is_called_numerical_lies_within_its_off(name: str) -> None:
+    case = case_of(name)
+    checked = 0
+    for value, tail, beta in chances(case):
+        chance_check(value, tail, beta)
+        checked += 1
+    for value, truth in means(case):
+        mean_check(value, truth)
+        checked += 1
+    assert checked >= len(BETAS)
+
+
+@each
+def test_a_relabelled_value_or_one_with_half_its_off_is_caught(name: str) -> None:
+    case = case_of(name)
+    for value, tail, beta in chances(case):
+        if value.how == "exact":
+            assert refused(lambda: chance_check(replace(value, value=value.value + 1), tail, beta))  # noqa: B023
+    for value, truth in means(case):
+        if value.off is not None:
+            assert refused(lambda: mean_check(replace(value, off=value.off / 2), truth))  # noqa: B023
+            assert refused(lambda: mean_check(replace(value, how="exact", off=None), truth))  # noqa: B023
+
+
+def test_some_means_are_exact_and_some_numerical() -> None:
+    assert {value.how for name in CASES for value, _ in means(case_of(name))} == {"exact", "numerical"}
+
+
+def test_every_registered_law_has_an_oracle() -> None:
+    assert {(case_of(name).law.name, case_of(name).law.version) for name in CASES} == set(LAWS)
+
+
+def test_every_question_about_an_error_is_asked_here() -> None:
+    answering = {
+        name
+        for name, method in inspect.getmembers(ErrorModel, inspect.isfunction)
+        if "ErrorValue" in str(inspect.signature(method).return_annotation)
+    }
+    assert answering == {question.split(" ")[0] for question in (*QUESTIONS, *MEANS)}
+
+
+@pytest.mark.parametrize("truth", ["1/3", "-7/2", "0", "123456789", "1/7000001", "1e-9", "1e-40", "2.5e40"])
+@pytest.mark.parametrize("width", ["0", "1e-12"])
+def test_a_mean_is_exact_where_a_few_digits_are_all_of_it_and_else_says_how_far_off_it_is(
+    truth: str, width: str
+) -> None:
+    number, precisions = Fraction(truth), []
+
+    def enclose(precision: int) -> Enclosure:
+        precisions.append(precision)
+        reach = Fraction(width) / 2**precision * 2**128
+        return number - reach, number + reach
+
+    value = mean(enclose, "a rule", more=-5)
+    assert precisions == sorted(set(precisions)) and len(precisions) < 10
+    low, high = (end - 5 for end in enclose(precisions[-1]))
+    mean_check(value, (low, high))
+    assert (value.how == "exact") == (width == "0" and truth in ("-7/2", "0"))
+    if value.off is not None:
+        assert value.off <= max(abs(number - 5) / 100, Fraction(1, 10**24))
