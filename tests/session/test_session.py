@@ -176,7 +176,7 @@ def test_a_teaching_session_draws_one_at_a_time_and_the_second_takes_no_randomne
     lesson, other = dv.teaching(KnownCounts(COUNTS, held), seed=7), dv.teaching(KnownCounts(COUNTS), seed=7)
     with ThreadPoolExecutor(1) as thread:
         drawn = thread.submit(lambda: getattr(lesson, first)(BINS, half))
-        assert gate.reached.wait(10)
+        assert gate.reached.wait(patience())
         for second in (lesson.release_async, lesson.draw):
             with pytest.raises(SessionBusy, match="nothing was drawn"):
                 second(BINS, half)
@@ -191,7 +191,7 @@ def test_a_teaching_draw_that_was_cancelled_is_out_of_the_way_at_once() -> None:
     gate = Gate()
     lesson = dv.teaching(KnownCounts(COUNTS, gate), seed=7)
     running = lesson.release_async(BINS, dv.Dense("1/2"))
-    assert gate.reached.wait(10)
+    assert gate.reached.wait(patience())
     lesson.cancel()
     with pytest.raises(ReleaseCancelled):
         running.result(10)
