@@ -181,8 +181,8 @@ def test_a_teaching_session_draws_one_at_a_time_and_the_second_takes_no_randomne
             with pytest.raises(SessionBusy, match="nothing was drawn"):
                 second(BINS, half)
         gate.open.set()
-        result = drawn.result(10)
-    result = result.result(10) if first == "release_async" else result
+        result = drawn.result(patience())
+    result = result.result(patience()) if first == "release_async" else result
     assert result.values == other.draw(BINS, half).values
     assert lesson.draw(BINS, half).values == other.draw(BINS, half).values
 
@@ -194,10 +194,10 @@ def test_a_teaching_draw_that_was_cancelled_is_out_of_the_way_at_once() -> None:
     assert gate.reached.wait(patience())
     lesson.cancel()
     with pytest.raises(ReleaseCancelled):
-        running.result(10)
+        running.result(patience())
     later = lesson.release_async(BINS, dv.Dense("1/2"))
     gate.open.set()
-    assert later.result(10).teaching == 7
+    assert later.result(patience()).teaching == 7
 
 
 def test_a_running_release_can_be_awaited_and_watched(tmp_path: Path) -> None:
