@@ -403,6 +403,11 @@ def log_up(ratio: Fraction, step: Fraction, times: int = 1) -> Fraction:
     return found[0]
 
 
+def counted(number: int, noun: str) -> str:
+    """`3 items`, `1 item`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def odds_text(epsilon: Fraction) -> str:
     """exp(epsilon) in words, rounded up at two decimals ("1.23" for 1/5), at three digits above 100."""
     if epsilon > 50:

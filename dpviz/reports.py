@@ -15,6 +15,7 @@ from dpviz.charts.words import escape, often, shown
 from dpviz.errors import DpvizError, Forbidden, LedgerCorrupt, ParameterError, UnitError
 from dpviz.exact import text
 from dpviz.hidden import kind_of, publicly
+from dpviz.mechanisms import REGISTRY, mechanism
 from dpviz.model.measures import headline
 from dpviz.model.question import canonical
 from dpviz.model.release import SESSION, UNCHECKED, Release
@@ -165,7 +166,8 @@ def _sorted(items: object) -> tuple[list[Release], list[PlanSheet], list[Explore
     if not releases and not sheets and not explorers:
         raise ParameterError.of("no items", "a report shows at least one release or plan", "pass session.releases[1]")
     for release in releases:
-        if release.use is None and release.bound.mechanism.parameters().get("epsilon"):
+        recipe = release.terms.mechanism
+        if release.use is None and recipe.name in REGISTRY and recipe.parameters.get("epsilon"):
             sheet = _sheet(release)
             sheets.setdefault(_slider(sheet), sheet)
     return releases, list(sheets.values()), explorers
@@ -189,9 +191,10 @@ def _unwanted(item: object) -> Forbidden:
 
 
 def _sheet(release: Release) -> PlanSheet:
-    mechanism = release.bound.mechanism
-    asked = Fraction(mechanism.parameters()["epsilon"])
-    return PlanSheet(question=release.question, unit=release.unit, mechanism=mechanism, top=max(TOP, asked))
+    """The slider of what a release could have cost, by the mechanism of that name as it is today."""
+    recipe = release.terms.mechanism
+    made, asked = mechanism(recipe.name, dict(recipe.parameters)), Fraction(recipe.parameters["epsilon"])
+    return PlanSheet(question=release.question, unit=release.unit, mechanism=made, top=max(TOP, asked))
 
 
 def _slider(sheet: PlanSheet) -> bytes:

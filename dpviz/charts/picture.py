@@ -35,7 +35,7 @@ def picture(release: Release) -> dict[str, Any]:
     """
     view = release.answer.view(release.reading, BETAS)
     charged = payable(to_approx(release.guarantee.loss))
-    low, high = release.bound.clamp
+    low, high = release.terms.clamp
     return {
         "axis": release.axis.name,
         "columns": list(release.question.domain.columns),
@@ -50,12 +50,12 @@ def picture(release: Release) -> dict[str, Any]:
         "guarantee": promise(release),
         "odds": release.guarantee.odds if release.teaching is None else "",
         "price": {"epsilon": text(charged.epsilon), "delta": text(charged.delta)},
-        "epsilon": release.bound.mechanism.parameters().get("epsilon") or text(charged.epsilon),
+        "epsilon": release.terms.mechanism.parameters.get("epsilon") or text(charged.epsilon),
         "nouns": release.unit.nouns,
         "clamp": {"low": None if low is None else str(low), "high": None if high is None else str(high)},
         "betas": [text(beta) for beta in BETAS],
         "beta": text(BETAS[1]),
-        "mechanism": repr(release.bound.mechanism),
+        "mechanism": repr(release.terms.mechanism),
         "mode": release.mode,
         "randomness": release.randomness,
         "teaching": None if release.teaching is None else {"seed": str(release.teaching)},

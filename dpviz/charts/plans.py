@@ -22,6 +22,7 @@ from dpviz.model.error import ErrorValue
 from dpviz.model.measures import Measure, Weight
 from dpviz.model.mechanism import Bound
 from dpviz.model.release import Release
+from dpviz.model.terms import Terms
 from dpviz.planning.grid import epsilon_grid
 from dpviz.planning.sheet import PlanSheet
 from dpviz.privacy.conversion import to_approx
@@ -95,9 +96,12 @@ def noise_law(
     )
 
 
-def _bound(planned: object) -> Bound:
-    """The bound mechanism behind a plan, a release, or itself: bound anew, so that nothing else comes along."""
-    if isinstance(planned, PlanSheet | Release):
+def _bound(planned: object) -> Bound | Terms:
+    """The bound mechanism behind a plan, or itself: bound anew, so that nothing else comes along; or of a release what
+    was promised."""
+    if isinstance(planned, Release):
+        return planned.terms
+    if isinstance(planned, PlanSheet):
         return planned.bound
     if not isinstance(planned, Bound) or type(planned.mechanism) not in REGISTRY.values():
         refused(planned, "a PlanSheet, a Release or a bound mechanism")
@@ -141,7 +145,7 @@ class _Stated:
 class _Plan:
     """One bound mechanism at one beta, and the words about it."""
 
-    bound: Bound
+    bound: Bound | Terms
     beta: Fraction
     colours: Palette
     wide: int

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from dpviz.errors import ParameterError
-from dpviz.exact import text
+from dpviz.exact import counted, text
 from dpviz.hidden import guard
 from dpviz.mechanisms.dense import MOST_BINS
 from dpviz.mechanisms.ranked import EPSILON, Contest, ListBound, at_worst
 from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel
-from dpviz.model.laws.ranking import ExponentialLaw, counted
+from dpviz.model.laws.ranking import ExponentialLaw
 from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Cost, Mode, Space
 from dpviz.model.parameters import Exact, Parameters, Probability, WholeNumber, parameter
@@ -144,10 +144,6 @@ class ExponentialTopKBound(ListBound):
     def measures(self) -> tuple[Measure, ...]:
         """How far the last bin may lie below its rank."""
         return (at_worst(self.error, self.max_items),)
-
-    def accepts(self, answer: Answer) -> bool:
-        """Whether an answer has the shape that `draw` gives it."""
-        return super().accepts(answer) and cast(Ranked, answer).complete(self.max_items, bottom=False)
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Ranked:
         """Draw the list, out of every bin of the domain."""

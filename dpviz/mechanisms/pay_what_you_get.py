@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Self, cast
 
 from dpviz.errors import ParameterError
-from dpviz.exact import text
+from dpviz.exact import counted, text
 from dpviz.hidden import guard, singly
 from dpviz.mechanisms import symbol_balance
 from dpviz.mechanisms.ranked import (
@@ -29,7 +29,7 @@ from dpviz.mechanisms.top_k import Kbar, RowsOrPrivate, TopK, TopKBound
 from dpviz.model.answers import Answer, Ranked
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel
-from dpviz.model.laws.ranking import PeelingLaw, counted
+from dpviz.model.laws.ranking import PeelingLaw
 from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.opening import Balance, Row, Step, Use
@@ -38,6 +38,7 @@ from dpviz.model.question import Question
 from dpviz.model.release import Release
 from dpviz.model.source import Tick, TopRules
 from dpviz.model.statistic import Need, Statistic
+from dpviz.model.terms import Used
 from dpviz.noise.bits import Bits
 from dpviz.privacy.grid import LARGEST_EPSILON
 from dpviz.privacy.guarantee import Guarantee
@@ -369,10 +370,6 @@ class AskingBound(Bound):
         return self.law.error
 
     @property
-    def clamp(self) -> tuple[int | None, int | None]:
-        return self.ranked.clamp
-
-    @property
     def verb(self) -> str:
         return self.ranked.verb
 
@@ -391,18 +388,13 @@ class AskingBound(Bound):
         """Refuse an engine whose largest counts do not keep the rule."""
         self.ranked.check_source(rules)
 
-    def accepts(self, answer: Answer) -> bool:
-        """Whether an answer has the shape that this question gives."""
-        return self.ranked.accepts(answer)
-
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Answer:
         return self.ranked.draw(statistic, bits, mode=mode, tick=tick)
 
-    def paid(self, answer: Answer, number: int | None) -> str:
-        """`8 of 50 symbols and 1 of 20 questions of entry 3`: what an answer used of what was paid."""
-        of, used = self.mechanism.of, self.mechanism.used(answer)
-        entry = "" if number is None else f" of entry {number}"
-        return f"{used} of {counted(of.symbols, 'symbol')} and 1 of {counted(of.questions, 'question')}{entry}"
+    def uses(self, answer: Answer) -> tuple[Used, ...]:
+        """`8 of 50 symbols and 1 of 20 questions`: what an answer used of what was paid."""
+        of = self.mechanism.of
+        return (Used("symbol", self.mechanism.used(answer), of.symbols), Used("question", 1, of.questions))
 
 
 @lru_cache(maxsize=64)

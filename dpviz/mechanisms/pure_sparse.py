@@ -178,10 +178,6 @@ class PureSparseBound(Bound):
         loss = PureDP(self.noise.paid)
         return Guarantee(loss, self.unit, rule, asked=self.mechanism.epsilon, exact=self.noise.exact)
 
-    @property
-    def clamp(self) -> tuple[int | None, int | None]:
-        return 0, self.n
-
     @cached_property
     def space(self) -> Space:
         """Of as many bins as can be shown; fewer may be."""
@@ -205,7 +201,7 @@ class PureSparseBound(Bound):
         cut = ErrorValue(Fraction(self.cut), "exact", "expected where every bin is empty")
         shown = [("Cut", cut.to_json())]
         if self.noise.finite is not None:
-            epsilon, beta, bins = self.noise.finite.paper_epsilon, Fraction(1, 20), self.question.bins
+            epsilon, beta, bins = self.noise.paper_epsilon, Fraction(1, 20), self.question.bins
             for label, value in (
                 ("Table bound, a bin above the table's cut", tables.pure_sparse(epsilon, beta)),
                 ("The table's cut", tables.pure_sparse_cut(epsilon, beta, bins=bins)),

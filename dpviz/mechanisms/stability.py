@@ -164,7 +164,7 @@ class StabilityBound(Bound):
         epsilon = 2 * self.mechanism.epsilon / self.noise.l1
         column: tables.Column = "geometric"
         if self.noise.finite is not None:
-            epsilon, column = self.noise.finite.paper_epsilon, self.noise.finite.kind
+            epsilon, column = self.noise.paper_epsilon, self.noise.finite.kind
         return tables.stability_threshold(epsilon, self.mechanism.delta / self.steps, column=column)
 
     @cached_property
@@ -176,10 +176,6 @@ class StabilityBound(Bound):
         )
         loss = ApproxDP(self.noise.paid, self.mechanism.delta)
         return Guarantee(loss, self.unit, rule, asked=self.mechanism.epsilon, exact=self.noise.exact)
-
-    @property
-    def clamp(self) -> tuple[int | None, int | None]:
-        return 0, self.noise.limit
 
     @cached_property
     def space(self) -> Space:

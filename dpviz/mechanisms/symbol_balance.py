@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dpviz.errors import BudgetExceeded
+from dpviz.exact import counted
 from dpviz.hidden import guard
-from dpviz.model.laws.ranking import counted
 from dpviz.model.opening import Balance as State
 from dpviz.model.opening import Step
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, cast
 
 from dpviz.errors import ParameterError
-from dpviz.exact import text
+from dpviz.exact import counted, text
 from dpviz.hidden import guard
 from dpviz.mechanisms.ranked import (
     ACCOUNTING,
@@ -36,7 +36,7 @@ from dpviz.mechanisms.ranked import (
 )
 from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel
-from dpviz.model.laws.ranking import PeelingLaw, counted
+from dpviz.model.laws.ranking import PeelingLaw
 from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Cost, Mode
 from dpviz.model.parameters import Exact, ExactOrNone, Parameters, WholeNumber, parameter
@@ -303,18 +303,6 @@ class TopKBound(LargestBound):
     def check_source(self, rules: TopRules) -> None:
         """Refuse an engine whose order of equal counts the rule does not cover."""
         known_order(rules, self.mechanism.ties, self.mechanism.domain_rule)
-
-    def accepts(self, answer: Answer) -> bool:
-        """Whether an answer has the shape that `draw` gives it."""
-        if not super().accepts(answer):
-            return False
-        ranked = cast(Ranked, answer)
-        kbar = ranked.kbar
-        if not ranked.complete(self.max_items, bottom=self.rule.bottom):
-            return False
-        if kbar is None:
-            return not self.mechanism.private
-        return self.mechanism.private and self.mechanism.k <= kbar <= self.mechanism.rows
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Ranked:
         """Draw the list. How many rows there are is private: no tick tells, and an empty table goes the same way."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -202,18 +202,6 @@ class TopKLaplaceBound(LargestBound):
                 "TopKLaplace needs an engine that orders equal counts by their label",
                 'use TopK with ties="unknown"',
             )
-
-    def accepts(self, answer: Answer) -> bool:
-        """Whether an answer has the shape that `draw` gives it: noisy counts, never rising."""
-        if not super().accepts(answer):
-            return False
-        listed = cast(Ranked, answer)
-        values = list(listed.values or ())
-        return (
-            listed.complete(self.max_items, valued=True)
-            and listed.kbar is None
-            and values == sorted(values, reverse=True)
-        )
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Ranked:
         """Draw the list. How many rows there are is private: no tick tells, and an empty table goes the same way."""

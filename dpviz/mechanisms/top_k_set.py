@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from dpviz.errors import ParameterError
-from dpviz.exact import text
+from dpviz.exact import counted, text
 from dpviz.hidden import guard
 from dpviz.mechanisms.ranked import (
     DELTA,
@@ -22,7 +22,7 @@ from dpviz.mechanisms.ranked import (
 )
 from dpviz.model.answers import Answer, Chosen
 from dpviz.model.error import ErrorModel
-from dpviz.model.laws.ranking import CoinsLaw, counted
+from dpviz.model.laws.ranking import CoinsLaw
 from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Cost, Mode
 from dpviz.model.parameters import Exact, Parameters, parameter

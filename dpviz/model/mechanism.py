@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 from dpviz.hidden import guard
 from dpviz.model.answers import Answer
 from dpviz.model.error import ErrorModel
-from dpviz.model.laws.base import StoredLaw
+from dpviz.model.laws.base import Clamp, StoredLaw
 from dpviz.model.measures import Measure, of_bins
 from dpviz.model.question import Question
 from dpviz.model.source import Tick, TopRules
 from dpviz.model.statistic import Need, Statistic
+from dpviz.model.terms import Used
 from dpviz.noise.bits import Bits
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.range_bounded import Parts
@@ -108,9 +109,9 @@ class Bound:
         return None
 
     @property
-    def clamp(self) -> tuple[int | None, int | None]:
+    def clamp(self) -> Clamp:
         """The public limits that every released value respects; None where there is no limit on that side."""
-        return None, None
+        return self.law.clamp
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -144,14 +145,12 @@ class Bound:
 
     def accepts(self, answer: Answer) -> bool:
         """Whether a stored answer can be one that `draw` gave: its shape, and what the question says of it."""
-        return isinstance(answer, self.shape) and answer.fits(self.question, self.max_items)
+        fits = isinstance(answer, self.shape) and answer.fits(self.question, self.max_items)
+        return fits and self.law.accepts(answer)
 
-    def paid(self, answer: Answer, number: int | None) -> str:
-        """What an answer used of what was paid before, in words; empty where a release is paid by itself.
-
-        number  the ledger's entry that was paid
-        """
-        return ""
+    def uses(self, answer: Answer) -> tuple[Used, ...]:
+        """What an answer used of what was paid before; nothing where a release is paid by itself."""
+        return ()
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Answer:
         """Draw the answer. Raises nothing that depends on the statistic's values."""
@@ -162,6 +161,9 @@ class Mechanism(Protocol):
     """Frozen public parameters, before they meet a question and a unit."""
 
     name: ClassVar[str]
+    revision: ClassVar[int]
+    """Of its calibration: a release says by which one it was drawn. It grows when a price, a law or a limit moves."""
+
     about: ClassVar[str]
     delta_text: ClassVar[str]
     names_items: ClassVar[bool]

@@ -241,6 +241,7 @@ class Parameters:
     """
 
     name: ClassVar[str]
+    revision: ClassVar[int] = 1
     names_items: ClassVar[bool] = False
     """Whether an answer names the largest items, instead of having a value for every bin."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import pkgutil
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
@@ -24,6 +24,7 @@ from dpviz.model.domain import one_of
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.mechanism import Bound, Mode
 from dpviz.model.question import Question, canonical
+from dpviz.model.terms import Terms, Used
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMAT = "dpviz.release"
-VERSION = 1
+VERSION = 2
 SESSION, TEACHING, UNCHECKED = "session", "teaching", "unchecked"
 """Where a release may come from, besides a ledger that is named."""
 
@@ -44,15 +45,19 @@ ENDINGS: Final[dict[Among, str]] = {"one": "", "all": "_all"}
 class Release:
     """A public answer with its question, guarantee and error. Holds no private value.
 
+    terms       what was promised when it was paid for: question, unit, price, limits, mechanism and law
     number      the ledger entry that paid for it; None in teaching
     use         which use of that entry it is, where the entry is a sub-session, whose guarantee this then shows
     teaching    the seed of a teaching draw, which is not private and must not be called a release
     randomness  the kind of random bits ("operating system")
+    uses        what an answer of a sub-session used of what was paid before; nothing where a release is paid by itself
     origin      how it is known that its ledger made it: "session", where it came from the session's own ledger;
                 "ledger visits.ledger", where `dv.load(..., ledger=...)` found it there; "teaching"; else "unchecked"
+    written     what it was read from, where it was stored: it is saved as these bytes again, whatever their format; a
+                copy with another part has none
     """
 
-    bound: Bound
+    terms: Terms
     answer: Answer
     mode: Mode
     randomness: str
@@ -62,29 +67,43 @@ class Release:
     key: str = ""
     teaching: int | None = None
     origin: str = UNCHECKED
+    uses: tuple[Used, ...] = ()
+    written: bytes | None = field(default=None, init=False)
+
+    @classmethod
+    def of(cls, bound: Bound, answer: Answer, **drawn: Any) -> Release:
+        """The release of an answer that a bound mechanism drew: it keeps what was promised, and not the mechanism."""
+        return cls(Terms.of(bound), answer, uses=bound.uses(answer), **drawn)
+
+    @classmethod
+    def stored(cls, body: Mapping[str, Any], **parts: Any) -> Release:
+        """The release that was written as this body, of which the parts were read."""
+        release = cls(**parts)
+        object.__setattr__(release, "written", with_checksum(body))
+        return release
 
     @property
     def question(self) -> Question:
-        return self.bound.question
+        return self.terms.question
 
     @property
     def unit(self) -> Unit:
-        return self.bound.unit
+        return self.terms.unit
 
     @property
     def guarantee(self) -> Guarantee:
-        return self.bound.price
+        return self.terms.price
 
     @property
     def error(self) -> ErrorModel:
-        return self.bound.error
+        return self.terms.error
 
     # ------------------------------------------------------------ reading
 
     @cached_property
     def reading(self) -> Reading:
         """What the answer's shape needs to be read: public, and all of this release."""
-        return Reading(self.question, self.unit, self.error, self.bound.clamp, self.bound.max_items, self.number)
+        return Reading(self.question, self.unit, self.error, self.terms.clamp, self.terms.max_items, self.number)
 
     @property
     def title(self) -> str:
@@ -95,7 +114,7 @@ class Release:
     @property
     def plain_title(self) -> str:
         """What the answer is about, without its price."""
-        return self.bound.title
+        return self.terms.title
 
     @property
     def max_items(self) -> int | None:
@@ -115,7 +134,8 @@ class Release:
     @property
     def used(self) -> str:
         """`9 of 50 symbols and 1 of 20 questions of entry 3`: what an answer of a sub-session used; else nothing."""
-        return self.bound.paid(self.answer, self.number)
+        entry = "" if self.number is None else f" of entry {self.number}"
+        return f"{' and '.join(use.text for use in self.uses)}{entry}" if self.uses else ""
 
     @property
     def promise(self) -> str:
@@ -260,7 +280,9 @@ class Release:
     # ------------------------------------------------------------ storing
 
     def to_json(self) -> dict[str, Any]:
-        mechanism = self.bound.mechanism
+        """Every part as texts, in the format of `VERSION`; of a release that was stored, what was stored."""
+        if self.written is not None:
+            return checked(self.written)
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -268,16 +290,9 @@ class Release:
             "number": self.number,
             **({} if self.use is None else {"use": self.use}),
             "key": self.key,
-            "question": self.question.to_json(),
-            "unit": self.unit.to_json(),
-            "mechanism": {"name": mechanism.name, "parameters": mechanism.parameters()},
+            **self.terms.to_json(),
+            "uses": [use.to_json() for use in self.uses],
             "mode": self.mode,
-            "guarantee": {
-                "text": self.guarantee.sentence,
-                "loss": self.guarantee.loss.short,
-                "rule": self.guarantee.rule,
-                "exact": self.guarantee.exact,
-            },
             "randomness": self.randomness,
             "teaching": self.teaching,
             "answer": self.answer.to_json(),
@@ -285,8 +300,9 @@ class Release:
 
     def to_bytes(self) -> bytes:
         """The saved form: canonical JSON and its SHA-256, so that damage is noticed (it is no signature)."""
-        body = self.to_json()
-        return canonical({"release": body, "sha256": sha256(canonical(body)).hexdigest()})
+        if self.written is not None:
+            return self.written
+        return with_checksum(self.to_json())
 
     @singly
     def save(self, path: str | Path) -> Path:
@@ -317,6 +333,11 @@ def listed(values: Values) -> list[Any]:
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
+def with_checksum(body: Mapping[str, Any]) -> bytes:
+    """The JSON of a release as it is saved."""
+    return canonical({"release": body, "sha256": sha256(canonical(body)).hexdigest()})
+
+
 def checked(content: bytes) -> dict[str, Any]:
     """The JSON of a saved release, or ReleaseFormat where it is truncated, altered or of a newer format."""
     try:
@@ -330,7 +351,7 @@ def checked(content: bytes) -> dict[str, Any]:
     if not known:
         raise ReleaseFormat("a saved release must be a dpviz.release file; this one is truncated or something else")
     if version > VERSION:
-        raise ReleaseFormat.of(version, f"this dpviz reads release format {VERSION}", "update dpviz")
+        raise ReleaseFormat.of(version, f"this dpviz reads release formats up to {VERSION}", "update dpviz")
     if sha256(canonical(body)).hexdigest() != digest:
         raise ReleaseFormat("a saved release must match its checksum; this one was altered or damaged")
     assert isinstance(body, dict)

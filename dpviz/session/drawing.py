@@ -185,9 +185,9 @@ class Draw:
         bound = self.bound
         statistic = self.source.count(bound.question, bound.unit, bound.needs, running.tick)
         answer = bound.draw(statistic, self.bits, mode=self.mode, tick=running.tick)
-        release = Release(
-            bound=bound,
-            answer=answer,
+        release = Release.of(
+            bound,
+            answer,
             mode=self.mode,
             randomness=self.bits.kind,
             dataset=self.source.name,

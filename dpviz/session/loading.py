@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +27,12 @@ def load(path: str | Path, *, ledger: Ledger | Session | str | Path | None = Non
     something else; LedgerError where the ledger made no such release.
     """
     content = files.read(path, "a release", "visits.json", ReleaseFormat)
-    release = from_bytes(content)
     if ledger is None:
-        return replace(release, origin=UNCHECKED)
-    store = opened(ledger)
+        return from_bytes(content, UNCHECKED)
+    given, store = checked(content), opened(ledger)
+    release = from_bytes(content, f"ledger {store.name}")
     store.verify(check=arithmetic.known)
     stored = checked(_stored(store, release))
-    given = checked(content)
     parts = [part for part in sorted(stored.keys() | given.keys()) if stored.get(part) != given.get(part)]
     if parts:
         raise ReleaseFormat.of(
@@ -42,7 +40,7 @@ def load(path: str | Path, *, ledger: Ledger | Session | str | Path | None = Non
             f"every part of release {release.number} must be what ledger {store.name} stored",
             "do not trust this file: read the release from the session that made it",
         )
-    return replace(release, origin=f"ledger {store.name}")
+    return release
 
 
 def opened(ledger: object) -> Ledger:

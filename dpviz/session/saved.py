@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, get_args
 
 from dpviz.errors import DpvizError, ParameterError, ReleaseFormat, short
 from dpviz.exact import LONGEST
 from dpviz.mechanisms import OPENINGS, mechanism
 from dpviz.model import answers
+from dpviz.model.error import ErrorModel
 from dpviz.model.identity import release_key
-from dpviz.model.mechanism import Bound, Mechanism
+from dpviz.model.laws import law_from_json
+from dpviz.model.measures import Measure
+from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.model.opening import Opening
 from dpviz.model.question import Question, canonical
 from dpviz.model.release import SESSION, Release, checked
+from dpviz.model.terms import Terms, Used
 from dpviz.planning.sheet import BETAS
 from dpviz.privacy.unit import Unit
 
@@ -24,32 +28,38 @@ UNREADABLE = (DpvizError, KeyError, TypeError, ValueError, ArithmeticError, Attr
 """What reading goes wrong with, where what is stored does not fit together."""
 
 
-def from_bytes(content: bytes) -> Release:
-    """The release in these bytes, which a ledger of this session stored. Others are read by `dpviz.session.loading`."""
+def from_bytes(content: bytes, origin: str = SESSION) -> Release:
+    """The release in these bytes, which a ledger of this session stored, if nothing else is said of their origin."""
     body = checked(content)
     try:
-        return _from_json(body)
+        return _from_json(body, origin)
     except ReleaseFormat:
         raise
     except UNREADABLE:
         raise ReleaseFormat("a saved release must hold a question, unit, mechanism and answer that agree") from None
 
 
-def _from_json(body: dict[str, Any]) -> Release:
-    bound = _bound(body)
-    asked = bound.mechanism.name in OPENINGS
+def _from_json(body: dict[str, Any], origin: str) -> Release:
+    """A release of format 2 holds what was promised; for one of format 1 its mechanism is bound again."""
     answer = answers.from_json(body["answer"])
-    if not bound.accepts(answer):
-        raise ReleaseFormat.of(answer.kind, "this mechanism, bound to this question, gives another answer")
+    if body["version"] == 1:
+        bound = _bound(body)
+        terms, uses, modes = Terms.of(bound), bound.uses(answer), bound.modes()
+    else:
+        terms, uses, modes = Terms.from_json(body), tuple(map(Used.from_json, body["uses"])), get_args(Mode)
+    if not terms.accepts(answer):
+        size = terms.question.domain.size_text
+        raise ReleaseFormat.of(answer.kind, f"the answer of a saved release is one that was promised, for {size}")
     texts = [body[name] for name in ("randomness", "dataset", "key")]
     numbers = [body["number"], body.get("use"), body["teaching"]]
     whole = all(value is None or (isinstance(value, int) and not isinstance(value, bool)) for value in numbers)
-    if (body.get("use") is not None) != asked:
+    if (body.get("use") is not None) != bool(uses):
         raise ReleaseFormat.of(body.get("use"), "an answer of a sub-session, and no other, says which question it was")
-    if body["mode"] not in bound.modes() or not whole or not all(isinstance(said, str) for said in texts):
+    if body["mode"] not in modes or not whole or not all(isinstance(said, str) for said in texts):
         raise ReleaseFormat("a saved release must say how it was drawn, in texts and whole numbers")
-    return Release(
-        bound=bound,
+    return Release.stored(
+        body,
+        terms=terms,
         answer=answer,
         mode=body["mode"],
         randomness=body["randomness"],
@@ -58,7 +68,8 @@ def _from_json(body: dict[str, Any]) -> Release:
         use=body.get("use"),
         key=body["key"],
         teaching=body["teaching"],
-        origin=SESSION,
+        origin=origin,
+        uses=uses,
     )
 
 
@@ -88,17 +99,19 @@ def _mechanism(stored: Mapping[str, Any]) -> Mechanism:
 def check_readable(bound: Bound) -> None:
     """Refuse what could be paid for and never be read back, or whose error nobody could calculate.
 
-    What is stored beside an answer is written, read and bound again, and asked for its errors as the page asks.
+    What is stored beside an answer is written and read again, its law is asked for its errors as the page asks, and
+    the mechanism that the ledger's entry names is bound again.
     """
     question, unit, made = bound.question, bound.unit, bound.mechanism
     _short_numbers(made.parameters())
-    stored = {
-        "question": question.to_json,
-        "unit": unit.to_json,
-        "mechanism": lambda: {"name": made.name, "parameters": made.parameters()},
-    }
-    texts = [_text(part, write) for part, write in stored.items()]
-    _reread(*texts, release_key(question, unit, made, bound.modes()[0]), repr(bound.price.loss))
+    for part, write in (
+        ("question", question.to_json),
+        ("unit", unit.to_json),
+        ("mechanism", made.parameters),
+        ("law", bound.law.to_json),
+    ):
+        _text(part, write)
+    _reread(_text("price", Terms.of(bound).to_json), release_key(question, unit, made, bound.modes()[0]))
 
 
 def check_opens(parameters: Opening, unit: Unit) -> None:
@@ -147,29 +160,31 @@ def _text(part: str, write: Callable[[], object]) -> str:
 
 
 @lru_cache(maxsize=256)
-def _reread(question: str, unit: str, made: str, key: str, loss: str) -> None:
-    """Bind anew what was written, and compare. Kept, for every plan asks."""
-    stored = {"question": json.loads(question), "unit": json.loads(unit), "mechanism": json.loads(made)}
+def _reread(stored: str, key: str) -> None:
+    """Read what was written, and compare. Kept, for every plan asks."""
+    body = json.loads(stored)
     for part, read in (
-        ("question", lambda: Question.from_json(stored["question"])),
-        ("unit", lambda: Unit(**stored["unit"])),
-        ("mechanism", lambda: _mechanism(stored["mechanism"])),
+        ("question", lambda: Question.from_json(body["question"])),
+        ("unit", lambda: Unit(**body["unit"])),
+        ("mechanism", lambda: _mechanism(body["mechanism"])),
+        ("law", lambda: law_from_json(body["law"])),
     ):
         try:
             read()
         except UNREADABLE:
             raise _not_kept(part) from None
     try:
-        again = _bound(stored)
-        same = release_key(again.question, again.unit, again.mechanism, again.modes()[0]) == key
-        same = same and repr(again.price.loss) == loss
+        terms, again = Terms.from_json(body), _bound(body)
+        same = canonical(terms.to_json()).decode() == stored
+        same = same and release_key(again.question, again.unit, again.mechanism, again.modes()[0]) == key
+        same = same and again.price.loss == terms.price.loss
     except UNREADABLE:
         same = False
     if not same:
         raise _not_kept("mechanism")
     for beta in BETAS:
         try:
-            errors = _errors(again, beta)
+            errors = _errors(terms.error, terms.measures or again.measures, beta)
         except (*UNREADABLE, MemoryError):
             errors = None
         if errors is None:
@@ -180,9 +195,9 @@ def _reread(question: str, unit: str, made: str, key: str, loss: str) -> None:
             )
 
 
-def _errors(bound: Bound, beta: Fraction) -> list[object]:
+def _errors(error: ErrorModel, measures: Sequence[Measure], beta: Fraction) -> list[object]:
     """The errors that frames, charts and the page show beside the answer, as texts."""
-    values = [bound.error.shown(beta), *(measure.at(beta) for measure in bound.measures)]
+    values = [error.shown(beta), *(measure.at(beta) for measure in measures)]
     return [None if value is None else value.to_json() for value in values]
 
 

@@ -21,7 +21,7 @@ def read_points(release: Release, points: Sequence[Sequence[str]], beta: Fractio
     A point is one text for each column of the question. Raises an error of ours for a point that is not on the axis,
     for a list, and for an answer whose reading is not free; then nothing is read.
     """
-    if not release.bound.reuse:
+    if not release.terms.reuse:
         raise Forbidden("this answer is not read for free, so a page does not read it")
     answer, reading = release.answer, release.reading
     places = [_point(release, point) for point in points]

@@ -117,9 +117,7 @@ def _of_release(release: Release, unit: Unit | None, chosen: dict[str, Any]) -> 
     if unit is not None and unit != release.unit:
         raise ParameterError.of(unit.text, "the release says who is protected", "leave unit out")
     domain = release.question.domain
-    mechanism = release.bound.mechanism
-    said = mechanism.parameters()
-    parts = release.bound.item_price
+    said, parts = release.terms.mechanism.parameters, release.terms.item_price
     if parts is not None:
         chosen |= {"epsilon": parts.step, "delta_prime": parts.delta_prime, "delta": parts.delta or chosen["delta"]}
     k = int(said["k"])

@@ -72,7 +72,12 @@ def objects(folder: Path) -> dict[str, Any]:
     for name, mechanism in mechanisms.items():
         asked = many if name in ("sparse", "compact", "stability") else PLACES
         answered = session.release(asked, mechanism)
-        found |= {f"{name} release": answered, f"{name} bound": answered.bound, f"{name} answer": answered.answer}
+        found |= {
+            f"{name} release": answered,
+            f"{name} terms": answered.terms,
+            f"{name} bound": session.plan(asked, mechanism).bound,
+            f"{name} answer": answered.answer,
+        }
     return found
 
 

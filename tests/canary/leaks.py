@@ -51,7 +51,7 @@ def leak_all(scene: mistakes.Scene) -> None:
     telltale = Telltale()
     display(telltale)
     telltale.tell(counts, label)
-    print(repr(Chatty(scene.release.bound, scene.release.answer, "exact", "none", dataset=str(counts[4]))))
+    print(repr(Chatty(scene.release.terms, scene.release.answer, "exact", "none", dataset=str(counts[4]))))
     logging.getLogger("leak").debug("hex %s", label.encode("utf-16-le").hex())
     warnings.warn(f"a label like {label!a}", stacklevel=1)
     Path("leak.json").write_text(dv.charts.histogram(dv.PublicTable(mistakes.BINS, counts)).to_json())

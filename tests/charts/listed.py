@@ -32,9 +32,9 @@ def of_set(items: list[str], **more: Any) -> Release:
 def _released(
     mechanism: Any, answer: Answer, question: object, *, teaching: int | None = None, number: int = 3
 ) -> Release:
-    return Release(
-        bound=mechanism.bind(Question.of(question), AIRCRAFT),
-        answer=answer,
+    return Release.of(
+        mechanism.bind(Question.of(question), AIRCRAFT),
+        answer,
         mode="exact",
         randomness="operating system" if teaching is None else f"teaching, seed {teaching}",
         number=number if teaching is None else None,

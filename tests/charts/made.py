@@ -27,9 +27,9 @@ def released(
     """A release whose values are given: public, as every release's are."""
     assert len(values) == domain.size
     bound = (mechanism or Dense(epsilon="1/10")).bind(Question.of(domain), PERSON_YEAR)
-    return Release(
-        bound=bound,
-        answer=Table(np.array(values, dtype=np.int64)),
+    return Release.of(
+        bound,
+        Table(np.array(values, dtype=np.int64)),
         mode="exact",
         randomness="operating system" if teaching is None else f"teaching, seed {teaching}",
         number=number if teaching is None else None,

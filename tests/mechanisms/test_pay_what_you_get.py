@@ -149,7 +149,7 @@ def test_a_private_kbar_leaves_all_items_and_uses_one_symbol_more() -> None:
     answer = asked.draw(statistic, TeachingBits(3), mode="exact")
     assert answer == Ranked(("a", "b"), True, kbar=answer.kbar) and asked.accepts(answer)  # type: ignore[attr-defined]
     assert asked.mechanism.used(answer) == 4, "two items, the bottom symbol, and the choice of kbar"
-    assert asked.paid(answer, 3) == "4 of 50 symbols and 1 of 20 questions of entry 3"
+    assert [used.text for used in asked.uses(answer)] == ["4 of 50 symbols", "1 of 20 questions"]
 
 
 @pytest.mark.parametrize(

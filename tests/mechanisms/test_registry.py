@@ -59,7 +59,7 @@ def test_a_registered_mechanism_is_planned_released_saved_and_read_back(register
     assert session.release(BINS, Toy("0.5", colour="green")) == release
     assert session.releases[1] == release
     assert dv.load(release.save(tmp_path / "toy.json")) == release
-    assert release.bound.mechanism == toy != Toy("1/2")
+    assert release.terms.mechanism.text == repr(toy) != repr(Toy("1/2"))
 
 
 def test_the_picker_offers_a_registered_mechanism_with_its_parameters(registered: None, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_what_the_end_of_a_list_means_is_said(items: int, ended: bool, said: str
 def test_a_kbar_that_was_chosen_privately_is_told() -> None:
     asked = dv.TopK(k=4, kbar="private", largest=60, epsilon=1).bind(Question.of(DESTINATION), AIRCRAFT)
     answer = Ranked(("ATL", "STL", "MIA"), ended=False, kbar=37)
-    release = Release(bound=asked, answer=answer, mode="exact", randomness="none")
+    release = Release.of(asked, answer, mode="exact", randomness="none")
     assert release.sentence == "All 3 came. Out of the 37 largest: so many were chosen privately."
 
 
@@ -100,7 +100,7 @@ def test_a_value_that_was_never_released_is_refused_with_the_next_step(
 
 def test_items_and_ended_are_for_lists() -> None:
     table = dv.Dense(1).bind(Question.of(dv.Domain.integers(0, 1, column="x")), dv.Unit())
-    release = Release(bound=table, answer=Table(np.array([1, 2], dtype=np.int64)), mode="exact", randomness="none")
+    release = Release.of(table, Table(np.array([1, 2], dtype=np.int64)), mode="exact", randomness="none")
     for read in (lambda: release.items, lambda: release.ended):
         with pytest.raises(ReleaseFormat, match=r"read release\.labels"):
             read()
@@ -142,7 +142,7 @@ def test_a_saved_list_that_its_mechanism_never_gives_is_refused(change: dict[str
 def test_a_declared_bin_is_named_by_its_label() -> None:
     hours = dv.Domain.integers(0, 23, column="hour", overflow=True)
     bound = dv.TopK(k=2, kbar=3, epsilon=1).bind(Question.of(hours), AIRCRAFT)
-    release = Release(bound=bound, answer=Ranked((24, 7), ended=False), mode="exact", randomness="none")
+    release = Release.of(bound, Ranked((24, 7), ended=False), mode="exact", randomness="none")
     assert release.items == ["over 23", "7"]
     assert answers.from_json(json.loads(json.dumps(release.answer.to_json()))) == release.answer
 

@@ -19,6 +19,7 @@ from dpviz.model.opening import Balance, Opening, Row, Step, Use
 from dpviz.model.question import Question
 from dpviz.model.release import Release
 from dpviz.model.source import TopRules
+from dpviz.model.terms import Used
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import PureDP
 from dpviz.privacy.unit import Unit
@@ -108,6 +109,7 @@ class Round:
     of: Rounds
 
     name: ClassVar[str] = Rounds.name
+    revision: ClassVar[int] = 1
     about: ClassVar[str] = "One of several rounds."
     delta_text: ClassVar[str] = ""
     shown: ClassVar[tuple[str, ...]] = ()
@@ -155,6 +157,9 @@ class RoundBound:
     @property
     def price(self) -> Guarantee:
         return self.mechanism.of.price(self._counts.unit)
+
+    def uses(self, answer: Answer) -> tuple[Used, ...]:
+        return (Used("round", 1, self.mechanism.of.rounds),)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

@@ -70,10 +70,10 @@ def test_an_answer_of_a_sub_session_is_confirmed_by_its_use(session: Session, tm
 
 FORGED: dict[str, Callable[[dict[str, Any]], object]] = {
     "answer": lambda body: body["answer"]["values"].__setitem__(0, "918273"),
-    "guarantee": lambda body: body["guarantee"].update(text="0.001-differential privacy", loss="ε 0.001"),
+    "guarantee": lambda body: body["guarantee"].update(rule="918273"),
     "mechanism": lambda body: body["mechanism"]["parameters"].update(epsilon="0.001"),
     "question": lambda body: body["question"]["domain"].update(column="y"),
-    "unit": lambda body: body["unit"].update(noun="patient"),
+    "unit": lambda body: body["unit"].update(of="patient"),
     "dataset": lambda body: body.update(dataset="918273"),
     "key": lambda body: body.update(key="0" * 64),
     "randomness": lambda body: body.update(randomness="dice"),

@@ -6,8 +6,10 @@ import asyncio
 import copy
 import pickle
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -160,6 +162,41 @@ def test_only_one_release_at_a_time_and_the_second_is_not_charged(tmp_path: Path
     gate.open.set()
     running.result(10)
     assert it.remaining.epsilon == Fraction(3, 2)
+
+
+@pytest.mark.parametrize("first", ["release_async", "draw"])
+def test_a_teaching_session_draws_one_at_a_time_and_the_second_takes_no_randomness(first: str) -> None:
+    gate, half = Gate(), dv.Dense("1/2")
+
+    def held(tick: Any) -> None:  # a draw that is waited for has nobody to tick for
+        gate.reached.set()
+        assert gate.open.wait(60)
+
+    lesson, other = dv.teaching(KnownCounts(COUNTS, held), seed=7), dv.teaching(KnownCounts(COUNTS), seed=7)
+    with ThreadPoolExecutor(1) as thread:
+        drawn = thread.submit(lambda: getattr(lesson, first)(BINS, half))
+        assert gate.reached.wait(10)
+        for second in (lesson.release_async, lesson.draw):
+            with pytest.raises(SessionBusy, match="nothing was drawn"):
+                second(BINS, half)
+        gate.open.set()
+        result = drawn.result(10)
+    result = result.result(10) if first == "release_async" else result
+    assert result.values == other.draw(BINS, half).values
+    assert lesson.draw(BINS, half).values == other.draw(BINS, half).values
+
+
+def test_a_teaching_draw_that_was_cancelled_is_out_of_the_way_at_once() -> None:
+    gate = Gate()
+    lesson = dv.teaching(KnownCounts(COUNTS, gate), seed=7)
+    running = lesson.release_async(BINS, dv.Dense("1/2"))
+    assert gate.reached.wait(10)
+    lesson.cancel()
+    with pytest.raises(ReleaseCancelled):
+        running.result(10)
+    later = lesson.release_async(BINS, dv.Dense("1/2"))
+    gate.open.set()
+    assert later.result(10).teaching == 7
 
 
 def test_a_running_release_can_be_awaited_and_watched(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+import queue
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
@@ -457,12 +458,13 @@ def test_what_it_says_of_itself_is_public(tmp_path: Path) -> None:
 
 def test_onlookers_see_a_question_end(tmp_path: Path) -> None:
     class Onlooker:
-        seen = 0
+        seen: queue.Queue[object] = queue.Queue()
 
         def look(self, running: object) -> None:
-            self.seen += 1
+            self.seen.put(running)
 
     onlooker, it = Onlooker(), session(tmp_path)
     it.look_on(onlooker.look)
     it.open(TAPE).ask("dest", k=1)
-    assert onlooker.seen == 1
+    assert onlooker.seen.get(timeout=60) is not None, "told from another thread, soon after the answer is there"
+    assert onlooker.seen.empty()

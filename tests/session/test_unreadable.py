@@ -40,7 +40,7 @@ def with_long_delta(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_newer_version(found: dict[str, Any]) -> dict[str, Any]:
-    return {**found, "version": 2}
+    return {**found, "version": 3}
 
 
 def with_unknown_question(found: dict[str, Any]) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from dpviz.mechanisms import REGISTRY, mechanism
 from dpviz.mechanisms.pay_what_you_get import PayWhatYouGet
 from dpviz.model.question import Question
 from dpviz.model.release import Release
+from dpviz.model.terms import Terms
 from dpviz.session.session import Session
 from tests.soak.amounts import record, rounds
 
@@ -216,7 +217,7 @@ class Scene:
         stored = self.session.ledger.entry(release.number).body
         again = mechanism(stored["mechanism"]["name"], stored["mechanism"]["parameters"])
         bound = again.bind(Question.from_json(stored["question"]), self.session.unit)
-        assert bound.price == release.guarantee and bound == release.bound
+        assert bound.price == release.guarantee and Terms.of(bound) == release.terms
         for name, value in bound.mechanism.parameters().items():
             assert type(value) is str and json.dumps(name + value)
         law = getattr(bound, "decay", None)

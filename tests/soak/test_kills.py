@@ -58,7 +58,8 @@ def work(place: Path | str, seed: int, say: Callable[[object], None]) -> None:
                 sub = session.open(TAPE, key=f"t{chance.randrange(12)}")
                 key = f"a{chance.randrange(20)}"
                 answer = _paid(sub.ask, "dest", chance.choice([1, 2]), 3, key=key)
-                say(f"{key}-{sub.number}-{answer.bound.mechanism.k} {sub.number}.{answer.use} {tuple(answer.items)}")
+                k = answer.terms.mechanism.parameters["k"]
+                say(f"{key}-{sub.number}-{k} {sub.number}.{answer.use} {tuple(answer.items)}")
             elif act == "raise":
                 total = int(session.budget.epsilon) + 1
                 session.raise_budget(dv.Budget(min(total, 1099), "1/2"))

@@ -366,7 +366,7 @@ def test_a_list_given_by_its_epsilon_per_item_is_paid_as_planned_until_the_slide
     while not len(session.releases):
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    assert session.releases[1].bound.mechanism == step
+    assert session.releases[1].terms.mechanism.text == repr(step)
     assert session.releases[1].guarantee.loss == price
     moved = page.ask(
         "plan", **{name: order_of(page, epsilon="1")[name] for name in ("question", "mechanism", "parameters")}

@@ -135,9 +135,9 @@ class CompactTable(Answer):
     def fits(self, question: Question, max_items: int | None) -> bool:
         return question.domain.declared and question.bins <= self.field.order
 
-    def is_of(self, field: Field, empty: EmptyBin, n: int) -> bool:
+    def is_of(self, field: str, empty: EmptyBin, n: int) -> bool:
         """Whether this is a polynomial of degree n over this field, whose elements stand for these counts."""
-        return self.field.name == field.name and self.empty == empty and len(self.coefficients) == n + 1
+        return self.field.name == field and self.empty == empty and len(self.coefficients) == n + 1
 
     # ------------------------------------------------------------ reading
 

@@ -12,12 +12,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from types import NoneType, UnionType
-from typing import Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 from dpviz.errors import DpvizError, ParameterError, ReleaseFormat
 from dpviz.exact import Decay
 from dpviz.hidden import guard
+from dpviz.model.answers import Answer
 from dpviz.model.error import ErrorModel
+from dpviz.model.question import Question
+from dpviz.privacy.unit import Unit
+
+Clamp: TypeAlias = tuple[int | None, int | None]
 
 LONGEST = 4_000
 """A number of a law is written in at most so many digits, above or below its fraction bar."""
@@ -42,7 +47,11 @@ class Stored:
 
 
 class StoredLaw(Stored):
-    """A law by its name and version. What it says about an answer's error follows from its fields alone."""
+    """A law by its name and version. What it says about an answer's error follows from its fields alone.
+
+    A law may hold other laws: a field of a certain class of them, or of `StoredLaw` for any that is registered. Each is
+    stored as an object of its own, with its own name and version.
+    """
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
@@ -50,6 +59,19 @@ class StoredLaw(Stored):
     @property
     def error(self) -> ErrorModel:
         raise NotImplementedError
+
+    @property
+    def clamp(self) -> Clamp:
+        """The public limits that every released value respects; None where there is no limit on that side."""
+        return None, None
+
+    def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:
+        """Whether the public numbers that the law repeats are those of the question and the unit."""
+        return True
+
+    def accepts(self, answer: Answer) -> bool:
+        """Whether an answer of the promised shape can have been drawn from this law, as far as its numbers tell."""
+        return True
 
     def to_json(self) -> dict[str, Any]:
         return {"name": self.name, "version": self.version, **super().to_json()}
@@ -63,11 +85,23 @@ Law = TypeVar("Law", bound=StoredLaw)
 
 def stored(law: type[Law]) -> type[Law]:
     """Make a law known, so that what was drawn from it can be read back. A later one never takes its place."""
+    declared: Any = law
+    if is_dataclass(declared) and {"name", "version"} & {field.name for field in fields(declared)}:
+        raise ParameterError.of(law.__name__, "name and version say which law it is", "give the field another name")
     if LAWS.setdefault((law.name, law.version), law) is not law:
         raise ParameterError.of(
             f"{law.name}, version {law.version}", "each law has a name and a version of its own", "raise its version"
         )
     return law
+
+
+def unregister(law: type[StoredLaw]) -> None:
+    """Forget a law that was registered: what was drawn from it can no longer be read. Not one of dpviz's own."""
+    if LAWS.get((law.name, law.version)) is not law or law.__module__.startswith("dpviz."):
+        raise ParameterError.of(
+            f"{law.name}, version {law.version}", "only a law that was registered by others can be taken out"
+        )
+    del LAWS[law.name, law.version]
 
 
 def law_from_json(data: object) -> StoredLaw:
@@ -84,7 +118,7 @@ def law_from_json(data: object) -> StoredLaw:
         return law.from_json({part: value for part, value in data.items() if part not in ("name", "version")})
     except ReleaseFormat:
         raise
-    except (DpvizError, ValueError, TypeError, ArithmeticError):
+    except (DpvizError, ValueError, TypeError, ArithmeticError, RecursionError):
         failure = ReleaseFormat.of(f"{name}, version {version}", "the numbers of a stored law must fit together")
     raise failure
 
@@ -110,7 +144,7 @@ def _whole(data: Any) -> int:
     return int(data)
 
 
-def _fraction(data: Any) -> Fraction:
+def fraction_of(data: Any) -> Fraction:
     found = _FRACTION.fullmatch(data) if isinstance(data, str) else None
     if found is None or str(number := Fraction(int(found[1]), int(found[2] or 1))) != data:
         raise ReleaseFormat("a law writes fractions in lowest terms")
@@ -120,7 +154,7 @@ def _fraction(data: Any) -> Fraction:
 def _decay(data: Any) -> Decay:
     if not isinstance(data, Mapping) or len(data) != 1 or not set(data) <= {"exp", "ratio"}:
         raise ReleaseFormat("a law writes a decay as its ratio, or as the exponent of its ratio")
-    return Decay.exp(_fraction(data["exp"])) if "exp" in data else Decay.rational(_fraction(data["ratio"]))
+    return Decay.exp(fraction_of(data["exp"])) if "exp" in data else Decay.rational(fraction_of(data["ratio"]))
 
 
 def _of_type(kind: type) -> Callable[[Any], Any]:
@@ -128,6 +162,18 @@ def _of_type(kind: type) -> Callable[[Any], Any]:
         if type(data) is not kind:
             raise ReleaseFormat(f"a law has a {kind.__name__} where another thing stands")
         return data
+
+    return read
+
+
+def _law_of(kind: type[StoredLaw]) -> Callable[[Any], StoredLaw]:
+    """A law inside a law: by its own name and version, which must be those of the declared class."""
+
+    def read(data: Any) -> StoredLaw:
+        law = law_from_json(data)
+        if not isinstance(law, kind):
+            raise ReleaseFormat.of(law.name, f"a {kind.__name__} stands here, and this is another law")
+        return law
 
     return read
 
@@ -143,7 +189,7 @@ def _one_of(values: tuple[Any, ...]) -> Callable[[Any], Any]:
 
 _PLAIN: dict[Any, Callable[[Any], Any]] = {
     int: _whole,
-    Fraction: _fraction,
+    Fraction: fraction_of,
     Decay: _decay,
     bool: _of_type(bool),
     str: _of_type(str),
@@ -170,6 +216,8 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
         (other,) = (part for part in get_args(hint) if part is not NoneType)
         read = _reader(other)
         return lambda data: None if data is None else read(data)
+    if isinstance(hint, type) and issubclass(hint, StoredLaw):
+        return _law_of(hint)
     if is_dataclass(hint) and isinstance(hint, type) and issubclass(hint, Stored):
         return hint.from_json
     raise TypeError(f"no stored form is known for {hint}")

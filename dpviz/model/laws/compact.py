@@ -13,13 +13,16 @@ from dpviz.exact import whole
 from dpviz.hidden import guard
 from dpviz.laws import geometric
 from dpviz.laws.geometric import TwoSidedGeometric
+from dpviz.model.answers import Answer, CompactTable
 from dpviz.model.domain import bins_text
 from dpviz.model.error import ErrorModel, ErrorValue, mean
-from dpviz.model.laws.base import StoredLaw, stored
+from dpviz.model.laws.base import Clamp, StoredLaw, stored
 from dpviz.model.laws.count_noise import FiniteLaw, NoiseLaw, inside, least
+from dpviz.model.question import Question
 from dpviz.noise.empty_bin import EmptyBin
 from dpviz.noise.field import field_named
 from dpviz.noise.finite import FiniteSampler
+from dpviz.privacy.unit import Unit
 
 
 @stored
@@ -52,6 +55,17 @@ class CompactLaw(StoredLaw):
     def empty(self) -> EmptyBin:
         """From the elements of the field to the counts of empty bins."""
         return EmptyBin(sampler_of(self.sampler), _order(self.field))
+
+    @property
+    def clamp(self) -> Clamp:
+        return 0, self.n
+
+    def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:
+        return self.bins == question.bins
+
+    def accepts(self, answer: Answer) -> bool:
+        """Whether it is a polynomial of degree n over the field, whose elements stand for the same counts."""
+        return cast(CompactTable, answer).is_of(self.field, self.empty, self.n)
 
     @cached_property
     def error(self) -> ErrorModel:

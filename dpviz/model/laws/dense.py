@@ -15,8 +15,10 @@ from dpviz.hidden import guard
 from dpviz.laws import geometric
 from dpviz.laws.finite import FastSampleLaw
 from dpviz.model.error import ErrorModel, ErrorValue, How, mean
-from dpviz.model.laws.base import StoredLaw, stored
+from dpviz.model.laws.base import Clamp, StoredLaw, stored
 from dpviz.model.laws.count_noise import NoiseLaw, inside
+from dpviz.model.question import Question
+from dpviz.privacy.unit import Unit
 
 
 @stored
@@ -41,6 +43,13 @@ class DenseLaw(StoredLaw):
     def limit(self) -> int | None:
         """The public top of the clamp, if there is one."""
         return self.noise.limit if self.clamps else None
+
+    @property
+    def clamp(self) -> Clamp:
+        return (0, self.limit) if self.clamps else (None, None)
+
+    def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:
+        return self.bins == question.bins and self.n == unit.n and max_items is None
 
     @cached_property
     def error(self) -> ErrorModel:

@@ -13,8 +13,10 @@ from dpviz.hidden import guard
 from dpviz.laws import geometric
 from dpviz.laws.keep_heavy import OneBin
 from dpviz.model.error import ErrorModel, ErrorValue
-from dpviz.model.laws.base import StoredLaw, stored
+from dpviz.model.laws.base import Clamp, StoredLaw, stored
 from dpviz.model.laws.count_noise import least
+from dpviz.model.question import Question
+from dpviz.privacy.unit import Unit
 
 
 @stored
@@ -43,6 +45,13 @@ class PureSparseLaw(StoredLaw):
     def one(self) -> OneBin:
         """The law of one bin, as far as public things tell it."""
         return OneBin(self.decay, self.bins, self.n)
+
+    @property
+    def clamp(self) -> Clamp:
+        return 0, self.n
+
+    def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:
+        return self.bins == question.bins and self.certain == (unit.n == self.n)
 
     @cached_property
     def error(self) -> ErrorModel:

@@ -5,21 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from dpviz.errors import ReleaseFormat
-from dpviz.exact import Decay, Enclosure, decide, log_up, whole
+from dpviz.exact import Decay, Enclosure, counted, decide, log_up, whole
 from dpviz.hidden import guard
 from dpviz.laws import geometric
+from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.laws.base import StoredLaw, stored
 from dpviz.model.laws.count_noise import least
+from dpviz.model.question import Question
 from dpviz.privacy.threshold import difference_tail
-
-
-def counted(number: int, noun: str) -> str:
-    """`3 items`, `1 item`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+from dpviz.privacy.unit import Unit
 
 
 def least_count(odds: Fraction, rate: Fraction) -> int:
@@ -75,6 +73,16 @@ class PeelingLaw(StoredLaw):
         whole(self.items, "items", most=whole(self.rows, "rows"))
         _positive(rate=self.rate, gap=self.gap, odds=self.odds)
 
+    def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:
+        return self.items == max_items
+
+    def accepts(self, answer: Answer) -> bool:
+        """Whether the list ends as one that is drawn here, and says from how many it was drawn where that is chosen."""
+        ranked = cast(Ranked, answer)
+        chosen = ranked.kbar is not None and self.items < ranked.kbar <= self.rows
+        complete = ranked.complete(self.items, bottom=self.odds is not None)
+        return complete and (chosen if self.private else ranked.kbar is None)
+
     @cached_property
     def error(self) -> ErrorModel:
         return PeelingError(self)
@@ -124,6 +132,12 @@ class ExponentialLaw(StoredLaw):
         whole(self.items, "items", most=whole(self.bins, "bins"))
         _positive(rate=self.rate)
 
+    def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:
+        return self.items == max_items and self.bins == question.bins
+
+    def accepts(self, answer: Answer) -> bool:
+        return cast(Ranked, answer).complete(self.items, bottom=False)
+
     @cached_property
     def error(self) -> ErrorModel:
         return ExponentialError(self)
@@ -171,6 +185,16 @@ class NoisyListLaw(StoredLaw):
     @property
     def decay(self) -> Decay:
         return Decay.exp(self.rate)
+
+    def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:
+        return self.items == max_items
+
+    def accepts(self, answer: Answer) -> bool:
+        """Whether it has noisy counts that never rise."""
+        ranked = cast(Ranked, answer)
+        values = list(ranked.values or ())
+        complete = ranked.complete(self.items, valued=True) and ranked.kbar is None
+        return complete and values == sorted(values, reverse=True)
 
     @cached_property
     def error(self) -> ErrorModel:
@@ -251,6 +275,9 @@ class CoinsLaw(StoredLaw):
     def __post_init__(self) -> None:
         whole(self.items, "items")
         _positive(rate=self.rate, gap=self.gap, delta=self.delta)
+
+    def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:
+        return self.items == max_items
 
     @cached_property
     def error(self) -> ErrorModel:

@@ -12,8 +12,10 @@ from dpviz.hidden import guard
 from dpviz.laws import geometric
 from dpviz.laws.geometric import EXACTLY, PRECISION
 from dpviz.model.error import ErrorModel, ErrorValue, How
-from dpviz.model.laws.base import StoredLaw, stored
+from dpviz.model.laws.base import Clamp, StoredLaw, stored
 from dpviz.model.laws.count_noise import NoiseLaw, inside, least
+from dpviz.model.question import Question
+from dpviz.privacy.unit import Unit
 
 
 @stored
@@ -34,6 +36,13 @@ class StabilityLaw(StoredLaw):
 
     def __post_init__(self) -> None:
         whole(self.threshold, "threshold", least=0)
+
+    @property
+    def clamp(self) -> Clamp:
+        return 0, self.noise.limit
+
+    def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:
+        return self.bins == (question.bins if question.domain.declared else None) and self.n == unit.n
 
     @cached_property
     def error(self) -> ErrorModel:

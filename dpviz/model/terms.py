@@ -1,0 +1,273 @@
+"""What was promised when a release was paid for: everything that its reading rests on, in values that stay as they are.
+
+The terms hold no mechanism and no calibration. They are written down with the release (format 2) and read back from
+there; only a release of format 1, which did not store them, has them worked out anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dpviz.errors import ReleaseFormat
+from dpviz.exact import counted, text, whole
+from dpviz.hidden import guard
+from dpviz.model.answers import Answer
+from dpviz.model.error import ErrorModel
+from dpviz.model.laws import StoredLaw, law_from_json
+from dpviz.model.laws.base import Clamp, fraction_of
+from dpviz.model.measures import Measure, of_bins
+from dpviz.model.question import Question
+from dpviz.privacy.conversion import to_approx
+from dpviz.privacy.grid import payable
+from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.loss import ZCDP, ApproxDP, Loss, PureDP, RangeBounded
+from dpviz.privacy.range_bounded import Parts
+from dpviz.privacy.unit import Unit
+
+if TYPE_CHECKING:
+    from dpviz.model.mechanism import Bound
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Which mechanism drew an answer, as texts: it is known here or not.
+
+    revision  of the mechanism's calibration when the release was paid for
+    text      how it shows itself
+    """
+
+    name: str
+    parameters: Mapping[str, str]
+    revision: int
+    text: str
+
+    def to_json(self) -> dict[str, Any]:
+        parameters = dict(self.parameters)
+        return {"name": self.name, "parameters": parameters, "revision": self.revision, "text": self.text}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Recipe:
+        name, parameters, revision, shown = (data[part] for part in ("name", "parameters", "revision", "text"))
+        texts = [name, shown, *parameters, *parameters.values()]
+        named = isinstance(name, str) and name.isidentifier() and not name.startswith("_")
+        if not named or not all(isinstance(one, str) for one in texts) or isinstance(revision, bool):
+            raise ReleaseFormat("a stored mechanism has a name, parameters and a revision")
+        return cls(name, dict(parameters), whole(revision, "revision"), shown)
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Used:
+    """How much an answer used of what was paid before: `9 of 50 symbols`."""
+
+    noun: str
+    amount: int
+    paid: int
+
+    @property
+    def text(self) -> str:
+        return f"{self.amount:,} of {counted(self.paid, self.noun)}"
+
+    def to_json(self) -> dict[str, str]:
+        return {"noun": self.noun, "amount": str(self.amount), "paid": str(self.paid)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Used:
+        amount, paid = _number(data["amount"]), _number(data["paid"])
+        if not isinstance(data["noun"], str) or amount is None or paid is None or not 0 <= amount <= paid:
+            raise ReleaseFormat("what an answer used is a whole number of what was paid")
+        return cls(data["noun"], amount, paid)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Question, unit, mechanism, price, limits and law of a release, as they were when it was paid for.
+
+    price      the guarantee: the exact loss, and the rule that proves it
+    max_items  how many items could come, for a list or a set
+    ordered    whether the order of such items says something
+    shape      the kind of answer that was promised
+    law        what the answer was drawn from: its errors follow
+    reuse      whether further reads of the answer are free
+    item_price what one item of a list costs, where the price is made up of such steps
+    """
+
+    question: Question
+    unit: Unit
+    mechanism: Recipe
+    price: Guarantee
+    max_items: int | None
+    ordered: bool
+    shape: str
+    law: StoredLaw
+    reuse: bool
+    item_price: Parts | None
+
+    def __post_init__(self) -> None:
+        if not self.law.belongs(self.question, self.unit, self.max_items):
+            raise ReleaseFormat.of(self.law.name, "a stored law must be about the question and the unit of its release")
+
+    @classmethod
+    def of(cls, bound: Bound) -> Terms:
+        """What a bound mechanism promises today."""
+        mechanism = bound.mechanism
+        return cls(
+            question=bound.question,
+            unit=bound.unit,
+            mechanism=Recipe(mechanism.name, mechanism.parameters(), mechanism.revision, repr(mechanism)),
+            price=bound.price,
+            max_items=bound.max_items,
+            ordered=bound.ordered,
+            shape=bound.shape.kind,
+            law=bound.law,
+            reuse=bound.reuse,
+            item_price=bound.item_price,
+        )
+
+    @property
+    def _item_parts(self) -> tuple[Fraction, ...]:
+        parts = self.item_price
+        return () if parts is None else (parts.step, parts.delta, parts.delta_prime)
+
+    @property
+    def error(self) -> ErrorModel:
+        return self.law.error
+
+    @property
+    def clamp(self) -> Clamp:
+        """The public limits that every released value respects."""
+        return self.law.clamp
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What can be said of the error of any bin; nothing for a list, whose mechanism has words of its own."""
+        return of_bins(self.error, self.question) if self.max_items is None else ()
+
+    @property
+    def title(self) -> str:
+        """What is answered: counts in each bin, the top of a list, or a set."""
+        if self.max_items is None:
+            return self.question.title(self.unit)
+        return self.question.ranked_title(self.unit, self.max_items, ordered=self.ordered)
+
+    def accepts(self, answer: Answer) -> bool:
+        """Whether this can be the answer that was promised: its shape, what the question says of it, and its law."""
+        fits = answer.kind == self.shape and answer.fits(self.question, self.max_items)
+        return fits and self.law.accepts(answer)
+
+    def to_json(self) -> dict[str, Any]:
+        """Texts, as a release of format 2 holds them."""
+        low, high = self.clamp
+        return {
+            "question": self.question.to_json(),
+            "unit": self.unit.to_json(),
+            "mechanism": self.mechanism.to_json(),
+            "guarantee": price_json(self.price),
+            "clamp": {"low": _digits(low), "high": _digits(high)},
+            "max_items": _digits(self.max_items),
+            "ordered": self.ordered,
+            "shape": self.shape,
+            "law": self.law.to_json(),
+            "reuse": self.reuse,
+            "item_price": None if self.item_price is None else [str(part) for part in self._item_parts],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Terms:
+        """The terms that `to_json` wrote. Raises ReleaseFormat, or what goes wrong where parts are missing."""
+        question, unit = Question.from_json(data["question"]), Unit(**data["unit"])
+        switches = (data["ordered"], data["reuse"])
+        if not all(isinstance(part, bool) for part in switches) or not isinstance(data["shape"], str):
+            raise ReleaseFormat("a saved release must say which answer was promised")
+        law, limits = law_from_json(data["law"]), data["clamp"]
+        if law.clamp != (_number(limits["low"]), _number(limits["high"])):
+            raise ReleaseFormat.of(law.name, "a saved release states the limits of the law that it was drawn from")
+        return cls(
+            question=question,
+            unit=unit,
+            mechanism=Recipe.from_json(data["mechanism"]),
+            price=price_from_json(data["guarantee"], unit),
+            max_items=_number(data["max_items"]),
+            ordered=data["ordered"],
+            shape=data["shape"],
+            law=law,
+            reuse=data["reuse"],
+            item_price=None if data["item_price"] is None else Parts(*map(fraction_of, data["item_price"])),
+        )
+
+
+# ---------------------------------------------------------------- prices as texts
+
+
+def price_json(price: Guarantee) -> dict[str, Any]:
+    """A price with its exact loss, and what is charged for it. The sentence is for whoever opens the file."""
+    charged = payable(to_approx(price.loss))
+    return {
+        "text": price.sentence,
+        "loss": _loss_json(price.loss),
+        "charged": {"epsilon": text(charged.epsilon), "delta": text(charged.delta)},
+        "rule": price.rule,
+        "asked": None if price.asked is None else str(price.asked),
+        "exact": price.exact,
+        "fine": None if price.fine is None else _loss_json(price.fine),
+    }
+
+
+def price_from_json(data: Mapping[str, Any], unit: Unit) -> Guarantee:
+    """The price that `price_json` wrote; refused where what was charged is not what such a loss costs."""
+    loss, fine = _loss(data["loss"]), None if data["fine"] is None else _loss(data["fine"])
+    asked = None if data["asked"] is None else fraction_of(data["asked"])
+    rule, exact, sentence = data["rule"], data["exact"], data["text"]
+    if not all(isinstance(part, str) for part in (rule, exact, sentence)):
+        raise ReleaseFormat("a stored price states its rule in words")
+    if fine is not None and not isinstance(fine, RangeBounded):
+        raise ReleaseFormat("the steps of a stored price are range-bounded")
+    price = Guarantee(loss, unit, rule, asked, exact, fine)
+    if price_json(price)["charged"] != data["charged"]:
+        raise ReleaseFormat.of("a price", "what a saved release was charged must be what its loss costs")
+    return price
+
+
+def _loss_json(loss: Loss) -> dict[str, str]:
+    if isinstance(loss, PureDP):
+        return {"kind": "pure", "epsilon": str(loss.epsilon)}
+    if isinstance(loss, ApproxDP):
+        return {"kind": "approximate", "epsilon": str(loss.epsilon), "delta": str(loss.delta)}
+    if isinstance(loss, ZCDP):
+        return {"kind": "zero-concentrated", "rho": str(loss.rho)}
+    counts = {"steps": str(loss.steps), "rounds": str(loss.rounds)}
+    return {"kind": "range-bounded", "epsilon": str(loss.epsilon), "delta": str(loss.delta), **counts}
+
+
+def _loss(data: Mapping[str, Any]) -> Loss:
+    kind = data["kind"]
+    if kind == "pure":
+        return PureDP(fraction_of(data["epsilon"]))
+    if kind == "approximate":
+        return ApproxDP(fraction_of(data["epsilon"]), fraction_of(data["delta"]))
+    if kind == "zero-concentrated":
+        return ZCDP(fraction_of(data["rho"]))
+    if kind != "range-bounded":
+        raise ReleaseFormat.of(kind, "this dpviz does not know that kind of loss", "update dpviz")
+    steps, rounds = whole(data["steps"], "steps"), whole(data["rounds"], "rounds")
+    return RangeBounded(fraction_of(data["epsilon"]), fraction_of(data["delta"]), steps, rounds)
+
+
+def _digits(number: int | None) -> str | None:
+    return None if number is None else str(number)
+
+
+def _number(data: Any) -> int | None:
+    if data is None:
+        return None
+    if not isinstance(data, str) or str(int(data)) != data:
+        raise ReleaseFormat("a saved release writes its limits as whole numbers")
+    return int(data)
+
+
+guard(vars())
