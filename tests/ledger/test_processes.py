@@ -27,34 +27,41 @@ KEYS = 1000
 # ---------------------------------------------------------------- killed at any moment
 
 
-def release(ledger: Ledger, name: str) -> tuple[int, str]:
-    """As a session releases: charge, draw, record, show. Each draw differs, so a second one would be seen."""
+CHARGED = "charged"
+
+
+def release(ledger: Ledger, name: str, charged: Callable[[], object] = lambda: None) -> tuple[int, str]:
+    """As a session releases: charge, draw, record, show. Each draw differs, so a second one would be seen.
+
+    charged  is called between a new charge and its draw
+    """
     try:
         entry = ledger.charge(key(name), BODY, admit)
     except ReleaseLost:
         entry = ledger.charge(key(name), BODY, admit, retry=True)
     if entry.status == "done":
         return entry.number, ledger.answer(entry.number).decode()
+    charged()
     drawn = f"{name} {secrets.token_hex(16)}" + "-" * random.choice([0, 100, 70_000])
     ledger.finish(entry.number, drawn.encode())
     return entry.number, drawn
 
 
 def loop(place: Place, showing: int, seed: int) -> None:
-    """Release for ever, and show each answer in one line, until killed."""
+    """Release for ever, and show each charge and each answer in one line, until killed."""
     random.seed(seed)
     os.write(showing, b"ready\n")
     ledger = opened(place, budget=10**9)
     while True:
         name = str(random.randrange(KEYS))
-        number, answer = release(ledger, name)
+        number, answer = release(ledger, name, lambda: os.write(showing, f"{CHARGED}\n".encode()))
         line = f"{number} {name} {answer[:60]}\n".encode()
         assert len(line) < 4096  # one write of a pipe, whole or not at all
         os.write(showing, line)
 
 
 def run_and_kill(place: Place, seed: int, *, after: int, seconds: float) -> list[tuple[int, str, str]]:
-    """What a child showed before it was killed, some seconds after it had shown so many answers."""
+    """The answers that a child showed before it was killed, some seconds after it had shown so many lines."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -72,8 +79,9 @@ def run_and_kill(place: Place, seed: int, *, after: int, seconds: float) -> list
         lines += pipe.readlines()
     _, status = os.waitpid(pid, 0)
     assert os.WTERMSIG(status) == signal.SIGKILL, "the child failed before it was killed"
-    shown = (line.decode().rstrip("\n").split(" ", 2) for line in lines)
-    return [(int(number), name, answer) for number, name, answer in shown]
+    shown = (line.decode().rstrip("\n") for line in lines)
+    answers = (line.split(" ", 2) for line in shown if line != CHARGED)
+    return [(int(number), name, answer) for number, name, answer in answers]
 
 
 def contradictions(seen: list[tuple[int, str, str]], ledger: Ledger) -> list[str]:
@@ -104,7 +112,7 @@ def test_killed_at_many_moments_no_answer_is_free_or_second_and_no_charge_is_los
             break
         assert turn < 10 * turns, "hardly any kill hit a draw, so little was tested"
         spent = int(Ledger.read(place).account["spent"]) if exists(place) else 0
-        seen += run_and_kill(place, turn, after=chance.randrange(8), seconds=chance.uniform(0, 0.003))
+        seen += run_and_kill(place, turn, after=chance.randrange(16), seconds=chance.uniform(0, 0.003))
         if exists(place):
             ledger = Ledger.read(place)
             assert int(ledger.account["spent"]) >= spent
