@@ -68,7 +68,7 @@ class Registry(Mapping[str, type[T]]):
 
     def has_class(self, kind: type) -> bool:
         """Whether this class is one of them. It loads none: a class that somebody has is loaded."""
-        own = ((name, sys.modules.get(_module(file))) for name, file in self._files.items())
+        own = ((name, sys.modules.get(f"dpviz.mechanisms.{file}")) for name, file in self._files.items())
         loaded = [vars(module).get(name) for name, module in own if module is not None]
         return any(kind is one for one in [*loaded, *self._registered.values()])
 
@@ -91,11 +91,7 @@ OPENINGS: Final[Registry[Opening]] = Registry(_OPENED)
 
 
 def _loaded(name: str, file: str) -> Any:
-    return getattr(importlib.import_module(_module(file)), name)
-
-
-def _module(file: str) -> str:
-    return f"dpviz.mechanisms.{file}"
+    return getattr(importlib.import_module(f"dpviz.mechanisms.{file}"), name)
 
 
 @singly
