@@ -128,8 +128,8 @@ def test_a_release_its_cancel_and_its_news_do_not_wait_for_plans(
 
 def test_plans_of_a_tape_are_answered_by_the_latest(wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     view = tape(tmp_path)
-    offer = view._tape.state()["offers"][0]["id"]
-    stop = Stop(monkeypatch, view._tape, "_asked")
+    offer = view._model.state()["offers"][0]["id"]
+    stop = Stop(monkeypatch, view._model, "_asked")
     asks = [{"question": offer, "k": str(k), "kbar": "900"} for k in range(1, 801)]
     first = flood(wire, view, "plan", asks[:1])
     assert stop.reached.wait(patience())
@@ -141,7 +141,7 @@ def test_plans_of_a_tape_are_answered_by_the_latest(wire: Wire, tmp_path: Path, 
 
 def test_moves_of_an_explorer_are_answered_by_the_latest(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
     explorer = dv.SamplerExplorer()
-    stop = Stop(monkeypatch, type(explorer._sheet), "moved")
+    stop = Stop(monkeypatch, type(explorer._model._sheet), "moved")
     place = {"n": "30", "epsilon": "0.5", "gamma": "0.01", "t": "2"}
     asks = [{"place": {**place, "c": str(c % 31)}} for c in range(500)]
     first = flood(wire, explorer, "move", asks[:1])

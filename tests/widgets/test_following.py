@@ -285,7 +285,7 @@ def test_a_tape_follows_the_questions_of_another_kernel(place: Path) -> None:
     dest = dv.Domain.keys(column="dest")
     opening = dv.PayWhatYouGet(symbols=30, questions=6, epsilon="3", delta="1e-6")
     tape = PayWhatYouGetTape(top_session(place).open(opening), {"dest": dest})
-    asked = tape._tape
+    asked = tape._model
     asked.watched()
     running = top_session(place, gate).open(opening).ask_async(dest, k=2, kbar=5)
     shown = lambda: json.loads(tape.state)  # noqa: E731
@@ -303,7 +303,7 @@ def test_a_tape_shows_a_question_of_a_cell_and_cancels_it(place: Path) -> None:
     sub = top_session(place, gate).open(dv.PayWhatYouGet(symbols=30, questions=6, epsilon="3", delta="1e-6"))
     dest = dv.Domain.keys(column="dest")
     tape = PayWhatYouGetTape(sub, {"dest": dest})
-    tape._tape.watched()
+    tape._model.watched()
     running = sub.ask_async(dest, k=2, kbar=5)
     until(lambda: json.loads(tape.state)["running"], "the question of the cell never showed")
     reply = tape.answer({"v": 1, "id": "1", "ask": "cancel", "args": {"token": running.token}})

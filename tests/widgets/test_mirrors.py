@@ -78,7 +78,7 @@ def embedded(model: Any) -> dict[str, Any]:
 def settled(view: Any) -> Any:
     """A view that has said what there is to say when it joins a desk: a new sign of life, for one."""
     said = threading.Event()
-    view._door.soon(said.set)
+    view._soon(said.set)
     assert said.wait(patience())
     return view
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from ipywidgets import embed
 
@@ -81,3 +83,25 @@ def test_a_report_carries_the_program_of_what_it_shows(session: dv.Session, tmp_
         assert reports._embedded(code(name)) in content
         assert not [other for other in others if reports._embedded(code(other)) in content]
     assert len(code("report")) < len(code("report-all"))
+
+
+def test_a_report_carries_the_views_of_the_kinds_that_it_shows_and_no_others(tmp_path: Path) -> None:
+    session = dv.Session(pd.DataFrame({"x": [0, 1, 1, 2, 2, 2]}), dv.Unit("row"), dv.Budget(9, "1e-5"), tmp_path / "b")
+    counts, few = session.release(BINS, dv.Dense("1")), session.release(BINS, dv.TopKSet(k=1, epsilon=1))
+    many = session.release(dv.Domain.integers(0, 999, column="x"), dv.Compact(epsilon=1, cap=3))
+
+    def kinds(*items: Any) -> list[str]:
+        page = dv.report(list(items), tmp_path / "report.html").read_text()
+        data = json.loads(page.split('id="dpviz-data">')[1].split("</script>")[0])
+        bundles = {view["kind"]: view["code"] for view in data.get("views", [])}
+        assert bundles == {kind: code(f"view-{kind}") for kind in bundles}
+        for kind in {"histogram", "large", "ranked"} - set(bundles):
+            assert reports._embedded(code(f"view-{kind}"))[1:-1] not in page
+        return list(bundles)
+
+    assert kinds(counts) == ["histogram"] and kinds(few) == ["ranked"] and kinds(many) == ["large"]
+    assert kinds(counts, few, counts) == ["histogram", "ranked"]
+    assert kinds(session.plan(BINS, dv.Dense("1"))) == [] == kinds(dv.SamplerExplorer())
+    for name in ("report", "report-all"):  # neither names a kind of answer
+        assert not [kind for kind in ("histogram", "ranked") if f'kind:"{kind}"' in code(name)]
+    assert 'kind:"histogram"' in code("view-histogram") and 'kind:"histogram"' in code("workbench")
