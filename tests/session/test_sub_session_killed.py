@@ -25,6 +25,8 @@ PLACES = {"Aachen": 300, "Bonn": 230, "Celle": 160}
 MANY = dv.PayWhatYouGet(symbols=6000, questions=3000, epsilon_per_item="1/10", delta="1e-9")
 FEW = dv.PayWhatYouGet(symbols=40, questions=100, epsilon_per_item="1/10", delta="1e-9")
 KILLS = 40
+COUNTING = "counting"
+"""Shown between the reservation and the draw, so that many a kill comes there."""
 
 
 def session(path: Path, before: Callable[[Tick | None], None] | None = None) -> Session:
@@ -93,9 +95,9 @@ def test_killed_at_many_moments_of_opening(tmp_path: Path) -> None:
 
 
 def loop(path: Path, show: Show, seed: int) -> None:
-    """Ask under random keys for ever, retrying what was lost, and show every answer in one line."""
+    """Ask under random keys for ever, retrying what was lost; show every count that is begun, and every answer."""
     chance = random.Random(seed)
-    sub = opened(path, MANY)
+    sub = opened(path, MANY, lambda tick: show(COUNTING))
     show("ready")
     while True:
         key, k = str(chance.randrange(150)), chance.choice([1, 2, 5])
@@ -115,7 +117,7 @@ def test_killed_at_many_moments_of_asking(tmp_path: Path) -> None:
     seen: dict[int, str] = {}
     for turn in range(KILLS):
         lines = killed(partial(loop, path, seed=turn), lines=1 + chance.randrange(4), steps=chance.randrange(2 * one))
-        for use, key, items in (line.split(" ", 2) for line in lines[1:]):
+        for use, key, items in (line.split(" ", 2) for line in lines[1:] if line != COUNTING):
             answers[key].add(f"{use} {items}")
             seen[int(use)] = items
     sub = opened(path, MANY)
