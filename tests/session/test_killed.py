@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 import dpviz as dv
 from dpviz.errors import ReleaseLost
+from dpviz.model.source import Tick
 from dpviz.session.session import Session
 from tests.killing import Show, killed, steps_of
 from tests.session.sources import KnownCounts
@@ -19,16 +21,18 @@ from tests.session.sources import KnownCounts
 BINS = dv.Domain.integers(0, 3, column="x")
 PRICE = Fraction(1, 1000)
 LEDGERS, KILLS = 4, 50
+COUNTING = "counting"
+"""Shown between the charge and the draw, so that many a kill comes there."""
 
 
-def opened(path: Path) -> Session:
-    return Session(KnownCounts([5, 0, 70, 3]), dv.Unit(noun="person"), dv.Budget(1000), path)
+def opened(path: Path, before: Callable[[Tick | None], None] | None = None) -> Session:
+    return Session(KnownCounts([5, 0, 70, 3], before), dv.Unit(noun="person"), dv.Budget(1000), path)
 
 
 def loop(path: Path, show: Show, seed: int) -> None:
-    """Release under random keys for ever, retrying what was lost, and show every answer in one line."""
+    """Release under random keys for ever, retrying what was lost; show every count that is begun, and every answer."""
     chance = random.Random(seed)
-    session = opened(path)
+    session = opened(path, lambda tick: show(COUNTING))
     show("ready")
     while True:
         key = str(chance.randrange(100))
@@ -49,7 +53,7 @@ def test_killed_at_200_moments_of_whole_releases(tmp_path: Path, ledger: int) ->
     for turn in range(KILLS):
         work = partial(loop, path, seed=KILLS * ledger + turn)
         lines = killed(work, lines=1 + chance.randrange(6), steps=chance.randrange(2 * one))
-        shown = (line.split(" ", 2) for line in lines[1:])
+        shown = (line.split(" ", 2) for line in lines[1:] if line != COUNTING)
         seen += [(int(number), key, values) for number, key, values in shown]
     session = opened(path)
     entries = session.ledger.entries()
