@@ -73,6 +73,7 @@ class Dense(Parameters):
     name: ClassVar[str] = "Dense"
     about: ClassVar[str] = "Noise on every bin. Best below about 10,000 bins."
     delta_text: ClassVar[str] = "Dense is pure: no δ."
+    first_choice: ClassVar[int] = 1
 
     epsilon: Exact = parameter(reads=Epsilon())
     base: Base = LAW

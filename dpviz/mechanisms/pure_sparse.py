@@ -88,6 +88,7 @@ class PureSparse(Parameters):
     name: ClassVar[str] = "PureSparse"
     about: ClassVar[str] = "Shows only the largest bins. Pure, for domains of any size."
     delta_text: ClassVar[str] = "PureSparse is pure: no δ."
+    first_choice: ClassVar[int] = 2
 
     epsilon: Exact = parameter(reads=Epsilon())
     base: Base = LAW

@@ -24,7 +24,7 @@ from dpviz.charts.picture import picture
 from dpviz.errors import DpvizError, Forbidden, ParameterError, SessionBusy
 from dpviz.exact import rational, text, typed
 from dpviz.hidden import guard, kind_of
-from dpviz.mechanisms import REGISTRY, Dense, PureSparse, Stability, mechanism
+from dpviz.mechanisms import REGISTRY, mechanism, named
 from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Mechanism
 from dpviz.model.question import Question
@@ -195,12 +195,13 @@ class Desk(Follower):
 
     def _asked(self, args: Body) -> tuple[Question, Mechanism]:
         question, name = self._question(args["question"]), args["mechanism"]
-        said = _starting(name, question) | args["parameters"]
-        if said.get("epsilon_per_item"):  # the slider shows its total; moved, the total is what is asked
+        kind = named(name)
+        said, others = kind.fitted(question) | args["parameters"], kind.in_place_of("epsilon")
+        if any(said.get(part) for part in others):  # the slider shows their total; moved, the total is what is asked
             given = mechanism(name, {**said, "epsilon": ""})
             if state.price_of(self.session.plan(question, given))["epsilon"] == rational(said["epsilon"], "epsilon"):
                 return question, given
-            said |= {"epsilon_per_item": "", "delta_prime": ""}
+            said |= dict.fromkeys(others, "")
         return question, mechanism(name, said)
 
     def _question(self, said: Body) -> Question:
@@ -341,29 +342,19 @@ def _opening(session: Custody) -> Fraction:
 
 
 def _fitting(session: Custody, question: Question) -> Mechanism:
-    """The mechanism to open with: Dense where it can answer, else one that does not have to list the bins."""
+    """The mechanism to open with: the first one that can answer, in the order in which they offer themselves."""
     epsilon = _opening(session)
-    tried: list[Mechanism] = [Dense(epsilon), PureSparse(epsilon)]
     remaining, _ = session.known()
     delta = Fraction(1, 10**6) if remaining is None else remaining.total.delta / 10
-    if delta:
-        tried.append(Stability(epsilon, delta))
-    for candidate in tried:
+    offered = sorted((kind for kind in REGISTRY.values() if kind.first_choice), key=lambda kind: kind.first_choice)
+    for kind in offered:
         try:
+            candidate = kind.at_price(epsilon, delta)
             session.plan(question, candidate)
         except ParameterError:
             continue
         return candidate
-    return tried[0]
-
-
-def _starting(name: str, question: Question) -> dict[str, str]:
-    """How many items and rows a list asks for where the page has not said: no more than there are bins."""
-    if name not in REGISTRY or not question.domain.declared:
-        return {}
-    default = mechanism(name, {"epsilon": "1"}).parameters()
-    sizes = {part: default[part] for part in ("k", "kbar") if default.get(part, "").isdigit()}
-    return {part: str(question.bins) for part, size in sizes.items() if int(size) > question.bins}
+    return offered[0].at_price(epsilon, delta)
 
 
 def _declared_default(session: Custody) -> Question:
