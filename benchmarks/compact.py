@@ -6,6 +6,8 @@ smaller d; the printed case is GeoSample modulo 2^2203 - 1. Where look-ups take 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 import dpviz as dv
@@ -17,7 +19,7 @@ from dpviz.model.statistic import SparseCounts
 from dpviz.noise.bits import SystemBits
 
 LABELS = dv.Domain.integers(0, 2**64 - 1, column="key")
-READ, ROUNDS = 10_000, 5
+READ, ROUNDS, SIZES = 10_000, 5, (100, 300, 1000, 3000)
 
 
 def bound(n: int, mechanism: dv.Compact) -> CompactBound:
@@ -40,44 +42,45 @@ def build(made: CompactBound) -> float:
     return cpu_seconds(lambda: draw(made))
 
 
-def read(answer: CompactTable, count: int) -> float:
+def read(answer: CompactTable, count: int, as_if: int = READ) -> float:
+    """Seconds of `as_if` look-ups, by so many."""
     points = (np.arange(count, dtype=np.uint64) * np.uint64(1844674407370955)).tolist()
-    return cpu_seconds(lambda: answer.many(points)) * READ / count
+    return cpu_seconds(lambda: answer.many(points)) * as_if / count
 
 
 def seconds(found: float) -> str:
     return f"{found:.3g} s"
 
 
-def table() -> list[Measured]:
+def table(n: int = 1000, sizes: Sequence[int] = SIZES, count: int = READ, rounds: int = ROUNDS) -> list[Measured]:
     lines = []
-    chosen = bound(1000, dv.Compact(epsilon=1))
-    printed = bound(1000, dv.Compact(epsilon=1, sampler="geosample", field="mersenne"))
+    chosen = bound(n, dv.Compact(epsilon=1))
+    printed = bound(n, dv.Compact(epsilon=1, sampler="geosample", field="mersenne"))
     answers = {"chosen": draw(chosen), "printed": draw(printed)}
     times = interleave(
         {
             "chosen build": lambda: build(chosen),
-            "chosen look-ups": lambda: read(answers["chosen"], READ),
+            "chosen look-ups": lambda: read(answers["chosen"], count),
             "printed build": lambda: build(printed),
-            "printed look-ups": lambda: read(answers["printed"], READ),
+            "printed look-ups": lambda: read(answers["printed"], count),
         },
-        ROUNDS,
+        rounds,
     )
     allowed = {"chosen build": 0.15, "chosen look-ups": 0.5, "printed build": 0.4, "printed look-ups": 1.0}
     for name, most in allowed.items():
         what, field = name.split(" ", 1)[1], chosen if name.startswith("chosen") else printed
-        size = f"n = 1,000, epsilon 1, {field.design.bits:,} bits"
-        lines.append(Measured(f"{what}, {size}", seconds(times[name]), f"{most} s", times[name] <= most))
+        where = f"n = {n:,}, epsilon 1, {field.design.bits:,} bits"
+        lines.append(Measured(f"{what}, {where}", seconds(times[name]), f"{most} s", times[name] <= most))
     kib = chosen.space.bits / 8 / 1024
-    lines.append(Measured("space, n = 1,000, epsilon 1", f"{kib:.1f} KiB", "40 KiB", kib <= 40))
+    lines.append(Measured(f"space, n = {n:,}, epsilon 1", f"{kib:.1f} KiB", "40 KiB", kib <= 40))
     for epsilon in ("1", "0.1"):
-        for n in (100, 300, 1000, 3000):
-            made = bound(n, dv.Compact(epsilon=epsilon))
+        for size in sizes:
+            made = bound(size, dv.Compact(epsilon=epsilon))
             answer = draw(made)
             built = build(made)
-            found = read(answer, READ if not made.cost.slow else 500)
+            found = read(answer, count if not made.cost.slow else min(count, 500))
             said = f"{built:.3g} s, {found:.3g} s, {made.space.bits / 8 / 1024:,.1f} KiB"
             warned = "said to be slow" if made.cost.slow else ""
-            what = f"build, look-ups, space: n = {n:,}, epsilon {epsilon}, {made.design.bits:,} bits"
+            what = f"build, look-ups, space: n = {size:,}, epsilon {epsilon}, {made.design.bits:,} bits"
             lines.append(Measured(what, said, warned, made.cost.slow or found < 2.5))
     return lines

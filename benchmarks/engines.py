@@ -60,7 +60,7 @@ MADE = """
 
 def table() -> list[Measured]:
     with tempfile.TemporaryDirectory(prefix="dpviz-bench-") as folder:
-        return [*flights(Path(folder)), *spark(Path(folder)), *growing()]
+        return [*flights(Path(folder), ROUNDS), *spark(Path(folder)), *growing()]
 
 
 def contest(
@@ -95,17 +95,17 @@ def compared(what: str, release: float, query: float) -> list[Measured]:
     ]
 
 
-def flights(folder: Path) -> list[Measured]:
+def flights(folder: Path, rounds: int) -> list[Measured]:
     path = folder / "flights.parquet"
     dv.datasets.flights().to_parquet(path, index=False)
     connection, source = opened(str(path), "flights", folder)
     release, query = contest(connection, source, folder, ("flights", "aircraft", "destination"))
-    found = interleave({"release": release, "query": query}, ROUNDS)
+    found = interleave({"release": release, "query": query}, rounds)
     held = as_source(dv.datasets.flights())
     question, unit = Question.of(dv.Domain.keys(column="destination")), dv.Unit("aircraft", max_bins=DELTA)
-    pandas = interleave({"pandas": partial(wall, lambda: held.count(question, unit, Top(KBAR)))}, 5)
+    pandas = interleave({"pandas": partial(wall, lambda: held.count(question, unit, Top(KBAR)))}, min(rounds, 5))
     news = (Question.of(question.domain, {"scheduled_minute": dv.Between(first)}) for first in range(10**6))
-    words = interleave({"words": partial(wall, lambda: source.check(next(news), unit, Top(KBAR)))}, ROUNDS)
+    words = interleave({"words": partial(wall, lambda: source.check(next(news), unit, Top(KBAR)))}, rounds)
     return [
         *compared("334,264 flights", found["release"], found["query"]),
         Measured("a new question, planned: put into the engine's words", ms(words["words"])),

@@ -28,14 +28,14 @@ COUNT, CAP = 500_000, 1_000_000
 ALLOWED = 0.02
 
 
-def draws(scale: int, bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def draws(scale: int, bins: int, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The nanoseconds of each vector drawn, and its noise; no count is near the clamp."""
     sampler, bits = two_sided_geometric(Decay.exp(Fraction(1, scale))), SystemBits()
     exact = np.full(bins, COUNT, dtype=np.int64)
-    times, noisy = np.empty(DRAWS, dtype=np.int64), np.empty((DRAWS, bins), dtype=np.int64)
+    times, noisy = np.empty(count, dtype=np.int64), np.empty((count, bins), dtype=np.int64)
     clock, add = time.perf_counter_ns, sampler.add
     add(exact, 0, CAP, bits)
-    for draw in range(DRAWS):
+    for draw in range(count):
         began = clock()
         released = add(exact, 0, CAP, bits)
         times[draw] = clock() - began
@@ -47,30 +47,30 @@ def correlation(times: Sequence[int] | NDArray[np.int64], sizes: Sequence[int] |
     return float(spearmanr(times, sizes).statistic)
 
 
-def single(scale: int) -> float:
-    times, noise = draws(scale, 1)
+def single(scale: int, count: int) -> float:
+    times, noise = draws(scale, 1, count)
     return correlation(times, noise[:, 0])
 
 
-def vector(scale: int) -> tuple[float, float]:
-    times, noise = draws(scale, BINS)
+def vector(scale: int, count: int) -> tuple[float, float]:
+    times, noise = draws(scale, BINS, count)
     return correlation(times, noise.sum(axis=1)), correlation(times, noise.max(axis=1))
 
 
-def opendp(scale: int) -> tuple[float, float, float]:
-    times, noise = peers().ask("opendp_single_draws", size=DRAWS, scale=float(scale))
-    vector_times, sums, maxima = peers().ask("opendp_vectors", size=DRAWS // 4, bins=BINS, scale=float(scale))
+def opendp(scale: int, count: int) -> tuple[float, float, float]:
+    times, noise = peers().ask("opendp_single_draws", size=count, scale=float(scale))
+    vector_times, sums, maxima = peers().ask("opendp_vectors", size=count // 4, bins=BINS, scale=float(scale))
     return correlation(times, noise), correlation(vector_times, sums), correlation(vector_times, maxima)
 
 
-def table() -> list[Measured]:
+def table(count: int = DRAWS, runs: int = RUNS) -> list[Measured]:
     lines = []
     gc.collect()
     gc.disable()
     try:
         for scale in SCALES:
-            ours = [(single(scale), *vector(scale)) for _ in range(RUNS)]
-            theirs = opendp(scale)
+            ours = [(single(scale, count), *vector(scale, count)) for _ in range(runs)]
+            theirs = opendp(scale, count)
             names = ("the size of one draw", f"the sum over {BINS} bins", f"the maximum over {BINS} bins")
             for place, name in enumerate(names):
                 found = mean(run[place] for run in ours)

@@ -39,19 +39,25 @@ SUB = {"symbols": str(10**9)}
 ANSWER = b'{"values":[' + b",".join(b"%d" % (7919 * bin_ % 6000) for bin_ in range(42)) + b"]}"
 
 
-def table() -> list[Measured]:
+def table(
+    short: int = SHORT, long: int = LONG, rounds: int = ROUNDS, kernels: int = KERNELS, charges: int = CHARGES
+) -> list[Measured]:
     """All measurements of the ledger. Filling the long one takes most of the time."""
     with tempfile.TemporaryDirectory(prefix="dpviz-bench-") as folder:
         Path(folder).chmod(0o755)  # the server runs as another user
-        return [*alone(Path(folder)), *together(Path(folder) / "shared.ledger"), *served(Path(folder))]
+        return [
+            *alone(Path(folder), short, long, rounds),
+            *together(Path(folder) / "shared.ledger", kernels, charges),
+            *served(Path(folder), short, long // 5, rounds, kernels, charges),
+        ]
 
 
-def alone(folder: Path) -> list[Measured]:
+def alone(folder: Path, few: int, many: int, rounds: int) -> list[Measured]:
     """One kernel. A short ledger, a long one and the bare disk take turns, so that all meet the same machine."""
-    short, long = (Kernel(folder / f"{length}.ledger", length) for length in (SHORT, LONG))
+    short, long = (Kernel(folder / f"{name}.ledger", held) for name, held in (("short", few), ("long", many)))
     disk = Disk(folder / "page")
     turns = {"short": short.release, "disk": disk.sync, "long": long.release, "use": short.use}
-    found = interleave({name: partial(seconds, work) for name, work in turns.items()}, ROUNDS)
+    found = interleave({name: partial(seconds, work) for name, work in turns.items()}, rounds)
     pair, late, use, sync = found["short"], found["long"], found["use"], found["disk"]
     allowed = max(10 * sync, 0.004)
     return [
@@ -61,17 +67,17 @@ def alone(folder: Path) -> list[Measured]:
         ),
         Measured("reserve and settle of one use, both durable", ms(use), ms(allowed), use <= allowed),
         Measured(
-            f"release {LONG:,} against release {SHORT}", f"{late / pair:.2f} times", "1.5 times", late <= 1.5 * pair
+            f"release {many:,} against release {few}", f"{late / pair:.2f} times", "1.5 times", late <= 1.5 * pair
         ),
     ]
 
 
-def together(place: Path | str) -> list[Measured]:
+def together(place: Path | str, number: int, charges: int) -> list[Measured]:
     """Several kernels charge one ledger as fast as they can; each wait is a whole charge."""
     opened(place)
     context = multiprocessing.get_context("spawn")
-    start, waits = context.Barrier(KERNELS), context.SimpleQueue()
-    kernels = [context.Process(target=_kernel, args=(place, name, start, waits)) for name in range(KERNELS)]
+    start, waits = context.Barrier(number), context.SimpleQueue()
+    kernels = [context.Process(target=_kernel, args=(place, name, charges, start, waits)) for name in range(number)]
     for kernel in kernels:
         kernel.start()
     found = sorted(wait for _ in kernels for wait in waits.get())
@@ -79,32 +85,32 @@ def together(place: Path | str) -> list[Measured]:
         kernel.join()
     late = quantiles(found, n=100)[98]
     where = "" if isinstance(place, Path) else " on PostgreSQL"
-    what = f"{KERNELS} kernels{where}, {CHARGES} releases each: 99 % of charges wait below"
+    what = f"{number} kernels{where}, {charges} releases each: 99 % of charges wait below"
     return [
-        Measured(what, ms(late), "500 ms", late < 0.5 and len(found) == KERNELS * CHARGES),
+        Measured(what, ms(late), "500 ms", late < 0.5 and len(found) == number * charges),
         Measured("the longest wait of them", ms(found[-1])),
     ]
 
 
-def served(folder: Path) -> list[Measured]:
+def served(folder: Path, few: int, many: int, rounds: int, kernels: int, charges: int) -> list[Measured]:
     """The same on a server: a socket, its own processes, and the same disk."""
     server = Server(folder)
     try:
         server.start()
-        short, long = (Kernel(server.url(server.schema(), OWNER), length) for length in (SHORT, LONG // 5))
+        short, long = (Kernel(server.url(server.schema(), OWNER), held) for held in (few, many))
         turns = {"short": short.release, "long": long.release, "use": short.use}
-        found = interleave({name: partial(seconds, work) for name, work in turns.items()}, ROUNDS)
+        found = interleave({name: partial(seconds, work) for name, work in turns.items()}, rounds)
         pair, late = found["short"], found["long"]
         return [
             Measured("charge and outcome on PostgreSQL, both durable", ms(pair)),
             Measured("reserve and settle of one use on PostgreSQL", ms(found["use"])),
             Measured(
-                f"release {LONG // 5:,} on PostgreSQL against release {SHORT}",
+                f"release {many:,} on PostgreSQL against release {few}",
                 f"{late / pair:.2f} times",
                 "1.5 times",
                 late <= 1.5 * pair,
             ),
-            *together(server.url(server.schema(), OWNER)),
+            *together(server.url(server.schema(), OWNER), kernels, charges),
         ]
     finally:
         server.remove()
@@ -141,10 +147,12 @@ class Disk:
         os.fsync(self.descriptor)
 
 
-def _kernel(place: Path | str, name: int, start: Barrier, waits: multiprocessing.SimpleQueue[list[float]]) -> None:
+def _kernel(
+    place: Path | str, name: int, charges: int, start: Barrier, waits: multiprocessing.SimpleQueue[list[float]]
+) -> None:
     ledger, found = opened(place), []
     start.wait()
-    for step in range(CHARGES):
+    for step in range(charges):
         began = time.perf_counter()
         entry = ledger.charge(key((name, step)), BODY, admit)
         found.append(time.perf_counter() - began)

@@ -6,8 +6,12 @@ The page measures itself (`dpviz:redraw` in the performance timeline). Each case
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from statistics import quantiles
+
+from playwright.sync_api import Browser
 
 from benchmarks.measured import Measured
 from tests.browser.lab import Lab, Notebook, open_browser
@@ -31,40 +35,41 @@ BENCH = "bench = dv.Workbench(session, bins)\nbench"
 REDRAWS = "() => performance.getEntriesByName('dpviz:redraw').map(entry => entry.duration)"
 
 
-def table() -> list[Measured]:
+def table(allowed: Mapping[int, float] = ALLOWED, steps: int = STEPS, browser: Browser | None = None) -> list[Measured]:
+    """In a browser of its own, where none is given."""
     lines = []
     with (
         tempfile.TemporaryDirectory(prefix="dpviz-bench-") as folder,
         Lab.start(Path(folder)) as lab,
-        open_browser() as browser,
+        open_browser() if browser is None else nullcontext(browser) as opened,
     ):
-        for bins in ALLOWED:
+        for bins, most in allowed.items():
             name = f"page{bins}.ipynb"
             lab.write(name, SESSION.format(bins=bins, top=bins - 2), BENCH)
-            with Notebook.open(lab, browser, name, viewport={"width": 1280, "height": 1700}) as notebook:
+            with Notebook.open(lab, opened, name, viewport={"width": 1280, "height": 1700}) as notebook:
                 notebook.run_all()
-                lines.append(line(f"{bins:,} bins, kernel idle", moved(notebook), ALLOWED[bins]))
+                lines.append(line(f"{bins:,} bins, kernel idle", moved(notebook, steps), most))
                 notebook.begin("running = session.release_async(wide, dv.Dense('1/3')); running.result()")
-                lines.append(line(f"{bins:,} bins, a release running", moved(notebook), ALLOWED[bins]))
+                lines.append(line(f"{bins:,} bins, a release running", moved(notebook, steps), most))
                 notebook.end()
                 notebook.page.evaluate("async () => window.panel.sessionContext.session.kernel.shutdown()")
-                lines.append(line(f"{bins:,} bins, no kernel", moved(notebook), ALLOWED[bins]))
+                lines.append(line(f"{bins:,} bins, no kernel", moved(notebook, steps), most))
         lab.write("comparison.ipynb", COMPARISON)
-        with Notebook.open(lab, browser, "comparison.ipynb", viewport={"width": 1280, "height": 1700}) as notebook:
+        with Notebook.open(lab, opened, "comparison.ipynb", viewport={"width": 1280, "height": 1700}) as notebook:
             notebook.run_all()
-            lines.append(line("four mechanisms compared", moved(notebook), 100.0))
+            lines.append(line("four mechanisms compared", moved(notebook, steps), 100.0))
     return lines
 
 
-def moved(notebook: Notebook) -> list[float]:
+def moved(notebook: Notebook, steps: int) -> list[float]:
     """The milliseconds of each redraw while the slider goes up and down."""
     notebook.page.evaluate("() => performance.clearMeasures()")
     notebook.slider("Privacy loss ε").focus()
-    for step in range(STEPS):
+    for step in range(steps):
         notebook.page.keyboard.press("ArrowRight" if step % 20 < 10 else "ArrowLeft")
         notebook.page.wait_for_timeout(50)
     found: list[float] = notebook.page.evaluate(REDRAWS)
-    if len(found) < STEPS // 2:
+    if len(found) < steps // 2:
         raise RuntimeError(f"only {len(found)} redraws were measured")
     return found
 

@@ -27,12 +27,12 @@ IMPORTS = 11
 BINS = dv.Domain.integers(0, 40, column="visits", overflow=True)
 
 
-def table() -> list[Measured]:
+def table(rounds: int = ROUNDS, imports: int = IMPORTS) -> list[Measured]:
     with tempfile.TemporaryDirectory(prefix="dpviz-bench-") as folder:
-        return [*whole(Path(folder)), *starting(), *installed()]
+        return [*whole(Path(folder), rounds), *starting(imports), *installed()]
 
 
-def whole(folder: Path) -> list[Measured]:
+def whole(folder: Path, rounds: int) -> list[Measured]:
     """A release pays, counts 20,190 rows, draws and records; a plan sheet is everything a slider needs."""
     session = Session(
         dv.datasets.doctor_visits(), dv.Unit(noun="person-year"), dv.Budget(10**6), folder / "visits.ledger"
@@ -48,7 +48,7 @@ def whole(folder: Path) -> list[Measured]:
     def sheet() -> None:
         session.plan(BINS, dv.Dense("1/5")).sheet.to_json()
 
-    found = interleave({work.__name__: partial(wall, work) for work in (release, again, sheet)}, ROUNDS)
+    found = interleave({work.__name__: partial(wall, work) for work in (release, again, sheet)}, rounds)
     return [
         Measured("a whole release of 42 bins", ms(found["release"]), "10 ms", found["release"] <= 0.010),
         Measured("the stored answer again, free", ms(found["again"])),
@@ -56,10 +56,10 @@ def whole(folder: Path) -> list[Measured]:
     ]
 
 
-def starting() -> list[Measured]:
+def starting(imports: int) -> list[Measured]:
     """Fresh interpreters take turns; an empty one is subtracted from both."""
     said = {"bare": "pass", "numpy and gmpy2": "import numpy, gmpy2", "dpviz": "import dpviz"}
-    found = interleave({name: partial(wall, partial(interpret, code)) for name, code in said.items()}, IMPORTS)
+    found = interleave({name: partial(wall, partial(interpret, code)) for name, code in said.items()}, imports)
     ours, theirs = found["dpviz"] - found["bare"], found["numpy and gmpy2"] - found["bare"]
     return [
         Measured("import numpy, gmpy2", ms(theirs)),

@@ -26,34 +26,34 @@ UNIT = dv.Unit()
 QUESTION = Question.of(dv.Domain.keys(column="key"))
 
 
-def table() -> list[Measured]:
+def table(size: int = SIZE, rows: int = ROWS, rounds: int = ROUNDS) -> list[Measured]:
     bound = dv.Stability(EPSILON, "1e-6").bind(QUESTION, UNIT)
-    exact = {f"key {number:07}": number % 100 + 1 for number in range(SIZE)}
+    exact = {f"key {number:07}": number % 100 + 1 for number in range(size)}
     held = from_dict(exact)
-    peer = partial(peers().ask, "opendp_threshold", size=SIZE, scale=2.0, threshold=bound.threshold + 1)
+    peer = partial(peers().ask, "opendp_threshold", size=size, scale=2.0, threshold=bound.threshold + 1)
     found = interleave(
         {
             "draw": lambda: cpu_seconds(lambda: draw(bound, held)),
             "dict": lambda: cpu_seconds(lambda: draw(bound, from_dict(exact))),
             "peer": peer,
         },
-        ROUNDS,
+        rounds,
     )
     ratio = found["peer"] / found["draw"]
     return [
-        Measured(f"OpenDP, {SIZE:,} keys", ms(found["peer"])),
-        Measured(f"dpviz, {SIZE:,} keys", ms(found["draw"])),
+        Measured(f"OpenDP, {size:,} keys", ms(found["peer"])),
+        Measured(f"dpviz, {size:,} keys", ms(found["draw"])),
         Measured("dpviz against OpenDP", f"{ratio:.0f} times", f"{ALLOWED} times", ratio >= ALLOWED),
         Measured("dpviz, sorting a dict first", ms(found["dict"])),
         Measured("the same against OpenDP", f"{found['peer'] / found['dict']:.0f} times"),
-        *counting(),
+        *counting(size, rows),
     ]
 
 
-def counting() -> list[Measured]:
+def counting(size: int, rows: int) -> list[Measured]:
     """What the engine takes for rows of keys: the first question reads the column, the next ones find it read."""
-    keys = [f"key {number % SIZE:07}" for number in range(ROWS)]
-    numbers = np.random.default_rng(1).integers(0, 2**64, ROWS, dtype=np.uint64, endpoint=False)
+    keys = [f"key {number % size:07}" for number in range(rows)]
+    numbers = np.random.default_rng(1).integers(0, 2**64, rows, dtype=np.uint64, endpoint=False)
     source = PandasSource(pd.DataFrame({"key": keys, "number": numbers}), name="rows")
     wide = Question.of(dv.Domain.integers(0, 2**64 - 1, column="number"))
     first = cpu_seconds(lambda: source.count(QUESTION, UNIT, Kind.SPARSE))
@@ -65,9 +65,9 @@ def counting() -> list[Measured]:
         3,
     )
     return [
-        Measured(f"reading and counting {ROWS:,} rows of {SIZE:,} keys", ms(first)),
+        Measured(f"reading and counting {rows:,} rows of {size:,} keys", ms(first)),
         Measured("counting them again", ms(found["keys"])),
-        Measured(f"counting {ROWS:,} rows over 2^64 labels", ms(found["numbers"])),
+        Measured(f"counting {rows:,} rows over 2^64 labels", ms(found["numbers"])),
     ]
 
 

@@ -41,8 +41,10 @@ print(time.perf_counter() - began)
 """
 
 
-def table() -> list[Measured]:
-    return [*against_numpy(), *against_opendp(), *starting()]
+def table(
+    large: int = LARGE, small: int = SMALL, rounds: int = ROUNDS, peer_rounds: int = PEER_ROUNDS, starts: int = STARTS
+) -> list[Measured]:
+    return [*against_numpy(large, small, rounds), *against_opendp(large, small, peer_rounds), *starting(starts)]
 
 
 def ours(counts: NDArray[np.int64]) -> Callable[[], float]:
@@ -62,33 +64,33 @@ def numpy_gumbel(counts: NDArray[np.int64]) -> Callable[[], float]:
     return lambda: cpu_seconds(work)
 
 
-def against_numpy() -> list[Measured]:
+def against_numpy(large: int, small: int, rounds: int) -> list[Measured]:
     lines = []
-    for size, most in ((LARGE, 0.005), (SMALL, 0.001)):
+    for size, most in ((large, 0.005), (small, 0.001)):
         for kind in KINDS:
             counts = scores(kind, size)
-            found = interleave({"ours": ours(counts), "numpy": numpy_gumbel(counts)}, ROUNDS)
+            found = interleave({"ours": ours(counts), "numpy": numpy_gumbel(counts)}, rounds)
             lines.append(Measured(f"top {K} of {size:,}, {kind}", ms(found["ours"]), ms(most), found["ours"] <= most))
-            if size == LARGE:
+            if size == large:
                 ratio = found["ours"] / found["numpy"]
                 lines.append(Measured("NumPy one-shot Gumbel (not private)", ms(found["numpy"])))
                 lines.append(Measured("dpviz against NumPy", f"{ratio:.2f} times", "2.5 times", ratio <= 2.5))
     bits, bottom = SystemBits(), Bottom(int(scores("power law", 51)[50]) + 1, Fraction(50 * 10**8))
     few = scores("power law", 50)
-    short = interleave({"ours": lambda: cpu_seconds(lambda: rank(few, RATE, 10, bits, bottom))}, ROUNDS)
+    short = interleave({"ours": lambda: cpu_seconds(lambda: rank(few, RATE, 10, bits, bottom))}, rounds)
     lines.append(Measured("top 10 of 50 with a bottom symbol, power law", ms(short["ours"])))
     return lines
 
 
-def against_opendp() -> list[Measured]:
+def against_opendp(large: int, small: int, rounds: int) -> list[Measured]:
     lines = []
-    for kind, size in (("uniform", LARGE), ("all equal", LARGE), ("power law", SMALL)):
+    for kind, size in (("uniform", large), ("all equal", large), ("power law", small)):
         found = interleave(
             {
                 "ours": ours(scores(kind, size)),
                 "peer": partial(peers().ask, "opendp_top_k", kind=kind, size=size, k=K, scale=SCALE),
             },
-            PEER_ROUNDS,
+            rounds,
         )
         times = found["peer"] / found["ours"]
         lines.append(Measured(f"OpenDP, top {K} of {size:,}, {kind}", ms(found["peer"])))
@@ -96,12 +98,12 @@ def against_opendp() -> list[Measured]:
     return lines
 
 
-def starting() -> list[Measured]:
+def starting(starts: int) -> list[Measured]:
     """The first list of a fresh process: tables are made and everything is called for the first time. Wall time."""
 
     def once() -> float:
         done = subprocess.run([sys.executable, "-c", FIRST], check=True, capture_output=True, text=True)
         return float(done.stdout)
 
-    found = interleave({"first": once}, STARTS)
+    found = interleave({"first": once}, starts)
     return [Measured(f"first top {K} of {LARGE:,} of a process", ms(found["first"]), "200 ms", found["first"] <= 0.2)]

@@ -301,9 +301,11 @@ def _program(releases: list[Release], sheets: list[PlanSheet], explorers: list[E
 
 
 def _bundles(results: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """What draws the kinds of answers that the report shows and that its program does not draw, each once."""
+    """What draws the kinds of answers that the report shows, each once, and nothing else."""
     kinds = dict.fromkeys(result["kind"] for result in results)
-    return [bundle.to_json() for kind in kinds if (bundle := views.registered(kind)) is not None]
+    own = {kind: views.Bundle(kind, _static(f"view-{kind}.js"), "") for kind in kinds if kind in views.own_kinds()}
+    bundles = [own.get(kind) or views.registered(kind) for kind in kinds]
+    return [bundle.to_json() for bundle in bundles if bundle is not None]
 
 
 # ---------------------------------------------------------------- words

@@ -9,6 +9,8 @@ import hypothesis
 import pytest
 from playwright.sync_api import Browser
 
+pytest_plugins = ["tests.toy.fixtures"]
+
 hypothesis.settings.register_profile("dpviz", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile("dpviz")
 

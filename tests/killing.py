@@ -1,7 +1,8 @@
-"""A process that works and shows lines until it is killed: for every test that kills one in the middle."""
+"""Processes that a test forks: they show lines, or return something, or are killed in the middle of their work."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -9,19 +10,23 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from typing import Any, TypeAlias
+
+Show: TypeAlias = Callable[[object], None]
+"""Shows one line, whole or not at all."""
 
 
-class Shown:
-    """A forked process that runs `work(say)`; `say` shows one line, whole or not at all."""
+class Process:
+    """A forked process that runs `work` with a pipe, and ends with 0 if it raised nothing; `lines` reads the pipe."""
 
-    def __init__(self, work: Callable[[Callable[[object], None]], object]) -> None:
+    def __init__(self, work: Callable[[int], object]) -> None:
         reading, writing = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
             os.close(reading)
             status = 1
             try:
-                work(lambda line: say(writing, line))
+                work(writing)
                 status = 0
             except BaseException:
                 traceback.print_exc()
@@ -30,20 +35,59 @@ class Shown:
         os.close(writing)
         self.lines = os.fdopen(reading)
 
-    def kill(self, *, after: int, seconds: float) -> list[str]:
+    def ended(self) -> int:
+        """Wait until it has ended: its exit code, or minus the signal that killed it."""
+        self.lines.close()
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+    def kill(self, *, reap: bool = True) -> None:
+        """Kill it; a process that nobody has reaped is a zombie."""
+        os.kill(self.pid, signal.SIGKILL)
+        if reap:
+            assert self.ended() == -signal.SIGKILL, "the child ended before it was killed"
+        else:
+            self.lines.close()
+
+
+class Child(Process):
+    """A process of its own that runs `work(show)`."""
+
+    def __init__(self, work: Callable[[Show], object]) -> None:
+        super().__init__(lambda pipe: work(lambda line: _show(pipe, line)))
+
+    def rest(self) -> list[str]:
+        """The lines that it shows until it has ended of its own accord."""
+        lines = self.lines.read().splitlines()
+        assert self.ended() == 0, "the child failed"
+        return lines
+
+    def killed(self, *, after: int, seconds: float) -> list[str]:
         """What it showed until it was killed, some seconds after it had shown so many lines. It may have ended."""
         lines = [self.lines.readline() for _ in range(after)]
         time.sleep(seconds)
         os.kill(self.pid, signal.SIGKILL)
         lines += self.lines.readlines()
-        _, status = os.waitpid(self.pid, 0)
-        self.lines.close()
-        killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-        assert killed or os.waitstatus_to_exitcode(status) == 0, "the child failed before it was killed"
+        assert self.ended() in (0, -signal.SIGKILL), "the child failed before it was killed"
         return [line.rstrip("\n") for line in lines if line]
 
 
-def say(pipe: int, line: object) -> None:
+class Call(Process):
+    """A process of its own that calls `work()`; `result()` is what that returned, as JSON."""
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        def write(pipe: int) -> None:
+            with os.fdopen(pipe, "w") as stream:
+                json.dump(work(), stream)
+
+        super().__init__(write)
+
+    def result(self) -> Any:
+        text = self.lines.read()
+        assert self.ended() == 0, "the child failed"
+        return json.loads(text)
+
+
+def _show(pipe: int, line: object) -> None:
     text = f"{line}\n".encode()
     assert len(text) < 4096, "a longer line could be cut in the middle"
     os.write(pipe, text)
@@ -55,7 +99,7 @@ def say(pipe: int, line: object) -> None:
 def steps_of(work: Callable[[], object]) -> int:
     """How many steps a piece of work is, counted in a process of its own: calls and returns, of C functions too."""
 
-    def count(show: Callable[[object], None]) -> None:
+    def count() -> int:
         steps = 0
 
         def step(*_: object) -> None:
@@ -65,23 +109,19 @@ def steps_of(work: Callable[[], object]) -> int:
         _watch(step)
         work()
         _watch(None)
-        show(steps)
+        return steps
 
-    child = Shown(count)
-    (line,) = child.lines.read().split()
-    child.lines.close()
-    assert os.waitstatus_to_exitcode(os.waitpid(child.pid, 0)[1]) == 0
-    return int(line)
+    return int(Call(count).result())
 
 
-def killed(work: Callable[[Callable[[object], None]], object], *, lines: int, steps: int) -> list[str]:
+def killed(work: Callable[[Show], object], *, lines: int, steps: int) -> list[str]:
     """What `work(say)` showed in a process that killed itself so many steps after it had shown so many lines.
 
     A step is a call or a return of any function, in any of its threads: the moment is one of the work's own, on a
     slow machine and on a fast one.
     """
 
-    def doomed(show: Callable[[object], None]) -> None:
+    def doomed(show: Show) -> None:
         shown = 0
 
         def step(*_: object) -> None:
@@ -99,12 +139,10 @@ def killed(work: Callable[[Callable[[object], None]], object], *, lines: int, st
 
         work(tell)
 
-    child = Shown(doomed)
-    told = child.lines.readlines()
-    child.lines.close()
-    status = os.waitpid(child.pid, 0)[1]
-    assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL, "the child ended before it was killed"
-    return [line.rstrip("\n") for line in told]
+    child = Child(doomed)
+    lines_shown = child.lines.read().splitlines()
+    assert child.ended() == -signal.SIGKILL, "the child ended before it was killed"
+    return lines_shown
 
 
 def _watch(step: Callable[..., None] | None) -> None:

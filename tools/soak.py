@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.soak.amounts import WHOLE
-from tools.suites import PYTEST, ROOT, environment
+from tools.suites import PYTEST, ROOT, TOGETHER, environment
 
 RESULTS = ROOT / "tests" / "soak" / "RESULTS.md"
 
@@ -24,7 +24,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         table = Path(scratch) / "table"
         table.touch()
-        command = [*PYTEST, "--numprocesses=2", "--override-ini=faulthandler_timeout=0", "tests/soak"]
+        command = [*PYTEST, *TOGETHER, "--override-ini=faulthandler_timeout=0", "tests/soak"]
         done = subprocess.run(command, cwd=ROOT, env=environment() | {WHOLE: str(table)}, check=False)
         rows = sorted(table.read_text().splitlines())
     if done.returncode == 0:

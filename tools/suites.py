@@ -30,14 +30,17 @@ programs take their share it is more, at most twice as much: waiting for a proce
 
 PYTEST = ("python", "-m", "pytest", "--quiet", "--no-header", "--color=no", "-p", "no:cacheprovider")
 
+TOGETHER = ("--numprocesses=2", "--dist=worksteal")
+"""Two processes, each with half of the files, so that a file's fixtures are made once; who is done first helps out."""
+
 ELSEWHERE = ("tests/browser", "tests/canary", "tests/kept", "tests/soak", "tests/engines/test_spark.py")
 """What the suite of units leaves to others: a browser and a cluster are started once, not once for each process."""
 
 # The longest first. The notebooks run on a copy, so that a ledger one of them writes stays out of the tree.
 SUITES: dict[str, list[Sequence[str]]] = {
-    "unit": [(*PYTEST, "--numprocesses=2", *(f"--ignore={place}" for place in ELSEWHERE), "dpviz", "tests")],
+    "unit": [(*PYTEST, *TOGETHER, *(f"--ignore={place}" for place in ELSEWHERE), "dpviz", "tests")],
     "browser": [(*PYTEST, "tests/browser", "tests/canary", "tests/kept")],
-    "soak": [(*PYTEST, "--numprocesses=2", "tests/soak")],
+    "soak": [(*PYTEST, *TOGETHER, "tests/soak")],
     "spark": [(*PYTEST, "tests/engines/test_spark.py")],
     "notebooks": [
         ("python", "-m", "tools.copy_notebooks", "test-output/notebooks"),

@@ -8,19 +8,8 @@ import { build } from "esbuild";
 const here = dirname(fileURLToPath(import.meta.url));
 const out = join(here, "..", "dpviz", "static");
 
-const result = await build({
+const options = {
     absWorkingDir: here,
-    entryPoints: [
-        { in: "src/loader.ts", out: "loader" },
-        { in: "src/workbench_program.ts", out: "workbench" },
-        { in: "src/tape_program.ts", out: "tape" },
-        { in: "src/explorers_program.ts", out: "explorers" },
-        { in: "src/report_program.ts", out: "report" },
-        { in: "src/report_explorers_program.ts", out: "report-explorers" },
-        { in: "src/report_all_program.ts", out: "report-all" },
-        { in: "src/styles/widgets.css", out: "widgets" },
-        { in: "src/styles/report.css", out: "report" },
-    ],
     entryNames: "[name]",
     outdir: process.argv[2] ?? out,
     bundle: true,
@@ -32,11 +21,61 @@ const result = await build({
     sourcemap: false,
     metafile: true,
     logLevel: "warning",
+};
+
+const result = await build({
+    ...options,
+    entryPoints: [
+        { in: "src/loader.ts", out: "loader" },
+        { in: "src/workbench_program.ts", out: "workbench" },
+        { in: "src/tape_program.ts", out: "tape" },
+        { in: "src/explorers_program.ts", out: "explorers" },
+        { in: "src/report_program.ts", out: "report" },
+        { in: "src/report_explorers_program.ts", out: "report-explorers" },
+        { in: "src/report_all_program.ts", out: "report-all" },
+        { in: "src/styles/widgets.css", out: "widgets" },
+        { in: "src/styles/report.css", out: "report" },
+    ],
 });
 
 /** The kinds of answers that the programs draw: one file each. */
 const views = readdirSync(join(here, "src", "views")).map((name) => name.replace(/\.ts$/, ""));
 writeFileSync(join(process.argv[2] ?? out, "views.json"), `${JSON.stringify(views.sort())}\n`);
+
+/** The modules that a report's program lends to views, by their names in `shared.ts`. */
+const LENT = new Map(
+    [...readFileSync(join(here, "src", "shared.ts"), "utf8").matchAll(/^import \* as (\w+) from "(.+)";$/gm)].map(
+        ([, name, path]) => [path.startsWith(".") ? join(here, "src", `${path}.ts`) : path, name],
+    ),
+);
+
+/** What a report's program has already is not bundled once more with a view. */
+const lent = {
+    name: "lent",
+    setup(view) {
+        view.onResolve({ filter: /./ }, ({ path, resolveDir }) => {
+            const name = LENT.get(path.startsWith(".") ? `${join(resolveDir, path)}.ts` : path);
+            return name === undefined ? undefined : { path: name, namespace: "lent" };
+        });
+        view.onLoad({ filter: /./, namespace: "lent" }, ({ path }) => ({
+            contents: `module.exports = globalThis[Symbol.for("dpviz.shared.1")].${path};`,
+        }));
+    },
+};
+
+/** A report carries the views of the kinds that it shows, each a bundle like one that is registered. */
+for (const name of views) {
+    await build({
+        ...options,
+        stdin: {
+            contents: `import { ${name}View } from "./views/${name}"; export default () => ${name}View;`,
+            resolveDir: join(here, "src"),
+            loader: "ts",
+        },
+        entryNames: `view-${name}`,
+        plugins: [lent],
+    });
+}
 
 /** The licences of what the bundles contain, for they travel without node_modules. */
 const packages = new Set(

@@ -103,7 +103,7 @@ def _bound(planned: object) -> Bound | Terms:
         return planned.terms
     if isinstance(planned, PlanSheet):
         return planned.bound
-    if not isinstance(planned, Bound) or type(planned.mechanism) not in REGISTRY.values():
+    if not isinstance(planned, Bound) or not REGISTRY.has_class(type(planned.mechanism)):
         refused(planned, "a PlanSheet, a Release or a bound mechanism")
     anew = planned.mechanism.bind(planned.question, planned.unit)
     if type(planned) is not type(anew):

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dpviz.charts.canvas import refused
-from dpviz.errors import ParameterError
-from dpviz.hidden import publicly, sealed
+from dpviz.errors import ParameterError, short
+from dpviz.hidden import kind_of, publicly, sealed
 from dpviz.model.release import Release
 
 CHARTS: Final[dict[str, Callable[..., Any]]] = {}
@@ -21,6 +21,18 @@ def register(kind: str, function: Callable[..., Any]) -> None:
         raise ParameterError.of("something else", "a chart is registered by its kind, a text, and a function")
     if CHARTS.setdefault(kind, function) is not function:
         raise ParameterError.of(kind, "each kind of chart is drawn by one function", "choose another kind")
+
+
+@sealed
+def unregister(kind: str) -> None:
+    """Forget the function that draws this kind of chart, where it is none of dpviz's own."""
+    if not isinstance(kind, str) or kind not in CHARTS:
+        raise ParameterError.of(
+            short(kind, 40) if isinstance(kind, str) else kind_of(kind), "no function is registered for this kind"
+        )
+    if CHARTS[kind].__module__.startswith("dpviz."):
+        raise ParameterError.of(kind, "dpviz draws this kind of chart itself, which stays")
+    del CHARTS[kind]
 
 
 @publicly

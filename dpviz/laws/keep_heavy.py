@@ -139,7 +139,7 @@ class OneBin:
         low, high = max(low, 1, count - reach), min(high, self.n, count + reach)
         if low > high:
             return 0.0
-        edges = np.unique(np.linspace(low, high + 1, min(BLOCKS, high + 1 - low) + 1).astype(np.int64))
+        edges = np.linspace(low, high + 1, min(BLOCKS, high + 1 - low) + 1).astype(np.int64)
         beyond = self.above(count, edges - 1)
         share = self.not_crowded(edges[1:] - 1 if up else edges[:-1], slots)
         return float(((beyond[:-1] - beyond[1:]) * share).sum())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -64,6 +65,12 @@ class Registry(Mapping[str, type[T]]):
 
     def __len__(self) -> int:
         return len(self._files) + len(self._registered)
+
+    def has_class(self, kind: type) -> bool:
+        """Whether this class is one of them. It loads none: a class that somebody has is loaded."""
+        own = ((name, sys.modules.get(f"dpviz.mechanisms.{file}")) for name, file in self._files.items())
+        loaded = [vars(module).get(name) for name, module in own if module is not None]
+        return any(kind is one for one in [*loaded, *self._registered.values()])
 
     def _add(self, name: str, kind: type[T]) -> None:
         """See `register`, which checks what comes here."""
@@ -127,15 +134,20 @@ def opening(name: str, parameters: dict[str, str]) -> Opening:
 
 def mechanism(name: str, parameters: dict[str, str]) -> Mechanism:
     """The mechanism of that name with these exact texts as parameters."""
+    return named(name).from_parameters(parameters)
+
+
+def named(name: str) -> type[Mechanism]:
+    """The class of the mechanism of that name."""
     if name not in REGISTRY:
         raise ParameterError.of(name, f"a mechanism is one of {', '.join(REGISTRY)}")
-    return REGISTRY[name].from_parameters(parameters)
+    return REGISTRY[name]
 
 
 NAMES: Final = tuple(_FILES)
 """What a user finds here by name, and as `dv.Dense` and so on."""
 
-__all__ = sorted([*NAMES, "NAMES", "OPENINGS", "REGISTRY", "mechanism", "opening", "register", "unregister"])
+__all__ = sorted([*NAMES, "NAMES", "OPENINGS", "REGISTRY", "mechanism", "named", "opening", "register", "unregister"])
 
 if not TYPE_CHECKING:  # a checker knows what is imported above, and that there is nothing else
 

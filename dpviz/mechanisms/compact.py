@@ -23,7 +23,6 @@ from dpviz.mechanisms.count_noise import (
     UNIFORM,
     BoundNoise,
     CountNoise,
-    Rational,
     Sampler,
     tight_base,
 )
@@ -31,7 +30,7 @@ from dpviz.model.answers import Answer, CompactTable
 from dpviz.model.answers.compact import MOST_BITS, least_bits
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.compact import CompactLaw, sampler_of
-from dpviz.model.laws.count_noise import SamplerKind
+from dpviz.model.laws.count_noise import FiniteLaw, SamplerKind
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, parameter
 from dpviz.model.question import Question
@@ -152,13 +151,13 @@ class Compact(Parameters):
 class Design:
     """A sampler, and the least number of elements of a field for it. One row costs no more than these odds."""
 
-    part: Rational
+    part: FiniteLaw
     least: int
     kind: fields.Kind
 
     @property
     def sampler(self) -> FiniteSampler:
-        return sampler_of(self.part.law)
+        return sampler_of(self.part)
 
     @property
     def bits(self) -> int:
@@ -193,8 +192,8 @@ def _design(mechanism: Compact, bins: int, n: int, rows: int) -> Design:
             t = truncation(n, g, p, q, rule=rule, e=e or None) if kind == "fastsample" else 0
             bits = least_bits(kind, n, p, q, t)
         if _fits(n, bits):
-            part = Rational(kind, n, p, q, g if t else 0, t, Fraction(1, e) if e else step)
-            needed = max(bins, n + 1, quotient * sampler_of(part.law).size)
+            part = FiniteLaw(kind, n, p, q, g if t else 0, t)
+            needed = max(bins, n + 1, quotient * sampler_of(part).size)
             bits = needed.bit_length()
             if _fits(n, bits) and fields.holds(needed, mechanism.field):
                 found.append(Design(part, needed, mechanism.field))
@@ -329,7 +328,7 @@ class CompactBound(Bound):
 
     @cached_property
     def law(self) -> CompactLaw:
-        return CompactLaw(self.design.part.law, self.field.name, self.question.bins)
+        return CompactLaw(self.design.part, self.field.name, self.question.bins)
 
     @property
     def error(self) -> ErrorModel:

@@ -41,24 +41,6 @@ STRICT_BITS = 1 << 24
 """The uniform integer that strict mode takes for one count has at most about so many bits."""
 
 
-@dataclass(frozen=True)
-class Rational:
-    """The finite samplers' public parameters: ratio p/q, counts 0..n, and FastSample's g = 1/gamma and truncation t."""
-
-    kind: SamplerKind
-    n: int
-    p: int
-    q: int
-    g: int
-    t: int
-    paper_epsilon: Fraction
-    """The paper's replace-one parameter, of the form 1/whole for base="paper"."""
-
-    @property
-    def law(self) -> FiniteLaw:
-        return FiniteLaw(self.kind, self.n, self.p, self.q, self.g, self.t)
-
-
 # ---------------------------------------------------------------- what is typed
 
 
@@ -143,7 +125,7 @@ class BoundNoise:
     parameters: CountNoise
     l1: int
     limit: int | None
-    finite: Rational | None
+    finite: FiniteLaw | None
 
     @property
     def decay(self) -> Decay:
@@ -174,7 +156,13 @@ class BoundNoise:
         """The law by itself, as a release stores it."""
         if self.finite is None:
             return NoiseLaw(self.parameters.epsilon / self.l1, None, self.limit)
-        return NoiseLaw(None, self.finite.law, self.limit)
+        return NoiseLaw(None, self.finite, self.limit)
+
+    @property
+    def paper_epsilon(self) -> Fraction:
+        """The paper's replace-one parameter of a finite sampler, 1/whole for base="paper"."""
+        step = self.parameters.epsilon / self.l1
+        return Fraction(1, paper_exponent(step)) if self.parameters.base == "paper" else 2 * step
 
     def modes(self) -> tuple[Mode, ...]:
         """Strict works with whole numbers of `length` bits; above STRICT_BITS one count would take minutes."""
@@ -202,20 +190,20 @@ class BoundNoise:
         return sampler.add(counts, bits, tick, mode=mode)
 
 
-def _finite(noise: CountNoise, n: int, l1: int) -> Rational:
+def paper_exponent(step: Fraction) -> int:
+    """The whole number e whose 1/e is the largest replace-one parameter of the paper that `step` pays for."""
+    return int(-(-1 // (2 * step)))
+
+
+def _finite(noise: CountNoise, n: int, l1: int) -> FiniteLaw:
     """The rational law whose price l1 ln(p/q) is at most epsilon, and the sampler that needs fewer random bits."""
     step = noise.epsilon / l1
-    if noise.base == "paper":
-        e = int(-(-1 // (2 * step)))
-        p, q = paper_base(e)
-        paper_epsilon = Fraction(1, e)
-    else:
-        p, q = tight_base(step)
-        paper_epsilon, e = 2 * step, 0
+    e = paper_exponent(step) if noise.base == "paper" else 0
+    p, q = paper_base(e) if e else tight_base(step)
     g = int(1 / (noise.gamma or GAMMA))
     t = truncation(n, g, p, q, rule="paper" if noise.base == "paper" else "tight", e=e or None)
     shorter: SamplerKind = "geosample" if n <= t else "fastsample"
-    return Rational(shorter if noise.sampler == "auto" else noise.sampler, n, p, q, g, t, paper_epsilon)
+    return FiniteLaw(shorter if noise.sampler == "auto" else noise.sampler, n, p, q, g, t)
 
 
 def tight_base(step: Fraction) -> tuple[int, int]:

@@ -23,12 +23,12 @@ from dpviz.mechanisms.count_noise import (
     Base,
     BoundNoise,
     CountNoise,
-    Rational,
     Sampler,
     check_law,
 )
 from dpviz.model.answers import Answer, Table
 from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.laws.count_noise import FiniteLaw
 from dpviz.model.laws.dense import DenseLaw
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, Parameters, Switch, parameter
@@ -73,6 +73,7 @@ class Dense(Parameters):
     name: ClassVar[str] = "Dense"
     about: ClassVar[str] = "Noise on every bin. Best below about 10,000 bins."
     delta_text: ClassVar[str] = "Dense is pure: no δ."
+    first_choice: ClassVar[int] = 1
 
     epsilon: Exact = parameter(reads=Epsilon())
     base: Base = LAW
@@ -129,7 +130,7 @@ class DenseBound(Bound):
         return self.noise.decay
 
     @property
-    def finite(self) -> Rational | None:
+    def finite(self) -> FiniteLaw | None:
         return self.noise.finite
 
     @property
@@ -172,7 +173,7 @@ class DenseBound(Bound):
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
         """The paper's table bounds (Figure 3), which the exact quantiles undercut."""
-        epsilon = 2 * self.mechanism.epsilon / self.l1 if self.finite is None else self.finite.paper_epsilon
+        epsilon = 2 * self.mechanism.epsilon / self.l1 if self.finite is None else self.noise.paper_epsilon
         column = "geometric" if self.finite is None else self.finite.kind
         shown = []
         for label, bins in (("one bin", 1), (f"all {self.question.bins:,} bins", self.question.bins)):

@@ -55,7 +55,7 @@ class ExponentialTopK(Parameters):
     delta_text: ClassVar[str] = "With δ = 0 the steps add up; a δ lets many of them cost less."
     names_items: ClassVar[bool] = True
 
-    k: int = parameter(reads=WholeNumber(most=MOST_BINS), default=10, label="k, bins drawn", always=True)
+    k: int = parameter(reads=WholeNumber(most=MOST_BINS), default=10, label="k, bins drawn", always=True, in_bins=True)
     epsilon: Exact = EPSILON
     delta: Exact = parameter(reads=Probability(zero=True), default=0, label="δ, 0 for none")
 

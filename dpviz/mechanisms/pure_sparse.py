@@ -88,6 +88,7 @@ class PureSparse(Parameters):
     name: ClassVar[str] = "PureSparse"
     about: ClassVar[str] = "Shows only the largest bins. Pure, for domains of any size."
     delta_text: ClassVar[str] = "PureSparse is pure: no δ."
+    first_choice: ClassVar[int] = 2
 
     epsilon: Exact = parameter(reads=Epsilon())
     base: Base = LAW
@@ -201,7 +202,7 @@ class PureSparseBound(Bound):
         cut = ErrorValue(Fraction(self.cut), "exact", "expected where every bin is empty")
         shown = [("Cut", cut.to_json())]
         if self.noise.finite is not None:
-            epsilon, beta, bins = self.noise.finite.paper_epsilon, Fraction(1, 20), self.question.bins
+            epsilon, beta, bins = self.noise.paper_epsilon, Fraction(1, 20), self.question.bins
             for label, value in (
                 ("Table bound, a bin above the table's cut", tables.pure_sparse(epsilon, beta)),
                 ("The table's cut", tables.pure_sparse_cut(epsilon, beta, bins=bins)),

@@ -71,6 +71,7 @@ class Stability(Parameters):
     name: ClassVar[str] = "Stability"
     about: ClassVar[str] = "Shows only bins that are large enough. Any number of bins, known or not."
     delta_text: ClassVar[str] = "Stability costs δ: a bin that one unit alone makes may show."
+    first_choice: ClassVar[int] = 3
 
     epsilon: Exact = parameter(reads=Epsilon())
     delta: Exact = parameter(reads=Probability(), suggested="1e-6", label="δ")
@@ -164,7 +165,7 @@ class StabilityBound(Bound):
         epsilon = 2 * self.mechanism.epsilon / self.noise.l1
         column: tables.Column = "geometric"
         if self.noise.finite is not None:
-            epsilon, column = self.noise.finite.paper_epsilon, self.noise.finite.kind
+            epsilon, column = self.noise.paper_epsilon, self.noise.finite.kind
         return tables.stability_threshold(epsilon, self.mechanism.delta / self.steps, column=column)
 
     @cached_property

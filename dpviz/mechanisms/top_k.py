@@ -129,6 +129,7 @@ class TopK(Parameters):
         default=50,
         label="k̄, rows that compete (a number, or private)",
         always=True,
+        in_bins=True,
     )
     epsilon: ExactOrNone = EPSILON_OR_PER_ITEM
     delta: Exact = DELTA

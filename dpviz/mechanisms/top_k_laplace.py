@@ -82,7 +82,7 @@ class TopKLaplace(Parameters):
     names_items: ClassVar[bool] = True
 
     k: int = K
-    kbar: int = parameter(reads=KBAR, default=50, label="k̄, rows that compete", always=True)
+    kbar: int = parameter(reads=KBAR, default=50, label="k̄, rows that compete", always=True, in_bins=True)
     epsilon: Exact = EPSILON
     delta: Exact = DELTA
     _: KW_ONLY

@@ -68,7 +68,7 @@ class TopKSet(Parameters):
     delta_text: ClassVar[str] = "TopKSet costs δ: an item that one unit brings among the largest may show."
     names_items: ClassVar[bool] = True
 
-    k: int = parameter(reads=KBAR, default=10, label="k, items at most", always=True)
+    k: int = parameter(reads=KBAR, default=10, label="k, items at most", always=True, in_bins=True)
     epsilon: Exact = EPSILON
     delta: Exact = DELTA
 

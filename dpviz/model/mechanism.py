@@ -167,6 +167,7 @@ class Mechanism(Protocol):
     about: ClassVar[str]
     delta_text: ClassVar[str]
     names_items: ClassVar[bool]
+    first_choice: ClassVar[int]
 
     def parameters(self) -> dict[str, str]:
         """The parameters as exact texts, in the order a person would type them; part of the idempotency key."""
@@ -174,6 +175,19 @@ class Mechanism(Protocol):
 
     @classmethod
     def from_parameters(cls, parameters: dict[str, str]) -> Mechanism: ...
+
+    @classmethod
+    def at_price(cls, epsilon: Fraction, delta: Fraction) -> Mechanism:
+        """What a widget opens with, where nobody has chosen."""
+        ...
+
+    @classmethod
+    def fitted(cls, question: Question) -> dict[str, str]:
+        """The parameters that a widget gives because their defaults are too large for the question."""
+        ...
+
+    @classmethod
+    def in_place_of(cls, name: str) -> tuple[str, ...]: ...
 
     @classmethod
     def choices(cls) -> tuple[Choice, ...]:

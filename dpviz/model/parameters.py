@@ -26,6 +26,7 @@ from dpviz.errors import ParameterError
 from dpviz.exact import Number, positive, probability, text, typed, whole
 from dpviz.hidden import guard, singly
 from dpviz.model.mechanism import Choice
+from dpviz.model.question import Question
 from dpviz.privacy.grid import LARGEST_EPSILON
 
 Typed = TypeVar("Typed", contravariant=True)
@@ -190,6 +191,7 @@ class Parameter:
     options    the words for each text, where it takes a few only, in the order in which a widget offers them
     always     the Python call names it even at its default
     beside     the parameter in whose place it may be given: setting that one takes this one away
+    in_bins    whether it counts bins or rows of the question, of which a smaller question has fewer
     """
 
     reads: Reader
@@ -200,6 +202,7 @@ class Parameter:
     options: Mapping[str, str] = field(default_factory=dict)
     always: bool = False
     beside: str = ""
+    in_bins: bool = False
 
     def __post_init__(self) -> None:
         if unknown := set(self.options) - set(self.reads.options):
@@ -225,9 +228,10 @@ def parameter(
     options: Mapping[str, str] | None = None,
     always: bool = False,
     beside: str = "",
+    in_bins: bool = False,
 ) -> Any:
     """Declare a parameter of a class built on `Parameters`; see `Parameter`."""
-    return Parameter(reads, default, optional, suggested, label, options or {}, always, beside)
+    return Parameter(reads, default, optional, suggested, label, options or {}, always, beside, in_bins)
 
 
 # ---------------------------------------------------------------- all parameters of one thing
@@ -244,6 +248,9 @@ class Parameters:
     revision: ClassVar[int] = 1
     names_items: ClassVar[bool] = False
     """Whether an answer names the largest items, instead of having a value for every bin."""
+
+    first_choice: ClassVar[int] = 0
+    """How soon a widget takes it to open with, where nobody has chosen: 1 before 2. 0: not at all."""
 
     _declared: ClassVar[dict[str, Parameter]] = {}
     """The parameters in the order in which a person would type them."""
@@ -300,6 +307,25 @@ class Parameters:
         return {**needed, **given}
 
     @classmethod
+    def at_price(cls, epsilon: Fraction, delta: Fraction) -> Self:
+        """The one for this epsilon, and for this delta where it has one; all else is left to its default."""
+        return cls(**({"epsilon": epsilon, "delta": delta} if "delta" in cls._declared else {"epsilon": epsilon}))
+
+    @classmethod
+    def fitted(cls, question: Question) -> dict[str, str]:
+        """The parameters whose defaults ask for more bins than the question has, with all that it has."""
+        if not question.domain.declared:
+            return {}
+        usual = cls.from_parameters({"epsilon": "1"}).parameters()
+        sizes = {name: usual[name] for name, one in cls._declared.items() if one.in_bins and usual[name].isdigit()}
+        return {name: str(question.bins) for name, size in sizes.items() if int(size) > question.bins}
+
+    @classmethod
+    def in_place_of(cls, name: str) -> tuple[str, ...]:
+        """The parameters that may be given in the place of this one."""
+        return tuple(other for other, one in cls._declared.items() if one.beside == name)
+
+    @classmethod
     def choices(cls) -> tuple[Choice, ...]:
         """What a widget offers besides epsilon."""
         return tuple(one.choice(name) for name, one in cls._declared.items() if one.label)
@@ -319,7 +345,7 @@ class Parameters:
 
     def with_epsilon(self, epsilon: Fraction) -> Self:
         """The same at another epsilon; what was given in the place of an epsilon goes."""
-        others = {name: one.default for name, one in self._declared.items() if one.beside == "epsilon"}
+        others = {name: self._declared[name].default for name in self.in_place_of("epsilon")}
         return replace(self, epsilon=epsilon, **others)
 
     def __repr__(self) -> str:

@@ -19,7 +19,7 @@ def bind(
 ) -> Bound:
     """The mechanism, bound to the question and the unit, once the source has said that it can count for it."""
     asked = Question.of(question, where)
-    if type(mechanism) not in REGISTRY.values():
+    if not REGISTRY.has_class(type(mechanism)):
         raise ParameterError.of(
             kind_of(mechanism), f"a mechanism is one of {', '.join(REGISTRY)}", 'write dv.Dense(epsilon="1/2")'
         )

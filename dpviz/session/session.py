@@ -325,7 +325,7 @@ class Session(Custody):
 
     def _opening(self, parameters: Opening) -> Opening:
         """Every check of a sub-session that can be made from public things alone."""
-        if type(parameters) not in OPENINGS.values():
+        if not OPENINGS.has_class(type(parameters)):
             raise ParameterError.of(
                 kind_of(parameters), "a sub-session is opened by its parameters", f"give a {' or '.join(OPENINGS)}"
             )

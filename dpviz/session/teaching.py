@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from dpviz.engines import as_source
-from dpviz.errors import Forbidden, ReleaseCancelled
+from dpviz.errors import Forbidden, ReleaseCancelled, SessionBusy
 from dpviz.exact import whole
 from dpviz.hidden import guard, publicly
 from dpviz.model.identity import release_key
@@ -38,6 +38,8 @@ class Teaching(Custody):
         self.unit = Unit() if unit is None else unit
         self._bits = TeachingBits(self.seed)
         self._one = threading.Lock()  # the bits of one draw come before those of the next
+        self._starting = threading.Lock()
+        self._drawing = False  # a draw that is waited for
         self._running: Running | None = None
         self._listeners = Listeners()
 
@@ -71,8 +73,26 @@ class Teaching(Custody):
         where: Mapping[str, object] | None = None,
         mode: Mode | None = None,
     ) -> Release:
-        """One seeded draw; the next call draws on. Not private: whoever knows the seed knows the noise."""
-        return self._drawn(*self._order(question, mechanism, where, mode))
+        """One seeded draw; the next call draws on. Not private: whoever knows the seed knows the noise.
+
+        Raises SessionBusy while another draw of this session runs.
+        """
+        bound, chosen = self._order(question, mechanism, where, mode)
+        with self._starting:
+            self._refuse_a_second()
+            self._drawing = True
+        try:
+            return self._drawn(bound, chosen)
+        finally:
+            self._drawing = False
+
+    def _refuse_a_second(self) -> None:
+        if self._drawing or self.running is not None:
+            raise SessionBusy(
+                "this teaching session is drawing already; nothing was drawn",
+                rule="a session draws one release at a time",
+                next_step="wait for it, or cancel it",
+            )
 
     def _order(
         self, question: object, mechanism: Mechanism, where: Mapping[str, object] | None, mode: Mode | None
@@ -127,11 +147,16 @@ class Teaching(Custody):
         mode: Mode | None = None,
         key: str | None = None,
     ) -> Running:
-        """Start to draw and return at once, as a session does. Each draw draws on, whatever its key."""
+        """Start to draw and return at once, as a session does. Each draw draws on, whatever its key.
+
+        Raises SessionBusy while another draw of this session runs.
+        """
         bound, chosen = self._order(question, mechanism, where, mode)
         running = Running(uuid.uuid4().hex, f"Drawing {bound.question.domain.size_text}")
         running.watch(self._listeners.tell)
-        self._running = running
+        with self._starting:
+            self._refuse_a_second()
+            self._running = running
 
         def work() -> Release:
             try:

@@ -24,7 +24,7 @@ from dpviz.charts.picture import picture
 from dpviz.errors import DpvizError, Forbidden, ParameterError, SessionBusy
 from dpviz.exact import rational, text, typed
 from dpviz.hidden import guard, kind_of
-from dpviz.mechanisms import REGISTRY, Dense, PureSparse, Stability, mechanism
+from dpviz.mechanisms import REGISTRY, mechanism, named
 from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Mechanism
 from dpviz.model.question import Question
@@ -53,19 +53,6 @@ HANGING = ("pending", "elsewhere")
 Body = dict[str, Any]
 
 
-class Member(Protocol):
-    """A component on a desk."""
-
-    sheet: str
-    state: str
-    result: str
-    pulse: str
-    buffers: dict[str, Any]
-    views: dict[str, Program]
-
-    def send(self, content: object) -> None: ...
-
-
 class Desk(Follower):
     """One session, the questions on offer, and the plan and the release on show."""
 
@@ -75,10 +62,7 @@ class Desk(Follower):
         questions: Sequence[object] = (),
         mechanism: Mechanism | None = None,
     ) -> None:
-        self.id = uuid.uuid4().hex[:12]
         self.session = session
-        self._members: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._lock = threading.RLock()
         self._questions: dict[str, Question] = {}
         for asked in [*questions, *state.known_questions(session)]:
             question = Question.of(asked)
@@ -91,11 +75,7 @@ class Desk(Follower):
         self._result_text = ""
         self._buffers: Body = {}
         self._views: dict[str, Program] = {}
-        self._order: Order | None = None
-        self._states = state.Numbered()
-        self._outcomes: deque[Body] = deque(maxlen=state.OUTCOMES)
-        self._pulse = Pulse(state.now())
-        self._door = Door(
+        door = Door(
             messages.ASKS,
             "session.releases says what was charged",
             quick={
@@ -107,8 +87,8 @@ class Desk(Follower):
             slow={"plan": self._on_plan},
             at_once={"cancel": self._on_cancel},
         )
+        super().__init__(session.log, door)
         self._show_latest()
-        super().__init__(session.log, self._door)
         session.heed_waits()
         session.look_on(self._on_release_elsewhere)
 
@@ -123,9 +103,8 @@ class Desk(Follower):
 
     # ------------------------------------------------------------ mirrors
 
-    def join(self, member: Component) -> None:
-        with self._lock:
-            self._members.add(member)
+    def join(self, view: Any) -> None:
+        super().join(view)
         self._door.soon(self._show)  # what has changed since its traits were read
 
     def mirrors(self, known: Body | None = None) -> dict[str, Any]:
@@ -142,25 +121,8 @@ class Desk(Follower):
             "pulse": self._pulse.to_json(),
         }
 
-    def state(self) -> Body:
-        """The session state of widgets/PROTOCOL.md, with how the last orders of the page ended."""
-        asof = state.now()
-        body = self._states.of(
-            lambda: {
-                **state.session_state(self.session, self._questions),
-                **state.orders(self._order, self._outcomes, self._elsewhere()),
-            }
-        )
-        self._pulse = Pulse(asof)
-        return body
-
-    def _last_state(self) -> Body:
-        """The state, or the last one that could be read: an answer that is paid for does not wait for the ledger."""
-        try:
-            return self.state()
-        except DpvizError as error:
-            self._pulse = Pulse(self._pulse.asof, words(error))
-            return self._states.last(state.orders(self._order, self._outcomes, self._elsewhere()))
+    def _read(self) -> Body:
+        return state.session_state(self.session, self._questions)
 
     def _elsewhere(self) -> Running | None:
         """What is drawn in this session beside this desk: from another desk, a tape or a cell."""
@@ -192,13 +154,6 @@ class Desk(Follower):
 
         self._door.soon(show)
 
-    def _show(self, known: Body | None = None) -> None:
-        """Bring every member's traits up to date, to this state or to the last one that can be read."""
-        shown = self.mirrors(self._last_state() if known is None else known)
-        for member in self._joined():
-            for name, value in shown.items():
-                setattr(member, name, value)
-
     # ------------------------------------------------------------ following the ledger
 
     def _refresh(self) -> None:
@@ -218,30 +173,12 @@ class Desk(Follower):
         pending = (state.entry_json(entry) for entry in self.session.hanging())
         return any(hanging.get(entry["number"], entry)["status"] != entry["status"] for entry in pending)
 
-    def beat(self, pulse: Pulse) -> None:
-        """The ledger was looked at. A sign of life waits for nothing that the writer may wait for."""
-        self._pulse = pulse
-        for member in self._joined():
-            member.pulse = pulse.to_json()
-
     def _follow_elsewhere(self, running: Running) -> None:
         """On the worker's thread: how a release goes that was started beside this desk. Its end moves the budget."""
         if not running.done and self._due(running, PROGRESS_EVERY):
-            self._door.soon(lambda: None if running.done else self._tell("progress", state.running_json(running)))
-
-    def _joined(self) -> list[Any]:
-        with self._lock:
-            return list(self._members)
-
-    def _tell(self, event: str, body: Body) -> None:
-        for member in self._joined():
-            member.send({"v": messages.VERSION, "event": event, "body": body})
+            self._door.soon(lambda: None if running.done else self.tell("progress", state.running_json(running)))
 
     # ------------------------------------------------------------ the door
-
-    def answer(self, content: object) -> Body | None:
-        """The reply to one message from the page. Never raises; a message without an id is dropped."""
-        return self._door.answer(content)
 
     def _on_plan(self, args: Body) -> Callable[[], Body]:
         question, made = self._asked(args)
@@ -258,12 +195,13 @@ class Desk(Follower):
 
     def _asked(self, args: Body) -> tuple[Question, Mechanism]:
         question, name = self._question(args["question"]), args["mechanism"]
-        said = _starting(name, question) | args["parameters"]
-        if said.get("epsilon_per_item"):  # the slider shows its total; moved, the total is what is asked
+        kind = named(name)
+        said, others = kind.fitted(question) | args["parameters"], kind.in_place_of("epsilon")
+        if any(said.get(part) for part in others):  # the slider shows their total; moved, the total is what is asked
             given = mechanism(name, {**said, "epsilon": ""})
             if state.price_of(self.session.plan(question, given))["epsilon"] == rational(said["epsilon"], "epsilon"):
                 return question, given
-            said |= {"epsilon_per_item": "", "delta_prime": ""}
+            said |= dict.fromkeys(others, "")
         return question, mechanism(name, said)
 
     def _question(self, said: Body) -> Question:
@@ -313,7 +251,7 @@ class Desk(Follower):
         finally:
             order.name()
         if waits:
-            self._tell("progress", state.running_json(order.running))  # what it waits for was said before it had a name
+            self.tell("progress", state.running_json(order.running))  # what it waits for was said before it had a name
             self._show()
 
     def _follow(self, order: Order) -> None:
@@ -323,7 +261,7 @@ class Desk(Follower):
         if not order.running.done:
             progress = state.running_json(order.running)
             if order.named:
-                self._tell("progress", progress)
+                self.tell("progress", progress)
             return
         release, outcome = order.end()
         if release is not None:
@@ -350,7 +288,7 @@ class Desk(Follower):
             if not order.named:
                 order.name()
             more = {"result": self._result} if released else {"error": outcome["error"]}
-            self._tell(
+            self.tell(
                 outcome["event"], {name: outcome[name] for name in ("token", "number")} | more | {"state": shown}
             )
 
@@ -404,29 +342,19 @@ def _opening(session: Custody) -> Fraction:
 
 
 def _fitting(session: Custody, question: Question) -> Mechanism:
-    """The mechanism to open with: Dense where it can answer, else one that does not have to list the bins."""
+    """The mechanism to open with: the first one that can answer, in the order in which they offer themselves."""
     epsilon = _opening(session)
-    tried: list[Mechanism] = [Dense(epsilon), PureSparse(epsilon)]
     remaining, _ = session.known()
     delta = Fraction(1, 10**6) if remaining is None else remaining.total.delta / 10
-    if delta:
-        tried.append(Stability(epsilon, delta))
-    for candidate in tried:
+    offered = sorted((kind for kind in REGISTRY.values() if kind.first_choice), key=lambda kind: kind.first_choice)
+    for kind in offered:
         try:
+            candidate = kind.at_price(epsilon, delta)
             session.plan(question, candidate)
         except ParameterError:
             continue
         return candidate
-    return tried[0]
-
-
-def _starting(name: str, question: Question) -> dict[str, str]:
-    """How many items and rows a list asks for where the page has not said: no more than there are bins."""
-    if name not in REGISTRY or not question.domain.declared:
-        return {}
-    default = mechanism(name, {"epsilon": "1"}).parameters()
-    sizes = {part: default[part] for part in ("k", "kbar") if default.get(part, "").isdigit()}
-    return {part: str(question.bins) for part, size in sizes.items() if int(size) > question.bins}
+    return offered[0].at_price(epsilon, delta)
 
 
 def _declared_default(session: Custody) -> Question:

@@ -80,7 +80,7 @@ class MechanismComparison(Explorer):
 def _made(asked: object, place: int) -> Mechanism:
     named = isinstance(asked, str) and asked in REGISTRY
     made = mechanism(asked, {"epsilon": str(OPENING)}) if isinstance(asked, str) and named else asked
-    if type(made) not in REGISTRY.values():
+    if not REGISTRY.has_class(type(made)):
         value = f"another name at place {place}" if isinstance(asked, str) else kind_of(asked)
         raise ParameterError.of(value, f"a mechanism is one of {', '.join(REGISTRY)}")
     made = cast(Mechanism, made)

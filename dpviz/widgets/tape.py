@@ -7,13 +7,9 @@ asked: what the button said is compared, never believed.
 
 from __future__ import annotations
 
-import uuid
-from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar, cast
-
-import traitlets
 
 from dpviz.charts.picture import picture
 from dpviz.errors import DpvizError, Forbidden, ParameterError, SessionBusy
@@ -46,35 +42,29 @@ class Tape(Follower):
     def __init__(self, sub: SubSession, questions: Mapping[str, Question] | None) -> None:
         self.sub, self._paid = sub, cast(PayWhatYouGet, sub.parameters)
         self._given = None if questions is None else {asked.id: (label, asked) for label, asked in questions.items()}
-        self._order: Order | None = None
-        self._outcomes: deque[Body] = deque(maxlen=state.OUTCOMES)
-        self._states = state.Numbered()
         self._fault: Body | None = None
-        self._door = Door(
+        door = Door(
             messages.TAPES,
             "sub.transcript says what was used",
             quick={"release": self._on_release, "status": self._on_status, "show": self._on_show},
             slow={"plan": self._on_plan},
             at_once={"cancel": self._on_cancel},
         )
-        self._changed: Callable[..., None] = lambda known=None: None
-        self._pulsed: Callable[[], None] = lambda: None
-        self.pulse = Pulse(state.now())
-        super().__init__(sub.log, self._door)
+        super().__init__(sub.log, door)
         sub.look_on(self._on_answer_elsewhere)
 
-    def watch(self, changed: Callable[..., None], pulsed: Callable[[], None]) -> None:
-        """Call these whenever there may be something new to show, and whenever the ledger was looked at.
+    @property
+    def title(self) -> str:
+        return repr(self.sub)
 
-        `changed` is given a state where there is one to show; else it is to read it.
-        """
-        self._changed, self._pulsed = changed, pulsed
+    def mirrors(self, known: Body | None = None) -> Body:
+        return {"state": json_text(self.state() if known is None else known), "pulse": self._pulse.to_json()}
 
     # ------------------------------------------------------------ following the ledger
 
     def _refresh(self) -> None:
         self.state()
-        self._changed()
+        self._show()
 
     def stirred(self) -> bool:
         """Whether a question of another kernel was lost, or one began beside this tape."""
@@ -86,11 +76,6 @@ class Tape(Follower):
         hanging = any(row["status"] in ("pending", "elsewhere") for row in shown["rows"])
         return hanging and [self._row(asked) for asked in self.sub.transcript] != shown["rows"]
 
-    def beat(self, pulse: Pulse) -> None:
-        """The ledger was looked at. A sign of life waits for nothing that the writer may wait for."""
-        self.pulse = pulse
-        self._pulsed()
-
     def _elsewhere(self) -> Running | None:
         """The question on its way that was asked beside this tape: from another tape, or a cell."""
         running = self.sub.running
@@ -101,12 +86,12 @@ class Tape(Follower):
     def _follow_elsewhere(self, running: Running) -> None:
         """What was asked beside this tape is paid, or waits. Its end is told by `_on_answer_elsewhere`."""
         if not running.done and self._due(running):
-            self._door.soon(self._changed)
+            self._door.soon(self._show)
 
     def _on_answer_elsewhere(self, running: Running) -> None:
         """A question was asked in a cell, or the session released something else."""
         if self._order is None or running is not self._order.running:
-            self._door.soon(self._changed)
+            self._door.soon(self._show)
 
     # ------------------------------------------------------------ what the page may know
 
@@ -118,25 +103,8 @@ class Tape(Follower):
         known = [asked.question for asked in self.sub.transcript if asked.question is not None]
         return {question.id: (_words(question), question) for question in known}
 
-    def state(self) -> Body:
-        """The tape of widgets/PROTOCOL.md. All public, all texts."""
-        asof = state.now()
-        body = self._states.of(self._read)
-        self.pulse = Pulse(asof)
-        return body
-
-    def shown(self) -> Body:
-        """The state for the page; where the ledger cannot be read, as it was last."""
-        return self._last_state()
-
-    def _last_state(self) -> Body:
-        """The state, or the last one that could be read: an answer that is paid for does not wait for the ledger."""
-        try:
-            return self.state()
-        except DpvizError as error:
-            self.pulse = Pulse(self.pulse.asof, words(error))
-            orders = state.orders(self._order, self._outcomes, self._elsewhere())
-            return self._states.last({**orders, "fault": self._fault})
+    def _orders(self) -> Body:
+        return {**super()._orders(), "fault": self._fault}
 
     def _read(self) -> Body:
         sub, price = self.sub, self.sub.price
@@ -155,8 +123,6 @@ class Tape(Follower):
                 for name, (label, question) in self._offers.items()
             ],
             "rows": [self._row(asked) for asked in sub.transcript],
-            "fault": self._fault,
-            **state.orders(self._order, self._outcomes, self._elsewhere()),
         }
 
     def _row(self, asked: Asked) -> Body:
@@ -181,14 +147,10 @@ class Tape(Follower):
 
     # ------------------------------------------------------------ the door
 
-    def answer(self, content: object) -> Body | None:
-        """The reply to one message from the page. Never raises; a message without an id is dropped."""
-        return self._door.answer(content)
-
     def _asked(self, args: Body) -> tuple[Question, int, int]:
         offered = self._offers.get(args["question"])
         if offered is None:
-            raise Forbidden("this tape does not offer that question", next_step="offer it: questions={...}")
+            raise Forbidden("that question of the sub-session is not on offer here", next_step="offer it: questions={...}")
         return offered[1], messages.count(args["k"], "k"), messages.count(args["kbar"], "kbar")
 
     def _on_plan(self, args: Body) -> Callable[[], Body]:
@@ -211,7 +173,7 @@ class Tape(Follower):
             raise Forbidden(
                 f"the button said up to {args['most']} of {args['left']} left, but this question may use "
                 f"{plan.most:,} of {plan.symbols_left:,}. Nothing was charged.",
-                next_step="look at the tape again",
+                next_step="look at what is left of the sub-session again",
             )
         if self._order is not None and not self._order.running.done:
             raise SessionBusy("a question is on its way. Nothing was charged.", next_step="wait, or cancel it")
@@ -236,11 +198,11 @@ class Tape(Follower):
         waits = order.running.number is None  # for the ledger, perhaps: then it is not read before the reply
         known = self._states.last(state.orders(order, self._outcomes, None)) if waits else self._last_state()
         try:
-            self._changed(known)
+            self._show(known)
         finally:
             order.name(state=known)
         if waits:
-            self._changed()
+            self._show()
 
     def _follow(self, order: Order) -> None:
         """Show how far a question is; once it has ended, what came of it, or why nothing did."""
@@ -248,14 +210,14 @@ class Tape(Follower):
             return
         if not order.running.done:
             if order.named:
-                self._changed()
+                self._show()
             return
         _, outcome = order.end()
         if not order.refused:
             self._outcomes.append(outcome)
             self._fault = outcome["error"]
         try:
-            self._changed()
+            self._show()
         finally:
             if order.refused:
                 order.refuse()
@@ -273,7 +235,7 @@ class Tape(Follower):
     def _on_status(self, request: Request) -> Body:
         self._look()
         self.state()
-        self._changed()
+        self._show()
         return {"state": self.state()}
 
     def _on_show(self, request: Request) -> Body:
@@ -297,37 +259,13 @@ class PayWhatYouGetTape(View):
     name: ClassVar[str] = "pay-what-you-get-tape"
     program_name: ClassVar[str] = "tape"
 
-    state = traitlets.Unicode().tag(sync=True)
-    pulse = traitlets.Unicode().tag(sync=True)
-
     @publicly
     def __init__(self, sub: SubSession, questions: Mapping[str, object] | None = None) -> None:
         if not isinstance(sub, SubSession) or sub.parameters.name != PayWhatYouGet.name:
             raise ParameterError.of(
-                kind_of(sub), "a tape shows a sub-session of PayWhatYouGet", "write session.open(dv.PayWhatYouGet(epsilon=1))"
+                kind_of(sub), "PayWhatYouGetTape shows a sub-session of PayWhatYouGet", "write session.open(dv.PayWhatYouGet(epsilon=1))"
             )
-        self._tape = Tape(sub, _offered(questions))
-        shown = json_text(self._tape.state())
-        super().__init__(self._tape._door, desk=uuid.uuid4().hex[:12], state=shown, pulse=self._tape.pulse.to_json())
-        self._tape.watch(self._show, self._beat)
-
-    def answer(self, content: object) -> Body | None:
-        """The reply to one message from the page. Never raises."""
-        return self._tape.answer(content)
-
-    def _receive(self, _widget: object, content: object, buffers: object) -> None:
-        self._tape.watched()
-        super()._receive(_widget, content, buffers)
-
-    def _show(self, known: Body | None = None) -> None:
-        self.state = json_text(self._tape.shown() if known is None else known)
-        self._beat()
-
-    def _beat(self) -> None:
-        self.pulse = self._tape.pulse.to_json()
-
-    def __repr__(self) -> str:
-        return f"PayWhatYouGetTape({self._tape.sub!r})"
+        super().__init__(Tape(sub, _offered(questions)))
 
 
 def _offered(questions: object) -> dict[str, Question] | None:

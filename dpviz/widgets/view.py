@@ -23,7 +23,7 @@ from dpviz.charts import columns
 from dpviz.errors import ParameterError, short
 from dpviz.hidden import guard, kind_of, sealed
 from dpviz.widgets import views
-from dpviz.widgets.door import Door
+from dpviz.widgets.model import WidgetModel
 from dpviz.widgets.writer import Writer
 
 STATIC = Path(__file__).parent.parent / "static"
@@ -168,9 +168,10 @@ class Program(Long):
 
 
 class View(Long, anywidget.AnyWidget):
-    """A widget whose synced traits are mirrors: written by the kernel, never read by it.
+    """A view of a model: its synced traits are mirrors, written by the kernel and never read by it.
 
-    Everything it sends is sent by the writer of its door. What it carries itself only looks up its program.
+    A widget names its component and its program, and says which model stands behind it; all else is here. Everything
+    it sends is sent by the writer of the model's door. What it carries itself only looks up its program.
     """
 
     _esm = STATIC / "loader.js"
@@ -179,19 +180,46 @@ class View(Long, anywidget.AnyWidget):
 
     component = traitlets.Unicode().tag(sync=True)
     desk = traitlets.Unicode().tag(sync=True)
+    sheet = traitlets.Unicode().tag(sync=True)
+    state = traitlets.Unicode().tag(sync=True)
+    buffers = traitlets.Dict().tag(sync=True)
+    """The bytes of the result's long columns, and which result they belong to."""
+    result = traitlets.Unicode().tag(sync=True)
+    pulse = traitlets.Unicode().tag(sync=True)
+    views = traitlets.Dict(value_trait=traitlets.Instance(Program)).tag(sync=True, **ipywidgets.widget_serialization)
+    """The bundles that draw kinds of answers which the program does not, by kind."""
     program = traitlets.Instance(Program).tag(sync=True, **ipywidgets.widget_serialization)
     layout = OwnPlace(Place).tag(sync=True, **ipywidgets.widget_serialization)
 
     _heard: Context | None = None
     """Where the last message came in. What is said in another thread goes back the same way."""
 
-    def __init__(self, door: Door, **mirrors: Any) -> None:
-        self._door = door
+    def __init__(self, model: WidgetModel) -> None:
+        self._model = model
         self.on_msg(self._receive)
-        super().__init__(component=type(self).name, program=Program.of(type(self).program_name), **mirrors)
+        own = type(self)
+        super().__init__(
+            component=own.name, desk=model.id, program=Program.of(own.program_name), **model.mirrors()
+        )
+        model.join(self)
+
+    def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
+        """The traits, all of them: a page that is saved knows none of our defaults, and would draw nothing."""
+        state: dict[str, Any] = super().get_state(key)
+        return state
+
+    def answer(self, content: object) -> dict[str, Any] | None:
+        """The reply to one message from the page. Never raises; a message without an id is dropped."""
+        return self._model.answer(content)
+
+    def close(self) -> None:
+        """Take the view off its pages. What stands behind it goes on."""
+        if self.comm is not None:  # one that was never made has no model
+            self._model.leave(self)
+        super().close()
 
     def _soon(self, work: Callable[[], None]) -> None:
-        self._door.soon(work)
+        self._model.soon(work)
 
     def send(self, content: Any, buffers: Any = None) -> None:
         """One message to the page; the long columns of its result go beside it as bytes."""
@@ -203,7 +231,8 @@ class View(Long, anywidget.AnyWidget):
         super()._handle_msg(msg)
 
     def _receive(self, _widget: object, content: object, buffers: object) -> None:
-        self._door.receive(content, self.send)
+        self._model.watched()
+        self._model.receive(content, self.send)
 
     def _send(self, msg: Any, buffers: Any = None) -> None:
         """Send in the context of the last message: the kernel keeps there which of its threads the page talks to.
@@ -217,6 +246,9 @@ class View(Long, anywidget.AnyWidget):
 
     def _repr_keys(self) -> list[str]:
         return []
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._model.title})"
 
 
 def _not_taken(model: Mirror, name: object, value: object) -> ParameterError:

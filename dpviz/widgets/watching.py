@@ -14,6 +14,7 @@ import json
 import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -25,8 +26,9 @@ from dpviz.errors import DpvizError, LedgerAway, LedgerError
 from dpviz.session.custody import Log
 from dpviz.session.running import Running
 from dpviz.widgets.door import Door
+from dpviz.widgets.model import Body, WidgetModel
 from dpviz.widgets.order import Order
-from dpviz.widgets.state import named, now, running_json
+from dpviz.widgets.state import OUTCOMES, Numbered, named, now, orders, running_json
 
 EVERY = 0.75
 """Seconds between two looks."""
@@ -218,17 +220,19 @@ def lookout(log: Log) -> Lookout:
         return _lookouts.setdefault(log, Lookout(log))
 
 
-class Follower:
+class Follower(WidgetModel):
     """What follows a log for a page, as desk and tape do: catching up on the writer, and heeding other draws.
 
     A log that is None has no news.
     """
 
-    _order: Order | None
-
     def __init__(self, log: Log | None, door: Door) -> None:
+        super().__init__(door)
         self._lookout = None if log is None else lookout(log)
-        self._writer = door
+        self._order: Order | None = None
+        self._outcomes: deque[Body] = deque(maxlen=OUTCOMES)
+        self._states = Numbered()
+        self._pulse = Pulse(now())
         self._heeded: Running | None = None
         self._told, self._stage = 0.0, cast(object, None)
         self._behind = self._catching = False
@@ -243,7 +247,7 @@ class Follower:
         self._behind = True
         if not self._catching:
             self._catching = True
-            self._writer.soon(self._catch_up)
+            self._door.soon(self._catch_up)
 
     def _catch_up(self) -> None:
         self._catching = False
@@ -290,7 +294,42 @@ class Follower:
         raise NotImplementedError
 
     def beat(self, pulse: Pulse) -> None:
+        """The ledger was looked at. A sign of life waits for nothing that the writer may wait for."""
+        self._pulse = pulse
+        self.show({"pulse": pulse.to_json()})
+
+    # ------------------------------------------------------------ what is shown
+
+    def state(self) -> Body:
+        """The state of widgets/PROTOCOL.md, with how the last orders of the page ended. All public, all texts."""
+        asof = now()
+        body = self._states.of(lambda: {**self._read(), **self._orders()})
+        self._pulse = Pulse(asof)
+        return body
+
+    def _last_state(self) -> Body:
+        """The state, or the last one that could be read: an answer that is paid for does not wait for the ledger."""
+        try:
+            return self.state()
+        except DpvizError as error:
+            self._pulse = Pulse(self._pulse.asof, words(error))
+            return self._states.last(self._orders())
+
+    def _show(self, known: Body | None = None) -> None:
+        """Bring every view up to date, to this state or to the last one that can be read."""
+        self.show(self.mirrors(self._last_state() if known is None else known))
+
+    def mirrors(self, known: Body | None = None) -> Body:
+        """As of every model; `known` is a state that was read already."""
         raise NotImplementedError
+
+    def _read(self) -> Body:
+        """The state but for the orders, from the log. Raises where that cannot be read."""
+        raise NotImplementedError
+
+    def _orders(self) -> Body:
+        """How far orders are, and how the last ones ended."""
+        return orders(self._order, self._outcomes, self._elsewhere())
 
 
 def words(error: DpvizError) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -48,3 +49,30 @@ def test_it_works_where_no_database_can_be_imported(text: str) -> None:
 
 def test_a_session_does_need_one() -> None:
     assert "No module named 'sqlalchemy'" in run("dv.Session").stderr
+
+
+MECHANISMS = """
+import sys
+loaded = {name.removeprefix("dpviz.mechanisms.") for name in sys.modules if name.startswith("dpviz.mechanisms.")}
+print(*sorted(loaded))
+"""
+LEDGER = """
+import pandas as pd
+frame = pd.DataFrame({"x": [0, 1, 1, 3]})
+session = dv.Session(frame, dv.Unit("row"), dv.Budget(epsilon=2, delta="1e-6"), "light.ledger")
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "files"),
+    [
+        (BINS + FRAME + "taught.draw(bins, dv.Dense('1/2'))", "count_noise dense"),
+        (BINS + FRAME + "repr(taught.plan(bins, dv.Dense('1/2')))", "count_noise dense"),
+        (BINS + LEDGER + "session.release(bins, dv.Dense('1/2'))", "count_noise dense"),
+        (BINS + LEDGER + "session.release(bins, dv.TopK(2, 3, epsilon=1))", "ranked top_k"),
+    ],
+)
+def test_only_the_mechanism_that_is_used_is_loaded(text: str, files: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "import dpviz as dv\n" + text + MECHANISMS]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == files, done.stderr

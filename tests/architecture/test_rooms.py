@@ -31,6 +31,7 @@ class Room:
     classes  names of classes, in `isinstance`, `issubclass`, `type(x) is` and `match`
     kinds    strings that a kind is compared with
     texts    strings that anything is compared with, looked up by or listed under
+    made     whether nobody else imports these classes or makes one, either
     inside   the folders or files, relative to the package, that may
     """
 
@@ -39,6 +40,7 @@ class Room:
     kinds: frozenset[str]
     inside: tuple[str, ...]
     texts: frozenset[str] = frozenset()
+    made: bool = False
 
 
 MECHANISMS = frozenset(name for name in NAMES if name in REGISTRY or name in OPENINGS)
@@ -79,6 +81,7 @@ ROOMS = [
         frozenset(),
         ("mechanisms/", "__init__.py", "widgets/tape.py"),  # the last is the view of one mechanism, and of no other
         MECHANISMS,
+        made=True,
     ),
 ]
 
@@ -115,6 +118,10 @@ def named_in(tree: ast.AST, room: Room) -> Iterator[tuple[int, str]]:
         match node:
             case ast.Call(func=ast.Name(id="isinstance" | "issubclass" | "is_a"), args=[_, *kinds]):
                 yield from ((node.lineno, name) for kind in kinds for name in names(kind) if name in room.classes)
+            case ast.Call(func=made) if room.made:
+                yield from ((node.lineno, name) for name in names(made) if name in room.classes)
+            case ast.ImportFrom(names=imported) if room.made:
+                yield from ((node.lineno, one.name) for one in imported if one.name in room.classes)
             case ast.MatchClass(cls=kind):
                 yield from ((node.lineno, name) for name in names(kind) if name in room.classes)
             case ast.Compare(left=left, comparators=others):
@@ -215,6 +222,10 @@ def test_a_mechanism_that_is_planted_in_the_page_is_found() -> None:
         ("planning/sheet.py", "def draw(made): return made.name == Compact.name"),
         ("widgets/desk.py", "def draw(made): return made.name in ('TopK', 'mine')"),
         ("reports.py", "ABOUT = {'PureSparse': 'slow'}"),
+        ("widgets/desk.py", "def fitting(epsilon): return [Dense(epsilon)]"),
+        ("widgets/desk.py", "def fitting(epsilon): return dv.Stability(epsilon, 0)"),
+        ("widgets/desk.py", "from dpviz.mechanisms import REGISTRY, PureSparse, mechanism"),
+        ("planning/sheet.py", "from dpviz.mechanisms.compact import CompactBound as Other"),
         ("reports.py", "def kind(): return REGISTRY['Stability']"),
         ("reports.py", "def draw(name):\n    match name:\n        case 'PayWhatYouGet': return 1"),
     ],

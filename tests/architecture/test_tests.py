@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -43,8 +44,7 @@ def test_a_test_that_runs_or_is_expected_to_fail_passes(tmp_path: Path) -> None:
 
 
 PACED = {
-    "tests/killing.py: kill": "a long attack kills at random moments of an engine's and a file system's own work",
-    "tests/ledger/test_processes.py": "kills go on until enough of them hit a draw, however long that takes",
+    "tests/killing.py: killed": "a long attack kills at random moments of an engine's and a file system's own work",
     "tests/soak/test_interrupts.py": "a long attack presses Ctrl-C at random moments, and any moment will do",
     "tests/browser/test_workbench.py": "the kernel is slowed down on purpose, by times that the test gives",
     "tests/widgets/test_order.py": "the writer is slowed down on purpose, by times that the test gives",
@@ -93,6 +93,73 @@ def test_no_test_waits_for_a_time_instead_of_an_event() -> None:
 )
 def test_a_planted_pause_would_be_found(text: str, found: list[str]) -> None:
     assert pauses(text) == found
+
+
+SHORT = 60.0
+"""Seconds: a busy machine may need as many for what a quiet one does at once."""
+
+AS_GIVEN = {
+    "tests/browser/lab.py: wait": "asked again and again until the server answers",
+}
+"""Short limits of one try among many."""
+
+
+def deadlines(text: str) -> list[str]:
+    """Where a test gives up waiting after fewer seconds than SHORT, or asserts that less time has gone by."""
+    tree, names = ast.parse(text), []
+    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)):
+        polling = {
+            id(node) for loop in ast.walk(function) if isinstance(loop, ast.While) for node in ast.walk(loop.test)
+        }
+        for node in ast.walk(function):
+            limits: list[ast.expr] = []
+            if isinstance(node, ast.Call) and id(node) not in polling:
+                limits += [keyword.value for keyword in node.keywords if keyword.arg == "timeout"]
+                if isinstance(node.func, ast.Attribute) and node.func.attr in ("wait", "join", "result"):
+                    limits += node.args
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and "monotonic()" in ast.unparse(node.left):
+                limits.append(node.right)
+            if isinstance(node, ast.Compare) and "monotonic()" in ast.unparse(node.left):
+                limits += node.comparators
+            if any(isinstance(limit, ast.Constant) and _seconds(limit.value) < SHORT for limit in limits):
+                names.append(function.name)
+    return sorted(set(names))
+
+
+def _seconds(limit: object) -> float:
+    """What is no number, and what is only a step of a wait, is no limit."""
+    number = limit if isinstance(limit, int | float) and not isinstance(limit, bool) else math.inf
+    return number if number > 0.02 else math.inf
+
+
+def test_no_test_gives_up_sooner_than_a_busy_machine_needs() -> None:
+    """`patience()` of tests/patience.py grows with what the machine has to do."""
+    short = {
+        f"{name}: {function}"
+        for name, text in texts()
+        if name.startswith("tests/") and name.endswith(".py")
+        for function in deadlines(text)
+    }
+    assert sorted(short - set(AS_GIVEN)) == [], "wait for as long as patience() says (tests/patience.py)"
+    assert set(AS_GIVEN) <= short, "a name in the list stands for nothing"
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("assert gate.wait(10)", True),
+        ("running.result(30)", True),
+        ("run(command, timeout=5)", True),
+        ("deadline = time.monotonic() + 20", True),
+        ("assert time.monotonic() - began < 2", True),
+        ("assert gate.wait(patience())", False),
+        ("run(command, timeout=600)", False),
+        ("while not gate.wait(0.5): tick()", False),
+        ("gate.wait(0.01)", False),
+    ],
+)
+def test_a_planted_deadline_would_be_found(line: str, found: bool) -> None:
+    assert deadlines(f"def test_a():\n    {line}\n") == ["test_a"] * found
 
 
 PATHS_OF_CODE = ("co_" + "filename", "str(entry." + "path)")

@@ -10,14 +10,14 @@ from math import prod
 import pytest
 
 import dpviz as dv
-from dpviz.mechanisms.dense import Rational
+from dpviz.model.laws.count_noise import FiniteLaw
 from dpviz.model.question import Question
 
 BETAS = [Fraction(1, 2), Fraction(1, 4), Fraction(1, 20), Fraction(1, 100)]
 Law = list[Fraction]
 
 
-def noise(part: Rational, far: int) -> dict[int, Fraction]:
+def noise(part: FiniteLaw, far: int) -> dict[int, Fraction]:
     """The noise of one bin on -far..far, where every value is reached; the two ends carry the tails."""
     ratio = Fraction(part.q, part.p)
     found = {z: (1 - ratio) / (1 + ratio) * ratio ** abs(z) for z in range(-far, far + 1)}
@@ -34,7 +34,7 @@ def noise(part: Rational, far: int) -> dict[int, Fraction]:
     return found
 
 
-def laws(part: Rational) -> list[Law]:
+def laws(part: FiniteLaw) -> list[Law]:
     """For each true count the law of what is released."""
     drawn = noise(part, part.n + 1)
     share = Fraction(1, part.g) if part.kind == "fastsample" else Fraction(0)

@@ -14,6 +14,7 @@ import pytest
 import dpviz as dv
 from dpviz.errors import DpvizError, LedgerFull, ReleaseLost, SessionBusy
 from dpviz.session.session import Session
+from tests.patience import patience
 from tests.session.sources import Gate, KnownCounts
 
 BINS = dv.Domain.integers(0, 3, column="x")
@@ -61,7 +62,7 @@ def test_what_another_session_of_the_same_kernel_draws_is_busy_until_it_ends(tmp
     gate = Gate()
     first, second = opened(tmp_path, KnownCounts([1, 2, 3, 4], before=gate)), opened(tmp_path)
     running = first.release_async(BINS, dv.Dense(1))
-    assert gate.reached.wait(10)
+    assert gate.reached.wait(patience())
     with pytest.raises(SessionBusy):
         second.release(BINS, dv.Dense(1), retry=True)
     gate.open.set()
@@ -74,7 +75,7 @@ def test_a_fork_in_the_middle_of_a_draw_leaves_the_child_a_session_of_its_own(tm
     gate = Gate()
     session = opened(tmp_path, KnownCounts([1, 2, 3, 4], before=gate))
     running = session.release_async(BINS, dv.Dense(1))
-    assert gate.reached.wait(10)
+    assert gate.reached.wait(patience())
 
     def child() -> None:
         assert session.running is None

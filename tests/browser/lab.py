@@ -18,7 +18,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -262,6 +262,13 @@ class Notebook:
         """What the kernel prints when it runs this code."""
         self.begin(code)
         return self.end()
+
+    def until(self, true: Callable[[], object]) -> None:
+        """Let the page go on until this is true."""
+        deadline = time.monotonic() + PATIENCE
+        while not true():
+            assert time.monotonic() < deadline, "it did not become true"
+            self.page.wait_for_timeout(50)
 
     def await_answer(self, code: str, answer: str) -> None:
         """Ask until the kernel prints this: the page sends one message at a time, so what it said last comes late."""

@@ -87,7 +87,7 @@ def test_a_page_that_fails_or_reaches_out_is_recorded(lab: Lab, browser: Browser
     lab.write("reach.ipynb", "from IPython.display import HTML\nHTML('<img src=\"https://example.org/pixel.png\">')")
     with Notebook.open(lab, browser, "reach.ipynb") as notebook:
         notebook.run_all()
-        notebook.page.wait_for_timeout(500)
+        notebook.until(lambda: notebook.errors)
         assert set(notebook.offsite) == {"https://example.org/pixel.png"}
         assert "ERR_NAME_NOT_RESOLVED" in notebook.errors[0]
 

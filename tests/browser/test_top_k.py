@@ -143,7 +143,7 @@ def test_the_rules_of_composition_follow_three_sliders(lab: Lab, browser: Browse
         exact = explorer.get_by_label("Steps k, exact")
         exact.fill("77")
         exact.press("Enter")
-        expect(explorer).to_contain_text("77 steps of ε 2", timeout=20_000)
+        expect(explorer).to_contain_text("77 steps of ε 2")
         expect(explorer.get_by_role("img", name=re.compile("^At δ 0.000001 the optimal rule"))).to_have_count(2)
         it.screenshot("composed")
         assert it.errors == it.offsite == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,19 +12,6 @@ import dpviz as dv
 from tests.browser.lab import ROOT, Lab, Notebook
 from tests.browser.test_report import opened
 from tests.toy import pairs
-from tests.toy.bundle import build
-
-
-@pytest.fixture(scope="module")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("bundle"))
-
-
-@pytest.fixture
-def known(bundle: Path) -> Iterator[None]:
-    pairs.register(bundle)
-    yield
-    pairs.unregister()
 
 
 def test_a_workbench_plans_releases_and_draws_it(lab: Lab, browser: Browser, bundle: Path) -> None:

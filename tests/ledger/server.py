@@ -14,7 +14,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from urllib.parse import quote
 
 import psycopg
 
+from tests.patience import until
 from tools import system
 
 OWNER, ANALYST, PASSWORD = "keeper", "ada", "correct horse"
@@ -96,16 +96,15 @@ class Server:
                 preexec_fn=_die_with_parent,
                 **self._as,
             )
-        deadline = time.monotonic() + 60
-        while True:
-            assert self._process.poll() is None and time.monotonic() < deadline, (self.folder / "log").read_text()[
-                -2000:
-            ]
-            try:
-                self._meet()
-                return
-            except psycopg.OperationalError:
-                time.sleep(0.02)
+        until(self._ready, lambda: (self.folder / "log").read_text()[-2000:])
+
+    def _ready(self) -> bool:
+        assert self._process is not None and self._process.poll() is None, (self.folder / "log").read_text()[-2000:]
+        try:
+            self._meet()
+        except psycopg.OperationalError:
+            return False
+        return True
 
     def _meet(self) -> None:
         """Connect, and the first time make the roles of docs/teams.md."""
@@ -154,14 +153,15 @@ class Server:
 
     def _wait_for_backends(self) -> None:
         """Processes that the system has not yet cleared away hold the memory they share."""
+        until(self._gone)
+
+    def _gone(self) -> bool:
         assert self._process is not None
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            try:
-                os.killpg(self._process.pid, 0)
-            except ProcessLookupError:
-                return
-            time.sleep(0.01)
+        try:
+            os.killpg(self._process.pid, 0)
+        except ProcessLookupError:
+            return True
+        return False
 
     def remove(self) -> None:
         if self._process is not None and self._process.poll() is None:

@@ -18,8 +18,9 @@ from sqlalchemy import Connection
 
 from dpviz.errors import LedgerCorrupt, LedgerError, LedgerFormat
 from dpviz.session.ledger import Ledger, sqlite, store
+from tests.killing import Call
 from tests.ledger.test_refusals import in_our_words
-from tests.ledger.tools import BODY, CHARTER, Child, Place, admit, as_owner, behind, edit, key, opened, spend
+from tests.ledger.tools import BODY, CHARTER, Place, admit, as_owner, behind, edit, key, opened, spend
 
 FIXTURES = Path(__file__).parent / "old"
 
@@ -55,7 +56,7 @@ def test_a_link_leads_to_the_one_name_of_a_ledger(tmp_path: Path) -> None:
                 break
         return paid
 
-    assert 2 + sum(one.result() for one in [Child(lambda name=name: spender(name)) for name in range(2)]) == 10
+    assert 2 + sum(one.result() for one in [Call(lambda name=name: spender(name)) for name in range(2)]) == 10
     assert opened(link).verify().statuses == {"done": 10}
     assert [file.name for file in tmp_path.iterdir() if "journal" in file.name or "lock" in file.name] == []
 
@@ -229,7 +230,7 @@ def test_after_a_fork_each_process_goes_on_from_what_it_saw(busy: tuple[Ledger, 
         roll_back(path, old, note=False)
         return refusal(lambda: ledger.account, LedgerCorrupt)
 
-    for said in (Child(look).result(), refusal(lambda: ledger.account, LedgerCorrupt)):
+    for said in (Call(look).result(), refusal(lambda: ledger.account, LedgerCorrupt)):
         assert "older than what this session has seen" in said or "was cut off" in said
 
 
@@ -282,7 +283,7 @@ def test_what_was_charged_does_not_depend_on_any_file_beside_the_ledger(
         os.kill(os.getpid(), signal.SIGKILL)
 
     with pytest.raises(AssertionError):
-        Child(killed).result()
+        Call(killed).result()
     path.with_name(path.name + end).unlink(missing_ok=True)
     alone = tmp_path / "alone" / path.name
     alone.parent.mkdir()
@@ -311,7 +312,7 @@ def test_a_write_that_was_cut_short_is_undone_by_whoever_looks_next(tmp_path: Pa
         os.kill(os.getpid(), signal.SIGKILL)
 
     with pytest.raises(AssertionError):
-        Child(torn).result()
+        Call(torn).result()
     assert path.with_name(path.name + "-journal").read_bytes()[:1] != b"\0"
     assert looking.head() == head
     assert Ledger.read(path).verify().rows == opened(path).verify().rows == 3
@@ -486,7 +487,7 @@ def test_who_holds_a_ledger_is_said_once_to_whoever_listens_and_at_the_end(
 
         opened(path)._store.write(work)
 
-    holder = Child(hold)
+    holder = Call(hold)
     os.read(reading, 1)
     monkeypatch.setattr(store, "NOTICE", 0.05)
     monkeypatch.setattr(store, "PATIENCE", 0.5)

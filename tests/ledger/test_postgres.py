@@ -30,13 +30,13 @@ from dpviz import cli
 from dpviz.errors import LedgerCorrupt, LedgerError, LedgerFormat, LedgerFull, LedgerReadOnly, ReleaseLost
 from dpviz.session.ledger import Ledger, book, postgres, store
 from tests.frames import is_ours
+from tests.killing import Call
 from tests.ledger.server import ANALYST, OWNER, PASSWORD, Server, here, statements
 from tests.ledger.test_refusals import in_our_words
 from tests.ledger.test_uses import ASKS, FIRST, less
 from tests.ledger.tools import (
     BODY,
     CHARTER,
-    Child,
     admit,
     as_owner,
     behind_its_back,
@@ -46,8 +46,8 @@ from tests.ledger.tools import (
     spend,
     sql,
     started,
-    until,
 )
+from tests.patience import patience, until
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_a_server_killed_under_eight_writers_loses_nothing_and_overspends_nothin
     reading, ready = os.pipe()
     homes = [tmp_path / name for name in ("one", "two")]
     writers = [
-        Child(lambda name=name: write(place, name, homes[name] if name < 2 else Path.home(), ready))
+        Call(lambda name=name: write(place, name, homes[name] if name < 2 else Path.home(), ready))
         for name in range(WRITERS)
     ]
     for _ in writers:
@@ -374,14 +374,14 @@ def test_a_ledger_that_stays_locked_is_refused_in_time(place: str, monkeypatch: 
 
     def hold(connection: Any) -> None:
         held.set()
-        assert over.wait(30)
+        assert over.wait(patience())
 
     thread = threading.Thread(target=lambda: holder._store.write(hold))
     monkeypatch.setattr(store, "PATIENCE", 0.2)
     ledger = opened(place)
     thread.start()
     try:
-        assert held.wait(30)
+        assert held.wait(patience())
         with pytest.raises(LedgerError, match="stayed locked") as refused:
             ledger.charge(key("a"), BODY, admit)
         in_our_words(refused.value)
@@ -411,7 +411,7 @@ def test_a_writer_hears_once_who_holds_the_ledger_and_keeps_its_place_in_the_que
 
         opened(place)._store.write(work)
 
-    holder = Child(hold)
+    holder = Call(hold)
     os.read(reading, 1)
     heard: list[str] = []
     told = threading.Event()
@@ -420,7 +420,7 @@ def test_a_writer_hears_once_who_holds_the_ledger_and_keeps_its_place_in_the_que
     first.start()
     until(lambda: len(queued(place)) == 1)
     at_first = queued(place)
-    assert told.wait(30)
+    assert told.wait(patience())
     assert queued(place) == at_first, "the same wait: it did not go to the end of the queue"
     assert f" pid {holder.pid} on " in heard[0], heard
     assert f"waiting for the ledger {Ledger.read(place).place}: role {ANALYST} (dpviz " in heard[0]

@@ -7,11 +7,11 @@ import multiprocessing
 import os
 import random
 import secrets
-import signal
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,9 @@ import pytest
 
 from dpviz.errors import BudgetExceeded, DpvizError, ReleaseLost, SessionBusy
 from dpviz.session.ledger import Ledger, Owner
-from tests.ledger.tools import BODY, Child, Place, admit, as_owner, edit, exists, key, opened, spend, until
+from tests.killing import Call, Child, Show
+from tests.ledger.tools import BODY, Place, admit, as_owner, edit, exists, key, opened, spend
+from tests.patience import until
 
 KEYS = 1000
 
@@ -27,53 +29,43 @@ KEYS = 1000
 # ---------------------------------------------------------------- killed at any moment
 
 
-def release(ledger: Ledger, name: str) -> tuple[int, str]:
-    """As a session releases: charge, draw, record, show. Each draw differs, so a second one would be seen."""
+CHARGED = "charged"
+
+
+def release(ledger: Ledger, name: str, charged: Callable[[], object] = lambda: None) -> tuple[int, str]:
+    """As a session releases: charge, draw, record, show. Each draw differs, so a second one would be seen.
+
+    charged  is called between a new charge and its draw
+    """
     try:
         entry = ledger.charge(key(name), BODY, admit)
     except ReleaseLost:
         entry = ledger.charge(key(name), BODY, admit, retry=True)
     if entry.status == "done":
         return entry.number, ledger.answer(entry.number).decode()
+    charged()
     drawn = f"{name} {secrets.token_hex(16)}" + "-" * random.choice([0, 100, 70_000])
     ledger.finish(entry.number, drawn.encode())
     return entry.number, drawn
 
 
-def loop(place: Place, showing: int, seed: int) -> None:
-    """Release for ever, and show each answer in one line, until killed."""
+def loop(place: Place, seed: int, show: Show) -> None:
+    """Release for ever, and show each charge and each answer in one line, until killed."""
     random.seed(seed)
-    os.write(showing, b"ready\n")
+    show("ready")
     ledger = opened(place, budget=10**9)
     while True:
         name = str(random.randrange(KEYS))
-        number, answer = release(ledger, name)
-        line = f"{number} {name} {answer[:60]}\n".encode()
-        assert len(line) < 4096  # one write of a pipe, whole or not at all
-        os.write(showing, line)
+        number, answer = release(ledger, name, lambda: show(CHARGED))
+        show(f"{number} {name} {answer[:60]}")
 
 
 def run_and_kill(place: Place, seed: int, *, after: int, seconds: float) -> list[tuple[int, str, str]]:
-    """What a child showed before it was killed, some seconds after it had shown so many answers."""
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        os.close(reading)
-        try:
-            loop(place, writing, seed)
-        finally:
-            os._exit(1)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        assert pipe.readline() == b"ready\n"
-        lines = [pipe.readline() for _ in range(after)]
-        time.sleep(seconds)
-        os.kill(pid, signal.SIGKILL)
-        lines += pipe.readlines()
-    _, status = os.waitpid(pid, 0)
-    assert os.WTERMSIG(status) == signal.SIGKILL, "the child failed before it was killed"
-    shown = (line.decode().rstrip("\n").split(" ", 2) for line in lines)
-    return [(int(number), name, answer) for number, name, answer in shown]
+    """The answers that a child showed before it was killed, some seconds after it had shown so many lines."""
+    ready, *lines = Child(partial(loop, place, seed)).killed(after=1 + after, seconds=seconds)
+    assert ready == "ready"
+    answers = (line.split(" ", 2) for line in lines if line != CHARGED)
+    return [(int(number), name, answer) for number, name, answer in answers]
 
 
 def contradictions(seen: list[tuple[int, str, str]], ledger: Ledger) -> list[str]:
@@ -104,7 +96,7 @@ def test_killed_at_many_moments_no_answer_is_free_or_second_and_no_charge_is_los
             break
         assert turn < 10 * turns, "hardly any kill hit a draw, so little was tested"
         spent = int(Ledger.read(place).account["spent"]) if exists(place) else 0
-        seen += run_and_kill(place, turn, after=chance.randrange(8), seconds=chance.uniform(0, 0.003))
+        seen += run_and_kill(place, turn, after=chance.randrange(16), seconds=chance.uniform(0, 0.003))
         if exists(place):
             ledger = Ledger.read(place)
             assert int(ledger.account["spent"]) >= spent
@@ -165,7 +157,7 @@ def test_eight_kernels_with_too_small_a_budget_spend_all_of_it_and_no_more(place
                 said.append(type(error).__name__)
         return said
 
-    kernels = [Child(lambda name=name: kernel(name)) for name in range(8)]
+    kernels = [Call(lambda name=name: kernel(name)) for name in range(8)]
     said = [word for one in kernels for word in one.result()]
     assert len(said) == 400
     assert set(said) == {"paid", BudgetExceeded.__name__}
@@ -183,13 +175,13 @@ def test_kernels_that_make_the_ledger_at_once_share_one(places: Callable[[], Pla
             spend(opened(place), name)
             return ""
 
-        for one in [Child(lambda name=name: kernel(name)) for name in range(6)]:
+        for one in [Call(lambda name=name: kernel(name)) for name in range(6)]:
             one.result()
         assert opened(place).verify().statuses == {"done": 6}
     assert not list(tmp_path.glob(".*"))
 
 
-def hold(place: Place) -> tuple[Child, int]:
+def hold(place: Place) -> tuple[Call, int]:
     """A kernel that charged for "a" and is still drawing; and a pipe that ends it when written to."""
     told, telling = os.pipe()
     charged, charging = os.pipe()
@@ -201,7 +193,7 @@ def hold(place: Place) -> tuple[Child, int]:
         os.read(told, 1)
         return ledger.finish(1, b"drawn").status
 
-    kernel = Child(work)
+    kernel = Call(work)
     os.read(charged, 1)
     for pipe in (told, charged, charging):
         os.close(pipe)
@@ -267,7 +259,7 @@ def test_a_fork_is_a_kernel_of_its_own(place: Place) -> None:
         spend(ledger, *(f"child {step}" for step in range(20)))
         return [seen, refused, ledger.owner.token]
 
-    child = Child(work)
+    child = Call(work)
     spend(ledger, *(f"parent {step}" for step in range(20)))
     seen, refused, token = child.result()
     assert seen == ["pending", False]
@@ -292,7 +284,7 @@ def test_a_fork_while_other_threads_write_finds_the_ledger_free(place: Place) ->
         thread.start()
     try:
         for turn in range(10):
-            Child(lambda turn=turn: spend(ledger, f"child {turn}")).result()
+            Call(lambda turn=turn: spend(ledger, f"child {turn}")).result()
     finally:
         ended.set()
         for thread in threads:
@@ -320,7 +312,7 @@ def test_nothing_open_of_the_ledger_crosses_a_fork(place: Place) -> None:
     ledger = opened(place)
     spend(ledger, "a")
     assert open_descriptors(place) != before
-    assert set(Child(lambda: open_descriptors(place)).result()) <= set(before)
+    assert set(Call(lambda: open_descriptors(place)).result()) <= set(before)
     spend(ledger, "b")
     assert ledger.verify().charges == 2
 

@@ -21,7 +21,9 @@ from sqlalchemy.pool import Pool
 from dpviz.errors import LedgerCorrupt, LedgerError, LedgerFormat, LedgerFull, LedgerReadOnly, ReleaseLost
 from dpviz.session.ledger import Ledger, store
 from dpviz.session.ledger.chain import FORMAT, Row, State
-from tests.ledger.tools import BODY, CHARTER, Child, admit, edit, key, opened, spend, until
+from tests.killing import Call
+from tests.ledger.tools import BODY, CHARTER, admit, edit, key, opened, spend
+from tests.patience import until
 
 
 def in_our_words(error: LedgerError) -> None:
@@ -163,7 +165,7 @@ def as_another_user(work: Any) -> Any:
             os.setuid(65534)
         return work()
 
-    return Child(run).result()
+    return Call(run).result()
 
 
 def refused_as(work: Any) -> list[str]:
@@ -413,7 +415,7 @@ def test_a_commit_that_the_database_refused_is_not_taken_for_one_that_was_not_he
 ) -> None:
     """A reader keeps the first try from its commit, a writer the second one from its begin."""
     ledger, path = opened(tmp_path / "a.ledger"), tmp_path / "a.ledger"
-    reader, writer = (sqlite3.connect(path, isolation_level=None, timeout=30) for _ in range(2))
+    reader, writer = (sqlite3.connect(path, isolation_level=None, timeout=60) for _ in range(2))
     reader.execute("BEGIN")
     reader.execute("SELECT * FROM chain").fetchall()
     ready, tries = ledger._store.ready, 0

@@ -21,11 +21,11 @@ from dpviz.errors import (
 )
 from dpviz.session.ledger import Ledger, Step, Use
 from dpviz.session.ledger.chain import Row, State
+from tests.killing import Call
 from tests.ledger.test_book import elsewhere
 from tests.ledger.tools import (
     BODY,
     CHARTER,
-    Child,
     Place,
     admit,
     as_owner,
@@ -36,8 +36,8 @@ from tests.ledger.tools import (
     opened,
     spend,
     sql,
-    until,
 )
+from tests.patience import until
 
 FIRST = {"symbols": "50", "questions": "20"}
 ASKS = {"question": "top 10 of aircraft", "k": 10, "price": {"text": "10 symbols"}}
@@ -239,7 +239,7 @@ def test_a_killed_kernel_loses_its_use_and_all_it_reserved(place: Place) -> None
         threading.Event().wait()
 
     opened(place)
-    kernel = Child(work)
+    kernel = Call(work)
     until(lambda: exists(place) and Ledger.read(place).entries() != [] and Ledger.read(place).uses(1) != [])
     ledger = opened(place)
     assert [use.status for use in ledger.uses(1)] == ["pending"]
@@ -262,7 +262,7 @@ def test_kernels_that_share_a_tape_use_all_of_it_and_no_more(place: Place, ledge
                 said.append("refused")
         return said
 
-    kernels = [Child(lambda name=name: kernel(name)) for name in range(4)]
+    kernels = [Call(lambda name=name: kernel(name)) for name in range(4)]
     said = [word for one in kernels for word in one.result()]
     left = ledger.sub_account(1)
     assert int(left["symbols"]) == 50 - 5 * said.count("paid") < 10

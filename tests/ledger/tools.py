@@ -1,14 +1,9 @@
-"""What the tests of the ledger share: a charter, an accountant that counts to its budget, and child processes."""
+"""What the tests of the ledger share: a charter, and an accountant that counts to its budget."""
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-import signal
 import sqlite3
-import time
-import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -134,42 +129,3 @@ def edit(place: Place, statement: str, *values: object) -> None:
 def exists(place: Place) -> bool:
     """Whether a ledger is there."""
     return locate(place).exists()
-
-
-class Child:
-    """A forked process that runs `work`; `result()` is what it returned, as JSON."""
-
-    def __init__(self, work: Callable[[], object]) -> None:
-        self.reading, writing = os.pipe()
-        self.pid = os.fork()
-        if self.pid == 0:
-            os.close(self.reading)
-            status = 1
-            try:
-                os.write(writing, json.dumps(work()).encode())
-                status = 0
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                os._exit(status)
-        os.close(writing)
-
-    def result(self) -> Any:
-        with os.fdopen(self.reading, "rb") as pipe:
-            said = pipe.read()
-        _, status = os.waitpid(self.pid, 0)
-        assert status == 0, "the child failed"
-        return json.loads(said)
-
-    def kill(self, *, reap: bool = True) -> None:
-        os.kill(self.pid, signal.SIGKILL)
-        if reap:
-            os.waitpid(self.pid, 0)
-        os.close(self.reading)
-
-
-def until(true: Callable[[], bool], seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it did not become true"
-        time.sleep(0.005)

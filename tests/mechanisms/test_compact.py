@@ -27,8 +27,8 @@ import dpviz as dv
 from dpviz.errors import ParameterError, ReleaseCancelled, ReleaseFormat
 from dpviz.exact import exp_bounds, log_at_most
 from dpviz.mechanisms.compact import CompactBound, first_rows, polynomial, with_padding
-from dpviz.mechanisms.count_noise import Rational
 from dpviz.model.answers import CompactTable
+from dpviz.model.laws.count_noise import FiniteLaw
 from dpviz.model.question import Question
 from dpviz.model.statistic import SparseCounts
 from dpviz.noise.bits import SystemBits, TeachingBits
@@ -477,7 +477,7 @@ def empty_law(empty: EmptyBin) -> dict[int, Fraction]:
 
 
 @cache
-def noisy_law(part: Rational, count: int) -> dict[int, Fraction]:
+def noisy_law(part: FiniteLaw, count: int) -> dict[int, Fraction]:
     share, law = Fraction(part.p - part.q, part.p + part.q), dict.fromkeys(range(part.n + 1), Fraction(0))
     far = part.t if part.kind == "fastsample" else 4000
     inner = {z: share * Fraction(part.q, part.p) ** abs(z) for z in range(-min(far, 60), min(far, 60) + 1)}

@@ -254,6 +254,18 @@ def test_a_bin_far_above_the_cut_errs_like_dense_and_one_below_it_is_lost() -> N
     assert empty is not None and empty.value == 0, "one of 2**64 empty bins is hardly ever shown"
 
 
+@pytest.mark.parametrize("epsilon", ["1/100", "1/2", "20"])
+def test_the_error_of_a_count_is_the_least_that_its_law_allows(epsilon: str) -> None:
+    """Below the cut, around it, far above it, at the clamp: whatever the search starts from."""
+    bound = bound_of(2**64, ROW, dv.PureSparse(epsilon, cap=1000))
+    law, cut = bound.law.one, bound.cut
+    for beta in BETAS:
+        for count in {0, 1, cut // 2, *range(max(0, cut - 3), min(1000, cut + 4)), min(1000, 2 * cut), 999, 1000}:
+            value = bound.error.one_bin(beta, count=count)
+            assert value is not None
+            assert value.value == next(a for a in range(1001) if a == 1000 or law.tail(count, a) <= beta)
+
+
 def test_a_plan_says_where_nothing_can_stand_out() -> None:
     lost, fine = (bound_of(2**64, swap(1000), dv.PureSparse(epsilon)) for epsilon in ("1/100", "1/2"))
     assert lost.cut == lost.n and "no count of at most 1,000 stands out" in lost.verb

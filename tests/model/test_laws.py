@@ -25,7 +25,7 @@ from dpviz.mechanisms.top_k_laplace import TopKLaplace
 from dpviz.mechanisms.top_k_set import TopKSet
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel, ErrorValue
-from dpviz.model.laws import LAWS, StoredLaw, law_from_json, stored
+from dpviz.model.laws import LAWS, StoredLaw, law_from_json, stored, unregister
 from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
@@ -181,7 +181,9 @@ def test_a_new_law_declares_itself_where_it_is_written() -> None:
         again = law_from_json(json.loads(written(stored(FlatLaw)(Fraction(1, 3)))))
         assert again == law and again.error.one_bin(Fraction(1, 2)) == law.error.one_bin(Fraction(1, 2))
     finally:
-        del LAWS["flat", 1]
+        unregister(FlatLaw)
+    with pytest.raises(ReleaseFormat, match="update dpviz"):
+        law_from_json(law.to_json())
 
 
 # ---------------------------------------------------------------- damage
@@ -253,3 +255,81 @@ def test_a_law_never_takes_the_place_of_another_of_its_name_and_version() -> Non
     with pytest.raises(DpvizError, match="raise its version"):
         stored(impostor)
     assert LAWS[law.name, law.version] is law and stored(law) is law
+
+
+@pytest.mark.parametrize("law", [FlatLaw, next(iter(LAWS.values()))])
+def test_only_a_law_that_others_registered_is_taken_out(law: type[StoredLaw]) -> None:
+    known = dict(LAWS)
+    with pytest.raises(DpvizError, match="taken out"):
+        unregister(law)
+    assert known == LAWS
+
+
+# ---------------------------------------------------------------- laws inside laws
+
+
+@dataclass(frozen=True)
+class MixtureLaw(StoredLaw):
+    """Drawn from one law or from another, as flat laws are."""
+
+    name: ClassVar[str] = "mixture"
+
+    first: FlatLaw
+    other: StoredLaw | None
+    share: Fraction
+
+    @property
+    def error(self) -> ErrorModel:
+        return self.first.error
+
+
+@pytest.fixture
+def mixtures() -> Iterator[None]:
+    stored(FlatLaw)
+    stored(MixtureLaw)
+    yield
+    unregister(MixtureLaw)
+    unregister(FlatLaw)
+
+
+@pytest.mark.usefixtures("mixtures")
+def test_laws_inside_a_law_are_stored_as_objects_of_their_own_and_read_back() -> None:
+    inner = MixtureLaw(FlatLaw(Fraction(1, 3)), None, Fraction(1, 5))
+    law = MixtureLaw(FlatLaw(Fraction(1, 2)), inner, Fraction(1, 7))
+    text = json.loads(written(law))
+    assert text == {
+        "name": "mixture",
+        "version": 1,
+        "first": {"name": "flat", "version": 1, "half": "1/2"},
+        "other": inner.to_json(),
+        "share": "1/7",
+    }
+    assert law_from_json(text) == law
+    dense = bound("dense").law
+    assert law_from_json(MixtureLaw(FlatLaw(Fraction(1)), dense, Fraction(1)).to_json()).other == dense  # type: ignore[attr-defined]
+
+
+@pytest.mark.usefixtures("mixtures")
+def test_another_law_or_none_at_all_in_the_place_of_one_is_refused() -> None:
+    text = MixtureLaw(FlatLaw(Fraction(1, 3)), None, Fraction(1)).to_json()
+    later = {"name": "flat", "version": 2, "half": "1/3"}
+    for other in (bound("dense").law.to_json(), {"half": "1/3"}, later, None, "flat"):
+        with pytest.raises(ReleaseFormat):
+            law_from_json({**text, "first": other})
+    with pytest.raises(ReleaseFormat):
+        law_from_json({**text, "other": {"name": "unheard", "version": 1}})
+    deep: Any = None
+    for _ in range(5000):
+        deep = {**text, "other": deep}
+    with pytest.raises(ReleaseFormat):
+        law_from_json(deep)
+
+
+def test_no_field_of_a_law_is_called_as_what_says_which_law_it_is() -> None:
+    @dataclass(frozen=True)
+    class Wrong(StoredLaw):
+        version: str  # type: ignore[misc]
+
+    Wrong.name = "wrong"
+    with pytest.raises(DpvizError, match="another name"):
+        stored(Wrong)

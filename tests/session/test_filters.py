@@ -12,6 +12,7 @@ from dpviz.cli import main
 from dpviz.errors import BudgetExceeded, CharterMismatch, ParameterError
 from dpviz.session.session import Session
 from dpviz.widgets.state import session_state
+from tests.patience import patience
 from tests.session.sources import Gate, KnownCounts, KnownTop
 
 COUNTS = [731, 0, 842, 5]
@@ -95,7 +96,7 @@ def test_a_charge_without_an_outcome_is_pending_in_rho(tmp_path: Path) -> None:
     gate = Gate()
     it = Session(KnownCounts(COUNTS, before=gate), dv.Unit(noun="person"), ZCDP, tmp_path / "test.ledger")
     running = it.release_async(BINS, dv.Dense("0.1"))
-    assert gate.reached.wait(20)
+    assert gate.reached.wait(patience())
     told = session_state(it, {})["budget"]["rho"]
     gate.open.set()
     running.result()

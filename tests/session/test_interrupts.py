@@ -24,13 +24,12 @@ from dpviz.session import interrupts
 from dpviz.session.charge import Charge
 from dpviz.session.running import Errand, Running, Task
 from dpviz.session.session import Session
+from tests.patience import patience, until
 from tests.session.sources import Gate, KnownCounts, KnownTop
 
 BINS = dv.Domain.integers(0, 3, column="x")
 HALF = dv.Dense("1/2")
 PLACES = {"": {"Aachen": 300, "Bonn": 200, "Celle": 100}}
-LIMIT = 30.0
-"""Seconds after which a wait for an event of another thread has failed."""
 
 
 @pytest.fixture(autouse=True)
@@ -53,16 +52,6 @@ def ctrl_c() -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def until(happened: Callable[[], object]) -> None:
-    """Wait for what another thread does. It is an event, not a time: LIMIT ends a test that has failed."""
-    gone = threading.Event()
-    for _ in range(int(LIMIT / 0.005)):
-        if happened():
-            return
-        gone.wait(0.005)
-    raise AssertionError("what was waited for never came")
-
-
 class Interrupted:
     """Presses Ctrl-C on the thread that draws, and goes on once the main thread has noticed."""
 
@@ -80,7 +69,7 @@ class Interrupted:
         until(lambda: running.cancelling)
         if self.times > 1:
             ctrl_c()
-        assert self.go_on.wait(LIMIT)
+        assert self.go_on.wait(patience())
         if tick is not None:
             tick(0, 1)
 
@@ -150,7 +139,7 @@ def test_ctrl_c_while_the_engine_is_probed_does_not_wait_for_the_engine(tmp_path
     class Hanging(KnownCounts):
         def probe(self) -> None:
             ctrl_c()
-            hanging.wait(LIMIT)
+            hanging.wait(patience())
 
     it = opened(tmp_path, Hanging([1, 2, 3, 4]))
     with pytest.raises(ReleaseInterrupted, match="before anything was charged"):
@@ -171,7 +160,7 @@ def test_ctrl_c_while_another_process_holds_the_ledgers_lock_withdraws_the_relea
     other.execute("BEGIN IMMEDIATE")
 
     def press() -> None:
-        assert probed.wait(LIMIT)
+        assert probed.wait(patience())
         ctrl_c()
 
     pressing = threading.Thread(target=press)
@@ -339,12 +328,12 @@ def test_a_handle_that_ctrl_c_leaves_behind_goes_on_and_its_answer_is_free(tmp_p
     gate = Gate()
     it = opened(tmp_path, KnownCounts([5, 0, 70, 3], gate))
     running = it.release_async(BINS, HALF)
-    assert gate.reached.wait(LIMIT)
+    assert gate.reached.wait(patience())
     with pytest.raises(KeyboardInterrupt):  # in the analyst's own code
         signal.raise_signal(signal.SIGINT)
     assert not running.cancelling and it.running is running
     gate.open.set()
-    assert running.result(LIMIT) == it.release(BINS, HALF) and it.remaining.epsilon == Fraction(3, 2)
+    assert running.result(patience()) == it.release(BINS, HALF) and it.remaining.epsilon == Fraction(3, 2)
 
 
 def test_ctrl_c_during_a_question_of_a_sub_session_says_how_many_symbols_stay_used(tmp_path: Path) -> None:
@@ -433,7 +422,7 @@ def test_a_cancelled_await_stops_the_draw_and_keeps_its_charge(tmp_path: Path) -
             return await running
 
         task = asyncio.create_task(wait())
-        await asyncio.to_thread(gate.reached.wait, LIMIT)
+        await asyncio.to_thread(gate.reached.wait, patience())
         task.cancel()
         with pytest.raises(asyncio.CancelledError) as stop:
             await task
@@ -442,7 +431,7 @@ def test_a_cancelled_await_stops_the_draw_and_keeps_its_charge(tmp_path: Path) -
 
     running = asyncio.run(story())
     with pytest.raises(ReleaseCancelled, match="ε 0.5 is spent"):
-        running.result(LIMIT)
+        running.result(patience())
     assert [entry.status for entry in it.ledger.entries()] == ["cancelled"]
 
 
@@ -478,7 +467,7 @@ def test_ctrl_c_under_asyncio_run_ends_the_program_and_cancels_the_draw(tmp_path
 
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(story())
-    assert press.wait(LIMIT)
+    assert press.wait(patience())
     until(lambda: it.running is None)
     assert [entry.status for entry in it.ledger.entries()] == ["cancelled"]
 
@@ -535,12 +524,12 @@ def test_a_release_on_another_thread_leaves_ctrl_c_to_the_main_thread(tmp_path: 
     answers: list[dv.Release] = []
     other = threading.Thread(target=lambda: answers.append(it.release(BINS, HALF)))
     other.start()
-    assert gate.reached.wait(LIMIT)
+    assert gate.reached.wait(patience())
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
     gate.open.set()
-    other.join(LIMIT)
+    other.join(patience())
     assert answers == [it.releases[1]]
 
 

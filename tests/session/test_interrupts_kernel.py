@@ -14,9 +14,9 @@ from jupyter_client.manager import KernelManager
 
 import dpviz as dv
 from dpviz.session.session import Session
+from tests.patience import patience
 from tests.session.sources import KnownCounts
 
-LIMIT = 60
 SETUP = """
 import threading
 import dpviz as dv
@@ -48,7 +48,7 @@ def kernel() -> Iterator[tuple[KernelManager, BlockingKernelClient]]:
     client = manager.blocking_client()
     client.start_channels()
     try:
-        client.wait_for_ready(timeout=LIMIT)
+        client.wait_for_ready(timeout=patience())
         yield manager, client
     finally:
         client.stop_channels()
@@ -67,7 +67,7 @@ def run(client: BlockingKernelClient, code: str, on_output: Any = None) -> tuple
         if message["msg_type"] == "error":
             lines.extend("\n".join(message["content"]["traceback"]).splitlines())
 
-    reply = client.execute_interactive(code, timeout=LIMIT, output_hook=look)
+    reply = client.execute_interactive(code, timeout=patience(), output_hook=look)
     return reply["content"], lines
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from dpviz.session import arithmetic
 from dpviz.session.ledger import Step
 from dpviz.session.releases import Unread
 from dpviz.session.session import Session
-from tests.killing import Shown
+from tests.killing import Child, Show
 from tests.session import rounds
 from tests.session.rounds import Rounds
 from tests.session.sources import KnownCounts
@@ -67,15 +66,14 @@ def test_what_it_used_is_found_again_and_saved_and_loaded(tmp_path: Path) -> Non
 
 
 def test_a_kernel_that_is_killed_in_a_use_keeps_it_spent_and_the_rest_goes_on(tmp_path: Path) -> None:
-    def work(say: Callable[[object], None]) -> None:
+    def work(show: Show) -> None:
         def hang(tick: Tick | None) -> None:
-            say("counting")
+            show("counting")
             threading.Event().wait()
 
         session(tmp_path, KnownCounts([5, 0, 70, 3], hang)).open(THREE).ask(BINS)
 
-    child = Shown(work)
-    assert child.kill(after=1, seconds=0) == ["counting"]
+    assert Child(work).killed(after=1, seconds=0) == ["counting"]
     sub = session(tmp_path).open(THREE)
     assert sub.rounds_left == 2 and [row.status for row in sub.transcript] == ["lost"]
     with pytest.raises(ReleaseLost):

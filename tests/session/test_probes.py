@@ -28,6 +28,7 @@ from dpviz.model.statistic import Statistic
 from dpviz.session import drawing, probing
 from dpviz.session.running import Running
 from dpviz.session.session import Session
+from tests.patience import patience
 from tests.session.sources import Gate, KnownCounts, KnownTop
 
 BINS = dv.Domain.integers(0, 3, column="x")
@@ -213,10 +214,10 @@ def test_a_cancel_names_entry_and_key(tmp_path: Path) -> None:
     gate = Gate()
     it = opened(tmp_path, KnownCounts([1, 2, 3, 4], gate))
     running = it.release_async(BINS, HALF, key="spring")
-    assert gate.reached.wait(30)
+    assert gate.reached.wait(patience())
     it.cancel()
     with pytest.raises(ReleaseCancelled, match=r'no answer was shown\. Entry 1, key "spring".*retry=True'):
-        running.result(30)
+        running.result(patience())
 
 
 # ---------------------------------------------------------------- storing

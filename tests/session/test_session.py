@@ -6,8 +6,10 @@ import asyncio
 import copy
 import pickle
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +27,7 @@ from dpviz.errors import (
 )
 from dpviz.model.source import Tick
 from dpviz.session.session import Session
+from tests.patience import patience
 from tests.session.sources import Gate, KnownCounts
 
 COUNTS = [7_310_001, 0, 8_420_002, 5]
@@ -135,10 +138,10 @@ def test_a_cancel_keeps_the_charge_and_shows_no_answer(tmp_path: Path) -> None:
     gate = Gate()
     it = session(tmp_path, 2, KnownCounts(COUNTS, gate))
     running = it.release_async(BINS, dv.Dense("1/2"))
-    assert gate.reached.wait(10)
+    assert gate.reached.wait(patience())
     it.cancel()
     with pytest.raises(ReleaseCancelled, match=r"ε 0.5 is spent and no answer was shown"):
-        running.result(10)
+        running.result(patience())
     assert it.remaining.epsilon == Fraction(3, 2) and len(it.releases) == 0
     gate.open.set()
     with pytest.raises(ReleaseLost):
@@ -154,12 +157,47 @@ def test_only_one_release_at_a_time_and_the_second_is_not_charged(tmp_path: Path
     gate = Gate()
     it = session(tmp_path, 2, KnownCounts(COUNTS, gate))
     running = it.release_async(BINS, dv.Dense("1/2"))
-    assert gate.reached.wait(10)
+    assert gate.reached.wait(patience())
     with pytest.raises(SessionBusy):
         it.release(BINS, dv.Dense("1/4"))
     gate.open.set()
-    running.result(10)
+    running.result(patience())
     assert it.remaining.epsilon == Fraction(3, 2)
+
+
+@pytest.mark.parametrize("first", ["release_async", "draw"])
+def test_a_teaching_session_draws_one_at_a_time_and_the_second_takes_no_randomness(first: str) -> None:
+    gate, half = Gate(), dv.Dense("1/2")
+
+    def held(tick: Any) -> None:  # a draw that is waited for has nobody to tick for
+        gate.reached.set()
+        assert gate.open.wait(60)
+
+    lesson, other = dv.teaching(KnownCounts(COUNTS, held), seed=7), dv.teaching(KnownCounts(COUNTS), seed=7)
+    with ThreadPoolExecutor(1) as thread:
+        drawn = thread.submit(lambda: getattr(lesson, first)(BINS, half))
+        assert gate.reached.wait(patience())
+        for second in (lesson.release_async, lesson.draw):
+            with pytest.raises(SessionBusy, match="nothing was drawn"):
+                second(BINS, half)
+        gate.open.set()
+        result = drawn.result(patience())
+    result = result.result(patience()) if first == "release_async" else result
+    assert result.values == other.draw(BINS, half).values
+    assert lesson.draw(BINS, half).values == other.draw(BINS, half).values
+
+
+def test_a_teaching_draw_that_was_cancelled_is_out_of_the_way_at_once() -> None:
+    gate = Gate()
+    lesson = dv.teaching(KnownCounts(COUNTS, gate), seed=7)
+    running = lesson.release_async(BINS, dv.Dense("1/2"))
+    assert gate.reached.wait(patience())
+    lesson.cancel()
+    with pytest.raises(ReleaseCancelled):
+        running.result(patience())
+    later = lesson.release_async(BINS, dv.Dense("1/2"))
+    gate.open.set()
+    assert later.result(patience()).teaching == 7
 
 
 def test_a_running_release_can_be_awaited_and_watched(tmp_path: Path) -> None:
@@ -288,4 +326,4 @@ def test_a_watcher_that_fails_does_not_end_a_release_that_is_paid_for(tmp_path: 
         raise RuntimeError("the page is gone")
 
     it = session(tmp_path)
-    assert it.release_async(BINS, dv.Dense("1/2"), watch=fail).result(10) == it.releases[1]
+    assert it.release_async(BINS, dv.Dense("1/2"), watch=fail).result(patience()) == it.releases[1]

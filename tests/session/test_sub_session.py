@@ -36,6 +36,7 @@ from dpviz.model.statistic import Statistic
 from dpviz.session.ledger import Ledger
 from dpviz.session.session import Session
 from dpviz.session.sub_session import SubSession
+from tests.patience import patience
 from tests.session.sources import Gate, KnownTop
 
 # A step of ε 1 and gaps of 60 counts or more: an order other than the true one has a chance below e^-60. Places of one
@@ -204,7 +205,7 @@ def test_two_kernels_share_what_is_left(tmp_path: Path) -> None:
     waiting = session(tmp_path, known(gate)).open(TAPE)
     other = session(tmp_path, known()).open(TAPE)
     running = waiting.ask_async("dest", k=9)
-    assert gate.reached.wait(10)
+    assert gate.reached.wait(patience())
     assert (other.symbols_left, other.questions_left) == (3, 3), "what may come back is not reserved"
     with pytest.raises(SessionBusy, match="another kernel|drawing this answer now"):
         other.ask("dest", k=9)
@@ -212,7 +213,7 @@ def test_two_kernels_share_what_is_left(tmp_path: Path) -> None:
         other.ask("dest", k=4)
     assert other.ask("dest", k=3).items == ["Aachen", "Bonn", "Celle"]
     gate.open.set()
-    assert running.result(10).items == ["Aachen", "Bonn", "Celle"]
+    assert running.result(patience()).items == ["Aachen", "Bonn", "Celle"]
     assert (other.symbols_left, other.questions_left) == (5, 2), "five of nine reserved symbols were not needed"
 
 
@@ -221,7 +222,7 @@ def test_one_draw_of_a_session_at_a_time_whoever_asks(tmp_path: Path) -> None:
     it = session(tmp_path, known(gate))
     sub = it.open(TAPE)
     running = sub.ask_async("dest", k=2)
-    assert gate.reached.wait(10) and it.running is running is sub.running
+    assert gate.reached.wait(patience()) and it.running is running is sub.running
     head = sub.ledger.head()
     with pytest.raises(SessionBusy, match="this session is drawing another release; nothing was charged"):
         sub.ask("dest", k=1)
@@ -229,7 +230,7 @@ def test_one_draw_of_a_session_at_a_time_whoever_asks(tmp_path: Path) -> None:
         it.release("dest", dv.TopK(k=1, epsilon="1"))
     assert sub.ledger.head() == head
     gate.open.set()
-    assert running.result(10) == asyncio.run(_awaited(sub))
+    assert running.result(patience()) == asyncio.run(_awaited(sub))
 
 
 async def _awaited(sub: SubSession) -> Release:
@@ -243,10 +244,10 @@ def test_a_cancel_keeps_all_that_was_reserved(tmp_path: Path) -> None:
     gate = Gate()
     sub = session(tmp_path, known(gate)).open(TAPE)
     running = sub.ask_async("dest", k=3, key="mine")
-    assert gate.reached.wait(10)
+    assert gate.reached.wait(patience())
     sub.cancel()
     with pytest.raises(ReleaseCancelled, match="3 symbols and 1 question of entry 1 are spent and no answer was shown"):
-        running.result(10)
+        running.result(patience())
     assert (sub.symbols_left, sub.questions_left, sub.answers) == (9, 3, [])
     assert [(row.status, row.used, row.items) for row in sub.transcript] == [("cancelled", 3, ())]
     with pytest.raises(ReleaseLost, match="was cancelled, so it has no answer"):
@@ -361,10 +362,10 @@ def test_what_an_open_question_gives_back_to_a_closed_sub_session_cannot_be_used
     gate = Gate()
     sub = session(tmp_path, known(gate)).open(TAPE)
     running = sub.ask_async("dest", k=9)
-    assert gate.reached.wait(10)
+    assert gate.reached.wait(patience())
     session(tmp_path, known()).open(TAPE).close()
     gate.open.set()
-    assert len(running.result(10).items) == 3
+    assert len(running.result(patience()).items) == 3
     assert sub.questions_left == 0
     with pytest.raises(BudgetExceeded, match="No questions are left"):
         sub.ask("dest", k=1)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import os
 import random
-import signal
 import threading
 from collections import defaultdict
 from collections.abc import Callable
@@ -20,7 +18,7 @@ from dpviz.mechanisms import symbol_balance as sub_account
 from dpviz.model.source import Tick
 from dpviz.session.session import Session
 from dpviz.session.sub_session import SubSession
-from tests.killing import killed, steps_of
+from tests.killing import Call, Child, Show, killed, steps_of
 from tests.session.sources import KnownTop
 
 PLACES = {"Aachen": 300, "Bonn": 230, "Celle": 160}
@@ -38,30 +36,19 @@ def opened(path: Path, parameters: dv.PayWhatYouGet, before: Callable[[Tick | No
     return session(path, before).open(parameters)
 
 
-class Child:
-    """A process of its own that writes lines; it is done when it has written them all, or killed."""
+def hanging(path: Path) -> Child:
+    """A kernel that asks for seven places, has reserved them, and counts for ever."""
 
-    def __init__(self, work: Callable[[int], None]) -> None:
-        reading, writing = os.pipe()
-        self.pid = os.fork()
-        if self.pid == 0:
-            os.close(reading)
-            try:
-                work(writing)
-                os._exit(0)
-            finally:
-                os._exit(1)
-        os.close(writing)
-        self.lines = os.fdopen(reading)
+    def hang(show: Show) -> None:
+        def dawdle(tick: Tick | None) -> None:
+            show("counting")
+            threading.Event().wait()
 
-    def ended(self) -> int:
-        _, status = os.waitpid(self.pid, 0)
-        self.lines.close()
-        return status
+        opened(path, FEW, dawdle).ask("dest", k=7)
 
-
-def say(pipe: int, line: object) -> None:
-    os.write(pipe, f"{line}\n".encode())
+    child = Child(hang)
+    assert child.lines.readline() == "counting\n"
+    return child
 
 
 # ---------------------------------------------------------------- killed
@@ -69,18 +56,7 @@ def say(pipe: int, line: object) -> None:
 
 def test_a_kernel_killed_between_reserve_and_settle_keeps_the_reservation_spent(tmp_path: Path) -> None:
     path = tmp_path / "killed.ledger"
-
-    def hang(pipe: int) -> None:
-        def dawdle(tick: Tick | None) -> None:
-            say(pipe, "counting")
-            threading.Event().wait()
-
-        opened(path, FEW, dawdle).ask("dest", k=7)
-
-    child = Child(hang)
-    assert child.lines.readline() == "counting\n"
-    os.kill(child.pid, signal.SIGKILL)
-    assert os.WTERMSIG(child.ended()) == signal.SIGKILL
+    hanging(path).kill()
 
     sub = opened(path, FEW)
     assert (sub.symbols_left, sub.questions_left, sub.answers) == (40 - 7, 99, [])
@@ -99,7 +75,7 @@ def test_killed_at_many_moments_of_opening(tmp_path: Path) -> None:
     session(path).open(FEW, key="made")
     one = steps_of(lambda: session(path).open(FEW, key="counted"))
 
-    def keep_opening(show: Callable[[object], None], turn: int) -> None:
+    def keep_opening(show: Show, turn: int) -> None:
         it = session(path)
         show("ready")
         for number in itertools.count():
@@ -116,7 +92,7 @@ def test_killed_at_many_moments_of_opening(tmp_path: Path) -> None:
     assert {sub.symbols_left for sub in it.sub_sessions.values()} == {FEW.symbols}
 
 
-def loop(path: Path, show: Callable[[object], None], seed: int) -> None:
+def loop(path: Path, show: Show, seed: int) -> None:
     """Ask under random keys for ever, retrying what was lost, and show every answer in one line."""
     chance = random.Random(seed)
     sub = opened(path, MANY)
@@ -157,16 +133,14 @@ def test_a_fork_is_another_kernel_on_the_same_sub_session(tmp_path: Path) -> Non
     sub = opened(tmp_path / "fork.ledger", FEW)
     mine = sub.ask("dest", k=2)
 
-    def ask(pipe: int) -> None:
+    def ask() -> str:
         assert sub.ask("dest", k=2) == mine, "a stored answer is free in a fork too"
         answer = sub.ask("dest", k=3, key="child")
-        say(pipe, f"{answer.use} {answer.items} {answer.ended}")
+        return f"{answer.use} {answer.items} {answer.ended}"
 
-    child = Child(ask)
-    said = child.lines.read()
-    assert child.ended() == 0
+    shown = Call(ask).result()
     theirs = sub.ask("dest", k=3, key="child")
-    assert said == f"2 {theirs.items} {theirs.ended}\n"
+    assert shown == f"2 {theirs.items} {theirs.ended}"
     assert sub.symbols_left == FEW.symbols - sum(row.used for row in sub.transcript)
     assert sub.questions_left == FEW.questions - 2
 
@@ -178,20 +152,20 @@ def test_processes_that_race_for_the_last_symbols_never_get_one_too_many(tmp_pat
     path = tmp_path / "race.ledger"
     opened(path, FEW)
 
-    def race(pipe: int, runner: int) -> None:
-        sub = opened(path, FEW)
+    def race(runner: int) -> list[list[int]]:
+        sub, got = opened(path, FEW), []
         for turn in range(1000):
             try:
                 answer = sub.ask("dest", k=1 + turn % 3, key=f"{runner} {turn}")
             except BudgetExceeded as refused:
                 if refused.left == "0":
-                    return
+                    break
                 continue
-            say(pipe, f"{answer.use} {len(answer.items) + answer.ended}")
+            got.append([answer.use, len(answer.items) + answer.ended])
+        return got
 
-    runners = [Child(lambda pipe, runner=runner: race(pipe, runner)) for runner in range(4)]  # type: ignore[misc]
-    got = [[tuple(map(int, line.split())) for line in child.lines] for child in runners]
-    assert [child.ended() for child in runners] == [0, 0, 0, 0]
+    runners = [Call(partial(race, runner)) for runner in range(4)]
+    got = [runner.result() for runner in runners]
     uses = [use for part in got for use, _ in part]
     sub = opened(path, FEW)
     assert sum(symbols for part in got for _, symbols in part) == FEW.symbols, "symbols were made or lost"

@@ -17,11 +17,12 @@ import dpviz as dv
 from dpviz import errors
 from dpviz.exact import typed
 from dpviz.widgets.door import MOST_WAITING, Superseded
+from tests.patience import patience, until
 from tests.session.sources import KnownCounts, KnownTop
 from tests.soak.amounts import record, rounds
 from tests.soak.hostile import HostilePage, Target
 from tests.soak.kernels import RealKernel
-from tests.widgets.pages import PATIENCE, Message, Wire, content
+from tests.widgets.pages import Message, Wire, content
 
 FAMILY = {
     name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, errors.DpvizError)
@@ -141,7 +142,7 @@ def test_only_refusals_of_ours_come_back_and_only_what_was_asked_is_charged(
             wire.send(models[model], data)
             if asked is not None and model in {view.model_id for view in views} and data.get("method") == "custom":
                 expected.add(asked)
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + patience()
         while expected:
             fresh, seen = wire.sent[seen:], len(wire.sent)
             for _, message in fresh:
@@ -179,13 +180,6 @@ def test_only_refusals_of_ours_come_back_and_only_what_was_asked_is_charged(
         f"{whole:,} messages of a hostile page, in process",
         f"{len(opened.ledger.entries())} entries and {len(sub.transcript)} questions charged, each as asked; {answers}",
     )
-
-
-def until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def matches(args: dict[str, Any], name: str, price: dict[str, Fraction]) -> bool:

@@ -17,7 +17,7 @@ import pytest
 import dpviz as dv
 from dpviz.errors import BudgetExceeded, DpvizError, LedgerError, ParameterError, ReleaseLost
 from dpviz.session.session import Session
-from tests.killing import Shown
+from tests.killing import Child
 from tests.ledger.server import OWNER, Server
 from tests.session.sources import KnownTop
 from tests.soak.amounts import record, rounds
@@ -142,8 +142,8 @@ def test_killed_at_many_moments_and_with_files_lost_or_put_back_nothing_is_free_
     kept: dict[str, bytes] = {}
     spent, shown, total = 0, 0, rounds(2000)
     for turn, chance in seeds(2000):
-        child = Shown(partial(work, path, turn))
-        lines = child.kill(after=chance.randrange(LINES), seconds=chance.uniform(0, 0.02))
+        child = Child(partial(work, path, turn))
+        lines = child.killed(after=chance.randrange(LINES), seconds=chance.uniform(0, 0.02))
         witnesses.heard(lines)
         shown += len(lines)
         what = chance.choice(MEDDLING) if path.exists() else "nothing"
@@ -186,8 +186,8 @@ def server() -> Iterator[Server]:
 def test_killed_at_many_moments_on_a_server_nothing_is_free_or_second(server: Server) -> None:
     place, witnesses, shown, spent = server.url(server.schema(), OWNER), Witnesses(), 0, 0
     for turn, chance in seeds(500):
-        child = Shown(partial(work, place, turn))
-        lines = child.kill(after=chance.randrange(LINES), seconds=chance.uniform(0, 0.02))
+        child = Child(partial(work, place, turn))
+        lines = child.killed(after=chance.randrange(LINES), seconds=chance.uniform(0, 0.02))
         witnesses.heard(lines)
         shown += len(lines)
         if "begins" in lines and len(lines) == 1:

@@ -235,5 +235,7 @@ def register(bundle: Path) -> None:
 def unregister() -> None:
     """Leave dpviz as it was."""
     mechanisms.unregister(Pairs.name)
-    del answers.SHAPES[PairMeans.kind], laws.LAWS[PairsLaw.name, PairsLaw.version], registry.CHARTS[PairMeans.chart]
+    answers.unregister(PairMeans)
+    laws.unregister(PairsLaw)
+    registry.unregister(PairMeans.chart)
     views.unregister(PairMeans.kind)

@@ -16,9 +16,9 @@ import dpviz as dv
 from dpviz.charts import registry, tables
 from dpviz.charts.picture import picture
 from dpviz.errors import ParameterError, ReleaseFormat
-from dpviz.model.answers import SHAPES, Packed, register
+from dpviz.model.answers import SHAPES, Packed, register, unregister
 from dpviz.model.laws import law_from_json
-from tests.toy.pairs import BINS, FRAME, PairMeans, Pairs
+from tests.toy.pairs import BINS, FRAME, PairMeans, Pairs, of_pairs
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.usefixtures("known")
@@ -135,3 +135,23 @@ def test_two_shapes_of_one_kind_are_refused() -> None:
     with pytest.raises(ParameterError, match="a kind of its own"):
         register(Table)
     assert SHAPES["table"] is not Table
+
+
+def test_what_was_registered_is_taken_back_and_what_is_dpvizs_own_stays() -> None:
+    before = dict(SHAPES), dict(registry.CHARTS)
+    for call in (
+        lambda: unregister(SHAPES["table"]),
+        lambda: registry.unregister("histogram"),
+        lambda: registry.unregister("unheard"),
+        lambda: registry.unregister(7),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(ParameterError):
+            call()
+    assert (dict(SHAPES), dict(registry.CHARTS)) == before
+    unregister(PairMeans)
+    registry.unregister(PairMeans.chart)
+    assert PairMeans.kind not in SHAPES and PairMeans.chart not in registry.CHARTS
+    with pytest.raises(ParameterError, match="taken out"):
+        unregister(PairMeans)
+    register(PairMeans)
+    registry.register(PairMeans.chart, of_pairs)

@@ -29,7 +29,7 @@ def roots(known: None) -> Iterator[None]:
     answers.register(PairRoots)
     yield
     mechanisms.unregister(Roots.name)
-    answers.SHAPES.pop(PairRoots.kind)
+    answers.unregister(PairRoots)
 
 
 @pytest.fixture

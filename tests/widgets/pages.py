@@ -14,9 +14,9 @@ import pytest
 from comm.base_comm import BaseComm
 
 from dpviz.widgets.view import Program
+from tests.patience import patience
 
 Message = dict[str, Any]
-PATIENCE = 60
 
 
 class Wire:
@@ -76,7 +76,7 @@ class Wire:
 
     def wait(self, widget: Any, wanted: Callable[[Message], bool]) -> Message:
         """The first message to this model that is wanted, once it was sent."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + patience()
         with self._arrived:
             while True:
                 found = [message for model, message in self.sent if model == widget.model_id and wanted(message)]
@@ -86,7 +86,7 @@ class Wire:
 
     def hear(self, widget: Any, enough: Callable[[Message], bool]) -> None:
         """Go through all messages to this model, old and new, each once, until it is enough."""
-        deadline, seen = time.monotonic() + PATIENCE, 0
+        deadline, seen = time.monotonic() + patience(), 0
         with self._arrived:
             while True:
                 for model, message in self.sent[seen:]:

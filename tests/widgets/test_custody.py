@@ -22,12 +22,12 @@ from dpviz.session.plan import Plan
 from dpviz.session.running import Listeners, Running
 from dpviz.session.session import Session
 from dpviz.widgets import desk
+from tests.patience import patience
 from tests.session.sources import KnownCounts
 from tests.widgets.pages import Wire, content, trait
 
 BINS = dv.Domain.integers(0, 3, column="x")
 WIDGETS = Path(desk.__file__).parent
-REMOTE_PATIENCE = 60
 
 
 class Curator:
@@ -50,7 +50,7 @@ class Curator:
 
     def stop(self) -> None:
         self.asks.put(None)
-        self._thread.join(REMOTE_PATIENCE)
+        self._thread.join(patience())
 
 
 class Remote(Custody):
@@ -64,7 +64,7 @@ class Remote(Custody):
     def _ask(self, work: Callable[[Session], Any]) -> Any:
         reply: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._asks.put((work, reply))
-        told, refused = reply.get(timeout=REMOTE_PATIENCE)
+        told, refused = reply.get(timeout=patience())
         if refused is not None:
             raise refused
         return told

@@ -18,6 +18,7 @@ from dpviz.mechanisms.dense import DenseBound
 from dpviz.model.question import Question
 from dpviz.session.session import Session
 from dpviz.widgets.desk import Desk
+from tests.patience import patience, until
 from tests.session.sources import Gate, KnownCounts
 
 BINS = dv.Domain.integers(0, 3, column="x")
@@ -45,7 +46,7 @@ class Page:
         return json.loads(json.dumps(reply))  # type: ignore[no-any-return]
 
     def wait_for(self, event: str) -> dict[str, Any]:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + patience()
         with self.arrived:
             while not (found := [message for message in self.sent if message.get("event") == event]):
                 assert self.arrived.wait(deadline - time.monotonic()), f"no {event}: {self.sent}"
@@ -286,9 +287,7 @@ def test_teaching_draws_and_says_so(tmp_path: Path) -> None:
 def test_a_release_made_in_a_cell_moves_the_meter_and_is_shown(tmp_path: Path) -> None:
     session, page = desk_on(tmp_path)
     assert page.result == "" and session.release(BINS, dv.Dense("0.5")).number == 1
-    deadline = time.monotonic() + 10
-    while not page.result and time.monotonic() < deadline:
-        time.sleep(0.01)
+    until(lambda: page.result)
     assert json.loads(page.result)["number"] == "1"
     assert json.loads(page.state)["budget"]["epsilon"]["left"] == "1.5"
 
@@ -336,10 +335,7 @@ def test_a_list_is_planned_and_paid_from_the_page(tmp_path: Path) -> None:
     assert sheet["question"]["sentence"].startswith("Which values of word have the most rows? At most 2 items")
     assert all(point["errors"]["0.05"]["listed"] for point in sheet["fans"]["epsilon"])
     page.ask("release", **order_of(page))
-    deadline = time.monotonic() + 20
-    while not page.result:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: page.result)
     result = json.loads(page.result)
     assert (result["kind"], result["labels"], result["values"]) == ("ranked", ["often", "seldom"], [])
     assert session.remaining.epsilon == 3
@@ -362,10 +358,7 @@ def test_a_list_given_by_its_epsilon_per_item_is_paid_as_planned_until_the_slide
     session, page = key_desk(tmp_path, mechanism=step)
     price = page.desk.plan.price.loss
     page.ask("release", **order_of(page))
-    deadline = time.monotonic() + 20
-    while not len(session.releases):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: len(session.releases))
     assert session.releases[1].terms.mechanism.text == repr(step)
     assert session.releases[1].guarantee.loss == price
     moved = page.ask(

@@ -11,8 +11,9 @@ import pytest
 import dpviz as dv
 from dpviz.widgets.door import MOST_WAITING
 from dpviz.widgets.view import View
+from tests.patience import patience
 from tests.session.sources import Gate, KnownCounts, KnownTop
-from tests.widgets.pages import PATIENCE, Wire, content
+from tests.widgets.pages import Wire, content
 from tests.widgets.test_order import order
 
 BINS = dv.Domain.integers(0, 3, column="x")
@@ -34,7 +35,7 @@ class Stop:
             if threading.current_thread() is not threading.main_thread():
                 self.planned += 1
                 self.reached.set()
-                assert self.open.wait(PATIENCE)
+                assert self.open.wait(patience())
             return plain(*args, **more)
 
         patch.setattr(owner, name, held)
@@ -88,7 +89,7 @@ def test_of_the_plans_that_wait_the_latest_is_computed_and_the_others_hear_so(
     bench = workbench(tmp_path)
     stop = Stop(monkeypatch, bench.board, "_asked")
     first = flood(wire, bench, "plan", epsilons(bench, 1))
-    assert stop.reached.wait(PATIENCE)
+    assert stop.reached.wait(patience())
     asked = flood(wire, bench, "plan", epsilons(bench, 5_000))
     status = wire.answer(bench, "status")
     assert status["ok"], "a status does not wait for plans"
@@ -111,7 +112,7 @@ def test_a_release_its_cancel_and_its_news_do_not_wait_for_plans(
 
     def held(said: dict[str, Any]) -> Any:
         if "price" not in said:
-            assert stop.wait(PATIENCE)
+            assert stop.wait(patience())
         return plain(said)
 
     monkeypatch.setattr(desk, "_asked", held)
@@ -127,11 +128,11 @@ def test_a_release_its_cancel_and_its_news_do_not_wait_for_plans(
 
 def test_plans_of_a_tape_are_answered_by_the_latest(wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     view = tape(tmp_path)
-    offer = view._tape.state()["offers"][0]["id"]
-    stop = Stop(monkeypatch, view._tape, "_asked")
+    offer = view._model.state()["offers"][0]["id"]
+    stop = Stop(monkeypatch, view._model, "_asked")
     asks = [{"question": offer, "k": str(k), "kbar": "900"} for k in range(1, 801)]
     first = flood(wire, view, "plan", asks[:1])
-    assert stop.reached.wait(PATIENCE)
+    assert stop.reached.wait(patience())
     asked = flood(wire, view, "plan", asks)
     stop.open.set()
     answers = replies(wire, view, [*first, *asked])
@@ -140,11 +141,11 @@ def test_plans_of_a_tape_are_answered_by_the_latest(wire: Wire, tmp_path: Path, 
 
 def test_moves_of_an_explorer_are_answered_by_the_latest(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
     explorer = dv.SamplerExplorer()
-    stop = Stop(monkeypatch, type(explorer._sheet), "moved")
+    stop = Stop(monkeypatch, type(explorer._model._sheet), "moved")
     place = {"n": "30", "epsilon": "0.5", "gamma": "0.01", "t": "2"}
     asks = [{"place": {**place, "c": str(c % 31)}} for c in range(500)]
     first = flood(wire, explorer, "move", asks[:1])
-    assert stop.reached.wait(PATIENCE)
+    assert stop.reached.wait(patience())
     asked = flood(wire, explorer, "move", asks)
     stop.open.set()
     answers = replies(wire, explorer, [*first, *asked])
@@ -155,7 +156,7 @@ def test_moves_of_an_explorer_are_answered_by_the_latest(wire: Wire, monkeypatch
 def test_more_requests_than_a_person_can_make_are_refused_and_charge_nothing(wire: Wire, tmp_path: Path) -> None:
     bench = workbench(tmp_path)
     held = threading.Event()
-    bench.board._door.soon(lambda: held.wait(PATIENCE) and None)
+    bench.board._door.soon(lambda: held.wait(patience()) and None)
     args = order(bench)
     asked = [wire.ask(bench, "release", **{**args, "key": str(i)}) for i in range(MOST_WAITING + 50)]
     held.set()

@@ -25,11 +25,11 @@ from dpviz.session.session import Session
 from dpviz.widgets import watching
 from dpviz.widgets.desk import Desk
 from dpviz.widgets.tape import PayWhatYouGetTape
+from tests.patience import patience, until
 from tests.session.sources import Gate, KnownCounts, KnownTop
 
 BINS = dv.Domain.integers(0, 3, column="x")
 COUNTS = [7_310_001, 8_420_002, 9_530_003, 6_640_004]
-PATIENCE = 60.0
 """Seconds for what takes one: nothing here measures time."""
 
 
@@ -59,13 +59,6 @@ class Tab:
     @property
     def statuses(self) -> list[str]:
         return [entry["status"] for entry in json.loads(self.state)["entries"]] if self.state else []
-
-
-def until(holds: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.01)
 
 
 def session_on(path: Path, source: KnownCounts | None = None, epsilon: object = 2) -> Session:
@@ -237,7 +230,7 @@ def test_a_look_that_takes_long_is_told_of_before_it_ends(place: Path, monkeypat
     until(lambda: tab.pulse and tab.state, "no pulse")
 
     def slow(self: Ledger) -> str:
-        held.wait(PATIENCE)
+        held.wait(patience())
         return really(self)
 
     monkeypatch.setattr(Ledger, "head", slow)
@@ -253,7 +246,7 @@ def test_a_status_shares_the_look_under_way(place: Path, monkeypatch: pytest.Mon
 
     def slow(self: Ledger) -> str:
         looks.append("look")
-        held.wait(PATIENCE)
+        held.wait(patience())
         return really(self)
 
     monkeypatch.setattr(Ledger, "head", slow)
@@ -263,7 +256,7 @@ def test_a_status_shares_the_look_under_way(place: Path, monkeypatch: pytest.Mon
     until(lambda: len(looks) == 1, "nobody looked")
     held.set()
     for thread in threads:
-        thread.join(PATIENCE)
+        thread.join(patience())
     assert not any(thread.is_alive() for thread in threads)
     assert len(looks) <= 2  # who came after the end of the first has looked once more
 
@@ -292,7 +285,7 @@ def test_a_tape_follows_the_questions_of_another_kernel(place: Path) -> None:
     dest = dv.Domain.keys(column="dest")
     opening = dv.PayWhatYouGet(symbols=30, questions=6, epsilon="3", delta="1e-6")
     tape = PayWhatYouGetTape(top_session(place).open(opening), {"dest": dest})
-    asked = tape._tape
+    asked = tape._model
     asked.watched()
     running = top_session(place, gate).open(opening).ask_async(dest, k=2, kbar=5)
     shown = lambda: json.loads(tape.state)  # noqa: E731
@@ -310,7 +303,7 @@ def test_a_tape_shows_a_question_of_a_cell_and_cancels_it(place: Path) -> None:
     sub = top_session(place, gate).open(dv.PayWhatYouGet(symbols=30, questions=6, epsilon="3", delta="1e-6"))
     dest = dv.Domain.keys(column="dest")
     tape = PayWhatYouGetTape(sub, {"dest": dest})
-    tape._tape.watched()
+    tape._model.watched()
     running = sub.ask_async(dest, k=2, kbar=5)
     until(lambda: json.loads(tape.state)["running"], "the question of the cell never showed")
     reply = tape.answer({"v": 1, "id": "1", "ask": "cancel", "args": {"token": running.token}})

@@ -18,8 +18,9 @@ import dpviz as dv
 from dpviz import widgets
 from dpviz.errors import ParameterError
 from dpviz.widgets.view import View
+from tests.patience import patience, until
 from tests.session.sources import KnownCounts, KnownTop
-from tests.widgets.pages import PATIENCE, Message, Wire
+from tests.widgets.pages import Message, Wire
 
 BINS = dv.Domain.integers(0, 3, column="x")
 
@@ -61,13 +62,6 @@ def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
     return Wire(monkeypatch)
 
 
-def until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-
-
 def updates(wire: Wire, widget: Any) -> list[Message]:
     return [message["state"] for message in wire.of(widget) if message.get("method") == "update"]
 
@@ -84,8 +78,8 @@ def embedded(model: Any) -> dict[str, Any]:
 def settled(view: Any) -> Any:
     """A view that has said what there is to say when it joins a desk: a new sign of life, for one."""
     said = threading.Event()
-    view._door.soon(said.set)
-    assert said.wait(PATIENCE)
+    view._soon(said.set)
+    assert said.wait(patience())
     return view
 
 
@@ -146,7 +140,7 @@ def test_a_flood_of_requests_for_the_program_is_answered_with_few(wire: Wire, tm
     for _ in range(2_000):
         wire.send(view, {"method": "request_state"})
         wire.send(view, {"method": "update", "state": {"_esm": FORGED}})
-    assert time.monotonic() - held < PATIENCE
+    assert time.monotonic() - held < patience()
     before = len(updates(wire, view))
     free.append(True)
     wire.answer(view, "status")

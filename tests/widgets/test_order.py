@@ -15,8 +15,9 @@ import dpviz as dv
 from dpviz.model.source import Tick
 from dpviz.widgets import desk as desk_module
 from dpviz.widgets import tape as tape_module
+from tests.patience import patience, until
 from tests.session.sources import KnownCounts, KnownTop
-from tests.widgets.pages import PATIENCE, Message, Wire, content, event, trait
+from tests.widgets.pages import Message, Wire, content, event, trait
 
 BINS = dv.Domain.integers(0, 3, column="x")
 ENDS = ("released", "cancelled", "failed")
@@ -43,10 +44,7 @@ class Draw:
             self.owner.cancel()
         else:
             self.open.set()
-        deadline = time.monotonic() + PATIENCE
-        while self.owner.running is not None:
-            assert time.monotonic() < deadline
-            time.sleep(0.002)
+        until(lambda: self.owner.running is None)
 
 
 def names_token(message: Message) -> bool:
@@ -122,7 +120,7 @@ def test_a_release_that_ends_at_any_moment_is_told_once_and_after_its_token(
 def test_a_release_that_ends_before_the_reply_is_told_in_it(
     ending: str, wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(desk_module, "SETTLES", PATIENCE)
+    monkeypatch.setattr(desk_module, "SETTLES", patience())
     draw = Draw(ending)
     draw.open.set()
     if ending == "cancelled":
@@ -130,10 +128,7 @@ def test_a_release_that_ends_before_the_reply_is_told_in_it(
     bench = workbench(tmp_path, draw)
     asked = wire.ask(bench, "release", **order(bench))
     if ending == "cancelled":
-        deadline = time.monotonic() + PATIENCE
-        while draw.owner.running is None or draw.owner.running.number is None:
-            assert time.monotonic() < deadline
-            time.sleep(0.002)
+        until(lambda: draw.owner.running is not None and draw.owner.running.number is not None)
         draw.end()
     reply = content(wire.wait(bench, lambda message: content(message).get("re") == asked))
     if ending == "released":

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from ipywidgets import embed
 
@@ -48,6 +51,11 @@ def test_explorers_and_tapes_have_programs_of_their_own(session: dv.Session) -> 
     assert dv.PayWhatYouGetTape.program_name == "tape" and "Symbols left" in code("tape")
 
 
+def test_no_sentence_of_a_page_calls_a_sub_session_a_tape() -> None:
+    for name in ("workbench", "tape", "explorers", "report-all"):
+        assert not re.findall(r"[Tt]he tape\b|[Tt]his tape\b|\b[Aa] tape\b", code(name)), name
+
+
 def test_the_workbench_brings_no_explorer_and_is_not_longer_than_it_may_be() -> None:
     assert len(code("workbench").encode()) <= LARGEST
     assert "sampler-explorer" in code("explorers") and "sampler-explorer" not in code("workbench")
@@ -81,3 +89,25 @@ def test_a_report_carries_the_program_of_what_it_shows(session: dv.Session, tmp_
         assert reports._embedded(code(name)) in content
         assert not [other for other in others if reports._embedded(code(other)) in content]
     assert len(code("report")) < len(code("report-all"))
+
+
+def test_a_report_carries_the_views_of_the_kinds_that_it_shows_and_no_others(tmp_path: Path) -> None:
+    session = dv.Session(pd.DataFrame({"x": [0, 1, 1, 2, 2, 2]}), dv.Unit("row"), dv.Budget(9, "1e-5"), tmp_path / "b")
+    counts, few = session.release(BINS, dv.Dense("1")), session.release(BINS, dv.TopKSet(k=1, epsilon=1))
+    many = session.release(dv.Domain.integers(0, 999, column="x"), dv.Compact(epsilon=1, cap=3))
+
+    def kinds(*items: Any) -> list[str]:
+        page = dv.report(list(items), tmp_path / "report.html").read_text()
+        data = json.loads(page.split('id="dpviz-data">')[1].split("</script>")[0])
+        bundles = {view["kind"]: view["code"] for view in data.get("views", [])}
+        assert bundles == {kind: code(f"view-{kind}") for kind in bundles}
+        for kind in {"histogram", "large", "ranked"} - set(bundles):
+            assert reports._embedded(code(f"view-{kind}"))[1:-1] not in page
+        return list(bundles)
+
+    assert kinds(counts) == ["histogram"] and kinds(few) == ["ranked"] and kinds(many) == ["large"]
+    assert kinds(counts, few, counts) == ["histogram", "ranked"]
+    assert kinds(session.plan(BINS, dv.Dense("1"))) == [] == kinds(dv.SamplerExplorer())
+    for name in ("report", "report-all"):  # neither names a kind of answer
+        assert not [kind for kind in ("histogram", "ranked") if f'kind:"{kind}"' in code(name)]
+    assert 'kind:"histogram"' in code("view-histogram") and 'kind:"histogram"' in code("workbench")

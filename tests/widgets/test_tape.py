@@ -19,9 +19,9 @@ import dpviz as dv
 from dpviz.errors import DpvizError, ParameterError
 from dpviz.model.source import Tick
 from dpviz.session.sub_session import SubSession
+from tests.patience import until
 from tests.session import test_sub_session_killed as killed
 from tests.session.sources import Gate, KnownTop
-from tests.session.test_sub_session_killed import say
 
 UNIT = dv.Unit("aircraft", noun="aircraft", max_bins=3)
 DESTINATION = dv.Domain.keys(column="destination")
@@ -69,11 +69,8 @@ class Page:
         self.wait(lambda state: state["running"] is None)
         return reply
 
-    def wait(self, until: Callable[[dict[str, Any]], bool]) -> None:
-        deadline = time.monotonic() + 20
-        while not until(self.state):
-            assert time.monotonic() < deadline, self.state
-            time.sleep(0.01)
+    def wait(self, reached: Callable[[dict[str, Any]], bool]) -> None:
+        until(lambda: reached(self.state), lambda: str(self.state))
 
 
 def left(sub: SubSession) -> tuple[int, int]:
@@ -169,7 +166,7 @@ def test_a_number_of_items_is_a_whole_number(number: str, tmp_path: Path) -> Non
 def test_a_question_that_is_not_on_offer_is_refused(tmp_path: Path) -> None:
     sub = opened(tmp_path)
     reply = Page(sub).ask(question="0123456789abcdef")
-    assert not reply["ok"] and "does not offer that question" in reply["error"]["message"]
+    assert not reply["ok"] and "is not on offer here" in reply["error"]["message"]
     assert left(sub) == (12, 4)
 
 
@@ -270,18 +267,7 @@ def test_a_question_that_is_cancelled_keeps_what_it_reserved(tmp_path: Path) -> 
 
 def test_a_question_whose_kernel_was_killed_stands_on_the_tape_as_lost_and_can_be_asked_anew(tmp_path: Path) -> None:
     path = tmp_path / "killed.ledger"
-
-    def hang(pipe: int) -> None:
-        def dawdle(tick: Tick | None) -> None:
-            say(pipe, "counting")
-            threading.Event().wait()
-
-        killed.opened(path, killed.FEW, dawdle).ask("dest", k=7)
-
-    child = killed.Child(hang)
-    assert child.lines.readline() == "counting\n"
-    os.kill(child.pid, signal.SIGKILL)
-    assert os.WTERMSIG(child.ended()) == signal.SIGKILL
+    killed.hanging(path).kill()
 
     sub = killed.opened(path, killed.FEW)
     page = Page(sub, {"All year": dv.Domain.keys(column="dest")})
@@ -305,7 +291,7 @@ def test_no_true_count_reaches_the_page(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("given", [flights(), 7, None, "sub"])
 def test_a_tape_stands_on_a_sub_session(given: object) -> None:
-    with pytest.raises(ParameterError, match="a tape shows a sub-session") as refused:
+    with pytest.raises(ParameterError, match="PayWhatYouGetTape shows a sub-session") as refused:
         dv.PayWhatYouGetTape(given)  # type: ignore[arg-type]
     assert "ATL" not in str(refused.value)
 

@@ -8,6 +8,7 @@ import pytest
 
 from dpviz.widgets import writer
 from dpviz.widgets.writer import Writer
+from tests.patience import patience
 
 
 def test_a_thousand_pieces_with_a_rest_between_them_are_done_on_one_thread() -> None:
@@ -20,7 +21,7 @@ def test_a_thousand_pieces_with_a_rest_between_them_are_done_on_one_thread() -> 
             done.set()
 
         one.put(work)
-        assert done.wait(60)
+        assert done.wait(patience())
     assert len(workers) == 1 and threading.current_thread() not in workers
 
 
@@ -31,10 +32,10 @@ def test_a_thread_without_work_ends_and_the_next_piece_has_another(monkeypatch: 
         one.put(lambda: workers.append(threading.current_thread()))
         while not workers:
             pass
-        workers[-1].join(60)
+        workers[-1].join(patience())
         assert not workers[-1].is_alive()
         one.later(0.0, lambda: workers.append(threading.current_thread()))
         while len(workers) % 2:
             pass
-        workers[-1].join(60)
+        workers[-1].join(patience())
     assert len(set(workers)) == len(workers)

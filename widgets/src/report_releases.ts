@@ -1,6 +1,6 @@
 /** The releases of a report, as they were paid for, and its plan sheets, still alive. */
 
-import "./built_in_views";
+import "./shared";
 import { copy, h, setText } from "./dom";
 import { epsilonField } from "./epsilon_field";
 import { planPane } from "./plan_pane";

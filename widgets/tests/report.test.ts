@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
 import healthJson from "../fixtures/health.json";
+import "../src/built_in_views";
 import { EXPLORERS } from "../src/explorers";
 import { draw as drawn } from "../src/report";
 import { RELEASES } from "../src/report_releases";

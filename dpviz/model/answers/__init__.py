@@ -11,6 +11,7 @@ from dpviz.model.answers.base import (
     View,
     from_json,
     register,
+    unregister,
 )
 from dpviz.model.answers.between import Between
 from dpviz.model.answers.chosen import Chosen
@@ -36,4 +37,5 @@ __all__ = [
     "View",
     "from_json",
     "register",
+    "unregister",
 ]

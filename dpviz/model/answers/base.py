@@ -441,6 +441,13 @@ def register(shape: Shape) -> Shape:
     return shape
 
 
+def unregister(shape: type[Answer]) -> None:
+    """Forget a shape that was registered: saved releases of it are no longer read. Not one of dpviz's own."""
+    if shape not in SHAPES.values() or shape.__module__.startswith("dpviz."):
+        raise ParameterError.of(shape.kind, "only a shape that was registered by others can be taken out")
+    del SHAPES[shape.kind]
+
+
 def from_json(data: Mapping[str, Any]) -> Answer:
     """The answer that `to_json` of its shape wrote."""
     kind = data.get("kind", "")

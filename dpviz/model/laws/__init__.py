@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpviz.model.laws import compact, dense, pure_sparse, ranking, stability
-from dpviz.model.laws.base import LAWS, Stored, StoredLaw, law_from_json, stored
+from dpviz.model.laws.base import LAWS, Stored, StoredLaw, law_from_json, stored, unregister
 
 __all__ = [
     "LAWS",
@@ -16,4 +16,5 @@ __all__ = [
     "ranking",
     "stability",
     "stored",
+    "unregister",
 ]

@@ -47,7 +47,11 @@ class Stored:
 
 
 class StoredLaw(Stored):
-    """A law by its name and version. What it says about an answer's error follows from its fields alone."""
+    """A law by its name and version. What it says about an answer's error follows from its fields alone.
+
+    A law may hold other laws: a field of a certain class of them, or of `StoredLaw` for any that is registered. Each is
+    stored as an object of its own, with its own name and version.
+    """
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
@@ -81,11 +85,23 @@ Law = TypeVar("Law", bound=StoredLaw)
 
 def stored(law: type[Law]) -> type[Law]:
     """Make a law known, so that what was drawn from it can be read back. A later one never takes its place."""
+    declared: Any = law
+    if is_dataclass(declared) and {"name", "version"} & {field.name for field in fields(declared)}:
+        raise ParameterError.of(law.__name__, "name and version say which law it is", "give the field another name")
     if LAWS.setdefault((law.name, law.version), law) is not law:
         raise ParameterError.of(
             f"{law.name}, version {law.version}", "each law has a name and a version of its own", "raise its version"
         )
     return law
+
+
+def unregister(law: type[StoredLaw]) -> None:
+    """Forget a law that was registered: what was drawn from it can no longer be read. Not one of dpviz's own."""
+    if LAWS.get((law.name, law.version)) is not law or law.__module__.startswith("dpviz."):
+        raise ParameterError.of(
+            f"{law.name}, version {law.version}", "only a law that was registered by others can be taken out"
+        )
+    del LAWS[law.name, law.version]
 
 
 def law_from_json(data: object) -> StoredLaw:
@@ -102,7 +118,7 @@ def law_from_json(data: object) -> StoredLaw:
         return law.from_json({part: value for part, value in data.items() if part not in ("name", "version")})
     except ReleaseFormat:
         raise
-    except (DpvizError, ValueError, TypeError, ArithmeticError):
+    except (DpvizError, ValueError, TypeError, ArithmeticError, RecursionError):
         failure = ReleaseFormat.of(f"{name}, version {version}", "the numbers of a stored law must fit together")
     raise failure
 
@@ -150,6 +166,18 @@ def _of_type(kind: type) -> Callable[[Any], Any]:
     return read
 
 
+def _law_of(kind: type[StoredLaw]) -> Callable[[Any], StoredLaw]:
+    """A law inside a law: by its own name and version, which must be those of the declared class."""
+
+    def read(data: Any) -> StoredLaw:
+        law = law_from_json(data)
+        if not isinstance(law, kind):
+            raise ReleaseFormat.of(law.name, f"a {kind.__name__} stands here, and this is another law")
+        return law
+
+    return read
+
+
 def _one_of(values: tuple[Any, ...]) -> Callable[[Any], Any]:
     def read(data: Any) -> Any:
         if data not in values:
@@ -188,6 +216,8 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
         (other,) = (part for part in get_args(hint) if part is not NoneType)
         read = _reader(other)
         return lambda data: None if data is None else read(data)
+    if isinstance(hint, type) and issubclass(hint, StoredLaw):
+        return _law_of(hint)
     if is_dataclass(hint) and isinstance(hint, type) and issubclass(hint, Stored):
         return hint.from_json
     raise TypeError(f"no stored form is known for {hint}")

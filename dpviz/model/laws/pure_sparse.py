@@ -80,13 +80,18 @@ class PureSparseError(ErrorModel):
         law, n = self.law.one, self.law.n
         if count is not None:
             inside, left = min(count, n), self._left(beta)  # a count above n is clamped
-            value = count - inside + least(lambda a: a >= n or law.tail(inside, a) <= left)
+            near = min(inside, self._within(left))
+            value = count - inside + least(lambda a: a >= n or law.tail(inside, a) <= left, near=near)
             return ErrorValue(Fraction(value), "bound", self._rule(f"the law of a bin whose true count is {count:,}"))
         return ErrorValue(Fraction(self._worst(beta, 0)), "bound", self._rule("worst case over true counts"))
 
     def all_bins(self, beta: Fraction) -> ErrorValue:
         value = self._worst(beta, self.law.n)
         return ErrorValue(Fraction(value), "bound", self._rule("union bound over bins, worst case over true counts"))
+
+    def _within(self, left: Fraction) -> int:
+        """What the noise of a bin exceeds with at most this chance."""
+        return self.law.n if left <= 0 else min(self.law.n, geometric.error_quantile(self.law.decay, left))
 
     def _worst(self, beta: Fraction, rows: int) -> int:
         """The least a at which a bin of a + 1, the worst there is, fails rarely enough; with `rows`, as many such bins
@@ -102,8 +107,7 @@ class PureSparseError(ErrorModel):
         return least(holds)
 
     def shown(self, beta: Fraction) -> ErrorValue:
-        n, left = self.law.n, self._left(beta)
-        value = n if left <= 0 else min(n, geometric.error_quantile(self.law.decay, left))
+        value = self._within(self._left(beta))
         return ErrorValue(Fraction(value), "bound", "two-sided tail of the noise, worst case over true counts")
 
     def chance_shown(self, count: int) -> float:

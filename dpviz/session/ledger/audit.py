@@ -119,6 +119,12 @@ class Audit:
         self._hashes += bytes.fromhex(row.hash)
         self.last = row
 
+    @property
+    def state(self) -> State:
+        """What the last row carries."""
+        assert self._state is not None
+        return self._state
+
     def hash_of(self, seq: int) -> str:
         """The hash of a row that was taken; empty where there was none of that number."""
         return self._hashes[32 * (seq - 1) : 32 * seq].hex() if seq > 0 else ""
@@ -141,6 +147,11 @@ class Audit:
         opened = self._open.get(number)
         return None if opened is None else opened.sub
 
+    def uses_of(self, number: int) -> int:
+        """How many uses there were of an open entry."""
+        opened = self._open.get(number)
+        return 0 if opened is None else opened.uses
+
     def settling(self, number: int, use: int, after: Mapping[str, str]) -> Step | None:
         """The step that would settle a use which is pending."""
         opened = self._open.get(number)
@@ -160,7 +171,8 @@ class Audit:
 
     def _next(self, row: Row, before: State | None) -> State:
         """The state `row` carries, after checking it against the state before."""
-        content, state = row.content, row.state
+        content = row.content
+        state = State(**content["state"])
         charges = (before.charges if before else 0) + (row.kind == "charge")
         terms = row.seq if before is None or row.kind == "raise" else before.terms
         if (state.charges, state.terms) != (charges, terms):

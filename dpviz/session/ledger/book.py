@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import Connection, bindparam, func, select, union_all
 
 from dpviz.errors import DpvizError, LedgerAway, LedgerCorrupt, LedgerError, LedgerReadOnly, ParameterError
 from dpviz.hidden import Hidden, guard, kind_of, singly
@@ -22,8 +22,9 @@ from dpviz.session.ledger.history import Known, Raise
 from dpviz.session.ledger.owner import Owner
 from dpviz.session.ledger.places import locate, locate_file
 from dpviz.session.ledger.rows import Account, totals
+from dpviz.session.ledger.statements import Statement
 from dpviz.session.ledger.store import PATIENCE, Home, Store, Wanted, no_ledger
-from dpviz.session.ledger.tables import entry, metadata, one_answer_for_a_charge, use
+from dpviz.session.ledger.tables import chain, entry, metadata, one_answer_for_a_charge, use
 from dpviz.session.refusals import uncharged
 
 T = TypeVar("T")
@@ -157,19 +158,17 @@ class Ledger:
     ) -> T:
         """Write, once what was written since the last look holds too; and remember the row that was written last."""
         seen, noted = self._chain.seen, self._store.noted()
-        heads: list[Row | None] = []
+        appended: list[Row] = []
 
         def changing(connection: Connection) -> T:
             self._store.unchanged(connection)
             self._chain.follow(connection, seen, noted, self._whole)
             result = work(connection)
-            heads[:] = [rows.written(connection)]
+            appended[:] = rows.written(connection)
             return result
 
         result = self._store.write(changing, wanted=wanted, patience=patience)
-        for head in heads:
-            if head is not None:
-                self._chain.saw(head.seq, head.hash)
+        self._chain.wrote(appended)
         return result
 
     def _whole(self, connection: Connection, *, head: str | None = None, check: Check | None = None) -> Audit:
@@ -299,8 +298,9 @@ class Ledger:
                 return found
             if found is not None:
                 last = _given_up(connection, last, CHARGES, found, retry)
-            state = State(totals(admit(dict(last.state.account))), last.state.charges + 1, last.state.terms)
-            self._must_follow(Step("charge", body, last.state.account, state.account))
+            before = self._chain.audit.state
+            state = State(totals(admit(dict(before.account))), before.charges + 1, before.terms)
+            self._must_follow(Step("charge", body, before.account, state.account))
             if sub is not None:
                 self._must_follow(Step("open", body, {}, sub))
             row = Row.after(last, "charge", state, number=state.charges, key=key, charge=body, person=self._person)
@@ -343,7 +343,7 @@ class Ledger:
             self._must_follow(self._chain.audit.reserving(number, body, after))
             said = {
                 "entry": number,
-                "number": (connection.execute(_LAST_USE, {"of": number}).scalar() or 0) + 1,
+                "number": self._chain.audit.uses_of(number) + 1,
                 "key": key,
                 "reserve": body,
                 "person": self._person,
@@ -486,8 +486,8 @@ class Ledger:
     @singly
     def entries(self, *, last: int | None = None) -> list[Entry]:
         """All charges in order, or the `last` ones."""
-        query = CHARGES.every if last is None else CHARGES.every.limit(max(0, last))
-        return self._look(lambda connection: CHARGES.fetch(connection, query, self.owner))[::-1]
+        query, most = (CHARGES.every, {}) if last is None else (CHARGES.lately, {"most": max(0, last)})
+        return self._look(lambda connection: CHARGES.fetch(connection, query, self.owner, **most))[::-1]
 
     @singly
     def entry(self, number: int) -> Entry:
@@ -549,7 +549,7 @@ class Ledger:
         found = self._one(connection, shelf, place)
         if found.status != "done":
             raise draws.no_answer(found)
-        row = rows.row_at(connection, connection.execute(shelf.outcome, shelf.where(place)).scalar_one())
+        row = rows.row_at(connection, shelf.outcome.first(connection, **shelf.where(place))[0])
         said = row.content.get("answer")
         if row.kind != shelf.closes or draws.place_of(row) != place or said is None:
             raise broken(f"the index takes row {row.seq} for the answer of {found.name}")
@@ -559,8 +559,8 @@ class Ledger:
 
     def _sub(self, connection: Connection, number: int) -> dict[str, str]:
         """The sub-account of an open entry, as the row carries it that last opened, reserved or settled."""
-        seq = max(seq or 0 for seq in connection.execute(_CARRIERS, {"of": number}).one())
-        row = rows.row_at(connection, seq) if seq else None
+        record = _CARRIER.first(connection, of=number)
+        row = None if record is None else Row.read(record)
         sub = None if row is None else row.content.get("sub")
         if row is None or sub is None:
             found = self._one(connection, CHARGES, (number, 0))
@@ -625,9 +625,9 @@ class Ledger:
             connection.execute(entry.delete())
             connection.execute(use.delete())
             for found in audit.index.values():
-                connection.execute(CHARGES.add, rows.columns(found))
+                CHARGES.add.change(connection, **rows.columns(found))
             for (of, _), found in audit.uses.items():
-                connection.execute(USES.add, {"entry": of, **rows.columns(found)})
+                USES.add.change(connection, entry=of, **rows.columns(found))
 
         _existing(held).store().write(work)
 
@@ -651,14 +651,14 @@ def _existing(held: Hidden[Any]) -> Home:
 
 # ---------------------------------------------------------------- steps of a transaction
 
-_INDEX = select(entry).order_by(entry.c.number)
-_USES = select(use).order_by(use.c.entry, use.c.number)
-_LAST_USE = select(func.max(use.c.number)).where(use.c.entry == bindparam("of"))
-_CARRIERS = select(
-    select(entry.c.outcome).where(entry.c.number == bindparam("of")).scalar_subquery(),
-    select(func.max(use.c.charge)).where(use.c.entry == bindparam("of")).scalar_subquery(),
-    select(func.max(use.c.outcome)).where(use.c.entry == bindparam("of")).scalar_subquery(),
-)
+_INDEX = Statement(select(entry).order_by(entry.c.number))
+_USES = Statement(select(use).order_by(use.c.entry, use.c.number))
+_CARRIERS = union_all(
+    select(entry.c.outcome.label("seq")).where(entry.c.number == bindparam("of")),
+    select(func.max(use.c.charge)).where(use.c.entry == bindparam("of")),
+    select(func.max(use.c.outcome)).where(use.c.entry == bindparam("of")),
+).subquery()
+_CARRIER = Statement(select(chain).where(chain.c.seq == select(func.max(_CARRIERS.c.seq)).scalar_subquery()))
 
 
 def _ours(store: Store) -> Callable[[Connection], None]:
@@ -711,8 +711,8 @@ def _audit(connection: Connection, *, head: str | None = None, check: Check | No
     """The whole chain, and the index against it."""
     rows.charter(connection)
     audit = Audit.of(rows.every(connection), head=head, check=check)
-    kept: dict[Place, IndexRow] = {(record.number, 0): IndexRow(*record) for record in connection.execute(_INDEX)}
-    kept |= {(of, record[0]): IndexRow(*record) for of, *record in connection.execute(_USES)}
+    kept: dict[Place, IndexRow] = {(record[0], 0): IndexRow(*record) for record in _INDEX.all(connection)}
+    kept |= {(of, record[0]): IndexRow(*record) for of, *record in _USES.all(connection)}
     implied = {(number, 0): row for number, row in audit.index.items()} | audit.uses
     for place in sorted(kept.keys() | implied.keys(), key=str):  # a damaged index may hold texts for numbers
         if kept.get(place) != implied.get(place):

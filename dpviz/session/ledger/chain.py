@@ -31,10 +31,11 @@ def canonical(value: object, name: str = "body") -> str:
     >>> canonical({"b": [1, True, None], "a": "é"})
     '{"a":"\\\\u00e9","b":[1,true,null]}'
     """
-    return json.dumps(_plain(value, name), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return json.dumps(_plain(value, (name,)), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
-def _plain(value: object, name: str) -> object:
+def _plain(value: object, path: tuple[object, ...]) -> object:
+    """The value in JSON's own types; `path` leads to it, and is put into words for a refusal only."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -44,15 +45,21 @@ def _plain(value: object, name: str) -> object:
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
-                raise ParameterError.of(key, f"the keys of {name} must be text")
-        return {str(key): _plain(item, f"{name}.{short(key, 40)}") for key, item in value.items()}
+                raise ParameterError.of(key, f"the keys of {_named(path)} must be text")
+        return {str(key): _plain(item, (*path, key)) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item, f"{name}[{place}]") for place, item in enumerate(value)]
+        return [_plain(item, (*path, place)) for place, item in enumerate(value)]
     raise ParameterError.of(
         type(value).__name__,
-        f"{name} must be text, a whole number below 2^53, true, false, null, a list or a mapping",
+        f"{_named(path)} must be text, a whole number below 2^53, true, false, null, a list or a mapping",
         "write other numbers as text",
     )
+
+
+def _named(path: tuple[object, ...]) -> str:
+    """The name of a part of a value: `body.question.low[0]`."""
+    name, *parts = path
+    return f"{name}{''.join(f'[{part}]' if isinstance(part, int) else f'.{short(part, 40)}' for part in parts)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ Both are found in the same way, by their key; both are held by the process that 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
-from sqlalchemy import Connection, RowMapping, Select, Table, bindparam, literal, select, true
+from sqlalchemy import Connection, Table, bindparam, literal, select, true
 
 from dpviz.errors import LedgerError, ReleaseLost, SessionBusy, short
 from dpviz.hidden import guard
@@ -18,6 +18,7 @@ from dpviz.session.ledger import rows, tables
 from dpviz.session.ledger.audit import IndexRow
 from dpviz.session.ledger.chain import Row, broken
 from dpviz.session.ledger.owner import Owner
+from dpviz.session.ledger.statements import Statement
 from dpviz.session.ledger.store import UNHEARD
 from dpviz.session.ledger.tables import chain, draw
 
@@ -100,8 +101,15 @@ class Use(Draw):
 Drawn = TypeVar("Drawn", bound=Draw)
 
 
+_HELD = (draw.c.entry == bindparam("of")) & (draw.c.use == bindparam("at"))
+_HOLD = draw.insert()
+_RENEW = Statement(draw.update().where(_HELD, draw.c.token == bindparam("by")).values(until=bindparam("until")))
+_RELEASE = draw.delete().where(_HELD)
+_LET_GO = Statement(_RELEASE)
+
+
 class Shelf(Generic[Drawn]):
-    """The statements about one kind of draw. Built once: putting a statement together costs more than running it."""
+    """The statements about one kind of draw."""
 
     def __init__(self, index: Table, make: Callable[..., Drawn], *, opens: str, closes: str) -> None:
         self.index, self.make, self.opens, self.closes = index, make, opens, closes
@@ -110,60 +118,71 @@ class Shelf(Generic[Drawn]):
         entry, use = (number, literal(0)) if of is None else (of, number)
         here = true() if of is None else of == bindparam("of")
         one = number == bindparam("of") if of is None else here & (number == bindparam("at"))
-        self.every = (
+        every = (
             select(chain, index, draw)
             .join_from(index, chain, chain.c.seq == index.c.charge)
             .join(draw, (draw.c.entry == entry) & (draw.c.use == use), isouter=True)
             .where(here)
             .order_by(number.desc())
         )
-        self.one = self.every.where(one)
-        self.latest = self.every.where(index.c.key == bindparam("key_")).limit(1)
-        self.pending = self.every.where(index.c.status == "pending")
-        self.outcome = select(index.c.outcome).where(one)
-        self.add = index.insert()
-        self.close = index.update().where(one)
+        add, close = index.insert(), index.update().where(one)
+        close = close.values({name: bindparam(name) for name in ("status", "outcome", "closed")})
+        self.every = Statement(every)
+        self.lately = Statement(every.limit(bindparam("most")))
+        self.one = Statement(every.where(one))
+        self.latest = Statement(every.where(index.c.key == bindparam("key_")).limit(1))
+        self.pending = Statement(every.where(index.c.status == "pending"))
+        self.outcome = Statement(select(index.c.outcome).where(one))
+        self.add = Statement(add)
+        self._enter = Statement(add, rows.ADD)
+        self._begin = Statement(add, _HOLD, rows.ADD)
+        self._close = Statement(close, _RELEASE, rows.ADD)
+        self._columns = [column.name for column in index.columns]
 
     def where(self, place: Place) -> dict[str, int]:
         """What the statements about one draw ask for."""
         of, at = place
         return {"of": of, "at": at} if "entry" in self.names else {"of": of}
 
-    def fetch(self, connection: Connection, query: Select[Any], by: Owner, **where: object) -> list[Drawn]:
+    def fetch(self, connection: Connection, query: Statement, by: Owner, **where: object) -> list[Drawn]:
         """What is found, the latest first, as `by` sees it."""
-        return [self._read(record, by) for record in connection.execute(query, where).mappings()]
+        return [self._read(record, by) for record in query.all(connection, **where)]
 
-    def _read(self, record: RowMapping, by: Owner) -> Drawn:
-        row = Row.read([record[column] for column in chain.c])
-        said = {name: record[self.index.c[name]] for name in self.names}
-        if row.kind != self.opens or any(row.content[name] != said[name] for name in self.names):
-            raise broken(f"the index takes row {row.seq} for {self.opens} {said['number']}")
-        found = self._made(row, record[self.index.c.status], record[self.index.c.closed])
+    def _read(self, record: Sequence[Any], by: Owner) -> Drawn:
+        behind = len(chain.c) + len(self._columns)
+        row = Row.read(record[: len(chain.c)])
+        index = dict(zip(self._columns, record[len(chain.c) : behind], strict=True))
+        held = dict(zip(draw.c.keys(), record[behind:], strict=True))
+        content = row.content
+        if row.kind != self.opens or any(content[name] != index[name] for name in self.names):
+            raise broken(f"the index takes row {row.seq} for {self.opens} {index['number']}")
+        found = self._made(content, index["status"], index["closed"])
         if found.status != "pending":
             return found
-        mine = record[draw.c.token] == by.token
-        return replace(found, status="pending" if _drawn(record, found, by, mine) else "lost", mine=mine)
+        mine = held["token"] == by.token
+        return replace(found, status="pending" if _drawn(held, found, by, mine) else "lost", mine=mine)
 
-    def _made(self, row: Row, status: str, closed: str | None) -> Drawn:
-        content = row.content
+    def _made(self, content: Mapping[str, Any], status: str, closed: str | None) -> Drawn:
         said = {name: content[name] for name in self.names}
         person = content.get("person", "")
         return self.make(
-            body=content[row.kind], status=status, opened=content["at"], closed=closed, person=person, **said
+            body=content[self.opens], status=status, opened=content["at"], closed=closed, person=person, **said
         )
 
     def begin(self, connection: Connection, row: Row, by: Owner) -> Drawn:
         """Append the row that opens a draw, and hold the draw for `by`."""
-        made = replace(self.enter(connection, row), mine=True)
-        of, at = made.place
-        connection.execute(_HOLD, {"entry": of, "use": at, "until": _until(), **rows.columns(by)})
-        return made
+        made = self._entered(connection, row, self._begin, until=_until(), **rows.columns(by))
+        return replace(made, mine=True)
 
     def enter(self, connection: Connection, row: Row) -> Drawn:
         """Append the row that opens a draw, and say so in the index."""
-        made = self._made(rows.append(connection, row), "pending", None)
+        return self._entered(connection, row, self._enter)
+
+    def _entered(self, connection: Connection, row: Row, statement: Statement, **more: object) -> Drawn:
+        made = self._made(row.content, "pending", None)
         index = rows.columns(IndexRow(made.number, made.key, "pending", row.seq, None, None))
-        connection.execute(self.add, index | {name: getattr(made, name) for name in self.names})
+        of, at = made.place
+        rows.append(connection, row, statement, **index, entry=of, use=at, **more)
         return made
 
     def conclude(
@@ -172,43 +191,36 @@ class Shelf(Generic[Drawn]):
         """Append the outcome of a draw, say so in the index, and hold it no longer."""
         of, at = found.place
         about = {name: getattr(found, name) for name in self.names if name != "key"}
-        row = rows.append(connection, Row.after(last, self.closes, last.state, status=status, **about, **said))
+        row = Row.after(last, self.closes, last.state, status=status, **about, **said)
         closed = row.content["at"]
-        written = {"status": status, "outcome": row.seq, "closed": closed}
-        connection.execute(self.close, {**self.where(found.place), **written})
-        connection.execute(_LET_GO, {"of": of, "at": at})
+        rows.append(connection, row, self._close, of=of, at=at, status=status, outcome=row.seq, closed=closed)
         return row, replace(found, status=status, closed=closed, mine=False)
 
 
 CHARGES = Shelf(tables.entry, Entry, opens="charge", closes="outcome")
 USES = Shelf(tables.use, Use, opens="reserve", closes="settle")
 
-_HELD = (draw.c.entry == bindparam("of")) & (draw.c.use == bindparam("at"))
-_HOLD = draw.insert()
-_RENEW = draw.update().where(_HELD, draw.c.token == bindparam("by"))
-_LET_GO = draw.delete().where(_HELD)
-
 
 def renew(connection: Connection, place: Place, by: Owner) -> bool:
     """Hold a draw for longer, where it is still held by `by`."""
     of, at = place
-    return connection.execute(_RENEW, {"of": of, "at": at, "by": by.token, "until": _until()}).rowcount == 1
+    return _RENEW.change(connection, of=of, at=at, by=by.token, until=_until()) == 1
 
 
 def touch(connection: Connection) -> None:
     """Ask to write and write nothing: a ledger that cannot be charged is refused when it is opened."""
-    connection.execute(_LET_GO, {"of": 0, "at": 0})
+    _LET_GO.change(connection, of=0, at=0)
 
 
-def _drawn(record: RowMapping, found: Draw, by: Owner, mine: bool) -> bool:
+def _drawn(held: Mapping[str, Any], found: Draw, by: Owner, mine: bool) -> bool:
     """Whether someone still draws what is pending."""
-    if record[draw.c.token] is None:
+    if held["token"] is None:
         return False
-    owner = Owner(*(record[draw.c[part.name]] for part in fields(Owner)))
+    owner = Owner(*(held[part.name] for part in fields(Owner)))
     if mine or owner.here_too(by):
         return (owner.token, found.place) in DRAWING
     running = owner.running()
-    return bool(record[draw.c.until] >= time.time()) if running is None else running
+    return bool(held["until"] >= time.time()) if running is None else running
 
 
 def _until() -> int:

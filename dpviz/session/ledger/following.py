@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from dpviz.errors import LedgerCorrupt
 from dpviz.session.ledger import rows
 from dpviz.session.ledger.audit import Audit
-from dpviz.session.ledger.chain import broken
+from dpviz.session.ledger.chain import Row, broken
 from dpviz.session.ledger.witness import Note
 
 
@@ -45,10 +45,12 @@ class Following:
         return self._audit
 
     def start(self, audit: Audit) -> None:
-        """Go on from a chain that was read whole just now."""
+        """Go on from a chain that was read whole just now, unless more of it is known already."""
         assert audit.last is not None
         with self._lock:
-            self._audit = audit
+            known = None if self._audit is None else self._audit.last
+            if known is None or known.seq <= audit.last.seq:
+                self._audit = audit
             self.saw(audit.last.seq, audit.last.hash)
 
     def follow(
@@ -78,6 +80,21 @@ class Following:
                     raise other_rows()
             compare(audit, seq, noted)
             self.saw(seq, hash_)
+
+    def wrote(self, appended: list[Row]) -> None:
+        """Go on with rows that were written here and are durable.
+
+        They were compared with what stands in the database before they were committed (`Store`), so they are not read
+        from there once more. Where somebody has looked meanwhile, they are known already.
+        """
+        if not appended:
+            return
+        with self._lock, self._anew_if_refused():
+            audit = self._audit
+            for row in appended:
+                if audit is not None and audit.last is not None and audit.last.hash == row.previous:
+                    audit.take(row)
+        self.saw(appended[-1].seq, appended[-1].hash)
 
     @contextlib.contextmanager
     def _anew_if_refused(self) -> Iterator[None]:

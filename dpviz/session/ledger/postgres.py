@@ -46,6 +46,7 @@ from dpviz.session.ledger.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     import psycopg
+    from psycopg.pq.abc import PGresult
 
 _AWAY = ("08", "57P", "25P03")
 """How the codes begin that a server says goodbye with: a lost connection, a shutdown, a transaction idle too long."""
@@ -171,8 +172,10 @@ class PostgresStore(store.Store):
         self._away_until = 0.0  # until then nobody who can do without asks again
         self._said_away = 0.0
         self._queue = _Queue(server.schema)
-        writer = engine.execution_options(isolation_level="READ COMMITTED", queue=self._queue)
-        reader = engine.execution_options(isolation_level="REPEATABLE READ")
+        begins = f"BEGIN ISOLATION LEVEL READ COMMITTED; {self._queue.at_once}"
+        writer = engine.execution_options(isolation_level="READ COMMITTED", begins=begins, queue=self._queue)
+        begins = "BEGIN ISOLATION LEVEL REPEATABLE READ"
+        reader = engine.execution_options(isolation_level="REPEATABLE READ", begins=begins)
         super().__init__(str(server), writer, reader, writable=writable, beginning=_asking(str(server)))
 
     def refusal(self, error: Exception) -> tuple[LedgerError, bool]:
@@ -262,14 +265,13 @@ class _Queue:
     def __init__(self, schema: str) -> None:
         digest = hashlib.sha256(f"dpviz ledger in {schema}".encode()).digest()
         self.lock = int.from_bytes(digest[:8], "big", signed=True)
+        self.at_once = f"SELECT CASE WHEN pg_try_advisory_xact_lock({self.lock}) THEN {_SIGNED} END"
+        """Takes the lock if it is free, and signs for it; else it answers NULL. It overtakes nobody who waits."""
         self.long: Callable[[threading.Event], None] | None = None
         """Runs beside a wait until its event is set."""
 
     def take(self, connection: Connection) -> None:
-        """Wait for the lock, until the lock_timeout at most, and sign for it. A try overtakes nobody who waits."""
-        at_once = f"SELECT CASE WHEN pg_try_advisory_xact_lock({self.lock}) THEN {_SIGNED} END"
-        if connection.exec_driver_sql(at_once).scalar_one() is not None:
-            return
+        """Wait for the lock, until the lock_timeout at most, and sign for it."""
         over = threading.Event()
         if self.long is not None:
             threads.start(partial(self.long, over), "dpviz-turn")  # without a thread nothing is said of the wait
@@ -391,38 +393,54 @@ def _seconds(asked: Hidden[dict[str, Any]]) -> float:
 
 
 def _asking(called: str) -> Callable[[Connection], None]:
-    """Ask first, with each transaction, whether the server is still there: a connection out of the pool may be dead."""
+    """Begin a transaction, and see whether the server is still there: a connection out of the pool may be dead.
+
+    A writer asks for the lock in the same breath, and waits for it where it is not free.
+    """
 
     def ask(connection: Connection) -> None:
-        if not _answers(connection.connection.driver_connection):
+        options = connection.get_execution_options()
+        driver: Any = connection.connection.driver_connection
+        results = _answers(driver, options["begins"])
+        failed = any(result.error_message for result in results)
+        if not results or (failed and not _undone(driver)):
             connection.invalidate()
             raise Unreached(_gone(called))
-        queue = connection.get_execution_options().get("queue")
-        if queue is not None:
-            queue.take(connection)
+        # what went wrong while the server was asked goes wrong again, and then SQLAlchemy hears of it
+        if "queue" in options and (failed or results[-1].get_value(0, 0) is None):
+            options["queue"].take(connection)
 
     return ask
 
 
-def _answers(connection: Any) -> bool:
-    """Whether the server answers on this connection in time."""
+def _undone(connection: psycopg.Connection[Any]) -> bool:
+    """End a transaction that failed, where the connection is still there."""
+    import psycopg
+
+    try:
+        connection.rollback()
+    except psycopg.Error:
+        return False
+    return True
+
+
+def _answers(connection: psycopg.Connection[Any], question: str) -> list[PGresult]:
+    """What the server answers on this connection to some statements; nothing where it does not answer in time."""
     import psycopg
 
     wire, deadline = connection.pgconn, time.monotonic() + _ANSWER
     try:
         with selectors.DefaultSelector() as ready:
             ready.register(wire.socket, selectors.EVENT_READ)
-            wire.send_query(b"")
+            wire.send_query(question.encode())
             wire.flush()
             while wire.is_busy():
                 if not ready.select(max(0, deadline - time.monotonic())):
-                    return False
+                    return []
                 wire.consume_input()
-        while wire.get_result() is not None:
-            continue
+        return list(iter(wire.get_result, None))
     except (psycopg.Error, OSError, ValueError):
-        return False
-    return True
+        return []
 
 
 def _copy(source: Connection, target: Connection) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import Connection, bindparam, select
 
 from dpviz.errors import LedgerFormat, ParameterError, short
 from dpviz.session.ledger.chain import FORMAT, Row, broken
+from dpviz.session.ledger.statements import Statement
 from dpviz.session.ledger.tables import chain
 
 if TYPE_CHECKING:
@@ -18,26 +20,26 @@ if TYPE_CHECKING:
 
 Account: TypeAlias = Mapping[str, str]
 
-# built once: putting a statement together costs more than running it
-_LAST = select(chain).order_by(chain.c.seq.desc()).limit(1)
-_ROW = select(chain).where(chain.c.seq == bindparam("at"))
-_PART = select(chain).order_by(chain.c.seq).limit(1000)
-_NEXT_PART = _PART.where(chain.c.seq > bindparam("after"))
-_HEAD = select(chain.c.seq, chain.c.hash).order_by(chain.c.seq.desc()).limit(1)
-_FIRST = select(chain.c.body).where(chain.c.seq == 1)
-_ADD = chain.insert()
+_LAST = Statement(select(chain).order_by(chain.c.seq.desc()).limit(1))
+_ROW = Statement(select(chain).where(chain.c.seq == bindparam("at")))
+_IN_PARTS = select(chain).order_by(chain.c.seq).limit(1000)
+_PART, _NEXT_PART = Statement(_IN_PARTS), Statement(_IN_PARTS.where(chain.c.seq > bindparam("after")))
+_HEAD = Statement(select(chain.c.seq, chain.c.hash).order_by(chain.c.seq.desc()).limit(1))
+_FIRST = Statement(select(chain.c.body).where(chain.c.seq == 1))
+ADD = chain.insert()
+_ADD = Statement(ADD)
 
 
-def append(connection: Connection, row: Row) -> Row:
-    connection.execute(_ADD, columns(row))
-    connection.info["written"] = row
+def append(connection: Connection, row: Row, statement: Statement = _ADD, **more: object) -> Row:
+    """Append a row to the chain, by a statement that may write more besides."""
+    statement.change(connection, **columns(row), **more)
+    connection.info.setdefault("written", []).append(row)
     return row
 
 
-def written(connection: Connection) -> Row | None:
-    """The last row that this transaction appended. Of the first row nobody asks: who makes a ledger looks for one."""
-    row: Row | None = connection.info.get("written")
-    return None if row is None or row.seq == 1 else row
+def written(connection: Connection) -> list[Row]:
+    """The rows that this transaction appended. Of the first row nobody asks: who makes a ledger looks for one."""
+    return [row for row in connection.info.get("written", ()) if row.seq > 1]
 
 
 def forget(connection: Connection) -> None:
@@ -46,7 +48,7 @@ def forget(connection: Connection) -> None:
 
 
 def last(connection: Connection) -> Row:
-    found = connection.execute(_LAST).first()
+    found = _LAST.first(connection)
     if found is None:
         raise broken("it has no rows")
     return Row.read(found)
@@ -54,14 +56,15 @@ def last(connection: Connection) -> Row:
 
 def head(connection: Connection) -> tuple[int, str]:
     """Number and hash of the last row, as they stand there."""
-    found = connection.execute(_HEAD).first()
+    found = _HEAD.first(connection)
     if found is None:
         raise broken("it has no rows")
-    return found.seq, found.hash
+    seq, hash_ = found
+    return seq, hash_
 
 
 def row_at(connection: Connection, seq: int) -> Row:
-    found = connection.execute(_ROW, {"at": seq}).first()
+    found = _ROW.first(connection, at=seq)
     if found is None:
         raise broken(f"row {seq} is missing")
     return Row.read(found)
@@ -69,23 +72,29 @@ def row_at(connection: Connection, seq: int) -> Row:
 
 def holds(connection: Connection, row: Row) -> bool:
     """Whether this very row is there."""
-    found = connection.execute(_ROW, {"at": row.seq}).first()
-    return found is not None and found.hash == row.hash
+    found = _ROW.first(connection, at=row.seq)
+    return found is not None and tuple(found) == tuple(columns(row).values())
+
+
+def end_with(connection: Connection, appended: list[Row]) -> bool:
+    """Whether these very rows are the last ones."""
+    found = _NEXT_PART.all(connection, after=appended[0].seq - 1)
+    return [tuple(record) for record in found] == [tuple(columns(row).values()) for row in appended]
 
 
 def every(connection: Connection, *, after: int = 0) -> Iterator[Row]:
     """All rows behind one, read in parts: a cursor on a server would stay open where a reader stops at a broken row."""
-    part = connection.execute(_NEXT_PART, {"after": after}).all() if after else connection.execute(_PART).all()
+    part = _NEXT_PART.all(connection, after=after) if after else _PART.all(connection)
     while part:
         yield from map(Row.read, part)
-        part = connection.execute(_NEXT_PART, {"after": part[-1].seq}).all()
+        part = _NEXT_PART.all(connection, after=part[-1][0])
 
 
 def charter(connection: Connection) -> dict[str, Any]:
     """The charter with the budget now in force, once the format is known to be ours."""
-    body = connection.execute(_FIRST).scalar()
+    first = _FIRST.first(connection)
     try:
-        format_ = json.loads(body or "")["format"]
+        format_ = json.loads("" if first is None else first[0])["format"]
     except (ValueError, TypeError, KeyError):
         raise broken("row 1 is not a charter") from None
     if not isinstance(format_, int) or format_ > FORMAT:
@@ -111,4 +120,9 @@ def totals(given: Account) -> dict[str, str]:
 
 
 def columns(item: DataclassInstance) -> dict[str, Any]:
-    return {column.name: getattr(item, column.name) for column in fields(item)}
+    return {name: getattr(item, name) for name in _names(type(item))}
+
+
+@cache
+def _names(kind: type[DataclassInstance]) -> tuple[str, ...]:
+    return tuple(column.name for column in fields(kind))

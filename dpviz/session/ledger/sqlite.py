@@ -161,7 +161,7 @@ class SqliteStore(store.Store):
     failures = (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError)  # the last: a damaged name of a table
 
     def __init__(self, path: Path, *, writable: bool = True, called: Path | None = None) -> None:
-        self._path = path
+        self._path, self._beside = path, path.with_name(path.name + "-lock")
         self._identity = None if (found := _found(path)) is None else (found.st_dev, found.st_ino)
         self._least = self._leaving = 0  # the bytes that the file had when it was last written here, or will have
         self._turned: int | None = None
@@ -173,13 +173,9 @@ class SqliteStore(store.Store):
             "sqlite://", creator=connect, poolclass=QueuePool, pool_size=2, max_overflow=0, hide_parameters=True
         )
         writer, reader = (engine.execution_options(begins=begins) for begins in ("BEGIN IMMEDIATE", "BEGIN"))
-        super().__init__(str(called or path), writer, reader, writable=writable)
+        super().__init__(str(called or path), writer, reader, writable=writable, beginning=_begin)
         if self._identity is not None:
             _known_by_one_name(self)
-
-    @property
-    def _beside(self) -> Path:
-        return self._path.with_name(self._path.name + "-lock")
 
     def prepare(self) -> None:
         """Bring the file of an older dpviz into the form with a rollback journal, once nobody keeps a log of it.
@@ -256,9 +252,9 @@ class SqliteStore(store.Store):
             raise broken(f"{self._called} was cut off while it was open")
 
     def leaving(self, connection: Connection) -> None:
-        pages, size = (connection.exec_driver_sql(f"PRAGMA {of}").scalar_one() for of in ("page_count", "page_size"))
+        pages, size, mode = (_pragma(connection, of) for of in ("page_count", "page_size", "journal_mode"))
         self._leaving = pages * size
-        if connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal":
+        if mode == "wal":
             rule, step = "what is charged stands in the ledger's own file, not in a log beside it", "open it anew"
             said = f"somebody gave the ledger {self._called} a log (WAL) while it was open, and {rule}; {step}"
             raise LedgerError(said, value=self._called, rule=rule, next_step=step)
@@ -289,7 +285,7 @@ class SqliteStore(store.Store):
         schema.check_sqlite(connection)
 
     def unchanged(self, connection: Connection) -> None:
-        version = connection.exec_driver_sql("PRAGMA schema_version").scalar()
+        version = _pragma(connection, "schema_version")
         if version != self._schema:
             self.schema(connection)
             self._schema = version
@@ -319,6 +315,18 @@ class SqliteStore(store.Store):
                 target.close()
 
         self.read(copy)
+
+
+def _begin(connection: Connection) -> None:
+    """Say to SQLite what this kind of transaction begins with."""
+    driver: Any = connection.connection.driver_connection
+    driver.execute(connection.get_execution_options()["begins"])
+
+
+def _pragma(connection: Connection, name: str) -> Any:
+    driver: Any = connection.connection.driver_connection
+    (value,) = driver.execute(f"PRAGMA {name}").fetchone()
+    return value
 
 
 def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:

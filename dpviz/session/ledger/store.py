@@ -72,14 +72,14 @@ class Store:
         reader: Engine,
         *,
         writable: bool,
-        beginning: Callable[[Connection], None] | None = None,
+        beginning: Callable[[Connection], None],
     ) -> None:
         self._called = called
         self._writable = writable
         self._writing, self._reading = threading.RLock(), threading.RLock()
         self._writer, self._reader = writer, reader
         for engine in (writer, reader):
-            event.listen(engine, "begin", beginning or begin)
+            event.listen(engine, "begin", beginning)
         _stores.add(self)
         weakref.finalize(self, writer.dispose)
 
@@ -106,8 +106,8 @@ class Store:
         wait = Wait(self)
         with self._writing, self.turn(wait):
             result, written = self._transaction(self._writer, work, wait, wanted=wanted, patience=patience)
-            if written is not None:
-                self.wrote(written)
+            if written:
+                self.wrote(written[-1])
             return result
 
     def read(self, work: Callable[[Connection], T], *, patience: float | None = None) -> T:
@@ -127,13 +127,13 @@ class Store:
         *,
         wanted: Wanted | None = None,
         patience: float | None = None,
-    ) -> tuple[T, Row | None]:
-        """Run `work` in one transaction, and again where the database was busy or away. Also the last row written.
+    ) -> tuple[T, list[Row]]:
+        """Run `work` in one transaction, and again where the database was busy or away. Also the rows written.
 
         Where the word on a commit was lost, the next try looks first whether the last row written is there. It looks
         under the write lock, which the lost transaction held to its end: so that one has ended.
         """
-        unheard: tuple[T, Row] | None = None  # the result and the last row written, until the commit is known
+        unheard: tuple[T, list[Row]] | None = None  # the result and the rows written, until the commit is known
         gone: float | None = None  # when the server was first away
         while True:
             self.ready()
@@ -143,16 +143,16 @@ class Store:
             try:
                 with engine.begin() as connection:
                     reached = True
-                    if unheard is not None and rows.holds(connection, unheard[1]):
+                    if unheard is not None and rows.holds(connection, unheard[1][-1]):
                         return unheard
                     unheard, doubt = None, False
                     _still(wanted)
                     rows.forget(connection)
                     result = work(connection)
                     written = rows.written(connection)
-                    if written is not None:
-                        if not rows.holds(connection, written):
-                            raise broken(f"row {written.seq} was written and is not there")
+                    if written:
+                        if not rows.end_with(connection, written):
+                            raise broken(f"row {written[-1].seq} was written and is not there")
                         self.leaving(connection)
                         unheard = (result, written)
                 return result, written
@@ -291,13 +291,6 @@ class Wait:
 def _still(wanted: Wanted | None) -> None:
     if wanted is not None and not wanted():
         raise withdrawn()
-
-
-def begin(connection: Connection) -> None:
-    """Say to the database what this kind of transaction begins with."""
-    begins = connection.get_execution_options().get("begins")
-    if begins is not None:
-        connection.exec_driver_sql(begins)
 
 
 # ---------------------------------------------------------------- refusals

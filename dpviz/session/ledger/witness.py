@@ -14,8 +14,8 @@ import os
 import re
 import stat
 import sys
-from dataclasses import asdict, dataclass
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +65,7 @@ def opened(path: Path) -> int:
 
 
 def note(descriptor: int, noted: Note) -> None:
-    _write(descriptor, 0, asdict(noted))
+    _write(descriptor, 0, noted)
 
 
 def forget(path: Path) -> None:
@@ -79,13 +79,22 @@ def forget(path: Path) -> None:
 
 
 def hold(descriptor: int) -> None:
-    _write(descriptor, _SLOT, asdict(Holder.here()))
+    _write(descriptor, _SLOT, Holder.here())
 
 
 def noted(path: Path) -> Note | None:
     try:
-        found = Note(**_read(path, 0))
-    except (OSError, ValueError, TypeError):
+        return _note(_bytes(path, 0))
+    except OSError:
+        return None
+
+
+@lru_cache(maxsize=16)
+def _note(text: bytes) -> Note | None:
+    """What these bytes note. They are read from the file each time; only what they mean is kept."""
+    try:
+        found = Note(**_record(text))
+    except (ValueError, TypeError):
         return None
     texts = all(isinstance(text, str) and _HASH.match(text) for text in (found.chain, found.hash))
     return found if texts and type(found.seq) is int and found.seq > 0 else None
@@ -94,7 +103,7 @@ def noted(path: Path) -> Note | None:
 def holder(path: Path) -> Holder | None:
     """Who last said that it holds the turn. Ask only while somebody does."""
     try:
-        found = Holder(**_read(path, _SLOT))
+        found = Holder(**_record(_bytes(path, _SLOT)))
     except (OSError, ValueError, TypeError):
         return None
     texts = (found.program, found.login, found.since)
@@ -120,18 +129,23 @@ def other_holder(path: Path) -> str | None:
     return None if holders and set(holders) == {str(os.getpid())} else ""
 
 
-def _write(descriptor: int, place: int, record: dict[str, Any]) -> None:
-    text = json.dumps(record, ensure_ascii=True).encode()
+def _write(descriptor: int, place: int, record: Note | Holder) -> None:
+    parts = {name: getattr(record, name) for name in record.__slots__}
+    text = json.dumps(parts, ensure_ascii=True).encode()
     if len(text) < _SLOT:
         os.pwrite(descriptor, text.ljust(_SLOT - 1) + b"\n", place)
 
 
-def _read(path: Path, place: int) -> dict[str, Any]:
+def _bytes(path: Path, place: int) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     try:
-        found = json.loads(os.pread(descriptor, _SLOT, place))
+        return os.pread(descriptor, _SLOT, place)
     finally:
         os.close(descriptor)
+
+
+def _record(text: bytes) -> dict[str, Any]:
+    found = json.loads(text)
     if not isinstance(found, dict):
         raise ValueError
     return found

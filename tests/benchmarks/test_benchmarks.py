@@ -1,0 +1,75 @@
+"""Every benchmark runs at its smallest sizes, so that none rots unseen between two runs of `make bench`.
+
+What it measures here means nothing and is not looked at. Other libraries live in an environment of their own, which
+`make bench` makes; here their jobs are only held against what is asked of them. The page is measured in
+tests/browser/test_benchmark.py, beside the other tests of a browser. Spark starts a cluster and is left to
+`make bench`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import compact, engines, flatness, ledger, noise, pure_sparse, releases, stability, top_k
+from benchmarks.__main__ import names, section
+from benchmarks.measured import Measured
+from benchmarks.peer_jobs import JOBS
+
+ELSEWHERE = {"page": "tests/browser/test_benchmark.py"}
+
+
+class Asked:
+    """What is asked of the peers' process: jobs that it has, with the arguments that they take."""
+
+    def ask(self, job: str, **arguments: Any) -> Any:
+        inspect.signature(JOBS[job]).bind(**arguments)
+        columns = {"opendp_single_draws": 2, "opendp_vectors": 3}.get(job)
+        return 1.0 if columns is None else [list(range(arguments["size"]))] * columns
+
+
+def on_engines(folder: Path) -> list[Measured]:
+    found = engines.measured(1000, 1)
+    return [*engines.flights(folder, 1), *engines.compared("1,000 rows", found["release"], found["query"])]
+
+
+CASES: dict[str, Callable[[Path], list[Measured]]] = {
+    "compact": lambda folder: compact.table(20, (20,), 10, 1),
+    "engines": on_engines,
+    "flatness": lambda folder: flatness.table(40, 1),
+    "ledger": lambda folder: ledger.table(2, 10, 1, 2, 2),
+    "noise": lambda folder: noise.table(1000, dict.fromkeys(noise.PEER_SIZES, 10), 1),
+    "pure_sparse": lambda folder: pure_sparse.table({100: None, 1000: 0.1}, ((10, 2**10),), 1),
+    "releases": lambda folder: releases.table(1, 1),
+    "stability": lambda folder: stability.table(100, 1000, 1),
+    "top_k": lambda folder: top_k.table(1000, 500, 1, 1, 1),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_benchmark_runs_at_its_smallest(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module(f"benchmarks.{name}")
+    if hasattr(module, "peers"):
+        monkeypatch.setattr(module, "peers", Asked)
+    monkeypatch.setattr(engines, "BUILD", tmp_path / "build")
+    lines = CASES[name](tmp_path)
+    assert lines and all(line.what and line.found for line in lines)
+    text = section(module, lines)
+    assert text.startswith(f"## {name}\n") and all(f"| {line.what} | {line.found} |" in text for line in lines)
+
+
+def test_every_benchmark_is_among_them() -> None:
+    assert {*CASES, *ELSEWHERE} == set(names())
+    assert all(Path(__file__).parents[2].joinpath(place).exists() for place in ELSEWHERE.values())
+
+
+def test_a_job_that_the_peers_do_not_have_is_refused() -> None:
+    with pytest.raises(KeyError):
+        Asked().ask("opendp_noises", size=1, scale=1.0)
+    with pytest.raises(TypeError):
+        Asked().ask("opendp_noise", sizes=1)
