@@ -150,7 +150,7 @@ class Tape(Follower):
     def _asked(self, args: Body) -> tuple[Question, int, int]:
         offered = self._offers.get(args["question"])
         if offered is None:
-            raise Forbidden("this tape does not offer that question", next_step="offer it: questions={...}")
+            raise Forbidden("that question of the sub-session is not on offer here", next_step="offer it: questions={...}")
         return offered[1], messages.count(args["k"], "k"), messages.count(args["kbar"], "kbar")
 
     def _on_plan(self, args: Body) -> Callable[[], Body]:
@@ -173,7 +173,7 @@ class Tape(Follower):
             raise Forbidden(
                 f"the button said up to {args['most']} of {args['left']} left, but this question may use "
                 f"{plan.most:,} of {plan.symbols_left:,}. Nothing was charged.",
-                next_step="look at the tape again",
+                next_step="look at what is left of the sub-session again",
             )
         if self._order is not None and not self._order.running.done:
             raise SessionBusy("a question is on its way. Nothing was charged.", next_step="wait, or cancel it")
@@ -263,7 +263,7 @@ class PayWhatYouGetTape(View):
     def __init__(self, sub: SubSession, questions: Mapping[str, object] | None = None) -> None:
         if not isinstance(sub, SubSession) or sub.parameters.name != PayWhatYouGet.name:
             raise ParameterError.of(
-                kind_of(sub), "a tape shows a sub-session of PayWhatYouGet", "write session.open(dv.PayWhatYouGet(epsilon=1))"
+                kind_of(sub), "PayWhatYouGetTape shows a sub-session of PayWhatYouGet", "write session.open(dv.PayWhatYouGet(epsilon=1))"
             )
         super().__init__(Tape(sub, _offered(questions)))
 

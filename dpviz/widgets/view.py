@@ -203,6 +203,11 @@ class View(Long, anywidget.AnyWidget):
         )
         model.join(self)
 
+    def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
+        """The traits, all of them: a page that is saved knows none of our defaults, and would draw nothing."""
+        state: dict[str, Any] = super().get_state(key)
+        return state
+
     def answer(self, content: object) -> dict[str, Any] | None:
         """The reply to one message from the page. Never raises; a message without an id is dropped."""
         return self._model.answer(content)

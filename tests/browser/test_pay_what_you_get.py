@@ -135,7 +135,7 @@ def test_ask_pay_what_comes_restart_and_read_it_without_a_kernel(lab: Lab, brows
         it.page.evaluate(OPEN, it.name)
         expect(tape).to_be_visible()  # JupyterLab reads the saved widgets once, while it has a kernel to ask
         it.page.evaluate("async () => window.panel.sessionContext.session.kernel.shutdown()")
-        expect(tape).to_contain_text("no kernel · the tape stays readable")
+        expect(tape).to_contain_text("no kernel · the sub-session stays readable")
         assert rows(tape) == said
         needs = it.button("Asking needs a kernel")
         expect(needs).to_be_visible()

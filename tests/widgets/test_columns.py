@@ -7,10 +7,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
 from ipywidgets import embed
+from nbconvert import HTMLExporter
 
 import dpviz as dv
 from dpviz.charts import columns
@@ -82,6 +84,20 @@ def test_a_notebook_that_is_saved_holds_the_bytes_and_gives_them_back(session: d
     parts = {tuple(part["path"]): base64.b64decode(part["data"]) for part in model["buffers"]}
     assert values_of([parts["buffers", "parts", 0]]) == list(release.values)
     assert model["state"]["buffers"]["id"] == json.loads(model["state"]["result"])["buffers"]["id"]
+
+
+def test_a_notebook_that_is_converted_to_html_holds_the_bytes(session: dv.Session) -> None:
+    release = session.release(BINS, dv.Dense("1"))
+    bench = dv.Workbench(session, BINS)
+    state = embed.embed_data(views=[bench], state=embed.dependency_state([bench]))["manager_state"]
+    shown = nbformat.v4.new_output("display_data", bench._repr_mimebundle_()[0])
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("bench", outputs=[shown])])
+    notebook.metadata["widgets"] = {"application/vnd.jupyter.widget-state+json": state}
+    page, _ = HTMLExporter().from_notebook_node(notebook)
+    embedded = page.split('<script type="application/vnd.jupyter.widget-state+json">')[1].split("</script>")[0]
+    model = json.loads(embedded)["state"][bench.model_id]
+    parts = {tuple(part["path"]): base64.b64decode(part["data"]) for part in model["buffers"]}
+    assert values_of([parts["buffers", "parts", 0]]) == list(release.values)
 
 
 def test_a_page_does_not_write_the_bytes(session: dv.Session, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,11 @@ def test_explorers_and_tapes_have_programs_of_their_own(session: dv.Session) -> 
     assert len({explorer.program.model_id for explorer in explorers}) == 1
     assert dv.Workbench(session, BINS).program is not explorers[0].program
     assert dv.PayWhatYouGetTape.program_name == "tape" and "Symbols left" in code("tape")
+
+
+def test_no_sentence_of_a_page_calls_a_sub_session_a_tape() -> None:
+    for name in ("workbench", "tape", "explorers", "report-all"):
+        assert not re.findall(r"[Tt]he tape\b|[Tt]his tape\b|\b[Aa] tape\b", code(name)), name
 
 
 def test_the_workbench_brings_no_explorer_and_is_not_longer_than_it_may_be() -> None:

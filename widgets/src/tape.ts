@@ -313,14 +313,14 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
 }
 
 const COPY = "Copy as Python";
-const OFFER = 'This tape offers no question. Offer some: dv.PayWhatYouGetTape(sub, {"All year": question}); or ask in a cell: sub.ask(question, k=10).';
+const OFFER = 'This sub-session has no questions on offer here. Offer some: dv.PayWhatYouGetTape(sub, {"All year": question}); or ask in a cell: sub.ask(question, k=10).';
 const KBAR = "How many of the largest counts compete. The first count after them sets how much it takes to be listed.";
 
 const HEALTH = {
     unknown: "",
     ready: "● kernel ready",
     busy: "◐ kernel busy",
-    gone: "○ no kernel · the tape stays readable",
+    gone: "○ no kernel · the sub-session stays readable",
 };
 
 const mayAsk = (tape: Tape): boolean => !tape.closed && tape.symbols.left !== "0" && tape.questions.left !== "0";

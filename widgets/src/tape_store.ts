@@ -76,7 +76,7 @@ function errorsOf(body: unknown): string {
 }
 
 export class TapeDesk extends PurchaseStore<Tape, Question, null> {
-    protected override readonly lost = "No answer came to this question. The tape says whether it was asked.";
+    protected override readonly lost = "No answer came to this question. The sub-session says whether it was asked.";
 
     /** The question that would be asked next: by its id, and both numbers as typed. */
     chosen = "";

@@ -296,7 +296,7 @@ test("the Python of the next question is the one that the button would ask", asy
 test("without a kernel the tape is readable and asking says what it needs", async () => {
     open(three(), {}, "dead");
     await rested();
-    expect(shown.text()).toContain("no kernel · the tape stays readable");
+    expect(shown.text()).toContain("no kernel · the sub-session stays readable");
     expect(shown.el.querySelectorAll(".dp-tape-row")).toHaveLength(3);
     expect(button().textContent).toBe("Asking needs a kernel");
     button().click();
