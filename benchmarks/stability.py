@@ -17,7 +17,7 @@ from benchmarks.peers import peers
 from dpviz.engines.pandas_source import PandasSource
 from dpviz.mechanisms.stability import StabilityBound
 from dpviz.model.question import Question
-from dpviz.model.statistic import Kind, SparseCounts
+from dpviz.model.statistic import SparseCounts, StatisticKind
 from dpviz.noise.bits import SystemBits
 
 SIZE, ROWS, ROUNDS = 100_000, 1_000_000, 9
@@ -56,11 +56,11 @@ def counting(size: int, rows: int) -> list[Measured]:
     numbers = np.random.default_rng(1).integers(0, 2**64, rows, dtype=np.uint64, endpoint=False)
     source = PandasSource(pd.DataFrame({"key": keys, "number": numbers}), name="rows")
     wide = Question.of(dv.Domain.integers(0, 2**64 - 1, column="number"))
-    first = cpu_seconds(lambda: source.count(QUESTION, UNIT, Kind.SPARSE))
+    first = cpu_seconds(lambda: source.count(QUESTION, UNIT, StatisticKind.SPARSE))
     found = interleave(
         {
-            "keys": lambda: cpu_seconds(lambda: source.count(QUESTION, UNIT, Kind.SPARSE)),
-            "numbers": lambda: cpu_seconds(lambda: source.count(wide, UNIT, Kind.SPARSE)),
+            "keys": lambda: cpu_seconds(lambda: source.count(QUESTION, UNIT, StatisticKind.SPARSE)),
+            "numbers": lambda: cpu_seconds(lambda: source.count(wide, UNIT, StatisticKind.SPARSE)),
         },
         3,
     )

@@ -23,10 +23,10 @@ from dpviz.mechanisms import REGISTRY as _REGISTRY
 if TYPE_CHECKING:
     from dpviz import charts as charts
     from dpviz import datasets as datasets
+    from dpviz.boundary import traceback as traceback
     from dpviz.engines import sources as sources
     from dpviz.errors import DpvizError as DpvizError
     from dpviz.errors import ReleaseInterrupted as ReleaseInterrupted
-    from dpviz.hidden import traceback as traceback
     from dpviz.mechanisms import Compact as Compact
     from dpviz.mechanisms import Dense as Dense
     from dpviz.mechanisms import ExponentialTopK as ExponentialTopK
@@ -90,7 +90,7 @@ _HOME = {
     "report": "dpviz.reports",
     "sources": "dpviz.engines",
     "teaching": "dpviz.session.teaching",
-    "traceback": "dpviz.hidden",
+    "traceback": "dpviz.boundary",
 }
 _MODULES = {"charts", "datasets"}
 

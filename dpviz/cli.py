@@ -110,7 +110,7 @@ def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     drawn = [_drawn(entry) for entry in entries]
     unread = left_out(ledger, entries)
     record = {
-        "ledger": ledger.place,
+        "ledger": ledger.location,
         "charter": charter,
         "account": account,
         "head": head,
@@ -119,7 +119,7 @@ def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         "unreadable": unread,
     }
     rows = [("entry", "charged (UTC)", "status", "by", "price", "unit", "question")]
-    tapes: list[str] = []
+    sub_sessions: list[str] = []
     for entry, said in zip(entries, drawn, strict=True):
         priced_in = entry.body["price"].get("unit", unit) if entry.price else unit
         question = entry.body.get("question_text", "")
@@ -128,9 +128,9 @@ def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         if entry.status == "open":
             left, uses = ledger.sub_account(entry.number), ledger.uses(entry.number)
             said |= {"sub_account": left, "uses": [_drawn(use) for use in uses]}
-            tapes += ["", f"entry {entry.number} is open: {_pairs(left)} left", *_uses(uses)]
+            sub_sessions += ["", f"entry {entry.number} is open: {_pairs(left)} left", *_uses(uses)]
     lines = [
-        f"ledger    {ledger.place}",
+        f"ledger    {ledger.location}",
         f"dataset   {charter['dataset']}",
         f"unit      {unit}",
         f"budget    {_pairs(charter['budget'])}",
@@ -139,7 +139,7 @@ def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         f"head      {head}",
         "",
         *(_table(rows) if entries else ["nothing was charged yet"]),
-        *tapes,
+        *sub_sessions,
         *(["", *unread] if unread else []),
     ]
     return record, lines
@@ -175,7 +175,7 @@ def _verify(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     if options.rebuild_index:
         Ledger.rebuild_index(options.ledger)
     ledger = Ledger.read(options.ledger, check=arithmetic.known)
-    return _verified(ledger.verify(head=options.head), f"{ledger.place} holds")
+    return _verified(ledger.verify(head=options.head), f"{ledger.location} holds")
 
 
 def _backup(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:

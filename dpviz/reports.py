@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from dpviz import files
+from dpviz.boundary import kind_of, plain_arguments
 from dpviz.charts import columns, tables
 from dpviz.charts.picture import picture
 from dpviz.charts.words import escape, often, shown
 from dpviz.errors import DpvizError, Forbidden, LedgerCorrupt, ParameterError, UnitError
 from dpviz.exact import text
-from dpviz.hidden import kind_of, publicly
 from dpviz.mechanisms import REGISTRY, mechanism
 from dpviz.model.measures import headline
 from dpviz.model.question import canonical
@@ -71,7 +71,7 @@ import(URL.createObjectURL(new Blob([program], {{ type: "text/javascript" }}))).
 """
 
 
-@publicly
+@plain_arguments
 def report(
     items: Sequence[Release | Plan | PlanSheet | Explorer] | Mapping[int, Release],
     path: str | Path,

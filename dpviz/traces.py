@@ -19,7 +19,7 @@ LONGEST_LINE: Final = 600
 POINTER: Final = "dv.traceback() shows where this comes from."
 
 
-class Place(NamedTuple):
+class CodeLocation(NamedTuple):
     """Where a frame stood: no variables."""
 
     file: str
@@ -64,30 +64,30 @@ def _sentence(text: str) -> str:
 # ---------------------------------------------------------------- frames
 
 
-def sealed(error: BaseException) -> BaseException:
+def without_frames(error: BaseException) -> BaseException:
     """The same error without its frames and without its reasons: their variables may hold data.
 
     Where the frames stood is kept for `traceback`, as files, lines and names of calls.
     """
-    places = (*places_of(_TRACE.__get__(error)), *_kept(error))
-    BaseException.__setattr__(error, _KEPT, places)
+    locations = (*locations_of(_TRACE.__get__(error)), *_kept(error))
+    BaseException.__setattr__(error, _KEPT, locations)
     _CAUSE.__set__(error, None)
     _CONTEXT.__set__(error, None)
     _TRACE.__set__(error, None)
     return error
 
 
-def places_of(trace: TracebackType | None) -> Iterator[Place]:
+def locations_of(trace: TracebackType | None) -> Iterator[CodeLocation]:
     for frame, line in walk_tb(trace):
         if not str(frame.f_globals.get("__name__")).startswith("IPython."):
-            yield Place(frame.f_code.co_filename, line, frame.f_code.co_qualname)
+            yield CodeLocation(frame.f_code.co_filename, line, frame.f_code.co_qualname)
 
 
-def _is_a_door(place: Place) -> bool:
-    return place.call.endswith(".<locals>.called") and place.file.endswith("hidden.py")
+def _is_a_boundary(location: CodeLocation) -> bool:
+    return location.call.endswith(".<locals>.called") and location.file.endswith("boundary.py")
 
 
-def _kept(error: BaseException) -> tuple[Place, ...]:
+def _kept(error: BaseException) -> tuple[CodeLocation, ...]:
     kept = _STATE.__get__(error).get(_KEPT, ())
     return kept if type(kept) is tuple else ()
 
@@ -98,8 +98,10 @@ def traceback(error: BaseException | None = None) -> None:
     if not is_a(last, BaseException):
         print("No error to show: nothing was refused in this session.")
         return
-    places = [place for place in (*places_of(_TRACE.__get__(last)), *_kept(last)) if not _is_a_door(place)]
-    print("\n".join(["Traceback (most recent call last):", *map(str, places)]))
+    locations = [
+        location for location in (*locations_of(_TRACE.__get__(last)), *_kept(last)) if not _is_a_boundary(location)
+    ]
+    print("\n".join(["Traceback (most recent call last):", *map(str, locations)]))
     print(f"{type(last).__name__}: {one_line(str(last))}")
 
 

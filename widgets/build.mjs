@@ -28,7 +28,7 @@ const result = await build({
     entryPoints: [
         { in: "src/loader.ts", out: "loader" },
         { in: "src/workbench_program.ts", out: "workbench" },
-        { in: "src/tape_program.ts", out: "tape" },
+        { in: "src/sub_session_program.ts", out: "tape" },
         { in: "src/explorers_program.ts", out: "explorers" },
         { in: "src/report_program.ts", out: "report" },
         { in: "src/report_explorers_program.ts", out: "report-explorers" },

@@ -6,10 +6,10 @@ from typing import Any, NoReturn
 
 import altair as alt
 
+from dpviz.boundary import kind_of, protect_module
 from dpviz.charts.theme import Palette, config
 from dpviz.errors import Forbidden
 from dpviz.exact import whole
-from dpviz.hidden import guard, kind_of
 
 NARROWEST, WIDEST = 240, 2400
 
@@ -102,4 +102,4 @@ def width_of(width: object) -> int:
     return whole(width, "width", least=NARROWEST, most=WIDEST)
 
 
-guard(vars())
+protect_module(vars())

@@ -7,6 +7,7 @@ from typing import Any
 
 import altair as alt
 
+from dpviz.boundary import plain_arguments
 from dpviz.charts.canvas import DASHES, Picture, picture_of, refused, width_of
 from dpviz.charts.marks import Bars, plot
 from dpviz.charts.panels import Counts, Panel, panels
@@ -17,12 +18,11 @@ from dpviz.charts.ticks import plot_width, position, room_for, ticks
 from dpviz.charts.words import capital, known, measured, shown, spread, wrapped
 from dpviz.errors import ParameterError, ReleaseFormat
 from dpviz.exact import Number, probability
-from dpviz.hidden import publicly
 from dpviz.model.public import PublicTable
 from dpviz.model.release import Release
 
 
-@publicly
+@plain_arguments
 def histogram(
     counts: Release | PublicTable,
     *,

@@ -9,6 +9,7 @@ from typing import Any
 
 import altair as alt
 
+from dpviz.boundary import plain_arguments
 from dpviz.charts.canvas import DASHES, Picture, picture_of, refused, width_of
 from dpviz.charts.picture import promise
 from dpviz.charts.registry import register
@@ -16,7 +17,6 @@ from dpviz.charts.tables import errors_sentence
 from dpviz.charts.theme import FLOOR, SMALL, TEXT, TITLE, Ink, Palette, Theme, palette
 from dpviz.charts.words import capital, measured, shown, wrapped
 from dpviz.exact import Number, probability
-from dpviz.hidden import publicly
 from dpviz.model.answers import Listing
 from dpviz.model.release import Release
 
@@ -29,7 +29,7 @@ TOP, AXIS = 16.0, 36.0
 THICK, THIN = 3.4, 1.0
 
 
-@publicly
+@plain_arguments
 def ranked(release: Release, *, beta: Number = "0.05", theme: Theme = "light", width: int = 700) -> Picture:
     """What a ranked list or a set released: items in filled cells, ⊥ (no more) outlined, unused places dashed.
 

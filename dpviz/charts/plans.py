@@ -11,12 +11,12 @@ from typing import Any
 
 import altair as alt
 
+from dpviz.boundary import plain_arguments
 from dpviz.charts.canvas import DASHES, Picture, picture_of, refused, upright_axis, width_of
 from dpviz.charts.theme import FLOOR, SMALL, TEXT, Palette, Theme, palette
 from dpviz.charts.words import capital, known, often, shown, spread, wrapped
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability, text
-from dpviz.hidden import publicly
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.error import ErrorValue
 from dpviz.model.measures import Measure, Weight
@@ -37,7 +37,7 @@ RANGES: dict[Weight, float] = WEIGHTS | {"thick": 3.4}
 """The same for a range, which stands alone."""
 
 
-@publicly
+@plain_arguments
 def error_against_epsilon(
     sheet: PlanSheet, *, beta: Number = "0.05", theme: Theme = "light", width: int = 560
 ) -> Picture:
@@ -72,7 +72,7 @@ def error_against_epsilon(
 of_plan = error_against_epsilon
 
 
-@publicly
+@plain_arguments
 def noise_law(
     planned: PlanSheet | Release | Bound, *, beta: Number = "0.05", theme: Theme = "light", width: int = 560
 ) -> Picture:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from dpviz.boundary import error_boundary, kind_of, plain_arguments
 from dpviz.charts.canvas import refused
 from dpviz.errors import ParameterError, short
-from dpviz.hidden import kind_of, publicly, sealed
 from dpviz.model.release import Release
 
 CHARTS: Final[dict[str, Callable[..., Any]]] = {}
 """The function that draws each kind of chart: it takes a release, then options by name, and gives an Altair chart."""
 
 
-@sealed
+@error_boundary
 def register(kind: str, function: Callable[..., Any]) -> None:
     """Draw the releases of every shape whose `chart` is this kind with this function."""
     if not isinstance(kind, str) or not callable(function):
@@ -23,7 +23,7 @@ def register(kind: str, function: Callable[..., Any]) -> None:
         raise ParameterError.of(kind, "each kind of chart is drawn by one function", "choose another kind")
 
 
-@sealed
+@error_boundary
 def unregister(kind: str) -> None:
     """Forget the function that draws this kind of chart, where it is none of dpviz's own."""
     if not isinstance(kind, str) or kind not in CHARTS:
@@ -35,7 +35,7 @@ def unregister(kind: str) -> None:
     del CHARTS[kind]
 
 
-@publicly
+@plain_arguments
 def of_release(release: Release, **options: Any) -> Any:
     """The chart that fits the answer."""
     if not isinstance(release, Release):

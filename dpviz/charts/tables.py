@@ -5,10 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import cast
 
+from dpviz.boundary import plain_arguments
 from dpviz.charts.picture import heading, promise
 from dpviz.charts.words import capital, escape, known, often, shown, spread
 from dpviz.exact import Number, probability
-from dpviz.hidden import publicly
 from dpviz.model.answers.base import Among
 from dpviz.model.release import Release, listed
 
@@ -16,7 +16,7 @@ SHORT = 12
 """How many rows a notebook shows; `to_frame` has all."""
 
 
-@publicly
+@plain_arguments
 def of_release(release: Release) -> str:
     """What a notebook shows for a release in a cell's last line."""
     return table(release, most=SHORT)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from dpviz.boundary import Hidden, Unstored, shown
 from dpviz.engines import sources
 from dpviz.errors import ParameterError
-from dpviz.hidden import Hidden, Unstored, shown
 from dpviz.kinds import is_a
 from dpviz.model.question import Question
 from dpviz.model.source import Source, Tick, TopRules

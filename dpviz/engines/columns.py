@@ -58,7 +58,7 @@ class Read(ABC):
         """The text that values are matched by."""
 
     @abstractmethod
-    def place(self, domain: Domain, numbers: str) -> Any:
+    def assign_bins(self, domain: Domain, numbers: str) -> Any:
         """The bin of each row in a one-column domain, as an Ibis type of whole numbers."""
 
     @abstractmethod
@@ -88,9 +88,11 @@ def numbers_for(domain: Domain) -> str:
     return "int64" if domain.size <= NARROW else WIDE
 
 
-def place(domain: Domain, columns: Mapping[str, Read], numbers: str) -> Any:
+def assign_bins(domain: Domain, columns: Mapping[str, Read], numbers: str) -> Any:
     """The bin of each row in a declared domain."""
-    return _joined([(columns[one.columns[0]].place(one, numbers), one.size) for one in domain.factors], numbers)[0]
+    return _joined([(columns[one.columns[0]].assign_bins(one, numbers), one.size) for one in domain.factors], numbers)[
+        0
+    ]
 
 
 def _joined(places: Sequence[tuple[Any, int]], numbers: str) -> tuple[Any, int]:
@@ -113,10 +115,10 @@ class Texts(Read):
     def text(self) -> Any:
         return self.value
 
-    def place(self, domain: Domain, numbers: str) -> Any:
+    def assign_bins(self, domain: Domain, numbers: str) -> Any:
         if not isinstance(domain, CategoryDomain):
             assert self.numbers is not None
-            return self.numbers.place(domain, numbers)
+            return self.numbers.assign_bins(domain, numbers)
         known = {label: position for position, label in enumerate(domain.values)}
         return matched(self.value, known, domain, numbers, ibis.literal)
 
@@ -143,7 +145,7 @@ class Numbers(Read):
         assert self.whole
         return self.value.cast("string")
 
-    def place(self, domain: Domain, numbers: str) -> Any:
+    def assign_bins(self, domain: Domain, numbers: str) -> Any:
         if isinstance(domain, IntegerDomain):
             return self._integers(domain, numbers)
         if isinstance(domain, IntervalDomain):
@@ -259,7 +261,7 @@ class TextNumbers(Read):
         whole = ~self._parted & (self.real.abs() < float64(EXACT))
         return ibis.ifelse(whole, self._near, ibis.null("float64")).cast("int64")
 
-    def place(self, domain: Domain, numbers: str) -> Any:
+    def assign_bins(self, domain: Domain, numbers: str) -> Any:
         if isinstance(domain, CategoryDomain):
             placed = self._categories(domain, numbers)
         elif isinstance(domain, IntegerDomain):

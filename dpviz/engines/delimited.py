@@ -32,8 +32,8 @@ import pyarrow  # type: ignore[import-untyped]
 import pyarrow.csv  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
+from dpviz.boundary import kind_of
 from dpviz.errors import ParameterError
-from dpviz.hidden import kind_of
 
 MISSING: Final = (
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",

@@ -11,18 +11,18 @@ from typing import Any, Final, Literal, TypeAlias
 import ibis
 import numpy as np
 
-from dpviz.engines.columns import WIDEST, most_whole, numbers_for, place, read, text_numbers
+from dpviz.boundary import Hidden, Unstored, kind_of, protect_module, shown, withhold_errors
+from dpviz.engines.columns import WIDEST, assign_bins, most_whole, numbers_for, read, text_numbers
 from dpviz.engines.files import Opened
 from dpviz.engines.queries import DuckDB, Engine, Rows, Spark, answers, ask
 from dpviz.engines.reading import WIDE
 from dpviz.engines.schema import Schema, called, declared
 from dpviz.errors import DomainError, EngineGone, ParameterError, ReleaseFailed, SchemaError
-from dpviz.hidden import Hidden, Unstored, guard, kind_of, quietly, shown
 from dpviz.kinds import is_a
 from dpviz.model.domain import IntegerDomain, IntervalDomain, KeyDomain
 from dpviz.model.question import Between, Question
 from dpviz.model.source import Source, Tick, TopRules
-from dpviz.model.statistic import Column, DenseCounts, Kind, Need, SparseCounts, Statistic, Top, TopCounts
+from dpviz.model.statistic import Column, DenseCounts, Need, SparseCounts, Statistic, StatisticKind, Top, TopCounts
 from dpviz.privacy.unit import Unit
 
 Counted: TypeAlias = list[tuple[int, int]] | list[tuple[str, int]]
@@ -83,9 +83,9 @@ class IbisSource(Unstored, Source):
             raise ParameterError.of(kind_of(ties), 'ties must be "label" or "unknown"')
         name = called(name)
         self._files = tuple(files)
-        self._engine = quietly(_engine, held)
-        self._table = held = quietly(_ordered_as_text, held, self._engine)
-        self._stored = quietly(_stored, held)
+        self._engine = withhold_errors(_engine, held)
+        self._table = held = withhold_errors(_ordered_as_text, held, self._engine)
+        self._stored = withhold_errors(_stored, held)
         columns = declared([(column, kinds(one)[0]) for column, one in self._stored.items()], schema)
         for column in columns:
             stored = self._stored[column.name]
@@ -95,7 +95,7 @@ class IbisSource(Unstored, Source):
                     column.name, f"a column of type {stored} cannot be read as {column.kind}", "change it in the table"
                 )
         texts = [name for name, stored in self._stored.items() if stored == "text"]
-        collated = set(texts) - quietly(_compared_by_code_point, held, self._engine, texts)
+        collated = set(texts) - withhold_errors(_compared_by_code_point, held, self._engine, texts)
         self._untyped = frozenset(texts if untyped else ()) - frozenset(schema or ())
         readable = frozenset(texts if measured else ()) - collated
         either = self._untyped & readable
@@ -207,7 +207,9 @@ class IbisSource(Unstored, Source):
         found = self._prepared.get(asking)
         if found is None:
             try:
-                found = quietly(_prepared, self._engine, self._table, self._schema.columns, question, unit, need)
+                found = withhold_errors(
+                    _prepared, self._engine, self._table, self._schema.columns, question, unit, need
+                )
             except ReleaseFailed:
                 raise SchemaError.of(
                     question.text, f"{self._engine!r} cannot count this", "ask for other bins, or use another engine"
@@ -228,7 +230,7 @@ class IbisSource(Unstored, Source):
         rows = ask(self._engine, query, 0, 2, tick)
         if tick:
             tick(1, 2)
-        counts = quietly(_statistic, rows, question, need)
+        counts = withhold_errors(_statistic, rows, question, need)
         if counts is None:
             raise ReleaseFailed(
                 "the engine answered something else than labels and their counts; it is withheld, for it may hold data",
@@ -269,7 +271,7 @@ def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit
     cells = {name: read(table[name], kinds[name], found.get(name)) for name in names}
     passing = [rule for name, condition in question.where.items() for rule in cells[name].passes(condition)]
     key = domain.column if isinstance(domain, KeyDomain) else None
-    item = place(domain, cells, numbers_for(domain)) if key is None else cells[key].value
+    item = assign_bins(domain, cells, numbers_for(domain)) if key is None else cells[key].value
     picked = {"item": item}
     if not unit.is_row:
         picked["user"] = cells[unit.of].value
@@ -336,7 +338,7 @@ def _statistic(held: Hidden[Rows], question: Question, need: Need) -> Statistic 
         kept, after = found[: need.rows], found[need.rows :]
         return TopCounts([label for label, _ in kept], _numbers(kept), after[0][1] if after else 0)
     found.sort()
-    if need is Kind.DENSE:
+    if need is StatisticKind.DENSE:
         counts = np.zeros(question.bins, dtype=np.int64)
         counts[np.array([label for label, _ in found], dtype=np.int64)] = _numbers(found)
         return DenseCounts(counts)
@@ -439,4 +441,4 @@ def _probed(table: Any, engine: Engine, columns: Sequence[str]) -> set[str]:
     return {columns[at] for at in places if found[at] == (len(PROBES), PROBES[-1], PROBES[0])}
 
 
-guard(vars())
+protect_module(vars())

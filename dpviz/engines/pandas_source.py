@@ -9,16 +9,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dpviz.boundary import Hidden, Unstored, protect_module, shown, withhold_errors
 from dpviz.engines.bounding import count_rows, count_users
 from dpviz.engines.reading import NONE, WIDE, Bins, Located, Reading, read
 from dpviz.engines.schema import Schema, called, declared
 from dpviz.errors import ParameterError
-from dpviz.hidden import Hidden, Unstored, guard, quietly, shown
 from dpviz.kinds import is_a
 from dpviz.model.domain import Domain, KeyDomain
 from dpviz.model.question import Question
 from dpviz.model.source import Source, Tick, TopRules
-from dpviz.model.statistic import Column, DenseCounts, Kind, Need, SparseCounts, Statistic, Top, TopCounts
+from dpviz.model.statistic import Column, DenseCounts, Need, SparseCounts, Statistic, StatisticKind, Top, TopCounts
 from dpviz.privacy.unit import Unit
 
 Cells: TypeAlias = dict[str, Any]
@@ -46,8 +46,8 @@ class PandasSource(Unstored, Source):
         if not is_a(held.take(), pd.DataFrame):
             raise ParameterError.of(held.kind, "data must be a pandas DataFrame")
         name = called(name)
-        self._schema = Schema(name, declared(quietly(_inferred, held), schema))
-        self._cells = Hidden(quietly(_copied, held))
+        self._schema = Schema(name, declared(withhold_errors(_inferred, held), schema))
+        self._cells = Hidden(withhold_errors(_copied, held))
 
     @property
     def name(self) -> str:
@@ -86,12 +86,12 @@ class PandasSource(Unstored, Source):
         for done, name in enumerate(names):
             if tick:
                 tick(done, len(names) + 1)
-            quietly(self._read, name)
+            withhold_errors(self._read, name)
         if tick:
             tick(len(names), len(names) + 1)
-        counts = quietly(self._dense if need is Kind.DENSE else self._sparse, question, unit)
+        counts = withhold_errors(self._dense if need is StatisticKind.DENSE else self._sparse, question, unit)
         if isinstance(need, Top):
-            counts = quietly(largest, counts, need)
+            counts = withhold_errors(largest, counts, need)
         if tick:
             tick(len(names) + 1, len(names) + 1)
         return counts
@@ -127,7 +127,7 @@ class PandasSource(Unstored, Source):
         return bins
 
     def _place(self, domain: Domain) -> Bins:
-        bins, *others = [self._read(factor.columns[0]).place(factor) for factor in domain.factors]
+        bins, *others = [self._read(factor.columns[0]).assign_bins(factor) for factor in domain.factors]
         for factor, place in zip(domain.factors[1:], others, strict=True):
             bins = np.where((bins == NONE) | (place == NONE), NONE, bins * factor.size + place)
         return bins
@@ -183,4 +183,4 @@ def inferred(dtype: Any) -> str:
     return "number" if dtype.kind in "iuf" and not isinstance(dtype, pd.CategoricalDtype) else "text"
 
 
-guard(vars())
+protect_module(vars())

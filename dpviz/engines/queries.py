@@ -15,8 +15,8 @@ from typing import Any, Final, TypeAlias
 import ibis
 
 from dpviz import threads
+from dpviz.boundary import Hidden, Unstored
 from dpviz.errors import ReleaseFailed
-from dpviz.hidden import Hidden, Unstored
 from dpviz.model.source import Tick
 
 Rows: TypeAlias = list[tuple[Any, ...]]

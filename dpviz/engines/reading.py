@@ -24,10 +24,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dpviz.boundary import Unstored
 from dpviz.engines.bounding import Users
 from dpviz.errors import unwritable
 from dpviz.exact import rational, text
-from dpviz.hidden import Unstored
 from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain
 from dpviz.model.question import Between, Condition
 
@@ -48,7 +48,7 @@ class Reading(Unstored, ABC):
     """A column as the engine needs it."""
 
     @abstractmethod
-    def place(self, domain: Domain) -> Bins:
+    def assign_bins(self, domain: Domain) -> Bins:
         """The bin of each row in a one-column domain, or NONE."""
 
     def locate(self, domain: Domain) -> Located:
@@ -56,7 +56,7 @@ class Reading(Unstored, ABC):
         if domain.size > NARROW:
             assert isinstance(domain, IntegerDomain)
             return self._wide(domain)
-        bins = self.place(domain)
+        bins = self.assign_bins(domain)
         return bins.astype(np.uint64), bins != NONE
 
     @abstractmethod
@@ -116,7 +116,7 @@ class Numbers(Reading):
     def whole(self) -> bool:
         return self.values.dtype.kind != "f"
 
-    def place(self, domain: Domain) -> Bins:
+    def assign_bins(self, domain: Domain) -> Bins:
         with np.errstate(all="ignore"):
             if isinstance(domain, IntegerDomain):
                 bins = self._integers(domain)
@@ -171,7 +171,7 @@ class Numbers(Reading):
             # Up to here every whole number is a float and prints as itself.
             exact = 2 ** (np.finfo(values.dtype).nmant + 1)
             if max(abs(low), abs(high)) > exact:
-                return self._listed().place(domain)
+                return self._listed().assign_bins(domain)
             start, stop = low, high
         inner: NDArray[Any] = np.full(len(values), NONE)
         if start <= stop:
@@ -333,7 +333,7 @@ class Listed(Reading):
     codes: NDArray[np.int64]
     plain: tuple[Plain, ...]
 
-    def place(self, domain: Domain) -> Bins:
+    def assign_bins(self, domain: Domain) -> Bins:
         if isinstance(domain, CategoryDomain):
             named = by_label(domain.values)
             beside = other(domain)

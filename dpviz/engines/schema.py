@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from dpviz.boundary import kind_of
 from dpviz.engines.reading import as_written
 from dpviz.errors import DomainError, ParameterError, SchemaError, short
-from dpviz.hidden import kind_of
 from dpviz.model.domain import CategoryDomain, KeyDomain
 from dpviz.model.question import Between, Question
-from dpviz.model.statistic import Column, Kind, Need, Top
+from dpviz.model.statistic import Column, Need, StatisticKind, Top
 from dpviz.privacy.unit import Unit
 
-KINDS: Final = ("number", "text")
+COLUMN_KINDS: Final = ("number", "text")
 """What a schema may declare. Columns of times have a third kind, `time`, and cannot be counted."""
 
 TIMES: Final = "a column of times cannot be counted yet"
@@ -39,7 +39,7 @@ class Schema:
         if isinstance(need, Top):
             if need.rows < 1:
                 raise ParameterError.of(need.rows, "a source is asked for at least one of the largest counts")
-        elif need not in (Kind.DENSE, Kind.SPARSE):
+        elif need not in (StatisticKind.DENSE, StatisticKind.SPARSE):
             raise ParameterError.of(need.value, "a table is counted into one number per bin of a domain")
         for domain in question.domain.factors:
             if isinstance(domain, KeyDomain):
@@ -55,7 +55,7 @@ class Schema:
                 self._can_hold(name, condition)
         if not unit.is_row:
             self.kind(unit.of)
-        if need is Kind.DENSE and question.bins > MOST_BINS:
+        if need is StatisticKind.DENSE and question.bins > MOST_BINS:
             raise DomainError.of(f"{question.bins:,} bins", f"a dense count has at most {MOST_BINS:,} bins")
 
     def kind(self, name: str) -> str:
@@ -65,7 +65,7 @@ class Schema:
             raise SchemaError.of(name, f"a question must name columns that {self.name} has", listing(kinds))
         if kinds[name] == "time":
             raise SchemaError.of(name, TIMES, "make a number or a text of it first")
-        if kinds[name] not in KINDS:
+        if kinds[name] not in COLUMN_KINDS:
             raise SchemaError.of(
                 name, f"a column of {kinds[name]} cannot be counted", "make a whole number or a text of it first"
             )
@@ -108,8 +108,8 @@ def declared(found: Sequence[tuple[object, str]], schema: Mapping[str, str] | No
     for name, kind in (schema or {}).items():
         if name not in kinds:
             raise SchemaError.of(name, "a schema must declare columns that the data has", listing(kinds))
-        if kind not in KINDS:
-            raise SchemaError.of(kind, f"the kind of a column must be {' or '.join(KINDS)}")
+        if kind not in COLUMN_KINDS:
+            raise SchemaError.of(kind, f"the kind of a column must be {' or '.join(COLUMN_KINDS)}")
         if kinds[name] == "time":
             raise SchemaError.of(name, TIMES, "make a number or a text of it first")
         kinds[name] = kind

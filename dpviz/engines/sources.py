@@ -19,10 +19,10 @@ from itertools import chain
 from pathlib import Path, PurePath
 from typing import Any, Final, Literal
 
+from dpviz.boundary import Hidden, kind_of, plain_arguments, shown, single, withhold_errors
 from dpviz.engines.files import Opened
 from dpviz.errors import ParameterError, ReleaseFailed, SchemaError, short
 from dpviz.files import named
-from dpviz.hidden import Hidden, kind_of, publicly, quietly, shown, single
 from dpviz.kinds import is_a
 from dpviz.model.source import Source
 
@@ -37,7 +37,7 @@ DATABASE: Final = (".duckdb", ".ddb", ".db")
 SET_BY_IBIS: Final = ("spark.sql.session.timeZone", "spark.sql.mapKeyDedupPolicy")
 
 
-@publicly
+@plain_arguments
 def duckdb(
     data: object,
     table: str | None = None,
@@ -119,7 +119,7 @@ def duckdb(
     )
 
 
-@publicly
+@plain_arguments
 def spark(
     frame: object,
     *,
@@ -140,7 +140,7 @@ def spark(
     return ibis(opened, name=UNNAMED if name is None else name, schema=schema, approximate=approximate)
 
 
-@publicly
+@plain_arguments
 def ibis(
     table: object,
     *,
@@ -161,7 +161,7 @@ def ibis(
     from dpviz.engines.ibis_source import IbisSource
 
     if name is None:
-        name = quietly(_own_name, held)
+        name = withhold_errors(_own_name, held)
     return IbisSource(held, name=name, schema=schema, approximate=approximate, ties=ties)
 
 
@@ -222,7 +222,7 @@ def _readable(step: Any, what: str, *given: Any) -> Hidden[Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of packages that do not know each other's versions
-            return Hidden(quietly(step, *given))
+            return Hidden(withhold_errors(step, *given))
     except ReleaseFailed:
         refused = True
     assert refused

@@ -74,7 +74,7 @@ def peeled(weights: Mapping[int, Fraction], k: int, bottom: Fraction | None = No
 
 
 @dataclass(frozen=True)
-class Domain:
+class Competition:
     """Which labels compete, and with which bottom symbol (Algorithms 1 and 5).
 
     kbar   how many of the largest counts may compete
@@ -109,7 +109,7 @@ class Domain:
         return self.m / self.delta * base ** (self.next_count(histogram) + self.gap)
 
 
-def limit_domain(histogram: Sequence[int], base: Fraction, k: int, domain: Domain) -> Law:
+def limit_domain(histogram: Sequence[int], base: Fraction, k: int, domain: Competition) -> Law:
     """LimitDom by peeling (Algorithm 3; by Lemma 4.2 Algorithm 1 has the same law)."""
     weights = {label: base ** histogram[label] for label in domain.labels(histogram)}
     return peeled(weights, k, domain.bottom(histogram, base))
@@ -123,7 +123,7 @@ def exponential(histogram: Sequence[int], base: Fraction, k: int) -> Law:
 # ---------------------------------------------------------------- a private choice of kbar
 
 
-def chosen_kbar(histogram: Sequence[int], base: Fraction, domains: Iterable[Domain]) -> dict[int, Fraction]:
+def chosen_kbar(histogram: Sequence[int], base: Fraction, domains: Iterable[Competition]) -> dict[int, Fraction]:
     """The exponential mechanism over kbar: its odds are delta / m * base ** -next_count (Algorithm 6, corrected)."""
     weights = {domain.kbar: domain.delta / domain.m / base ** domain.next_count(histogram) for domain in domains}
     total = sum(weights.values())
@@ -131,7 +131,7 @@ def chosen_kbar(histogram: Sequence[int], base: Fraction, domains: Iterable[Doma
 
 
 def private_kbar(
-    histogram: Sequence[int], base: Fraction, k: int, domains: Sequence[Domain]
+    histogram: Sequence[int], base: Fraction, k: int, domains: Sequence[Competition]
 ) -> dict[tuple[int, Outcome], Fraction]:
     """kbar drawn from the domains offered, then LimitDom for k - 1 symbols (Algorithm 6, corrected)."""
     chances = chosen_kbar(histogram, base, domains)
@@ -168,7 +168,7 @@ def printed_chosen_kbar(
 
 def fixed_threshold(histogram: Sequence[int], base: Fraction, delta: Fraction, k: int) -> Law:
     """Each label above the (k + 1)-st count joins the set by its own coin (Algorithm 8, corrected)."""
-    domain = Domain(delta, k, "strict")
+    domain = Competition(delta, k, "strict")
     above = domain.next_count(histogram) + 1
     coins = {label: laplace_passes(histogram[label] - above, base, delta) for label in domain.labels(histogram)}
     return _sets(coins)
@@ -176,7 +176,7 @@ def fixed_threshold(histogram: Sequence[int], base: Fraction, delta: Fraction, k
 
 def printed_fixed_threshold(histogram: Sequence[int], base: Fraction, delta: Fraction, k: int) -> Law:
     """Algorithm 8 as printed, which is not private: the true count is compared with the threshold before its coin."""
-    domain = Domain(delta, k, "strict")
+    domain = Competition(delta, k, "strict")
     above = domain.next_count(histogram) + 1
     excess = {label: histogram[label] - above for label in ranked(histogram)[:k]}
     passed = {label: by for label, by in excess.items() if base**by * 2 * delta > 1}
@@ -204,7 +204,7 @@ def _sets(coins: Mapping[int, Fraction]) -> Law:
 # ---------------------------------------------------------------- discrete Laplace noise
 
 
-def laplace_limit_domain(histogram: Sequence[int], base: Fraction, k: int, domain: Domain, offset: int) -> Law:
+def laplace_limit_domain(histogram: Sequence[int], base: Fraction, k: int, domain: Competition, offset: int) -> Law:
     """LimitDom with integer noise of ratio 1/base on every count and on the threshold (Algorithm 4, integer form).
 
     The threshold is next_count + gap + offset. An item is above it where its noisy count is larger; a tie is below.

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from dpviz.boundary import kind_of, protect_module, single_arguments
 from dpviz.errors import ParameterError
-from dpviz.hidden import guard, kind_of, singly
 
 if TYPE_CHECKING:
     from dpviz.mechanisms.compact import Compact as Compact
@@ -41,7 +41,7 @@ _OPENED: Final = {"PayWhatYouGet": "pay_what_you_get"}
 _FILES: Final = {**_RELEASED, **_OPENED}
 
 T = TypeVar("T")
-Kind = TypeVar("Kind", bound="type[Mechanism]")
+MechanismClass = TypeVar("MechanismClass", bound="type[Mechanism]")
 
 
 class Registry(Mapping[str, type[T]]):
@@ -94,8 +94,8 @@ def _loaded(name: str, file: str) -> Any:
     return getattr(importlib.import_module(f"dpviz.mechanisms.{file}"), name)
 
 
-@singly
-def register(kind: Kind) -> Kind:
+@single_arguments
+def register(kind: MechanismClass) -> MechanismClass:
     """Offer a mechanism of your own wherever mechanisms are named: in sessions, saved releases, plans and pages.
 
     A class built on `dpviz.model.parameters.Parameters`, with a `bind`, whose name no other mechanism has. It is given
@@ -119,7 +119,7 @@ def register(kind: Kind) -> Kind:
     return kind
 
 
-@singly
+@single_arguments
 def unregister(name: str) -> None:
     """Take a mechanism that was registered out again."""
     REGISTRY._remove(name)
@@ -158,4 +158,4 @@ if not TYPE_CHECKING:  # a checker knows what is imported above, and that there 
         raise AttributeError(f"module 'dpviz.mechanisms' has no attribute {name!r}")
 
 
-guard(vars())
+protect_module(vars())

@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, exp_bounds, log_up, text
-from dpviz.hidden import guard
 from dpviz.laws import tables
 from dpviz.mechanisms.count_noise import (
     COUNTS,
@@ -35,7 +35,7 @@ from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
-from dpviz.model.statistic import Kind, SparseCounts, Statistic
+from dpviz.model.statistic import SparseCounts, Statistic, StatisticKind
 from dpviz.noise import field as fields
 from dpviz.noise.bits import Bits
 from dpviz.noise.empty_bin import EmptyBin
@@ -110,8 +110,8 @@ class Compact(Parameters):
         options={"tight": "tight: close to ε", "paper": "paper: powers of two"},
     )
     sampler: Sampler = SAMPLER
-    field: fields.Kind = parameter(
-        reads=OneOf(fields.Kind),
+    field: fields.FieldKind = parameter(
+        reads=OneOf(fields.FieldKind),
         default="auto",
         label="Field",
         options={
@@ -153,7 +153,7 @@ class Design:
 
     part: FiniteLaw
     least: int
-    kind: fields.Kind
+    kind: fields.FieldKind
 
     @property
     def sampler(self) -> FiniteSampler:
@@ -279,7 +279,7 @@ class CompactBound(Bound):
     rows: int
     design: Design
 
-    needs: ClassVar[Kind] = Kind.SPARSE
+    needs: ClassVar[StatisticKind] = StatisticKind.SPARSE
     shape: ClassVar[type[Answer]] = CompactTable
 
     @property
@@ -309,7 +309,7 @@ class CompactBound(Bound):
             PureDP(paid),
             self.unit,
             "Balcer, Vadhan 2018, Theorem 8.3, with the odds of the empty bins in force",
-            asked=self.mechanism.epsilon,
+            requested=self.mechanism.epsilon,
             exact=one if self.rows == 1 else f"{self.rows} ({one})",
         )
 
@@ -408,4 +408,4 @@ def _seconds(value: float) -> str:
     return "0.1 s" if value < 0.1 else f"{value:.1f} s" if value < 10 else f"{value:,.0f} s"
 
 
-guard(vars())
+protect_module(vars())

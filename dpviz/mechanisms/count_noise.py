@@ -15,9 +15,9 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, exp_bounds, log_at_most, log_up, text
-from dpviz.hidden import guard
 from dpviz.model.laws.count_noise import FiniteLaw, NoiseLaw, SamplerKind
 from dpviz.model.mechanism import Mode
 from dpviz.model.parameters import ExactNumber, OneOf, WholeNumber, parameter
@@ -221,4 +221,4 @@ def tight_base(step: Fraction) -> tuple[int, int]:
     return b + 1, b
 
 
-guard(vars())
+protect_module(vars())

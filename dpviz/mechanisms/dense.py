@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, text
-from dpviz.hidden import guard
 from dpviz.laws import tables
 from dpviz.mechanisms.count_noise import (
     CAP,
@@ -34,7 +34,7 @@ from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, Parameters, Switch, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
-from dpviz.model.statistic import DenseCounts, Kind, Statistic
+from dpviz.model.statistic import DenseCounts, Statistic, StatisticKind
 from dpviz.noise.bits import Bits
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import PureDP
@@ -118,7 +118,7 @@ class DenseBound(Bound):
     unit: Unit
     noise: BoundNoise
 
-    needs: ClassVar[Kind] = Kind.DENSE
+    needs: ClassVar[StatisticKind] = StatisticKind.DENSE
     shape: ClassVar[type[Answer]] = Table
 
     @property
@@ -146,7 +146,7 @@ class DenseBound(Bound):
             else "Balcer, Vadhan 2018, Theorem 5.2, at the ratio in force"
         )
         loss = PureDP(self.noise.paid)
-        return Guarantee(loss, self.unit, rule, asked=self.mechanism.epsilon, exact=self.noise.exact)
+        return Guarantee(loss, self.unit, rule, requested=self.mechanism.epsilon, exact=self.noise.exact)
 
     @cached_property
     def space(self) -> Space:
@@ -200,4 +200,4 @@ BETAS = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))
 """The levels that plans and pictures offer: 90, 95 and 99 in 100."""
 
 
-guard(vars())
+protect_module(vars())

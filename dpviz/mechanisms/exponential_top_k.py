@@ -7,9 +7,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import counted, text
-from dpviz.hidden import guard
 from dpviz.mechanisms.dense import MOST_BINS
 from dpviz.mechanisms.ranked import EPSILON, Contest, ListBound, at_worst
 from dpviz.model.answers import Answer, Ranked
@@ -20,12 +20,12 @@ from dpviz.model.mechanism import Cost, Mode, Space
 from dpviz.model.parameters import Exact, Parameters, Probability, WholeNumber, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
-from dpviz.model.statistic import DenseCounts, Kind, Statistic
+from dpviz.model.statistic import DenseCounts, Statistic, StatisticKind
 from dpviz.noise.bits import Bits
 from dpviz.noise.race import rank
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ApproxDP, PureDP, RangeBounded
-from dpviz.privacy.range_bounded import Parts, calibrate
+from dpviz.privacy.range_bounded import StepPrice, calibrate
 from dpviz.privacy.unit import Unit
 
 
@@ -72,49 +72,49 @@ class ExponentialTopK(Parameters):
             )
         factor = 1 if unit.relation == "add-remove" else 2
         if self.delta:
-            parts = calibrate(self.epsilon, self.delta, self.k, 1, "paper", bottom=False, relation_factor=factor)
+            step_price = calibrate(self.epsilon, self.delta, self.k, 1, "paper", bottom=False, relation_factor=factor)
         else:
-            parts = Parts(self.epsilon / (self.k * factor), Fraction(0), Fraction(0))
-        return ExponentialTopKBound(self, question, unit, parts)
+            step_price = StepPrice(self.epsilon / (self.k * factor), Fraction(0), Fraction(0))
+        return ExponentialTopKBound(self, question, unit, step_price)
 
 
 @dataclass(frozen=True)
 class ExponentialTopKBound(ListBound):
     """ExponentialTopK, bound to a question and a unit.
 
-    parts  the epsilon of a step under add-or-remove, and what composition adds
+    step_price  the epsilon of a step under add-or-remove, and what composition adds
     """
 
     mechanism: ExponentialTopK
     question: Question
     unit: Unit
-    parts: Parts
+    step_price: StepPrice
 
-    needs: ClassVar[Kind] = Kind.DENSE
+    needs: ClassVar[StatisticKind] = StatisticKind.DENSE
     shape: ClassVar[type[Answer]] = Ranked
 
     @property
-    def item_price(self) -> Parts:
-        return self.parts
+    def item_price(self) -> StepPrice:
+        return self.step_price
 
     @property
     def rate(self) -> Fraction:
         """By how much one count more raises the logarithm of a bin's odds."""
-        return self.parts.step / self.unit.max_per_bin
+        return self.step_price.step / self.unit.max_per_bin
 
     @cached_property
     def price(self) -> Guarantee:
         made = self.mechanism
-        step = self.parts.step * (1 if self.unit.relation == "add-remove" else 2)
+        step = self.step_price.step * (1 if self.unit.relation == "add-remove" else 2)
         rule = "McSherry, Talwar 2007; Durfee, Rogers 2019, Lemma 4.2 and Corollary 4.1"
         loss = ApproxDP(made.epsilon, made.delta) if made.delta else PureDP(made.epsilon)
         return Guarantee(
             loss,
             self.unit,
             rule,
-            asked=made.epsilon,
+            requested=made.epsilon,
             exact=f"Lemma 4.4 of {made.k} steps of {text(step)}" if made.delta else "",
-            fine=RangeBounded(step, steps=made.k),
+            zcdp_steps=RangeBounded(step, steps=made.k),
         )
 
     @cached_property
@@ -155,4 +155,4 @@ class ExponentialTopKBound(ListBound):
         return Contest(range(len(counts)), counts, None).ranked(drawn)
 
 
-guard(vars())
+protect_module(vars())

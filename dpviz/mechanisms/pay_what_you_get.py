@@ -8,9 +8,9 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Self, cast
 
+from dpviz.boundary import protect_module, single_arguments
 from dpviz.errors import ParameterError
 from dpviz.exact import counted, text
-from dpviz.hidden import guard, singly
 from dpviz.mechanisms import symbol_balance
 from dpviz.mechanisms.ranked import (
     ACCOUNTING,
@@ -43,7 +43,7 @@ from dpviz.noise.bits import Bits
 from dpviz.privacy.grid import LARGEST_EPSILON
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ApproxDP, RangeBounded
-from dpviz.privacy.range_bounded import Accounting, Parts, calibrate, session_total
+from dpviz.privacy.range_bounded import Accounting, StepPrice, calibrate, session_total
 from dpviz.privacy.unit import Unit
 
 MOST = 10**6
@@ -76,8 +76,8 @@ class PayWhatYouGet(Parameters):
     Source:  Durfee, Rogers 2019, Algorithm 2 and Theorem 2. The printed theorem has no ln(1 + d) and twice the rounds'
              delta; Lemma 5.6 behind it is false, and the form above is what its repair proves.
 
-    >>> tape = PayWhatYouGet(symbols=50, questions=20, epsilon="1", delta="1e-6")
-    >>> tape.price(Unit("user")).sentence, tape.parts(Unit("user")).delta
+    >>> parameters = PayWhatYouGet(symbols=50, questions=20, epsilon="1", delta="1e-6")
+    >>> parameters.price(Unit("user")).sentence, parameters.step_price(Unit("user")).delta
     ('(1, 0.000001)-differential privacy for adding or removing one user', Fraction(1, 40000000))
     """
 
@@ -124,7 +124,7 @@ class PayWhatYouGet(Parameters):
     def follows(cls, step: Step) -> bool:
         return symbol_balance.follows(step)
 
-    @singly
+    @single_arguments
     def use(self, k: int = 10, kbar: Kbar = 50, *, largest: int | None = None) -> Asking:
         """Up to k items, out of the kbar largest, in order; ⊥ says that no more stood out.
 
@@ -139,49 +139,51 @@ class PayWhatYouGet(Parameters):
     def smallest(self, unit: Unit) -> AskingBound:
         return Asking(self, 1, 1).bind(Question.of(Domain.keys(column="item")), unit)
 
-    def row(self, row: Row, use: Use | None, release: Release | None) -> Asked:
+    def row(self, row: Row, use: Use | None, release: Release | None) -> TranscriptRow:
         common = {name: getattr(row, name) for name in Row.__dataclass_fields__}
         if use is None:
-            return Asked(**common, k=0, kbar=0, used=0)
+            return TranscriptRow(**common, k=0, kbar=0, used=0)
         asking = cast(Asking, use)
         if release is None:
-            return Asked(**common, k=asking.k, kbar=asking.kbar, used=asking.most)
+            return TranscriptRow(**common, k=asking.k, kbar=asking.kbar, used=asking.most)
         used = asking.used(release.answer)
-        return Asked(**common, k=asking.k, kbar=asking.kbar, items=tuple(release.items), ended=release.ended, used=used)
+        return TranscriptRow(
+            **common, k=asking.k, kbar=asking.kbar, items=tuple(release.items), ended=release.ended, used=used
+        )
 
     # ------------------------------------------------------------ what it costs
 
-    def parts(self, unit: Unit) -> Parts:
+    def step_price(self, unit: Unit) -> StepPrice:
         """The step, the delta of one question and delta', frozen for the whole sub-session.
 
         Raises ParameterError where no step fits into the price: symbols ln(1 + delta of a question) alone may reach
         it.
         """
         if self.epsilon_per_item is not None:
-            return Parts(self.epsilon_per_item, self.delta, self.delta_prime or Fraction(0))
+            return StepPrice(self.epsilon_per_item, self.delta, self.delta_prime or Fraction(0))
         assert self.epsilon is not None
         return _calibrated(self.epsilon, self.delta, self.symbols, self.questions, self.accounting, _factor(unit))
 
     def parts_text(self, unit: Unit) -> list[str]:
-        parts = self.parts(unit)
+        step_price = self.step_price(unit)
         return [
-            f"per symbol   a step of ε {text(parts.step)}; {counted(self.symbols, 'symbol')}, ⊥ included",
-            f"per question δ {text(parts.delta)}; {counted(self.questions, 'question')}",
+            f"per symbol   a step of ε {text(step_price.step)}; {counted(self.symbols, 'symbol')}, ⊥ included",
+            f"per question δ {text(step_price.delta)}; {counted(self.questions, 'question')}",
         ]
 
     def price(self, unit: Unit) -> Guarantee:
         """What all answers of the sub-session together cost one unit."""
-        parts, factor = self.parts(unit), _factor(unit)
-        step, k = factor * parts.step, self.symbols
+        step_price, factor = self.step_price(unit), _factor(unit)
+        step, k = factor * step_price.step, self.symbols
         if self.epsilon is not None:
             loss = ApproxDP(self.epsilon, self.delta)
         else:
             loss = session_total(
-                parts.step,
-                parts.delta,
+                step_price.step,
+                step_price.delta,
                 k,
                 self.questions,
-                parts.delta_prime,
+                step_price.delta_prime,
                 self.accounting,
                 relation_factor=factor,
             )
@@ -191,19 +193,19 @@ class PayWhatYouGet(Parameters):
                     f"a sub-session costs an epsilon of at most {LARGEST_EPSILON}",
                     "give it fewer symbols, or less to each",
                 )
-        shift = "" if self.accounting == "paper" else f" + {k} ln(1 + {text(parts.delta)})"
+        shift = "" if self.accounting == "paper" else f" + {k} ln(1 + {text(step_price.delta)})"
         return Guarantee(
             loss=loss,
             unit=unit,
             rule=f"{_RULES[self.accounting]}; {self.text} together",
-            asked=self.epsilon,
+            requested=self.epsilon,
             exact=f"Lemma 4.4 of {k} steps of {text(step)}{shift}",
-            fine=RangeBounded(step, self.questions * parts.delta, steps=k, rounds=self.questions),
+            zcdp_steps=RangeBounded(step, self.questions * step_price.delta, steps=k, rounds=self.questions),
         )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked(Row):
+class TranscriptRow(Row):
     """One question of a sub-session and what came of it.
 
     k, kbar  as it was asked
@@ -307,13 +309,13 @@ class Asking(Parameters):
             raise ParameterError.of(
                 'kbar="private"', "the private choice of kbar is priced for adding or removing a unit", "give kbar"
             )
-        parts = self.of.parts(unit)
+        step_price = self.of.step_price(unit)
         ranked = TopK(
             self.most,
             self.kbar,
-            epsilon_per_item=parts.step,
-            delta=parts.delta,
-            delta_prime=parts.delta_prime,
+            epsilon_per_item=step_price.step,
+            delta=step_price.delta,
+            delta_prime=step_price.delta_prime,
             domain_rule=self.of.domain_rule,
             ties=self.of.ties,
             accounting=self.of.accounting,
@@ -400,7 +402,7 @@ class AskingBound(Bound):
 @lru_cache(maxsize=64)
 def _calibrated(
     epsilon: Fraction, delta: Fraction, symbols: int, questions: int, accounting: Accounting, factor: int
-) -> Parts:
+) -> StepPrice:
     """Found once for each sub-session: every question asks for it."""
     return calibrate(epsilon, delta, symbols, questions, accounting, session=True, relation_factor=factor)
 
@@ -410,4 +412,4 @@ def _factor(unit: Unit) -> int:
     return 2 if unit.relation == "replace-one" else 1
 
 
-guard(vars())
+protect_module(vars())

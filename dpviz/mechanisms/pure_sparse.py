@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, exp_bounds, log_bounds, text
-from dpviz.hidden import guard
 from dpviz.laws import tables
 from dpviz.mechanisms.count_noise import CAP, LAW, Base, BoundNoise, CountNoise
 from dpviz.model.answers import Answer, SparseTable
@@ -22,7 +22,7 @@ from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, Parameters, Probability, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
-from dpviz.model.statistic import Kind, SparseCounts, Statistic
+from dpviz.model.statistic import SparseCounts, Statistic, StatisticKind
 from dpviz.noise import sparse_strict
 from dpviz.noise.bits import Bits
 from dpviz.noise.geometric import check_scale
@@ -146,7 +146,7 @@ class PureSparseBound(Bound):
     unit: Unit
     noise: BoundNoise
 
-    needs: ClassVar[Kind] = Kind.SPARSE
+    needs: ClassVar[StatisticKind] = StatisticKind.SPARSE
     shape: ClassVar[type[Answer]] = SparseTable
 
     @property
@@ -177,7 +177,7 @@ class PureSparseBound(Bound):
     def price(self) -> Guarantee:
         rule = "Balcer, Vadhan 2018, Theorem 6.2: the largest of noisy counts are post-processing of all of them"
         loss = PureDP(self.noise.paid)
-        return Guarantee(loss, self.unit, rule, asked=self.mechanism.epsilon, exact=self.noise.exact)
+        return Guarantee(loss, self.unit, rule, requested=self.mechanism.epsilon, exact=self.noise.exact)
 
     @cached_property
     def space(self) -> Space:
@@ -274,4 +274,4 @@ def _power_below(ratio: Fraction, times: int) -> Fraction:
     return exp_bounds(times * log_bounds(ratio)[0])[0]
 
 
-guard(vars())
+protect_module(vars())

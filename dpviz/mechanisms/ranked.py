@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import exp_bounds, floor_to, text
-from dpviz.hidden import guard
 from dpviz.model.answers import Ranked
 from dpviz.model.error import ErrorModel
 from dpviz.model.measures import Measure, ordinal
@@ -234,7 +234,7 @@ def converted(guarantee: Guarantee, unit: Unit) -> Guarantee:
         return guarantee
     own = replace(unit, relation="add-remove", n=None)
     found = convert(replace(guarantee, unit=own), unit)
-    return replace(found, asked=guarantee.asked, exact=f"group of two of {guarantee.exact}")
+    return replace(found, requested=guarantee.requested, exact=f"group of two of {guarantee.exact}")
 
 
 # ---------------------------------------------------------------- what is public of an answer
@@ -370,4 +370,4 @@ def all_values(error: ErrorModel) -> Measure:
     )
 
 
-guard(vars())
+protect_module(vars())

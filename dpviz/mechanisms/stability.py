@@ -9,9 +9,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, Enclosure, decide, exp_bounds
-from dpviz.hidden import guard
 from dpviz.laws import tables
 from dpviz.mechanisms.count_noise import (
     CAP,
@@ -33,7 +33,7 @@ from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, Probability, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
-from dpviz.model.statistic import Kind, SparseCounts, Statistic
+from dpviz.model.statistic import SparseCounts, Statistic, StatisticKind
 from dpviz.noise.bits import Bits
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ApproxDP
@@ -127,7 +127,7 @@ class StabilityBound(Bound):
     unit: Unit
     noise: BoundNoise
 
-    needs: ClassVar[Kind] = Kind.SPARSE
+    needs: ClassVar[StatisticKind] = StatisticKind.SPARSE
     shape: ClassVar[type[Answer]] = SparseTable
 
     @property
@@ -176,7 +176,7 @@ class StabilityBound(Bound):
             else "Balcer, Vadhan 2018, Theorem 5.5 and Figure 4, as printed"
         )
         loss = ApproxDP(self.noise.paid, self.mechanism.delta)
-        return Guarantee(loss, self.unit, rule, asked=self.mechanism.epsilon, exact=self.noise.exact)
+        return Guarantee(loss, self.unit, rule, requested=self.mechanism.epsilon, exact=self.noise.exact)
 
     @cached_property
     def space(self) -> Space:
@@ -233,4 +233,4 @@ def _steps(unit: Unit, l1: int, epsilon: Fraction) -> Fraction:
     return (exp_bounds(epsilon, precision)[1] - 1) / (exp_bounds(epsilon / l1, precision)[0] - 1)
 
 
-guard(vars())
+protect_module(vars())

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from dpviz.boundary import protect_module
 from dpviz.errors import BudgetExceeded
 from dpviz.exact import counted
-from dpviz.hidden import guard
 from dpviz.model.opening import Balance as State
 from dpviz.model.opening import Step
 
@@ -114,4 +114,4 @@ def _counted(number: int) -> str:
     return f"{number:,} symbol{'' if number == 1 else 's'}"
 
 
-guard(vars())
+protect_module(vars())

@@ -8,9 +8,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Literal, cast
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import counted, text
-from dpviz.hidden import guard
 from dpviz.mechanisms.ranked import (
     ACCOUNTING,
     DELTA,
@@ -49,7 +49,7 @@ from dpviz.noise.race import rank
 from dpviz.privacy.grid import LARGEST_EPSILON
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ApproxDP, PureDP, RangeBounded
-from dpviz.privacy.range_bounded import Accounting, Parts, calibrate, total
+from dpviz.privacy.range_bounded import Accounting, StepPrice, calibrate, total
 from dpviz.privacy.unit import Unit
 
 Kbar = int | Literal["private"]
@@ -179,7 +179,7 @@ class TopK(Parameters):
         rule = rule_of(
             self.domain_rule, self.ties, self.rows, question, unit, direct=not self.private, always=self.private
         )
-        bound = TopKBound(self, question, unit, rule, self._parts(unit, rule))
+        bound = TopKBound(self, question, unit, rule, self._step_price(unit, rule))
         price = bound.price.loss
         if isinstance(price, PureDP | ApproxDP) and price.epsilon > LARGEST_EPSILON:
             raise ParameterError.of(
@@ -189,14 +189,14 @@ class TopK(Parameters):
             )
         return bound
 
-    def _parts(self, unit: Unit, rule: Rule) -> Parts:
+    def _step_price(self, unit: Unit, rule: Rule) -> StepPrice:
         """The epsilon of a step under add-or-remove, and the deltas."""
         if self.epsilon_per_item is not None:
-            return Parts(self.epsilon_per_item, self.delta, self.delta_prime or Fraction(0))
+            return StepPrice(self.epsilon_per_item, self.delta, self.delta_prime or Fraction(0))
         assert self.epsilon is not None
         swapped = unit.relation == "replace-one"
         if not rule.bottom:
-            return Parts(self.epsilon / (self.k * (1 + swapped)), Fraction(0), Fraction(0))
+            return StepPrice(self.epsilon / (self.k * (1 + swapped)), Fraction(0), Fraction(0))
         if self.private and swapped:
             return calibrate(*halved(self.epsilon, self.delta), self.k, 1, self.accounting)
         return calibrate(self.epsilon, self.delta, self.k, 1, self.accounting, relation_factor=1 + swapped)
@@ -210,14 +210,14 @@ class TopKBound(LargestBound):
     """TopK, bound to a question and a unit.
 
     rule   who competes with the bottom symbol
-    parts  the epsilon of a step under add-or-remove, the delta of the round, and what composition adds
+    step_price  the epsilon of a step under add-or-remove, the delta of the round, and what composition adds
     """
 
     mechanism: TopK
     question: Question
     unit: Unit
     rule: Rule
-    parts: Parts
+    step_price: StepPrice
 
     shape: ClassVar[type[Answer]] = Ranked
     """What is done with a released list is post-processing."""
@@ -228,8 +228,8 @@ class TopKBound(LargestBound):
         return self.mechanism.rows
 
     @property
-    def item_price(self) -> Parts:
-        return self.parts
+    def item_price(self) -> StepPrice:
+        return self.step_price
 
     @property
     def max_items(self) -> int:
@@ -239,27 +239,29 @@ class TopKBound(LargestBound):
     @property
     def rate(self) -> Fraction:
         """By how much one count more raises the logarithm of an item's odds."""
-        return self.parts.step / self.unit.max_per_bin
+        return self.step_price.step / self.unit.max_per_bin
 
     @cached_property
     def price(self) -> Guarantee:
-        made, parts = self.mechanism, self.parts
+        made, step_price = self.mechanism, self.step_price
         swapped = self.unit.relation == "replace-one"
         factor = 2 if swapped and not made.private else 1
-        k, step = made.k, factor * parts.step
+        k, step = made.k, factor * step_price.step
         if not self.rule.bottom:
             rule = "Durfee, Rogers 2019, Lemma 4.2 and Corollary 4.1: peeling of a domain that is known"
             loss = PureDP(k * step)
-            return Guarantee(loss, self.unit, rule, asked=made.epsilon, fine=RangeBounded(step, steps=k))
+            return Guarantee(loss, self.unit, rule, requested=made.epsilon, zcdp_steps=RangeBounded(step, steps=k))
         exact = f"Lemma 4.4 of {k} steps of {text(step)}"
-        exact += "" if made.accounting == "paper" else f" + {k} ln(1 + {text(parts.delta)})"
+        exact += "" if made.accounting == "paper" else f" + {k} ln(1 + {text(step_price.delta)})"
         found = Guarantee(
-            loss=total(parts.step, parts.delta, k, 1, parts.delta_prime, made.accounting, relation_factor=factor),
+            loss=total(
+                step_price.step, step_price.delta, k, 1, step_price.delta_prime, made.accounting, relation_factor=factor
+            ),
             unit=self.unit,
             rule=_PROVED[made.accounting],
-            asked=made.epsilon,
+            requested=made.epsilon,
             exact=exact,
-            fine=RangeBounded(step, parts.delta, steps=k),
+            zcdp_steps=RangeBounded(step, step_price.delta, steps=k),
         )
         if made.private:
             found = converted(found, self.unit)
@@ -272,7 +274,7 @@ class TopKBound(LargestBound):
 
     @cached_property
     def law(self) -> PeelingLaw:
-        rule, made, delta = self.rule, self.mechanism, self.parts.delta
+        rule, made, delta = self.rule, self.mechanism, self.step_price.delta
         odds = rule.m(made.rows) / delta if rule.bottom else None
         strict = rule.name == "strict"
         return PeelingLaw(self.max_items, made.rows, self.rate, rule.gap, odds, strict, made.private)
@@ -316,9 +318,9 @@ class TopKBound(LargestBound):
             thresholds = [-rows.after(kbar) for kbar in offered]
             odds = [Fraction(1, self.rule.m(kbar)) for kbar in offered]
             kbar = offered[choose(thresholds, odds, self.rate, bits)]
-        contest = self.rule.contest(rows, kbar, self.parts.delta)
+        contest = self.rule.contest(rows, kbar, self.step_price.delta)
         drawn = rank(contest.counts, self.rate, self.max_items, bits, contest.bottom)
         return contest.ranked(drawn, kbar if self.mechanism.private else None)
 
 
-guard(vars())
+protect_module(vars())

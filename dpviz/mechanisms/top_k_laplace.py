@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, text
-from dpviz.hidden import guard
 from dpviz.mechanisms.ranked import (
     DELTA,
     EPSILON,
@@ -167,7 +167,7 @@ class TopKLaplaceBound(LargestBound):
             rule += "; one replacement is a removal and an addition (group privacy, size 2)"
             exact = f"group of two of {exact}"
         loss = ApproxDP(self.mechanism.epsilon, self.mechanism.delta)
-        return Guarantee(loss, self.unit, rule, asked=self.mechanism.epsilon, exact=exact)
+        return Guarantee(loss, self.unit, rule, requested=self.mechanism.epsilon, exact=exact)
 
     @property
     def cost(self) -> Cost:
@@ -219,4 +219,4 @@ class TopKLaplaceBound(LargestBound):
         return Ranked(items, len(listed) < self.max_items, shown)
 
 
-guard(vars())
+protect_module(vars())

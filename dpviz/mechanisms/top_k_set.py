@@ -7,9 +7,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import counted, text
-from dpviz.hidden import guard
 from dpviz.mechanisms.ranked import (
     DELTA,
     EPSILON,
@@ -33,7 +33,7 @@ from dpviz.noise.bits import Bits
 from dpviz.noise.coin import passes
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ApproxDP
-from dpviz.privacy.range_bounded import Parts
+from dpviz.privacy.range_bounded import StepPrice
 from dpviz.privacy.threshold import calibrate_fixed
 from dpviz.privacy.unit import Unit
 
@@ -59,7 +59,7 @@ class TopKSet(Parameters):
     >>> from dpviz.model.domain import Domain
     >>> question = Question.of(Domain.keys(column="dest"))
     >>> bound = TopKSet(k=10, epsilon="1").bind(question, Unit("aircraft", max_bins=None))
-    >>> bound.price.sentence, bound.parts.step, bound.error.listed(Fraction(1, 20)).value
+    >>> bound.price.sentence, bound.step_price.step, bound.error.listed(Fraction(1, 20)).value
     ('(1, 0.000001)-differential privacy for adding or removing one aircraft', Fraction(1, 10), Fraction(179, 1))
     """
 
@@ -88,14 +88,14 @@ class TopKSet(Parameters):
 class TopKSetBound(LargestBound):
     """TopKSet, bound to a question and a unit.
 
-    parts  the epsilon and delta of one item under add-or-remove, and what composition adds
+    step_price  the epsilon and delta of one item under add-or-remove, and what composition adds
     """
 
     mechanism: TopKSet
     question: Question
     unit: Unit
     rule: Rule
-    parts: Parts
+    step_price: StepPrice
 
     shape: ClassVar[type[Answer]] = Chosen
     ordered: ClassVar[bool] = False
@@ -106,24 +106,24 @@ class TopKSetBound(LargestBound):
         return self.mechanism.k
 
     @property
-    def item_price(self) -> Parts:
-        return self.parts
+    def item_price(self) -> StepPrice:
+        return self.step_price
 
     @property
     def rate(self) -> Fraction:
         """By how much one count more raises the logarithm of x."""
-        return self.parts.step / self.rule.gap
+        return self.step_price.step / self.rule.gap
 
     @cached_property
     def price(self) -> Guarantee:
-        made, parts = self.mechanism, self.parts
+        made, step_price = self.mechanism, self.step_price
         rule = "Durfee, Rogers 2019, Algorithm 8 as its analysis has it, and Theorem 5"
-        summed = f"{made.k} × {text(parts.step)}"
-        exact = summed if not parts.delta_prime else f"Theorem 3 of {made.k} steps of {text(parts.step)}"
+        summed = f"{made.k} × {text(step_price.step)}"
+        exact = summed if not step_price.delta_prime else f"Theorem 3 of {made.k} steps of {text(step_price.step)}"
         if self.unit.relation == "replace-one":
             rule += "; one replacement is a removal and an addition (group privacy, size 2)"
             exact = f"group of two of {exact}"
-        return Guarantee(ApproxDP(made.epsilon, made.delta), self.unit, rule, asked=made.epsilon, exact=exact)
+        return Guarantee(ApproxDP(made.epsilon, made.delta), self.unit, rule, requested=made.epsilon, exact=exact)
 
     @property
     def cost(self) -> Cost:
@@ -131,7 +131,7 @@ class TopKSetBound(LargestBound):
 
     @cached_property
     def law(self) -> CoinsLaw:
-        return CoinsLaw(self.max_items, self.rate, self.rule.gap, self.parts.delta)
+        return CoinsLaw(self.max_items, self.rate, self.rule.gap, self.step_price.delta)
 
     @property
     def error(self) -> ErrorModel:
@@ -152,11 +152,11 @@ class TopKSetBound(LargestBound):
         rows = self.rule.rows(statistic, self.mechanism.k)
         if tick is not None:
             tick(0, self.cost.steps)
-        contest = self.rule.contest(rows, self.mechanism.k, self.parts.delta)
+        contest = self.rule.contest(rows, self.mechanism.k, self.step_price.delta)
         base = rows.next_count + self.rule.gap
         excess = [count - base for count in contest.counts.tolist()]
-        kept = [passes(one, self.rate, self.parts.delta, bits) for one in excess]
+        kept = [passes(one, self.rate, self.step_price.delta, bits) for one in excess]
         return Chosen(tuple(sorted(item for item, came in zip(contest.items, kept, strict=False) if came)))
 
 
-guard(vars())
+protect_module(vars())

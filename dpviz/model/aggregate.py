@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, TypeAlias
 
+from dpviz.boundary import kind_of, plain_arguments, protect_module
 from dpviz.errors import DomainError, ParameterError
 from dpviz.exact import Number, text
-from dpviz.hidden import guard, kind_of, publicly
 from dpviz.model.domain import Domain, column_name, limit, quoted
 
 
@@ -66,7 +66,7 @@ class Sum:
     high: Fraction
     step: Fraction
 
-    @publicly
+    @plain_arguments
     def __init__(self, column: str, low: Number, high: Number, step: Number) -> None:
         ends = {name: limit(value, name) for name, value in (("low", low), ("high", high), ("step", step))}
         if ends["low"] >= ends["high"]:
@@ -175,4 +175,4 @@ def _heading(columns: str) -> str:
     return f"{words[:1].upper()}{words[1:]}"
 
 
-guard(vars())
+protect_module(vars())

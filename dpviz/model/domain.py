@@ -16,9 +16,9 @@ from itertools import pairwise
 from math import prod
 from typing import Any, ClassVar, Final, TypeVar
 
+from dpviz.boundary import Hidden, kind_of, plain_arguments, protect_module
 from dpviz.errors import DomainError, ParameterError, short, unwritable
 from dpviz.exact import LONGEST, Number, rational, text, writable
-from dpviz.hidden import Hidden, guard, kind_of, publicly
 from dpviz.kinds import name_of
 
 Read = TypeVar("Read")
@@ -123,7 +123,7 @@ class Domain:
     # ------------------------------------------------------------ makers
 
     @staticmethod
-    @publicly
+    @plain_arguments
     def integers(
         low: Number,
         high: Number,
@@ -145,7 +145,7 @@ class Domain:
         return IntegerDomain(column_name(column), int(ends[0]), int(ends[1]), *_flags(underflow, overflow, missing))
 
     @staticmethod
-    @publicly
+    @plain_arguments
     def intervals(
         edges: Iterable[Number], *, column: str, underflow: bool = False, overflow: bool = False, missing: bool = False
     ) -> IntervalDomain:
@@ -161,7 +161,7 @@ class Domain:
         return IntervalDomain(column_name(column), exact, *_flags(underflow, overflow, missing))
 
     @staticmethod
-    @publicly
+    @plain_arguments
     def categories(
         labels: Iterable[object], *, column: str, other: bool = False, missing: bool = False
     ) -> CategoryDomain:
@@ -180,7 +180,7 @@ class Domain:
         return CategoryDomain(column_name(column), plain, *flags)
 
     @staticmethod
-    @publicly
+    @plain_arguments
     def keys(*, column: str) -> KeyDomain:
         """The values of a column as they come, unknown beforehand: for mechanisms that never show an empty bin.
 
@@ -189,7 +189,7 @@ class Domain:
         return KeyDomain(column_name(column))
 
     @staticmethod
-    @publicly
+    @plain_arguments
     def product(*factors: Domain) -> ProductDomain:
         """Every bin of each domain with every bin of the others: counts over two columns or more.
 
@@ -203,7 +203,7 @@ class Domain:
         return ProductDomain(tuple(flat))
 
     @staticmethod
-    @publicly
+    @plain_arguments
     def from_json(data: Mapping[str, Any]) -> Domain:
         """The domain that `to_json` wrote. What it did not write is refused."""
         kind = data.get("kind") if isinstance(data, Mapping) else kind_of(data)
@@ -283,7 +283,7 @@ class IntegerDomain(_OneColumn):
         """Made at once: there may be half a million, which would take seconds one by one."""
         return [str(value) for value in range(self.low, self.high + 1)]
 
-    @publicly
+    @plain_arguments
     def index(self, label: object) -> int:
         number = limit(label, "a label")
         if number.denominator == 1 and self.low <= number <= self.high:
@@ -342,7 +342,7 @@ class IntervalDomain(_OneColumn):
         inner = f"{text(self.edges[place])}–{text(self.edges[place + 1])}" if 0 <= place < self.inner else ""
         return _label(self, index, inner, f"<{text(self.edges[0])}", f">{text(self.edges[-1])}")
 
-    @publicly
+    @plain_arguments
     def index(self, label: object) -> int:
         number = limit(label, "a label")
         if number < self.edges[0]:
@@ -389,7 +389,7 @@ class CategoryDomain(_OneColumn):
             return self.values[index]
         return "other" if self.other and index == len(self.values) else "missing"
 
-    @publicly
+    @plain_arguments
     def index(self, label: object) -> int:
         plain = category_text(label)
         if plain in self.values:
@@ -441,7 +441,7 @@ class KeyDomain(_OneColumn):
     def label(self, index: int) -> str:
         raise IndexError(short(index))
 
-    @publicly
+    @plain_arguments
     def index(self, label: object) -> int:
         raise DomainError.of(kind_of(label), "keys have no numbers; they are looked up by name")
 
@@ -505,7 +505,7 @@ class ProductDomain(Domain):
             labels.append(axis.label(digit))
         return " · ".join(reversed(labels))
 
-    @publicly
+    @plain_arguments
     def index(self, label: object) -> int:
         if not isinstance(label, tuple) or len(label) != len(self.axes):
             many = "a pair" if len(self.axes) == 2 else f"a tuple of {len(self.axes):,} labels"
@@ -673,4 +673,4 @@ def _around(domain: IntegerDomain | IntervalDomain, values: list[str], under: st
     ]
 
 
-guard(vars())
+protect_module(vars())

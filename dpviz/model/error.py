@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, Literal
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Enclosure, ceil_to, place, text
-from dpviz.hidden import guard
 
 How = Literal["exact", "bound", "numerical", "simulated"]
 SURENESS: Final[tuple[How, ...]] = ("exact", "bound", "numerical", "simulated")
@@ -143,4 +143,4 @@ class ErrorModel:
         return None
 
 
-guard(vars())
+protect_module(vars())

@@ -12,8 +12,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Literal
 
+from dpviz.boundary import protect_module
 from dpviz.exact import text
-from dpviz.hidden import guard
 from dpviz.laws import lower_bounds
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.question import Question
@@ -194,4 +194,4 @@ def ordinal(place: int) -> str:
     return f"{place:,}{ending}"
 
 
-guard(vars())
+protect_module(vars())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
-from dpviz.hidden import guard
+from dpviz.boundary import protect_module
 from dpviz.model.answers import Answer
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.base import Clamp, StoredLaw
@@ -18,7 +18,7 @@ from dpviz.model.statistic import Need, Statistic
 from dpviz.model.terms import Used
 from dpviz.noise.bits import Bits
 from dpviz.privacy.guarantee import Guarantee
-from dpviz.privacy.range_bounded import Parts
+from dpviz.privacy.range_bounded import StepPrice
 from dpviz.privacy.unit import Unit
 
 Mode = Literal["exact", "strict"]
@@ -124,7 +124,7 @@ class Bound:
         return ()
 
     @property
-    def item_price(self) -> Parts | None:
+    def item_price(self) -> StepPrice | None:
         """What one item of a list costs, and what composition adds, where the price is made up of such steps."""
         return None
 
@@ -206,4 +206,4 @@ class Mechanism(Protocol):
         ...
 
 
-guard(vars())
+protect_module(vars())

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeAlias
 
-from dpviz.hidden import guard
+from dpviz.boundary import protect_module
 from dpviz.model.answers import Answer
 from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.question import Question
@@ -162,7 +162,7 @@ class Opening(Protocol):
         """What all answers together cost one unit."""
         ...
 
-    def parts(self, unit: Unit) -> object:
+    def step_price(self, unit: Unit) -> object:
         """What the price is made of."""
         ...
 
@@ -189,4 +189,4 @@ class Opening(Protocol):
         ...
 
 
-guard(vars())
+protect_module(vars())

@@ -22,9 +22,9 @@ from dataclasses import Field as DataclassField
 from fractions import Fraction
 from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeAlias, TypeVar, dataclass_transform, get_args
 
+from dpviz.boundary import protect_module, single_arguments
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, positive, probability, text, typed, whole
-from dpviz.hidden import guard, singly
 from dpviz.model.mechanism import Choice
 from dpviz.model.question import Question
 from dpviz.privacy.grid import LARGEST_EPSILON
@@ -264,7 +264,7 @@ class Parameters:
             setattr(cls, name, field(default=one.default, metadata={"parameter": one}))
         dataclass(frozen=True, repr=False)(cls)
         cls._declared = {one.name: one.metadata["parameter"] for one in fields(cls) if "parameter" in one.metadata}
-        cls.__init__ = singly(cls.__init__)  # type: ignore[method-assign]
+        cls.__init__ = single_arguments(cls.__init__)  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
         given = {name: getattr(self, name) for name in self._declared}
@@ -352,4 +352,4 @@ class Parameters:
         return self.python.removeprefix("dv.")
 
 
-guard(vars())
+protect_module(vars())

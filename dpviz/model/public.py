@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
-from dpviz.hidden import guard
 from dpviz.model.domain import Domain
 
 BADGE = "public data · not a release"
@@ -71,4 +71,4 @@ class PublicTop:
         return f"<PublicTop ({self.badge}): {len(self.labels)} of {self.column}>"
 
 
-guard(vars())
+protect_module(vars())

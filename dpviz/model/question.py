@@ -10,9 +10,9 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from dpviz.boundary import kind_of, plain_arguments, protect_module, shown
 from dpviz.errors import DomainError, ParameterError
 from dpviz.exact import Number, text
-from dpviz.hidden import guard, kind_of, publicly, shown
 from dpviz.model.aggregate import COUNT, Aggregate, Records, Sum, aggregate_from_json, is_aggregate
 from dpviz.model.domain import Domain, category_text, column_name, is_domain, limit, quoted
 from dpviz.privacy.unit import Unit
@@ -25,7 +25,7 @@ class Between:
     low: Fraction | None = None
     high: Fraction | None = None
 
-    @publicly
+    @plain_arguments
     def __init__(self, low: Number | None = None, high: Number | None = None) -> None:
         ends = [None if end is None else limit(end, "a limit") for end in (low, high)]
         if ends == [None, None]:
@@ -75,7 +75,7 @@ class Question:
         object.__setattr__(self, "where", MappingProxyType(dict(sorted(filters.items()))))
 
     @classmethod
-    @publicly
+    @plain_arguments
     def of(cls, asked: object, where: Mapping[str, object] | None = None) -> Question:
         """A question from a Domain, a column's name (its keys, undeclared) or a question.
 
@@ -90,7 +90,7 @@ class Question:
         return cls(asked, {} if where is None else where)  # type: ignore[arg-type]
 
     @classmethod
-    @publicly
+    @plain_arguments
     def sum(
         cls,
         column: str,
@@ -112,7 +112,7 @@ class Question:
         return cls(by, {} if where is None else where, Sum(column, low, high, step))  # type: ignore[arg-type]
 
     @classmethod
-    @publicly
+    @plain_arguments
     def records(cls, columns: Sequence[Domain], *, where: Mapping[str, object] | None = None) -> Question:
         """Records with one bin of each of these one-column domains.
 
@@ -151,7 +151,7 @@ class Question:
         return {"domain": self.domain.to_json(), "where": filters, **self.aggregate.to_json()}
 
     @classmethod
-    @publicly
+    @plain_arguments
     def from_json(cls, data: Mapping[str, Any]) -> Question:
         """The question that `to_json` wrote. What it did not write is refused."""
         parts = set(data) - {"aggregate"} if isinstance(data, Mapping) else set()
@@ -199,19 +199,19 @@ class Question:
         heading = self.aggregate.title(self.domain, unit.nouns)
         return heading + (f", {self.where_text}" if self.where else "")
 
-    def ranked_sentence(self, unit: Unit, places: int) -> str:
+    def ranked_sentence(self, unit: Unit, max_items: int) -> str:
         """The same question where the answer names items instead of counting every bin."""
         column = self.domain.columns_text
         among = f" {self.where_text}" if self.where else ""
-        items = "item" if places == 1 else "items"
+        items = "item" if max_items == 1 else "items"
         known = f"out of: {self.domain.text}" if self.domain.declared else "with no list of the values given"
-        among += f"? At most {places:,} {items}, {known}."
+        among += f"? At most {max_items:,} {items}, {known}."
         return f"Which values of {column} have the most {unit.nouns}{among}"
 
-    def ranked_title(self, unit: Unit, places: int, *, ordered: bool = True) -> str:
+    def ranked_title(self, unit: Unit, max_items: int, *, ordered: bool = True) -> str:
         """`Destination, top 10 by aircraft`, or `up to 10` where the order says nothing."""
         column = self.domain.columns_text.replace("_", " ")
-        heading = f"{column[:1].upper()}{column[1:]}, {'top' if ordered else 'up to'} {places:,} by {unit.nouns}"
+        heading = f"{column[:1].upper()}{column[1:]}, {'top' if ordered else 'up to'} {max_items:,} by {unit.nouns}"
         return heading + (f", {self.where_text}" if self.where else "")
 
     @property
@@ -273,4 +273,4 @@ def canonical(data: object) -> bytes:
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-guard(vars())
+protect_module(vars())

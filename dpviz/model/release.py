@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from dpviz import files
+from dpviz.boundary import kind_of, plain_arguments, protect_module, single_arguments
 from dpviz.errors import DomainError, ParameterError, ReleaseFormat
 from dpviz.exact import Number, probability, text
-from dpviz.hidden import guard, kind_of, publicly, singly
 from dpviz.model.answers import Answer, Axis, Between, Intervals, Listing, Reading
 from dpviz.model.answers.base import Among, Values, value_columns
 from dpviz.model.domain import one_of
@@ -191,13 +191,13 @@ class Release:
             raise ReleaseFormat.of(self.answer.kind, "only a ranked answer can end early", "read release.labels")
         return self.listing.ended
 
-    @publicly
+    @plain_arguments
     def __getitem__(self, label: object) -> int | Fraction | Between:
         """The released value of one bin, free. What is not shown reads 0."""
         value: int | Fraction | Between = listed(self._read([self._point(label)]))[0]
         return value
 
-    @publicly
+    @plain_arguments
     def many(self, labels: Sequence[object]) -> Values:
         """The released values of many bins at once, free."""
         if not isinstance(labels, list | tuple | range):
@@ -211,7 +211,7 @@ class Release:
     def _read(self, points: Sequence[Any]) -> Values:
         return self.answer.read(self.reading, points)
 
-    @singly
+    @single_arguments
     def bars(self, beta: Number = "0.05") -> tuple[ErrorValue, ErrorValue | None]:
         """Half-widths that fail at most `beta` of the time: of one bin, and of all bins at once.
 
@@ -223,7 +223,7 @@ class Release:
             raise ReleaseFormat.of(self.answer.kind, "this answer has no error bar per bin", "read release.to_frame()")
         return one, every
 
-    @singly
+    @single_arguments
     def intervals(self, beta: Number = "0.05", among: Among = "one") -> Intervals | None:
         """The intervals of all rows that fail at most `beta` of the time; None where nothing is known.
 
@@ -235,7 +235,7 @@ class Release:
             return None
         return self.answer.intervals(self.reading, probability(beta, "beta", zero=False), among)
 
-    @singly
+    @single_arguments
     def to_frame(self, beta: Number = "0.05") -> pd.DataFrame:
         """One row per bin, per bin that is shown, or per item that came.
 
@@ -257,7 +257,7 @@ class Release:
                     columns[f"low{ending}"], columns[f"high{ending}"] = intervals.low, intervals.high
         return pd.DataFrame(columns)
 
-    @singly
+    @single_arguments
     def to_csv(self, path: str | Path | None = None, beta: Number = "0.05") -> str | None:
         """The frame of `to_frame` as CSV, preceded by comment lines that state the guarantee."""
         note = "not a release: seeded teaching draw" if self.teaching is not None else self.promise
@@ -272,7 +272,7 @@ class Release:
         files.write(path, content.encode("utf-8", "backslashreplace"), "a CSV file", "visits.csv")
         return None
 
-    @publicly
+    @plain_arguments
     def chart(self, **options: Any) -> Any:
         """An Altair chart of this release; see `dpviz.charts.histogram`. Charts lie above: found by name, on use."""
         return pkgutil.resolve_name("dpviz.charts:of_release")(self, **options)
@@ -304,7 +304,7 @@ class Release:
             return self.written
         return with_checksum(self.to_json())
 
-    @singly
+    @single_arguments
     def save(self, path: str | Path) -> Path:
         """Write the release to a file that `dv.load` reads. It holds public things only."""
         return files.write(path, self.to_bytes(), "a release", "visits.json")
@@ -358,4 +358,4 @@ def checked(content: bytes) -> dict[str, Any]:
     return body
 
 
-guard(vars())
+protect_module(vars())

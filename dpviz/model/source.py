@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from dpviz.hidden import guard
+from dpviz.boundary import protect_module
 from dpviz.kinds import name_of
 from dpviz.model.question import Question
 from dpviz.model.statistic import Column, Need, Statistic
@@ -72,4 +72,4 @@ class Source:
         raise NotImplementedError
 
 
-guard(vars())
+protect_module(vars())

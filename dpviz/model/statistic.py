@@ -14,11 +14,11 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.boundary import protect_module
 from dpviz.errors import Forbidden
-from dpviz.hidden import guard
 
 
-class Kind(Enum):
+class StatisticKind(Enum):
     """The statistics that mechanisms need."""
 
     DENSE = "one count per bin of a domain"
@@ -37,7 +37,7 @@ class Top:
     rows: int
 
 
-Need: TypeAlias = Kind | Top
+Need: TypeAlias = StatisticKind | Top
 """What a mechanism needs of a source."""
 
 
@@ -49,7 +49,7 @@ class Statistic:
 
     __slots__ = ("_hidden", "kind", "size")
 
-    def __init__(self, kind: Kind, size: int, hidden: Any) -> None:
+    def __init__(self, kind: StatisticKind, size: int, hidden: Any) -> None:
         self.kind = kind
         self.size = size
         self._hidden = hidden
@@ -76,7 +76,7 @@ class DenseCounts(Statistic):
     __slots__ = ()
 
     def __init__(self, counts: NDArray[np.int64]) -> None:
-        super().__init__(Kind.DENSE, len(counts), counts)
+        super().__init__(StatisticKind.DENSE, len(counts), counts)
 
     def take(self) -> NDArray[np.int64]:
         """The exact counts. For mechanisms and for tests on public data."""
@@ -93,7 +93,7 @@ class SparseCounts(Statistic):
     __slots__ = ()
 
     def __init__(self, labels: NDArray[Any], counts: NDArray[np.int64]) -> None:
-        super().__init__(Kind.SPARSE, -1, (labels, counts))  # how many bins are occupied is private
+        super().__init__(StatisticKind.SPARSE, -1, (labels, counts))  # how many bins are occupied is private
 
     def take(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Labels and exact counts. For mechanisms and for tests on public data."""
@@ -113,7 +113,7 @@ class TopCounts(Statistic):
     __slots__ = ()
 
     def __init__(self, items: Sequence[int] | Sequence[str], counts: NDArray[np.int64], next_count: int) -> None:
-        super().__init__(Kind.TOP, -1, (items, counts, next_count))  # how many bins are occupied is private
+        super().__init__(StatisticKind.TOP, -1, (items, counts, next_count))  # how many bins are occupied is private
 
     def take(self) -> tuple[Sequence[Any], NDArray[np.int64], int]:
         """Labels, exact counts, and the next count. For mechanisms and for tests on public data."""
@@ -134,4 +134,4 @@ class Column:
     untyped: bool = field(default=False, compare=False)
 
 
-guard(vars())
+protect_module(vars())

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import counted, text, whole
-from dpviz.hidden import guard
 from dpviz.model.answers import Answer
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws import StoredLaw, law_from_json
@@ -24,7 +24,7 @@ from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ZCDP, ApproxDP, Loss, PureDP, RangeBounded
-from dpviz.privacy.range_bounded import Parts
+from dpviz.privacy.range_bounded import StepPrice
 from dpviz.privacy.unit import Unit
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class Terms:
     shape: str
     law: StoredLaw
     reuse: bool
-    item_price: Parts | None
+    item_price: StepPrice | None
 
     def __post_init__(self) -> None:
         if not self.law.belongs(self.question, self.unit, self.max_items):
@@ -197,7 +197,7 @@ class Terms:
             shape=data["shape"],
             law=law,
             reuse=data["reuse"],
-            item_price=None if data["item_price"] is None else Parts(*map(fraction_of, data["item_price"])),
+            item_price=None if data["item_price"] is None else StepPrice(*map(fraction_of, data["item_price"])),
         )
 
 
@@ -212,22 +212,22 @@ def price_json(price: Guarantee) -> dict[str, Any]:
         "loss": _loss_json(price.loss),
         "charged": {"epsilon": text(charged.epsilon), "delta": text(charged.delta)},
         "rule": price.rule,
-        "asked": None if price.asked is None else str(price.asked),
+        "asked": None if price.requested is None else str(price.requested),
         "exact": price.exact,
-        "fine": None if price.fine is None else _loss_json(price.fine),
+        "fine": None if price.zcdp_steps is None else _loss_json(price.zcdp_steps),
     }
 
 
 def price_from_json(data: Mapping[str, Any], unit: Unit) -> Guarantee:
     """The price that `price_json` wrote; refused where what was charged is not what such a loss costs."""
-    loss, fine = _loss(data["loss"]), None if data["fine"] is None else _loss(data["fine"])
+    loss, zcdp_steps = _loss(data["loss"]), None if data["fine"] is None else _loss(data["fine"])
     asked = None if data["asked"] is None else fraction_of(data["asked"])
     rule, exact, sentence = data["rule"], data["exact"], data["text"]
     if not all(isinstance(part, str) for part in (rule, exact, sentence)):
         raise ReleaseFormat("a stored price states its rule in words")
-    if fine is not None and not isinstance(fine, RangeBounded):
+    if zcdp_steps is not None and not isinstance(zcdp_steps, RangeBounded):
         raise ReleaseFormat("the steps of a stored price are range-bounded")
-    price = Guarantee(loss, unit, rule, asked, exact, fine)
+    price = Guarantee(loss, unit, rule, asked, exact, zcdp_steps)
     if price_json(price)["charged"] != data["charged"]:
         raise ReleaseFormat.of("a price", "what a saved release was charged must be what its loss costs")
     return price
@@ -270,4 +270,4 @@ def _number(data: Any) -> int | None:
     return int(data)
 
 
-guard(vars())
+protect_module(vars())

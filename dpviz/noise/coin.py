@@ -26,14 +26,14 @@ def flip(chance: Callable[[int], Enclosure], bits: Bits) -> bool:
     >>> sum(flip(lambda precision: (Fraction(1, 3), Fraction(1, 3)), TeachingBits(seed)) for seed in range(300))
     92
     """
-    revealed, places = 0, 0
+    revealed, fraction_bits = 0, 0
     while True:
         revealed = revealed << 64 | int.from_bytes(bits.take(8), "little")
-        places += 64
-        low, high = chance(places + GUARD)
-        if revealed + 1 <= low * 2**places:
+        fraction_bits += 64
+        low, high = chance(fraction_bits + GUARD)
+        if revealed + 1 <= low * 2**fraction_bits:
             return True
-        if revealed >= high * 2**places:
+        if revealed >= high * 2**fraction_bits:
             return False
 
 

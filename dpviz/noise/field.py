@@ -18,7 +18,7 @@ import numpy as np
 from dpviz.errors import ParameterError
 from dpviz.exact import integer
 
-Kind = Literal["auto", "mersenne", "proth", "paper"]
+FieldKind = Literal["auto", "mersenne", "proth", "paper"]
 Step = Callable[[], None]
 """Called after each level of a tree; may raise to cancel."""
 
@@ -79,7 +79,7 @@ class Field(Protocol):
 # ---------------------------------------------------------------- which field
 
 
-def field_of(least: int, kind: Kind) -> Field:
+def field_of(least: int, kind: FieldKind) -> Field:
     """The smallest field of this kind with at least `least` elements. Raises ParameterError where there is none.
 
     >>> field_of(1000, "proth").name, field_of(1000, "mersenne").name, field_of(1000, "paper").name
@@ -88,7 +88,7 @@ def field_of(least: int, kind: Kind) -> Field:
     return _field_of(least, _kind(least, kind))
 
 
-def field_bits(least: int, kind: Kind) -> int:
+def field_bits(least: int, kind: FieldKind) -> int:
     """The bits of one element of `field_of(least, kind)`, without looking for it."""
     made = _kind(least, kind)
     if made == "proth" and SMALL < least.bit_length() <= SEARCHED:
@@ -96,7 +96,7 @@ def field_bits(least: int, kind: Kind) -> int:
     return (_field_of(least, made).order - 1).bit_length()
 
 
-def holds(least: int, kind: Kind) -> bool:
+def holds(least: int, kind: FieldKind) -> bool:
     """Whether there is such a field."""
     try:
         field_bits(least, kind)
@@ -105,13 +105,13 @@ def holds(least: int, kind: Kind) -> bool:
     return True
 
 
-def largest(kind: Kind) -> int:
+def largest(kind: FieldKind) -> int:
     """The most bits that an element of such a field can have."""
     top: dict[str, int] = {"paper": 2 * 3**BINARY, "mersenne": MERSENNE[-1]}
     return top.get(kind, LARGEST)
 
 
-def surely(least: int, kind: Kind) -> int:
+def surely(least: int, kind: FieldKind) -> int:
     """A number of elements that `field_of(least, kind)` has at the least, without looking for it."""
     made = _kind(least, kind)
     return least if made == "proth" and least.bit_length() <= SEARCHED else _field_of(least, made).order
@@ -133,7 +133,7 @@ def field_named(name: str) -> Field:
     raise ParameterError.of(name, "a field must be a known Mersenne prime, a proved Proth prime, or GF(2^(2*3^l))")
 
 
-def _kind(least: int, kind: Kind) -> Literal["mersenne", "proth", "paper"]:
+def _kind(least: int, kind: FieldKind) -> Literal["mersenne", "proth", "paper"]:
     if kind not in ("auto", "mersenne", "proth", "paper"):
         raise ParameterError.of(kind, 'field must be "auto", "mersenne", "proth" or "paper"')
     if kind != "auto":

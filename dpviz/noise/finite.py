@@ -25,7 +25,7 @@ from dpviz.noise.geometric import two_sided_geometric
 from dpviz.noise.table import Law, Sampler, Table, Tick, integers, pieces
 from dpviz.noise.uniform import uniform
 
-Kind = Literal["geosample", "fastsample"]
+SamplerKind = Literal["geosample", "fastsample"]
 Mode = Literal["strict", "exact"]
 
 
@@ -204,12 +204,12 @@ class _Coin(Law):
     first = 0
     last = 1
 
-    def cdf(self, value: int, places: int) -> tuple[int, int]:
-        low = (self.g - 1 << places) // self.g
+    def cdf(self, value: int, fraction_bits: int) -> tuple[int, int]:
+        low = (self.g - 1 << fraction_bits) // self.g
         return low, low + 1
 
-    def sweep(self, places: int) -> tuple[int, list[int], int]:
-        return 0, [self.cdf(0, places)[0]], 1
+    def sweep(self, fraction_bits: int) -> tuple[int, list[int], int]:
+        return 0, [self.cdf(0, fraction_bits)[0]], 1
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ class FiniteSampler:
     n: int
     p: int
     q: int
-    kind: Kind = "geosample"
+    kind: SamplerKind = "geosample"
     g: int | None = None
     t: int | None = None
 

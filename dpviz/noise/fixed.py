@@ -5,29 +5,31 @@ from __future__ import annotations
 from dpviz.exact import Decay, exp_bounds
 
 
-def power(decay: Decay, times: int, places: int) -> tuple[int, int]:
-    """Enclose decay**times, for times >= 0, in two integers at `places` binary places."""
+def power(decay: Decay, times: int, fraction_bits: int) -> tuple[int, int]:
+    """Enclose decay**times, for times >= 0, in two integers at `fraction_bits` binary places."""
     if times == 0:
-        return 1 << places, 1 << places
+        return 1 << fraction_bits, 1 << fraction_bits
     if decay.exponent is not None:
-        return _exponential(decay, times, places)
-    return _rational(decay, times, places)
+        return _exponential(decay, times, fraction_bits)
+    return _rational(decay, times, fraction_bits)
 
 
-def _exponential(decay: Decay, times: int, places: int) -> tuple[int, int]:
+def _exponential(decay: Decay, times: int, fraction_bits: int) -> tuple[int, int]:
     assert decay.exponent is not None
     nats = decay.exponent * times
-    if nats > places:  # exp(-nats) < 2**-places; the exact power may have more digits than fit in memory
+    if nats > fraction_bits:  # exp(-nats) < 2**-places; the exact power may have more digits than fit in memory
         return 0, 1
-    low, high = exp_bounds(-nats, places + 8)
-    return (low.numerator << places) // low.denominator, -((-high.numerator << places) // high.denominator)
+    low, high = exp_bounds(-nats, fraction_bits + 8)
+    return (low.numerator << fraction_bits) // low.denominator, -(
+        (-high.numerator << fraction_bits) // high.denominator
+    )
 
 
-def _rational(decay: Decay, times: int, places: int) -> tuple[int, int]:
+def _rational(decay: Decay, times: int, fraction_bits: int) -> tuple[int, int]:
     """Square and multiply with outward rounding; guard bits absorb the rounding of each step."""
     assert decay.ratio is not None
     guard = 2 * times.bit_length() + 8
-    work = places + guard
+    work = fraction_bits + guard
     base_low = (decay.ratio.numerator << work) // decay.ratio.denominator
     base_high = -((-decay.ratio.numerator << work) // decay.ratio.denominator)
     low = high = 1 << work
@@ -38,15 +40,15 @@ def _rational(decay: Decay, times: int, places: int) -> tuple[int, int]:
     return low >> guard, -(-high >> guard)
 
 
-def powers(decay: Decay, step: int, count: int, places: int) -> tuple[list[int], int]:
+def powers(decay: Decay, step: int, count: int, fraction_bits: int) -> tuple[list[int], int]:
     """Enclose decay**(step * i) for i in 0..count-1: lows, and one width so that low <= true <= low + width.
 
     With an error of at most e in the last place, one more factor (itself off by w) leaves at most e + w + 1.
     """
-    low, high = power(decay, step, places)
-    lows = [1 << places]
+    low, high = power(decay, step, fraction_bits)
+    lows = [1 << fraction_bits]
     value = lows[0]
     for _ in range(count - 1):
-        value = value * low >> places
+        value = value * low >> fraction_bits
         lows.append(value)
     return lows, (high - low + 2) * count

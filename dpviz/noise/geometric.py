@@ -74,22 +74,22 @@ class TwoSided(Law):
     first = None
     last = None
 
-    def cdf(self, value: int, places: int) -> tuple[int, int]:
-        one = 1 << places
+    def cdf(self, value: int, fraction_bits: int) -> tuple[int, int]:
+        one = 1 << fraction_bits
         times = -value if value < 0 else value + 1
-        a_low, a_high = power(self.decay, self.step, places)
-        low, high = power(self.decay, self.step * times, places)
-        low, high = (low << places) // (one + a_high), -(-(high << places) // (one + a_low))
+        a_low, a_high = power(self.decay, self.step, fraction_bits)
+        low, high = power(self.decay, self.step * times, fraction_bits)
+        low, high = (low << fraction_bits) // (one + a_high), -(-(high << fraction_bits) // (one + a_low))
         return (low, high) if value < 0 else (one - high, one - low)
 
-    def sweep(self, places: int) -> tuple[int, list[int], int]:
-        one = 1 << places
-        a_low, a_high = power(self.decay, self.step, places)
-        value, ceiling = (a_low << places) // (one + a_low), -(-(a_high << places) // (one + a_high))
+    def sweep(self, fraction_bits: int) -> tuple[int, list[int], int]:
+        one = 1 << fraction_bits
+        a_low, a_high = power(self.decay, self.step, fraction_bits)
+        value, ceiling = (a_low << fraction_bits) // (one + a_low), -(-(a_high << fraction_bits) // (one + a_high))
         lows, least = [value], one >> 64
         width = ceiling - value
         while value + width >= least:
-            value = value * a_low >> places
+            value = value * a_low >> fraction_bits
             width += a_high - a_low + 1
             lows.append(value)
         lows.reverse()
@@ -109,39 +109,40 @@ class Remainder(Law):
     first = 1 - BASE
     last = BASE - 1
 
-    def cdf(self, value: int, places: int) -> tuple[int, int]:
-        work = places + 128
+    def cdf(self, value: int, fraction_bits: int) -> tuple[int, int]:
+        work = fraction_bits + 128
         m = -value if value < 0 else value + 1
 
         def enclose(times: int) -> tuple[int, int]:
             return power(self.decay, self.step * times, work)
 
         low, high = _lower_tail(
-            enclose(m), enclose(BASE - m), enclose(BASE + 1 - m), enclose(1), enclose(BASE), work, places
+            enclose(m), enclose(BASE - m), enclose(BASE + 1 - m), enclose(1), enclose(BASE), work, fraction_bits
         )
-        return (low, high) if value < 0 else ((1 << places) - high, (1 << places) - low)
+        return (low, high) if value < 0 else ((1 << fraction_bits) - high, (1 << fraction_bits) - low)
 
-    def sweep(self, places: int) -> tuple[int, list[int], int]:
-        work = places + 128
+    def sweep(self, fraction_bits: int) -> tuple[int, list[int], int]:
+        work = fraction_bits + 128
         lows, spread = powers(self.decay, self.step, BASE + 1, work)
         pairs = [(low, min(low + spread, 1 << work)) for low in lows]
         tails = [
-            _lower_tail(pairs[m], pairs[BASE - m], pairs[BASE + 1 - m], pairs[1], pairs[BASE], work, places)
+            _lower_tail(pairs[m], pairs[BASE - m], pairs[BASE + 1 - m], pairs[1], pairs[BASE], work, fraction_bits)
             for m in range(BASE - 1, 0, -1)
         ]
         width = max(high - low for low, high in tails)
         left = [low for low, _ in tails]
-        return self.first, left + [max(0, (1 << places) - low - width) for low in reversed(left)], width
+        return self.first, left + [max(0, (1 << fraction_bits) - low - width) for low in reversed(left)], width
 
 
 Pair = tuple[int, int]
 
 
-def _lower_tail(b_m: Pair, b_lm: Pair, b_lm1: Pair, b: Pair, b_l: Pair, work: int, places: int) -> Pair:
-    """Enclose b_m (1 - b_lm) (1 - b_lm1) / ((1 + b) (1 - b_l)**2) at `places`, from enclosures at `work` places."""
+def _lower_tail(b_m: Pair, b_lm: Pair, b_lm1: Pair, b: Pair, b_l: Pair, work: int, fraction_bits: int) -> Pair:
+    """Enclose b_m (1 - b_lm) (1 - b_lm1) / ((1 + b) (1 - b_l)**2) at `fraction_bits`, from enclosures at `work`
+    places."""
     one = 1 << work
     low = b_m[0] * (one - b_lm[1]) * (one - b_lm1[1])
     high = b_m[1] * (one - b_lm[0]) * (one - b_lm1[0])
     least = (one + b[0]) * (one - b_l[1]) ** 2
     most = (one + b[1]) * (one - b_l[0]) ** 2
-    return (low << places) // most, -(-(high << places) // least)
+    return (low << fraction_bits) // most, -(-(high << fraction_bits) // least)

@@ -48,27 +48,27 @@ def binomial(trials: int, chance: Chance, bits: Bits, most: int | None = None) -
     cell for certain.
 
     >>> from dpviz.noise.bits import TeachingBits
-    >>> binomial(2**64, lambda places: (100 << places >> 64, (100 << places >> 64) + 1), TeachingBits(1))
-    97
+    >>> binomial(2**64, lambda fraction_bits: (100 << fraction_bits >> 64, (100 << fraction_bits >> 64) + 1),
+    TeachingBits(1)) 97
     """
     if trials == 0 or most == 0:
         return 0
-    prefix, places = 0, 0
+    prefix, fraction_bits = 0, 0
     while True:
         prefix = prefix << 64 | int.from_bytes(bits.take(8), "little")
-        places += 64
-        found = locate(prefix, places, trials, chance, most)
+        fraction_bits += 64
+        found = locate(prefix, fraction_bits, trials, chance, most)
         if found is not None:
             return found
 
 
-def locate(prefix: int, places: int, trials: int, chance: Chance, most: int | None = None) -> int | None:
-    """The outcome of every U whose first `places` bits are `prefix`; None where they do not tell.
+def locate(prefix: int, fraction_bits: int, trials: int, chance: Chance, most: int | None = None) -> int | None:
+    """The outcome of every U whose first `fraction_bits` bits are `prefix`; None where they do not tell.
 
     Outcomes lie in this order: from the mode outward, first up; or, where the mode is not below `most`, from most - 1
     down to 0 and last `most`.
     """
-    walk = _Walk(places + GUARD, trials, chance)
+    walk = _Walk(fraction_bits + GUARD, trials, chance)
     first, last = prefix << GUARD, (prefix + 1) << GUARD
     if most is not None and walk.mode >= most:
         return walk.downward(first, last, most)
@@ -82,18 +82,18 @@ class _Walk:
     def __init__(self, work: int, trials: int, chance: Chance) -> None:
         self.work = work
         self.trials = trials
-        self.fine = work + 2 * trials.bit_length() + GUARD
-        self.low, self.high = chance(self.fine)
-        one = 1 << self.fine
-        self.odds_low = (self.low << self.fine) // (one - self.low)
-        self.odds_high = -((-self.high << self.fine) // (one - self.high))
+        self.precision = work + 2 * trials.bit_length() + GUARD
+        self.low, self.high = chance(self.precision)
+        one = 1 << self.precision
+        self.odds_low = (self.low << self.precision) // (one - self.low)
+        self.odds_high = -((-self.high << self.precision) // (one - self.high))
         coarse = 2 * trials.bit_length() + GUARD  # the same for every U, so that the order of outcomes is one order
         self.mode = min(trials, (trials + 1) * chance(coarse)[0] >> coarse)
 
     def at(self, k: int) -> tuple[int, int]:
         """Pr[k], from factorials."""
-        one = Fraction(1 << self.fine)
-        precision = self.fine + GUARD
+        one = Fraction(1 << self.precision)
+        precision = self.precision + GUARD
         terms = [log_factorial_bounds(self.trials, precision)]
         for part in (k, self.trials - k):
             low, high = log_factorial_bounds(part, precision)
@@ -111,12 +111,12 @@ class _Walk:
 
     def up(self, k: int, low: int, high: int) -> tuple[int, int]:
         """Pr[k + 1] from Pr[k]."""
-        room, below = self.trials - k, (k + 1) << self.fine
+        room, below = self.trials - k, (k + 1) << self.precision
         return low * room * self.odds_low // below, -(-high * room * self.odds_high // below)
 
     def down(self, k: int, low: int, high: int) -> tuple[int, int]:
         """Pr[k - 1] from Pr[k]."""
-        room, above = self.trials - k + 1, k << self.fine
+        room, above = self.trials - k + 1, k << self.precision
         return low * above // (room * self.odds_high), -(-high * above // (room * self.odds_low))
 
     def outward(self, first: int, last: int) -> int | None:
@@ -157,7 +157,7 @@ class _Walk:
 
     def _still_below(self, k: int, high: int) -> int:
         """At least the probability of all below k, which shrink at least as fast as the first two."""
-        rises, falls = k << self.fine, (self.trials - k + 1) * self.odds_low
+        rises, falls = k << self.precision, (self.trials - k + 1) * self.odds_low
         return -(-high * rises // (falls - rises)) if rises < falls else 1 << self.work
 
 
@@ -204,16 +204,16 @@ class OneSided(Law):
     first = 0
     last = None
 
-    def cdf(self, value: int, places: int) -> tuple[int, int]:
-        low, high = power(self.decay, self.step * (value + 1), places)
-        return (1 << places) - high, (1 << places) - low
+    def cdf(self, value: int, fraction_bits: int) -> tuple[int, int]:
+        low, high = power(self.decay, self.step * (value + 1), fraction_bits)
+        return (1 << fraction_bits) - high, (1 << fraction_bits) - low
 
-    def sweep(self, places: int) -> tuple[int, list[int], int]:
-        one = 1 << places
-        a_low, a_high = power(self.decay, self.step, places)
+    def sweep(self, fraction_bits: int) -> tuple[int, list[int], int]:
+        one = 1 << fraction_bits
+        a_low, a_high = power(self.decay, self.step, fraction_bits)
         tail, width, tails = a_low, a_high - a_low + 1, [a_low]
         while tail + width >= one >> 64:
-            tail = tail * a_low >> places
+            tail = tail * a_low >> fraction_bits
             width += a_high - a_low + 1
             tails.append(tail)
         return 0, [max(0, one - tail - width) for tail in tails], width
@@ -229,14 +229,14 @@ class Digit(Law):
     first = 0
     last = BASE - 1
 
-    def cdf(self, value: int, places: int) -> tuple[int, int]:
-        work = places + 128
+    def cdf(self, value: int, fraction_bits: int) -> tuple[int, int]:
+        work = fraction_bits + 128
         one = 1 << work
         (low, high), (all_low, all_high) = (power(self.decay, self.step * times, work) for times in (value + 1, BASE))
-        return (one - high << places) // (one - all_low), -(-(one - low << places) // (one - all_high))
+        return (one - high << fraction_bits) // (one - all_low), -(-(one - low << fraction_bits) // (one - all_high))
 
-    def sweep(self, places: int) -> tuple[int, list[int], int]:
-        pairs = [self.cdf(value, places) for value in range(BASE - 1)]
+    def sweep(self, fraction_bits: int) -> tuple[int, list[int], int]:
+        pairs = [self.cdf(value, fraction_bits) for value in range(BASE - 1)]
         return 0, [low for low, _ in pairs], max(high - low for low, high in pairs)
 
 
@@ -263,15 +263,15 @@ def outside(count: int, taken: Labels, size: int, bits: Bits) -> tuple[Labels, N
 
 def _outside_by_hand(count: int, taken: list[int], free: int, bits: Bits) -> tuple[Labels, NDArray[np.intp]]:
     """The same for bins whose numbers exceed 64 bits."""
-    places: dict[int, int] = {}
-    while len(places) < count:
-        places.setdefault(bits.below(free), len(places))
+    fraction_bits: dict[int, int] = {}
+    while len(fraction_bits) < count:
+        fraction_bits.setdefault(bits.below(free), len(fraction_bits))
     labels, passed = [], 0
-    for rank in sorted(places):
+    for rank in sorted(fraction_bits):
         while passed < len(taken) and taken[passed] - passed <= rank:
             passed += 1
         labels.append(rank + passed)
-    order = np.array([places[rank] for rank in sorted(places)], dtype=np.intp)
+    order = np.array([fraction_bits[rank] for rank in sorted(fraction_bits)], dtype=np.intp)
     return np.array(labels, dtype=object), order
 
 
@@ -342,20 +342,20 @@ class Heavy:
     def _reach(self, level: int) -> Chance:
         """Pr[Z >= level] = a**level / (1 + a) for level >= 1."""
 
-        def chance(places: int) -> tuple[int, int]:
-            one = 1 << places
-            (a_low, a_high), (low, high) = power(self.decay, 1, places), power(self.decay, level, places)
-            return (low << places) // (one + a_high), -(-(high << places) // (one + a_low))
+        def chance(fraction_bits: int) -> tuple[int, int]:
+            one = 1 << fraction_bits
+            (a_low, a_high), (low, high) = power(self.decay, 1, fraction_bits), power(self.decay, level, fraction_bits)
+            return (low << fraction_bits) // (one + a_high), -(-(high << fraction_bits) // (one + a_low))
 
         return chance
 
     def _opened(self, level: int) -> Chance:
         """Pr[Z = level, given Z <= level] for level >= 1: (1 - a) a**level / (1 + a - a**(level + 1))."""
 
-        def chance(places: int) -> tuple[int, int]:
-            one = 1 << places
+        def chance(fraction_bits: int) -> tuple[int, int]:
+            one = 1 << fraction_bits
             (a_low, a_high), (low, high), (next_low, next_high) = (
-                power(self.decay, times, places) for times in (1, level, level + 1)
+                power(self.decay, times, fraction_bits) for times in (1, level, level + 1)
             )
             least, most = one + a_low - next_high, one + a_high - next_low
             return (one - a_high) * low // most, -(-(one - a_low) * high // least)

@@ -23,7 +23,7 @@ from dpviz.errors import ParameterError
 from dpviz.exact import integer, positive
 from dpviz.noise.bits import Bits
 
-PLACES = 96
+FRACTION_BITS = 96
 """How many bits a draw reveals first. Each time they do not tell, there are twice as many."""
 
 GUARD = 32
@@ -133,18 +133,18 @@ def check(rate: Fraction, k: int, bottom: Bottom | None) -> None:
 
 def draw(weights: Weights, bits: Bits) -> int:
     """One position, drawn in proportion to weights that are known to any number of places."""
-    revealed, places, more = 0, 0, PLACES
+    revealed, fraction_bits, more = 0, 0, FRACTION_BITS
     while True:
         revealed = revealed << more | int.from_bytes(bits.take(more // 8), "little")
-        places += more
-        found = locate(revealed, places, *weights(places + GUARD))
+        fraction_bits += more
+        found = locate(revealed, fraction_bits, *weights(fraction_bits + GUARD))
         if found is not None:
             return found
-        more = places
+        more = fraction_bits
 
 
-def locate(revealed: int, places: int, lows: Sequence[int], highs: Sequence[int]) -> int | None:
-    """The symbol of every uniform number whose first `places` bits are `revealed`; None where they do not tell.
+def locate(revealed: int, fraction_bits: int, lows: Sequence[int], highs: Sequence[int]) -> int | None:
+    """The symbol of every uniform number whose first `fraction_bits` bits are `revealed`; None where they do not tell.
 
     Cells lie in the order of positions. The last one ends where the total of all weights does.
 
@@ -153,8 +153,8 @@ def locate(revealed: int, places: int, lows: Sequence[int], highs: Sequence[int]
     """
     below, above = list(accumulate(lows)), list(accumulate(highs))
     first, last = revealed * below[-1], (revealed + 1) * above[-1]
-    place = min(bisect_left(below, -(-last >> places)), len(below) - 1)
-    if place and first < above[place - 1] << places:
+    place = min(bisect_left(below, -(-last >> fraction_bits)), len(below) - 1)
+    if place and first < above[place - 1] << fraction_bits:
         return None
     return place
 
@@ -173,33 +173,33 @@ class _Weighed:
         remaining = list(remaining)
         top = max(remaining, key=self._sizes.__getitem__)
 
-        def weights(places: int) -> tuple[list[int], list[int]]:
-            pairs = self._enclosed(remaining, top, places)
+        def weights(fraction_bits: int) -> tuple[list[int], list[int]]:
+            pairs = self._enclosed(remaining, top, fraction_bits)
             return [low for low, _ in pairs], [high for _, high in pairs]
 
         return weights
 
-    def _enclosed(self, remaining: Sequence[int], top: int, places: int) -> list[tuple[int, int]]:
-        known = self._known.setdefault((top, places), {})
+    def _enclosed(self, remaining: Sequence[int], top: int, fraction_bits: int) -> list[tuple[int, int]]:
+        known = self._known.setdefault((top, fraction_bits), {})
         missing = {self.symbols[place]: self._sizes[place] for place in remaining}
         missing = {symbol: size for symbol, size in missing.items() if symbol not in known}
         count, odds = self.symbols[top]
-        near = [symbol for symbol, size in missing.items() if self._sizes[top] - size <= places + 4]
+        near = [symbol for symbol, size in missing.items() if self._sizes[top] - size <= fraction_bits + 4]
         terms = [(other_odds / odds, self.rate * (other - count)) for other, other_odds in near]
         known.update(dict.fromkeys(missing, (0, 1)))  # below 2**-places; the exact weight may not fit in memory
-        known.update(zip(near, products(terms, places), strict=True))
+        known.update(zip(near, products(terms, fraction_bits), strict=True))
         return [known[self.symbols[place]] for place in remaining]
 
 
-def products(terms: Sequence[tuple[Fraction, Fraction]], places: int) -> list[tuple[int, int]]:
-    """Enclose ratio * exp(exponent) for each (ratio, exponent), as whole numbers at `places` binary places."""
+def products(terms: Sequence[tuple[Fraction, Fraction]], fraction_bits: int) -> list[tuple[int, int]]:
+    """Enclose ratio * exp(exponent) for each (ratio, exponent), as whole numbers at `fraction_bits` binary places."""
     ends = []
     for rounding, whole_number in ((gmpy2.RoundDown, gmpy2.floor), (gmpy2.RoundUp, gmpy2.ceil)):
         with gmpy2.context(
-            precision=places + GUARD, round=rounding, emin=gmpy2.get_emin_min(), emax=gmpy2.get_emax_max()
+            precision=fraction_bits + GUARD, round=rounding, emin=gmpy2.get_emin_min(), emax=gmpy2.get_emax_max()
         ):
             values = [gmpy2.exp(_rounded(exponent)) * _rounded(ratio) for ratio, exponent in terms]
-            ends.append([int(whole_number(gmpy2.mul_2exp(value, places))) for value in values])
+            ends.append([int(whole_number(gmpy2.mul_2exp(value, fraction_bits))) for value in values])
     return list(zip(*ends, strict=True))
 
 

@@ -244,7 +244,7 @@ class _Runner:
 
     def __init__(self, place: int, prefix: int, field: _Field, numbers: Numbers) -> None:
         self.place = place
-        self._prefix, self._places = prefix, DIGITS
+        self._prefix, self._fraction_bits = prefix, DIGITS
         self._field, self._numbers = field, numbers
         self._ends: tuple[Any, Any] | None = None
 
@@ -263,16 +263,16 @@ class _Runner:
 
     def reveal(self) -> None:
         self._prefix = self._prefix << 64 | self._numbers.more(self.place)
-        self._places += 64
+        self._fraction_bits += 64
         self._ends = None
 
     def ends(self) -> tuple[Any, Any]:
         if self._ends is None:
-            self._ends = enclose(self._prefix, self._places, *self._field.exactly(self.place))
+            self._ends = enclose(self._prefix, self._fraction_bits, *self._field.exactly(self.place))
         return self._ends
 
 
-def enclose(prefix: int, places: int, shift: Fraction, odds: Fraction) -> tuple[Any, Any]:
+def enclose(prefix: int, fraction_bits: int, shift: Fraction, odds: Fraction) -> tuple[Any, Any]:
     """shift + ln(odds) - ln(-ln U), for every U that begins with these bits, between two MPFR numbers."""
     size = max(shift.numerator.bit_length() - shift.denominator.bit_length(), 0)
     ends = []
@@ -281,14 +281,16 @@ def enclose(prefix: int, places: int, shift: Fraction, odds: Fraction) -> tuple[
         (gmpy2.RoundUp, gmpy2.RoundDown, prefix + 1),
     ):
         outward, inward = (
-            gmpy2.context(precision=2 * places + size, round=way, emin=gmpy2.get_emin_min(), emax=gmpy2.get_emax_max())
+            gmpy2.context(
+                precision=2 * fraction_bits + size, round=way, emin=gmpy2.get_emin_min(), emax=gmpy2.get_emax_max()
+            )
             for way in (rounding, opposite)
         )
-        if number in (0, 1 << places):
+        if number in (0, 1 << fraction_bits):
             ends.append(gmpy2.mpfr("-inf" if number == 0 else "inf"))
             continue
         with outward:
-            minus_log = -gmpy2.log(gmpy2.mpfr(gmpy2.mpq(number, 1 << places)))
+            minus_log = -gmpy2.log(gmpy2.mpfr(gmpy2.mpq(number, 1 << fraction_bits)))
         with inward:
             log_minus_log = gmpy2.log(minus_log)
         with outward:

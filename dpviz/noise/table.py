@@ -33,7 +33,7 @@ PIECE = 1 << 15
 LIMIT = 1 << 62
 """Counts and noise beyond this are moved here, which is part of every law drawn into 64-bit integers."""
 
-PLACES = 192
+FRACTION_BITS = 192
 """Binary places of the boundaries a table is made from; 64 are compared, the rest says if these are certain."""
 
 _STRADDLED = np.iinfo(np.int64).min
@@ -54,11 +54,11 @@ class Law(Protocol):
     @property
     def last(self) -> int | None: ...
 
-    def cdf(self, value: int, places: int) -> tuple[int, int]:
-        """low <= F(value) * 2**places <= high, with high - low bounded however large `places` is."""
+    def cdf(self, value: int, fraction_bits: int) -> tuple[int, int]:
+        """low <= F(value) * 2**places <= high, with high - low bounded however large `fraction_bits` is."""
         ...
 
-    def sweep(self, places: int) -> tuple[int, list[int], int]:
+    def sweep(self, fraction_bits: int) -> tuple[int, list[int], int]:
         """Start, lows and width: low <= F(start + i) * 2**places <= low + width for each low = lows[i] < 2**places.
 
         The sweep begins at the first value, or where F is below 2**-64; it ends just before the last value, or where
@@ -80,10 +80,10 @@ class Table:
     @cached_property
     def _bounds(self) -> tuple[int, NDArray[np.uint64], NDArray[np.uint64]]:
         """Start, lower and upper: `lower` is the floor of each boundary at 64 places, `upper` the last v it may cut."""
-        start, lows, width = self.law.sweep(PLACES)
+        start, lows, width = self.law.sweep(FRACTION_BITS)
         if not 0 < width < 2**64:
             raise ArithmeticError("the boundaries of a table are not certain enough")
-        size = PLACES // 8
+        size = FRACTION_BITS // 8
         limbs = np.frombuffer(b"".join([low.to_bytes(size, "little") for low in lows]), dtype="<u8").reshape(-1, 3)
         lower = np.ascontiguousarray(limbs[:, 2])
         carries = (limbs[:, 1] == _ONES) & (lower != _ONES)
@@ -158,38 +158,38 @@ class Table:
 
     def _settle(self, prefix: int, nearby: int, bits: Bits) -> int:
         """Reveal bits after the first 64 until the value is certain."""
-        places = 64
+        fraction_bits = 64
         while True:
             try:
-                value = self._locate(prefix, places, nearby) * self.step
+                value = self._locate(prefix, fraction_bits, nearby) * self.step
             except _TooClose:
                 prefix = prefix << 64 | int.from_bytes(bits.take(8), "little")
-                places += 64
+                fraction_bits += 64
             else:
                 return max(-(LIMIT // 2), min(LIMIT // 2, value))
 
-    def _locate(self, prefix: int, places: int, nearby: int) -> int:
+    def _locate(self, prefix: int, fraction_bits: int, nearby: int) -> int:
         """The value of every U that begins with `prefix`, the least one with U < F(value), sought from one nearby."""
         bottom, top, reach = nearby - 1, nearby, 1
-        while not self._is_below(prefix, places, top):
+        while not self._is_below(prefix, fraction_bits, top):
             bottom, top, reach = top, top + reach, 2 * reach
-        while self._is_below(prefix, places, bottom):
+        while self._is_below(prefix, fraction_bits, bottom):
             bottom, top, reach = bottom - reach, bottom, 2 * reach
         while top - bottom > 1:
             middle = (top + bottom) // 2
-            if self._is_below(prefix, places, middle):
+            if self._is_below(prefix, fraction_bits, middle):
                 top = middle
             else:
                 bottom = middle
         return top
 
-    def _is_below(self, prefix: int, places: int, value: int) -> bool:
+    def _is_below(self, prefix: int, fraction_bits: int, value: int) -> bool:
         """Whether U < F(value), where the bits revealed so far tell."""
         if self.law.first is not None and value < self.law.first:
             return False
         if self.law.last is not None and value >= self.law.last:
             return True
-        low, high = self.law.cdf(value, places)
+        low, high = self.law.cdf(value, fraction_bits)
         if low <= prefix < high:
             raise _TooClose
         return prefix < low

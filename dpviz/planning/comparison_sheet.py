@@ -12,14 +12,14 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import positive, rational, text, whole
-from dpviz.hidden import guard
 from dpviz.model.error import SURENESS, ErrorValue, How
 from dpviz.model.measures import Floor, Measure, Setting
 from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.question import Question
-from dpviz.model.statistic import Kind
+from dpviz.model.statistic import StatisticKind
 from dpviz.planning.grid import epsilon_grid
 from dpviz.planning.sheet import BETAS, question_json
 from dpviz.privacy.conversion import to_approx
@@ -161,7 +161,7 @@ class ComparisonSheet:
             "price": {
                 "epsilon": text(charged.epsilon),
                 "delta": text(charged.delta),
-                "asked": text(price.asked if price.asked is not None else charged.epsilon),
+                "asked": text(price.requested if price.requested is not None else charged.epsilon),
             },
             "guarantee": price.sentence,
             "space": {"bits": str(bound.space.bits), "text": bound.space.text},
@@ -238,7 +238,7 @@ def _few(bound: Bound, n: int | None) -> bool:
     if n is None or not bound.question.domain.declared:
         return False
     chance = bound.error.chance_shown(0)
-    return bound.needs is Kind.SPARSE and chance is not None and chance * bound.question.bins <= n
+    return bound.needs is StatisticKind.SPARSE and chance is not None and chance * bound.question.bins <= n
 
 
 def weakest(values: Sequence[ErrorValue]) -> How:
@@ -251,4 +251,4 @@ def _told(chance: float) -> float:
     return chance if chance in (0, 1) else min(1 - 1e-5, max(1e-5, round(chance, 5)))
 
 
-guard(vars())
+protect_module(vars())

@@ -13,9 +13,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import ceil_to, positive, probability, rational, text, whole
-from dpviz.hidden import guard
 from dpviz.planning.grid import power_text, ticks
 from dpviz.privacy.composition import compose_dp, compose_range_bounded, compose_zcdp
 from dpviz.privacy.conversion import STEP
@@ -176,4 +176,4 @@ def _axis(name: str, label: str, hint: str, grid: list[str]) -> dict[str, Any]:
     return {"name": name, "label": label, "hint": hint, "grid": grid, "values": grid}
 
 
-guard(vars())
+protect_module(vars())

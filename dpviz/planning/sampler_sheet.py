@@ -16,9 +16,9 @@ from typing import Any
 
 import gmpy2
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import ceil_to, log_up, rational, text, up, whole
-from dpviz.hidden import guard
 from dpviz.mechanisms.count_noise import tight_base
 from dpviz.noise.finite import fastsample_size, geosample_size, paper_base, truncation
 
@@ -321,4 +321,4 @@ def _inverse(value: str, name: str) -> int:
     return number.denominator
 
 
-guard(vars())
+protect_module(vars())

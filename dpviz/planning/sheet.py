@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import text
-from dpviz.hidden import guard
 from dpviz.model.error import ErrorModel
 from dpviz.model.identity import release_key
 from dpviz.model.measures import values_json
@@ -109,7 +109,7 @@ class PlanSheet:
         }
 
 
-def question_json(question: Question, unit: Unit, places: int | None = None) -> dict[str, Any]:
+def question_json(question: Question, unit: Unit, max_items: int | None = None) -> dict[str, Any]:
     """The question as the page gets it; where the answer names items, in the words of such a question."""
     return {
         "id": question.id,
@@ -119,7 +119,7 @@ def question_json(question: Question, unit: Unit, places: int | None = None) -> 
         "bins": str(question.bins) if question.domain.declared else "",
         "size": question.domain.size_text,
         "bins_text": question.domain.text,
-        "sentence": question.sentence(unit) if places is None else question.ranked_sentence(unit, places),
+        "sentence": question.sentence(unit) if max_items is None else question.ranked_sentence(unit, max_items),
     }
 
 
@@ -134,7 +134,7 @@ def point_json(bound: Bound, epsilon: Fraction) -> dict[str, Any]:
         "price": {
             "epsilon": text(charged.epsilon),
             "delta": text(charged.delta),
-            "asked": text(price.asked if price.asked is not None else charged.epsilon),
+            "asked": text(price.requested if price.requested is not None else charged.epsilon),
         },
         "odds": price.odds,
         "guarantee": price.sentence,
@@ -172,4 +172,4 @@ def python_call(question: Question, mechanism: Mechanism) -> str:
     return "session.release(\n" + "".join(f"    {line},\n" for line in lines) + ")"
 
 
-guard(vars())
+protect_module(vars())

@@ -15,9 +15,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import log_up, positive, probability, rational, text, whole
-from dpviz.hidden import guard
 from dpviz.laws.list_variants import fixed_inclusion, kbar_chances, laplace_inclusion
 from dpviz.laws.race import Race, kbar_trade_off
 from dpviz.mechanisms.ranked import MOST_ROWS
@@ -547,4 +547,4 @@ def made_up(family: str) -> PublicTop:
     )
 
 
-guard(vars())
+protect_module(vars())

@@ -56,11 +56,11 @@ def convert(guarantee: Guarantee, unit: Unit) -> Guarantee:
         )
     if (own.of, own.max_bins, own.max_per_bin) != (unit.of, unit.max_bins, unit.max_per_bin):
         raise ConversionError.of(own.text, f"this price protects another unit than {unit.text}")
-    doubled = None if guarantee.fine is None else group(guarantee.fine, 2)
+    doubled = None if guarantee.zcdp_steps is None else group(guarantee.zcdp_steps, 2)
     return Guarantee(
         loss=group(guarantee.loss, 2),
         unit=unit,
-        fine=doubled if isinstance(doubled, RangeBounded) else None,
+        zcdp_steps=doubled if isinstance(doubled, RangeBounded) else None,
         rule=f"{guarantee.rule}; one replacement is a removal and an addition (group privacy, size 2)",
     )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpviz.boundary import protect_module
 from dpviz.exact import odds_text, text
-from dpviz.hidden import guard
 from dpviz.privacy.loss import ApproxDP, Loss, PureDP, RangeBounded
 from dpviz.privacy.unit import Unit
 
@@ -17,17 +17,18 @@ class Guarantee:
 
     loss   what is charged: rational, rounded up where the true price is irrational
     rule   who proved it, in one line
-    asked  the epsilon the analyst typed, where the mechanism pays less
+    requested  the epsilon the analyst typed, where the mechanism pays less
     exact  the true price as an expression ("2 ln(17/16)"), where the charge is a rounding of it
-    fine   the same answer as range-bounded steps, with the delta of agreeing on a domain: what a zCDP filter charges
+    zcdp_steps  the same answer as range-bounded steps, with the delta of agreeing on a domain: what a zCDP filter
+    charges
     """
 
     loss: Loss
     unit: Unit
     rule: str
-    asked: Fraction | None = None
+    requested: Fraction | None = None
     exact: str = ""
-    fine: RangeBounded | None = None
+    zcdp_steps: RangeBounded | None = None
 
     @property
     def sentence(self) -> str:
@@ -63,9 +64,13 @@ class Guarantee:
 
     def __str__(self) -> str:
         paid = f"{self.sentence} ({self.rule})"
-        if self.asked is not None and isinstance(self.loss, PureDP | ApproxDP) and self.asked != self.loss.epsilon:
-            paid = f"asked {text(self.asked)}, pays {text(self.loss.epsilon)}: {paid}"
+        if (
+            self.requested is not None
+            and isinstance(self.loss, PureDP | ApproxDP)
+            and self.requested != self.loss.epsilon
+        ):
+            paid = f"asked {text(self.requested)}, pays {text(self.loss.epsilon)}: {paid}"
         return paid
 
 
-guard(vars())
+protect_module(vars())

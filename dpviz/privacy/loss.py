@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import log1p_bounds, text, whole
-from dpviz.hidden import guard
 
 
 def _check(name: str, value: Fraction, *, below_one: bool = False) -> None:
@@ -119,4 +119,4 @@ class RangeBounded:
 Loss: TypeAlias = PureDP | ApproxDP | ZCDP | RangeBounded
 
 
-guard(vars())
+protect_module(vars())

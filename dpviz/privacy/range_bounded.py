@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, get_args
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import ceil_to, log1p_bounds, log_bounds, root_bounds, text
-from dpviz.hidden import guard
 from dpviz.privacy.calibration import climb
 from dpviz.privacy.composition import compose_range_bounded, compose_zcdp
 from dpviz.privacy.conversion import STEP
@@ -29,7 +29,7 @@ STEP_GRID = 10**9
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class StepPrice:
     """What a total is made of: the epsilon of one step, the delta of one round, and what composition adds."""
 
     step: Fraction
@@ -124,7 +124,7 @@ def calibrate(
     session: bool = False,
     bottom: bool = True,
     relation_factor: int = 1,
-) -> Parts:
+) -> StepPrice:
     """The largest step, a multiple of 10^-9, whose total is at most (epsilon, delta).
 
     Half of delta goes to composition and half to the rounds, in equal parts; a paper session pays for each round
@@ -154,7 +154,7 @@ def calibrate(
             f"an epsilon must pay for {steps} steps and {steps} ln(1 + {text(each)})",
             "give it a larger epsilon, a smaller delta or fewer symbols",
         )
-    return Parts(Fraction(low, STEP_GRID), each, delta_prime)
+    return StepPrice(Fraction(low, STEP_GRID), each, delta_prime)
 
 
 def _guess(epsilon: Fraction, steps: int, delta_prime: Fraction, accounting: Accounting) -> int:
@@ -173,4 +173,4 @@ def _guess(epsilon: Fraction, steps: int, delta_prime: Fraction, accounting: Acc
     return max(by_sum, int(STEP_GRID * root))
 
 
-guard(vars())
+protect_module(vars())

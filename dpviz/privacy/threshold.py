@@ -13,7 +13,7 @@ from dpviz.privacy.calibration import climb
 from dpviz.privacy.composition import compose_dp
 from dpviz.privacy.conversion import DELTA_STEP, STEP
 from dpviz.privacy.loss import ApproxDP
-from dpviz.privacy.range_bounded import STEP_GRID, Parts
+from dpviz.privacy.range_bounded import STEP_GRID, StepPrice
 
 
 def laplace_total(touched: int, epsilon: Fraction, offset: int, *, per_bin: int = 1) -> ApproxDP:
@@ -97,7 +97,7 @@ def fixed_total(step: Fraction, delta: Fraction, steps: int, delta_prime: Fracti
     return found if found.epsilon == steps * step else ApproxDP(ceil_to(found.epsilon, STEP), found.delta)
 
 
-def calibrate_fixed(epsilon: Fraction, delta: Fraction, steps: int) -> Parts:
+def calibrate_fixed(epsilon: Fraction, delta: Fraction, steps: int) -> StepPrice:
     """The largest step, a multiple of 10^-9, whose fixed threshold costs at most (epsilon, delta).
 
     Either the sum alone, with all of delta for the items in equal parts, or Theorem 3 with half of it: whichever
@@ -105,7 +105,7 @@ def calibrate_fixed(epsilon: Fraction, delta: Fraction, steps: int) -> Parts:
     """
     whole(steps, "steps")
     probability(delta, "delta", zero=False)
-    found = Parts(Fraction(int(STEP_GRID * epsilon / steps), STEP_GRID), delta / steps, Fraction(0))
+    found = StepPrice(Fraction(int(STEP_GRID * epsilon / steps), STEP_GRID), delta / steps, Fraction(0))
     each, delta_prime = delta / (2 * steps), delta / 2
 
     def fits(units: int) -> bool:
@@ -113,7 +113,7 @@ def calibrate_fixed(epsilon: Fraction, delta: Fraction, steps: int) -> Parts:
 
     low = int(found.step * STEP_GRID)
     if fits(low + 1):
-        found = Parts(Fraction(climb(low, fits), STEP_GRID), each, delta_prime)
+        found = StepPrice(Fraction(climb(low, fits), STEP_GRID), each, delta_prime)
     if found.step == 0:
         raise ParameterError.of(
             text(epsilon), f"an epsilon must pay for {steps} steps", "give it a larger epsilon or fewer items"

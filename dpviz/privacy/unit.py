@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from dpviz.boundary import protect_module, single_arguments
 from dpviz.errors import UnitError, unwritable
 from dpviz.exact import whole
-from dpviz.hidden import guard, singly
 
 Relation = Literal["add-remove", "replace-one"]
 RELATIONS: tuple[Relation, ...] = ("add-remove", "replace-one")
@@ -32,7 +32,7 @@ class Unit:
     max_per_bin: int = 1
     n: int | None = None
 
-    @singly
+    @single_arguments
     def __init__(
         self,
         of: str = "row",
@@ -143,4 +143,4 @@ def plural(noun: str) -> str:
     return noun + "s"
 
 
-guard(vars())
+protect_module(vars())

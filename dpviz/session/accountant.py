@@ -27,9 +27,9 @@ from fractions import Fraction
 from math import isqrt
 from typing import Any, Literal, get_args
 
+from dpviz.boundary import kind_of, protect_module, single_arguments
 from dpviz.errors import BudgetExceeded, LedgerFormat, ParameterError
 from dpviz.exact import Number, floor_to, log_bounds, positive, probability, root_bounds, text, typed
-from dpviz.hidden import guard, kind_of, singly
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import DELTA_STEP, EPSILON_STEP, GRID, amount, ceiling, payable, steps
 from dpviz.privacy.guarantee import Guarantee
@@ -70,7 +70,7 @@ class Budget:
     delta: Fraction = Fraction(0)
     filter: Filter = "basic"
 
-    @singly
+    @single_arguments
     def __init__(self, epsilon: Number, delta: Number = 0, filter: Filter = "basic") -> None:
         object.__setattr__(self, "epsilon", _on_grid(positive(typed(epsilon, "epsilon"), "epsilon"), "epsilon"))
         object.__setattr__(self, "delta", _on_grid(probability(typed(delta, "delta"), "delta"), "delta"))
@@ -121,8 +121,8 @@ def _rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     return floor_to(root**2, EPSILON_STEP) if root > 0 else Fraction(0)
 
 
-def booked(filter: Filter, loss: Loss, fine: RangeBounded | None = None) -> dict[str, Fraction]:
-    """What one answer adds to each part. `fine` is the same answer as range-bounded steps, where it is known.
+def booked(filter: Filter, loss: Loss, zcdp_steps: RangeBounded | None = None) -> dict[str, Fraction]:
+    """What one answer adds to each part. `zcdp_steps` is the same answer as range-bounded steps, where it is known.
 
     zcdp: epsilon^2/2 for a pure answer, and for one with a delta, which is booked too; steps epsilon^2/8 for
     range-bounded steps, with the delta and the shift of their agreement on a domain. Off the grid, rounded up.
@@ -130,7 +130,7 @@ def booked(filter: Filter, loss: Loss, fine: RangeBounded | None = None) -> dict
     if filter == "basic":
         price = payable(to_approx(loss))
         return {"epsilon": price.epsilon, "delta": price.delta}
-    chosen = loss if fine is None else fine
+    chosen = loss if zcdp_steps is None else zcdp_steps
     delta = shift = Fraction(0)
     match chosen:
         case ZCDP():
@@ -181,7 +181,7 @@ class Remaining:
 
     def admits(self, price: Guarantee) -> bool:
         """Whether an answer at this price fits."""
-        cost = booked(self.filter, price.loss, price.fine)
+        cost = booked(self.filter, price.loss, price.zcdp_steps)
         return all(cost[part] <= self.parts[part] for part in cost)
 
     def __repr__(self) -> str:
@@ -229,10 +229,10 @@ def spent(state: Mapping[str, str]) -> dict[str, Fraction]:
     return {part: amount(int(state[part])) for part in PARTS[_filter(state)]}
 
 
-def cost_text(state: Mapping[str, str], loss: Loss, fine: RangeBounded | None = None) -> str:
+def cost_text(state: Mapping[str, str], loss: Loss, zcdp_steps: RangeBounded | None = None) -> str:
     """For a sentence: `ε 0.1`, or `ρ 0.005` under the zCDP filter."""
     part = PARTS[_filter(state)][0]
-    return f"{SYMBOLS[part]} {text(booked(_filter(state), loss, fine)[part])}"
+    return f"{SYMBOLS[part]} {text(booked(_filter(state), loss, zcdp_steps)[part])}"
 
 
 def spent_text(state: Mapping[str, str]) -> str:
@@ -256,10 +256,10 @@ def single(rho: Fraction) -> Fraction:
     return isqrt(int(2 * rho / SINGLE_STEP**2)) * SINGLE_STEP
 
 
-def charge(state: Mapping[str, str], loss: Loss, fine: RangeBounded | None = None) -> dict[str, str]:
-    """The state after paying `loss`, or BudgetExceeded, which changes nothing. `fine` as in a Guarantee."""
+def charge(state: Mapping[str, str], loss: Loss, zcdp_steps: RangeBounded | None = None) -> dict[str, str]:
+    """The state after paying `loss`, or BudgetExceeded, which changes nothing. `zcdp_steps` as in a Guarantee."""
     left, gone = remaining(state), spent(state)
-    cost = booked(left.filter, loss, fine)
+    cost = booked(left.filter, loss, zcdp_steps)
     for part, price in cost.items():
         if price > left.parts[part]:
             raise exceeded(part, price, left)
@@ -330,4 +330,4 @@ def follows(kind: str, body: Mapping[str, Any], before: Mapping[str, str], after
     return all(fixed[name] <= int(after[name]) <= int(wanted[name]) for name in caps_)
 
 
-guard(vars())
+protect_module(vars())

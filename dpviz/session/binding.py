@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dpviz.boundary import kind_of
 from dpviz.errors import ParameterError, short
-from dpviz.hidden import kind_of
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.model.question import Question
@@ -24,7 +24,7 @@ def bind(
             kind_of(mechanism), f"a mechanism is one of {', '.join(REGISTRY)}", 'write dv.Dense(epsilon="1/2")'
         )
     bound = mechanism.bind(asked, unit)
-    able(source, bound)
+    check_support(source, bound)
     check_readable(bound)
     return bound
 
@@ -41,7 +41,7 @@ def mode_of(bound: Bound, mode: Mode | None) -> Mode:
     return chosen
 
 
-def able(source: Source, bound: Bound) -> None:
+def check_support(source: Source, bound: Bound) -> None:
     """Refuse what the source cannot count, or not by the rules that the mechanism's proof needs."""
     source.check(bound.question, bound.unit, bound.needs)
     exact(source)

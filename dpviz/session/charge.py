@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from dpviz.boundary import kind_of
 from dpviz.errors import ParameterError, unwritable
 from dpviz.exact import text
-from dpviz.hidden import kind_of
 from dpviz.model.answers import Answer
 from dpviz.model.mechanism import Bound, Mode
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.session import accountant
-from dpviz.session.drawing import Paid
 from dpviz.session.ledger import Ledger
+from dpviz.session.runner import Paid
 from dpviz.session.running import Running
 from dpviz.session.stale import before_a_charge
 
@@ -51,8 +51,8 @@ class Charge:
 
     def _admit(self, state: Mapping[str, str]) -> dict[str, str]:
         price = self._bound.price
-        self.spent = f"{accountant.cost_text(state, price.loss, price.fine)} is spent"
-        return accountant.charge(state, price.loss, price.fine)
+        self.spent = f"{accountant.cost_text(state, price.loss, price.zcdp_steps)} is spent"
+        return accountant.charge(state, price.loss, price.zcdp_steps)
 
     def keep(self, paid: Paid, answer: Answer, content: bytes) -> None:
         self._ledger.finish(paid.number, content)
@@ -79,21 +79,21 @@ class Charge:
 
 def price_json(price: Guarantee) -> dict[str, Any]:
     """A price as an entry of the ledger says it. `accountant.entered` reads it again."""
-    charged, fine = payable(to_approx(price.loss)), price.fine
+    charged, zcdp_steps = payable(to_approx(price.loss)), price.zcdp_steps
     told = {
         "text": f"{price.loss.short} per {price.unit.noun}, {price.kind}",
         "kind": price.kind,
         "epsilon": text(charged.epsilon),
         "delta": text(charged.delta),
-        "asked": "" if price.asked is None else text(price.asked),
+        "asked": "" if price.requested is None else text(price.requested),
         "exact": price.exact,
         "rule": price.rule,
         "unit": price.unit.text,
     }
-    if fine is None:
+    if zcdp_steps is None:
         return told
-    counts = {"steps": str(fine.steps), "rounds": str(fine.rounds)}
-    return {**told, "fine": {"epsilon": text(fine.epsilon), "delta": text(fine.delta), **counts}}
+    counts = {"steps": str(zcdp_steps.steps), "rounds": str(zcdp_steps.rounds)}
+    return {**told, "fine": {"epsilon": text(zcdp_steps.epsilon), "delta": text(zcdp_steps.delta), **counts}}
 
 
 def checked_key(key: object) -> str | None:

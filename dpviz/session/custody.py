@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from dpviz.hidden import guard
+from dpviz.boundary import protect_module
 from dpviz.model.mechanism import Mechanism
 from dpviz.model.release import Release
 from dpviz.model.statistic import Column
@@ -164,7 +164,7 @@ class Custody(ABC):
         """Cancel the draw on its way, if there is one."""
 
     @abstractmethod
-    def look_on(self, onlooker: Callable[[Running], None]) -> None:
+    def add_listener(self, listener: Callable[[Running], None]) -> None:
         """Call a bound method whenever a draw ends, for as long as its object lives."""
 
     @abstractmethod
@@ -172,4 +172,4 @@ class Custody(ABC):
         """Have a draw that waits for its charge say so on its handle, wherever it is shown."""
 
 
-guard(vars())
+protect_module(vars())

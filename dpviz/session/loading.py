@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from dpviz import files
+from dpviz.boundary import Hidden, kind_of, single_arguments
 from dpviz.errors import DpvizError, LedgerCorrupt, LedgerError, ReleaseFormat
-from dpviz.hidden import Hidden, kind_of, singly
 from dpviz.model.release import UNCHECKED, Release, checked
 from dpviz.session import arithmetic
 from dpviz.session.ledger import Ledger
@@ -15,7 +15,7 @@ from dpviz.session.saved import from_bytes
 from dpviz.session.session import Session
 
 
-@singly
+@single_arguments
 def load(path: str | Path, *, ledger: Ledger | Session | str | Path | None = None) -> Release:
     """The release saved at `path`.
 

@@ -8,8 +8,8 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
+from dpviz.boundary import plain_arguments, protect_module, single_arguments
 from dpviz.exact import Number, probability, text
-from dpviz.hidden import guard, publicly, singly
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.measures import Measure
@@ -64,11 +64,11 @@ class Plan:
             return True
         return self.remaining.admits(self.price)
 
-    @singly
+    @single_arguments
     def one_bin(self, beta: Number = "0.05") -> ErrorValue | None:
         return self.error.one_bin(probability(beta, "beta", zero=False))
 
-    @singly
+    @single_arguments
     def all_bins(self, beta: Number = "0.05") -> ErrorValue | None:
         return self.error.all_bins(probability(beta, "beta", zero=False))
 
@@ -77,12 +77,12 @@ class Plan:
         """How many items the answer names at most; None where it has a value per bin."""
         return self.bound.max_items
 
-    @singly
+    @single_arguments
     def listed(self, beta: Number = "0.05") -> ErrorValue | None:
         """How far above the first count past the rows that are read an item must lie to come before ⊥."""
         return None if self.max_items is None else self.error.listed(probability(beta, "beta", zero=False))
 
-    @singly
+    @single_arguments
     def rank(self, beta: Number = "0.05") -> ErrorValue | None:
         """How far below the true count of the last rank a listed item may lie."""
         level = probability(beta, "beta", zero=False)
@@ -100,7 +100,7 @@ class Plan:
             made=datetime.now().strftime("%H:%M"),
         )
 
-    @publicly
+    @plain_arguments
     def chart(self, **options: Any) -> Any:
         """An Altair chart of error against epsilon; see `dpviz.charts.error_against_epsilon`."""
         return pkgutil.resolve_name("dpviz.charts:of_plan")(self.sheet, **options)
@@ -137,13 +137,13 @@ def would_cost(price: Guarantee, budget: Budget | None, remaining: Remaining | N
     """`ε 0.5 per person; leaves 1.5 of 2`: a price beside what is left, in words."""
     charged = payable(to_approx(price.loss))
     cost = f"ε {text(charged.epsilon)}" + (f", δ {text(charged.delta)}" if charged.delta else "")
-    if price.asked is not None and price.asked != charged.epsilon:
-        cost = f"asked {text(price.asked)}, pays {cost} (exactly {price.exact})"
+    if price.requested is not None and price.requested != charged.epsilon:
+        cost = f"asked {text(price.requested)}, pays {cost} (exactly {price.exact})"
     cost += f" per {price.unit.noun}"
     if budget is None or remaining is None:
         return cost
     if remaining.filter == "zcdp":
-        booking, left = booked("zcdp", price.loss, price.fine), remaining.parts
+        booking, left = booked("zcdp", price.loss, price.zcdp_steps), remaining.parts
         short = [part for part in booking if booking[part] > left[part]]
         part, fits = (short[0], "more than") if short else ("rho", "of")
         return (
@@ -156,4 +156,4 @@ def would_cost(price: Guarantee, budget: Budget | None, remaining: Remaining | N
     return f"{cost}; leaves {text(remaining.epsilon - charged.epsilon)} of {text(budget.epsilon)}"
 
 
-guard(vars())
+protect_module(vars())

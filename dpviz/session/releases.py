@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
+from dpviz.boundary import protect_module, single_arguments
 from dpviz.errors import LedgerAway, ParameterError, ReleaseFormat
-from dpviz.hidden import guard, singly
 from dpviz.model.release import Release
 from dpviz.session.ledger import Entry, Ledger
 from dpviz.session.saved import from_bytes, unreadable
@@ -30,7 +30,7 @@ class Releases(Mapping[int, Release]):
     def _done(self) -> list[Entry]:
         return [entry for entry in self._ledger.entries() if entry.status == "done"]
 
-    @singly
+    @single_arguments
     def __getitem__(self, number: int) -> Release:
         if not self._is_done(number):
             shown = ", ".join(str(one) for one in [entry.number for entry in self._done()][-20:]) or "none"
@@ -123,4 +123,4 @@ def left_out(ledger: Ledger, entries: Sequence[Entry]) -> list[str]:
     return sentences
 
 
-guard(vars())
+protect_module(vars())

@@ -17,8 +17,8 @@ from queue import Empty
 from typing import Any, Generic, TypeVar
 
 from dpviz import threads
+from dpviz.boundary import protect_module
 from dpviz.errors import DpvizError, ReleaseCancelled, ReleaseFailed, ReleaseInterrupted
-from dpviz.hidden import guard
 from dpviz.model.release import Release
 from dpviz.session.interrupts import LET_GO, Presses, before_the_charge
 from dpviz.session.refusals import withdrawn
@@ -200,10 +200,14 @@ class Task(Generic[T]):
         if not self._charging and isinstance(error, ReleaseCancelled):
             return before_the_charge()
         return ReleaseInterrupted(
-            f"Interrupted. {error}", value=error.value, rule=error.rule, next_step=error.next_step, **self.place()
+            f"Interrupted. {error}",
+            value=error.value,
+            rule=error.rule,
+            next_step=error.next_step,
+            **self.entry_reference(),
         )
 
-    def place(self) -> dict[str, int | None]:
+    def entry_reference(self) -> dict[str, int | None]:
         """The entry and the use of it that were charged, by the names of ReleaseInterrupted."""
         return {}
 
@@ -298,7 +302,7 @@ class Running(Task[Release]):
 
     # ------------------------------------------------------------ what Ctrl-C ends in
 
-    def place(self) -> dict[str, int | None]:
+    def entry_reference(self) -> dict[str, int | None]:
         return {"number": self.number, "use": self.use}
 
     @property
@@ -317,7 +321,7 @@ class Running(Task[Release]):
             value="0" if self.free else self.value,
             rule="an answer that is stored stays paid for, and is given again free",
             next_step=step,
-            **self.place(),
+            **self.entry_reference(),
         )
 
     def let_go(self) -> ReleaseInterrupted:
@@ -332,7 +336,7 @@ class Running(Task[Release]):
             value=self.value,
             rule="a pending charge counts as spent",
             next_step="see session.ledger for what became of it, then make the same call again",
-            **self.place(),
+            **self.entry_reference(),
         )
 
     def __repr__(self) -> str:
@@ -408,4 +412,4 @@ def clean(error: DpvizError) -> DpvizError:
     return error.with_traceback(None)
 
 
-guard(vars())
+protect_module(vars())

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from dpviz.boundary import Hidden, kind_of, plain_arguments, protect_module, shown, single, single_arguments
 from dpviz.engines import as_source
 from dpviz.errors import (
     CharterMismatch,
@@ -19,7 +20,6 @@ from dpviz.errors import (
     UnitError,
     unwritable,
 )
-from dpviz.hidden import Hidden, guard, kind_of, publicly, shown, single, singly
 from dpviz.mechanisms import OPENINGS
 from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound, Mechanism, Mode
@@ -33,11 +33,11 @@ from dpviz.session.accountant import Budget, Remaining
 from dpviz.session.binding import bind, exact, mode_of
 from dpviz.session.charge import Charge, checked_key, checked_person, checked_reason
 from dpviz.session.custody import Charter, Custody, Record
-from dpviz.session.drawing import Draws
 from dpviz.session.interrupts import nothing_charged
 from dpviz.session.ledger import Entry, Ledger
 from dpviz.session.plan import Plan
 from dpviz.session.releases import Releases, Unread
+from dpviz.session.runner import ReleaseRunner
 from dpviz.session.running import Errand, Running
 from dpviz.session.saved import check_opens
 from dpviz.session.stale import before_a_charge, stale, unread
@@ -62,7 +62,7 @@ class Session(Custody):
     a cancel wastes budget; it never gives a free or a second answer. A refusal changes nothing.
     """
 
-    @publicly
+    @plain_arguments
     def __init__(
         self,
         data: object,
@@ -94,7 +94,7 @@ class Session(Custody):
             raise UnitError.of(unit.of, 'the unit must be "row" or one of the data\'s columns', "name the user column")
         self._unit = unit
         self._source, self._ledger = _opened(source, unit, budget, ledger, existing, checked_person(person))
-        self._draws = Draws(self._source)
+        self._runner = ReleaseRunner(self._source)
         self._readable: dict[int, ReleaseFormat | None] = {}  # for `releases`
 
     # ------------------------------------------------------------ what anybody may know
@@ -175,9 +175,9 @@ class Session(Custody):
     @property
     def running(self) -> Running | None:
         """The release on its way in this session, if there is one."""
-        return self._draws.running
+        return self._runner.running
 
-    @singly
+    @single_arguments
     def raise_budget(self, budget: Budget, reason: str | None = None) -> None:
         """Raise the total. The decision is a chained entry of the ledger, with person and reason; nothing is edited."""
         if type(budget) is not Budget:
@@ -209,7 +209,7 @@ class Session(Custody):
 
     # ------------------------------------------------------------ plan: free
 
-    @publicly
+    @plain_arguments
     def plan(self, question: object, mechanism: Mechanism, *, where: Mapping[str, object] | None = None) -> Plan:
         """What a release would cost and how wrong it would be. Free, and blind to the data."""
         bound = self._bind(question, mechanism, where)
@@ -222,7 +222,7 @@ class Session(Custody):
 
     # ------------------------------------------------------------ release: paid
 
-    @publicly
+    @plain_arguments
     def release(
         self,
         question: object,
@@ -246,9 +246,9 @@ class Session(Custody):
         """
         with nothing_charged():
             bound, chosen, payment = self._order(question, mechanism, where, mode, key, retry)
-        return self._draws.result(bound, chosen, payment)
+        return self._runner.result(bound, chosen, payment)
 
-    @publicly
+    @plain_arguments
     def release_async(
         self,
         question: object,
@@ -265,7 +265,7 @@ class Session(Custody):
         A cancelled `await` cancels the draw, and what it was charged stays charged; `asyncio.shield(handle)` lets it
         go on. A handle that is left behind goes on, too: the same call then gives the stored answer, free.
         """
-        return self._draws.start(*self._order(question, mechanism, where, mode, key, retry), watch)
+        return self._runner.start(*self._order(question, mechanism, where, mode, key, retry), watch)
 
     def _order(
         self,
@@ -284,14 +284,14 @@ class Session(Custody):
 
     # ------------------------------------------------------------ open: many questions, one charge
 
-    @publicly
+    @plain_arguments
     def plan_open(self, parameters: Opening) -> OpeningPlan:
         """What a sub-session would be charged when it is opened, and what each question could use. Free."""
         opening = self._opening(parameters)
         remaining, asof = self.known()
         return OpeningPlan(opening, self._unit, remaining.total, remaining, asof)
 
-    @publicly
+    @plain_arguments
     def open(self, parameters: Opening, *, key: str | None = None) -> SubSession:
         """Charge for a sub-session, all of it at once, and open it. The same call again is the same sub-session, free.
 
@@ -310,7 +310,7 @@ class Session(Custody):
         )
 
         def admit(state: Mapping[str, str]) -> dict[str, str]:
-            after = accountant.charge(state, price.loss, price.fine)
+            after = accountant.charge(state, price.loss, price.zcdp_steps)
             errand.charging()
             return after
 
@@ -348,13 +348,13 @@ class Session(Custody):
         return found
 
     def _sub_session(self, entry: Entry) -> SubSession:
-        return SubSession(entry, self._source, self._unit, self._ledger, self._draws)
+        return SubSession(entry, self._source, self._unit, self._ledger, self._runner)
 
     # ------------------------------------------------------------ draws on their way
 
-    def look_on(self, onlooker: Callable[[Running], None]) -> None:
+    def add_listener(self, listener: Callable[[Running], None]) -> None:
         """Call a bound method whenever a release of this session ends, for as long as its object lives."""
-        self._draws.look_on(onlooker)
+        self._runner.add_listener(listener)
 
     def heed_waits(self) -> None:
         """Have a release that waits for the ledger say so, and for whom, wherever it is shown.
@@ -410,4 +410,4 @@ def _opened(
     return known, opened(known)
 
 
-guard(vars())
+protect_module(vars())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from dpviz.boundary import protect_module
 from dpviz.errors import BudgetExceeded
-from dpviz.hidden import guard
 from dpviz.model.error import ErrorModel
 from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Bound
@@ -36,9 +36,9 @@ class OpeningPlan:
         return self.parameters.price(self.unit)
 
     @property
-    def parts(self) -> Any:
+    def step_price(self) -> Any:
         """What the price is made of, such as the step of one symbol and the delta of one question."""
-        return self.parameters.parts(self.unit)
+        return self.parameters.step_price(self.unit)
 
     @property
     def affordable(self) -> bool:
@@ -118,4 +118,4 @@ class AskPlan:
         return "\n".join([*lines, *error_lines(self.bound)])
 
 
-guard(vars())
+protect_module(vars())

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any, Literal
 
+from dpviz.boundary import plain_arguments, protect_module
 from dpviz.errors import LedgerError, LedgerFormat, ReleaseFormat
-from dpviz.hidden import guard, publicly
 from dpviz.mechanisms import opening
 from dpviz.model.answers import Answer
 from dpviz.model.identity import release_key
@@ -19,13 +19,13 @@ from dpviz.model.release import Release
 from dpviz.model.source import Source
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
-from dpviz.session.binding import able
+from dpviz.session.binding import check_support
 from dpviz.session.charge import checked_key, checked_retry, price_json
-from dpviz.session.drawing import Draws, Paid, read_back
 from dpviz.session.interrupts import nothing_charged
 from dpviz.session.ledger import Entry, Ledger
 from dpviz.session.ledger import Use as Record
 from dpviz.session.releases import Unread
+from dpviz.session.runner import Paid, ReleaseRunner, read_back
 from dpviz.session.running import Errand, Running
 from dpviz.session.saved import UNREADABLE, check_readable, reason, unreadable
 from dpviz.session.stale import before_a_charge, stale, unread
@@ -44,9 +44,9 @@ class SubSession:
     or a second answer. A refusal changes nothing, and depends on earlier answers alone.
     """
 
-    def __init__(self, entry: Entry, source: Source, unit: Unit, ledger: Ledger, draws: Draws) -> None:
+    def __init__(self, entry: Entry, source: Source, unit: Unit, ledger: Ledger, draws: ReleaseRunner) -> None:
         self._number = entry.number
-        self._source, self._unit, self._ledger, self._draws = source, unit, ledger, draws
+        self._source, self._unit, self._ledger, self._runner = source, unit, ledger, draws
         self._read: dict[int, Release] = {}  # answers by use, for they never change
         try:
             opened = entry.body["mechanism"]
@@ -112,7 +112,7 @@ class SubSession:
     @property
     def running(self) -> Running | None:
         """The draw on its way in this session, if there is one."""
-        return self._draws.running
+        return self._runner.running
 
     @property
     def answers(self) -> list[Release]:
@@ -188,7 +188,7 @@ class SubSession:
 
     # ------------------------------------------------------------ plan: free
 
-    @publicly
+    @plain_arguments
     def plan(self, question: object, *terms: Any, where: Mapping[str, object] | None = None, **named: Any) -> AskPlan:
         """What a question may use, and how wrong its answer may be. Free, and blind to the data. Terms as in `ask`."""
         use, bound = self._bind(question, where, terms, named)
@@ -205,13 +205,13 @@ class SubSession:
         """Every check that can be made from public things alone."""
         use = self._parameters.use(*terms, **named)
         bound = use.bind(Question.of(question, where), self._unit)
-        able(self._source, bound)
+        check_support(self._source, bound)
         check_readable(bound)
         return use, bound
 
     # ------------------------------------------------------------ ask: paid from what was charged
 
-    @publicly
+    @plain_arguments
     def ask(
         self,
         question: object,
@@ -236,9 +236,9 @@ class SubSession:
         """
         with nothing_charged():
             bound, payment = self._order(question, where, terms, named, key, retry)
-        return self._draws.result(bound, bound.modes()[0], payment)
+        return self._runner.result(bound, bound.modes()[0], payment)
 
-    @publicly
+    @plain_arguments
     def ask_async(
         self,
         question: object,
@@ -251,7 +251,7 @@ class SubSession:
     ) -> Running:
         """Start to ask and return at once: `await` the handle, watch its `progress`, or `cancel()` it."""
         bound, payment = self._order(question, where, terms, named, key, retry)
-        return self._draws.start(bound, bound.modes()[0], payment, watch)
+        return self._runner.start(bound, bound.modes()[0], payment, watch)
 
     def _order(
         self,
@@ -266,9 +266,9 @@ class SubSession:
         use, bound = self._bind(question, where, terms, named)
         return bound, Reservation(self._ledger, self._number, use, bound, checked_key(key), retry)
 
-    def look_on(self, onlooker: Callable[[Running], None]) -> None:
+    def add_listener(self, listener: Callable[[Running], None]) -> None:
         """Call a bound method whenever a draw of this session ends, for as long as its object lives."""
-        self._draws.look_on(onlooker)
+        self._runner.add_listener(listener)
 
     def cancel(self) -> None:
         """Cancel the draw on its way, if there is one. What it reserved stays used."""
@@ -394,4 +394,4 @@ def opening_body(parameters: Opening, price: Guarantee, key: str | None) -> dict
     }
 
 
-guard(vars())
+protect_module(vars())

@@ -8,17 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+from dpviz.boundary import plain_arguments, protect_module
 from dpviz.engines import as_source
 from dpviz.errors import Forbidden, ReleaseCancelled, SessionBusy
 from dpviz.exact import whole
-from dpviz.hidden import guard, publicly
 from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.model.public import PublicTable, PublicTop
 from dpviz.model.question import Question
 from dpviz.model.release import TEACHING, Release
 from dpviz.model.source import Tick
-from dpviz.model.statistic import Column, DenseCounts, Kind, Top, TopCounts
+from dpviz.model.statistic import Column, DenseCounts, StatisticKind, Top, TopCounts
 from dpviz.noise.bits import TeachingBits
 from dpviz.privacy.unit import Unit
 from dpviz.session.binding import bind, mode_of
@@ -30,7 +30,7 @@ from dpviz.session.running import Listeners, Running, Stopped
 class Teaching(Custody):
     """Draw from public or made-up data with a seed. What it makes is marked and is not a release."""
 
-    @publicly
+    @plain_arguments
     def __init__(self, data: object, seed: int, unit: Unit | None = None, *, dataset: str | None = None) -> None:
         self._source = as_source(data, name=dataset, schema=None)
         del data
@@ -56,7 +56,7 @@ class Teaching(Custody):
     def columns(self) -> tuple[Column, ...]:
         return self._source.columns
 
-    @publicly
+    @plain_arguments
     def plan(self, question: object, mechanism: Mechanism, *, where: Mapping[str, object] | None = None) -> Plan:
         """The same plan as in a session."""
         return Plan(self._bind(question, mechanism, where))
@@ -64,7 +64,7 @@ class Teaching(Custody):
     def _bind(self, question: object, mechanism: Mechanism, where: Mapping[str, object] | None) -> Bound:
         return bind(self._source, self.unit, question, mechanism, where)
 
-    @publicly
+    @plain_arguments
     def draw(
         self,
         question: object,
@@ -137,7 +137,7 @@ class Teaching(Custody):
         """Drawing again is free, so no draw is kept."""
         return NoReleases()
 
-    @publicly
+    @plain_arguments
     def release_async(
         self,
         question: object,
@@ -184,23 +184,23 @@ class Teaching(Custody):
         if running is not None:
             running.cancel()
 
-    def look_on(self, onlooker: Callable[[Running], None]) -> None:
+    def add_listener(self, listener: Callable[[Running], None]) -> None:
         """Call a bound method whenever a started draw ends, for as long as its object lives."""
-        self._listeners.add(onlooker)
+        self._listeners.add(listener)
 
     def heed_waits(self) -> None:
         """Nothing waits for a ledger here."""
 
-    @publicly
+    @plain_arguments
     def table(self, question: object, *, where: Mapping[str, object] | None = None) -> PublicTable:
         """The true counts, as a table that is declared public."""
         asked = Question.of(question, where)
-        self._source.check(asked, self.unit, Kind.DENSE)
-        statistic = self._source.count(asked, self.unit, Kind.DENSE)
+        self._source.check(asked, self.unit, StatisticKind.DENSE)
+        statistic = self._source.count(asked, self.unit, StatisticKind.DENSE)
         assert isinstance(statistic, DenseCounts)
         return PublicTable(asked.domain, statistic.take().copy(), self.unit.nouns)
 
-    @publicly
+    @plain_arguments
     def top(
         self,
         question: object,
@@ -240,10 +240,10 @@ class NoReleases:
         raise Forbidden("teaching keeps no releases")
 
 
-@publicly
+@plain_arguments
 def teaching(data: object, seed: int, unit: Unit | None = None, *, dataset: str | None = None) -> Teaching:
     """A teaching session on public or made-up data: no ledger, everything marked."""
     return Teaching(data, seed, unit, dataset=dataset)
 
 
-guard(vars())
+protect_module(vars())

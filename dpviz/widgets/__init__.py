@@ -13,24 +13,24 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpviz.widgets.budget_meter import BudgetMeter
     from dpviz.widgets.composition_explorer import CompositionExplorer
-    from dpviz.widgets.desk import Desk
+    from dpviz.widgets.session_model import SessionModel
     from dpviz.widgets.mechanism_comparison import MechanismComparison
     from dpviz.widgets.mechanism_picker import MechanismPicker
     from dpviz.widgets.plan_pane import PlanPane
     from dpviz.widgets.release_pane import ReleasePane
     from dpviz.widgets.result_chart import ResultChart
     from dpviz.widgets.sampler_explorer import SamplerExplorer
-    from dpviz.widgets.tape import PayWhatYouGetTape
+    from dpviz.widgets.sub_session_view import PayWhatYouGetTape
     from dpviz.widgets.top_k_explorer import TopKExplorer
     from dpviz.widgets.workbench import Workbench
 
 _HOME: dict[str, Callable[[], ModuleType]] = {
     "BudgetMeter": lambda: import_module("dpviz.widgets.budget_meter"),
     "CompositionExplorer": lambda: import_module("dpviz.widgets.composition_explorer"),
-    "Desk": lambda: import_module("dpviz.widgets.desk"),
+    "SessionModel": lambda: import_module("dpviz.widgets.session_model"),
     "MechanismComparison": lambda: import_module("dpviz.widgets.mechanism_comparison"),
     "MechanismPicker": lambda: import_module("dpviz.widgets.mechanism_picker"),
-    "PayWhatYouGetTape": lambda: import_module("dpviz.widgets.tape"),
+    "PayWhatYouGetTape": lambda: import_module("dpviz.widgets.sub_session_view"),
     "PlanPane": lambda: import_module("dpviz.widgets.plan_pane"),
     "ReleasePane": lambda: import_module("dpviz.widgets.release_pane"),
     "ResultChart": lambda: import_module("dpviz.widgets.result_chart"),
@@ -50,7 +50,7 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "BudgetMeter",
     "CompositionExplorer",
-    "Desk",
+    "SessionModel",
     "MechanismComparison",
     "MechanismPicker",
     "PayWhatYouGetTape",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from dpviz.exact import Number, rational
-from dpviz.hidden import guard, singly
+from dpviz.boundary import protect_module, single_arguments
 from dpviz.planning.composition_sheet import CompositionSheet
 from dpviz.widgets.explorer import Explorer
 
@@ -29,9 +29,9 @@ class CompositionExplorer(Explorer):
     name: ClassVar[str] = "composition-explorer"
     title: ClassVar[str] = "What k steps cost together"
 
-    @singly
+    @single_arguments
     def __init__(self, epsilon: Number = "0.1", delta: Number = "1e-6", *, k: int = 50) -> None:
         super().__init__(CompositionSheet(rational(epsilon, "epsilon"), rational(delta, "delta"), k))
 
 
-guard(vars())
+protect_module(vars())

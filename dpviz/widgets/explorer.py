@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dpviz.hidden import guard
+from dpviz.boundary import protect_module
 
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Protocol
 
 from dpviz.widgets import messages
-from dpviz.widgets.door import Door
+from dpviz.widgets.dispatcher import Dispatcher
 from dpviz.widgets.model import WidgetModel
 from dpviz.widgets.view import View, json_text
 
@@ -18,7 +18,7 @@ class Sheet(Protocol):
 
     def to_json(self) -> dict[str, Any]: ...
 
-    def moved(self, place: Mapping[str, str]) -> Sheet: ...
+    def moved(self, point: Mapping[str, str]) -> Sheet: ...
 
 
 class Exploring(WidgetModel):
@@ -28,7 +28,7 @@ class Exploring(WidgetModel):
         self._sheet = sheet
         self.shown = sheet.to_json()
         super().__init__(
-            Door(
+            Dispatcher(
                 messages.EXPLORERS,
                 "see the notebook's log",
                 quick={"status": lambda request: {}},
@@ -67,4 +67,4 @@ class Explorer(View):
         return self._exploring.shown
 
 
-guard(vars())
+protect_module(vars())

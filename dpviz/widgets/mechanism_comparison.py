@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpviz.hidden import guard, kind_of, publicly
+from dpviz.boundary import protect_module, kind_of, plain_arguments
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
@@ -40,7 +40,7 @@ class MechanismComparison(Explorer):
     name: ClassVar[str] = "mechanism-comparison"
     title: ClassVar[str] = "Which mechanism?"
 
-    @publicly
+    @plain_arguments
     def __init__(
         self,
         session: Custody | None,
@@ -91,4 +91,4 @@ def _made(asked: object, place: int) -> Mechanism:
     return made
 
 
-guard(vars())
+protect_module(vars())

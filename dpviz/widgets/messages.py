@@ -30,15 +30,15 @@ ASKS: Asks = {
 }
 EXPLORERS: Asks = {"status": {}, "move": {"place": dict}}
 """What the page of an explorer may ask for: an explorer has no session."""
-_TAPE: dict[str, type | tuple[type, ...]] = {"question": str, "k": str, "kbar": str}
-TAPES: Asks = {
-    "plan": _TAPE,
-    "release": {**_TAPE, "most": str, "left": str, "key": (str, type(None))},
+_SUB_SESSION: dict[str, type | tuple[type, ...]] = {"question": str, "k": str, "kbar": str}
+SUB_SESSIONS: Asks = {
+    "plan": _SUB_SESSION,
+    "release": {**_SUB_SESSION, "most": str, "left": str, "key": (str, type(None))},
     "cancel": {"token": str},
     "status": {},
     "show": {"number": str},
 }
-"""What the page of a sub-session's tape may ask for: its questions are named, never declared."""
+"""What the page of a sub-session's view may ask for: its questions are named, never declared."""
 
 DECLARATIONS: dict[str, dict[str, type]] = {
     "integers": {"low": str, "high": str, "underflow": bool, "overflow": bool, "missing": bool},

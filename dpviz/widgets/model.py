@@ -8,9 +8,9 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dpviz.hidden import guard
+from dpviz.boundary import protect_module
 from dpviz.widgets import messages
-from dpviz.widgets.door import Door, Send
+from dpviz.widgets.dispatcher import Dispatcher, Send
 
 Body = dict[str, Any]
 
@@ -21,9 +21,9 @@ class WidgetModel:
     id     the views of one model on one page share a store by it
     """
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, dispatcher: Dispatcher) -> None:
         self.id = uuid.uuid4().hex[:12]
-        self._door = door
+        self._dispatcher = dispatcher
         self._joined: weakref.WeakSet[Any] = weakref.WeakSet()
         self._joining = threading.RLock()  # a view that is forgotten leaves in the middle of anything
 
@@ -65,15 +65,15 @@ class WidgetModel:
 
     def soon(self, work: Callable[[], None]) -> None:
         """Do this after all that was asked and said before."""
-        self._door.soon(work)
+        self._dispatcher.soon(work)
 
     def receive(self, content: object, send: Send) -> None:
         """Take one message from a page; the reply goes to `send`."""
-        self._door.receive(content, send)
+        self._dispatcher.receive(content, send)
 
     def answer(self, content: object) -> Body | None:
         """The reply to one message from the page. Never raises; a message without an id is dropped."""
-        return self._door.answer(content)
+        return self._dispatcher.answer(content)
 
 
-guard(vars())
+protect_module(vars())

@@ -9,7 +9,7 @@ from dpviz.errors import DpvizError, ReleaseCancelled
 from dpviz.model.release import Release
 from dpviz.session.running import Running
 from dpviz.widgets import messages
-from dpviz.widgets.door import Request
+from dpviz.widgets.dispatcher import Request
 
 SETTLES = 0.25
 """Seconds in which refusals, and most answers, come back in the reply itself."""

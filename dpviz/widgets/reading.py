@@ -10,7 +10,7 @@ import numpy as np
 
 from dpviz.errors import DomainError, Forbidden, ReleaseFormat, short
 from dpviz.exact import text
-from dpviz.hidden import guard
+from dpviz.boundary import protect_module
 from dpviz.model.answers.between import Between, between
 from dpviz.model.release import Release, listed
 
@@ -60,4 +60,4 @@ def _point(release: Release, point: Sequence[str]) -> Any:
         raise DomainError.of(short(", ".join(point)), f"a bin must be one of {domain.text}") from None
 
 
-guard(vars())
+protect_module(vars())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpviz.hidden import guard, singly
+from dpviz.boundary import protect_module, single_arguments
 
 from typing import ClassVar
 
@@ -24,7 +24,7 @@ class SamplerExplorer(Explorer):
     name: ClassVar[str] = "sampler-explorer"
     title: ClassVar[str] = "Samplers on a finite computer"
 
-    @singly
+    @single_arguments
     def __init__(
         self, n: int = 60, c: int = 40, epsilon: Number = 1, gamma: Number = "1/100", t: int | str = "tight"
     ) -> None:
@@ -38,4 +38,4 @@ class SamplerExplorer(Explorer):
         super().__init__(SamplerSheet.at(place))
 
 
-guard(vars())
+protect_module(vars())

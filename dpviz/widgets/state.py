@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
-from dpviz.engines.schema import KINDS
+from dpviz.engines.schema import COLUMN_KINDS
 from dpviz.exact import text
 from dpviz.model.question import Question
 from dpviz.model.statistic import Column
@@ -118,7 +118,7 @@ def session_state(session: Custody, questions: Mapping[str, Question]) -> dict[s
 
 def countable(charter: Charter) -> list[Column]:
     """The columns that a page offers to count by: not the users, and none that no question can read."""
-    return [column for column in charter.columns if column.kind in KINDS and column.name != charter.unit.of]
+    return [column for column in charter.columns if column.kind in COLUMN_KINDS and column.name != charter.unit.of]
 
 
 def now() -> str:

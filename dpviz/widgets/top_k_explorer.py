@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from dpviz.errors import Forbidden, ParameterError
 from dpviz.exact import Number, rational
-from dpviz.hidden import guard, kind_of, publicly
+from dpviz.boundary import protect_module, kind_of, plain_arguments
 from dpviz.model.public import PublicTable, PublicTop
 from dpviz.model.release import Release
 from dpviz.planning.top_k_sheet import FAMILIES, LIMITS, Released, TopKSheet, made_up
@@ -42,7 +42,7 @@ class TopKExplorer(Explorer):
     name: ClassVar[str] = "top-k-explorer"
     title: ClassVar[str] = "Top k of an unknown list"
 
-    @publicly
+    @plain_arguments
     def __init__(
         self,
         table: Ranking | Mapping[int | None, Ranking] | Release | str,
@@ -145,4 +145,4 @@ def _of_release(release: Release, unit: Unit | None, chosen: dict[str, Any]) -> 
     )
 
 
-guard(vars())
+protect_module(vars())

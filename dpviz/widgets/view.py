@@ -21,7 +21,7 @@ from ipywidgets.widgets.trait_types import InstanceDict
 
 from dpviz.charts import columns
 from dpviz.errors import ParameterError, short
-from dpviz.hidden import guard, kind_of, sealed
+from dpviz.boundary import protect_module, kind_of, error_boundary
 from dpviz.widgets import views
 from dpviz.widgets.model import WidgetModel
 from dpviz.widgets.writer import Writer
@@ -32,7 +32,7 @@ STATIC = Path(__file__).parent.parent / "static"
 class Mirror(ipywidgets.Widget):  # type: ignore[misc]
     """A widget model that only the kernel writes."""
 
-    @sealed
+    @error_boundary
     def __setattr__(self, name: str, value: Any) -> None:
         """What traitlets says of a value that does not fit shows the value: it is refused in our words."""
         try:
@@ -45,7 +45,7 @@ class Mirror(ipywidgets.Widget):  # type: ignore[misc]
                 raise
         raise _not_taken(self, name, value)
 
-    @sealed
+    @error_boundary
     def set_trait(self, name: str, value: Any) -> None:
         """As `__setattr__`, for a trait."""
         try:
@@ -76,10 +76,10 @@ class Mirror(ipywidgets.Widget):  # type: ignore[misc]
         self.send_state(list(names))
 
 
-class Place(Mirror, ipywidgets.Layout):  # type: ignore[misc]
+class FixedLayout(Mirror, ipywidgets.Layout):  # type: ignore[misc]
     """The layout of a view, which a page cannot change: a view that is moved or hidden could hide what it says."""
 
-    @sealed
+    @error_boundary
     def __init__(self, **properties: Any) -> None:
         known = self.trait_names()
         for name in properties:  # what traitlets says of a name that it does not know shows the value
@@ -88,13 +88,13 @@ class Place(Mirror, ipywidgets.Layout):  # type: ignore[misc]
         super().__init__(**properties)
 
 
-class OwnPlace(InstanceDict):  # type: ignore[misc]
+class FixedLayoutTrait(InstanceDict):  # type: ignore[misc]
     """Any layout, as one that a page cannot change."""
 
-    klass = Place
+    klass = FixedLayout
 
     def validate(self, obj: Any, value: Any) -> Any:
-        if isinstance(value, ipywidgets.Layout) and not isinstance(value, Place):
+        if isinstance(value, ipywidgets.Layout) and not isinstance(value, FixedLayout):
             value = {name: getattr(value, name) for name in value.keys if not name.startswith("_")}
         return super().validate(obj, value)
 
@@ -171,7 +171,7 @@ class View(Long, anywidget.AnyWidget):
     """A view of a model: its synced traits are mirrors, written by the kernel and never read by it.
 
     A widget names its component and its program, and says which model stands behind it; all else is here. Everything
-    it sends is sent by the writer of the model's door. What it carries itself only looks up its program.
+    it sends is sent by the writer of the model's dispatcher. What it carries itself only looks up its program.
     """
 
     _esm = STATIC / "loader.js"
@@ -189,7 +189,7 @@ class View(Long, anywidget.AnyWidget):
     views = traitlets.Dict(value_trait=traitlets.Instance(Program)).tag(sync=True, **ipywidgets.widget_serialization)
     """The bundles that draw kinds of answers which the program does not, by kind."""
     program = traitlets.Instance(Program).tag(sync=True, **ipywidgets.widget_serialization)
-    layout = OwnPlace(Place).tag(sync=True, **ipywidgets.widget_serialization)
+    layout = FixedLayoutTrait(FixedLayout).tag(sync=True, **ipywidgets.widget_serialization)
 
     _heard: Context | None = None
     """Where the last message came in. What is said in another thread goes back the same way."""
@@ -265,4 +265,4 @@ def json_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-guard(vars())
+protect_module(vars())

@@ -17,7 +17,7 @@ from typing import Final
 
 from dpviz import files
 from dpviz.errors import ParameterError, short
-from dpviz.hidden import guard, kind_of, sealed
+from dpviz.boundary import protect_module, kind_of, error_boundary
 
 STATIC: Final = Path(__file__).parent.parent / "static"
 LARGEST: Final = 5_000_000
@@ -41,7 +41,7 @@ class Bundle:
 _BUNDLES: Final[dict[str, Bundle]] = {}
 
 
-@sealed
+@error_boundary
 def register(kind: str, bundle_path: str | Path, style: str | Path | None = None) -> None:
     """Draw the answers whose `view` is of this kind with this bundle, wherever a page or a report shows one.
 
@@ -67,7 +67,7 @@ def register(kind: str, bundle_path: str | Path, style: str | Path | None = None
         )
 
 
-@sealed
+@error_boundary
 def unregister(kind: str) -> None:
     """Forget the bundle of this kind. What a page or a report has already is not taken back."""
     if not isinstance(kind, str) or _BUNDLES.pop(kind, None) is None:
@@ -98,4 +98,4 @@ def _text(path: object, what: str) -> str:
     raise ParameterError.of(short(str(path)), f"{what} is written in UTF-8")
 
 
-guard(vars())
+protect_module(vars())

@@ -1,10 +1,11 @@
-"""Following a ledger while somebody looks: what other kernels charge, finish and raise is shown without being asked for.
+"""Following a ledger while somebody looks: what other kernels charge, finish and raise is shown without being asked
+for.
 
-A page that asked again and again would make the kernel busy each time, and a busy kernel would not answer. So the kernel
-looks by itself: one indexed query a good once a second, for as long as a page has shown interest lately. What it finds
-goes to the page as traits, which make no kernel busy: a pulse after each look, and everything else only when the ledger
-has moved. One thread looks; another tells, since a look at a server that is away takes seconds. Where there are no
-threads, a look is taken whenever a page is heard of.
+A page that asked again and again would make the kernel busy each time, and a busy kernel would not answer. So the
+kernel looks by itself: one indexed query a good once a second, for as long as a page has shown interest lately. What it
+finds goes to the page as traits, which make no kernel busy: a pulse after each look, and everything else only when the
+ledger has moved. One thread looks; another tells, since a look at a server that is away takes seconds. Where there are
+no threads, a look is taken whenever a page is heard of.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from dpviz import threads
 from dpviz.errors import DpvizError, LedgerAway, LedgerError
 from dpviz.session.custody import Log
 from dpviz.session.running import Running
-from dpviz.widgets.door import Door
+from dpviz.widgets.dispatcher import Dispatcher
 from dpviz.widgets.model import Body, WidgetModel
 from dpviz.widgets.order import Order
 from dpviz.widgets.state import OUTCOMES, Numbered, named, now, orders, running_json
@@ -221,13 +222,14 @@ def lookout(log: Log) -> Lookout:
 
 
 class Follower(WidgetModel):
-    """What follows a log for a page, as desk and tape do: catching up on the writer, and heeding other draws.
+    """What follows a log for a page, as the models of sessions and sub-sessions do: catching up on the writer, and
+    heeding other draws.
 
     A log that is None has no news.
     """
 
-    def __init__(self, log: Log | None, door: Door) -> None:
-        super().__init__(door)
+    def __init__(self, log: Log | None, dispatcher: Dispatcher) -> None:
+        super().__init__(dispatcher)
         self._lookout = None if log is None else lookout(log)
         self._order: Order | None = None
         self._outcomes: deque[Body] = deque(maxlen=OUTCOMES)
@@ -247,7 +249,7 @@ class Follower(WidgetModel):
         self._behind = True
         if not self._catching:
             self._catching = True
-            self._door.soon(self._catch_up)
+            self._dispatcher.soon(self._catch_up)
 
     def _catch_up(self) -> None:
         self._catching = False

@@ -15,7 +15,7 @@ LAYERS = (
     {"traces"},
     {"errors"},
     {"exact", "files"},
-    {"hidden"},
+    {"boundary"},
     {"noise", "laws", "datasets"},
     {"privacy"},
     {"model"},

@@ -20,7 +20,7 @@ SHOWN = (
     "dpviz/charts/plans.py",
     "dpviz/session/saved.py",
     "dpviz/session/sub_plan.py",
-    "dpviz/widgets/tape.py",
+    "dpviz/widgets/sub_session_view.py",
     "dpviz/reports.py",
 )
 """What shows or checks the measures of a plan: it asks no error model for one of its own choice."""
@@ -29,12 +29,12 @@ PAGE = (
     "measures.ts",
     "plan_pane.ts",
     "epsilon_field.ts",
-    "store.ts",
     "charts/curve.ts",
     "sheets.ts",
     "mechanism_comparison.ts",
-    "tape.ts",
-    "tape_store.ts",
+    "session_store.ts",
+    "sub_session_store.ts",
+    "sub_session_view.ts",
 )
 ASKED = {"one_bin", "all_bins", "listed", "rank", "look_ups", "total_variation"}
 

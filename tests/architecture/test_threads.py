@@ -27,7 +27,7 @@ def begun(root: Path) -> list[str]:
     return found
 
 
-def test_only_the_door_begins_a_thread() -> None:
+def test_only_the_boundary_begins_a_thread() -> None:
     assert begun(PACKAGE) == []
 
 

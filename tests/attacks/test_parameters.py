@@ -119,8 +119,8 @@ def test_the_slider_stops_where_prices_stop() -> None:
 
 
 def test_a_huge_budget_has_a_workbench(tmp_path: Path) -> None:
-    board = dv.Workbench(opened(tmp_path, budget="1e30"), BINS).board
-    assert board.plan.bound.mechanism.parameters()["epsilon"] == "100"
+    session_model = dv.Workbench(opened(tmp_path, budget="1e30"), BINS).session_model
+    assert session_model.plan.bound.mechanism.parameters()["epsilon"] == "100"
 
 
 @pytest.mark.parametrize("mode", ["exact", "strict"])

@@ -14,7 +14,7 @@ import dpviz as dv
 from dpviz.engines import as_source
 from dpviz.exact import exp_bounds
 from dpviz.model.question import Question
-from dpviz.model.statistic import DenseCounts, Kind
+from dpviz.model.statistic import DenseCounts, StatisticKind
 from dpviz.privacy import ApproxDP, PureDP, RangeBounded, Unit, group
 from dpviz.privacy.conversion import to_approx
 
@@ -60,7 +60,7 @@ def test_a_replaced_row_moves_a_filtered_histogram_by_l1_at_most_and_reaches_it(
             counted = []
             for row in (left, right):
                 frame = pd.DataFrame([*kept, row], columns=["a", "b"]).astype({"a": float})
-                statistic = as_source(frame).count(question, unit, Kind.DENSE)
+                statistic = as_source(frame).count(question, unit, StatisticKind.DENSE)
                 assert isinstance(statistic, DenseCounts)
                 counted.append(statistic.take())
             farthest[name] = max(farthest[name], int(np.abs(counted[0] - counted[1]).sum()))

@@ -24,7 +24,7 @@ from benchmarks.peer_jobs import JOBS
 ELSEWHERE = {"page": "tests/browser/test_benchmark.py"}
 
 
-class Asked:
+class TranscriptRow:
     """What is asked of the peers' process: jobs that it has, with the arguments that they take."""
 
     def ask(self, job: str, **arguments: Any) -> Any:
@@ -55,7 +55,7 @@ CASES: dict[str, Callable[[Path], list[Measured]]] = {
 def test_a_benchmark_runs_at_its_smallest(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = importlib.import_module(f"benchmarks.{name}")
     if hasattr(module, "peers"):
-        monkeypatch.setattr(module, "peers", Asked)
+        monkeypatch.setattr(module, "peers", TranscriptRow)
     monkeypatch.setattr(engines, "BUILD", tmp_path / "build")
     lines = CASES[name](tmp_path)
     assert lines and all(line.what and line.found for line in lines)
@@ -70,6 +70,6 @@ def test_every_benchmark_is_among_them() -> None:
 
 def test_a_job_that_the_peers_do_not_have_is_refused() -> None:
     with pytest.raises(KeyError):
-        Asked().ask("opendp_noises", size=1, scale=1.0)
+        TranscriptRow().ask("opendp_noises", size=1, scale=1.0)
     with pytest.raises(TypeError):
-        Asked().ask("opendp_noise", sizes=1)
+        TranscriptRow().ask("opendp_noise", sizes=1)

@@ -19,7 +19,7 @@ session = dv.Session(
 )
 sub = session.open(dv.PayWhatYouGet(symbols=30, questions=6, epsilon="3", delta="1e-6"))
 """
-TAPE = """
+PAY_WHAT_YOU_GET = """
 destination = dv.Domain.keys(column="destination")
 questions = {
     "All year: destinations by aircraft": destination,
@@ -34,7 +34,8 @@ SAVE_STATE = "() => window.jupyterapp.commands.execute('@jupyter-widgets/jupyter
 
 
 def rows(page: Locator) -> list[str]:
-    """What each row of the tape says, its white space evened out, without the button that a kernel gives it."""
+    """What each row of the sub-session view says, its white space evened out, without the button that a kernel gives
+    it."""
     listed = page.get_by_role("list", name="Questions so far").locator("> li")
     return [" ".join(row.split()).replace(" · look", "") for row in listed.all_inner_texts()]
 
@@ -54,52 +55,52 @@ def ask(it: Notebook, k: str, button: str) -> None:
 
 
 def test_ask_pay_what_comes_restart_and_read_it_without_a_kernel(lab: Lab, browser: Browser) -> None:
-    lab.write("tape/tape.ipynb", SESSION, TAPE)
+    lab.write("tape/tape.ipynb", SESSION, PAY_WHAT_YOU_GET)
     with Notebook.open(lab, browser, "tape/tape.ipynb", viewport={"width": 1280, "height": 1500}) as it:
         it.page.evaluate(SAVE_STATE)
         it.run_all()
-        tape = it.region("Pay what you get")
-        expect(tape).to_contain_text("one ledger entry 1 · ε 3 · δ 0.000001")
-        expect(tape).to_contain_text("Symbols left: 30 of 30")
-        expect(tape).to_contain_text("Questions left: 6 of 6")
-        expect(tape).to_contain_text("Nothing asked yet.")
+        view = it.region("Pay what you get")
+        expect(view).to_contain_text("one ledger entry 1 · ε 3 · δ 0.000001")
+        expect(view).to_contain_text("Symbols left: 30 of 30")
+        expect(view).to_contain_text("Questions left: 6 of 6")
+        expect(view).to_contain_text("Nothing asked yet.")
         # It was paid when it was opened, and the question on show is planned for nothing.
         assert it.ask(LEFT).split() == ["30", "6", "1", "1"]
-        expect(tape).to_contain_text(
+        expect(view).to_contain_text(
             re.compile(r"An item \d+ above the 51st count is listed, none .+ count, 95 in 100\.")
         )
 
         # The first question: all that was asked for came.
         ask(it, "5", "Ask up to 5 of 30 left")
-        expect(tape).to_contain_text("Symbols left: 25 of 30")
-        expect(tape.get_by_text("Question 1: all 5 came; it cost 5.", exact=False).first).to_be_focused()
-        answers = tape.get_by_role("list", name="Answer 1, in order").get_by_role("listitem")
+        expect(view).to_contain_text("Symbols left: 25 of 30")
+        expect(view.get_by_text("Question 1: all 5 came; it cost 5.", exact=False).first).to_be_focused()
+        answers = view.get_by_role("list", name="Answer 1, in order").get_by_role("listitem")
         expect(answers).to_have_count(5)
 
         # The second ends at once: ⊥ came, and it is all that was used. The third is on offer by itself.
-        select = tape.get_by_label("Question", exact=True)
+        select = view.get_by_label("Question", exact=True)
         expect(select.locator("option:checked")).to_have_text("First minutes of the year")
         ask(it, "5", "Ask up to 5 of 25 left")
-        expect(tape).to_contain_text("Symbols left: 24 of 30")
-        expect(tape).to_contain_text("Question 2 returned only ⊥: no destination stood out enough.")
-        expect(tape.get_by_role("list", name="Answer 2, in order").get_by_role("img", name="no more")).to_be_visible()
+        expect(view).to_contain_text("Symbols left: 24 of 30")
+        expect(view).to_contain_text("Question 2 returned only ⊥: no destination stood out enough.")
+        expect(view.get_by_role("list", name="Answer 2, in order").get_by_role("img", name="no more")).to_be_visible()
         expect(select.locator("option:checked")).to_have_text("December only")
         ask(it, "3", "Ask up to 3 of 24 left")
-        expect(tape).to_contain_text("Questions left: 3 of 6")
-        gauge = tape.get_by_role("img", name=re.compile(r"^\d+ of 30 symbols left; the next question uses at most 3"))
+        expect(view).to_contain_text("Questions left: 3 of 6")
+        gauge = view.get_by_role("img", name=re.compile(r"^\d+ of 30 symbols left; the next question uses at most 3"))
         expect(gauge).to_be_visible()
-        expect(tape).to_contain_text("paying for every answer asked: 13")
-        said = rows(tape)
+        expect(view).to_contain_text("paying for every answer asked: 13")
+        said = rows(view)
         assert len(said) == 3
         assert said[0].startswith("1 All year: destinations by aircraft asked for 5 · k̄ 50")
         assert said[0].endswith("5 paid all 5 came")
         assert said[1].endswith("1 paid ended early, 4 not used")
         left = it.ask(LEFT).split()
         assert 30 - 5 - 1 - 3 <= int(left[0]) < 24 and left[1:] == ["3", "1", "1"]
-        tape.screenshot(path=SCREENSHOTS / "tape-light.png")
+        view.screenshot(path=SCREENSHOTS / "tape-light.png")
 
         # One answer by itself, with its table, for nothing.
-        tape.get_by_role("button", name="Look at answer 1").click()
+        view.get_by_role("button", name="Look at answer 1").click()
         answer = it.region(
             "Destination, top 5 by aircraft, released for 5 of 30 symbols and 1 of 6 questions of entry 1"
         )
@@ -109,19 +110,19 @@ def test_ask_pay_what_comes_restart_and_read_it_without_a_kernel(lab: Lab, brows
         # More than is left is refused in words, uses nothing, and the next step is one press away.
         expect(it.button("Ask again")).to_be_visible()
         ask(it, "40", f"Ask up to 40 of {left[0]} left")
-        alert = tape.get_by_role("alert").filter(has_text="Nothing was charged.")
+        alert = view.get_by_role("alert").filter(has_text="Nothing was charged.")
         expect(alert).to_contain_text(f"may use 40 symbols but {left[0]} are left")
         assert it.ask(LEFT).split() == left
-        assert rows(tape) == said
+        assert rows(view) == said
         alert.get_by_role("button", name=f"Ask for {left[0]}").click()
-        expect(tape.get_by_label("Ask for", exact=True)).to_have_value(left[0])
+        expect(view.get_by_label("Ask for", exact=True)).to_have_value(left[0])
         assert it.errors == it.offsite == []
 
-        # A new kernel, everything run again: the same tape, and nothing is charged or used again.
+        # A new kernel, everything run again: the same sub-session view, and nothing is charged or used again.
         it.restart()
         it.run_all()
-        expect(tape).to_contain_text(f"Symbols left: {left[0]} of 30")
-        assert rows(tape) == said
+        expect(view).to_contain_text(f"Symbols left: {left[0]} of 30")
+        assert rows(view) == said
         assert it.ask(LEFT).split() == left
         assert (
             it.ask("print(sub.ask(destination, k=5, kbar=50).items == list(sub.transcript[0].items))").strip() == "True"
@@ -133,41 +134,41 @@ def test_ask_pay_what_comes_restart_and_read_it_without_a_kernel(lab: Lab, brows
         it.page.reload()
         it.page.wait_for_function("() => window.jupyterapp !== undefined")
         it.page.evaluate(OPEN, it.name)
-        expect(tape).to_be_visible()  # JupyterLab reads the saved widgets once, while it has a kernel to ask
+        expect(view).to_be_visible()  # JupyterLab reads the saved widgets once, while it has a kernel to ask
         it.page.evaluate("async () => window.panel.sessionContext.session.kernel.shutdown()")
-        expect(tape).to_contain_text("no kernel · the sub-session stays readable")
-        assert rows(tape) == said
+        expect(view).to_contain_text("no kernel · the sub-session stays readable")
+        assert rows(view) == said
         needs = it.button("Asking needs a kernel")
         expect(needs).to_be_visible()
         expect(needs).to_be_disabled()
-        expect(tape.get_by_label("Ask for", exact=True)).to_be_disabled()
+        expect(view.get_by_label("Ask for", exact=True)).to_be_disabled()
         it.page.evaluate(SAVE_STATE)
 
 
-def test_the_tape_is_readable_narrow_and_dark(lab: Lab, browser: Browser) -> None:
+def test_the_sub_session_view_is_readable_narrow_and_dark(lab: Lab, browser: Browser) -> None:
     lab.write(
         "narrow/narrow.ipynb",
         SESSION,
         "sub.ask('destination', k=10, kbar=50)\nsub.ask('destination', k=2, kbar=9)",
-        TAPE,
+        PAY_WHAT_YOU_GET,
     )
     with Notebook.open(lab, browser, "narrow/narrow.ipynb", viewport={"width": 1280, "height": 1500}) as it:
         it.run_all()
-        tape = it.region("Pay what you get")
-        expect(tape).to_contain_text("Questions left: 4 of 6")
+        view = it.region("Pay what you get")
+        expect(view).to_contain_text("Questions left: 4 of 6")
         it.page.evaluate(
             "() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })"
         )
         expect(it.page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
-        tape.screenshot(path=SCREENSHOTS / "tape-dark.png")
+        view.screenshot(path=SCREENSHOTS / "tape-dark.png")
         it.page.evaluate(
             "() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' })"
         )
         it.page.evaluate("() => { document.querySelector('.dp-tape').closest('.dpviz').style.width = '320px'; }")
-        expect(tape.get_by_role("img", name=re.compile("symbols left"))).to_be_visible()
-        wide = tape.evaluate("part => part.closest('.dpviz').scrollWidth")
+        expect(view.get_by_role("img", name=re.compile("symbols left"))).to_be_visible()
+        wide = view.evaluate("part => part.closest('.dpviz').scrollWidth")
         assert wide <= 320
-        tape.screenshot(path=SCREENSHOTS / "tape-320.png")
+        view.screenshot(path=SCREENSHOTS / "tape-320.png")
         assert it.errors == it.offsite == []
 
 

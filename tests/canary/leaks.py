@@ -16,7 +16,7 @@ from IPython.core.getipython import get_ipython
 from IPython.display import display
 
 import dpviz as dv
-from dpviz.hidden import Hidden
+from dpviz.boundary import Hidden
 from tests.canary import mistakes, private
 
 

@@ -27,9 +27,9 @@ from sqlalchemy import event
 from sqlalchemy.pool import Pool
 
 import dpviz as dv
+from dpviz.boundary import Hidden
 from dpviz.engines.pandas_source import PandasSource
-from dpviz.hidden import Hidden
-from dpviz.model.statistic import Kind
+from dpviz.model.statistic import StatisticKind
 from dpviz.privacy.conversion import convert
 from dpviz.session.ledger import Ledger
 from dpviz.session.running import Running
@@ -40,7 +40,7 @@ BINS = dv.Domain.integers(0, 8, column="x", overflow=True)
 PLACES = dv.Domain.categories(["north", "south"], column="place", other=True)
 ROW, USER = dv.Unit("row"), dv.Unit("user", noun="person", max_bins=2)
 BUDGET = dv.Budget(epsilon="100", delta="1e-6")
-TAPE = dv.PayWhatYouGet(symbols=20, questions=10, epsilon="1", delta="1e-7")
+PAY_WHAT_YOU_GET = dv.PayWhatYouGet(symbols=20, questions=10, epsilon="1", delta="1e-7")
 
 
 class Scene:
@@ -53,7 +53,7 @@ class Scene:
         self.release = self.it.release(BINS, dv.Dense(epsilon="1/2"))
         self.plan = self.frame.plan(PLACES, dv.Dense(epsilon="1/2"))
         self.paid = self.frame.release(PLACES, dv.Dense(epsilon="1/2"))
-        self.tape, self.known = self.frame.open(TAPE), self.it.open(TAPE)
+        self.sub, self.known = self.frame.open(PAY_WHAT_YOU_GET), self.it.open(PAY_WHAT_YOU_GET)
         self.bench = dv.Workbench(self.it, BINS)
 
     def session(self, data: Callable[[], object], **changed: Callable[[], Any]) -> object:
@@ -212,19 +212,19 @@ MISTAKES: dict[str, tuple[str, Callable[[Scene], object]]] = {
     "a column as domain rule": ("ParameterError", lambda s: dv.PayWhatYouGet(epsilon=1, domain_rule=column())),
     "a sub-session opened by a frame": ("ParameterError", lambda s: s.frame.open(people())),
     "a sub-session planned by a column": ("ParameterError", lambda s: s.frame.plan_open(column())),
-    "a sub-session keyed by a column": ("ParameterError", lambda s: s.frame.open(TAPE, key=column())),
-    "a frame asked": ("ParameterError", lambda s: s.tape.ask(people())),
-    "a column asked": ("ParameterError", lambda s: s.tape.ask(column())),
-    "a column as k": ("ExactnessError", lambda s: s.tape.ask("place", k=column("visits"))),
-    "a column as kbar": ("ExactnessError", lambda s: s.tape.ask("place", k=2, kbar=column("visits"))),
-    "a column as largest": ("ExactnessError", lambda s: s.tape.plan("place", k=2, kbar="private", largest=column())),
-    "a frame as an ask's filter": ("ParameterError", lambda s: s.tape.ask("place", where=people())),
-    "a column as an ask's key": ("ParameterError", lambda s: s.tape.ask("place", k=2, key=column())),
-    "more symbols than are left": ("BudgetExceeded", lambda s: s.tape.ask("place", k=21)),
+    "a sub-session keyed by a column": ("ParameterError", lambda s: s.frame.open(PAY_WHAT_YOU_GET, key=column())),
+    "a frame asked": ("ParameterError", lambda s: s.sub.ask(people())),
+    "a column asked": ("ParameterError", lambda s: s.sub.ask(column())),
+    "a column as k": ("ExactnessError", lambda s: s.sub.ask("place", k=column("visits"))),
+    "a column as kbar": ("ExactnessError", lambda s: s.sub.ask("place", k=2, kbar=column("visits"))),
+    "a column as largest": ("ExactnessError", lambda s: s.sub.plan("place", k=2, kbar="private", largest=column())),
+    "a frame as an ask's filter": ("ParameterError", lambda s: s.sub.ask("place", where=people())),
+    "a column as an ask's key": ("ParameterError", lambda s: s.sub.ask("place", k=2, key=column())),
+    "more symbols than are left": ("BudgetExceeded", lambda s: s.sub.ask("place", k=21)),
     "an engine that dies when asked": ("ReleaseFailed", lambda s: s.asking(private.die, "died")),
     "an engine that dies harder when asked": ("ReleaseFailed", lambda s: s.asking(private.die_hard, "died hard")),
     "an ask that was lost": ("ReleaseLost", lambda s: s.known.ask("place", k=2, key="died")),
-    "a pickled sub-session": ("LedgerError", lambda s: pickle.dumps(s.tape)),
+    "a pickled sub-session": ("LedgerError", lambda s: pickle.dumps(s.sub)),
     # sessions
     "a column as a session's data": ("ParameterError", lambda s: s.session(column)),
     "a list as a session's data": ("ParameterError", lambda s: s.session(lambda: column().tolist())),
@@ -240,7 +240,7 @@ MISTAKES: dict[str, tuple[str, Callable[[Scene], object]]] = {
     "a pickled source": ("Forbidden", lambda s: pickle.dumps(PandasSource(people(), name="data"))),
     "a copied statistic": (
         "Forbidden",
-        lambda s: copy.copy(PandasSource(people(), name="data").count(dv.Question.of(PLACES), USER, Kind.DENSE)),
+        lambda s: copy.copy(PandasSource(people(), name="it").count(dv.Question.of(PLACES), USER, StatisticKind.DENSE)),
     ),
     # ledgers
     "another unit's ledger": ("CharterMismatch", lambda s: s.session(people, unit=_user, ledger=_at("scene.ledger"))),
@@ -288,11 +288,11 @@ MISTAKES: dict[str, tuple[str, Callable[[Scene], object]]] = {
     "a workbench on a frame": ("ParameterError", lambda s: dv.Workbench(people())),
     "a workbench that asks a column": ("ParameterError", lambda s: dv.Workbench(s.it, column())),
     "a tape on a frame": ("ParameterError", lambda s: dv.PayWhatYouGetTape(people())),
-    "a tape that asks a column": ("ParameterError", lambda s: dv.PayWhatYouGetTape(s.tape, {"a": column()})),
+    "a tape that asks a column": ("ParameterError", lambda s: dv.PayWhatYouGetTape(s.sub, {"a": column()})),
     "an explorer of a frame": ("Forbidden", lambda s: dv.TopKExplorer(people())),
     "an explorer of a column": ("Forbidden", lambda s: dv.TopKExplorer({5: column()})),
     "a column as the epsilon of steps": ("ExactnessError", lambda s: dv.CompositionExplorer(column())),
-    "a tape that asks a frame": ("ParameterError", lambda s: dv.PayWhatYouGetTape(s.tape, people())),
+    "a tape that asks a frame": ("ParameterError", lambda s: dv.PayWhatYouGetTape(s.sub, people())),
     "a workbench with a column's mechanism": ("ParameterError", lambda s: dv.Workbench(s.it, BINS, mechanism=column())),
 }  # fmt: skip
 
@@ -380,11 +380,13 @@ def tell_all(scene: Scene) -> None:
     ledger = scene.frame.ledger
     public = [
         scene.it, scene.frame, scene.frame.columns, scene.frame.remaining, scene.frame.releases, scene.frame.budget,
-        scene.tape, scene.tape.plan("place"), scene.frame.plan_open(TAPE), TAPE, *scene.known.transcript,
+        scene.sub, scene.sub.plan("place"), scene.frame.plan_open(PAY_WHAT_YOU_GET), PAY_WHAT_YOU_GET,
+        *scene.known.transcript,
         ledger, *ledger.entries(), scene.plan, scene.plan.sheet, scene.plan.error, scene.plan.price, scene.plan.bound,
-        scene.paid, scene.release, scene.release.answer, scene.bench, scene.bench.board, running, running.progress,
+        scene.paid, scene.release, scene.release.answer, scene.bench, scene.bench.session_model, running,
+        running.progress,
         PandasSource(people(), name="data"), PLACES, BINS, dense, USER, BUDGET, dv.Question.of(PLACES),
-        PandasSource(people(), name="data").count(dv.Question.of(PLACES), USER, Kind.DENSE), Hidden(people()),
+        PandasSource(people(), name="data").count(dv.Question.of(PLACES), USER, StatisticKind.DENSE), Hidden(people()),
     ]  # fmt: skip
     with Path("said.bin").open("wb") as told:
         for thing in public:

@@ -27,7 +27,7 @@ from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.public import PublicTable
 from dpviz.noise.bits import TeachingBits
-from dpviz.session import drawing
+from dpviz.session import runner
 from tests.charts.made import (
     FEW_HIGH,
     HOSTILE,
@@ -130,7 +130,7 @@ def test_a_spec_embeds_known_columns_only(counts: Any) -> None:
 
 
 def test_no_true_count_and_no_label_of_the_data_reaches_a_spec(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drawing, "SystemBits", lambda: TeachingBits(11))  # noise that the test can repeat
+    monkeypatch.setattr(runner, "SystemBits", lambda: TeachingBits(11))  # noise that the test can repeat
     canary, odd = 7919, "canary-7f3a"
     data = pd.DataFrame({"visits": [1] * canary + [2] * 5, "name": [odd] * (canary + 5)})
     session = dv.Session(data, PERSON_YEAR, dv.Budget(1), tmp_path / "a.ledger", dataset="visits")

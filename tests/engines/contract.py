@@ -16,7 +16,7 @@ import pandas as pd
 from dpviz.model.domain import Domain
 from dpviz.model.question import Question
 from dpviz.model.source import Source
-from dpviz.model.statistic import Column, DenseCounts, Kind, SparseCounts, Top, TopCounts
+from dpviz.model.statistic import Column, DenseCounts, SparseCounts, StatisticKind, Top, TopCounts
 from dpviz.privacy.unit import Unit
 from tests.engines import reference
 
@@ -32,7 +32,7 @@ def counter(engine: Engine) -> Counter:
     """The counts of an engine that reads each frame afresh."""
 
     def count(frame: pd.DataFrame, question: Question, unit: Unit) -> Sequence[int]:
-        statistic = engine(frame, "data", None).count(question, unit, Kind.DENSE)
+        statistic = engine(frame, "data", None).count(question, unit, StatisticKind.DENSE)
         assert isinstance(statistic, DenseCounts)
         return statistic.take().tolist()
 
@@ -44,8 +44,8 @@ def counts_as_the_reference(
 ) -> list[int]:
     """An engine's counts, after comparing them with the reference bin by bin."""
     source = engine(frame, "data", schema)
-    source.check(question, unit, Kind.DENSE)
-    statistic = source.count(question, unit, Kind.DENSE)
+    source.check(question, unit, StatisticKind.DENSE)
+    statistic = source.count(question, unit, StatisticKind.DENSE)
     assert isinstance(statistic, DenseCounts)
     counts = statistic.take()
     assert counts.dtype == np.int64
@@ -59,8 +59,8 @@ def sparse_as_the_reference(
 ) -> list[tuple[int | str, int]]:
     """An engine's labels and counts of the bins that are not empty, after comparing them with the reference."""
     source = engine(frame, "data", schema)
-    source.check(question, unit, Kind.SPARSE)
-    statistic = source.count(question, unit, Kind.SPARSE)
+    source.check(question, unit, StatisticKind.SPARSE)
+    statistic = source.count(question, unit, StatisticKind.SPARSE)
     assert isinstance(statistic, SparseCounts)
     labels, counts = statistic.take()
     assert counts.dtype == np.int64
@@ -77,7 +77,7 @@ def sparse_counter(engine: Engine) -> Counter:
     """The counts of every bin of a small domain, from what an engine says of those that are not empty."""
 
     def count(frame: pd.DataFrame, question: Question, unit: Unit) -> Sequence[int]:
-        statistic = engine(frame, "data", None).count(question, unit, Kind.SPARSE)
+        statistic = engine(frame, "data", None).count(question, unit, StatisticKind.SPARSE)
         assert isinstance(statistic, SparseCounts)
         labels, occupied = statistic.take()
         counts = np.zeros(question.bins, dtype=np.int64)
@@ -92,7 +92,7 @@ def key_counter(engine: Engine, names: Sequence[str]) -> Counter:
 
     def count(frame: pd.DataFrame, question: Question, unit: Unit) -> Sequence[int]:
         keys = Question.of(Domain.keys(column=question.domain.columns[0]), question.where or None)
-        statistic = engine(frame, "data", None).count(keys, unit, Kind.SPARSE)
+        statistic = engine(frame, "data", None).count(keys, unit, StatisticKind.SPARSE)
         assert isinstance(statistic, SparseCounts)
         labels, occupied = statistic.take()
         found = dict(zip(labels.tolist(), occupied.tolist(), strict=True))
@@ -220,7 +220,11 @@ def neighbours(pieces: list[tuple[int, ...]], unit: Unit) -> Iterator[tuple[tupl
 
 
 def ticks_with_public_sizes(
-    engine: Engine, frames: Sequence[pd.DataFrame], question: Question, unit: Unit, kind: Kind = Kind.DENSE
+    engine: Engine,
+    frames: Sequence[pd.DataFrame],
+    question: Question,
+    unit: Unit,
+    kind: StatisticKind = StatisticKind.DENSE,
 ) -> None:
     """Frames of the same columns are counted with the same ticks, whatever they hold and however long they are."""
     seen = []

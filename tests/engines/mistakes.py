@@ -26,7 +26,7 @@ from dpviz.engines.pandas_source import PandasSource
 from dpviz.errors import ReleaseCancelled
 from dpviz.model.domain import Domain
 from dpviz.model.question import Between, Question
-from dpviz.model.statistic import Kind, Need, Top
+from dpviz.model.statistic import Need, StatisticKind, Top
 from dpviz.privacy.unit import Unit
 from tests.frames import is_ours
 
@@ -59,7 +59,7 @@ def stopping(step: int) -> Callable[[int, int], None]:
     return tick
 
 
-def dying(part: Any, name: str, error: type[BaseException], need: Need = Kind.DENSE) -> Callable[[], object]:
+def dying(part: Any, name: str, error: type[BaseException], need: Need = StatisticKind.DENSE) -> Callable[[], object]:
     """A count in which a private step dies with a message full of data."""
 
     def step(*private: Any, **named: Any) -> Any:
@@ -69,7 +69,7 @@ def dying(part: Any, name: str, error: type[BaseException], need: Need = Kind.DE
         kept = getattr(part, name)
         setattr(part, name, step)
         try:
-            return source().count(Question.of(NUMBERS) if need is Kind.DENSE else KEYED, USER, need)
+            return source().count(Question.of(NUMBERS) if need is StatisticKind.DENSE else KEYED, USER, need)
         finally:
             setattr(part, name, kept)
 
@@ -77,20 +77,20 @@ def dying(part: Any, name: str, error: type[BaseException], need: Need = Kind.DE
 
 
 def counted() -> Any:
-    return source().count(Question.of(NUMBERS), ROW, Kind.DENSE)
+    return source().count(Question.of(NUMBERS), ROW, StatisticKind.DENSE)
 
 
 def counted_keys() -> Any:
-    return source().count(KEYED, USER, Kind.SPARSE)
+    return source().count(KEYED, USER, StatisticKind.SPARSE)
 
 
 def counted_top() -> Any:
     return source().count(KEYED, USER, Top(2))
 
 
-def check(domain: Domain, unit: Unit = ROW, kind: Need = Kind.DENSE, **where: object) -> Callable[[], object]:
+def check(domain: Domain, unit: Unit = ROW, kind: Need = StatisticKind.DENSE, **where: object) -> Callable[[], object]:
     question = Question.of(domain, where)
-    return lambda: (source().check if kind is Kind.TOP else source().count)(question, unit, kind)
+    return lambda: (source().check if kind is StatisticKind.TOP else source().count)(question, unit, kind)
 
 
 MISTAKES: dict[str, Callable[[], object]] = {
@@ -116,17 +116,17 @@ MISTAKES: dict[str, Callable[[], object]] = {
     "a filter that is not there": check(NUMBERS, age=1),
     "a range of text": check(NUMBERS, text=Between(0)),
     "a user that is not there": check(NUMBERS, Unit("patient")),
-    "another statistic": check(NUMBERS, kind=Kind.TOP),
+    "another statistic": check(NUMBERS, kind=StatisticKind.TOP),
     "none of the largest counts": check(NUMBERS, kind=Top(0)),
     "too many bins": check(Domain.integers(0, 2**40, column="number")),
-    "a cancel at once": lambda: source().count(ASKED, USER, Kind.DENSE, stopping(0)),
-    "a cancel before counting": lambda: source().count(ASKED, USER, Kind.DENSE, stopping(3)),
-    "a cancel at the end": lambda: source().count(ASKED, USER, Kind.DENSE, stopping(4)),
+    "a cancel at once": lambda: source().count(ASKED, USER, StatisticKind.DENSE, stopping(0)),
+    "a cancel before counting": lambda: source().count(ASKED, USER, StatisticKind.DENSE, stopping(3)),
+    "a cancel at the end": lambda: source().count(ASKED, USER, StatisticKind.DENSE, stopping(4)),
     "reading dies": dying(pandas_source, "read", RuntimeError),
     "counting dies": dying(pandas_source, "count_users", MemoryError),
-    "digesting keys dies": dying(bounding, "first", MemoryError, Kind.SPARSE),
+    "digesting keys dies": dying(bounding, "first", MemoryError, StatisticKind.SPARSE),
     "choosing the largest counts dies": dying(pandas_source, "largest", MemoryError, Top(2)),
-    "counting keys dies": dying(pandas_source, "count_users", RuntimeError, Kind.SPARSE),
+    "counting keys dies": dying(pandas_source, "count_users", RuntimeError, StatisticKind.SPARSE),
     "counting is interrupted": dying(pandas_source, "count_users", KeyboardInterrupt),
     "a source pickled": lambda: pickle.dumps(source()),
     "a source copied": lambda: copy.copy(source()),
@@ -161,11 +161,11 @@ MISTAKES: dict[str, Callable[[], object]] = {
 
 HELD: dict[str, Callable[[], object]] = {
     "source": source,
-    "source after a count": lambda: (made := source(), made.count(ASKED, USER, Kind.DENSE))[0],
+    "source after a count": lambda: (made := source(), made.count(ASKED, USER, StatisticKind.DENSE))[0],
     "statistic": counted,
     "statistic of keys": counted_keys,
     "statistic of the largest counts": counted_top,
-    "source after a count of keys": lambda: (made := source(), made.count(KEYED, USER, Kind.SPARSE))[0],
+    "source after a count of keys": lambda: (made := source(), made.count(KEYED, USER, StatisticKind.SPARSE))[0],
     "what a source holds": lambda: source()._cells,
     "numbers": lambda: reading.read(FRAME["number"].to_numpy(), "number"),
     "texts": lambda: reading.read(FRAME["text"].array, "text"),

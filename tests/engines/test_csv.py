@@ -27,7 +27,7 @@ from dpviz.errors import CharterMismatch, DpvizError, ParameterError, SchemaErro
 from dpviz.model.domain import Domain
 from dpviz.model.question import Between, Question
 from dpviz.model.source import Source
-from dpviz.model.statistic import Column, Kind, Need, Top
+from dpviz.model.statistic import Column, Need, StatisticKind, Top
 from dpviz.privacy.unit import Unit
 from tests.engines import csv_rule, reference
 
@@ -56,17 +56,17 @@ rows_of_bytes = st.lists(good_rows | good_rows | odd_rows, max_size=20).map(b"".
 
 SMALL = Domain.integers(0, 9, column="n", **SIDES)
 ASKED: list[tuple[Question, Unit, Need]] = [
-    (Question.of(SMALL), ROW, Kind.DENSE),
-    (Question.of(Domain.intervals(["-1", "0", "5/2", "1000"], column="n", **SIDES)), ROW, Kind.DENSE),
+    (Question.of(SMALL), ROW, StatisticKind.DENSE),
+    (Question.of(Domain.intervals(["-1", "0", "5/2", "1000"], column="n", **SIDES)), ROW, StatisticKind.DENSE),
     (
         Question.of(Domain.categories(["a", "b", "007", "é", "1"], column="k", other=True, missing=True)),
         ROW,
-        Kind.DENSE,
+        StatisticKind.DENSE,
     ),
-    (Question.of(Domain.keys(column="k"), {"n": Between("-5", 1000)}), ROW, Kind.SPARSE),
-    (Question.of(Domain.keys(column="n"), {"k": ["a", "b", "1"]}), Unit("k", max_bins=1), Kind.SPARSE),
-    (Question.of(SMALL * Domain.categories(["a"], column="k", other=True)), Unit("n", max_bins=2), Kind.DENSE),
-    (Question.of(Domain.integers(-(2**63), 2**64, column="n", **SIDES)), ROW, Kind.SPARSE),
+    (Question.of(Domain.keys(column="k"), {"n": Between("-5", 1000)}), ROW, StatisticKind.SPARSE),
+    (Question.of(Domain.keys(column="n"), {"k": ["a", "b", "1"]}), Unit("k", max_bins=1), StatisticKind.SPARSE),
+    (Question.of(SMALL * Domain.categories(["a"], column="k", other=True)), Unit("n", max_bins=2), StatisticKind.DENSE),
+    (Question.of(Domain.integers(-(2**63), 2**64, column="n", **SIDES)), ROW, StatisticKind.SPARSE),
     (Question.of(Domain.keys(column="k")), ROW, Top(2)),
 ]
 """What is asked of files whose columns nobody declared."""
@@ -104,7 +104,7 @@ def expected(frame: pd.DataFrame, question: Question, unit: Unit, need: Need) ->
     measured = {name for name, condition in question.where.items() if isinstance(condition, Between)}
     columns = tuple(Column(name, "number" if name in measured else "text") for name in NAMES)
     rows = reference.rows_of(frame)
-    if need is Kind.DENSE:
+    if need is StatisticKind.DENSE:
         return [reference.count(rows, columns, question, unit)]
     if isinstance(need, Top):
         return list(reference.top(rows, columns, question, unit, need.rows))
@@ -214,7 +214,7 @@ def test_a_frame_of_the_same_texts_has_the_same_counts(folder: Path, rows: bytes
 
 
 def keys(source: Source, column: str = "k") -> dict[str, int]:
-    labels, counts = answer(source, Question.of(Domain.keys(column=column)), ROW, Kind.SPARSE)
+    labels, counts = answer(source, Question.of(Domain.keys(column=column)), ROW, StatisticKind.SPARSE)
     return dict(zip(labels, counts, strict=True))
 
 
@@ -261,7 +261,7 @@ def test_a_table_that_pandas_writes_is_read_whole(folder: Path) -> None:
     path = folder / "whole.csv"
     frame.to_csv(path, index=False)
     assert keys(sources.duckdb(path)) == {text: 3 for text in texts if text}
-    assert answer(sources.duckdb(path), Question.of(SMALL), ROW, Kind.DENSE) == [[0, *[1] * 10, 20, 0]]
+    assert answer(sources.duckdb(path), Question.of(SMALL), ROW, StatisticKind.DENSE) == [[0, *[1] * 10, 20, 0]]
 
 
 # ---------------------------------------------------------------- what is declared
@@ -271,17 +271,17 @@ def test_a_column_holds_texts_until_a_question_reads_numbers(folder: Path) -> No
     path = written(folder, b"a,1\nb,2\nc,x\nd,2.0\n")
     source = sources.duckdb(path)
     assert source.columns == (Column("k", "text"), Column("n", "text"))
-    assert answer(source, Question.of(Domain.integers(1, 2, column="n")), ROW, Kind.DENSE) == [[1, 2]]
+    assert answer(source, Question.of(Domain.integers(1, 2, column="n")), ROW, StatisticKind.DENSE) == [[1, 2]]
     assert keys(source, "n") == {"1": 1, "2": 1, "2.0": 1, "x": 1}
     declared = sources.duckdb(path, schema={"n": "number"})
     assert declared.columns == (Column("k", "text"), Column("n", "number"))
     assert keys(declared, "n") == {"1": 1, "2": 2}
     labels = Question.of(Domain.categories(["2", "0.5"], column="n", other=True))
-    assert answer(declared, labels, ROW, Kind.DENSE) == [[2, 0, 2]]
+    assert answer(declared, labels, ROW, StatisticKind.DENSE) == [[2, 0, 2]]
     with pytest.raises(SchemaError, match="a column of numbers"):
-        declared.check(Question.of(Domain.categories(["x"], column="n")), ROW, Kind.DENSE)
+        declared.check(Question.of(Domain.categories(["x"], column="n")), ROW, StatisticKind.DENSE)
     with pytest.raises(DpvizError, match=re.escape("between -10^36 and 10^36")):
-        source.check(Question.of(Domain.integers(10**37, 10**37 + 1, column="n")), ROW, Kind.SPARSE)
+        source.check(Question.of(Domain.integers(10**37, 10**37 + 1, column="n")), ROW, StatisticKind.SPARSE)
 
 
 def test_the_dialect_is_declared(folder: Path) -> None:
@@ -408,7 +408,7 @@ def test_a_ledger_whose_charter_holds_kinds_from_the_rows_still_opens(folder: Pa
     ledger = old_ledger(folder, {"k": "text", "n": "number"}, unit)
     session = dv.Session(path, unit, BUDGET, ledger, dataset="visits")
     assert session.columns == (Column("k", "text"), Column("n", "number"))
-    answered = answer(session._source, Question.of(Domain.keys(column="k")), unit, Kind.SPARSE)
+    answered = answer(session._source, Question.of(Domain.keys(column="k")), unit, StatisticKind.SPARSE)
     assert answered == [["a", "b"], [1, 1]]  # users 1 and 2: "02" is 2, and x is nobody
     assert session.release(Domain.keys(column="k"), dv.Stability("1", "1e-3")).number == 1
     again = dv.Session(path, unit, BUDGET, ledger, dataset="visits")

@@ -17,7 +17,7 @@ from dpviz.engines.pandas_source import PandasSource
 from dpviz.errors import SchemaError
 from dpviz.model.domain import Domain
 from dpviz.model.question import Between, Question
-from dpviz.model.statistic import Column, Kind
+from dpviz.model.statistic import Column, StatisticKind
 from dpviz.privacy.unit import Unit
 
 ROW = Unit("row")
@@ -36,7 +36,7 @@ def objects(values: list[Any]) -> pd.DataFrame:
     return pd.DataFrame({"x": pd.Series(column, dtype=object)})
 
 
-def counts(source: Any, question: Question, need: Kind) -> list[Any]:
+def counts(source: Any, question: Question, need: StatisticKind) -> list[Any]:
     taken = source.count(question, ROW, need).take()
     return [part.tolist() for part in (taken if isinstance(taken, tuple) else (taken,))]
 
@@ -58,7 +58,7 @@ def test_no_object_decides_what_a_column_holds(schema: dict[str, str] | None) ->
         source = sources.duckdb(objects(values), schema=schema)
         assert source.columns == (Column("x", kind),)
         assert "1234567" not in repr(source)
-        counts(source, Question.of(Domain.keys(column="x")), Kind.SPARSE)
+        counts(source, Question.of(Domain.keys(column="x")), StatisticKind.SPARSE)
 
 
 @settings(max_examples=20, deadline=None)
@@ -79,16 +79,16 @@ def test_objects_are_counted_as_in_pandas(values: list[Any]) -> None:
                 Question.of(Domain.intervals(["0", "5/2", 10**6], column="x", **sides), {"x": Between(-3, 10**31)}),
             ]
         for question in asked:
-            need = Kind.DENSE if question.domain.declared else Kind.SPARSE
+            need = StatisticKind.DENSE if question.domain.declared else StatisticKind.SPARSE
             assert counts(here, question, need) == counts(there, question, need), (schema, question.text)
 
 
 def test_what_is_neither_text_nor_number_is_missing() -> None:
     source = sources.duckdb(objects([*STRANGE, "a"]))
     bins = Question.of(Domain.categories(["a"], column="x", other=True, missing=True))
-    found = counts(source, bins, Kind.DENSE)[0]
+    found = counts(source, bins, StatisticKind.DENSE)[0]
     assert found[0] == 1 and sum(found) == len(STRANGE) + 1
-    assert counts(source, Question.of(Domain.keys(column="x")), Kind.SPARSE) == [["a"], [1]]
+    assert counts(source, Question.of(Domain.keys(column="x")), StatisticKind.SPARSE) == [["a"], [1]]
 
 
 def test_dtypes_decide_as_for_a_session_on_the_frame_itself() -> None:
@@ -110,9 +110,9 @@ def test_dtypes_decide_as_for_a_session_on_the_frame_itself() -> None:
     assert here.columns == there.columns
     for column in ("whole", "flag", "maybe", "text", "python", "named", "sparse", "object"):
         question = Question.of(Domain.keys(column=column))
-        assert counts(here, question, Kind.SPARSE) == counts(there, question, Kind.SPARSE), column
+        assert counts(here, question, StatisticKind.SPARSE) == counts(there, question, StatisticKind.SPARSE), column
     with pytest.raises(SchemaError, match="a column of times"):
-        there.check(Question.of(Domain.keys(column="day")), ROW, Kind.SPARSE)
+        there.check(Question.of(Domain.keys(column="day")), ROW, StatisticKind.SPARSE)
 
 
 def test_names_that_are_no_names_are_refused() -> None:

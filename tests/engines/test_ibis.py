@@ -19,14 +19,14 @@ from hypothesis import strategies as st
 
 import dpviz as dv
 from dpviz import datasets
+from dpviz.boundary import Hidden
 from dpviz.engines import as_source, ibis_source, queries, sources
 from dpviz.engines.ibis_source import IbisSource
 from dpviz.engines.queries import Engine, Rows
 from dpviz.errors import DomainError, DpvizError, ParameterError, ReleaseCancelled, ReleaseFailed, SchemaError
-from dpviz.hidden import Hidden
 from dpviz.model.domain import Domain
 from dpviz.model.question import Between, Question
-from dpviz.model.statistic import Column, Kind, Need, Top
+from dpviz.model.statistic import Column, Need, StatisticKind, Top
 from dpviz.privacy.unit import Unit
 from tests.engines import contract, engines
 from tests.engines.engines import in_duckdb
@@ -54,7 +54,7 @@ def test_counts_are_those_of_the_reference(data: st.DataObject) -> None:
     source = engines.shared(frame, "data", schema)
     kinds = {column.name: column.kind for column in source.columns}
     question, unit = data.draw(questions(kinds)), data.draw(units)
-    asked_of(source, question, unit, Kind.DENSE)
+    asked_of(source, question, unit, StatisticKind.DENSE)
     dense = contract.counts_as_the_reference(lambda *_: source, frame, question, unit, schema)
     occupied = contract.sparse_as_the_reference(lambda *_: source, frame, question, unit, schema)
     assert occupied == [(bin, count) for bin, count in enumerate(dense) if count]
@@ -67,7 +67,7 @@ def test_sparse_and_largest_counts_are_those_of_the_reference(data: st.DataObjec
     source = engines.shared(frame, "data", schema)
     kinds = {column.name: column.kind for column in source.columns}
     question, unit = data.draw(wide_questions(kinds)), data.draw(units)
-    asked_of(source, question, unit, Kind.SPARSE)
+    asked_of(source, question, unit, StatisticKind.SPARSE)
     contract.sparse_as_the_reference(lambda *_: source, frame, question, unit, schema)
 
     def top(held: pd.DataFrame, asked: Question, of: Unit, rows: int) -> contract.Largest:
@@ -85,7 +85,7 @@ def test_progress_tells_public_sizes_only() -> None:
     long = pd.DataFrame({"x": range(5_000), "user": [str(value % 7) for value in range(5_000)]})
     odd = pd.DataFrame({"x": pd.Series([-1], dtype="int64"), "user": ["CANARY"]})
     question = Question.of(Domain.integers(0, 9, column="x"), {"user": ["1", "2"]})
-    for need in (Kind.DENSE, Kind.SPARSE, Top(3)):
+    for need in (StatisticKind.DENSE, StatisticKind.SPARSE, Top(3)):
         contract.ticks_with_public_sizes(engines.shared, [long, odd, long.iloc[:0]], question, Unit("user"), need)
 
 
@@ -102,7 +102,7 @@ def test_the_flights_have_the_same_histograms_as_in_pandas() -> None:
     ]
     for question in asked:
         for unit in (ROW, Unit("aircraft", max_bins=5), Unit("aircraft", max_bins=None, max_per_bin=2)):
-            one, other = (source.count(question, unit, Kind.DENSE).take() for source in (here, there))
+            one, other = (source.count(question, unit, StatisticKind.DENSE).take() for source in (here, there))
             assert one.tolist() == other.tolist()
             assert one.sum() > 0
 
@@ -111,7 +111,7 @@ def test_the_flights_have_the_same_histograms_as_in_pandas() -> None:
 
 
 def sparse(source: Any, domain: Domain, unit: Unit = ROW, **where: Any) -> list[tuple[Any, int]]:
-    labels, counts = source.count(Question.of(domain, where), unit, Kind.SPARSE).take()
+    labels, counts = source.count(Question.of(domain, where), unit, StatisticKind.SPARSE).take()
     return list(zip(labels.tolist(), counts.tolist(), strict=True))
 
 
@@ -120,10 +120,10 @@ def test_a_float_belongs_to_the_bin_of_the_decimal_it_prints_as() -> None:
     for kind, below in (("DOUBLE", "0.29999999999999993"), ("FLOAT", "0.29999998")):
         source = in_duckdb(f"CREATE TABLE t AS SELECT unnest(['{below}', '0.3', '0.7', 'NaN'])::{kind} AS x", "t")
         bins = Domain.intervals(["0", "3/10", "7/10"], column="x", missing=True)
-        assert source.count(Question.of(bins), ROW, Kind.DENSE).take().tolist() == [1, 2, 1]
+        assert source.count(Question.of(bins), ROW, StatisticKind.DENSE).take().tolist() == [1, 2, 1]
         assert sparse(source, Domain.categories(["0.3"], column="x", other=True)) == [(0, 1), (1, 2)]
         passing = Question.of(bins, {"x": Between("0.3", "0.3")})
-        assert source.count(passing, ROW, Kind.DENSE).take().tolist() == [0, 1, 0]
+        assert source.count(passing, ROW, StatisticKind.DENSE).take().tolist() == [0, 1, 0]
 
 
 def test_numbers_of_64_bits_and_more_have_their_own_bins() -> None:
@@ -136,7 +136,7 @@ def test_numbers_of_64_bits_and_more_have_their_own_bins() -> None:
     items, counts, _ = contract.largest(source, Question.of(wide), Unit("u", max_bins=None), 9)
     assert (items, counts) == (values, [1] * 4)
     with pytest.raises(DomainError, match="at most 10\\^36 bins"):
-        source.check(Question.of(Domain.integers(0, 10**37, column="x")), ROW, Kind.SPARSE)
+        source.check(Question.of(Domain.integers(0, 10**37, column="x")), ROW, StatisticKind.SPARSE)
 
 
 def test_enumerations_are_ordered_as_texts() -> None:
@@ -160,7 +160,7 @@ def test_texts_of_a_collation_are_refused() -> None:
     source = in_duckdb("CREATE TABLE t (x VARCHAR COLLATE NOCASE, y VARCHAR); INSERT INTO t VALUES ('a', 'A')", "t")
     assert [column.kind for column in source.columns] == ["collated text", "text"]
     with pytest.raises(SchemaError, match="a column of collated text cannot be counted, got x"):
-        source.check(Question.of(Domain.keys(column="x")), ROW, Kind.SPARSE)
+        source.check(Question.of(Domain.keys(column="x")), ROW, StatisticKind.SPARSE)
     whole = in_duckdb("SET default_collation = 'NOCASE'; CREATE TABLE t (y VARCHAR)", "t")
     assert [column.kind for column in whole.columns] == ["collated text"]
 
@@ -210,12 +210,22 @@ TABLE = """
         (Question.of(Domain.keys(column="raw")), ROW, Top(3), "a column of binary cannot be counted"),
         (Question.of(Domain.keys(column="l")), ROW, Top(3), "a column of array<int32> cannot be counted"),
         (Question.of(Domain.keys(column="day")), ROW, Top(3), "a column of times cannot be counted yet"),
-        (Question.of(Domain.integers(0, 3, column="s")), ROW, Kind.DENSE, "needs a column of numbers"),
-        (Question.of(Domain.integers(0, 2**53, column="f")), ROW, Kind.SPARSE, "lie between -9007199254740992 and"),
-        (Question.of(Domain.integers(-(2**24), 0, column="g")), ROW, Kind.SPARSE, "lie between -16777216 and 16777216"),
-        (Question.of(Domain.integers(0, 2**26, column="n")), ROW, Kind.DENSE, "a dense count has at most"),
+        (Question.of(Domain.integers(0, 3, column="s")), ROW, StatisticKind.DENSE, "needs a column of numbers"),
+        (
+            Question.of(Domain.integers(0, 2**53, column="f")),
+            ROW,
+            StatisticKind.SPARSE,
+            "lie between -9007199254740992 and",
+        ),
+        (
+            Question.of(Domain.integers(-(2**24), 0, column="g")),
+            ROW,
+            StatisticKind.SPARSE,
+            "lie between -16777216 and 16777216",
+        ),
+        (Question.of(Domain.integers(0, 2**26, column="n")), ROW, StatisticKind.DENSE, "a dense count has at most"),
         (Question.of(Domain.keys(column="n")), ROW, Top(0), "at least one of the largest counts"),
-        (Question.of(Domain.keys(column="n")), ROW, Kind.TOP, "one number per bin"),
+        (Question.of(Domain.keys(column="n")), ROW, StatisticKind.TOP, "one number per bin"),
     ],
 )
 def test_a_question_that_cannot_be_counted_is_refused_before_anything_is_read(
@@ -406,7 +416,7 @@ def test_what_an_engine_answers_is_checked(name: str) -> None:
 
 
 @pytest.mark.parametrize("bad", [[(9, 1)], [(-1, 1)], [("0", 1)], [(0, 1), (0, 2)], [(0, 1.0)]])
-@pytest.mark.parametrize("need", [Kind.DENSE, Kind.SPARSE, Top(2)])
+@pytest.mark.parametrize("need", [StatisticKind.DENSE, StatisticKind.SPARSE, Top(2)])
 def test_bins_that_come_back_are_checked(bad: Rows, need: Need) -> None:
     source = tied()
     source._engine = Bad(lambda rows: bad)

@@ -21,7 +21,7 @@ from dpviz.engines.reading import holds, least, printed
 from dpviz.errors import ParameterError, SchemaError
 from dpviz.model.domain import Domain
 from dpviz.model.question import Between, Question
-from dpviz.model.statistic import Column, DenseCounts, Kind
+from dpviz.model.statistic import Column, DenseCounts, StatisticKind
 from dpviz.privacy.unit import Unit
 from tests.engines import contract, reference
 from tests.engines.frames import frames, questions, units
@@ -223,7 +223,7 @@ def test_numbers_beyond_any_exponent_lie_beyond_the_last_bin() -> None:
     values = [Decimal("1E+999999"), Decimal("-1E+999999"), Decimal("1E-999999"), Decimal("0E+999999"), 10**6000]
     bins = Domain.intervals([0, 1, 2], column="x", underflow=True, overflow=True)
     source = engine(pd.DataFrame({"x": pd.Series(values, dtype=object)}), "data", {"x": "number"})
-    statistic = source.count(Question.of(bins), ROW, Kind.DENSE)
+    statistic = source.count(Question.of(bins), ROW, StatisticKind.DENSE)
     assert statistic.take().tolist() == [1, 2, 0, 2]
 
 
@@ -303,7 +303,7 @@ def test_nothing_raises_or_warns_whatever_the_values_are(kind: str, strange: lis
         ]
     for question in asked:
         for unit in (ROW, Unit("x", max_bins=1)):
-            counts = engine(frame, "data", {"x": kind}).count(question, unit, Kind.DENSE).take()
+            counts = engine(frame, "data", {"x": kind}).count(question, unit, StatisticKind.DENSE).take()
             assert 0 <= counts.sum() <= len(values)
 
 
@@ -312,7 +312,7 @@ def test_each_strange_value_is_other_or_missing_and_loses_no_neighbour(kind: str
     bins = Domain.categories(["1", "7"], column="x", other=True, missing=True)
     for strange in STRANGE:
         source = engine(pd.DataFrame({"x": column([7, strange, 7])}), "data", {"x": kind})
-        counts = source.count(Question.of(bins), ROW, Kind.DENSE).take().tolist()
+        counts = source.count(Question.of(bins), ROW, StatisticKind.DENSE).take().tolist()
         assert counts[1] == 2
         assert sum(counts) == 3
 
@@ -396,21 +396,21 @@ def test_later_edits_of_the_frame_change_no_answer() -> None:
     frame.loc[:, "y"] = "b"
     frame["x"] = 1
     for bins in (numbers, letters):
-        assert source.count(Question.of(bins), ROW, Kind.DENSE).take().tolist() == [2, 1]
+        assert source.count(Question.of(bins), ROW, StatisticKind.DENSE).take().tolist() == [2, 1]
 
 
 def test_the_frame_is_left_as_it_was() -> None:
     frame = datasets.doctor_visits()
     before = frame.copy()
     source = engine(frame, "data", None)
-    source.count(Question.of(Domain.integers(0, 40, column="visits")), ROW, Kind.DENSE)
+    source.count(Question.of(Domain.integers(0, 40, column="visits")), ROW, StatisticKind.DENSE)
     pd.testing.assert_frame_equal(frame, before)
 
 
 def test_doctor_visits_are_counted_as_value_counts_counts_them() -> None:
     frame = datasets.doctor_visits()
     bins = Domain.integers(0, 40, column="visits", overflow=True)
-    counts = as_source(frame).count(Question.of(bins), Unit(noun="person-year"), Kind.DENSE)
+    counts = as_source(frame).count(Question.of(bins), Unit(noun="person-year"), StatisticKind.DENSE)
     assert isinstance(counts, DenseCounts)
     plain = frame["visits"].value_counts()
     assert counts.take().tolist() == [
@@ -425,9 +425,9 @@ def test_flights_bounded_by_aircraft_are_distinct_aircraft() -> None:
     codes = sorted(frame["destination"].unique().tolist())
     question = Question.of(Domain.categories(codes, column="destination"))
     source = as_source(frame)
-    distinct = source.count(question, Unit("aircraft", max_bins=104), Kind.DENSE).take()
+    distinct = source.count(question, Unit("aircraft", max_bins=104), StatisticKind.DENSE).take()
     assert distinct.tolist() == frame.groupby("destination")["aircraft"].nunique()[codes].tolist()
-    bounded = source.count(question, Unit("aircraft", max_bins=5, max_per_bin=3), Kind.DENSE).take()
+    bounded = source.count(question, Unit("aircraft", max_bins=5, max_per_bin=3), StatisticKind.DENSE).take()
     per = frame.groupby(["aircraft", "destination"]).size().clip(upper=3)
     assert (bounded <= per.groupby("destination").sum()[codes].to_numpy()).all()
     assert 3 * np.minimum(frame.groupby("aircraft")["destination"].nunique(), 5).sum() >= bounded.sum() >= 4_043
@@ -444,54 +444,69 @@ NUMBERS = Domain.integers(0, 3, column="n")
 @pytest.mark.parametrize(
     ("question", "unit", "kind", "says"),
     [
-        (Question.of(Domain.integers(0, 3, column="m")), ROW, Kind.DENSE, "m; its columns are n, t, when, day"),
+        (
+            Question.of(Domain.integers(0, 3, column="m")),
+            ROW,
+            StatisticKind.DENSE,
+            "m; its columns are n, t, when, day",
+        ),
         (
             Question.of(Domain.integers(0, 3, column="t")),
             ROW,
-            Kind.DENSE,
+            StatisticKind.DENSE,
             "a domain of integers needs a column of numbers",
         ),
         (
             Question.of(Domain.intervals([0, 3], column="t")),
             ROW,
-            Kind.DENSE,
+            StatisticKind.DENSE,
             "a domain of intervals needs a column of num",
         ),
         (
             Question.of(Domain.categories([0], column="when")),
             ROW,
-            Kind.DENSE,
+            StatisticKind.DENSE,
             "a column of times cannot be counted yet",
         ),
-        (Question.of(Domain.categories([0], column="day")), ROW, Kind.DENSE, "a column of times cannot be counted yet"),
+        (
+            Question.of(Domain.categories([0], column="day")),
+            ROW,
+            StatisticKind.DENSE,
+            "a column of times cannot be counted yet",
+        ),
         (
             Question.of(Domain.categories(["a"], column="n")),
             ROW,
-            Kind.DENSE,
+            StatisticKind.DENSE,
             "numbers in their shortest form, got label 1",
         ),
         (
             Question.of(Domain.categories(["1.0"], column="n")),
             ROW,
-            Kind.DENSE,
+            StatisticKind.DENSE,
             "numbers in their shortest form, got label 1",
         ),
-        (Question.of(NUMBERS, {"m": 1}), ROW, Kind.DENSE, "got m; its columns"),
-        (Question.of(NUMBERS, {"n": True}), ROW, Kind.DENSE, "numbers in their shortest form, got label 1"),
-        (Question.of(NUMBERS, {"t": Between(1)}), ROW, Kind.DENSE, "a range filter needs a column of numbers"),
-        (Question.of(NUMBERS, {"when": Between(1)}), ROW, Kind.DENSE, "a column of times cannot be counted yet"),
-        (Question.of(NUMBERS), Unit("user"), Kind.DENSE, "got user; its columns"),
-        (Question.of(NUMBERS), Unit("when"), Kind.DENSE, "a column of times cannot be counted yet"),
-        (Question.of(NUMBERS), ROW, Kind.TOP, "one number per bin"),
-        (Question.of(Domain.keys(column="n")), ROW, Kind.DENSE, "this question needs declared bins"),
-        (Question.of(Domain.keys(column="m")), ROW, Kind.SPARSE, "m; its columns are n, t, when, day"),
-        (Question.of(Domain.keys(column="when")), ROW, Kind.SPARSE, "a column of times cannot be counted yet"),
-        (Question.of(Domain.integers(0, 2**70, column="t")), ROW, Kind.SPARSE, "needs a column of numbers"),
-        (Question.of(Domain.integers(0, 2**26, column="n")), ROW, Kind.DENSE, "67,108,865 bins"),
+        (Question.of(NUMBERS, {"m": 1}), ROW, StatisticKind.DENSE, "got m; its columns"),
+        (Question.of(NUMBERS, {"n": True}), ROW, StatisticKind.DENSE, "numbers in their shortest form, got label 1"),
+        (Question.of(NUMBERS, {"t": Between(1)}), ROW, StatisticKind.DENSE, "a range filter needs a column of numbers"),
+        (
+            Question.of(NUMBERS, {"when": Between(1)}),
+            ROW,
+            StatisticKind.DENSE,
+            "a column of times cannot be counted yet",
+        ),
+        (Question.of(NUMBERS), Unit("user"), StatisticKind.DENSE, "got user; its columns"),
+        (Question.of(NUMBERS), Unit("when"), StatisticKind.DENSE, "a column of times cannot be counted yet"),
+        (Question.of(NUMBERS), ROW, StatisticKind.TOP, "one number per bin"),
+        (Question.of(Domain.keys(column="n")), ROW, StatisticKind.DENSE, "this question needs declared bins"),
+        (Question.of(Domain.keys(column="m")), ROW, StatisticKind.SPARSE, "m; its columns are n, t, when, day"),
+        (Question.of(Domain.keys(column="when")), ROW, StatisticKind.SPARSE, "a column of times cannot be counted yet"),
+        (Question.of(Domain.integers(0, 2**70, column="t")), ROW, StatisticKind.SPARSE, "needs a column of numbers"),
+        (Question.of(Domain.integers(0, 2**26, column="n")), ROW, StatisticKind.DENSE, "67,108,865 bins"),
     ],
 )
 def test_a_question_that_cannot_be_counted_is_refused_before_anything_is_read(
-    question: Question, unit: Unit, kind: Kind, says: str
+    question: Question, unit: Unit, kind: StatisticKind, says: str
 ) -> None:
     source = engine(FRAME, "data", None)
     for call in (source.check, source.count):
@@ -504,8 +519,8 @@ def test_a_question_that_cannot_be_counted_is_refused_before_anything_is_read(
 def test_the_check_is_the_same_for_every_frame_of_the_same_types() -> None:
     empty, full = FRAME.iloc[:0], FRAME
     assert engine(empty, "data", None).columns == engine(full, "data", None).columns
-    engine(empty, "data", None).check(Question.of(NUMBERS), ROW, Kind.DENSE)
-    assert engine(empty, "data", None).count(Question.of(NUMBERS), ROW, Kind.DENSE).take().tolist() == [0] * 4
+    engine(empty, "data", None).check(Question.of(NUMBERS), ROW, StatisticKind.DENSE)
+    assert engine(empty, "data", None).count(Question.of(NUMBERS), ROW, StatisticKind.DENSE).take().tolist() == [0] * 4
 
 
 @pytest.mark.parametrize(
@@ -572,6 +587,6 @@ def test_a_domain_of_no_kind_makes_no_question() -> None:
 
 def test_errors_of_the_schema_are_schema_errors() -> None:
     with pytest.raises(SchemaError) as refused:
-        engine(FRAME, "data", None).check(Question.of(Domain.integers(0, 3, column="t")), ROW, Kind.DENSE)
+        engine(FRAME, "data", None).check(Question.of(Domain.integers(0, 3, column="t")), ROW, StatisticKind.DENSE)
     assert refused.value.value == "t"
     assert 'schema={"t": "number"}' in refused.value.next_step

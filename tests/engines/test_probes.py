@@ -18,7 +18,7 @@ from dpviz.errors import EngineGone
 from dpviz.model.domain import Domain
 from dpviz.model.question import Question
 from dpviz.model.source import Source
-from dpviz.model.statistic import Column, DenseCounts, Kind
+from dpviz.model.statistic import Column, DenseCounts, StatisticKind
 from dpviz.privacy.unit import Unit
 from tests.engines.engines import in_duckdb
 
@@ -139,5 +139,5 @@ def test_a_probe_leaves_a_source_as_it_was() -> None:
     source = sources.duckdb(FRAME)
     for _ in range(3):
         source.probe()
-        counts = source.count(QUESTION, Unit(), Kind.DENSE)
+        counts = source.count(QUESTION, Unit(), StatisticKind.DENSE)
         assert isinstance(counts, DenseCounts) and counts.take().tolist() == [0, 1, 2, 0]

@@ -16,7 +16,7 @@ from dpviz.mechanisms import Compact, Dense, PureSparse, Stability
 from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Mechanism
 from dpviz.model.question import Question
-from dpviz.model.statistic import Kind
+from dpviz.model.statistic import StatisticKind
 from dpviz.noise.bits import TeachingBits
 from dpviz.privacy.unit import Unit
 from tests.engines import contract, engines
@@ -91,7 +91,7 @@ def test_a_product_of_many_columns_is_counted_and_one_of_too_many_bins_refused(e
     assert sum(count for _, count in found) == 50
     source = engine(frame, "data", None)
     with pytest.raises(DomainError, match="a dense count has at most"):
-        source.check(Question.of(Domain.product(*bits)), Unit(), Kind.DENSE)
+        source.check(Question.of(Domain.product(*bits)), Unit(), StatisticKind.DENSE)
     ones = [Domain.integers(0, 9, column=f"bit{number}") for number in range(30)]
     contract.sparse_as_the_reference(engine, frame, Question.of(Domain.product(*ones)), Unit())
 

@@ -20,7 +20,7 @@ from dpviz.errors import ReleaseCancelled, ReleaseFailed, SchemaError
 from dpviz.model.domain import Domain
 from dpviz.model.question import Between, Question
 from dpviz.model.source import Source
-from dpviz.model.statistic import Column, Kind, Top
+from dpviz.model.statistic import Column, StatisticKind, Top
 from dpviz.privacy.unit import Unit
 from tests.engines import contract, engines
 
@@ -69,7 +69,7 @@ def test_a_histogram_of_the_flights_is_that_of_duckdb_and_pandas(flights: dict[s
     hours = Domain.intervals(range(0, 500_001, 50_000), column="scheduled_minute", overflow=True)
     domain = hours * Domain.categories(["LAX", "BOS", "SFO"], column="destination", other=True)
     question, unit = Question.of(domain, {"destination": ["BOS", "JFK", "LAX"]}), Unit("aircraft", max_bins=3)
-    found = [source.count(question, unit, Kind.DENSE).take().tolist() for source in flights.values()]
+    found = [source.count(question, unit, StatisticKind.DENSE).take().tolist() for source in flights.values()]
     assert found[0] == found[1] == found[2]
     assert sum(found[0]) > 0
 
@@ -112,12 +112,12 @@ def test_strange_values_are_counted_as_in_pandas(spark: Any) -> None:
         (Question.of(Domain.keys(column="text"), {"text": ["x'y", "x\\y", "a", "ä", ""]}), user, Top(3)),
         (Question.of(Domain.integers(-(2**63), 2**63 - 1, column="whole")), user, Top(20)),
         (Question.of(Domain.keys(column="flag"), {"whole": Between(0, 40)}), Unit("whole"), Top(20)),
-        (Question.of(floats, {"float": Between("-1", 10**23)}), ROW, Kind.SPARSE),
-        (Question.of(Domain.integers(0, 3, column="float", **sides)), user, Kind.DENSE),
+        (Question.of(floats, {"float": Between("-1", 10**23)}), ROW, StatisticKind.SPARSE),
+        (Question.of(Domain.integers(0, 3, column="float", **sides)), user, StatisticKind.DENSE),
     ]
     for question, unit, need in asked:
         one, other = (source.count(question, unit, need).take() for source in (here, there))
-        if need is Kind.DENSE:
+        if need is StatisticKind.DENSE:
             one, other = (one,), (other,)
         assert [list(part) if hasattr(part, "__len__") else part for part in one] == [
             list(part) if hasattr(part, "__len__") else part for part in other
@@ -147,18 +147,22 @@ def test_numbers_in_texts_are_read_as_in_pandas_and_duckdb(spark: Any) -> None:
     makers = (engines.pandas, engines.duckdb, engines.on_spark(spark))
     held = [make(TEXTS, "data", schema) for make in makers]
     asked = [
-        (Question.of(Domain.integers(-9, 9, column="n", **sides)), ROW, Kind.DENSE),
-        (Question.of(Domain.intervals(["-1", "0", "3/10", 2, 10**18], column="n", **sides)), ROW, Kind.DENSE),
-        (Question.of(Domain.integers(-(2**63), 10**35, column="n", **sides)), ROW, Kind.SPARSE),
+        (Question.of(Domain.integers(-9, 9, column="n", **sides)), ROW, StatisticKind.DENSE),
+        (Question.of(Domain.intervals(["-1", "0", "3/10", 2, 10**18], column="n", **sides)), ROW, StatisticKind.DENSE),
+        (Question.of(Domain.integers(-(2**63), 10**35, column="n", **sides)), ROW, StatisticKind.SPARSE),
         (
             Question.of(Domain.categories(["7", "0.5", "0.3", "1"], column="n", other=True, missing=True)),
             ROW,
-            Kind.DENSE,
+            StatisticKind.DENSE,
         ),
-        (Question.of(Domain.keys(column="k"), {"n": Between("-1e-3", 2**53 + 1)}), ROW, Kind.SPARSE),
-        (Question.of(Domain.keys(column="k"), {"n": ["7", "0.3"]}), ROW, Kind.SPARSE),
+        (Question.of(Domain.keys(column="k"), {"n": Between("-1e-3", 2**53 + 1)}), ROW, StatisticKind.SPARSE),
+        (Question.of(Domain.keys(column="k"), {"n": ["7", "0.3"]}), ROW, StatisticKind.SPARSE),
         (Question.of(Domain.keys(column="k")), ROW, Top(3)),
-        (Question.of(Domain.categories(["a\0b", "\0", "a"], column="k"), {"k": ["a\0b", "a"]}), ROW, Kind.DENSE),
+        (
+            Question.of(Domain.categories(["a\0b", "\0", "a"], column="k"), {"k": ["a\0b", "a"]}),
+            ROW,
+            StatisticKind.DENSE,
+        ),
     ]
     for question, unit, need in asked:
         taken = [source.count(question, unit, need).take() for source in held]  # type: ignore[attr-defined]

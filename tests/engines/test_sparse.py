@@ -17,7 +17,7 @@ from dpviz.engines import bounding, pandas_source
 from dpviz.engines.reading import Numbers
 from dpviz.model.domain import Domain
 from dpviz.model.question import Between, Question
-from dpviz.model.statistic import Kind, SparseCounts
+from dpviz.model.statistic import SparseCounts, StatisticKind
 from dpviz.privacy.unit import Unit
 from tests.engines import contract
 from tests.engines.frames import frames, units, wide_questions
@@ -75,7 +75,7 @@ def test_neither_order_nor_index_matters(data: st.DataObject) -> None:
     question, unit = data.draw(wide_questions(kinds_of(frame, {}))), data.draw(units)
 
     def count(held: pd.DataFrame, asked: Question, of: Unit) -> Sequence[Any]:
-        statistic = engine(held, "data", None).count(asked, of, Kind.SPARSE)
+        statistic = engine(held, "data", None).count(asked, of, StatisticKind.SPARSE)
         assert isinstance(statistic, SparseCounts)
         return [part.tolist() for part in statistic.take()]
 
@@ -88,7 +88,7 @@ def test_progress_tells_public_sizes_only() -> None:
     for domain in (Domain.keys(column="x"), Domain.integers(0, TOP, column="x"), Domain.integers(0, 9, column="x")):
         question = Question.of(domain, {"user": ["1", "2"]})
         for unit in (ROW, Unit("user", max_bins=2)):
-            contract.ticks_with_public_sizes(engine, [long, odd, long.iloc[:0]], question, unit, Kind.SPARSE)
+            contract.ticks_with_public_sizes(engine, [long, odd, long.iloc[:0]], question, unit, StatisticKind.SPARSE)
 
 
 # ---------------------------------------------------------------- domains of any size
@@ -167,7 +167,7 @@ def test_no_value_raises_or_warns(kind: str) -> None:
         domains += [Domain.integers(0, TOP, column="x", missing=True), Domain.integers(-(10**40), 10**40, column="x")]
     for domain in domains:
         for unit in (ROW, Unit("x", max_bins=1)):
-            labels, counts = source.count(Question.of(domain), unit, Kind.SPARSE).take()
+            labels, counts = source.count(Question.of(domain), unit, StatisticKind.SPARSE).take()
             assert len(labels) == len(counts) and 0 <= counts.sum() <= len(STRANGE)
             for label in labels.tolist():
                 str(label).encode()  # what cannot be written could not be released
@@ -176,7 +176,9 @@ def test_no_value_raises_or_warns(kind: str) -> None:
 def test_real_airports_are_counted_as_value_counts_counts_them() -> None:
     frame = datasets.flights()
     plain = frame["destination"].value_counts()
-    found = engine(frame, "flights", None).count(Question.of(Domain.keys(column="destination")), ROW, Kind.SPARSE)
+    found = engine(frame, "flights", None).count(
+        Question.of(Domain.keys(column="destination")), ROW, StatisticKind.SPARSE
+    )
     labels, counts = found.take()
     assert labels.tolist() == sorted(plain.index) and counts.tolist() == [int(plain[label]) for label in labels]
 

@@ -28,7 +28,7 @@ import pytest
 import dpviz as dv
 from dpviz.engines import as_source
 from dpviz.errors import ReleaseCancelled, ReleaseFailed
-from dpviz.session.ledger import draws, owner
+from dpviz.session.ledger import owner, records
 from dpviz.session.session import Session
 from tests.kept.calls import BUDGETS, CALLS, MONTHS, RAISED, SUB_SESSIONS, TAUGHT, UNITS, frame, left, shown
 
@@ -99,7 +99,7 @@ def go_wrong(name: str, data: Any, folder: Path) -> None:
         running.result()
     child = os.fork()
     if child == 0:
-        draws.LEASE = -1  # nobody waits for it
+        records.LEASE = -1  # nobody waits for it
         broken = opened(name, Misbehaving(data, lambda tick: os._exit(0)), folder)
         broken.release(MONTHS, dv.Dense("1/7"), key="lost")
     os.waitpid(child, 0)

@@ -17,7 +17,7 @@ from dpviz.laws.list_variants import (
     laplace_inclusion,
 )
 from dpviz.laws.top_k import (
-    Domain,
+    Competition,
     Law,
     chosen_kbar,
     fixed_threshold,
@@ -43,7 +43,7 @@ def listed(law: Law, label: int) -> float:
 @pytest.mark.parametrize("offset", [0, 2, 5])
 def test_lists_by_laplace_noise_hold_each_item_with_its_enumerated_chance(k: int, offset: int) -> None:
     for histogram in histograms(12, 4, 5):
-        domain = Domain(DELTA, 4, "positive", 1)
+        domain = Competition(DELTA, 4, "positive", 1)
         labels = domain.labels(histogram)
         law = laplace_limit_domain(histogram, BASE, k, domain, offset)
         found = laplace_inclusion(
@@ -55,7 +55,7 @@ def test_lists_by_laplace_noise_hold_each_item_with_its_enumerated_chance(k: int
 
 def test_the_same_with_ties_for_the_item_is_told_apart() -> None:
     """Near-wrong: an item as high as the threshold is taken as above it."""
-    law = laplace_limit_domain([3, 1], BASE, 1, Domain(DELTA, 2, "positive", 1), 2)
+    law = laplace_limit_domain([3, 1], BASE, 1, Competition(DELTA, 2, "positive", 1), 2)
     found = laplace_inclusion([3, 1], [0, 1], RATE, 1, 2)
     assert found is not None
     assert abs(found[0] - listed(law, 0)) > 0.05
@@ -65,7 +65,7 @@ def test_the_same_with_ties_for_the_item_is_told_apart() -> None:
 def test_coins_of_a_fixed_threshold_are_the_enumerated_ones(k: int) -> None:
     for histogram in histograms(20, 5, 6):
         law = fixed_threshold(histogram, BASE, DELTA, k)
-        domain = Domain(DELTA, k, "strict")
+        domain = Competition(DELTA, k, "strict")
         next_count = domain.next_count(histogram)
         found = fixed_inclusion(histogram, next_count, RATE, float(DELTA))
         candidates = domain.labels(histogram)
@@ -76,7 +76,7 @@ def test_coins_of_a_fixed_threshold_are_the_enumerated_ones(k: int) -> None:
 
 def test_a_private_choice_of_kbar_has_the_enumerated_law() -> None:
     for histogram in histograms(20, 6, 7):
-        offered = [Domain(DELTA, kbar, "positive", 3) for kbar in (2, 3, 4, 5)]
+        offered = [Competition(DELTA, kbar, "positive", 3) for kbar in (2, 3, 4, 5)]
         law = chosen_kbar(histogram, BASE, offered)
         found = kbar_chances([one.next_count(histogram) for one in offered], [one.m for one in offered], RATE)
         assert found.tolist() == pytest.approx([float(law[one.kbar]) for one in offered], abs=1e-12)

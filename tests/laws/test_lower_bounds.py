@@ -133,7 +133,8 @@ def test_a_vacuous_bound_is_nothing() -> None:
         (lambda: one_bin(Fraction(1), Fraction(1, 20), delta=Fraction(1)), "1"),
         (lambda: all_bins(Fraction(1), Fraction(1, 20), bins=1), "1"),
         (lambda: sparse(Fraction(1), Fraction(1, 20), bins=9, shown=0), "0"),
-        (lambda: sparse(Fraction(1), Fraction(1, 20), bins=9, shown=1, variant="tight"), "tight"),  # type: ignore[arg-type]
+        (lambda: sparse(Fraction(1), Fraction(1, 20), bins=9, shown=1, variant="tight"), "tight"),
+        # type: ignore[arg-type]
     ],
 )
 def test_a_parameter_outside_its_range_is_refused_with_its_value(call: object, value: str) -> None:

@@ -11,7 +11,7 @@ from functools import cache, partial
 import pytest
 
 from dpviz.laws.top_k import (
-    Domain,
+    Competition,
     Law,
     Rule,
     chosen_kbar,
@@ -52,7 +52,7 @@ def users(limit: int | None, moves: Neighbours = added) -> Callable[[Histogram],
     return lambda histogram: moves(histogram, limit)
 
 
-def lists(k: int, domain: Domain) -> Callable[[Histogram], Law]:
+def lists(k: int, domain: Competition) -> Callable[[Histogram], Law]:
     return lambda histogram: limit_domain(histogram, TWO, k, domain)
 
 
@@ -72,7 +72,7 @@ def worst(
 
 
 def test_the_worked_example() -> None:
-    law = limit_domain((1, 1), TWO, 2, Domain(TENTH, 2, "positive", moved=1))
+    law = limit_domain((1, 1), TWO, 2, Competition(TENTH, 2, "positive", moved=1))
     item, ended = Fraction(1, 12), Fraction(10, 11)
     assert law == {
         (-1,): Fraction(5, 6),
@@ -89,7 +89,7 @@ def test_the_worked_example() -> None:
 def test_chances_add_up_to_1_and_lists_are_what_the_rule_allows(rule: Rule) -> None:
     for histogram in SMALL:
         for k, kbar in [(1, 1), (1, 2), (2, 2), (2, 3), (3, 3)]:
-            domain = Domain(TENTH, kbar, rule, moved=1)
+            domain = Competition(TENTH, kbar, rule, moved=1)
             law = limit_domain(histogram, TWO, k, domain)
             assert sum(law.values()) == 1
             next_count = sorted((*histogram, 0, 0, 0, 0), reverse=True)[kbar]
@@ -109,9 +109,9 @@ def test_chances_add_up_to_1_and_lists_are_what_the_rule_allows(rule: Rule) -> N
 def test_a_flat_histogram_gives_the_bottom_symbol_first() -> None:
     """Exactly with chance B / (B + delta), whatever kbar is, where no limit holds; always under the strict rule."""
     for base, delta, kbar in itertools.product((TWO, Fraction(6, 5)), (TENTH, Fraction(1, 1000)), (1, 2, 4)):
-        law = limit_domain((7,) * 5, base, 1, Domain(delta, kbar, "paper"))
+        law = limit_domain((7,) * 5, base, 1, Competition(delta, kbar, "paper"))
         assert law[(-1,)] == base / (base + delta)
-        assert limit_domain((7,) * 5, base, 1, Domain(delta, kbar, "strict")) == {(-1,): 1}
+        assert limit_domain((7,) * 5, base, 1, Competition(delta, kbar, "strict")) == {(-1,): 1}
 
 
 def test_the_top_item_is_likelier_than_under_the_exponential_mechanism_in_the_case_of_lemma_e_1() -> None:
@@ -121,7 +121,7 @@ def test_the_top_item_is_likelier_than_under_the_exponential_mechanism_in_the_ca
         top = ranked(histogram)
         full = exponential(histogram, base, 1)
         for kbar, delta in [(1, Fraction(1, 2)), (2, Fraction(1, 2)), (2, Fraction(9, 10))]:
-            domain = Domain(delta, kbar, "paper", moved=1)
+            domain = Competition(delta, kbar, "paper", moved=1)
             law = limit_domain(histogram, base, 1, domain)
             rest = sum((base ** histogram[label] for label in top[kbar:]), Fraction(0))
             case = domain.m / delta * base ** (histogram[top[kbar]] + 1) <= rest
@@ -149,7 +149,7 @@ def test_no_pair_of_neighbours_exceeds_the_delta_charged(rule: Rule, limit: int 
     """At base**k (1 + delta)**k, for every kbar and k: at most delta / (1 + delta), and nearly that."""
     found = []
     for k, kbar in [(1, 1), (1, 2), (2, 2), (2, 3)]:
-        domain = Domain(TENTH, kbar, rule, moved=limit)
+        domain = Competition(TENTH, kbar, rule, moved=limit)
         found.append(worst(lists(k, domain), (TWO * (1 + TENTH)) ** k, users(limit)))
     assert max(found) <= TENTH / (1 + TENTH)
     assert max(found) > TENTH * Fraction(8, 10)
@@ -158,12 +158,12 @@ def test_no_pair_of_neighbours_exceeds_the_delta_charged(rule: Rule, limit: int 
 @pytest.mark.parametrize(
     ("domain", "limit"),
     [
-        pytest.param(Domain(TENTH, 1, "positive", 1, gap=0), 1, id="no + 1"),
-        pytest.param(Domain(TENTH, 1, "strict", 1, gap=0), None, id="no + 1, strict"),
-        pytest.param(Domain(TENTH / 2, 2, "positive", 1, gap=0), 1, id="half of delta does not mend it"),
+        pytest.param(Competition(TENTH, 1, "positive", 1, gap=0), 1, id="no + 1"),
+        pytest.param(Competition(TENTH, 1, "strict", 1, gap=0), None, id="no + 1, strict"),
+        pytest.param(Competition(TENTH / 2, 2, "positive", 1, gap=0), 1, id="half of delta does not mend it"),
     ],
 )
-def test_a_threshold_without_the_gap_exceeds_it(domain: Domain, limit: int | None) -> None:
+def test_a_threshold_without_the_gap_exceeds_it(domain: Competition, limit: int | None) -> None:
     found = worst(lists(1, domain), TWO * (1 + TENTH), users(limit))
     assert found > domain.delta * Fraction(3, 2)
 
@@ -171,17 +171,17 @@ def test_a_threshold_without_the_gap_exceeds_it(domain: Domain, limit: int | Non
 def test_the_strict_rule_needs_kbar_in_its_threshold_even_where_a_user_holds_one_label() -> None:
     """One user can part kbar tied labels from the next: (1, 1, 1, 1) against (1, 1, 1, 0), kbar = 3."""
 
-    class Limited(Domain):
+    class Limited(Competition):
         @property
         def m(self) -> int:
             return 1
 
     tied, parted = (1, 1, 1, 1), (1, 1, 1, 0)
     found = {}
-    for kind in (Domain, Limited):
+    for kind in (Competition, Limited):
         laws = [limit_domain(histogram, TWO, 1, kind(TENTH, 3, "strict", 1)) for histogram in (tied, parted)]
         found[kind] = max(hockey_stick(*laws, TWO), hockey_stick(*laws[::-1], TWO))
-    assert found[Domain] <= TENTH
+    assert found[Competition] <= TENTH
     assert found[Limited] > TENTH * Fraction(3, 2)
 
 
@@ -190,13 +190,13 @@ def test_the_strict_rule_needs_kbar_in_its_threshold_even_where_a_user_holds_one
 def test_one_user_replaced_costs_twice_with_twice_the_gap(rule: Rule, limit: int | None) -> None:
     moved = None if limit is None else 2 * limit
     for k, kbar in [(1, 1), (1, 2), (2, 2)]:
-        domain = Domain(TENTH, kbar, rule, moved, gap=2)
+        domain = Competition(TENTH, kbar, rule, moved, gap=2)
         ratio = (TWO**2 * (1 + TENTH)) ** k
         assert worst(lists(k, domain), ratio, users(limit, replaced)) <= TENTH
 
 
 def test_the_printed_threshold_does_not_protect_a_user_who_is_replaced() -> None:
-    laws = [limit_domain(histogram, TWO, 1, Domain(TENTH, 1, "paper", 1)) for histogram in ((0, 0, 2), (0, 1, 1))]
+    laws = [limit_domain(histogram, TWO, 1, Competition(TENTH, 1, "paper", 1)) for histogram in ((0, 0, 2), (0, 1, 1))]
     assert hockey_stick(*laws, TWO) == Fraction(1, 6)
     assert hockey_stick(*laws, TWO**2) > TENTH
 
@@ -206,7 +206,7 @@ def test_the_printed_threshold_does_not_protect_a_user_who_is_replaced() -> None
 
 def test_lemma_5_6_fails_for_two_symbols() -> None:
     """Leaving out the item that departs changes the chances by a factor that depends on the list."""
-    histogram, domain = (0, 1, 1), Domain(TENTH, 2, "paper", 1)
+    histogram, domain = (0, 1, 1), Competition(TENTH, 2, "paper", 1)
     law = limit_domain(histogram, TWO, 2, domain)
     common = peeled({1: TWO}, 2, domain.bottom(histogram, TWO))
     assert law[(-1,)] / common[(-1,)] == Fraction(11, 12)
@@ -217,7 +217,7 @@ def test_lemma_5_6_fails_for_two_symbols() -> None:
 
 def test_the_private_choice_of_kbar_costs_its_base_and_the_printed_one_does_not() -> None:
     histogram, other = (10, 9, 8, 7, 6, 5, 4, 3, 2, 1), (10, 9, 7, 6, 5, 4, 3, 2, 1, 0)
-    domains = [Domain(TENTH, kbar) for kbar in range(2, 10)]
+    domains = [Competition(TENTH, kbar) for kbar in range(2, 10)]
 
     def ratio(one: dict[int, Fraction], two: dict[int, Fraction]) -> Fraction:
         assert sum(one.values()) == sum(two.values()) == 1
@@ -236,7 +236,7 @@ def test_the_printed_choice_among_two_is_that_of_the_larger_of_two_gumbels() -> 
 
 
 def test_a_private_kbar_and_the_list_after_it_keep_to_their_price() -> None:
-    domains = [Domain(TENTH, kbar, "positive", None) for kbar in (2, 3)]
+    domains = [Competition(TENTH, kbar, "positive", None) for kbar in (2, 3)]
     law = cache(lambda histogram: private_kbar(histogram, TWO, 2, domains))
     ratio = TWO**2 * (1 + TENTH) ** 2
     for one in SMALL:
@@ -284,7 +284,7 @@ def test_the_order_of_noisy_counts_is_that_of_all_noise_together() -> None:
 
 @pytest.mark.parametrize("offset", [0, 2, 5])
 def test_one_item_is_above_the_threshold_with_the_chance_of_a_pair(offset: int) -> None:
-    domain, base = Domain(TENTH, 1, "positive", 1), Fraction(3, 2)
+    domain, base = Competition(TENTH, 1, "positive", 1), Fraction(3, 2)
     for count in range(1, 12):
         law = laplace_limit_domain((count,), base, 1, domain, offset)
         t = 1 + offset + 1 - count
@@ -296,13 +296,13 @@ def test_lists_with_laplace_noise_keep_to_their_price_and_the_strict_rule_does_n
     """One label per user: base at (base + 1) T(t + 1). The strict rule lets kbar tied labels in at once."""
     offset = 3
     price = (TWO + 1) * pair_tail(offset + 1, 1 / TWO)
-    domain = Domain(TENTH, 2, "positive", 1)
+    domain = Competition(TENTH, 2, "positive", 1)
     found = worst(partial(laplace_limit_domain, base=TWO, k=2, domain=domain, offset=offset), TWO, users(1))
     assert 0 < found <= price
     tied, parted = (1,) * 5, (1, 1, 1, 1, 0)
     for rule, holds in (("positive", True), ("strict", False)):
         laws = [
-            laplace_limit_domain(histogram, Fraction(6, 5), 1, Domain(TENTH, 4, rule, 1), 12)  # type: ignore[arg-type]
+            laplace_limit_domain(histogram, Fraction(6, 5), 1, Competition(TENTH, 4, rule, 1), 12)  # type: ignore[arg-type]
             for histogram in (tied, parted)
         ]
         excess = max(hockey_stick(*laws, Fraction(6, 5)), hockey_stick(*laws[::-1], Fraction(6, 5)))

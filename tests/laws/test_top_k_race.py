@@ -27,7 +27,7 @@ from dpviz.laws.race import (
     sharper_alpha,
     threshold,
 )
-from dpviz.laws.top_k import Domain, Law, Outcome, limit_domain, peeled
+from dpviz.laws.top_k import Competition, Law, Outcome, limit_domain, peeled
 from tests.noise.statistics import FALSE_ALARM
 
 NEAR = 1e-12
@@ -229,7 +229,7 @@ def test_a_high_count_gives_a_full_list() -> None:
 
 def test_kbar_is_traded_off_as_the_enumeration_says() -> None:
     histogram, base, delta, kbars = (9, 6, 6, 2, 1, 0), Fraction(3, 2), Fraction(1, 10), [2, 3, 4, 5]
-    domains = [Domain(delta, kbar) for kbar in kbars]
+    domains = [Competition(delta, kbar) for kbar in kbars]
     rate = math.log(base)
     bottoms = [threshold(domain.next_count(histogram), 1, domain.kbar, 0.1, rate) for domain in domains]
     expected, full = kbar_trade_off(np.array(histogram), rate, 2, bottoms, kbars)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.ledger.server import Server
-from tests.ledger.tools import Place
+from tests.ledger.tools import Location
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +24,7 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def places(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Place]:
+def locations(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Location]:
     """One place after the other where no ledger is yet."""
     if request.param == "sqlite":
         numbers = itertools.count(1)
@@ -34,6 +34,6 @@ def places(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Place
 
 
 @pytest.fixture
-def place(places: Callable[[], Place]) -> Place:
+def location(locations: Callable[[], Location]) -> Location:
     """Where no ledger is yet."""
-    return places()
+    return locations()

@@ -23,7 +23,7 @@ from tests.ledger.server import PASSWORD, Server
 from tests.ledger.test_postgres import cut, mortal, second  # noqa: F401  # fixtures
 from tests.ledger.test_refusals import in_our_words
 from tests.ledger.test_uses import ASKS, FIRST, less
-from tests.ledger.tools import BODY, Place, admit, key, opened, spend, started
+from tests.ledger.tools import BODY, Location, admit, key, opened, spend, started
 from tests.patience import patience, until
 from tests.session.sources import KnownCounts, KnownTop
 
@@ -47,14 +47,14 @@ def relay(server: Server) -> Iterator[Relay]:
         relay.close()
 
 
-def session(place: Place, counts: list[int] | None = None) -> dv.Session:
+def session(location: Location, counts: list[int] | None = None) -> dv.Session:
     source = KnownCounts(counts or [7, 8, 9, 10])
 
-    def made(ledger: Place) -> dv.Session:
+    def made(ledger: Location) -> dv.Session:
         return dv.Session(source, dv.Unit("row"), dv.Budget(epsilon="2", delta="1e-6"), ledger)
 
-    started(place, made)
-    return made(place)
+    started(location, made)
+    return made(location)
 
 
 # ---------------------------------------------------------------- who is not let in, and why
@@ -120,10 +120,10 @@ def test_what_a_driver_says_is_said_in_our_words(words: str, said: str) -> None:
 
 
 def test_a_server_that_takes_a_connection_and_says_nothing_is_given_up(mortal: Server) -> None:  # noqa: F811
-    place = mortal.url(mortal.schema())
-    opened(place)
+    location = mortal.url(mortal.schema())
+    opened(location)
     with mortal.frozen(), soon(), pytest.raises(LedgerAway, match="does not answer") as refused:
-        Ledger.read(place)
+        Ledger.read(location)
     in_our_words(refused.value)
 
 
@@ -168,12 +168,12 @@ def test_a_server_that_hangs_is_said_to_be_away_and_works_again(mortal: Server) 
 def test_plans_and_reprs_need_no_server_and_say_from_when_they_are(mortal: Server) -> None:  # noqa: F811
     source = KnownTop({"": {"A": 9, "B": 7}})
 
-    def made(place: Place) -> dv.Session:
-        return dv.Session(source, dv.Unit("row"), dv.Budget(epsilon="2", delta="1e-6"), place)
+    def made(location: Location) -> dv.Session:
+        return dv.Session(source, dv.Unit("row"), dv.Budget(epsilon="2", delta="1e-6"), location)
 
-    place = mortal.url(mortal.schema())
-    started(place, made)
-    it = made(place)
+    location = mortal.url(mortal.schema())
+    started(location, made)
+    it = made(location)
     parameters = dv.PayWhatYouGet(epsilon="1/2", delta="1e-7", symbols=5, questions=5, ties="unknown")
     sub = it.open(parameters)
     here = [repr(it), repr(it.plan(BINS, dv.Dense(epsilon="1/2"))), repr(it.plan_open(parameters)), repr(sub)]
@@ -295,12 +295,12 @@ def test_an_order_withdrawn_while_the_server_is_away_is_not_charged_when_it_is_b
     monkeypatch.setattr(store, "AWAY", 120.0)
     source = KnownTop({"": {"A": 9, "B": 7}})
 
-    def made(place: Place) -> dv.Session:
-        return dv.Session(source, dv.Unit("row"), dv.Budget(epsilon="2", delta="1e-6"), place)
+    def made(location: Location) -> dv.Session:
+        return dv.Session(source, dv.Unit("row"), dv.Budget(epsilon="2", delta="1e-6"), location)
 
-    place = server.loopback(PASSWORD, server.schema())
-    started(place, made)
-    it = made(relay.url(place))
+    location = server.loopback(PASSWORD, server.schema())
+    started(location, made)
+    it = made(relay.url(location))
     sub = it.open(dv.PayWhatYouGet(epsilon="1/2", delta="1e-7", symbols=5, questions=5, ties="unknown"))
     orders: list[Callable[[], Any]] = [
         lambda: it.release_async(BINS, dv.Dense(epsilon="1/4")),
@@ -324,8 +324,8 @@ def test_an_order_withdrawn_while_the_server_is_away_is_not_charged_when_it_is_b
     assert sub.symbols_left == 5
 
 
-def test_an_order_withdrawn_while_it_waits_for_another_writer_is_not_charged(place: Place) -> None:
-    it, other = session(place), session(place)
+def test_an_order_withdrawn_while_it_waits_for_another_writer_is_not_charged(location: Location) -> None:
+    it, other = session(location), session(location)
     held, over = threading.Event(), threading.Event()
 
     def hold(connection: object) -> None:
@@ -346,8 +346,8 @@ def test_an_order_withdrawn_while_it_waits_for_another_writer_is_not_charged(pla
     assert it.ledger.entries() == []
 
 
-def test_wanted_is_asked_once_the_lock_is_held(place: Place) -> None:
-    ledger = opened(place)
+def test_wanted_is_asked_once_the_lock_is_held(location: Location) -> None:
+    ledger = opened(location)
     ledger.charge(key("tape"), BODY, admit, opens=FIRST)
     for write in (
         lambda wanted: ledger.charge(key("a"), BODY, admit, wanted=wanted),

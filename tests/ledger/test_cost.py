@@ -100,22 +100,22 @@ CREATE TRIGGER alter_it BEFORE INSERT ON chain FOR EACH ROW EXECUTE FUNCTION alt
 """
 
 
-@pytest.mark.parametrize("places", ["postgresql"], indirect=True)
-def test_a_charge_that_a_server_stores_otherwise_than_it_was_written_is_not_drawn(place: Any) -> None:
-    ledger = opened(place)
+@pytest.mark.parametrize("locations", ["postgresql"], indirect=True)
+def test_a_charge_that_a_server_stores_otherwise_than_it_was_written_is_not_drawn(location: Any) -> None:
+    ledger = opened(location)
     spend(ledger, "a")
-    edit(place, ALTERED)
+    edit(location, ALTERED)
     with pytest.raises(LedgerCorrupt, match="row 4"):
         ledger.charge(key("b"), BODY, admit)
-    assert sql(place, "SELECT count(*) FROM chain") == [(3,)]
+    assert sql(location, "SELECT count(*) FROM chain") == [(3,)]
     assert ledger.account["spent"] == "1"
 
 
-def test_a_row_of_ones_own_that_was_changed_afterwards_is_noticed(place: Any) -> None:
+def test_a_row_of_ones_own_that_was_changed_afterwards_is_noticed(location: Any) -> None:
     """It is not read back after each write, so what was written and what stands there are compared by their hashes."""
-    ledger = opened(place)
+    ledger = opened(location)
     spend(ledger, "a")
-    edit(place, "UPDATE chain SET hash = replace(hash, substr(hash, 1, 1), 'x') WHERE seq = 3")
+    edit(location, "UPDATE chain SET hash = replace(hash, substr(hash, 1, 1), 'x') WHERE seq = 3")
     for act in (lambda: ledger.charge(key("b"), BODY, admit), lambda: ledger.answer(1), ledger.verify):
         with pytest.raises(LedgerCorrupt):
             act()
@@ -127,8 +127,8 @@ LOCKS = "pg_try_advisory_xact_lock(bigint), pg_advisory_xact_lock(bigint)"
 def test_a_lock_that_a_role_may_not_take_is_refused_like_any_other_right_that_it_lacks(server: Server) -> None:
     """The server says no in the same breath in which it says that it is there: it is not taken for one that is away."""
     schema = server.schema()
-    place = server.url(schema)
-    ledger = opened(place)
+    location = server.url(schema)
+    ledger = opened(location)
     spend(ledger, "a")
     with server.connect() as connection:
         connection.execute(f"REVOKE EXECUTE ON FUNCTION {LOCKS} FROM PUBLIC")

@@ -20,7 +20,7 @@ from dpviz.errors import LedgerCorrupt, LedgerError, LedgerFormat
 from dpviz.session.ledger import Ledger, sqlite, store
 from tests.killing import Call
 from tests.ledger.test_refusals import in_our_words
-from tests.ledger.tools import BODY, CHARTER, Place, admit, as_owner, behind, edit, key, opened, spend
+from tests.ledger.tools import BODY, CHARTER, Location, admit, as_owner, behind, edit, key, opened, spend
 
 FIXTURES = Path(__file__).parent / "old"
 
@@ -42,7 +42,7 @@ def test_a_link_leads_to_the_one_name_of_a_ledger(tmp_path: Path) -> None:
     link.symlink_to(path)
     ledger = opened(link, budget=10)  # made through a link that leads nowhere yet
     spend(ledger, "a")
-    assert Path(ledger.place) == path
+    assert Path(ledger.location) == path
     (tmp_path / "folder").symlink_to(folder)
     spend(opened(tmp_path / "folder" / "visits.ledger", budget=10), "b")
 
@@ -288,9 +288,9 @@ def test_what_was_charged_does_not_depend_on_any_file_beside_the_ledger(
     alone = tmp_path / "alone" / path.name
     alone.parent.mkdir()
     shutil.copy(path, alone)
-    for place in (path, alone):
-        assert opened(place).account["spent"] == "4"
-        assert opened(place).answer(4) == b"the answer to c"
+    for location in (path, alone):
+        assert opened(location).account["spent"] == "4"
+        assert opened(location).answer(4) == b"the answer to c"
 
 
 def test_a_write_that_was_cut_short_is_undone_by_whoever_looks_next(tmp_path: Path) -> None:
@@ -421,44 +421,44 @@ POSTGRES_ADDITIONS = [
 
 
 @pytest.mark.parametrize("addition", POSTGRES_ADDITIONS)
-@pytest.mark.parametrize("places", ["postgresql"], indirect=True)
-def test_what_stands_on_the_tables_of_a_server_is_refused_by_name(place: Place, addition: str) -> None:
-    ledger = opened(place)
+@pytest.mark.parametrize("locations", ["postgresql"], indirect=True)
+def test_what_stands_on_the_tables_of_a_server_is_refused_by_name(location: Location, addition: str) -> None:
+    ledger = opened(location)
     spend(ledger, "a")
-    edit(place, addition)
+    edit(location, addition)
     name = "swallow" if "swallow" in addition and "INHERITS" not in addition and "VIEW" not in addition else ""
-    for act in (ledger.verify, lambda: opened(place), lambda: Ledger.read(place).answer(1)):
+    for act in (ledger.verify, lambda: opened(location), lambda: Ledger.read(location).answer(1)):
         assert name in refusal(act, LedgerCorrupt)
 
 
 @pytest.mark.parametrize("addition", POSTGRES_ADDITIONS[:2])
-@pytest.mark.parametrize("places", ["postgresql"], indirect=True)
-def test_a_charge_that_a_server_swallows_is_not_drawn(place: Place, addition: str) -> None:
-    ledger = opened(place)
+@pytest.mark.parametrize("locations", ["postgresql"], indirect=True)
+def test_a_charge_that_a_server_swallows_is_not_drawn(location: Location, addition: str) -> None:
+    ledger = opened(location)
     spend(ledger, "a")
-    edit(place, addition)
+    edit(location, addition)
     refusal(lambda: ledger.charge(key("b"), BODY, admit))
     assert ledger.account["spent"] == "1"
 
 
-@pytest.mark.parametrize("places", ["postgresql"], indirect=True)
-def test_other_peoples_tables_in_the_schema_are_their_business(place: Place) -> None:
-    ledger = opened(place)
-    edit(place, "CREATE TABLE payroll (person text)")
-    edit(place, "CREATE INDEX faster ON chain (kind)")
+@pytest.mark.parametrize("locations", ["postgresql"], indirect=True)
+def test_other_peoples_tables_in_the_schema_are_their_business(location: Location) -> None:
+    ledger = opened(location)
+    edit(location, "CREATE TABLE payroll (person text)")
+    edit(location, "CREATE INDEX faster ON chain (kind)")
     spend(ledger, "a")
-    assert opened(place).verify().charges == 1
+    assert opened(location).verify().charges == 1
 
 
 # ---------------------------------------------------------------- new or not
 
 
-def test_a_new_ledger_says_so_until_the_first_charge(place: Place) -> None:
-    place = as_owner(place)
-    assert "does not exist" in refusal(lambda: opened(place, existing=True), LedgerFormat)
-    ledger = opened(place)
+def test_a_new_ledger_says_so_until_the_first_charge(location: Location) -> None:
+    location = as_owner(location)
+    assert "does not exist" in refusal(lambda: opened(location, existing=True), LedgerFormat)
+    ledger = opened(location)
     assert ledger.is_new
-    assert not opened(place, existing=True).is_new
+    assert not opened(location, existing=True).is_new
     spend(ledger, "a")
     assert not ledger.is_new
     assert CHARTER["dataset"] == ledger.charter["dataset"]

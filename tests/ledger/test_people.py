@@ -22,7 +22,7 @@ from dpviz.widgets.state import session_state
 from tests.ledger.server import Server
 from tests.ledger.test_refusals import in_our_words
 from tests.ledger.test_uses import ASKS, FIRST, less
-from tests.ledger.tools import BODY, CHARTER, Place, admit, key, on_a_file, opened, spend, started
+from tests.ledger.tools import BODY, CHARTER, Location, admit, key, on_a_file, opened, spend, started
 from tests.session.sources import KnownCounts
 
 BINS = dv.Domain.integers(0, 3, column="x")
@@ -33,14 +33,14 @@ def widened(account: Any) -> dict[str, str]:
     return {**account, "budget": str(int(account["budget"]) + 100)}
 
 
-def session(place: Place, *, epsilon: str = "2", **more: Any) -> dv.Session:
+def session(location: Location, *, epsilon: str = "2", **more: Any) -> dv.Session:
     source = KnownCounts([7, 8, 9, 10])
 
-    def made(ledger: Place) -> dv.Session:
+    def made(ledger: Location) -> dv.Session:
         return dv.Session(source, dv.Unit("row"), dv.Budget(epsilon=epsilon, delta="1e-6"), ledger, **more)
 
-    started(place, made)
-    return made(place)
+    started(location, made)
+    return made(location)
 
 
 @contextmanager
@@ -59,8 +59,8 @@ def before_persons() -> Iterator[None]:
 # ---------------------------------------------------------------- who
 
 
-def test_every_entry_use_and_raise_carries_the_person_who_made_it(place: Place) -> None:
-    ada, ben = opened(place, person="Ada"), opened(place, person="Ben")
+def test_every_entry_use_and_raise_carries_the_person_who_made_it(location: Location) -> None:
+    ada, ben = opened(location, person="Ada"), opened(location, person="Ben")
     spend(ada, "a")
     ben.charge(key("tape"), BODY, admit, opens=FIRST)
     ada.reserve(2, key("b"), ASKS, less(10))
@@ -73,13 +73,15 @@ def test_every_entry_use_and_raise_carries_the_person_who_made_it(place: Place) 
     assert ada.verify() == ben.verify()
 
 
-def test_who_says_nothing_is_known_by_the_login(places: Callable[[], Place], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_says_nothing_is_known_by_the_login(
+    locations: Callable[[], Location], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of the system; on a server the role of the database, whatever the process says of itself."""
     for name in ("USER", "LOGNAME", "LNAME", "USERNAME", "PGUSER"):
         monkeypatch.setenv(name, "mallory")
-    place = places()
-    expected = "ada" if isinstance(place, str) else pwd.getpwuid(os.getuid()).pw_name
-    ledger = opened(place)
+    location = locations()
+    expected = "ada" if isinstance(location, str) else pwd.getpwuid(os.getuid()).pw_name
+    ledger = opened(location)
     spend(ledger, "a")
     assert ledger.person == ledger.entry(1).person == expected != "mallory"
 
@@ -95,32 +97,32 @@ def test_a_user_without_a_name_is_known_by_a_number(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_login_of_a_server_is_who_logged_in_and_not_the_role_that_was_put_on(server: Server) -> None:
-    place = server.url(server.schema())
-    opened(place)
+    location = server.url(server.schema())
+    opened(location)
     with server.connect() as connection:
         connection.execute("ALTER ROLE ada SET role = 'analysts'")
         try:
-            assert opened(place).person == "ada"
+            assert opened(location).person == "ada"
         finally:
             connection.execute("ALTER ROLE ada RESET role")
 
 
-def test_a_person_is_no_part_of_a_key(place: Place) -> None:
-    paid = session(place, person="Ada").release(BINS, dv.Dense(epsilon="1/4"))
-    again = session(place, person="Ben")
+def test_a_person_is_no_part_of_a_key(location: Location) -> None:
+    paid = session(location, person="Ada").release(BINS, dv.Dense(epsilon="1/4"))
+    again = session(location, person="Ben")
     assert again.person == "Ben"
     assert again.release(BINS, dv.Dense(epsilon="1/4")).to_json() == paid.to_json()
     assert [entry.person for entry in again.ledger.entries()] == ["Ada"]
 
 
-def test_rows_without_a_person_are_read_as_before(place: Place) -> None:
+def test_rows_without_a_person_are_read_as_before(location: Location) -> None:
     with before_persons():
-        ledger = opened(place)
+        ledger = opened(location)
         spend(ledger, "a")
         ledger.charge(key("tape"), BODY, admit, opens=FIRST)
         ledger.reserve(2, key("b"), ASKS, less(10))
         ledger.raise_budget(MORE, widened)
-    again = Ledger.open(place, charter={**CHARTER, "budget": MORE}, account={}, person="Ada")
+    again = Ledger.open(location, charter={**CHARTER, "budget": MORE}, account={}, person="Ada")
     assert [entry.person for entry in again.entries()] == ["", ""]
     assert [use.person for use in again.uses(2)] == [""]
     assert [(found.person, found.reason) for found in again.raises()] == [("", "")]
@@ -136,18 +138,18 @@ class Loud(str):
 
 @on_a_file
 @pytest.mark.parametrize("person", ["", "   ", "x" * 101, 7919, "\ud800", ["7919"], pd.Series(["7919"]), b"7919"])
-def test_a_person_is_a_short_text(place: Path, person: object) -> None:
+def test_a_person_is_a_short_text(location: Path, person: object) -> None:
     with pytest.raises(ParameterError, match="person must be a text of 1 to 100 characters") as refused:
-        session(place, person=person)
+        session(location, person=person)
     assert "7919" not in str(refused.value)
-    assert not place.exists()
+    assert not location.exists()
 
 
 # ---------------------------------------------------------------- why
 
 
-def test_a_raise_keeps_its_reason_and_raises_are_told_in_order(place: Place) -> None:
-    it = session(place, person="Ada")
+def test_a_raise_keeps_its_reason_and_raises_are_told_in_order(location: Location) -> None:
+    it = session(location, person="Ada")
     it.raise_budget(dv.Budget(epsilon="3", delta="1e-6"), reason="second survey wave")
     it.release(BINS, dv.Dense(epsilon="1/4"))
     it.raise_budget(dv.Budget(epsilon="4", delta="1e-6"))
@@ -161,8 +163,8 @@ def test_a_raise_keeps_its_reason_and_raises_are_told_in_order(place: Place) -> 
 
 @on_a_file
 @pytest.mark.parametrize("reason", ["", " \n", "x" * 501, 7919, "\ud800", ["7919"], pd.DataFrame({"x": ["7919"]})])
-def test_a_reason_is_a_text_of_at_most_500_characters(place: Path, reason: Any) -> None:
-    it = session(place)
+def test_a_reason_is_a_text_of_at_most_500_characters(location: Path, reason: Any) -> None:
+    it = session(location)
     with pytest.raises(ParameterError, match="reason must be a text of 1 to 500 characters") as refused:
         it.raise_budget(dv.Budget(epsilon="3", delta="1e-6"), reason=reason)
     assert "7919" not in str(refused.value)
@@ -171,38 +173,38 @@ def test_a_reason_is_a_text_of_at_most_500_characters(place: Path, reason: Any) 
     assert [len(found.reason) for found in it.ledger.raises()] == [500]
 
 
-def test_colleagues_are_told_the_new_budget_and_not_to_raise_it_again(place: Place) -> None:
-    session(place, person="Ada").raise_budget(dv.Budget(epsilon="3", delta="1e-6"), reason="second survey wave")
+def test_colleagues_are_told_the_new_budget_and_not_to_raise_it_again(location: Location) -> None:
+    session(location, person="Ada").raise_budget(dv.Budget(epsilon="3", delta="1e-6"), reason="second survey wave")
     with pytest.raises(
         CharterMismatch, match="the budget of this ledger was raised to ε 3, δ 0.000001 by Ada on "
     ) as no:
-        session(place, person="Ben")
+        session(location, person="Ben")
     in_our_words(no.value)
     assert no.value.next_step == 'open it with dv.Budget(epsilon="3", delta="0.000001")'
     assert "raise_budget" not in str(no.value)
     assert "on 20" in str(no.value)
-    assert session(place, epsilon="3").remaining.epsilon == 3
-    session(place, epsilon="3").raise_budget(dv.Budget(epsilon="5", delta="1e-6"))
+    assert session(location, epsilon="3").remaining.epsilon == 3
+    session(location, epsilon="3").raise_budget(dv.Budget(epsilon="5", delta="1e-6"))
     for once in ("2", "3"):  # whichever was in force before
         with pytest.raises(CharterMismatch, match="was raised to ε 5"):
-            session(place, epsilon=once)
+            session(location, epsilon=once)
     with pytest.raises(CharterMismatch) as other:  # never in force
-        session(place, epsilon="4")
+        session(location, epsilon="4")
     assert other.value.next_step.startswith('open it with dv.Budget(epsilon="5", delta="0.000001"), then call session.')
 
 
-def test_a_raise_before_persons_is_told_without_one(place: Place) -> None:
+def test_a_raise_before_persons_is_told_without_one(location: Location) -> None:
     with before_persons():
-        session(place).raise_budget(dv.Budget(epsilon="3", delta="1e-6"))
+        session(location).raise_budget(dv.Budget(epsilon="3", delta="1e-6"))
     with pytest.raises(CharterMismatch, match="was raised to ε 3, δ 0.000001 on 20"):
-        session(place)
+        session(location)
 
 
-def test_a_conflict_shows_both_charters_part_by_part(place: Place) -> None:
+def test_a_conflict_shows_both_charters_part_by_part(location: Location) -> None:
     charter: dict[str, object] = {**CHARTER, "dataset": "flights", "unit": {"of": "age"}, "budget": MORE}
-    opened(place)
+    opened(location)
     with pytest.raises(CharterMismatch) as refused:
-        Ledger.open(place, charter=charter, account={"spent": "0", "budget": "1"})
+        Ledger.open(location, charter=charter, account={"spent": "0", "budget": "1"})
     error = refused.value
     in_our_words(error)
     assert error.rule == "a ledger belongs to one dataset and unit"
@@ -217,12 +219,12 @@ def test_a_conflict_shows_both_charters_part_by_part(place: Place) -> None:
 
 @pytest.mark.parametrize("wrong", ["ledger", "unit"])
 @on_a_file
-def test_a_conflict_of_sessions_names_what_was_declared(place: Path, wrong: str) -> None:
+def test_a_conflict_of_sessions_names_what_was_declared(location: Path, wrong: str) -> None:
     frame = pd.DataFrame({"x": [0, 1], "who": ["7919", "7907"]})
-    dv.Session(frame, dv.Unit("row"), dv.Budget(epsilon="2"), place, dataset="visits")
+    dv.Session(frame, dv.Unit("row"), dv.Budget(epsilon="2"), location, dataset="visits")
     unit = dv.Unit("who") if wrong == "unit" else dv.Unit("row")
     with pytest.raises(CharterMismatch) as refused:
-        dv.Session(frame, unit, dv.Budget(epsilon="2"), place, dataset="visits" if wrong == "unit" else "other")
+        dv.Session(frame, unit, dv.Budget(epsilon="2"), location, dataset="visits" if wrong == "unit" else "other")
     assert "7919" not in str(refused.value) + repr(refused.value.theirs) + repr(refused.value.yours)
     assert refused.value.yours["dataset"] in ("visits", "other")
 
@@ -231,14 +233,14 @@ def test_a_conflict_of_sessions_names_what_was_declared(place: Path, wrong: str)
 
 
 def test_show_lists_raises_with_person_and_reason_and_who_made_each_entry(
-    place: Place, capsys: pytest.CaptureFixture[str]
+    location: Location, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ada, ben = opened(place, person="Ada\x1b[2J"), opened(place, person="Ben")
+    ada, ben = opened(location, person="Ada\x1b[2J"), opened(location, person="Ben")
     spend(ada, "a")
     ada.raise_budget(MORE, widened, reason="second survey wave\x07")
     ben.charge(key("tape"), BODY, admit, opens=FIRST)
     ben.reserve(2, key("b"), ASKS, less(10))
-    assert cli.main(["ledger", "show", str(place)]) == 0
+    assert cli.main(["ledger", "show", str(location)]) == 0
     shown = capsys.readouterr().out
     (raised,) = [line for line in shown.splitlines() if line.startswith("raised")]
     assert "by Ada" in raised
@@ -250,7 +252,7 @@ def test_show_lists_raises_with_person_and_reason_and_who_made_each_entry(
     assert "\x1b" not in shown
     assert "\x07" not in shown
     assert "nobody proves it" in shown
-    assert cli.main(["ledger", "show", str(place), "--json"]) == 0
+    assert cli.main(["ledger", "show", str(location), "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert [entry["person"] for entry in record["entries"]] == ["Ada\x1b[2J", "Ben"]
     assert [use["person"] for use in record["entries"][1]["uses"]] == ["Ben"]
@@ -259,19 +261,19 @@ def test_show_lists_raises_with_person_and_reason_and_who_made_each_entry(
     assert found["at"].endswith("Z")
 
 
-def test_show_says_of_old_rows_that_nobody_is_stated(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_says_of_old_rows_that_nobody_is_stated(location: Location, capsys: pytest.CaptureFixture[str]) -> None:
     with before_persons():
-        ledger = opened(place)
+        ledger = opened(location)
         spend(ledger, "a")
         ledger.raise_budget(MORE, widened)
-    assert cli.main(["ledger", "show", str(place)]) == 0
+    assert cli.main(["ledger", "show", str(location)]) == 0
     shown = capsys.readouterr().out
     assert "by not stated, to epsilon 3, delta 0\n" in shown
     assert [line.split()[3:5] for line in shown.splitlines() if line.startswith("1 ")] == [["not", "stated"]]
 
 
-def test_a_page_is_told_persons_and_raises(place: Place) -> None:
-    it = session(place, person="Ada")
+def test_a_page_is_told_persons_and_raises(location: Location) -> None:
+    it = session(location, person="Ada")
     it.release(BINS, dv.Dense(epsilon="1/4"))
     it.raise_budget(dv.Budget(epsilon="3", delta="1e-6"), reason="second survey wave")
     state = session_state(it, {})
@@ -286,8 +288,8 @@ def test_a_page_is_told_persons_and_raises(place: Place) -> None:
 
 
 @on_a_file
-def test_a_report_names_people_only_when_asked(place: Path, tmp_path: Path) -> None:
-    it = session(place, person="Ada Lovelace")
+def test_a_report_names_people_only_when_asked(location: Path, tmp_path: Path) -> None:
+    it = session(location, person="Ada Lovelace")
     releases = [it.release(BINS, dv.Dense(epsilon="1/4")), it.release(BINS, dv.Dense(epsilon="1/4"), key="b")]
     it.raise_budget(dv.Budget(epsilon="3", delta="1e-6"), reason="second <b>survey</b> wave")
     silent = dv.report(releases, tmp_path / "silent.html", ledger=it).read_text()
@@ -306,9 +308,9 @@ def test_a_report_names_people_only_when_asked(place: Path, tmp_path: Path) -> N
 # ---------------------------------------------------------------- a key that is busy or lost
 
 
-def test_what_is_lost_or_busy_is_named_with_entry_key_and_next_step(place: Place) -> None:
+def test_what_is_lost_or_busy_is_named_with_entry_key_and_next_step(location: Location) -> None:
     body = {**BODY, "user_key": "wave 2"}
-    ledger, other = opened(place), opened(place)
+    ledger, other = opened(location), opened(location)
     ledger.charge(key("a"), body, admit)
     with pytest.raises(SessionBusy, match=r'entry 1 \(key "wave 2"\)') as busy:
         other.charge(key("a"), body, admit)

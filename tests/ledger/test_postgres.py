@@ -28,7 +28,8 @@ from sqlalchemy.engine import make_url
 import dpviz as dv
 from dpviz import cli
 from dpviz.errors import LedgerCorrupt, LedgerError, LedgerFormat, LedgerFull, LedgerReadOnly, ReleaseLost
-from dpviz.session.ledger import Ledger, book, postgres, store
+from dpviz.session.ledger import Ledger, postgres, store
+from dpviz.session.ledger import ledger as ledger_module
 from tests.frames import is_ours
 from tests.killing import Call
 from tests.ledger.server import ANALYST, OWNER, PASSWORD, Server, here, statements
@@ -56,7 +57,7 @@ def schema(server: Server) -> str:
 
 
 @pytest.fixture
-def place(server: Server, schema: str) -> str:
+def location(server: Server, schema: str) -> str:
     return server.url(schema)
 
 
@@ -84,10 +85,10 @@ def mortal(second: Server) -> Iterator[Server]:
 WRITERS, RELEASES = 8, 50
 
 
-def write(place: str, name: int, home: Path, ready: int) -> list[list[Any]]:
+def write(location: str, name: int, home: Path, ready: int) -> list[list[Any]]:
     """One writer's releases, and what it heard of each: every charge that was acknowledged, with its answer or not."""
     os.environ["HOME"] = str(home)
-    ledger, heard = opened(place, budget=10**6), []
+    ledger, heard = opened(location, budget=10**6), []
     os.write(ready, b"x")
     for step in range(RELEASES):
         entry = ledger.charge(key((name, step)), BODY, admit)
@@ -102,27 +103,27 @@ def test_a_server_killed_under_eight_writers_loses_nothing_and_overspends_nothin
     mortal: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "AWAY", 60.0)  # what counts here is what is lost, not when a writer gives up
-    place = mortal.url(mortal.schema())
-    opened(place, budget=10**6)
+    location = mortal.url(mortal.schema())
+    opened(location, budget=10**6)
     reading, ready = os.pipe()
     homes = [tmp_path / name for name in ("one", "two")]
     writers = [
-        Call(lambda name=name: write(place, name, homes[name] if name < 2 else Path.home(), ready))
+        Call(lambda name=name: write(location, name, homes[name] if name < 2 else Path.home(), ready))
         for name in range(WRITERS)
     ]
     for _ in writers:
         os.read(reading, 1)
     ends, seen = (mortal.kill, mortal.stop, mortal.kill), 0
     for end in ends:
-        until(lambda: sql(place, "SELECT max(seq) FROM chain")[0][0] > seen + 100)  # noqa: B023
+        until(lambda: sql(location, "SELECT max(seq) FROM chain")[0][0] > seen + 100)  # noqa: B023
         end()
         time.sleep(0.1)
         mortal.start()
-        seen = sql(place, "SELECT max(seq) FROM chain")[0][0]
+        seen = sql(location, "SELECT max(seq) FROM chain")[0][0]
     heard = {(name, step): (number, said) for name, one in enumerate(writers) for number, step, said in one.result()}
     os.close(reading)
     os.close(ready)
-    ledger = opened(place, budget=10**6)
+    ledger = opened(location, budget=10**6)
     verified = ledger.verify()
     assert verified.statuses == {"done": WRITERS * RELEASES}
     assert ledger.account["spent"] == str(WRITERS * RELEASES)
@@ -181,8 +182,8 @@ def cut(when: str) -> Iterator[list[int]]:
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_charge_whose_commit_was_not_answered_is_there_exactly_once(place: str, when: str) -> None:
-    ledger = opened(place)
+def test_a_charge_whose_commit_was_not_answered_is_there_exactly_once(location: str, when: str) -> None:
+    ledger = opened(location)
     spend(ledger, "a")
     with cut(when) as done:
         entry = ledger.charge(key("b"), BODY, admit)
@@ -197,8 +198,8 @@ def test_a_charge_whose_commit_was_not_answered_is_there_exactly_once(place: str
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_use_whose_commit_was_not_answered_is_reserved_and_given_back_once(place: str, when: str) -> None:
-    ledger = opened(place)
+def test_a_use_whose_commit_was_not_answered_is_reserved_and_given_back_once(location: str, when: str) -> None:
+    ledger = opened(location)
     with cut(when) as opening:
         assert ledger.charge(key("tape"), BODY, admit, opens=FIRST).status == "open"
     with cut(when) as reserving:
@@ -213,7 +214,7 @@ def test_a_use_whose_commit_was_not_answered_is_reserved_and_given_back_once(pla
 def test_an_answer_that_nobody_can_ask_after_is_not_said_to_be_lost(
     mortal: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(book, "PATIENCE", 0.5)
+    monkeypatch.setattr(ledger_module, "PATIENCE", 0.5)
     ledger = opened(mortal.url(mortal.schema()))
     ledger.charge(key("a"), BODY, admit)
 
@@ -233,8 +234,8 @@ def test_an_answer_that_nobody_can_ask_after_is_not_said_to_be_lost(
 
 def test_a_charge_that_nobody_can_ask_after_counts_as_spent(mortal: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "AWAY", 0.5)
-    place = mortal.url(mortal.schema())
-    ledger = opened(place)
+    location = mortal.url(mortal.schema())
+    ledger = opened(location)
 
     def act(connection: Any, commit: Commit) -> None:
         commit(connection)
@@ -254,13 +255,13 @@ def test_a_charge_that_nobody_can_ask_after_counts_as_spent(mortal: Server, monk
     assert ledger.charge(key("a"), BODY, admit, retry=True).number == 2
 
 
-def test_a_ledger_that_nobody_holds_any_more_lets_go_of_the_server(server: Server, place: str) -> None:
+def test_a_ledger_that_nobody_holds_any_more_lets_go_of_the_server(server: Server, location: str) -> None:
     def connections() -> int:
         return len(sql(server.url(), "SELECT 1 FROM pg_stat_activity WHERE starts_with(application_name, 'dpviz ')"))
 
     gc.collect()
     before = connections()
-    ledger = opened(place)
+    ledger = opened(location)
     spend(ledger, "a")
     assert connections() > before
     del ledger
@@ -269,10 +270,10 @@ def test_a_ledger_that_nobody_holds_any_more_lets_go_of_the_server(server: Serve
 
 
 def test_a_server_that_restarts_between_two_calls_is_found_again(mortal: Server) -> None:
-    place = mortal.url(mortal.schema())
-    ledger = opened(place)
+    location = mortal.url(mortal.schema())
+    ledger = opened(location)
     spend(ledger, "a")
-    looking = Ledger.read(place)
+    looking = Ledger.read(location)
     for end in (mortal.kill, lambda: mortal.stop(signal.SIGINT)):
         end()
         mortal.start()
@@ -286,14 +287,14 @@ def test_a_server_that_restarts_between_two_calls_is_found_again(mortal: Server)
 
 
 def test_a_server_that_does_not_wait_for_its_disk_is_refused(mortal: Server) -> None:
-    place = mortal.url(mortal.schema())
-    spend(opened(place), "a")
+    location = mortal.url(mortal.schema())
+    spend(opened(location), "a")
     mortal.stop(signal.SIGINT)
     mortal.start(fsync="off")
     with pytest.raises(LedgerError, match="has fsync off") as refused:
-        opened(place)
+        opened(location)
     in_our_words(refused.value)
-    assert Ledger.read(place).answer(1) == b"the answer to a"
+    assert Ledger.read(location).answer(1) == b"the answer to a"
 
 
 def test_commits_wait_for_the_disk_whatever_is_usual_for_the_role(server: Server, schema: str) -> None:
@@ -312,15 +313,15 @@ def test_a_server_that_only_lets_read_gives_what_is_free_and_refuses_a_charge(se
     with server.connect() as connection:
         connection.execute("CREATE ROLE cautious LOGIN SUPERUSER")
         connection.execute("ALTER ROLE cautious SET default_transaction_read_only = on")
-    place = server.url(schema, user="cautious")
-    looking = opened(place, check=lambda step: True)
+    location = server.url(schema, user="cautious")
+    looking = opened(location, check=lambda step: True)
     assert looking.read_only
     assert looking.answer(looking.charge(key("a"), BODY, admit).number) == b"the answer to a"
     with pytest.raises(LedgerReadOnly) as refused:
         looking.charge(key("b"), BODY, admit)
     in_our_words(refused.value)
     assert looking.account["spent"] == "1"
-    assert Ledger.read(place).answer(1) == b"the answer to a"
+    assert Ledger.read(location).answer(1) == b"the answer to a"
 
 
 @pytest.mark.parametrize(
@@ -343,9 +344,9 @@ def test_what_the_server_says_is_said_in_our_words(code: str, kind: type[LedgerE
     in_our_words(refused)
 
 
-def test_a_check_and_its_charge_are_one_step_even_for_a_writer_that_waits(place: str) -> None:
+def test_a_check_and_its_charge_are_one_step_even_for_a_writer_that_waits(location: str) -> None:
     """Under the lock a writer sees what the one before it wrote, though both had begun."""
-    ledgers = [opened(place, budget=5) for _ in range(4)]
+    ledgers = [opened(location, budget=5) for _ in range(4)]
     said: list[str] = []
 
     def work(ledger: Ledger, name: int) -> None:
@@ -368,8 +369,8 @@ def test_a_check_and_its_charge_are_one_step_even_for_a_writer_that_waits(place:
     assert ledgers[0].verify().rows == 11
 
 
-def test_a_ledger_that_stays_locked_is_refused_in_time(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    holder = opened(place)
+def test_a_ledger_that_stays_locked_is_refused_in_time(location: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    holder = opened(location)
     held, over = threading.Event(), threading.Event()
 
     def hold(connection: Any) -> None:
@@ -378,7 +379,7 @@ def test_a_ledger_that_stays_locked_is_refused_in_time(place: str, monkeypatch: 
 
     thread = threading.Thread(target=lambda: holder._store.write(hold))
     monkeypatch.setattr(store, "PATIENCE", 0.2)
-    ledger = opened(place)
+    ledger = opened(location)
     thread.start()
     try:
         assert held.wait(patience())
@@ -392,16 +393,16 @@ def test_a_ledger_that_stays_locked_is_refused_in_time(place: str, monkeypatch: 
     spend(ledger, "a")
 
 
-def queued(place: str) -> list[tuple[int, object]]:
+def queued(location: str) -> list[tuple[int, object]]:
     """Who waits for an advisory lock of the server, and since when."""
     asked = "SELECT pid, waitstart FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND waitstart IS NOT NULL"
-    return sql(place, asked)
+    return sql(location, asked)
 
 
 def test_a_writer_hears_once_who_holds_the_ledger_and_keeps_its_place_in_the_queue(
-    place: str, capfd: pytest.CaptureFixture[str]
+    location: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    ledger, second = opened(place), opened(place)
+    ledger, second = opened(location), opened(location)
     (reading, writing), (ending, end) = os.pipe(), os.pipe()
 
     def hold() -> None:
@@ -409,7 +410,7 @@ def test_a_writer_hears_once_who_holds_the_ledger_and_keeps_its_place_in_the_que
             os.write(writing, b"x")
             os.read(ending, 1)
 
-        opened(place)._store.write(work)
+        opened(location)._store.write(work)
 
     holder = Call(hold)
     os.read(reading, 1)
@@ -418,14 +419,14 @@ def test_a_writer_hears_once_who_holds_the_ledger_and_keeps_its_place_in_the_que
     ledger.on_wait = lambda said: (heard.append(said), told.set())[0]
     first = threading.Thread(target=spend, args=(ledger, "first"))
     first.start()
-    until(lambda: len(queued(place)) == 1)
-    at_first = queued(place)
+    until(lambda: len(queued(location)) == 1)
+    at_first = queued(location)
     assert told.wait(patience())
-    assert queued(place) == at_first, "the same wait: it did not go to the end of the queue"
+    assert queued(location) == at_first, "the same wait: it did not go to the end of the queue"
     assert f" pid {holder.pid} on " in heard[0], heard
-    assert f"waiting for the ledger {Ledger.read(place).place}: role {ANALYST} (dpviz " in heard[0]
+    assert f"waiting for the ledger {Ledger.read(location).location}: role {ANALYST} (dpviz " in heard[0]
     assert " since " in heard[0] and " UTC; process " in heard[0] and heard[0].endswith(" holds it")
-    assert PASSWORD not in heard[0] and str(make_url(place).query["host"]) not in heard[0]
+    assert PASSWORD not in heard[0] and str(make_url(location).query["host"]) not in heard[0]
 
     behind = threading.Thread(target=spend, args=(second, "second"))
     behind.start()
@@ -442,40 +443,40 @@ def test_a_writer_hears_once_who_holds_the_ledger_and_keeps_its_place_in_the_que
 
 
 def test_the_refusal_of_a_ledger_that_stays_locked_names_another_program_with_its_role(
-    server: Server, schema: str, place: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    server: Server, schema: str, location: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Who asks is an analyst, with the GRANTs of docs/teams.md and nothing else."""
-    opened(place)
+    opened(location)
     monkeypatch.setattr(store, "NOTICE", 0.05)
     monkeypatch.setattr(store, "PATIENCE", 3)
-    ledger = opened(place)
+    ledger = opened(location)
     with server.connect(schema) as other:
         other.execute("SET application_name = 'psql'")
         other.execute(f"SELECT pg_advisory_lock({postgres._Queue(schema).lock})")
-        for act in (lambda: spend(ledger, "a"), lambda: opened(place).raise_budget({"epsilon": "3"}, dict)):
+        for act in (lambda: spend(ledger, "a"), lambda: opened(location).raise_budget({"epsilon": "3"}, dict)):
             with pytest.raises(LedgerError, match="stayed locked") as refused:
                 act()
             in_our_words(refused.value)
             who = f"role {OWNER} (psql; process {other.info.backend_pid} of the server) holds it"
             assert f"stayed locked for 3 seconds: {who}; end or wait for that process" in str(refused.value)
             told = capfd.readouterr().err
-            assert told == f"dpviz: waiting for the ledger {ledger.place}: {who}\n"
+            assert told == f"dpviz: waiting for the ledger {ledger.location}: {who}\n"
     spend(ledger, "a")
 
 
 def test_what_a_program_calls_itself_fits_and_names_no_more_than_login_process_and_host(
-    monkeypatch: pytest.MonkeyPatch, place: str
+    monkeypatch: pytest.MonkeyPatch, location: str
 ) -> None:
     monkeypatch.setattr(postgres, "login", lambda: "ä\n" + "x" * 80)
     monkeypatch.setattr(postgres.platform, "node", lambda: "h" * 80 + ".example.org")
-    ledger = opened(place)
+    ledger = opened(location)
     said: list[str] = []
     ledger._store.write(lambda c: said.append(c.exec_driver_sql("SHOW application_name").scalar_one()))
     (name,) = said
     assert re.fullmatch(rf"dpviz \?\?x{{10}} pid {os.getpid()} on h+ since \d\d:\d\d:\d\d UTC", name)
     after = ledger._store.read(lambda c: c.exec_driver_sql("SHOW application_name").scalar_one())
     assert after == name.partition(" since ")[0], "signed for the time of one write"
-    chosen = opened(f"{place}&application_name=nightly")
+    chosen = opened(f"{location}&application_name=nightly")
     chosen._store.write(lambda c: said.append(c.exec_driver_sql("SHOW application_name").scalar_one()))
     assert said[1].startswith("nightly since ")
 
@@ -487,17 +488,17 @@ def test_each_schema_has_a_ledger_of_its_own(server: Server) -> None:
     one, two = (server.url(server.schema()) for _ in range(2))
     spend(opened(one), "a", "b")
     spend(opened(two), "a")
-    assert [Ledger.read(place).account["spent"] for place in (one, two)] == ["2", "1"]
+    assert [Ledger.read(location).account["spent"] for location in (one, two)] == ["2", "1"]
     assert Ledger.read(one).name.startswith("postgres.ledger_")
-    assert Ledger.read(one).place.startswith("postgres on PostgreSQL, schema ledger_")
+    assert Ledger.read(one).location.startswith("postgres on PostgreSQL, schema ledger_")
 
 
 def test_a_schema_may_have_any_name(server: Server) -> None:
     with server.connect() as connection:
         connection.execute('CREATE SCHEMA "Team ""A""; x"')
-    place = as_owner(server.url() + "&schema=Team+%22A%22%3B+x")
-    spend(opened(place), "a")
-    assert Ledger.read(place).verify().charges == 1
+    location = as_owner(server.url() + "&schema=Team+%22A%22%3B+x")
+    spend(opened(location), "a")
+    assert Ledger.read(location).verify().charges == 1
 
 
 def test_who_may_not_start_a_ledger_hears_who_may(server: Server, schema: str) -> None:
@@ -516,20 +517,20 @@ def test_a_schema_that_does_not_exist_is_refused_and_not_made(server: Server) ->
         assert connection.execute("SELECT to_regnamespace('nowhere')").fetchone() == (None,)
 
 
-def test_a_ledger_is_not_made_by_looking(place: str) -> None:
+def test_a_ledger_is_not_made_by_looking(location: str) -> None:
     with pytest.raises(LedgerFormat, match="does not exist") as refused:
-        Ledger.read(place)
+        Ledger.read(location)
     in_our_words(refused.value)
-    assert sql(place, "SELECT 1 FROM pg_tables WHERE schemaname = current_schema()") == []
+    assert sql(location, "SELECT 1 FROM pg_tables WHERE schemaname = current_schema()") == []
 
 
 @pytest.mark.parametrize("table", ["chain (seq INTEGER, links TEXT)", "entry (name TEXT)", "blob (content BYTEA)"])
-def test_tables_of_somebody_else_are_left_alone(place: str, table: str) -> None:
-    edit(place, f"CREATE TABLE {table}")
+def test_tables_of_somebody_else_are_left_alone(location: str, table: str) -> None:
+    edit(location, f"CREATE TABLE {table}")
     with pytest.raises(LedgerFormat, match="not a ledger's") as refused:
-        opened(as_owner(place))
+        opened(as_owner(location))
     in_our_words(refused.value)
-    assert len(sql(place, "SELECT 1 FROM pg_tables WHERE schemaname = current_schema()")) == 1
+    assert len(sql(location, "SELECT 1 FROM pg_tables WHERE schemaname = current_schema()")) == 1
 
 
 def test_a_role_that_may_only_read_looks_and_cannot_charge(server: Server, schema: str) -> None:
@@ -541,10 +542,10 @@ def test_a_role_that_may_only_read_looks_and_cannot_charge(server: Server, schem
             *statements(start="GRANT", end="auditor"),
         ):
             connection.execute(here(statement, schema))
-    place = server.url(schema, user="auditor")
-    looking = Ledger.read(place)
+    location = server.url(schema, user="auditor")
+    looking = Ledger.read(location)
     assert (looking.verify(), looking.answer(1)) == (ledger.verify(), b"the answer to a")
-    free = opened(place)
+    free = opened(location)
     assert (free.read_only, free.answer(1)) == (True, b"the answer to a")
     for act in (lambda: looking.charge(key("b"), BODY, admit), lambda: free.charge(key("b"), BODY, admit)):
         with pytest.raises(LedgerReadOnly) as refused:
@@ -558,20 +559,22 @@ def test_a_role_that_may_only_read_looks_and_cannot_charge(server: Server, schem
     assert ledger.account["spent"] == "1"
 
 
-def test_a_role_with_the_grants_of_the_page_cannot_change_the_record(server: Server, schema: str, place: str) -> None:
+def test_a_role_with_the_grants_of_the_page_cannot_change_the_record(
+    server: Server, schema: str, location: str
+) -> None:
     """Every right to change anything that the server gives an analyst, column by column, and what it refuses."""
-    ledger = opened(place)
+    ledger = opened(location)
     spend(ledger, "a")
     ledger.charge(key("tape"), BODY, admit, opens=FIRST)
     ledger.settle(2, ledger.reserve(2, key("b"), ASKS, less(10)).number, b"\xff" * 100_000, less(-7, 0))
     held = ledger.verify()
     rights = "SELECT table_name, column_name FROM information_schema.column_privileges "
     rights += f"WHERE grantee = 'analysts' AND table_schema = '{schema}' AND privilege_type = 'UPDATE'"
-    assert sorted(sql(place, rights)) == sorted(
+    assert sorted(sql(location, rights)) == sorted(
         [(table, column) for table in ("entry", "use") for column in ("status", "outcome", "closed")]
         + [("draw", "until")]
     )
-    analyst = {**behind_its_back(place), "user": ANALYST}
+    analyst = {**behind_its_back(location), "user": ANALYST}
     for table in ("chain", "blob", "entry", "use"):
         changes = [
             f"DELETE FROM {table}",
@@ -594,21 +597,21 @@ def test_a_role_with_the_grants_of_the_page_cannot_change_the_record(server: Ser
 def test_a_password_opens_the_ledger_and_is_shown_nowhere(
     server: Server, schema: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    place = server.loopback(PASSWORD, schema)
-    ledger = opened(place)
+    location = server.loopback(PASSWORD, schema)
+    ledger = opened(location)
     spend(ledger, "a")
     shown = [
         repr(ledger),
         ledger.name,
-        ledger.place,
+        ledger.location,
         repr(ledger.charter),
         repr(vars(ledger)),
         repr(vars(ledger._store)),
     ]
     for command in (["show"], ["show", "--json"], ["verify"], ["verify", "--json"]):
-        assert cli.main(["ledger", command[0], place, *command[1:]]) == 0
-    assert cli.main(["ledger", "backup", place, str(tmp_path / "copy.ledger")]) == 0
-    assert cli.main(["ledger", "backup", str(tmp_path / "copy.ledger"), place]) == 1
+        assert cli.main(["ledger", command[0], location, *command[1:]]) == 0
+    assert cli.main(["ledger", "backup", location, str(tmp_path / "copy.ledger")]) == 0
+    assert cli.main(["ledger", "backup", str(tmp_path / "copy.ledger"), location]) == 1
     wrong = server.loopback("another password", schema)
     with pytest.raises(LedgerError, match="does not take the password") as refused:
         Ledger.read(wrong)
@@ -658,9 +661,9 @@ def test_no_frame_of_a_refusal_shows_a_password(url: str, tmp_path: Path) -> Non
 
 def test_a_server_whose_machine_is_gone_is_given_up(server: Server, schema: str) -> None:
     """What is not taken is given up in AWAY; where nothing is sent, a machine that is gone is noticed by asking."""
-    place = postgres.Server.of(make_url(server.loopback(PASSWORD, schema)))
+    location = postgres.Server.of(make_url(server.loopback(PASSWORD, schema)))
     with (
-        postgres._connect(place, threading.Event(), writable=True) as connection,
+        postgres._connect(location, threading.Event(), writable=True) as connection,
         socket.socket(fileno=os.dup(connection.fileno())) as wire,
     ):
         assert wire.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
@@ -669,14 +672,14 @@ def test_a_server_whose_machine_is_gone_is_given_up(server: Server, schema: str)
 
 
 def test_a_session_on_a_server_releases_and_opens_and_is_found_again(server: Server, schema: str) -> None:
-    place = server.loopback(PASSWORD, schema)
+    location = server.loopback(PASSWORD, schema)
     frame = pd.DataFrame({"visits": [0, 1, 1, 2, 3] * 40})
     bins = dv.Domain.integers(0, 3, column="visits")
 
-    def session(ledger: str = place) -> dv.Session:
+    def session(ledger: str = location) -> dv.Session:
         return dv.Session(frame, dv.Unit(noun="visit"), dv.Budget(epsilon="2"), ledger, dataset="visits")
 
-    started(place, session)
+    started(location, session)
     release = session().release(bins, dv.Dense(epsilon="1/2"))
     again = session()
     assert again.release(bins, dv.Dense(epsilon="1/2")).to_json() == release.to_json()
@@ -685,10 +688,10 @@ def test_a_session_on_a_server_releases_and_opens_and_is_found_again(server: Ser
     assert all(secret not in repr(again) for secret in (PASSWORD, "127.0.0.1", str(server.port)))
 
 
-def test_without_psycopg_a_person_hears_what_to_install(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_psycopg_a_person_hears_what_to_install(location: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(LedgerError, match=r'pip install "dpviz\[postgres\]"') as refused:
-        opened(place)
+        opened(location)
     in_our_words(refused.value)
 
 
@@ -696,9 +699,9 @@ def test_without_psycopg_a_person_hears_what_to_install(place: str, monkeypatch:
 
 
 @pytest.fixture
-def filled(place: str) -> str:
+def filled(location: str) -> str:
     """A ledger with a row of every kind, an inline answer, a blob, and uses."""
-    ledger = opened(place)
+    ledger = opened(location)
     spend(ledger, "a")
     ledger.finish(ledger.charge(key("b"), BODY, admit).number, b"\xff" * 100_000)
     ledger.close(ledger.charge(key("c"), BODY, admit).number, "cancelled")
@@ -706,7 +709,7 @@ def filled(place: str) -> str:
     ledger.charge(key("tape"), BODY, admit, opens=FIRST)
     ledger.settle(4, ledger.reserve(4, key("d"), ASKS, less(10)).number, b"\xfe" * 100_000, less(-7, 0))
     ledger.reserve(4, key("e"), ASKS, less(10))
-    return place
+    return location
 
 
 KEYS = {"chain": ("seq",), "entry": ("number",), "use": ("entry", "number"), "blob": ("hash",)}
@@ -773,9 +776,9 @@ def test_a_backup_is_an_sqlite_ledger_with_the_same_chain(filled: str, tmp_path:
         ledger.backup(filled)
 
 
-def opened_as_raised(place: str) -> Ledger:
+def opened_as_raised(location: str) -> Ledger:
     charter = {**CHARTER, "budget": {"epsilon": "3", "delta": "0"}}
-    return Ledger.open(place, charter=charter, account={})
+    return Ledger.open(location, charter=charter, account={})
 
 
 def test_a_broken_ledger_is_not_backed_up(filled: str, tmp_path: Path) -> None:
@@ -785,8 +788,8 @@ def test_a_broken_ledger_is_not_backed_up(filled: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_backup_beside_writers_is_one_moment_of_the_ledger(place: str, tmp_path: Path) -> None:
-    ledger = opened(place, budget=10**6)
+def test_a_backup_beside_writers_is_one_moment_of_the_ledger(location: str, tmp_path: Path) -> None:
+    ledger = opened(location, budget=10**6)
     ended, written = threading.Event(), []
 
     def write() -> None:
@@ -797,7 +800,7 @@ def test_a_backup_beside_writers_is_one_moment_of_the_ledger(place: str, tmp_pat
     thread = threading.Thread(target=write)
     thread.start()
     try:
-        looking = Ledger.read(place)
+        looking = Ledger.read(location)
         rows = [looking.backup(tmp_path / f"{turn}.ledger").rows for turn in range(5)]
     finally:
         ended.set()
@@ -806,10 +809,10 @@ def test_a_backup_beside_writers_is_one_moment_of_the_ledger(place: str, tmp_pat
     assert rows[0] < rows[-1] <= ledger.verify().rows
 
 
-def test_an_older_state_put_back_under_an_open_ledger_is_noticed(place: str) -> None:
-    ledger = opened(place)
+def test_an_older_state_put_back_under_an_open_ledger_is_noticed(location: str) -> None:
+    ledger = opened(location)
     spend(ledger, "a", "b", "c")
-    edit(place, "DELETE FROM chain WHERE seq > 3")
-    edit(place, "DELETE FROM entry WHERE charge > 3")
+    edit(location, "DELETE FROM chain WHERE seq > 3")
+    edit(location, "DELETE FROM entry WHERE charge > 3")
     with pytest.raises(LedgerCorrupt, match="older than what this session has seen"):
         spend(ledger, "d")

@@ -20,7 +20,7 @@ import pytest
 from dpviz.errors import BudgetExceeded, DpvizError, ReleaseLost, SessionBusy
 from dpviz.session.ledger import Ledger, Owner
 from tests.killing import Call, Child, Show
-from tests.ledger.tools import BODY, Place, admit, as_owner, edit, exists, key, opened, spend
+from tests.ledger.tools import BODY, Location, admit, as_owner, edit, exists, key, opened, spend
 from tests.patience import until
 
 KEYS = 1000
@@ -49,20 +49,20 @@ def release(ledger: Ledger, name: str, charged: Callable[[], object] = lambda: N
     return entry.number, drawn
 
 
-def loop(place: Place, seed: int, show: Show) -> None:
+def loop(location: Location, seed: int, show: Show) -> None:
     """Release for ever, and show each charge and each answer in one line, until killed."""
     random.seed(seed)
     show("ready")
-    ledger = opened(place, budget=10**9)
+    ledger = opened(location, budget=10**9)
     while True:
         name = str(random.randrange(KEYS))
         number, answer = release(ledger, name, lambda: show(CHARGED))
         show(f"{number} {name} {answer[:60]}")
 
 
-def run_and_kill(place: Place, seed: int, *, after: int, seconds: float) -> list[tuple[int, str, str]]:
+def run_and_kill(location: Location, seed: int, *, after: int, seconds: float) -> list[tuple[int, str, str]]:
     """The answers that a child showed before it was killed, some seconds after it had shown so many lines."""
-    ready, *lines = Child(partial(loop, place, seed)).killed(after=1 + after, seconds=seconds)
+    ready, *lines = Child(partial(loop, location, seed)).killed(after=1 + after, seconds=seconds)
     assert ready == "ready"
     answers = (line.split(" ", 2) for line in lines if line != CHARGED)
     return [(int(number), name, answer) for number, name, answer in answers]
@@ -88,33 +88,33 @@ def contradictions(seen: list[tuple[int, str, str]], ledger: Ledger) -> list[str
     return found
 
 
-def test_killed_at_many_moments_no_answer_is_free_or_second_and_no_charge_is_lost(place: Place) -> None:
+def test_killed_at_many_moments_no_answer_is_free_or_second_and_no_charge_is_lost(location: Location) -> None:
     chance, seen = random.Random(7), []
-    turns = 200 if isinstance(place, Path) else 30  # beginning anew is dearer on a server
+    turns = 200 if isinstance(location, Path) else 30  # beginning anew is dearer on a server
     for turn in itertools.count():
-        if turn >= turns and draws_hit(place) > turns / 20:
+        if turn >= turns and draws_hit(location) > turns / 20:
             break
         assert turn < 10 * turns, "hardly any kill hit a draw, so little was tested"
-        spent = int(Ledger.read(place).account["spent"]) if exists(place) else 0
-        seen += run_and_kill(place, turn, after=chance.randrange(16), seconds=chance.uniform(0, 0.003))
-        if exists(place):
-            ledger = Ledger.read(place)
+        spent = int(Ledger.read(location).account["spent"]) if exists(location) else 0
+        seen += run_and_kill(location, turn, after=chance.randrange(16), seconds=chance.uniform(0, 0.003))
+        if exists(location):
+            ledger = Ledger.read(location)
             assert int(ledger.account["spent"]) >= spent
             assert len(ledger.entries()) == int(ledger.account["spent"])
-    ledger = opened(place)
+    ledger = opened(location)
     assert contradictions(seen, ledger) == []
     assert all(entry.status == "lost" for entry in ledger.pending())
     assert len(seen) > 2 * turns
 
 
-def draws_hit(place: Place) -> int:
+def draws_hit(location: Location) -> int:
     """How many draws were lost to a kill."""
-    ledger = opened(place)
+    ledger = opened(location)
     return len(ledger.pending()) + ledger.verify().statuses.get("lost", 0)
 
 
-def test_a_free_a_second_or_an_unrecorded_answer_would_be_seen(place: Place) -> None:
-    ledger = opened(place)
+def test_a_free_a_second_or_an_unrecorded_answer_would_be_seen(location: Location) -> None:
+    ledger = opened(location)
     number, answer = release(ledger, "a")
     seen = [(number, "a", answer[:60])]
     assert contradictions(seen, ledger) == []
@@ -123,32 +123,32 @@ def test_a_free_a_second_or_an_unrecorded_answer_would_be_seen(place: Place) -> 
         assert contradictions([*seen, wrong], ledger) != [], wrong
 
 
-def test_killed_while_the_ledger_is_made_it_is_there_whole_or_not_at_all(places: Callable[[], Place]) -> None:
-    chance, made, place = random.Random(3), 0, as_owner(places())
-    turns = 40 if isinstance(place, Path) else 15
+def test_killed_while_the_ledger_is_made_it_is_there_whole_or_not_at_all(locations: Callable[[], Location]) -> None:
+    chance, made, location = random.Random(3), 0, as_owner(locations())
+    turns = 40 if isinstance(location, Path) else 15
     start = time.monotonic()
-    opened(place)
+    opened(location)
     usual = time.monotonic() - start
     for turn in itertools.count():
         if turn >= turns and 0 < made < turn:
             break
         assert turn < 10 * turns, "every kill came too early, or too late"
-        place = as_owner(places())
-        run_and_kill(place, turn, after=0, seconds=chance.uniform(0, 2 * usual))
-        if exists(place):
+        location = as_owner(locations())
+        run_and_kill(location, turn, after=0, seconds=chance.uniform(0, 2 * usual))
+        if exists(location):
             made += 1
-            Ledger.read(place).verify()
-        opened(place, budget=10**9).verify()
+            Ledger.read(location).verify()
+        opened(location, budget=10**9).verify()
 
 
 # ---------------------------------------------------------------- several kernels, one file
 
 
-def test_eight_kernels_with_too_small_a_budget_spend_all_of_it_and_no_more(place: Place) -> None:
-    opened(place, budget=300)
+def test_eight_kernels_with_too_small_a_budget_spend_all_of_it_and_no_more(location: Location) -> None:
+    opened(location, budget=300)
 
     def kernel(name: int) -> list[str]:
-        ledger, said = opened(place, budget=300), []
+        ledger, said = opened(location, budget=300), []
         for step in range(50):
             try:
                 spend(ledger, (name, step))
@@ -162,32 +162,32 @@ def test_eight_kernels_with_too_small_a_budget_spend_all_of_it_and_no_more(place
     assert len(said) == 400
     assert set(said) == {"paid", BudgetExceeded.__name__}
     assert said.count("paid") == 300
-    ledger = opened(place)
+    ledger = opened(location)
     assert ledger.account["spent"] == "300"
     assert ledger.verify().statuses == {"done": 300}
 
 
-def test_kernels_that_make_the_ledger_at_once_share_one(places: Callable[[], Place], tmp_path: Path) -> None:
+def test_kernels_that_make_the_ledger_at_once_share_one(locations: Callable[[], Location], tmp_path: Path) -> None:
     for _ in range(5):
-        place = as_owner(places())
+        location = as_owner(locations())
 
-        def kernel(name: int, place: Place = place) -> str:
-            spend(opened(place), name)
+        def kernel(name: int, location: Location = location) -> str:
+            spend(opened(location), name)
             return ""
 
         for one in [Call(lambda name=name: kernel(name)) for name in range(6)]:
             one.result()
-        assert opened(place).verify().statuses == {"done": 6}
+        assert opened(location).verify().statuses == {"done": 6}
     assert not list(tmp_path.glob(".*"))
 
 
-def hold(place: Place) -> tuple[Call, int]:
+def hold(location: Location) -> tuple[Call, int]:
     """A kernel that charged for "a" and is still drawing; and a pipe that ends it when written to."""
     told, telling = os.pipe()
     charged, charging = os.pipe()
 
     def work() -> str:
-        ledger = opened(place)
+        ledger = opened(location)
         ledger.charge(key("a"), BODY, admit)
         os.write(charging, b"x")
         os.read(told, 1)
@@ -200,13 +200,13 @@ def hold(place: Place) -> tuple[Call, int]:
     return kernel, telling
 
 
-def test_while_one_kernel_draws_another_asking_the_same_waits_and_then_has_it_free(place: Place) -> None:
-    kernel, telling = hold(place)
-    ledger = opened(place)
+def test_while_one_kernel_draws_another_asking_the_same_waits_and_then_has_it_free(location: Location) -> None:
+    kernel, telling = hold(location)
+    ledger = opened(location)
     for retry in (False, True):
         with pytest.raises(SessionBusy, match="another kernel"):
             ledger.charge(key("a"), BODY, admit, retry=retry)
-    edit(place, "UPDATE draw SET until = 0")  # on one machine the process counts, not the lease
+    edit(location, "UPDATE draw SET until = 0")  # on one machine the process counts, not the lease
     with pytest.raises(SessionBusy):
         ledger.charge(key("a"), BODY, admit, retry=True)
     spend(ledger, "b")
@@ -219,9 +219,9 @@ def test_while_one_kernel_draws_another_asking_the_same_waits_and_then_has_it_fr
 
 
 @pytest.mark.parametrize("reap", [True, False], ids=["gone", "zombie"])
-def test_when_the_drawing_kernel_is_killed_its_key_is_lost_at_once(place: Place, reap: bool) -> None:
-    kernel, telling = hold(place)
-    ledger = opened(place)
+def test_when_the_drawing_kernel_is_killed_its_key_is_lost_at_once(location: Location, reap: bool) -> None:
+    kernel, telling = hold(location)
+    ledger = opened(location)
     assert [(entry.status, entry.mine) for entry in ledger.pending()] == [("pending", False)]
     kernel.kill(reap=reap)
     until(lambda: ledger.pending()[0].status == "lost")
@@ -245,8 +245,8 @@ def test_another_process_with_the_same_number_is_not_taken_for_the_kernel() -> N
 # ---------------------------------------------------------------- forks and new processes
 
 
-def test_a_fork_is_a_kernel_of_its_own(place: Place) -> None:
-    ledger = opened(place)
+def test_a_fork_is_a_kernel_of_its_own(location: Location) -> None:
+    ledger = opened(location)
     ledger.charge(key("a"), BODY, admit)
 
     def work() -> list[Any]:
@@ -270,8 +270,8 @@ def test_a_fork_is_a_kernel_of_its_own(place: Place) -> None:
     assert ledger.account["spent"] == "41"
 
 
-def test_a_fork_while_other_threads_write_finds_the_ledger_free(place: Place) -> None:
-    ledger = opened(place, budget=10**9)
+def test_a_fork_while_other_threads_write_finds_the_ledger_free(location: Location) -> None:
+    ledger = opened(location, budget=10**9)
     ended, written = threading.Event(), []
 
     def write(name: int) -> None:
@@ -293,10 +293,10 @@ def test_a_fork_while_other_threads_write_finds_the_ledger_free(place: Place) ->
     assert {0, 1} == set(written)
 
 
-def open_descriptors(place: Place) -> list[str]:
+def open_descriptors(location: Location) -> list[str]:
     """What this process has open of the ledger: its file, or connections to a server."""
     targets = [_target(link) for link in Path("/proc/self/fd").iterdir()]
-    mark = place.name if isinstance(place, Path) else "socket:"
+    mark = location.name if isinstance(location, Path) else "socket:"
     return sorted(target for target in targets if mark in target)
 
 
@@ -307,27 +307,27 @@ def _target(link: Path) -> str:
         return ""
 
 
-def test_nothing_open_of_the_ledger_crosses_a_fork(place: Place) -> None:
-    before = open_descriptors(place)
-    ledger = opened(place)
+def test_nothing_open_of_the_ledger_crosses_a_fork(location: Location) -> None:
+    before = open_descriptors(location)
+    ledger = opened(location)
     spend(ledger, "a")
-    assert open_descriptors(place) != before
-    assert set(Call(lambda: open_descriptors(place)).result()) <= set(before)
+    assert open_descriptors(location) != before
+    assert set(Call(lambda: open_descriptors(location)).result()) <= set(before)
     spend(ledger, "b")
     assert ledger.verify().charges == 2
 
 
-def spawned(place: Place, name: str) -> None:
-    spend(opened(place), name)
+def spawned(location: Location, name: str) -> None:
+    spend(opened(location), name)
 
 
-def test_spawned_processes_share_a_ledger(place: Place) -> None:
-    opened(place)
+def test_spawned_processes_share_a_ledger(location: Location) -> None:
+    opened(location)
     context = multiprocessing.get_context("spawn")
-    started = [context.Process(target=spawned, args=(place, str(name))) for name in range(2)]
+    started = [context.Process(target=spawned, args=(location, str(name))) for name in range(2)]
     for process in started:
         process.start()
     for process in started:
         process.join()
         assert process.exitcode == 0
-    assert opened(place).account["spent"] == "2"
+    assert opened(location).account["spent"] == "2"

@@ -22,11 +22,11 @@ from dpviz.errors import (
 from dpviz.session.ledger import Ledger, Step, Use
 from dpviz.session.ledger.chain import Row, State
 from tests.killing import Call
-from tests.ledger.test_book import elsewhere
+from tests.ledger.test_ledger import elsewhere
 from tests.ledger.tools import (
     BODY,
     CHARTER,
-    Place,
+    Location,
     admit,
     as_owner,
     edit,
@@ -44,8 +44,8 @@ ASKS = {"question": "top 10 of aircraft", "k": 10, "price": {"text": "10 symbols
 
 
 @pytest.fixture
-def ledger(place: Place) -> Ledger:
-    ledger = opened(place)
+def ledger(location: Location) -> Ledger:
+    ledger = opened(location)
     ledger.charge(key("tape"), BODY, admit, opens=FIRST)
     return ledger
 
@@ -68,14 +68,14 @@ def ask(ledger: Ledger, name: object, *, asks: int = 10, got: int = 3) -> Use:
     return ledger.settle(1, use.number, f"the answer to {name}".encode(), less(got - asks, 0))
 
 
-def test_an_entry_is_charged_and_open_in_one_step_and_found_again(place: Place, ledger: Ledger) -> None:
+def test_an_entry_is_charged_and_open_in_one_step_and_found_again(location: Location, ledger: Ledger) -> None:
     entry = ledger.entry(1)
     assert (entry.status, entry.body, ledger.account["spent"]) == ("open", BODY, "1")
     head = ledger.head()
     assert ledger.charge(key("tape"), BODY, admit, opens=FIRST) == entry
     assert ledger.charge(key("tape"), BODY, admit, retry=True) == entry
     assert (ledger.head(), ledger.sub_account(1), ledger.uses(1)) == (head, FIRST, [])
-    assert opened(place).sub_account(1) == FIRST
+    assert opened(location).sub_account(1) == FIRST
     assert ledger.pending() == []
     with pytest.raises(LedgerError, match="it is open"):
         ledger.answer(1)
@@ -83,13 +83,13 @@ def test_an_entry_is_charged_and_open_in_one_step_and_found_again(place: Place, 
         ledger.finish(1, b"x")
 
 
-def test_a_use_reserves_before_it_is_drawn_and_gives_back_with_its_answer(place: Place, ledger: Ledger) -> None:
+def test_a_use_reserves_before_it_is_drawn_and_gives_back_with_its_answer(location: Location, ledger: Ledger) -> None:
     use = ledger.reserve(1, key("a"), ASKS, less(10))
     assert (use.entry, use.number, use.status, use.mine, use.body) == (1, 1, "pending", True, ASKS)
-    assert opened(place).sub_account(1) == {"symbols": "40", "questions": "19"}
+    assert opened(location).sub_account(1) == {"symbols": "40", "questions": "19"}
     done = ledger.settle(1, 1, b"three and an end", less(4 - 10, 0))
     assert (done.status, done.mine, done.number) == ("done", False, 1)
-    again = opened(place)
+    again = opened(location)
     assert again.sub_account(1) == {"symbols": "46", "questions": "19"}
     assert again.use_answer(1, 1) == b"three and an end"
     assert again.uses(1) == [done] == [again.use(1, 1)] == [again.find_use(1, key("a"))]
@@ -209,18 +209,18 @@ def test_only_an_open_entry_has_uses(ledger: Ledger) -> None:
 # ---------------------------------------------------------------- other kernels
 
 
-def test_what_another_kernel_draws_is_busy_and_lost_with_it(place: Place, ledger: Ledger) -> None:
-    other = opened(place, owner=elsewhere())
+def test_what_another_kernel_draws_is_busy_and_lost_with_it(location: Location, ledger: Ledger) -> None:
+    other = opened(location, owner=elsewhere())
     other.reserve(1, key("a"), ASKS, less(10))
     with pytest.raises(SessionBusy, match="use 1 of entry 1"):
         ledger.reserve(1, key("a"), ASKS, less(10), retry=True)
     with pytest.raises(LedgerError, match="drawn by another kernel"):
         ledger.settle(1, 1, b"x", less(0, 0))
-    edit(place, "UPDATE draw SET until = 0")
+    edit(location, "UPDATE draw SET until = 0")
     assert [use.status for use in ledger.uses(1)] == ["lost"]
     other.renew(1, 1)
     assert [use.status for use in ledger.uses(1)] == ["pending"]
-    edit(place, "UPDATE draw SET until = 0")
+    edit(location, "UPDATE draw SET until = 0")
     assert ledger.reserve(1, key("a"), ASKS, less(10), retry=True).number == 2
     for late in (lambda: other.settle(1, 1, b"late", less(-10, 0)), lambda: other.renew(1, 1)):
         with pytest.raises(ReleaseLost, match="use 1 of entry 1"):
@@ -231,17 +231,17 @@ def test_what_another_kernel_draws_is_busy_and_lost_with_it(place: Place, ledger
     assert ledger.verify().uses == {"lost": 1, "done": 1}
 
 
-def test_a_killed_kernel_loses_its_use_and_all_it_reserved(place: Place) -> None:
+def test_a_killed_kernel_loses_its_use_and_all_it_reserved(location: Location) -> None:
     def work() -> None:
-        mine = opened(place)
+        mine = opened(location)
         mine.charge(key("tape"), BODY, admit, opens=FIRST)
         mine.reserve(1, key("a"), ASKS, less(10))
         threading.Event().wait()
 
-    opened(place)
+    opened(location)
     kernel = Call(work)
-    until(lambda: exists(place) and Ledger.read(place).entries() != [] and Ledger.read(place).uses(1) != [])
-    ledger = opened(place)
+    until(lambda: exists(location) and Ledger.read(location).entries() != [] and Ledger.read(location).uses(1) != [])
+    ledger = opened(location)
     assert [use.status for use in ledger.uses(1)] == ["pending"]
     kernel.kill()
     until(lambda: ledger.uses(1)[0].status == "lost")
@@ -251,9 +251,9 @@ def test_a_killed_kernel_loses_its_use_and_all_it_reserved(place: Place) -> None
     assert ledger.charge(key("tape"), BODY, admit, opens=FIRST).status == "open"
 
 
-def test_kernels_that_share_a_tape_use_all_of_it_and_no_more(place: Place, ledger: Ledger) -> None:
+def test_kernels_that_share_a_sub_session_use_all_of_it_and_no_more(location: Location, ledger: Ledger) -> None:
     def kernel(name: int) -> list[str]:
-        mine, said = opened(place), []
+        mine, said = opened(location), []
         for step in range(10):
             try:
                 ask(mine, (name, step), asks=10, got=5)
@@ -291,13 +291,13 @@ def test_no_use_is_lost_or_double_when_many_threads_ask(ledger: Ledger) -> None:
 # ---------------------------------------------------------------- what verify finds
 
 
-def follow(place: Place, kind: str, **parts: Any) -> None:
+def follow(location: Location, kind: str, **parts: Any) -> None:
     """Append a row with a fitting hash that no ledger would write, and derive the index anew."""
-    last = Row.read(sql(place, "SELECT * FROM chain ORDER BY seq DESC LIMIT 1")[0])
+    last = Row.read(sql(location, "SELECT * FROM chain ORDER BY seq DESC LIMIT 1")[0])
     state = parts.pop("state", last.state)
     row = Row.after(last, kind, state, **parts)
-    edit(place, "INSERT INTO chain VALUES (?, ?, ?, ?, ?)", row.seq, kind, row.body, row.previous, row.hash)
-    Ledger.rebuild_index(place)
+    edit(location, "INSERT INTO chain VALUES (?, ?, ?, ?, ?)", row.seq, kind, row.body, row.previous, row.hash)
+    Ledger.rebuild_index(location)
 
 
 SUB = {"symbols": "30", "questions": "18"}
@@ -334,7 +334,7 @@ BROKEN = [
 @on_a_file
 @pytest.mark.parametrize(("kind", "change", "said"), BROKEN)
 def test_rows_that_hang_together_and_say_what_cannot_be_are_found(
-    place: Place, ledger: Ledger, kind: str, change: dict[str, Any], said: str
+    location: Location, ledger: Ledger, kind: str, change: dict[str, Any], said: str
 ) -> None:
     ask(ledger, "a")
     ledger.reserve(1, key("b"), ASKS, less(17))
@@ -343,18 +343,18 @@ def test_rows_that_hang_together_and_say_what_cannot_be_are_found(
     usual = {"reserve": RESERVE, "settle": SETTLE, "outcome": {}}[kind]
     parts = {name: part for name, part in (usual | change).items() if part is not ...}
     with pytest.raises(LedgerCorrupt, match=said):
-        follow(place, kind, **parts)
+        follow(location, kind, **parts)
 
 
 @on_a_file
 @pytest.mark.parametrize(("kind", "parts"), [("reserve", RESERVE), ("settle", SETTLE)])
 def test_the_rows_that_are_broken_above_hold_as_they_are(
-    place: Place, ledger: Ledger, kind: str, parts: dict[str, Any]
+    location: Location, ledger: Ledger, kind: str, parts: dict[str, Any]
 ) -> None:
     ask(ledger, "a")
     ledger.reserve(1, key("b"), ASKS, less(17))
     spend(ledger, "release")
-    follow(place, kind, **parts)
+    follow(location, kind, **parts)
     assert ledger.verify().rows == 9
 
 
@@ -387,31 +387,31 @@ def test_a_check_that_knows_the_arithmetic_finds_symbols_from_nowhere(ledger: Le
         "UPDATE entry SET status = 'done' WHERE number = 1",
     ],
 )
-def test_the_index_of_uses_is_checked_and_derived_anew(place: Place, ledger: Ledger, change: str) -> None:
+def test_the_index_of_uses_is_checked_and_derived_anew(location: Location, ledger: Ledger, change: str) -> None:
     ask(ledger, "a")
     ledger.reserve(1, key("b"), ASKS, less(1))
     held = ledger.verify()
-    edit(place, change)
+    edit(location, change)
     with pytest.raises(LedgerCorrupt, match="index is wrong about"):
         ledger.verify()
-    Ledger.rebuild_index(as_owner(place))
-    assert Ledger.read(place).verify() == held
-    assert Ledger.read(place).use_answer(1, 1) == b"the answer to a"
+    Ledger.rebuild_index(as_owner(location))
+    assert Ledger.read(location).verify() == held
+    assert Ledger.read(location).use_answer(1, 1) == b"the answer to a"
 
 
-def test_an_index_that_points_at_another_answer_or_account_is_not_believed(place: Place, ledger: Ledger) -> None:
+def test_an_index_that_points_at_another_answer_or_account_is_not_believed(location: Location, ledger: Ledger) -> None:
     ask(ledger, "a")
     ask(ledger, "b")
-    edit(place, "UPDATE use SET outcome = (SELECT max(seq) FROM chain) WHERE number = 1")
+    edit(location, "UPDATE use SET outcome = (SELECT max(seq) FROM chain) WHERE number = 1")
     with pytest.raises(LedgerCorrupt, match="for the answer of use 1 of entry 1"):
         ledger.use_answer(1, 1)
     ledger.charge(key("second"), BODY, admit, opens={"left": "1"})
-    edit(place, "UPDATE use SET outcome = (SELECT max(seq) FROM chain) WHERE number = 1")
+    edit(location, "UPDATE use SET outcome = (SELECT max(seq) FROM chain) WHERE number = 1")
     with pytest.raises(LedgerCorrupt, match="for the sub-account of entry 1"):
         ledger.reserve(1, key("c"), ASKS, less(1))
 
 
-def test_a_backup_has_the_uses(place: Place, ledger: Ledger, tmp_path: Path) -> None:
+def test_a_backup_has_the_uses(location: Location, ledger: Ledger, tmp_path: Path) -> None:
     ask(ledger, "a")
     held = ledger.backup(tmp_path / "copy.ledger")
     assert held == ledger.verify()
@@ -481,8 +481,8 @@ def test_a_ledger_of_format_1_is_charged_and_used_further(old: Path) -> None:
 
 
 def test_a_dpviz_that_knows_format_1_only_refuses_a_new_ledger_by_name(
-    place: Place, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+    location: Location, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dpviz.session.ledger.rows.FORMAT", 1)
     with pytest.raises(LedgerFormat, match="upgrade dpviz"):
-        opened(place)
+        opened(location)

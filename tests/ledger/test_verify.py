@@ -204,9 +204,11 @@ def test_a_flipped_bit_anywhere_in_the_file_is_refused_or_changes_nothing(path: 
     content, chance = path.read_bytes(), random.Random(1)
     refused = 0
     for _ in range(400):
-        place = chance.randrange(len(content))
-        copy = path.with_name(f"copy{place}.ledger")
-        copy.write_bytes(content[:place] + bytes([content[place] ^ (1 << chance.randrange(8))]) + content[place + 1 :])
+        location = chance.randrange(len(content))
+        copy = path.with_name(f"copy{location}.ledger")
+        copy.write_bytes(
+            content[:location] + bytes([content[location] ^ (1 << chance.randrange(8))]) + content[location + 1 :]
+        )
         try:
             ledger = Ledger.read(copy)
             assert ledger.verify() == held

@@ -15,7 +15,7 @@ from sqlalchemy.engine import make_url
 
 from dpviz.errors import BudgetExceeded
 from dpviz.session.ledger import Ledger
-from dpviz.session.ledger.places import locate
+from dpviz.session.ledger.locations import locate
 from tests.ledger.server import ANALYST, OWNER, PASSWORD, let_in
 
 CHARTER: dict[str, object] = {
@@ -30,27 +30,27 @@ BODY = {
 }
 
 
-Place: TypeAlias = Path | str
+Location: TypeAlias = Path | str
 """A file, or the URL of a schema."""
 
 
-on_a_file = pytest.mark.parametrize("places", ["sqlite"], indirect=True)
+on_a_file = pytest.mark.parametrize("locations", ["sqlite"], indirect=True)
 """For what no database has a say in: once is enough."""
 
 
-def opened(place: Place, *, budget: int = 100, **more: Any) -> Ledger:
+def opened(location: Location, *, budget: int = 100, **more: Any) -> Ledger:
     charter: dict[str, Any] = {"charter": CHARTER, "account": {"spent": "0", "budget": str(budget)}}
-    started(place, lambda owners: Ledger.open(owners, **charter))
-    return Ledger.open(place, **charter, **more)
+    started(location, lambda owners: Ledger.open(owners, **charter))
+    return Ledger.open(location, **charter, **more)
 
 
-def started(place: Place, start: Callable[[str], object]) -> None:
+def started(location: Location, start: Callable[[str], object]) -> None:
     """Where an analyst is to open a ledger on a server that is not there yet, its owner starts it and lets her in."""
-    if not isinstance(place, str) or f"//{ANALYST}" not in place:
+    if not isinstance(location, str) or f"//{ANALYST}" not in location:
         return
-    owners, schema = as_owner(place), make_url(place).query.get("schema")
+    owners, schema = as_owner(location), make_url(location).query.get("schema")
     try:
-        with behind(place) as connection:
+        with behind(location) as connection:
             (free,) = connection.execute(
                 "SELECT current_schema() IS NOT NULL AND to_regclass('chain') IS NULL"
             ).fetchone()
@@ -58,15 +58,15 @@ def started(place: Place, start: Callable[[str], object]) -> None:
         return
     if free:
         start(owners)
-        with behind(place) as connection:
+        with behind(location) as connection:
             let_in(connection, str(schema))
 
 
-def as_owner(place: Place) -> Any:
+def as_owner(location: Location) -> Any:
     """The same place for who owns it."""
-    if not isinstance(place, str):
-        return place
-    return make_url(place).set(username=OWNER, password=PASSWORD).render_as_string(hide_password=False)
+    if not isinstance(location, str):
+        return location
+    return make_url(location).set(username=OWNER, password=PASSWORD).render_as_string(hide_password=False)
 
 
 def admit(account: Mapping[str, str]) -> dict[str, str]:
@@ -88,9 +88,9 @@ def spend(ledger: Ledger, *names: object) -> None:
         ledger.finish(entry.number, f"the answer to {name}".encode())
 
 
-def behind_its_back(place: str) -> dict[str, Any]:
+def behind_its_back(location: str) -> dict[str, Any]:
     """How the owner of a ledger on a server connects."""
-    url = make_url(place)
+    url = make_url(location)
     return {
         "host": url.host or url.query["host"],
         "port": url.port or url.query["port"],
@@ -102,30 +102,30 @@ def behind_its_back(place: str) -> dict[str, Any]:
 
 
 @contextmanager
-def behind(place: Place) -> Iterator[Any]:
+def behind(location: Location) -> Iterator[Any]:
     """A connection to a ledger behind its back; what was done stays if nothing went wrong."""
-    if isinstance(place, str):
-        with psycopg.connect(**behind_its_back(place)) as connection:
+    if isinstance(location, str):
+        with psycopg.connect(**behind_its_back(location)) as connection:
             yield connection
     else:
-        connection = sqlite3.connect(place)
+        connection = sqlite3.connect(location)
         connection.execute("PRAGMA synchronous=OFF")
         with closing(connection), connection:
             yield connection
 
 
-def sql(place: Place, statement: str, *values: object) -> list[tuple[Any, ...]]:
+def sql(location: Location, statement: str, *values: object) -> list[tuple[Any, ...]]:
     """Run a statement behind a ledger's back. Values are marked by ? in both dialects."""
-    with behind(place) as connection:
-        said = connection.execute(statement.replace("?", "%s") if isinstance(place, str) else statement, values)
+    with behind(location) as connection:
+        said = connection.execute(statement.replace("?", "%s") if isinstance(location, str) else statement, values)
         return list(said.fetchall()) if said.description else []
 
 
-def edit(place: Place, statement: str, *values: object) -> None:
+def edit(location: Location, statement: str, *values: object) -> None:
     """Change a ledger behind its back."""
-    sql(place, statement, *values)
+    sql(location, statement, *values)
 
 
-def exists(place: Place) -> bool:
+def exists(location: Location) -> bool:
     """Whether a ledger is there."""
-    return locate(place).exists()
+    return locate(location).exists()

@@ -19,7 +19,7 @@ from scipy import stats
 from dpviz.exact import Enclosure, exp_bounds
 from dpviz.model.answers import Answer, SparseTable, Table
 from dpviz.model.mechanism import Bound, Mode
-from dpviz.model.statistic import DenseCounts, Kind, SparseCounts, Statistic
+from dpviz.model.statistic import DenseCounts, SparseCounts, Statistic, StatisticKind
 from dpviz.noise.bits import TeachingBits
 from dpviz.privacy import Unit
 
@@ -228,7 +228,7 @@ def check_draws(case: Case, counts: tuple[int, ...], draws: int, mode: Mode, see
 def statistic_of(bound: Bound, counts: tuple[int, ...]) -> Statistic:
     """These counts of a declared domain, as the mechanism needs them."""
     exact = np.array(counts, dtype=np.int64)
-    if bound.needs is Kind.DENSE:
+    if bound.needs is StatisticKind.DENSE:
         return DenseCounts(exact)
     occupied = np.flatnonzero(exact)
     return SparseCounts(occupied.astype(np.uint64), exact[occupied])

@@ -36,7 +36,7 @@ COUNTS = [1, 3, "50", 10**6, np.int64(7), 2.0]
 ITEMS = [1, 2, "3", 10, np.int64(7), 5.0]
 ROWS = [10, "20", 50, 1000]
 LAWS, SAMPLERS = ["exp", "tight", "paper"], ["auto", "geosample", "fastsample"]
-TAPE = dv.PayWhatYouGet(20, 5, epsilon=1)
+PAY_WHAT_YOU_GET = dv.PayWhatYouGet(20, 5, epsilon=1)
 
 GOOD: dict[str, dict[str, list[Any]]] = {
     "Dense": {
@@ -69,7 +69,7 @@ GOOD: dict[str, dict[str, list[Any]]] = {
         "accounting": ["safe", "paper", "zcdp"], "domain_rule": ["positive", "strict", "paper"],
         "ties": ["label", "unknown"],
     },
-    "Asking": {"of": [TAPE], "k": ITEMS, "kbar": [*ROWS, "private"], "largest": [None, 10, "30"]},
+    "Asking": {"of": [PAY_WHAT_YOU_GET], "k": ITEMS, "kbar": [*ROWS, "private"], "largest": [None, 10, "30"]},
 }  # fmt: skip
 """What a person may type in each place. Together some of it does not fit, which is on record as refused."""
 
@@ -90,7 +90,7 @@ STARTS: dict[str, list[dict[str, Any]]] = {
     "TopKSet": [{"epsilon": 1}],
     "ExponentialTopK": [{"epsilon": 1}, {"epsilon": "1/3", "delta": "1e-9"}],
     "PayWhatYouGet": [{"epsilon": 1}, {"epsilon_per_item": "0.1", "delta_prime": "1e-7"}],
-    "Asking": [{"of": TAPE}, {"of": TAPE, "k": 3, "kbar": "private", "largest": 9}],
+    "Asking": [{"of": PAY_WHAT_YOU_GET}, {"of": PAY_WHAT_YOU_GET, "k": 3, "kbar": "private", "largest": 9}],
 }
 """Parameters that are right, of which one at a time is then made wrong."""
 

@@ -48,8 +48,8 @@ def order(counts: Counts) -> list[int]:
 def orders(counts: Counts) -> Iterator[list[int]]:
     """Every order by count that an engine may use, whatever it does with equal counts."""
     groups = [[label for label in order(counts) if counts[label] == value] for value in sorted(set(counts))[::-1]]
-    for parts in itertools.product(*(list(itertools.permutations(group)) for group in groups)):
-        yield [label for part in parts for label in part]
+    for step_price in itertools.product(*(list(itertools.permutations(group)) for group in groups)):
+        yield [label for part in step_price for label in part]
 
 
 def statistic(counts: Counts, rows: int, labels: Sequence[int] | None = None) -> TopCounts:

@@ -364,7 +364,7 @@ def test_the_charge_covers_the_odds_of_the_field_in_force_and_is_at_most_what_wa
     part, empty, asked = bound.design.part, bound.empty, bound.mechanism.epsilon
     true = (Fraction(part.p, part.q) ** 2 * empty.odds) ** bound.rows
     assert log_at_most(true, bound.price.epsilon)
-    assert bound.price.epsilon <= asked and bound.price.asked == asked and bound.price.loss.delta == 0
+    assert bound.price.epsilon <= asked and bound.price.requested == asked and bound.price.loss.delta == 0
     assert bound.rows * (2 if bound.unit.relation == "replace-one" else 1) == bound.unit.l1(bound.question.bins)
     if bound.mechanism.base == "tight":
         assert true**3 > exp_bounds(asked)[1], "at least a third of epsilon is used, and never halved by the field"
@@ -566,9 +566,9 @@ TINY = compact(
 
 
 def joint(bound: CompactBound, counts: Counts) -> dict[Counts, float]:
-    parts = [exact_law(bound, count) for count in counts]
+    step_price = [exact_law(bound, count) for count in counts]
     return {
-        values: float(np.prod([float(part[value]) for part, value in zip(parts, values, strict=True)]))
+        values: float(np.prod([float(part[value]) for part, value in zip(step_price, values, strict=True)]))
         for values in itertools.product(range(bound.n + 1), repeat=len(counts))
     }
 

@@ -33,12 +33,12 @@ HEAVY = Unit("user", max_bins=1, max_per_bin=2)
 SWAP = Unit("user", relation="replace-one", max_bins=1, max_per_bin=1)
 
 
-PLACES = 1000
+FRACTION_BITS = 1000
 
 
 def snap(pair: Enclosure) -> Enclosure:
     """The enclosure rounded outward at PLACES: still an enclosure, and quick to add up."""
-    scale = 1 << PLACES
+    scale = 1 << FRACTION_BITS
     return Fraction(math.floor(pair[0] * scale), scale), Fraction(math.ceil(pair[1] * scale), scale)
 
 
@@ -75,7 +75,7 @@ def geometric_oracle(power: Callable[[int], Enclosure], low: int | None, high: i
 
 def exponential(step: Fraction) -> Callable[[int], Enclosure]:
     """Powers of exp(-step)."""
-    return lambda times: exp_bounds(-step * times, PLACES)
+    return lambda times: exp_bounds(-step * times, FRACTION_BITS)
 
 
 def rational(ratio: Fraction) -> Callable[[int], Enclosure]:

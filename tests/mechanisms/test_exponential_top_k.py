@@ -14,7 +14,7 @@ import dpviz as dv
 from dpviz.errors import DomainError, ParameterError
 from dpviz.model.answers import Ranked
 from dpviz.model.question import Question
-from dpviz.model.statistic import DenseCounts, Kind
+from dpviz.model.statistic import DenseCounts, StatisticKind
 from dpviz.noise.bits import TeachingBits
 from dpviz.privacy.loss import ApproxDP, PureDP, RangeBounded
 from tests.mechanisms.ranking import FALSE_ALARM, Cells, Limited, answer_of, bins, neighbours, worst_delta, worst_ratio
@@ -54,7 +54,9 @@ def test_the_price_is_the_worst_ratio_in_the_limit_and_never_below_it() -> None:
 def test_a_pure_price_is_split_into_steps() -> None:
     for unit, factor in ((USER, 1), (SWAP, 2)):
         bound = dv.ExponentialTopK(4, epsilon="1").bind(bins(9), unit)
-        assert bound.price.loss == PureDP(Fraction(1)) and bound.price.fine == RangeBounded(Fraction(1, 4), steps=4)
+        assert bound.price.loss == PureDP(Fraction(1)) and bound.price.zcdp_steps == RangeBounded(
+            Fraction(1, 4), steps=4
+        )
         assert bound.rate == Fraction(1, 4 * factor * unit.max_per_bin)
 
 
@@ -74,10 +76,10 @@ def test_with_a_delta_the_step_is_the_largest_that_lemma_4_4_allows(
             k * step**2 / 2 + step * math.sqrt(k * length / 2),
         )
 
-    step = factor * float(bound.parts.step)
+    step = factor * float(bound.step_price.step)
     assert price(step) <= total * (1 + 1e-12) and price(step + 3e-6) > total
     assert bound.price.loss == ApproxDP(Fraction(epsilon), Fraction(delta))
-    assert bound.price.fine == RangeBounded(factor * bound.parts.step, steps=k)
+    assert bound.price.zcdp_steps == RangeBounded(factor * bound.step_price.step, steps=k)
 
 
 def test_a_bin_that_is_drawn_lies_no_further_below_its_rank_than_stated() -> None:
@@ -98,7 +100,7 @@ def test_every_bin_may_come_and_all_of_them_do_where_k_is_their_number() -> None
     empty = DenseCounts(np.zeros(3, dtype=np.int64))
     bound = dv.ExponentialTopK(3, epsilon=1).bind(bins(3), USER)
     answers = {bound.draw(empty, TeachingBits(seed), mode="exact").items for seed in range(120)}
-    assert answers == set(itertools.permutations(range(3))) and bound.needs is Kind.DENSE
+    assert answers == set(itertools.permutations(range(3))) and bound.needs is StatisticKind.DENSE
     assert bound.accepts(Ranked((2, 0, 1), False))
     for bad in (
         Ranked((2, 0), True),

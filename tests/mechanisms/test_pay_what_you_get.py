@@ -42,16 +42,16 @@ def bound(k: int = 10, kbar: Any = 50, largest: int | None = None, unit: dv.Unit
 @pytest.mark.parametrize("accounting", ["safe", "paper", "zcdp"])
 def test_the_step_is_the_largest_whose_total_is_what_was_asked(accounting: Any, unit: dv.Unit) -> None:
     made = dv.PayWhatYouGet(50, 20, epsilon="1", delta="1e-6", accounting=accounting)
-    parts, factor = made.parts(unit), 1 + (unit is OTHER)
+    step_price, factor = made.step_price(unit), 1 + (unit is OTHER)
     assert cost(made, unit) == ApproxDP(Fraction(1), Fraction(1, 10**6))
 
     def total(step: Fraction) -> ApproxDP:
-        return session_total(step, parts.delta, 50, 20, parts.delta_prime, accounting, relation_factor=factor)
+        return session_total(step, step_price.delta, 50, 20, step_price.delta_prime, accounting, relation_factor=factor)
 
-    assert total(parts.step).epsilon <= 1 < total(parts.step + Fraction(1, 10**9)).epsilon
-    assert total(parts.step).delta == Fraction(1, 10**6)
-    assert parts.delta_prime == Fraction(1, 2 * 10**6)
-    assert parts.delta == Fraction(1, 10**6) / (80 if accounting == "paper" else 40)
+    assert total(step_price.step).epsilon <= 1 < total(step_price.step + Fraction(1, 10**9)).epsilon
+    assert total(step_price.step).delta == Fraction(1, 10**6)
+    assert step_price.delta_prime == Fraction(1, 2 * 10**6)
+    assert step_price.delta == Fraction(1, 10**6) / (80 if accounting == "paper" else 40)
 
 
 def test_an_explicit_step_has_the_price_that_follows() -> None:
@@ -68,9 +68,9 @@ def test_an_explicit_step_has_the_price_that_follows() -> None:
 def test_the_fine_price_is_of_all_steps_with_the_delta_of_all_questions() -> None:
     made = dv.PayWhatYouGet(50, 20, epsilon="1")
     for unit, factor in ((USER, 1), (OTHER, 2)):
-        parts = made.parts(unit)
-        expected = RangeBounded(factor * parts.step, 20 * parts.delta, steps=50, rounds=20)
-        assert made.price(unit).fine == expected
+        step_price = made.step_price(unit)
+        expected = RangeBounded(factor * step_price.step, 20 * step_price.delta, steps=50, rounds=20)
+        assert made.price(unit).zcdp_steps == expected
     assert "ln(1 + δ) for each symbol; 50 symbols, 20 questions together" in made.price(USER).rule
 
 
@@ -133,10 +133,12 @@ def test_parameters_go_into_texts_and_back(made: dv.PayWhatYouGet) -> None:
 
 def test_a_question_is_a_top_k_at_the_frozen_step_and_the_price_of_all() -> None:
     asked = bound()
-    parts = dv.PayWhatYouGet(epsilon="1").parts(USER)
-    alone = dv.TopK(10, 50, epsilon_per_item=parts.step, delta=parts.delta, delta_prime=parts.delta_prime)
+    step_price = dv.PayWhatYouGet(epsilon="1").step_price(USER)
+    alone = dv.TopK(
+        10, 50, epsilon_per_item=step_price.step, delta=step_price.delta, delta_prime=step_price.delta_prime
+    )
     expected = alone.bind(DEST, USER)
-    assert (asked.ranked.rule, asked.ranked.parts) == (expected.rule, expected.parts)
+    assert (asked.ranked.rule, asked.ranked.step_price) == (expected.rule, expected.step_price)
     assert (asked.needs, asked.max_items, asked.mechanism.most) == (Top(50), 10, 10)
     assert asked.price == dv.PayWhatYouGet(epsilon="1").price(USER) != expected.price
     assert asked.error.listed(Fraction(1, 20)) == expected.error.listed(Fraction(1, 20))

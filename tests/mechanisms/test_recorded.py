@@ -94,7 +94,11 @@ def law(bound: Any) -> dict[str, Any]:
         name: str(getattr(bound, name)) for name in ("threshold", "offset", "cut") if hasattr(bound, name)
     }
     if hasattr(bound, "parts"):
-        numbers["parts"] = [text(bound.parts.step), text(bound.parts.delta), text(bound.parts.delta_prime)]
+        numbers["parts"] = [
+            text(bound.step_price.step),
+            text(bound.step_price.delta),
+            text(bound.step_price.delta_prime),
+        ]
     if hasattr(bound, "design"):
         design, part = bound.design, bound.design.part
         numbers["design"] = [part.kind, *map(str, (part.p, part.q, part.g, part.t)), design.kind, str(design.least)]

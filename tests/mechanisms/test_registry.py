@@ -66,8 +66,8 @@ def test_the_picker_offers_a_registered_mechanism_with_its_parameters(registered
     sheet = opened(tmp_path).plan(BINS, Toy(1)).sheet.to_json()
     assert sheet["mechanisms"][-1] == {"name": "Toy", "title": "Toy", "about": "A toy."}
     assert [one["name"] for one in sheet["mechanism"]["choices"]][-1] == "colour"
-    board = dv.Workbench(opened(tmp_path), BINS)
-    assert "Toy" in [one["name"] for one in json.loads(board.sheet)["mechanisms"]]
+    bench = dv.Workbench(opened(tmp_path), BINS)
+    assert "Toy" in [one["name"] for one in json.loads(bench.sheet)["mechanisms"]]
 
 
 def test_a_comparison_takes_a_registered_mechanism_by_name(registered: None) -> None:

@@ -98,7 +98,7 @@ def test_what_is_drawn_has_the_law_of_the_definition_on_every_small_histogram(sh
     number = 3
     bound, oracle = bound_of(unit, rule, k, kbar, number), limited(unit, rule, k, kbar, number)
     for counts in itertools.product(range(5), repeat=number):
-        contest = bound.rule.contest(bound.rule.rows(statistic(counts, kbar), kbar), kbar, bound.parts.delta)
+        contest = bound.rule.contest(bound.rule.rows(statistic(counts, kbar), kbar), kbar, bound.step_price.delta)
         law = law_of(contest, bound.max_items, BASE)
         assert law == oracle.law(counts), counts
         assert sum(law.values()) == 1
@@ -159,7 +159,7 @@ def test_where_the_paper_rule_lists_every_bin_there_is_no_bottom_and_no_delta() 
     for unit, factor in ((unit_of(2), 1), (unit_of(2, "replace-one"), 2)):
         whole = dv.TopK(2, 3, epsilon="1", domain_rule="paper").bind(bins(3), unit)
         assert whole.price.loss == PureDP(Fraction(1)) and not whole.rule.bottom
-        assert whole.price.fine == RangeBounded(Fraction(1, 2), steps=2)
+        assert whole.price.zcdp_steps == RangeBounded(Fraction(1, 2), steps=2)
         assert whole.rate == Fraction(1, 2 * factor)
         table = statistic((2, 0, 0), 3)
         answers = {answer_of(whole.draw(table, TeachingBits(seed), mode="exact")) for seed in range(99)}
@@ -392,11 +392,11 @@ def test_a_replacement_pays_for_two_where_kbar_is_private() -> None:
     made = dv.TopK(3, "private", epsilon="1", delta="1e-6", largest=20)
     bound = made.bind(KEYS, unit)
     alone = made.with_epsilon(Fraction(1, 2)).bind(KEYS, unit_of(3))
-    assert bound.price.loss == ApproxDP(Fraction(1), Fraction(1, 10**6)) and bound.price.fine is None
-    assert bound.price.asked == 1 and bound.price.exact.startswith("group of two of Lemma 4.4")
+    assert bound.price.loss == ApproxDP(Fraction(1), Fraction(1, 10**6)) and bound.price.zcdp_steps is None
+    assert bound.price.requested == 1 and bound.price.exact.startswith("group of two of Lemma 4.4")
     assert bound.rule == alone.rule and bound.rule.gap == 1
     odds = exp_bounds(Fraction(1, 2))
-    spent = 2 * bound.parts.delta  # half of it is delta'
+    spent = 2 * bound.step_price.delta  # half of it is delta'
     assert spent * (1 + odds[1]) <= Fraction(1, 10**6) < (spent + Fraction(1, 10**29)) * (1 + odds[0])
     per_item = dv.TopK(3, "private", epsilon_per_item="0.1", delta="1e-8", largest=20)
     once, twice = per_item.bind(KEYS, unit_of(3)), per_item.bind(KEYS, unit)
@@ -413,15 +413,15 @@ def test_the_price_is_what_was_asked_and_the_step_is_the_largest_that_it_pays_fo
 ) -> None:
     asked = dv.TopK(10, 50, epsilon="0.8", delta="1e-6", accounting=accounting)  # type: ignore[arg-type]
     bound = asked.bind(KEYS, unit)
-    assert bound.price.loss == ApproxDP(Fraction(4, 5), Fraction(1, 10**6)) and bound.price.asked == Fraction(4, 5)
-    same = {"delta": bound.parts.delta, "delta_prime": bound.parts.delta_prime, "accounting": accounting}
-    paid = dv.TopK(10, 50, epsilon_per_item=bound.parts.step, **same).bind(KEYS, unit)  # type: ignore[arg-type]
-    more = dv.TopK(10, 50, epsilon_per_item=bound.parts.step + Fraction(1, 10**9), **same).bind(KEYS, unit)  # type: ignore[arg-type]
+    assert bound.price.loss == ApproxDP(Fraction(4, 5), Fraction(1, 10**6)) and bound.price.requested == Fraction(4, 5)
+    same = {"delta": bound.step_price.delta, "delta_prime": bound.step_price.delta_prime, "accounting": accounting}
+    paid = dv.TopK(10, 50, epsilon_per_item=bound.step_price.step, **same).bind(KEYS, unit)  # type: ignore[arg-type]
+    more = dv.TopK(10, 50, epsilon_per_item=bound.step_price.step + Fraction(1, 10**9), **same).bind(KEYS, unit)  # type: ignore[arg-type]
     assert paid.price.loss.epsilon <= Fraction(4, 5) < more.price.loss.epsilon  # type: ignore[union-attr]
     assert paid.price.loss.delta == Fraction(1, 10**6)
     factor = 2 if unit.relation == "replace-one" else 1
-    assert bound.price.fine == RangeBounded(factor * bound.parts.step, bound.parts.delta, steps=10)
-    assert paid.rate == bound.parts.step / unit.max_per_bin and paid.rule.gap == factor * unit.max_per_bin
+    assert bound.price.zcdp_steps == RangeBounded(factor * bound.step_price.step, bound.step_price.delta, steps=10)
+    assert paid.rate == bound.step_price.step / unit.max_per_bin and paid.rule.gap == factor * unit.max_per_bin
 
 
 def test_the_price_of_a_pure_sum_is_the_steps_and_their_shift() -> None:
@@ -441,7 +441,7 @@ def test_real_odds_at_the_rate_in_force_never_exceed_the_price() -> None:
     """The same check in doubles at exp(rate), from the price of a bound that was asked for by its total."""
     for unit, rule in itertools.product((unit_of(1), unit_of(2, "replace-one"), unit_of(None, max_per_bin=2)), RULES):
         bound = dv.TopK(2, 2, epsilon="1.5", delta="0.2", domain_rule=rule).bind(bins(3), unit)
-        oracle = replace(limited(unit, rule, 2, 2, 3, base=math.exp(bound.rate)), delta=bound.parts.delta)
+        oracle = replace(limited(unit, rule, 2, 2, 3, base=math.exp(bound.rate)), delta=bound.step_price.delta)
         worst = worst_delta(oracle.law, pairs_of(unit), math.exp(1.5))
         assert worst <= float(bound.price.loss.delta) + 1e-12
 

@@ -14,7 +14,7 @@ import dpviz as dv
 from dpviz.exact import text
 from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.question import Question
-from dpviz.model.statistic import DenseCounts, Kind, Statistic, TopCounts
+from dpviz.model.statistic import DenseCounts, Statistic, StatisticKind, TopCounts
 from dpviz.noise.bits import TeachingBits
 from tests.mechanisms.ranking import bins, order
 
@@ -35,7 +35,7 @@ EVERY: list[tuple[Mechanism, Question]] = [
 
 def table(bound: Bound, counts: list[int]) -> Statistic:
     """These counts of twelve bins, as the mechanism needs them; bins are keys where none are declared."""
-    if bound.needs is Kind.DENSE:
+    if bound.needs is StatisticKind.DENSE:
         return DenseCounts(np.array(counts, dtype=np.int64))
     rows = bound.needs.rows  # type: ignore[union-attr]
     occupied = [label for label in order(tuple(counts)) if counts[label]]

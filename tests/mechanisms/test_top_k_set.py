@@ -86,7 +86,7 @@ def test_draws_have_the_law_of_the_definition() -> None:
         mechanism, unit = shapes[turn % len(shapes)]
         bound = mechanism.bind(bins(4), unit)
         fixed, twin = (
-            Fixed(mechanism.k, gap, math.exp(bound.rate), float(bound.parts.delta))
+            Fixed(mechanism.k, gap, math.exp(bound.rate), float(bound.step_price.delta))
             for gap in (unit.max_per_bin, unit.max_per_bin - 1)
         )
         private = statistic(counts, mechanism.k)
@@ -145,32 +145,32 @@ def test_the_printed_algorithm_compares_true_counts_and_is_caught() -> None:
 def test_the_step_is_the_larger_of_what_the_sum_and_theorem_3_allow(k: int, epsilon: str, delta: str) -> None:
     bound = dv.TopKSet(k, epsilon, delta).bind(KEYS, unit_of(None))
     total, part = float(Fraction(epsilon)), float(Fraction(delta))
-    assert bound.price.loss == ApproxDP(Fraction(epsilon), Fraction(delta)) and bound.price.fine is None
+    assert bound.price.loss == ApproxDP(Fraction(epsilon), Fraction(delta)) and bound.price.zcdp_steps is None
 
     def theorem_3(step: float) -> float:
         return k * step * math.tanh(step / 2) + step * math.sqrt(2 * k * math.log(2 / part))
 
-    step = float(bound.parts.step)
-    if bound.parts.delta_prime:
-        assert bound.parts.delta == Fraction(delta) / (2 * k) and step > total / k
+    step = float(bound.step_price.step)
+    if bound.step_price.delta_prime:
+        assert bound.step_price.delta == Fraction(delta) / (2 * k) and step > total / k
         assert theorem_3(step) <= total < theorem_3(step + 2e-6)
     else:
-        assert bound.parts.delta == Fraction(delta) / k and step == pytest.approx(total / k, abs=1e-9)
+        assert bound.step_price.delta == Fraction(delta) / k and step == pytest.approx(total / k, abs=1e-9)
         assert theorem_3(total / k) >= total
-    assert (k == 200) == bool(bound.parts.delta_prime)
+    assert (k == 200) == bool(bound.step_price.delta_prime)
 
 
 def test_a_replacement_pays_for_two() -> None:
     bound = dv.TopKSet(4, "1", "1e-6").bind(KEYS, unit_of(None, "replace-one"))
-    assert bound.price.loss == ApproxDP(Fraction(1), Fraction(1, 10**6)) and bound.parts.step == Fraction(1, 8)
-    assert 4 * bound.parts.delta * (1 + Fraction(math.exp(0.5))) <= Fraction(1, 10**6) * (1 + Fraction(1, 10**12))
+    assert bound.price.loss == ApproxDP(Fraction(1), Fraction(1, 10**6)) and bound.step_price.step == Fraction(1, 8)
+    assert 4 * bound.step_price.delta * (1 + Fraction(math.exp(0.5))) <= Fraction(1, 10**6) * (1 + Fraction(1, 10**12))
 
 
 @pytest.mark.parametrize("beta", [Fraction(9, 10), Fraction(1, 2), Fraction(1, 20), Fraction(1, 100)])
 def test_an_item_that_far_above_is_named_and_one_less_is_not(beta: Fraction) -> None:
     bound = dv.TopKSet(3, "1.1", "0.01").bind(KEYS, unit_of(2, per_bin=2))
     above = int(bound.error.listed(beta).value)  # type: ignore[union-attr]
-    coin = Fixed(3, 2, math.exp(bound.rate), float(bound.parts.delta)).coin
+    coin = Fixed(3, 2, math.exp(bound.rate), float(bound.step_price.delta)).coin
     assert coin(above) >= 1 - beta > coin(above - 1)
 
 

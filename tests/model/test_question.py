@@ -19,7 +19,7 @@ from dpviz.mechanisms.pay_what_you_get import Asking, PayWhatYouGet
 from dpviz.model.aggregate import Sum
 from dpviz.model.domain import Domain
 from dpviz.model.question import Between, Question, condition
-from dpviz.model.statistic import Kind, Top
+from dpviz.model.statistic import StatisticKind, Top
 from dpviz.privacy.unit import Unit
 from tests.model.declared import conditions, domains, questions
 
@@ -257,7 +257,7 @@ def test_every_mechanism_that_counts_refuses_a_sum_and_records(name: str, questi
 def test_an_engine_that_counts_refuses_a_sum_before_it_looks_at_a_row() -> None:
     source = as_source(pd.DataFrame({"month": [1], "amount_paid": [5], "city": ["A"], "age": [20]}), name="data")
     for question in (SUM, RECORDS):
-        for need in (Kind.DENSE, Kind.SPARSE, Top(3)):
+        for need in (StatisticKind.DENSE, StatisticKind.SPARSE, Top(3)):
             source.check(Question.of(question.domain), Unit(), need)
             with pytest.raises(ParameterError, match="counts rows"):
                 source.check(question, Unit(), need)

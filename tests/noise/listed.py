@@ -30,10 +30,10 @@ class Listed(Law):
             return Fraction(0)
         return Fraction(sum(self.masses[: value - self.start + 1]), sum(self.masses))
 
-    def cdf(self, value: int, places: int) -> tuple[int, int]:
-        scaled = self.exact(value) * 2**places
+    def cdf(self, value: int, fraction_bits: int) -> tuple[int, int]:
+        scaled = self.exact(value) * 2**fraction_bits
         return math.floor(scaled), math.ceil(scaled)
 
-    def sweep(self, places: int) -> tuple[int, list[int], int]:
+    def sweep(self, fraction_bits: int) -> tuple[int, list[int], int]:
         total = sum(self.masses)
-        return self.first, [(mass << places) // total for mass in accumulate(self.masses[:-1])], 1
+        return self.first, [(mass << fraction_bits) // total for mass in accumulate(self.masses[:-1])], 1

@@ -160,7 +160,8 @@ def test_a_tie_in_the_tight_inequality_is_decided_exactly() -> None:
         (lambda: FiniteSampler(5, 2, 1, "fastsample", 4, 1), "1"),
         (lambda: FiniteSampler(5, 2, 1, "fastsample"), "0"),
         (lambda: FiniteSampler(5, 10**13 + 1, 10**13), "1e+13"),
-        (lambda: FiniteSampler(5, 2, 1).add(np.zeros(1, np.int64), TeachingBits(1), mode="fast"), "fast"),  # type: ignore
+        (lambda: FiniteSampler(5, 2, 1).add(np.zeros(1, np.int64), TeachingBits(1), mode="fast"), "fast"),
+        # type: ignore
     ],
 )
 def test_a_parameter_outside_its_range_is_refused_with_its_value(call: object, value: str) -> None:

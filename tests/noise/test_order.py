@@ -20,11 +20,11 @@ from dpviz.noise.geometric import BASE, two_sided_geometric
 from dpviz.noise.order import Digit, Heavy, OneSided, binomial, geometric, locate, outside
 from tests.noise.statistics import FALSE_ALARM, p_value, power
 
-PLACES = 320
+FRACTION_BITS = 320
 
 
 def chance_of(p: Fraction) -> Callable[[int], tuple[int, int]]:
-    return lambda places: (math.floor(p * 2**places), math.ceil(p * 2**places))
+    return lambda fraction_bits: (math.floor(p * 2**fraction_bits), math.ceil(p * 2**fraction_bits))
 
 
 # ---------------------------------------------------------------- one binomial number
@@ -59,17 +59,17 @@ def test_every_cell_of_the_binomial_law_begins_and_ends_where_it_should(
     hair, begin = 2**20, Fraction(0)
     for k, chance in cells(trials, p, most):
         end = begin + chance
-        for at in (math.ceil(begin * 2**PLACES) + hair, math.floor(end * 2**PLACES) - hair):
-            if begin * 2**PLACES < at < end * 2**PLACES - 1:
-                assert locate(at, PLACES, trials, chance_of(p), most) == k
+        for at in (math.ceil(begin * 2**FRACTION_BITS) + hair, math.floor(end * 2**FRACTION_BITS) - hair):
+            if begin * 2**FRACTION_BITS < at < end * 2**FRACTION_BITS - 1:
+                assert locate(at, FRACTION_BITS, trials, chance_of(p), most) == k
         begin = end
     assert begin == 1
 
 
 def test_bits_that_do_not_tell_are_not_guessed() -> None:
     begin = cells(7, Fraction(3, 7), None)[0][1]
-    for places in (1, 8, 64):
-        assert locate(math.floor(begin * 2**places), places, 7, chance_of(Fraction(3, 7))) is None
+    for fraction_bits in (1, 8, 64):
+        assert locate(math.floor(begin * 2**fraction_bits), fraction_bits, 7, chance_of(Fraction(3, 7))) is None
 
 
 @pytest.mark.parametrize("trials", [2**64, 2**128, 10**40], ids=str)
@@ -98,7 +98,7 @@ def test_draws_of_a_binomial_follow_its_law() -> None:
 def test_no_trials_take_no_bits_and_a_chance_below_all_digits_fails_always() -> None:
     assert binomial(0, chance_of(Fraction(1, 2)), TeachingBits(1)) == 0
     assert binomial(9, chance_of(Fraction(1, 2)), TeachingBits(1), most=0) == 0
-    assert {binomial(2**64, lambda places: (0, 1), TeachingBits(seed)) for seed in range(50)} == {0}
+    assert {binomial(2**64, lambda fraction_bits: (0, 1), TeachingBits(seed)) for seed in range(50)} == {0}
     assert {binomial(2**64, chance_of(Fraction(1, 3)), TeachingBits(seed), most=7) for seed in range(50)} == {7}
 
 

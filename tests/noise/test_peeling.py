@@ -16,7 +16,7 @@ from dpviz.errors import ParameterError
 from dpviz.exact import exp_bounds
 from dpviz.laws.top_k import Law, peeled
 from dpviz.noise.bits import TeachingBits
-from dpviz.noise.peeling import PLACES, Bottom, choose, locate, peel, peel_integers, products
+from dpviz.noise.peeling import FRACTION_BITS, Bottom, choose, locate, peel, peel_integers, products
 from tests.noise.scripts import Script
 from tests.noise.statistics import FALSE_ALARM, p_value, power
 
@@ -42,17 +42,17 @@ def boundaries(terms: list[tuple[Fraction, Fraction]]) -> list[Fraction]:
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 3)), min_size=1, max_size=5), st.integers(1, 9))
 def test_bits_select_a_symbol_only_if_every_number_that_begins_with_them_does(
-    weights: list[tuple[int, int]], places: int
+    weights: list[tuple[int, int]], fraction_bits: int
 ) -> None:
     """Over the whole space of so many bits, with weights that are known up to a few units."""
     lows, highs = [low for low, _ in weights], [low + more for low, more in weights]
     if sum(lows) == 0:
         return
-    for revealed in range(1 << places):
-        found = locate(revealed, places, lows, highs)
+    for revealed in range(1 << fraction_bits):
+        found = locate(revealed, fraction_bits, lows, highs)
         for exact in (lows, highs, [*lows[:1], *highs[1:]], [*highs[:1], *lows[1:]]):
             ends = [Fraction(part, sum(exact)) for part in accumulate(exact)]
-            first, last = Fraction(revealed, 1 << places), Fraction(revealed + 1, 1 << places)
+            first, last = Fraction(revealed, 1 << fraction_bits), Fraction(revealed + 1, 1 << fraction_bits)
             if found is not None:
                 assert (ends[found - 1] if found else 0) <= first
                 assert last <= ends[found]
@@ -95,12 +95,12 @@ def test_each_symbol_of_a_list_is_drawn_by_bits_of_its_own_among_those_that_rema
     st.lists(st.tuples(st.fractions(Fraction(1, 10**6), 10**6), st.fractions(-300, 30)), max_size=4),
     st.sampled_from([96, 128, 500]),
 )
-def test_products_are_enclosed(terms: list[tuple[Fraction, Fraction]], places: int) -> None:
-    for (ratio, exponent), (low, high) in zip(terms, products(terms, places), strict=True):
-        least, most = (ratio * end * 2**places for end in exp_bounds(exponent, places + 200))
+def test_products_are_enclosed(terms: list[tuple[Fraction, Fraction]], fraction_bits: int) -> None:
+    for (ratio, exponent), (low, high) in zip(terms, products(terms, fraction_bits), strict=True):
+        least, most = (ratio * end * 2**fraction_bits for end in exp_bounds(exponent, fraction_bits + 200))
         assert low <= least
         assert most <= high
-        assert high - low <= 2 + Fraction(most) / 2**places
+        assert high - low <= 2 + Fraction(most) / 2**fraction_bits
 
 
 def law_of(base: Fraction, bottom: Bottom, k: int = 3) -> Law:
@@ -148,9 +148,9 @@ def test_bits_read_tell_the_length_of_the_list_and_nothing_more() -> None:
         ([], Bottom(7, Fraction(1, 3)), 1),
         ([4], None, 1),
     ]:
-        script = Script(bytes(range(7, 7 + PLACES // 8)) * 5)
+        script = Script(bytes(range(7, 7 + FRACTION_BITS // 8)) * 5)
         assert len(peel(counts, Fraction(1), 3, script, bottom)) == length
-        assert script.left == (5 - length) * PLACES // 8
+        assert script.left == (5 - length) * FRACTION_BITS // 8
 
 
 def test_counts_and_rates_of_any_size_are_drawn_from() -> None:

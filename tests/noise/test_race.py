@@ -28,13 +28,13 @@ from dpviz.noise.peeling import Bottom, peel
 from dpviz.noise.race import ABSOLUTE, DIGITS, Numbers, cells, gumbel, log, rank, run
 from tests.noise.statistics import FALSE_ALARM, p_value, power
 
-PLACES = 1200
+FRACTION_BITS = 1200
 """Bits of the numbers that are written down."""
 
 
 def finely() -> Any:
     """A context with far more digits than anything here needs."""
-    return gmpy2.context(precision=4 * PLACES, emin=gmpy2.get_emin_min(), emax=gmpy2.get_emax_max())
+    return gmpy2.context(precision=4 * FRACTION_BITS, emin=gmpy2.get_emin_min(), emax=gmpy2.get_emax_max())
 
 
 class Written(Numbers):
@@ -46,7 +46,7 @@ class Written(Numbers):
 
     def _next(self, place: int, size: int) -> int:
         self.known[place] += size
-        return self.numbers[place] >> (PLACES - self.known[place]) & ((1 << size) - 1)
+        return self.numbers[place] >> (FRACTION_BITS - self.known[place]) & ((1 << size) - 1)
 
     def first(self, places: slice) -> NDArray[np.uint16]:
         return np.array([self._next(place, 16) for place in range(places.start, places.stop)], dtype=np.uint16)
@@ -62,13 +62,13 @@ def score(count: int, odds: Fraction, rate: Fraction, number: int) -> Any:
     """rate * count + ln(odds) - ln(-ln U), to about 1000 places."""
     with finely():
         known = gmpy2.mpfr(gmpy2.mpq(rate * count)) + gmpy2.log(gmpy2.mpq(odds))
-        return known - gmpy2.log(-gmpy2.log(gmpy2.mpq(2 * number + 1, 2 << PLACES)))
+        return known - gmpy2.log(-gmpy2.log(gmpy2.mpq(2 * number + 1, 2 << FRACTION_BITS)))
 
 
 def number_of(noise: Any) -> int:
     """The number whose Gumbel noise this is."""
     with finely():
-        return int(gmpy2.floor(gmpy2.mul_2exp(gmpy2.exp(-gmpy2.exp(-noise)), PLACES)))
+        return int(gmpy2.floor(gmpy2.mul_2exp(gmpy2.exp(-gmpy2.exp(-noise)), FRACTION_BITS)))
 
 
 def order(counts: Sequence[int], rate: Fraction, k: int, numbers: Sequence[int], bottom: Bottom | None) -> list[int]:
@@ -142,7 +142,7 @@ def test_noise_of_48_bits_is_enclosed_at_both_ends_of_the_unit_interval() -> Non
 def alike(size: int, shared: int, seed: int) -> list[int]:
     """Random numbers that begin with the same bits, so many of them."""
     random = Random(seed)
-    head, free = random.getrandbits(shared + 1) >> 1, PLACES - shared
+    head, free = random.getrandbits(shared + 1) >> 1, FRACTION_BITS - shared
     return [head << free | random.getrandbits(free) for _ in range(size)]
 
 
@@ -209,7 +209,7 @@ def test_scores_a_hair_apart_are_refined_until_they_part(hair: float, gap: int) 
     for signs in ([0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2]):
         with finely():
             near = [number_of(noise - shift + sign * hair) for shift, sign in zip(shifts, signs, strict=True)]
-        numbers = [*near[:3], 1 << (PLACES - 1), near[3]]
+        numbers = [*near[:3], 1 << (FRACTION_BITS - 1), near[3]]
         written = Written(numbers)
         expected = [(0, 1, 2, 4)[at] for at in sorted(range(4), key=lambda at: -signs[at])]
         expected = [*expected[: expected.index(4)], -1]
@@ -235,7 +235,7 @@ def test_a_race_that_stopped_at_doubles_would_be_caught() -> None:
     """The crafted numbers above are equal in 48 bits: without more of them, their order would be that of the places."""
     with finely():
         near = [number_of(gmpy2.mpfr(1) + sign * gmpy2.mpfr(2.0**-100)) for sign in (0, 1)]
-    assert near[0] >> (PLACES - DIGITS) == near[1] >> (PLACES - DIGITS)
+    assert near[0] >> (FRACTION_BITS - DIGITS) == near[1] >> (FRACTION_BITS - DIGITS)
     assert run(np.array([3, 3]), Fraction(1), 2, Written(near), None) == [1, 0]
     assert run(np.array([3, 3]), Fraction(1), 2, Written(near[::-1]), None) == [0, 1]
 
@@ -243,9 +243,9 @@ def test_a_race_that_stopped_at_doubles_would_be_caught() -> None:
 @pytest.mark.parametrize("words", [(0, 0), (0xFFFF, 0xFFFF), (0, 0xFFFF)])
 def test_the_outermost_cells_have_no_end_and_are_refined_like_others(words: tuple[int, int]) -> None:
     """48 bits of nothing but 0, or nothing but 1: noise without bounds, until later bits bound it."""
-    rest = [1 << (PLACES - DIGITS - 2), 3 << (PLACES - DIGITS - 3)]
+    rest = [1 << (FRACTION_BITS - DIGITS - 2), 3 << (FRACTION_BITS - DIGITS - 3)]
     full = (1 << DIGITS) - 1
-    numbers = [(full if word else 0) << (PLACES - DIGITS) | more for word, more in zip(words, rest, strict=True)]
+    numbers = [(full if word else 0) << (FRACTION_BITS - DIGITS) | more for word, more in zip(words, rest, strict=True)]
     for counts in ([7, 7], [8, 7], [7, 8]):
         written = Written(numbers)
         assert run(np.array(counts), Fraction(1, 5), 2, written, None) == order(
@@ -313,8 +313,8 @@ def test_all_pairs_of_first_words_bound_the_chance_of_the_order() -> None:
 
 def test_noise_above_what_a_double_of_u_can_give_occurs() -> None:
     """An item 45 nats behind comes first where its number begins with 66 ones; -ln(-ln U) in doubles ends at 36.8."""
-    behind = (1 << PLACES) - (1 << (PLACES - 66)) + 1
-    middle = 1 << (PLACES - 1)
+    behind = (1 << FRACTION_BITS) - (1 << (FRACTION_BITS - 66)) + 1
+    middle = 1 << (FRACTION_BITS - 1)
     assert run(np.array([45, 0]), Fraction(1), 2, Written([middle, behind]), None) == [1, 0]
     assert -np.log(-np.log(1 - 2.0**-53)) < 45 - 0.37
 

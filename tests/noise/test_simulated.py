@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.laws.race import threshold
-from dpviz.laws.top_k import Domain, Law, exponential, laplace_limit_domain, limit_domain
+from dpviz.laws.top_k import Competition, Law, exponential, laplace_limit_domain, limit_domain
 from dpviz.noise.simulated import Noise, shares
 
 BASE = Fraction(2)
@@ -35,14 +35,17 @@ def off(found: NDArray[np.float64], exact: NDArray[np.float64], runs: int) -> ND
 def test_simulated_lists_follow_the_enumerated_laws_and_not_those_without_the_gap() -> None:
     runs, histogram, k = 8_000, [4, 3, 3, 1], 2
     noise = Noise(runs, seed=11)
-    domain = Domain(DELTA, 3, "positive", 1)
+    domain = Competition(DELTA, 3, "positive", 1)
     counts = np.array([histogram[label] for label in domain.labels(histogram)])
     bottom = threshold(domain.next_count(histogram), 1, domain.m, float(DELTA), RATE)
     gumbel = noise.gumbel(4)
     found = shares(RATE * counts[:, None] + gumbel[1:], k, RATE * bottom + gumbel[0])
     exact = np.array([listed(limit_domain(histogram, BASE, k, domain), label) for label in range(3)])
     without = np.array(
-        [listed(limit_domain(histogram, BASE, k, Domain(DELTA, 3, "positive", 1, gap=0)), label) for label in range(3)]
+        [
+            listed(limit_domain(histogram, BASE, k, Competition(DELTA, 3, "positive", 1, gap=0)), label)
+            for label in range(3)
+        ]
     )
     assert off(found, exact, runs).max() < SIGMAS
     assert off(found, without, runs).max() > SIGMAS

@@ -150,12 +150,12 @@ def test_noise_drawn_digit_by_digit_has_the_law_of_the_whole() -> None:
 
 
 @given(st.fractions(Fraction(1, 10**6), Fraction(10**6, 10**6 + 1)), st.integers(0, 300), st.sampled_from([64, 192]))
-def test_powers_are_enclosed(ratio: Fraction, times: int, places: int) -> None:
-    low, high = power(Decay.rational(ratio), times, places)
-    assert Fraction(low, 2**places) <= ratio**times <= Fraction(high, 2**places)
+def test_powers_are_enclosed(ratio: Fraction, times: int, fraction_bits: int) -> None:
+    low, high = power(Decay.rational(ratio), times, fraction_bits)
+    assert Fraction(low, 2**fraction_bits) <= ratio**times <= Fraction(high, 2**fraction_bits)
     assert high - low <= 3
-    lows, width = powers(Decay.rational(ratio), 1, times + 1, places)
-    assert Fraction(lows[-1], 2**places) <= ratio**times <= Fraction(lows[-1] + width, 2**places)
+    lows, width = powers(Decay.rational(ratio), 1, times + 1, fraction_bits)
+    assert Fraction(lows[-1], 2**fraction_bits) <= ratio**times <= Fraction(lows[-1] + width, 2**fraction_bits)
 
 
 def test_powers_too_small_to_write_are_enclosed_all_the_same() -> None:

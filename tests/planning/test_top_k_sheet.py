@@ -13,7 +13,7 @@ import pytest
 from dpviz.errors import ParameterError
 from dpviz.laws.race import Race
 from dpviz.laws.top_k import (
-    Domain,
+    Competition,
     Law,
     chosen_kbar,
     exponential,
@@ -57,8 +57,8 @@ def test_chances_and_lengths_are_the_enumerated_ones_for_a_threshold_that_is_a_t
 ) -> None:
     """The sheet rounds its threshold up to a tenth, so its law lies between those of 1/delta and 2**0.1/delta."""
     point = small(COUNTS, max_bins=limit).point()["open"]
-    exact = limit_domain(COUNTS, Fraction(2), 2, Domain(Fraction(1, 10), 3, "positive", limit))
-    higher = limit_domain(COUNTS, Fraction(2), 2, Domain(Fraction(93, 1000), 3, "positive", limit))
+    exact = limit_domain(COUNTS, Fraction(2), 2, Competition(Fraction(1, 10), 3, "positive", limit))
+    higher = limit_domain(COUNTS, Fraction(2), 2, Competition(Fraction(93, 1000), 3, "positive", limit))
     for label in range(3):
         assert listed(higher, label) - 1e-4 <= point["chance"][label] <= listed(exact, label) + 1e-4
     assert point["chance"][3:] == [0, 0]
@@ -74,7 +74,7 @@ def test_chances_and_lengths_are_the_enumerated_ones_for_a_threshold_that_is_a_t
 def test_a_threshold_without_the_gap_is_told_apart() -> None:
     """Near-wrong: the law without the 1 that is added to the next count lies outside what the test above allows."""
     point = small(COUNTS).point()["open"]
-    wrong = limit_domain(COUNTS, Fraction(2), 2, Domain(Fraction(1, 10), 3, "positive", 1, gap=0))
+    wrong = limit_domain(COUNTS, Fraction(2), 2, Competition(Fraction(1, 10), 3, "positive", 1, gap=0))
     assert all(listed(wrong, label) > point["chance"][label] + 0.02 for label in range(3))
 
 
@@ -86,7 +86,7 @@ def test_the_other_ways_to_make_a_list_have_their_enumerated_chances() -> None:
     question = Question.of(Bins.keys(column="item"))
     unit = Unit("user", max_bins=1)
     bound = TopKLaplace(k=2, kbar=3, epsilon=sheet.epsilon, delta=delta).bind(question, unit)
-    laplace = laplace_limit_domain(COUNTS, base, 2, Domain(delta, 3, "positive", 1), bound.offset)
+    laplace = laplace_limit_domain(COUNTS, base, 2, Competition(delta, 3, "positive", 1), bound.offset)
     for name, law in {"full": full, "fixed": fixed, "laplace": laplace}.items():
         point = small(COUNTS, method=name).point()
         exact = [listed(law, label) for label in range(5)]
@@ -124,7 +124,7 @@ def test_a_private_choice_of_kbar_falls_where_its_law_puts_ninety_in_a_hundred()
     counts = (9, 8, 8, 7, 5, 4, 3, 1)
     sheet = small(counts, max_bins=None)
     pick = sheet.point()["open"]["pick"]
-    offered = [Domain(Fraction(1, 10), kbar) for kbar in range(2, 9)]
+    offered = [Competition(Fraction(1, 10), kbar) for kbar in range(2, 9)]
     law = chosen_kbar(counts, Fraction(2), offered)
     below = sum(chance for kbar, chance in law.items() if kbar < int(pick["low"]))
     above = sum(chance for kbar, chance in law.items() if kbar > int(pick["high"]))

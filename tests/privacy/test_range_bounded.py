@@ -14,7 +14,7 @@ from dpviz.errors import ParameterError
 from dpviz.exact import ceil_to, exp_bounds
 from dpviz.privacy import ApproxDP, Guarantee, RangeBounded, Unit, convert, group, to_approx, to_zcdp
 from dpviz.privacy.conversion import STEP
-from dpviz.privacy.range_bounded import ACCOUNTINGS, Accounting, Parts, calibrate, session_total, total
+from dpviz.privacy.range_bounded import ACCOUNTINGS, Accounting, StepPrice, calibrate, session_total, total
 from tests.privacy.formulas import agreement, terms
 
 EIGHTH = Fraction(1, 8)
@@ -96,7 +96,7 @@ def test_the_calibrated_step_is_the_largest_that_fits(
 def test_pay_what_you_get_by_the_defaults() -> None:
     """k* = 50, l* = 20: delta' is D/2, a round's delta D/40, and a step about a twentieth of the whole."""
     parts = calibrate(Fraction(1), Fraction(1, 10**6), 50, 20, "safe", session=True)
-    assert parts == Parts(parts.step, Fraction(1, 40 * 10**6), Fraction(1, 2 * 10**6))
+    assert parts == StepPrice(parts.step, Fraction(1, 40 * 10**6), Fraction(1, 2 * 10**6))
     assert Fraction(49, 1000) < parts.step < Fraction(50, 1000)
     loose = calibrate(Fraction(1), Fraction(1, 10**6), 50, 20, "zcdp", session=True)
     assert loose.step > parts.step
@@ -110,7 +110,8 @@ def test_pay_what_you_get_by_the_defaults() -> None:
         (lambda: calibrate(Fraction(1), Fraction(0), 10, 1, "safe"), "a bottom symbol needs a delta"),
         (lambda: calibrate(Fraction(1), Fraction(1, 9), 0, 1, "safe"), "steps must be a whole number"),
         (lambda: calibrate(Fraction(1), Fraction(1, 9), 1, 0, "safe"), "rounds must be a whole number"),
-        (lambda: total(Fraction(1), Fraction(1, 9), 1, 1, Fraction(0), "free"), "accounting must be safe or paper"),  # type: ignore[arg-type]
+        (lambda: total(Fraction(1), Fraction(1, 9), 1, 1, Fraction(0), "free"), "accounting must be safe or paper"),
+        # type: ignore[arg-type]
         (lambda: total(Fraction(1), Fraction(1, 9), 1, 9, Fraction(0), "safe"), "must stay below 1"),
         (lambda: total(Fraction(1), Fraction(1), 1, 1, Fraction(0), "safe"), r"must be a Fraction in \[0, 1\)"),
         (lambda: total(Fraction(-1), Fraction(0), 1, 1, Fraction(0), "safe"), "not negative"),
@@ -208,8 +209,10 @@ def test_a_group_pays_for_steps_with_a_delta_as_one_approximate_price() -> None:
 def test_a_converted_guarantee_keeps_only_steps_that_need_no_agreement() -> None:
     here, there = Unit("user", max_bins=3), Unit("user", "replace-one", max_bins=3)
     for delta, kept in ((Fraction(0), RangeBounded(Fraction(1, 5), steps=5)), (Fraction(1, 10**6), None)):
-        fine = RangeBounded(Fraction(1, 10), delta, 5)
-        assert convert(Guarantee(to_approx(fine), here, "a rule", fine=fine), there).fine == kept
+        zcdp_steps = RangeBounded(Fraction(1, 10), delta, 5)
+        assert (
+            convert(Guarantee(to_approx(zcdp_steps), here, "a rule", zcdp_steps=zcdp_steps), there).zcdp_steps == kept
+        )
 
 
 @pytest.mark.parametrize("wrong", [{"steps": 0}, {"rounds": 0}, {"delta": Fraction(1)}])

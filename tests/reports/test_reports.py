@@ -21,7 +21,7 @@ from dpviz.errors import DpvizError, Forbidden, LedgerError, ParameterError, Uni
 from dpviz.model.public import PublicTable
 from dpviz.model.release import Release
 from dpviz.noise.bits import TeachingBits
-from dpviz.session import drawing
+from dpviz.session import runner
 from tests.charts.made import HOSTILE, PERSON_YEAR
 
 VISITS = dv.Domain.integers(0, 3, column="visits")
@@ -32,7 +32,7 @@ COUNT = 7919
 @pytest.fixture
 def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dv.Session:
     """A session whose noise a test can repeat."""
-    monkeypatch.setattr(drawing, "SystemBits", lambda: TeachingBits(11))
+    monkeypatch.setattr(runner, "SystemBits", lambda: TeachingBits(11))
     data = pd.DataFrame({"visits": [1] * COUNT + [2] * 81, "health": ["good"] * 6000 + ["canary-7f3a"] * 2000})
     budget = dv.Budget(epsilon="2", delta="1e-6")
     return dv.Session(data, PERSON_YEAR, budget, tmp_path / "visits.ledger", dataset="visits")

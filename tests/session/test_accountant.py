@@ -202,22 +202,24 @@ def test_a_filter_that_forgets_the_shift_would_promise_too_much() -> None:
 
 def test_range_bounded_steps_are_booked_finely_where_they_are_known() -> None:
     """50 steps of 0.05 for a total of about 1: by the total ρ would be 0.5, by the steps it is a thirtieth of that."""
-    fine = RangeBounded(Fraction(1, 20), Fraction(1, 10**8), 50)
+    zcdp_steps = RangeBounded(Fraction(1, 20), Fraction(1, 10**8), 50)
     total = ApproxDP(Fraction(1), Fraction(1, 10**6))
-    by_steps, by_total = booked("zcdp", total, fine), booked("zcdp", total)
-    assert by_steps == booked("zcdp", fine) and by_steps["rho"] == Fraction(50, 3200)
+    by_steps, by_total = booked("zcdp", total, zcdp_steps), booked("zcdp", total)
+    assert by_steps == booked("zcdp", zcdp_steps) and by_steps["rho"] == Fraction(50, 3200)
     assert by_total == {"rho": Fraction(1, 2), "delta": MILLIONTH, "shift": Fraction(0)}
     assert by_steps["shift"] >= Fraction(50, 10**8) * (1 - Fraction(1, 10**8))
-    assert booked("basic", total, fine) == {"epsilon": Fraction(1), "delta": MILLIONTH}
+    assert booked("basic", total, zcdp_steps) == {"epsilon": Fraction(1), "delta": MILLIONTH}
 
 
 @given(losses)
 def test_an_entry_says_what_was_booked(loss: Loss) -> None:
     """Also where the price lies off the grid: what is read back is what was charged."""
-    for fine in (None, RangeBounded(Fraction(1, 7), Fraction(1, 10**9), 3, 2)):
-        price = Guarantee(PureDP(loss.epsilon) if isinstance(loss, RangeBounded) else loss, Unit(), "a rule", fine=fine)
+    for zcdp_steps in (None, RangeBounded(Fraction(1, 7), Fraction(1, 10**9), 3, 2)):
+        price = Guarantee(
+            PureDP(loss.epsilon) if isinstance(loss, RangeBounded) else loss, Unit(), "a rule", zcdp_steps=zcdp_steps
+        )
         for filter_ in accountant.FILTERS:
-            assert accountant.entered(filter_, price_json(price)) == booked(filter_, price.loss, fine)
+            assert accountant.entered(filter_, price_json(price)) == booked(filter_, price.loss, zcdp_steps)
 
 
 # ---------------------------------------------------------------- words and changes

@@ -18,7 +18,7 @@ from dpviz.engines import sources
 from dpviz.errors import ParameterError
 from dpviz.model.question import Question
 from dpviz.model.source import TopRules
-from dpviz.model.statistic import Column, DenseCounts, Kind, Need, SparseCounts, Statistic, Top, TopCounts
+from dpviz.model.statistic import Column, DenseCounts, Need, SparseCounts, Statistic, StatisticKind, Top, TopCounts
 
 BUDGET = dv.Budget("1000", "1e-2")
 FEW, WIDE = dv.Domain.integers(0, 4, column="x"), dv.Domain.integers(0, 2**64 - 1, column="x")
@@ -42,7 +42,7 @@ class Tallies:
     def count(self, question: Question, unit: dv.Unit, need: Need, tick: Any = None) -> Statistic:
         declared = question.domain.declared
         names: list[Any] = [at if declared else f"item {at}" for at in range(len(self._counts))]
-        if need is Kind.DENSE:
+        if need is StatisticKind.DENSE:
             return DenseCounts(np.array([*self._counts, *[0] * (question.bins - len(self._counts))], dtype=np.int64))
         if isinstance(need, Top):
             order = sorted(range(len(names)), key=lambda at: (-self._counts[at], names[at]))

@@ -63,7 +63,7 @@ class Interrupted:
 
     def __call__(self, tick: Tick | None = None) -> None:
         assert self.session is not None
-        running = self.session._draws._running
+        running = self.session._runner._running
         assert running is not None
         ctrl_c()
         until(lambda: running.cancelling)
@@ -351,14 +351,14 @@ def test_ctrl_c_during_a_question_of_a_sub_session_says_how_many_symbols_stay_us
     assert again == [3] and sub.questions_left == 3
 
 
-DOORS: dict[str, Callable[[Session], object]] = {
+CALLS: dict[str, Callable[[Session], object]] = {
     "open": lambda it: it.open(dv.PayWhatYouGet(symbols=12, questions=4, epsilon="1", delta="1e-7")),
     "raise_budget": lambda it: it.raise_budget(dv.Budget(3, "1e-6")),
     "close": lambda it: it.open(dv.PayWhatYouGet(symbols=2, questions=4, epsilon="1/4", delta="1e-8")).close(),
 }
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", CALLS)
 def test_ctrl_c_before_the_ledger_is_written_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, door: str
 ) -> None:
@@ -374,10 +374,10 @@ def test_ctrl_c_before_the_ledger_is_written_changes_nothing(
 
     monkeypatch.setattr(Errand, "charging", interrupted, raising=False)
     with pytest.raises(ReleaseInterrupted, match="before anything was charged") as caught:
-        DOORS[door](it)
+        CALLS[door](it)
     assert is_no_exception(caught.value) and it.ledger.head() == head
     monkeypatch.undo()
-    DOORS[door](it)
+    CALLS[door](it)
     assert it.ledger.head() != head and it.ledger.verify()
 
 
@@ -403,7 +403,7 @@ def test_ctrl_c_after_the_ledger_is_written_says_what_is_done(
 
     monkeypatch.setattr(Errand, "charging", interrupted, raising=False)
     with pytest.raises(ReleaseInterrupted) as caught:
-        DOORS[door](it)
+        CALLS[door](it)
     assert said in str(caught.value).replace("ε", "epsilon")
     assert it.ledger.head() != head and it.ledger.verify()
 
@@ -454,7 +454,7 @@ def test_ctrl_c_under_asyncio_run_ends_the_program_and_cancels_the_draw(tmp_path
 
     def interrupted(tick: Tick | None) -> None:
         ctrl_c()
-        running = it._draws._running
+        running = it._runner._running
         assert running is not None and tick is not None
         until(lambda: running.cancelling)
         press.set()

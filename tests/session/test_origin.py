@@ -20,7 +20,7 @@ from dpviz.model.release import Release
 from dpviz.session.session import Session
 
 BINS = dv.Domain.integers(0, 3, column="x")
-TAPE = dv.PayWhatYouGet(symbols=20, questions=10, epsilon="1", delta="1e-7")
+PAY_WHAT_YOU_GET = dv.PayWhatYouGet(symbols=20, questions=10, epsilon="1", delta="1e-7")
 
 
 def opened(folder: Path, name: str = "visits.ledger") -> Session:
@@ -57,7 +57,7 @@ def test_the_ledger_that_made_it_confirms_it_however_it_is_given(session: Sessio
 
 
 def test_an_answer_of_a_sub_session_is_confirmed_by_its_use(session: Session, tmp_path: Path) -> None:
-    sub = session.open(TAPE)
+    sub = session.open(PAY_WHAT_YOU_GET)
     sub.ask("x", 2)
     answer = sub.ask("x", 1)
     assert answer.origin == "session" and answer.use == 2

@@ -25,7 +25,7 @@ from dpviz.errors import (
 )
 from dpviz.model.source import Tick
 from dpviz.model.statistic import Statistic
-from dpviz.session import drawing, probing
+from dpviz.session import probing, runner
 from dpviz.session.running import Running
 from dpviz.session.session import Session
 from tests.patience import patience
@@ -299,7 +299,7 @@ def test_a_draw_that_another_machine_gave_up_is_called_lost_and_not_a_fault_of_t
 def test_a_lease_that_could_not_be_renewed_once_is_renewed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drawing, "RENEW_EVERY", 0.0)
+    monkeypatch.setattr(runner, "RENEW_EVERY", 0.0)
     renewed = []
 
     def slowly(tick: Tick | None) -> None:

@@ -43,7 +43,7 @@ from tests.session.sources import Gate, KnownTop
 # person stay below the threshold but for a chance of 1e-12.
 PLACES = {"Aachen": 300, "Bonn": 230, "Celle": 160, "Daun": 1}
 STEP = {"epsilon_per_item": "1", "delta": "1e-12"}
-TAPE = dv.PayWhatYouGet(symbols=12, questions=4, **STEP)  # type: ignore[arg-type]
+PAY_WHAT_YOU_GET = dv.PayWhatYouGet(symbols=12, questions=4, **STEP)  # type: ignore[arg-type]
 UNIT = dv.Unit("person", max_bins=2)
 BUDGET = dv.Budget(epsilon="100", delta="1e-5")
 
@@ -69,7 +69,7 @@ def known(before: Callable[[Tick | None], None] | None = None) -> KnownTop:
 
 def test_what_comes_back_is_used_up_and_nothing_else_is_charged(tmp_path: Path) -> None:
     it = session(tmp_path)
-    sub = it.open(TAPE)
+    sub = it.open(PAY_WHAT_YOU_GET)
     paid = it.remaining
     assert 100 - paid.epsilon == sub.price.loss.epsilon == Fraction(12000001, 10**6)  # 12 + 12 ln(1 + 1e-12), up
     assert (sub.symbols_left, sub.questions_left) == (12, 4)
@@ -105,7 +105,7 @@ def test_questions_run_out_too(tmp_path: Path) -> None:
 
 
 def test_a_private_choice_of_kbar_uses_one_symbol_more(tmp_path: Path) -> None:
-    sub = session(tmp_path, known()).open(TAPE)
+    sub = session(tmp_path, known()).open(PAY_WHAT_YOU_GET)
     assert sub.plan("dest", k=2, kbar="private", largest=9).most == 3
     answer = sub.ask("dest", k=2, kbar="private", largest=9)
     assert answer.items == ["Aachen", "Bonn"]
@@ -116,7 +116,7 @@ def test_a_private_choice_of_kbar_uses_one_symbol_more(tmp_path: Path) -> None:
 
 
 def test_an_ask_says_what_it_used_of_what_was_paid(tmp_path: Path) -> None:
-    sub = session(tmp_path).open(TAPE)
+    sub = session(tmp_path).open(PAY_WHAT_YOU_GET)
     sub.ask("dest", k=2)
     answer = sub.ask("dest", k=8)
     assert answer.price_text == "4 of 12 symbols and 1 of 4 questions of entry 1"
@@ -128,7 +128,7 @@ def test_an_ask_says_what_it_used_of_what_was_paid(tmp_path: Path) -> None:
 
 
 def test_an_answer_is_saved_and_loaded(tmp_path: Path) -> None:
-    sub = session(tmp_path).open(TAPE)
+    sub = session(tmp_path).open(PAY_WHAT_YOU_GET)
     answer = sub.ask("dest", k=8)
     loaded = dv.load(answer.save(tmp_path / "answer.json"))
     assert loaded == answer and loaded.price_text == answer.price_text and loaded.use == 1
@@ -143,13 +143,13 @@ def test_an_answer_is_saved_and_loaded(tmp_path: Path) -> None:
 
 def test_the_same_call_opens_the_same_sub_session(tmp_path: Path) -> None:
     it = session(tmp_path)
-    sub = it.open(TAPE)
+    sub = it.open(PAY_WHAT_YOU_GET)
     answer, left = sub.ask("dest", k=2), it.remaining
     again = session(tmp_path).open(dv.PayWhatYouGet(symbols=12, questions=4, **STEP))  # type: ignore[arg-type]
     assert (again.number, again.symbols_left, again.answers) == (1, 10, [answer])
     assert it.remaining == left
 
-    another = it.open(TAPE, key="another")
+    another = it.open(PAY_WHAT_YOU_GET, key="another")
     assert (another.number, another.symbols_left) == (2, 12)
     assert it.remaining.epsilon == left.epsilon - another.price.loss.epsilon
     assert another.ask("dest", k=2) != answer, "an answer of one sub-session was given by another"
@@ -158,18 +158,18 @@ def test_the_same_call_opens_the_same_sub_session(tmp_path: Path) -> None:
 def test_a_sub_session_is_found_by_its_number_and_keeps_its_parameters(tmp_path: Path) -> None:
     it = session(tmp_path)
     it.release("dest", dv.TopK(k=2, epsilon="30"))
-    answer = it.open(TAPE).ask("dest", k=2)
-    it.open(TAPE, key="closed").close()
+    answer = it.open(PAY_WHAT_YOU_GET).ask("dest", k=2)
+    it.open(PAY_WHAT_YOU_GET, key="closed").close()
     found = session(tmp_path).sub_sessions
     assert [(number, sub.closed) for number, sub in found.items()] == [(2, False), (3, True)]
-    assert (found[2].parameters, found[2].answers, found[2].symbols_left) == (TAPE, [answer], 10)
+    assert (found[2].parameters, found[2].answers, found[2].symbols_left) == (PAY_WHAT_YOU_GET, [answer], 10)
 
 
 def test_a_dpviz_that_would_take_another_step_does_not_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = dv.PayWhatYouGet(symbols=12, questions=4, epsilon="1", delta="1e-6")
     it = session(tmp_path)
     assert it.open(made).number == it.open(made).number == 1
-    smaller = replace(made.parts(UNIT), step=made.parts(UNIT).step - Fraction(1, 10**9))
+    smaller = replace(made.step_price(UNIT), step=made.step_price(UNIT).step - Fraction(1, 10**9))
     monkeypatch.setattr("dpviz.mechanisms.pay_what_you_get._calibrated", lambda *given: smaller)
     left = it.remaining
     with pytest.raises(LedgerFormat, match="keeps the step and the deltas it was opened with"):
@@ -178,10 +178,14 @@ def test_a_dpviz_that_would_take_another_step_does_not_go_on(tmp_path: Path, mon
 
 
 def test_the_same_ask_is_free_and_another_key_is_not(tmp_path: Path) -> None:
-    sub = session(tmp_path).open(TAPE)
+    sub = session(tmp_path).open(PAY_WHAT_YOU_GET)
     answer = sub.ask("dest", k=2)
     head = sub.ledger.head()
-    assert sub.ask("dest", k=2) == answer == session(tmp_path).open(TAPE).ask(dv.Domain.keys(column="dest"), k=2)
+    assert (
+        sub.ask("dest", k=2)
+        == answer
+        == session(tmp_path).open(PAY_WHAT_YOU_GET).ask(dv.Domain.keys(column="dest"), k=2)
+    )
     assert sub.ledger.head() == head, "looking at an answer wrote something"
     fresh = sub.ask("dest", k=2, key="again")
     assert (fresh.use, fresh.items, sub.symbols_left) == (2, answer.items, 8)
@@ -202,8 +206,8 @@ def test_a_stored_answer_is_free_when_nothing_is_left(tmp_path: Path) -> None:
 
 def test_two_kernels_share_what_is_left(tmp_path: Path) -> None:
     gate = Gate()
-    waiting = session(tmp_path, known(gate)).open(TAPE)
-    other = session(tmp_path, known()).open(TAPE)
+    waiting = session(tmp_path, known(gate)).open(PAY_WHAT_YOU_GET)
+    other = session(tmp_path, known()).open(PAY_WHAT_YOU_GET)
     running = waiting.ask_async("dest", k=9)
     assert gate.reached.wait(patience())
     assert (other.symbols_left, other.questions_left) == (3, 3), "what may come back is not reserved"
@@ -220,7 +224,7 @@ def test_two_kernels_share_what_is_left(tmp_path: Path) -> None:
 def test_one_draw_of_a_session_at_a_time_whoever_asks(tmp_path: Path) -> None:
     gate = Gate()
     it = session(tmp_path, known(gate))
-    sub = it.open(TAPE)
+    sub = it.open(PAY_WHAT_YOU_GET)
     running = sub.ask_async("dest", k=2)
     assert gate.reached.wait(patience()) and it.running is running is sub.running
     head = sub.ledger.head()
@@ -242,7 +246,7 @@ async def _awaited(sub: SubSession) -> Release:
 
 def test_a_cancel_keeps_all_that_was_reserved(tmp_path: Path) -> None:
     gate = Gate()
-    sub = session(tmp_path, known(gate)).open(TAPE)
+    sub = session(tmp_path, known(gate)).open(PAY_WHAT_YOU_GET)
     running = sub.ask_async("dest", k=3, key="mine")
     assert gate.reached.wait(patience())
     sub.cancel()
@@ -261,7 +265,7 @@ def test_an_engine_that_dies_keeps_all_that_was_reserved_and_tells_nothing(tmp_p
     def die(tick: Tick | None) -> None:
         raise RuntimeError("Aachen 300")
 
-    sub = session(tmp_path, known(die)).open(TAPE)
+    sub = session(tmp_path, known(die)).open(PAY_WHAT_YOU_GET)
     with pytest.raises(ReleaseFailed, match="3 symbols and 1 question of entry 1 are spent") as failed:
         sub.ask("dest", k=3)
     assert "Aachen" not in "".join(traceback.format_exception(failed.value))
@@ -302,7 +306,7 @@ def test_a_refusal_changes_nothing_and_reads_no_data(
         return count(self, *given)
 
     monkeypatch.setattr(PandasSource, "count", counting)
-    sub = session(tmp_path).open(TAPE)
+    sub = session(tmp_path).open(PAY_WHAT_YOU_GET)
     head, left = sub.ledger.head(), repr(sub)
     with pytest.raises(error):
         wrong(sub)
@@ -312,7 +316,7 @@ def test_a_refusal_changes_nothing_and_reads_no_data(
 
 
 def test_a_refusal_leaves_the_bytes_of_the_ledger(tmp_path: Path) -> None:
-    sub = session(tmp_path).open(TAPE)
+    sub = session(tmp_path).open(PAY_WHAT_YOU_GET)
     sub.ledger.detach()
     before = (tmp_path / "test.ledger").read_bytes()
     with pytest.raises(BudgetExceeded):
@@ -323,17 +327,17 @@ def test_a_refusal_leaves_the_bytes_of_the_ledger(tmp_path: Path) -> None:
 
 def test_a_price_that_does_not_fit_opens_nothing(tmp_path: Path) -> None:
     it = session(tmp_path, budget=dv.Budget(epsilon="1", delta="1e-6"))
-    plan = it.plan_open(TAPE)
+    plan = it.plan_open(PAY_WHAT_YOU_GET)
     assert not plan.affordable and plan.price.loss.epsilon == Fraction(12000001, 10**6)
     head = it.ledger.head()
     with pytest.raises(BudgetExceeded, match="costs ε = 12.000001 but 1 is left"):
-        it.open(TAPE)
+        it.open(PAY_WHAT_YOU_GET)
     assert (it.ledger.head(), it.ledger.entries()) == (head, [])
     for given in (people(), dv.TopK(epsilon=1), None):
         with pytest.raises(ParameterError, match="a sub-session is opened by its parameters"):
             it.open(given)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="a mechanism is one of"):
-        it.release("dest", TAPE)  # type: ignore[arg-type]
+        it.release("dest", PAY_WHAT_YOU_GET)  # type: ignore[arg-type]
 
 
 # ---------------------------------------------------------------- closing
@@ -341,14 +345,14 @@ def test_a_price_that_does_not_fit_opens_nothing(tmp_path: Path) -> None:
 
 def test_a_closed_sub_session_gives_nothing_back_and_still_shows_its_answers(tmp_path: Path) -> None:
     it = session(tmp_path)
-    sub = it.open(TAPE)
+    sub = it.open(PAY_WHAT_YOU_GET)
     answer, left = sub.ask("dest", k=2), it.remaining
     assert not sub.closed
     sub.close()
     assert it.remaining == left, "closing refunded something"
     head = it.ledger.head()
     sub.close()
-    again = session(tmp_path).open(TAPE)
+    again = session(tmp_path).open(PAY_WHAT_YOU_GET)
     assert again.closed and (again.symbols_left, again.questions_left) == (0, 0)
     assert again.answers == [answer] == [again.ask("dest", k=2)]
     assert len(again.transcript) == 1
@@ -360,10 +364,10 @@ def test_a_closed_sub_session_gives_nothing_back_and_still_shows_its_answers(tmp
 
 def test_what_an_open_question_gives_back_to_a_closed_sub_session_cannot_be_used(tmp_path: Path) -> None:
     gate = Gate()
-    sub = session(tmp_path, known(gate)).open(TAPE)
+    sub = session(tmp_path, known(gate)).open(PAY_WHAT_YOU_GET)
     running = sub.ask_async("dest", k=9)
     assert gate.reached.wait(patience())
-    session(tmp_path, known()).open(TAPE).close()
+    session(tmp_path, known()).open(PAY_WHAT_YOU_GET).close()
     gate.open.set()
     assert len(running.result(patience()).items) == 3
     assert sub.questions_left == 0
@@ -377,7 +381,7 @@ def test_what_an_open_question_gives_back_to_a_closed_sub_session_cannot_be_used
 def test_releases_and_sub_sessions_stand_in_one_ledger(tmp_path: Path) -> None:
     it = session(tmp_path)
     released = it.release("dest", dv.TopK(k=2, epsilon="30"))
-    sub = it.open(TAPE)
+    sub = it.open(PAY_WHAT_YOU_GET)
     sub.ask("dest", k=2)
     assert list(it.releases) == [1] and it.releases[1] == released
     assert [(entry.number, entry.status) for entry in it.ledger.entries()] == [(1, "done"), (2, "open")]
@@ -389,18 +393,20 @@ def test_releases_and_sub_sessions_stand_in_one_ledger(tmp_path: Path) -> None:
 def test_an_open_sub_session_is_charged_as_range_bounded_steps_under_the_zcdp_filter(tmp_path: Path) -> None:
     budget = dv.Budget(epsilon="4", delta="1e-5", filter="zcdp")
     it = session(tmp_path, budget=budget)
-    tape = dv.PayWhatYouGet(symbols=50, questions=20, epsilon="2", delta="1e-6")
-    parts = it.plan_open(tape).parts
-    before = it.remaining.parts
-    it.open(tape)
-    spent = {name: before[name] - left for name, left in it.remaining.parts.items()}
-    booked = 50 * parts.step**2 / 8
+    pay_what_you_get = dv.PayWhatYouGet(symbols=50, questions=20, epsilon="2", delta="1e-6")
+    step_price = it.plan_open(pay_what_you_get).step_price
+    before = it.remaining.step_price
+    it.open(pay_what_you_get)
+    spent = {name: before[name] - left for name, left in it.remaining.step_price.items()}
+    booked = 50 * step_price.step**2 / 8
     assert booked <= spent["rho"] < booked + Fraction(1, 10**11)
-    assert spent["delta"] == 20 * parts.delta < tape.delta, "the delta of composition is the filter's own"
-    assert 50 * parts.delta * Fraction(99, 100) < spent["shift"]
+    assert spent["delta"] == 20 * step_price.delta < pay_what_you_get.delta, (
+        "the delta of composition is the filter's own"
+    )
+    assert 50 * step_price.delta * Fraction(99, 100) < spent["shift"]
     opened = 1
-    while it.plan_open(tape).affordable:
-        it.open(tape, key=str(opened))
+    while it.plan_open(pay_what_you_get).affordable:
+        it.open(pay_what_you_get, key=str(opened))
         opened += 1
     assert opened > 4 / Fraction(2), "range-bounded steps cost no less than their epsilons added up"
 
@@ -408,7 +414,7 @@ def test_an_open_sub_session_is_charged_as_range_bounded_steps_under_the_zcdp_fi
 def test_under_replace_one_a_step_counts_twice(tmp_path: Path) -> None:
     unit = dv.Unit("person", relation="replace-one", max_bins=2)
     it = session(tmp_path, known(), unit=unit)
-    sub = it.open(TAPE)
+    sub = it.open(PAY_WHAT_YOU_GET)
     assert sub.price.loss.epsilon == Fraction(24000001, 10**6)
     bound = sub.plan("dest", k=2).bound
     assert (bound.ranked.rule.gap, bound.ranked.rule.m(9), bound.ranked.rate) == (2, 4, 1)
@@ -421,9 +427,11 @@ def test_plans_read_no_data_and_write_nothing(tmp_path: Path) -> None:
     source = known()
     it = session(tmp_path, source)
     before = it.ledger.head()
-    assert "would cost   ε 12.000001, δ 0.000000000004 per person; leaves 87.999999 of 100" in repr(it.plan_open(TAPE))
+    assert "would cost   ε 12.000001, δ 0.000000000004 per person; leaves 87.999999 of 100" in repr(
+        it.plan_open(PAY_WHAT_YOU_GET)
+    )
     assert it.ledger.head() == before
-    sub = it.open(TAPE)
+    sub = it.open(PAY_WHAT_YOU_GET)
     opened, plan = it.ledger.head(), sub.plan("dest", k=8)
     assert (plan.most, plan.fits, plan.symbols_left, plan.questions_left) == (8, True, 12, 4)
     assert "may use      8 symbols and 1 question; 12 symbols and 4 questions left" in repr(plan)
@@ -438,7 +446,7 @@ def test_what_may_be_asked_depends_on_answers_and_not_on_data(tmp_path: Path) ->
     for name, tally in (("many", PLACES), ("few", {"Aachen": 90, "Bonn": 30}), ("more", {**PLACES, "Emden": 231})):
         (tmp_path / name).mkdir()
         it = session(tmp_path / name, KnownTop({"": tally, "where month is 5": {}}))
-        sub = it.open(TAPE)
+        sub = it.open(PAY_WHAT_YOU_GET)
         answers = [sub.ask("dest", k=1), sub.ask("dest", k=7, where={"month": 5})]
         assert [answer.items for answer in answers] == [["Aachen"], []]
         with pytest.raises(BudgetExceeded) as refused:
@@ -449,9 +457,11 @@ def test_what_may_be_asked_depends_on_answers_and_not_on_data(tmp_path: Path) ->
 
 def test_what_it_says_of_itself_is_public(tmp_path: Path) -> None:
     it = session(tmp_path)
-    sub = it.open(TAPE)
+    sub = it.open(PAY_WHAT_YOU_GET)
     sub.ask("dest", k=8)
-    said = f"{sub!r} {sub.transcript} {sub.plan('dest', k=2)!r} {it.plan_open(TAPE)!r} {it.ledger.entries()}"
+    said = (
+        f"{sub!r} {sub.transcript} {sub.plan('dest', k=2)!r} {it.plan_open(PAY_WHAT_YOU_GET)!r} {it.ledger.entries()}"
+    )
     assert "12 symbols" in said and "Daun" not in said and "230" not in said
     with pytest.raises(LedgerError, match="a sub-session holds private data"):
         pickle.dumps(sub)
@@ -465,7 +475,7 @@ def test_onlookers_see_a_question_end(tmp_path: Path) -> None:
             self.seen.put(running)
 
     onlooker, it = Onlooker(), session(tmp_path)
-    it.look_on(onlooker.look)
-    it.open(TAPE).ask("dest", k=1)
+    it.add_listener(onlooker.look)
+    it.open(PAY_WHAT_YOU_GET).ask("dest", k=1)
     assert onlooker.seen.get(timeout=60) is not None, "told from another thread, soon after the answer is there"
     assert onlooker.seen.empty()

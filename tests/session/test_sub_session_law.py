@@ -22,7 +22,7 @@ import pytest
 
 import dpviz as dv
 from dpviz.errors import BudgetExceeded
-from dpviz.laws.top_k import ENDED, Domain, Rule, limit_domain, private_kbar
+from dpviz.laws.top_k import ENDED, Competition, Rule, limit_domain, private_kbar
 from dpviz.mechanisms import symbol_balance as sub_account
 from dpviz.mechanisms.pay_what_you_get import Asking
 from dpviz.model.answers import Ranked
@@ -50,9 +50,11 @@ class Question:
 
     @property
     def asking(self) -> Asking:
-        tape = dv.PayWhatYouGet(epsilon=1)
+        pay_what_you_get = dv.PayWhatYouGet(epsilon=1)
         return (
-            Asking(tape, self.k, self.kbar) if self.largest is None else Asking(tape, self.k, "private", self.largest)
+            Asking(pay_what_you_get, self.k, self.kbar)
+            if self.largest is None
+            else Asking(pay_what_you_get, self.k, "private", self.largest)
         )
 
 
@@ -79,10 +81,10 @@ TWINS = {
 @cache
 def law(world: World, question: Question, moved: int, relation_gap: int) -> Mapping[object, Fraction]:
     if question.largest is None:
-        domain = Domain(DELTA, question.kbar, question.rule, moved=moved, gap=relation_gap)
+        domain = Competition(DELTA, question.kbar, question.rule, moved=moved, gap=relation_gap)
         return {(question.kbar, outcome): p for outcome, p in limit_domain(world, BASE, question.k, domain).items()}
     offered = [
-        Domain(DELTA, kbar, moved=moved, gap=relation_gap) for kbar in range(question.k + 1, question.largest + 1)
+        Competition(DELTA, kbar, moved=moved, gap=relation_gap) for kbar in range(question.k + 1, question.largest + 1)
     ]
     return dict(private_kbar(world, BASE, question.k + 1, offered))
 
@@ -238,7 +240,7 @@ TALLIES = {
     "where month is 2": {"c": 12},
 }
 LABELS = "abc"
-TRANSCRIPTS, TAPES = 250, 2
+TRANSCRIPTS, SUB_SESSIONS = 250, 2
 
 Transcript = tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -254,7 +256,7 @@ def transcripts(gap: int) -> dict[Transcript, float]:
 
     def answers(where: dict[str, int] | None, k: int) -> dict[tuple[int, ...], Fraction]:
         tally = TALLIES["" if where is None else f"where month is {where['month']}"]
-        return limit_domain([tally.get(label, 0) for label in LABELS], base, k, Domain(ROUND, 2, moved=2, gap=gap))
+        return limit_domain([tally.get(label, 0) for label in LABELS], base, k, Competition(ROUND, 2, moved=2, gap=gap))
 
     return {
         (first, then): float(p * q)
@@ -273,19 +275,23 @@ def test_adaptive_transcripts_follow_the_law_in_every_outcome(tmp_path: Path) ->
     expected, twin = transcripts(1), transcripts(0)
     order = sorted(expected, key=lambda seen: expected[seen])
     right, wrong = (np.array([chances.get(seen, 0.0) for seen in order]) for chances in (expected, twin))
-    assert power(TRANSCRIPTS * TAPES, right, wrong) > 0.999
+    assert power(TRANSCRIPTS * SUB_SESSIONS, right, wrong) > 0.999
 
     seen: Counter[Transcript] = Counter()
-    for tape in range(TAPES):
+    for pay_what_you_get in range(SUB_SESSIONS):
         unit, budget = dv.Unit("person", max_bins=2), dv.Budget(epsilon="1000", delta="0.9")
-        session = Session(KnownTop(TALLIES), unit, budget, tmp_path / f"{tape}.ledger")
+        session = Session(KnownTop(TALLIES), unit, budget, tmp_path / f"{pay_what_you_get}.ledger")
         parameters = dv.PayWhatYouGet(3 * TRANSCRIPTS, 2 * TRANSCRIPTS, epsilon_per_item=STEP, delta=ROUND)
         sub = session.open(parameters)
         for turn in range(TRANSCRIPTS):
             first = asked(sub, None, 1, f"{turn}, first")
             seen[first, asked(sub, *second(first), f"{turn}, then")] += 1
-        used = sum(len(part) * number for drawn, number in seen.items() for part in drawn) if not tape else None
+        used = (
+            sum(len(part) * number for drawn, number in seen.items() for part in drawn)
+            if not pay_what_you_get
+            else None
+        )
         assert used is None or sub.symbols_left == parameters.symbols - used, "⊥ is a symbol, and so is every item"
     observed = np.array([seen[drawn] for drawn in order])
-    assert observed.sum() == TRANSCRIPTS * TAPES, "an answer came that the law does not know"
+    assert observed.sum() == TRANSCRIPTS * SUB_SESSIONS, "an answer came that the law does not know"
     assert p_value(observed, right) > FALSE_ALARM

@@ -104,9 +104,9 @@ def test_the_page_opens_shows_the_others_and_refuses_the_unreadable_one_by_name(
     page = dv.Workbench(session)
     assert json.loads(page.result)["number"] == "3"
     assert [entry["number"] for entry in json.loads(page.state)["entries"]] == ["1", "2", "3"]
-    shown = page.board.answer({"v": 1, "id": "a", "ask": "show", "args": {"number": "2"}})
+    shown = page.session_model.answer({"v": 1, "id": "a", "ask": "show", "args": {"number": "2"}})
     assert shown is not None and "release 2 cannot be read" in shown["error"]["message"]
-    shown = page.board.answer({"v": 1, "id": "b", "ask": "show", "args": {"number": "1"}})
+    shown = page.session_model.answer({"v": 1, "id": "b", "ask": "show", "args": {"number": "1"}})
     assert shown is not None and shown["ok"]
 
 
@@ -186,10 +186,10 @@ def test_an_unreadable_answer_of_a_sub_session_is_a_row_of_its_transcript_and_hi
     assert [row.number for row in rows] == [1, 2, 3] and [bool(row.unreadable) for row in rows] == [False, True, False]
     assert "answer 2 of entry 1 cannot be read by this dpviz" in repr(rows[1]) and rows[2].items
     assert again.answer(3).use == 3
-    tape = dv.PayWhatYouGetTape(again)
-    assert [row["number"] for row in json.loads(tape.state)["rows"]] == ["1", "2", "3"]
+    view = dv.PayWhatYouGetTape(again)
+    assert [row["number"] for row in json.loads(view.state)["rows"]] == ["1", "2", "3"]
     for number, fine in (("2", False), ("3", True)):
-        shown = tape.answer({"v": 1, "id": "a", "ask": "show", "args": {"number": number}})
+        shown = view.answer({"v": 1, "id": "a", "ask": "show", "args": {"number": number}})
         assert shown is not None and shown["ok"] is fine
     assert cli.main(["ledger", "show", str(tmp_path / "test.ledger")]) == 0
     assert "answer 2 of entry 1 cannot be read" in capsys.readouterr().out

@@ -33,7 +33,7 @@ from tests.soak.amounts import record, rounds
 
 BINS = dv.Domain.integers(0, 3, column="x")
 PLACES = dv.Domain.categories(["a", "b", "c"], column="place")
-TAPE = dv.PayWhatYouGet(symbols=5_000, questions=2_000, epsilon="1", delta="1e-9")
+PAY_WHAT_YOU_GET = dv.PayWhatYouGet(symbols=5_000, questions=2_000, epsilon="1", delta="1e-9")
 
 
 class Own(BaseException):
@@ -191,7 +191,7 @@ class Scene:
     def __init__(self, folder: Path) -> None:
         frame = pd.DataFrame({"x": [i % 4 for i in range(400)], "place": ["abc"[i % 3] for i in range(400)]})
         self.session = Session(frame, dv.Unit(), dv.Budget(10**6, "0.5"), folder / "hostile.ledger")
-        self.sub = self.session.open(TAPE)
+        self.sub = self.session.open(PAY_WHAT_YOU_GET)
         self.paid = {self.sub.number: self.sub.price}
         self.refusals: Counter[str] = Counter()
         self.budgets = {Fraction(10**6)}
@@ -260,7 +260,7 @@ def one_round(scene: Scene, chance: random.Random, number: int) -> None:
         return
     place = chance.choice(["question", "k", "kbar", "where", "largest", "key", "retry", "open"])
     if place == "open":
-        opened = scene.attempt(session.open, chance.choice([thing, TAPE]), key=thing)
+        opened = scene.attempt(session.open, chance.choice([thing, PAY_WHAT_YOU_GET]), key=thing)
         if opened is not None:
             scene.paid[opened.number] = opened.price
         return

@@ -16,7 +16,7 @@ import pytest
 import dpviz as dv
 from dpviz import errors
 from dpviz.exact import typed
-from dpviz.widgets.door import MOST_WAITING, Superseded
+from dpviz.widgets.dispatcher import MOST_WAITING, Superseded
 from tests.patience import patience, until
 from tests.session.sources import KnownCounts, KnownTop
 from tests.soak.amounts import record, rounds
@@ -43,8 +43,8 @@ def sub_session(path: Path) -> Any:
     return opened.open(dv.PayWhatYouGet(symbols=900, questions=400, epsilon="1", delta="1e-6"))
 
 
-def desk_asks(question: str) -> Callable[[random.Random], dict[str, Any]]:
-    """Asks of the page of a desk, with prices that are right for Dense."""
+def session_asks(question: str) -> Callable[[random.Random], dict[str, Any]]:
+    """Asks of the page of a session model, with prices that are right for Dense."""
 
     def valid(rng: random.Random) -> dict[str, Any]:
         epsilon = str(Fraction(rng.randint(1, 40), 100))
@@ -68,7 +68,7 @@ def desk_asks(question: str) -> Callable[[random.Random], dict[str, Any]]:
     return valid
 
 
-def tape_asks(question: str, left: Callable[[], str]) -> Callable[[random.Random], dict[str, Any]]:
+def sub_session_asks(question: str, left: Callable[[], str]) -> Callable[[random.Random], dict[str, Any]]:
     def valid(rng: random.Random) -> dict[str, Any]:
         k = rng.randint(1, 4)
         plan = {"question": question, "k": str(k), "kbar": str(k + rng.randint(0, 5))}
@@ -116,18 +116,18 @@ def test_only_refusals_of_ours_come_back_and_only_what_was_asked_is_charged(
     question = json.loads(bench.sheet)["question"]["id"]
     pane = dv.ReleasePane(bench)
     sub = sub_session(tmp_path)
-    tape = dv.PayWhatYouGetTape(sub, {"All year": dv.Domain.keys(column="dest")})
-    offer = json.loads(tape.state)["offers"][0]["id"]
+    view = dv.PayWhatYouGetTape(sub, {"All year": dv.Domain.keys(column="dest")})
+    offer = json.loads(view.state)["offers"][0]["id"]
     explorers = [dv.SamplerExplorer(), dv.CompositionExplorer(), dv.TopKExplorer("power")]
     comparison = dv.MechanismComparison(opened, dv.Domain.integers(0, 3, column="x"), ["Dense", "Stability"])
-    views = [bench, pane, tape, *explorers, comparison]
+    views = [bench, pane, view, *explorers, comparison]
     fixed = {
         view: {name: getattr(view, name) for name in view.keys if name not in ("sheet", "state", "result", "pulse")}
         for view in views
     }
     layouts = {view: view.layout.get_state() for view in views}
-    targets = [target(bench, desk_asks(question)), target(pane, desk_asks(question))]
-    targets += [target(tape, tape_asks(offer, lambda: str(sub.symbols_left)))]
+    targets = [target(bench, session_asks(question)), target(pane, session_asks(question))]
+    targets += [target(view, sub_session_asks(offer, lambda: str(sub.symbols_left)))]
     for view in [*explorers, comparison]:  # their sheets take long, and nothing can be charged there
         targets += [target(view, moves(dict(json.loads(view.sheet)["now"]["at"])), 0.02)]
     page = HostilePage(83, targets)
@@ -160,7 +160,7 @@ def test_only_refusals_of_ours_come_back_and_only_what_was_asked_is_charged(
         assert {name: getattr(view, name) for name in fixed[view]} == fixed[view]
         assert view.layout.get_state() == layouts[view]
     until(lambda: opened.running is None and sub.running is None)
-    assert wire.answer(bench, "status")["ok"] and wire.answer(tape, "status")["ok"]
+    assert wire.answer(bench, "status")["ok"] and wire.answer(view, "status")["ok"]
     orders = [args for one in targets[:2] for args in one.asked]
     for entry in opened.ledger.entries():
         price = {name: Fraction(entry.body["price"][name]) for name in ("epsilon", "delta")}
@@ -169,10 +169,10 @@ def test_only_refusals_of_ours_come_back_and_only_what_was_asked_is_charged(
     assert opened.remaining.epsilon == 60 - spent and opened.ledger.entries()
     told = {content(message).get("number") for _, message in wire.sent} - {None, ""}
     assert {str(entry.number) for entry in opened.ledger.entries()} <= told
-    asked_of_tape = [(args.get("k"), args.get("kbar"), args.get("most")) for args in targets[2].asked]
+    asked_of_sub_session = [(args.get("k"), args.get("kbar"), args.get("most")) for args in targets[2].asked]
     assert sub.transcript
     for row in sub.transcript:
-        assert (str(row.k), str(row.kbar), str(row.k)) in asked_of_tape
+        assert (str(row.k), str(row.kbar), str(row.k)) in asked_of_sub_session
     assert opened.ledger.verify() and capfd.readouterr().err == ""
     assert said["ok"] > whole // 20 and said["Forbidden"] > whole // 20
     answers = ", ".join(f"{number:,} {name}" for name, number in said.most_common(8))
@@ -231,7 +231,7 @@ def test_a_real_kernel_answers_cells_while_a_page_floods_it(subshell: bool, tmp_
                 waits.append(kernel.seconds())
         assert kernel.answer(model, last)["body"]["sheet"]["now"]["exactly"] == "1"
         waits.append(kernel.seconds())
-        page = HostilePage(47, [Target("workbench", [model, layout], keys, desk_asks(question))])
+        page = HostilePage(47, [Target("workbench", [model, layout], keys, session_asks(question))])
         hostile = rounds(20_000)
         for i in range(hostile):
             _, to, data, _ = page.next()

@@ -23,7 +23,7 @@ from tests.session.sources import KnownTop
 from tests.soak.amounts import record, rounds
 
 PRICE, LINES = "1/1000", 6
-TAPE = dv.PayWhatYouGet(symbols=60, questions=30, epsilon_per_item="1/1000", delta="1e-20")
+PAY_WHAT_YOU_GET = dv.PayWhatYouGet(symbols=60, questions=30, epsilon_per_item="1/1000", delta="1e-20")
 TOP = dv.TopK(k=1, kbar=2, epsilon=PRICE, delta="1e-20")
 PLACES = {"Aachen": 300, "Bonn": 230, "Celle": 160}
 
@@ -55,7 +55,7 @@ def work(place: Path | str, seed: int, say: Callable[[object], None]) -> None:
                 release = _paid(session.release, "dest", TOP, key=key)
                 say(f"{key} {release.number} {tuple(release.items)}")
             elif act == "open and ask":
-                sub = session.open(TAPE, key=f"t{chance.randrange(12)}")
+                sub = session.open(PAY_WHAT_YOU_GET, key=f"t{chance.randrange(12)}")
                 key = f"a{chance.randrange(20)}"
                 answer = _paid(sub.ask, "dest", chance.choice([1, 2]), 3, key=key)
                 k = answer.terms.mechanism.parameters["k"]

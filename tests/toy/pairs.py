@@ -33,7 +33,7 @@ from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, Parameters, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
-from dpviz.model.statistic import Kind, Statistic
+from dpviz.model.statistic import Statistic, StatisticKind
 from dpviz.noise.bits import Bits
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.widgets import views
@@ -168,7 +168,7 @@ class PairsBound(Bound):
     dense: DenseBound
 
     shape: ClassVar[type[Answer]] = PairMeans
-    needs: ClassVar[Kind] = Kind.DENSE
+    needs: ClassVar[StatisticKind] = StatisticKind.DENSE
     verb: ClassVar[str] = "Adds noise to every bin and keeps the sums of neighbours."
 
     @property

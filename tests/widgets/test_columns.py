@@ -56,7 +56,8 @@ def test_the_bytes_come_before_the_result_that_names_them_and_again_with_the_rep
 def test_the_news_of_a_release_carries_the_bytes(session: dv.Session, monkeypatch: pytest.MonkeyPatch) -> None:
     wire = Wire(monkeypatch)
     bench = dv.Workbench(session, BINS, mechanism=dv.Dense("1"))
-    plan = {"question": {"id": json.loads(bench.sheet)["question"]["id"]}, "mechanism": "Dense", "parameters": {"epsilon": "1"}}
+    plan = {"question": {"id": json.loads(bench.sheet)["question"]["id"]}, "mechanism": "Dense",
+    "parameters": {"epsilon": "1"}}
     asked = wire.ask(bench, "release", **plan, price={"epsilon": "1", "delta": "0"}, key=None)
 
     def told(message: dict[str, Any]) -> bool:
@@ -72,7 +73,7 @@ def test_a_short_result_after_a_long_one_leaves_no_bytes(session: dv.Session) ->
     bench = dv.Workbench(session, BINS)
     assert bench.buffers["parts"]
     session.release(dv.Domain.integers(0, 3, column="x"), dv.Dense("1"))
-    bench.board.answer({"v": 1, "id": "1", "ask": "show", "args": {"number": "2"}})
+    bench.session_model.answer({"v": 1, "id": "1", "ask": "show", "args": {"number": "2"}})
     assert bench.buffers == {} and json.loads(bench.result)["number"] == "2"
 
 

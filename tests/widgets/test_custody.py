@@ -21,13 +21,13 @@ from dpviz.session.custody import Charged, Charter, Custody, Record
 from dpviz.session.plan import Plan
 from dpviz.session.running import Listeners, Running
 from dpviz.session.session import Session
-from dpviz.widgets import desk
+from dpviz.widgets import session_model
 from tests.patience import patience
 from tests.session.sources import KnownCounts
 from tests.widgets.pages import Wire, content, trait
 
 BINS = dv.Domain.integers(0, 3, column="x")
-WIDGETS = Path(desk.__file__).parent
+WIDGETS = Path(session_model.__file__).parent
 
 
 class Curator:
@@ -132,7 +132,7 @@ class Remote(Custody):
         if self.running is not None:
             self.running.cancel()
 
-    def look_on(self, onlooker: Callable[[Running], None]) -> None:
+    def add_listener(self, onlooker: Callable[[Running], None]) -> None:
         self._listeners.add(onlooker)
 
     def heed_waits(self) -> None:

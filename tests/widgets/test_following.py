@@ -23,8 +23,8 @@ from dpviz.errors import LedgerAway, LedgerError
 from dpviz.session.ledger import Ledger
 from dpviz.session.session import Session
 from dpviz.widgets import watching
-from dpviz.widgets.desk import Desk
-from dpviz.widgets.tape import PayWhatYouGetTape
+from dpviz.widgets.session_model import SessionModel
+from dpviz.widgets.sub_session_view import PayWhatYouGetTape
 from tests.patience import patience, until
 from tests.session.sources import Gate, KnownCounts, KnownTop
 
@@ -34,21 +34,21 @@ COUNTS = [7_310_001, 8_420_002, 9_530_003, 6_640_004]
 
 
 class Tab:
-    """A member of a desk that somebody looks at: it keeps what it was sent, as a browser would."""
+    """A member of a session model that somebody looks at: it keeps what it was sent, as a browser would."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, model: SessionModel) -> None:
         self.sheet = self.state = self.result = self.pulse = ""
         self.sent: list[dict[str, Any]] = []
-        self.desk = desk
-        desk.join(self)  # type: ignore[arg-type]
-        desk.watched()
+        self.model = model
+        model.join(self)  # type: ignore[arg-type]
+        model.watched()
 
     def send(self, content: object) -> None:
         self.sent.append(json.loads(json.dumps(content)))
 
     def ask(self, name: str, **args: Any) -> dict[str, Any]:
-        self.desk.watched()
-        reply = self.desk.answer({"v": 1, "id": "1", "ask": name, "args": args})
+        self.model.watched()
+        reply = self.model.answer({"v": 1, "id": "1", "ask": name, "args": args})
         assert reply is not None
         return json.loads(json.dumps(reply))  # type: ignore[no-any-return]
 
@@ -66,20 +66,20 @@ def session_on(path: Path, source: KnownCounts | None = None, epsilon: object = 
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def location(tmp_path: Path) -> Path:
     return tmp_path / "shared.ledger"
 
 
-def test_a_release_of_another_kernel_shows_in_a_tab_that_asks_nothing(place: Path) -> None:
-    tab, other = Tab(Desk(session_on(place), [BINS])), session_on(place)
+def test_a_release_of_another_kernel_shows_in_a_tab_that_asks_nothing(location: Path) -> None:
+    tab, other = Tab(SessionModel(session_on(location), [BINS])), session_on(location)
     other.release(BINS, dv.Dense("1/2"))
     until(lambda: tab.spent == "0.5", "the release of the other kernel never showed")
     assert tab.statuses == ["done"]
 
 
-def test_a_draw_of_another_kernel_is_pending_there_and_then_done(place: Path) -> None:
+def test_a_draw_of_another_kernel_is_pending_there_and_then_done(location: Path) -> None:
     gate = Gate()
-    tab, other = Tab(Desk(session_on(place), [BINS])), session_on(place, KnownCounts(COUNTS, gate))
+    tab, other = Tab(SessionModel(session_on(location), [BINS])), session_on(location, KnownCounts(COUNTS, gate))
     running = other.release_async(BINS, dv.Dense("1/2"))
     until(lambda: tab.statuses == ["elsewhere"], "the other kernel's draw never showed")
     gate.open.set()
@@ -87,19 +87,19 @@ def test_a_draw_of_another_kernel_is_pending_there_and_then_done(place: Path) ->
     until(lambda: tab.statuses == ["done"], "the other kernel's draw never ended on the page")
 
 
-def test_a_budget_raised_by_another_kernel_shows(place: Path) -> None:
-    tab, other = Tab(Desk(session_on(place), [BINS])), session_on(place)
+def test_a_budget_raised_by_another_kernel_shows(location: Path) -> None:
+    tab, other = Tab(SessionModel(session_on(location), [BINS])), session_on(location)
     other.raise_budget(dv.Budget(3))
     until(lambda: tab.state and json.loads(tab.state)["budget"]["epsilon"]["total"] == "3", "the raise never showed")
 
 
-def test_a_draw_whose_kernel_was_killed_is_shown_as_lost_though_no_row_was_written(place: Path) -> None:
-    tab = Tab(Desk(session_on(place), [BINS]))
+def test_a_draw_whose_kernel_was_killed_is_shown_as_lost_though_no_row_was_written(location: Path) -> None:
+    tab = Tab(SessionModel(session_on(location), [BINS]))
     code = f"""
 import sys, threading
 sys.path.insert(0, {os.getcwd()!r})
 from tests.widgets.test_following import *
-session_on(Path({str(place)!r}), KnownCounts(COUNTS, lambda tick: threading.Event().wait())).release_async(
+session_on(Path({str(location)!r}), KnownCounts(COUNTS, lambda tick: threading.Event().wait())).release_async(
     BINS, dv.Dense("1/2"))
 threading.Event().wait()
 """
@@ -112,10 +112,10 @@ threading.Event().wait()
     until(lambda: tab.statuses == ["lost"], "the lost draw never showed")
 
 
-def test_a_release_from_a_cell_shows_on_its_way_and_can_be_cancelled_from_the_page(place: Path) -> None:
+def test_a_release_from_a_cell_shows_on_its_way_and_can_be_cancelled_from_the_page(location: Path) -> None:
     gate = Gate()
-    session = session_on(place, KnownCounts(COUNTS, gate))
-    tab = Tab(Desk(session, [BINS]))
+    session = session_on(location, KnownCounts(COUNTS, gate))
+    tab = Tab(SessionModel(session, [BINS]))
     running = session.release_async(BINS, dv.Dense("1/2"))
     shown = {"token": running.token, "number": "1"}
     now = lambda: (tab.state and json.loads(tab.state)["running"]) or {}  # noqa: E731
@@ -127,11 +127,11 @@ def test_a_release_from_a_cell_shows_on_its_way_and_can_be_cancelled_from_the_pa
     assert tab.statuses == ["cancelled"]
 
 
-def test_a_second_desk_of_one_session_shows_what_the_first_draws(place: Path) -> None:
+def test_a_second_session_model_of_one_session_shows_what_the_first_draws(location: Path) -> None:
     gate = Gate()
-    session = session_on(place, KnownCounts(COUNTS, gate))
-    first, second = Tab(Desk(session, [BINS])), Tab(Desk(session, [BINS]))
-    sheet = first.desk.sheet.to_json()
+    session = session_on(location, KnownCounts(COUNTS, gate))
+    first, second = Tab(SessionModel(session, [BINS])), Tab(SessionModel(session, [BINS]))
+    sheet = first.model.sheet.to_json()
     parameters = {**sheet["mechanism"]["parameters"], "epsilon": "0.5"}
     args = {"question": {"id": sheet["question"]["id"]}, "mechanism": "Dense", "parameters": parameters}
     reply = first.ask("release", **args, price={"epsilon": "0.5", "delta": "0"}, key=None)
@@ -143,19 +143,19 @@ def test_a_second_desk_of_one_session_shows_what_the_first_draws(place: Path) ->
     assert second.statuses == ["done"] and second.spent == "0.5"
 
 
-def test_a_pulse_says_when_the_ledger_was_last_looked_at(place: Path) -> None:
-    tab = Tab(Desk(session_on(place), [BINS]))
+def test_a_pulse_says_when_the_ledger_was_last_looked_at(location: Path) -> None:
+    tab = Tab(SessionModel(session_on(location), [BINS]))
     until(lambda: tab.pulse, "no pulse")
     first = json.loads(tab.pulse)
     until(lambda: json.loads(tab.pulse)["asof"] > first["asof"], "the pulse stood still")
     assert first["fault"] == "" and first["asof"].endswith("Z")
 
 
-def test_an_unchanged_ledger_sends_no_state_again(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unchanged_ledger_sends_no_state_again(location: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    desk = Desk(session_on(place), [BINS])
+    model = SessionModel(session_on(location), [BINS])
     really = Ledger.entries
-    tab = Tab(desk)
+    tab = Tab(model)
     early: set[str] = set()
     until(lambda: tab.pulse and (early.add(json.loads(tab.pulse)["asof"]) or len(early) > 3), "no pulse")
     monkeypatch.setattr(Ledger, "entries", lambda self, **last: read.append("read") or really(self, **last))
@@ -164,12 +164,12 @@ def test_an_unchanged_ledger_sends_no_state_again(place: Path, monkeypatch: pyte
     assert read == []
 
 
-def test_nobody_looks_where_no_page_was_heard_of_for_long(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_looks_where_no_page_was_heard_of_for_long(location: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watching, "LEASE", 0.1)
-    desk = Desk(session_on(place), [BINS])
-    looking = watching.lookout(desk.session.log)  # type: ignore[arg-type]
+    model = SessionModel(session_on(location), [BINS])
+    looking = watching.lookout(model.session.log)  # type: ignore[arg-type]
     assert looking._threads == ()
-    tab = Tab(desk)
+    tab = Tab(model)
     until(lambda: looking._threads == (), "the looking never ended")
     monkeypatch.setattr(watching, "LEASE", 600.0)
     tab.ask("status")
@@ -177,11 +177,11 @@ def test_nobody_looks_where_no_page_was_heard_of_for_long(place: Path, monkeypat
     until(lambda: tab.pulse != before, "the page came back and nobody looked")
 
 
-def test_a_desk_that_is_gone_is_not_kept_alive_by_looking(place: Path) -> None:
-    desk = Desk(session_on(place), [BINS])
-    ledger, gone = weakref.ref(desk.session.ledger), weakref.ref(desk)  # type: ignore[union-attr]
-    desk.watched()
-    del desk
+def test_a_session_model_that_is_gone_is_not_kept_alive_by_looking(location: Path) -> None:
+    model = SessionModel(session_on(location), [BINS])
+    ledger, gone = weakref.ref(model.session.ledger), weakref.ref(model)  # type: ignore[union-attr]
+    model.watched()
+    del model
     until(lambda: gc.collect() >= 0 and gone() is None and ledger() is None, "the desk is kept alive")
 
 
@@ -199,9 +199,9 @@ def away(monkeypatch: pytest.MonkeyPatch, error: LedgerError) -> Iterator[None]:
 
 
 def test_a_ledger_that_is_away_is_said_and_said_again_when_it_is_back(
-    place: Path, monkeypatch: pytest.MonkeyPatch
+    location: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tab, other = Tab(Desk(session_on(place), [BINS])), session_on(place)
+    tab, other = Tab(SessionModel(session_on(location), [BINS])), session_on(location)
     until(lambda: tab.pulse and tab.state, "no pulse")
     with away(monkeypatch, LedgerAway("the server of the ledger team cannot be reached; try again")):
         until(lambda: json.loads(tab.pulse)["fault"] == "The ledger's server does not answer.", "nothing was said")
@@ -215,18 +215,18 @@ def test_a_ledger_that_is_away_is_said_and_said_again_when_it_is_back(
     until(lambda: tab.spent == "0.5", "what was charged later never showed")
 
 
-def test_a_ledger_file_that_was_deleted_is_said_on_the_page(place: Path) -> None:
-    tab = Tab(Desk(session_on(place), [BINS]))
+def test_a_ledger_file_that_was_deleted_is_said_on_the_page(location: Path) -> None:
+    tab = Tab(SessionModel(session_on(location), [BINS]))
     until(lambda: tab.pulse and tab.state, "no pulse")
-    for path in place.parent.iterdir():
+    for path in location.parent.iterdir():
         path.unlink()
     until(lambda: "was removed or replaced" in json.loads(tab.pulse)["fault"], "nothing was said")
     assert not tab.ask("status")["ok"]
 
 
-def test_a_look_that_takes_long_is_told_of_before_it_ends(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_look_that_takes_long_is_told_of_before_it_ends(location: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watching, "SLOW", 0.05)
-    tab, held, really = Tab(Desk(session_on(place), [BINS])), threading.Event(), Ledger.head
+    tab, held, really = Tab(SessionModel(session_on(location), [BINS])), threading.Event(), Ledger.head
     until(lambda: tab.pulse and tab.state, "no pulse")
 
     def slow(self: Ledger) -> str:
@@ -239,9 +239,9 @@ def test_a_look_that_takes_long_is_told_of_before_it_ends(place: Path, monkeypat
     until(lambda: json.loads(tab.pulse)["fault"] == "", "its end was not said")
 
 
-def test_a_status_shares_the_look_under_way(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = Desk(session_on(place), [BINS])
-    looking = watching.lookout(desk.session.log)  # type: ignore[arg-type]
+def test_a_status_shares_the_look_under_way(location: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = SessionModel(session_on(location), [BINS])
+    looking = watching.lookout(model.session.log)  # type: ignore[arg-type]
     looks, held, really = [], threading.Event(), Ledger.head
 
     def slow(self: Ledger) -> str:
@@ -261,18 +261,18 @@ def test_a_status_shares_the_look_under_way(place: Path, monkeypatch: pytest.Mon
     assert len(looks) <= 2  # who came after the end of the first has looked once more
 
 
-def test_a_new_ledger_says_so_until_its_first_charge_and_to_nobody_else(place: Path) -> None:
-    session = session_on(place)
-    tab, late = Tab(Desk(session, [BINS])), Tab(Desk(session_on(place), [BINS]))
+def test_a_new_ledger_says_so_until_its_first_charge_and_to_nobody_else(location: Path) -> None:
+    session = session_on(location)
+    tab, late = Tab(SessionModel(session, [BINS])), Tab(SessionModel(session_on(location), [BINS]))
     assert tab.ask("status")["body"]["state"]["new"] is True
     assert late.ask("status")["body"]["state"]["new"] is False
     session.release(BINS, dv.Dense("1/2"))
     assert tab.ask("status")["body"]["state"]["new"] is False
 
 
-def test_an_existing_ledger_with_nothing_spent_is_not_called_new(place: Path) -> None:
-    session_on(place)
-    assert session_on(place).is_new is False
+def test_an_existing_ledger_with_nothing_spent_is_not_called_new(location: Path) -> None:
+    session_on(location)
+    assert session_on(location).is_new is False
 
 
 def top_session(path: Path, gate: Gate | None = None) -> Session:
@@ -280,37 +280,37 @@ def top_session(path: Path, gate: Gate | None = None) -> Session:
     return Session(source, dv.Unit("person", max_bins=1, noun="person"), dv.Budget(4, "1e-6"), path)
 
 
-def test_a_tape_follows_the_questions_of_another_kernel(place: Path) -> None:
+def test_a_sub_session_view_follows_the_questions_of_another_kernel(location: Path) -> None:
     gate = Gate()
     dest = dv.Domain.keys(column="dest")
     opening = dv.PayWhatYouGet(symbols=30, questions=6, epsilon="3", delta="1e-6")
-    tape = PayWhatYouGetTape(top_session(place).open(opening), {"dest": dest})
-    asked = tape._model
+    view = PayWhatYouGetTape(top_session(location).open(opening), {"dest": dest})
+    asked = view._model
     asked.watched()
-    running = top_session(place, gate).open(opening).ask_async(dest, k=2, kbar=5)
-    shown = lambda: json.loads(tape.state)  # noqa: E731
+    running = top_session(location, gate).open(opening).ask_async(dest, k=2, kbar=5)
+    shown = lambda: json.loads(view.state)  # noqa: E731
     until(lambda: [row["status"] for row in shown()["rows"]] == ["elsewhere"], "the question never showed")
     assert shown()["running"] is None
     gate.open.set()
     running.result()
     until(lambda: [row["status"] for row in shown()["rows"]] == ["done"], "its answer never showed")
-    before = tape.pulse
-    until(lambda: tape.pulse != before, "no pulse")
+    before = view.pulse
+    until(lambda: view.pulse != before, "no pulse")
 
 
-def test_a_tape_shows_a_question_of_a_cell_and_cancels_it(place: Path) -> None:
+def test_a_sub_session_view_shows_a_question_of_a_cell_and_cancels_it(location: Path) -> None:
     gate = Gate()
-    sub = top_session(place, gate).open(dv.PayWhatYouGet(symbols=30, questions=6, epsilon="3", delta="1e-6"))
+    sub = top_session(location, gate).open(dv.PayWhatYouGet(symbols=30, questions=6, epsilon="3", delta="1e-6"))
     dest = dv.Domain.keys(column="dest")
-    tape = PayWhatYouGetTape(sub, {"dest": dest})
-    tape._model.watched()
+    view = PayWhatYouGetTape(sub, {"dest": dest})
+    view._model.watched()
     running = sub.ask_async(dest, k=2, kbar=5)
-    until(lambda: json.loads(tape.state)["running"], "the question of the cell never showed")
-    reply = tape.answer({"v": 1, "id": "1", "ask": "cancel", "args": {"token": running.token}})
+    until(lambda: json.loads(view.state)["running"], "the question of the cell never showed")
+    reply = view.answer({"v": 1, "id": "1", "ask": "cancel", "args": {"token": running.token}})
     assert reply is not None and reply["ok"]
     with pytest.raises(dv.errors.ReleaseCancelled):
         running.result()
-    until(lambda: json.loads(tape.state)["running"] is None, "the cancelled question stayed on the tape")
+    until(lambda: json.loads(view.state)["running"] is None, "the cancelled question stayed on the tape")
 
 
 HOLD = """
@@ -323,13 +323,13 @@ sys.stdin.read()
 """Another program, which holds a ledger until its input ends."""
 
 
-def test_an_order_withdrawn_while_another_holds_the_ledger_is_not_charged(place: Path) -> None:
-    session = session_on(place)
-    tab = Tab(Desk(session, [BINS]))
-    sheet = tab.desk.sheet.to_json()
+def test_an_order_withdrawn_while_another_holds_the_ledger_is_not_charged(location: Path) -> None:
+    session = session_on(location)
+    tab = Tab(SessionModel(session, [BINS]))
+    sheet = tab.model.sheet.to_json()
     parameters = {**sheet["mechanism"]["parameters"], "epsilon": "0.5"}
     args = {"question": {"id": sheet["question"]["id"]}, "mechanism": "Dense", "parameters": parameters}
-    holder = subprocess.Popen([sys.executable, "-c", HOLD, place], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    holder = subprocess.Popen([sys.executable, "-c", HOLD, location], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         assert holder.stdout is not None and holder.stdout.readline() == b"held\n"
         reply = tab.ask("release", **args, price={"epsilon": "0.5", "delta": "0"}, key=None)

@@ -1,4 +1,5 @@
-"""A page may send an update of any trait of any model it knows: nothing of it is taken, echoed, saved or shown again."""
+"""A page may send an update of any trait of any model it knows: nothing of it is taken, echoed, saved or shown
+again."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ def session(path: Path) -> dv.Session:
     return dv.Session(KnownCounts([4, 5, 6, 7]), dv.Unit(), dv.Budget(2), path / "a.ledger")  # type: ignore[arg-type]
 
 
-def tape(path: Path) -> Any:
+def sub_session_view(path: Path) -> Any:
     source = KnownTop({"": {"ATL": 7919, "STL": 6841}})
     opened = dv.Session(source, dv.Unit("person"), dv.Budget("2", "1e-5"), path / "f.ledger")  # type: ignore[arg-type]
     return dv.PayWhatYouGetTape(opened.open(dv.PayWhatYouGet(symbols=12, questions=4, epsilon="1", delta="1e-6")))
@@ -40,7 +41,7 @@ VIEWS: dict[str, Callable[[Path], Any]] = {
         name: lambda path, name=name: getattr(dv, name)(session(path), BINS)  # type: ignore[misc]
         for name in ("Workbench", "MechanismPicker", "PlanPane", "ReleasePane", "BudgetMeter", "ResultChart")
     },
-    "PayWhatYouGetTape": tape,
+    "PayWhatYouGetTape": sub_session_view,
     "SamplerExplorer": lambda path: dv.SamplerExplorer(),
     "CompositionExplorer": lambda path: dv.CompositionExplorer(),
     "MechanismComparison": lambda path: dv.MechanismComparison(None, BINS, ["Dense", "Stability"]),
@@ -76,7 +77,7 @@ def embedded(model: Any) -> dict[str, Any]:
     saved = model._get_embed_state()
     return {**saved, "state": still(saved["state"])}
 def settled(view: Any) -> Any:
-    """A view that has said what there is to say when it joins a desk: a new sign of life, for one."""
+    """A view that has said what there is to say when it joins a session model: a new sign of life, for one."""
     said = threading.Event()
     view._soon(said.set)
     assert said.wait(patience())
@@ -123,7 +124,8 @@ def test_a_message_of_no_known_form_is_dropped_without_a_word(
             None, 7, "update", [], {}, {"method": None}, {"method": ["update"]}, {"method": "eval", "state": {}},
             {"method": "update"}, {"method": "update", "state": None}, {"method": "update", "state": ["_esm"]},
             {"method": "update", "state": {"_esm": "x"}, "buffer_paths": [["a", "b", 3]]},
-            {"method": "custom"}, {"method": "custom", "content": None}, {"method": "custom", "content": {"do": "focus"}},
+            {"method": "custom"}, {"method": "custom", "content": None}, {"method": "custom",
+            "content": {"do": "focus"}},
             {"method": "custom", "content": {"kind": "anywidget-command", "name": "__init__", "id": "1"}},
             {"method": "echo_update", "state": {"_esm": "x"}},
         ):  # fmt: skip
@@ -136,7 +138,7 @@ def test_a_message_of_no_known_form_is_dropped_without_a_word(
 def test_a_flood_of_requests_for_the_program_is_answered_with_few(wire: Wire, tmp_path: Path) -> None:
     view = VIEWS["Workbench"](tmp_path)
     held, free = time.monotonic(), []
-    view.board._door.soon(lambda: until(lambda: bool(free)))
+    view.session_model._dispatcher.soon(lambda: until(lambda: bool(free)))
     for _ in range(2_000):
         wire.send(view, {"method": "request_state"})
         wire.send(view, {"method": "update", "state": {"_esm": FORGED}})

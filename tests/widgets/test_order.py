@@ -13,8 +13,8 @@ import pytest
 
 import dpviz as dv
 from dpviz.model.source import Tick
-from dpviz.widgets import desk as desk_module
-from dpviz.widgets import tape as tape_module
+from dpviz.widgets import session_model as session_model_module
+from dpviz.widgets import sub_session_view as sub_session_module
 from tests.patience import patience, until
 from tests.session.sources import KnownCounts, KnownTop
 from tests.widgets.pages import Message, Wire, content, event, trait
@@ -23,7 +23,7 @@ BINS = dv.Domain.integers(0, 3, column="x")
 ENDS = ("released", "cancelled", "failed")
 
 
-class Draw:
+class ReleaseJob:
     """A draw that waits, ticking, until the test lets it end the way it should."""
 
     def __init__(self, ending: str) -> None:
@@ -66,13 +66,14 @@ MOMENTS: dict[str, Callable[[Message], bool] | None] = {
 
 @pytest.fixture
 def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
-    for module in (desk_module, tape_module):
+    for module in (session_model_module, sub_session_module):
         monkeypatch.setattr(module, "SETTLES", 0.01)
     return Wire(monkeypatch)
 
 
-def workbench(path: Path, draw: Draw) -> Any:
-    session = dv.Session(KnownCounts([4, 5, 6, 7], draw), dv.Unit(), dv.Budget(2), path / "a.ledger")  # type: ignore[arg-type]
+def workbench(path: Path, draw: ReleaseJob) -> Any:
+    session = dv.Session(KnownCounts([4, 5, 6, 7], draw), dv.Unit(), dv.Budget(2),
+    path / "a.ledger")  # type: ignore[arg-type]
     draw.owner = session
     return dv.Workbench(session, BINS)
 
@@ -93,7 +94,7 @@ def order(bench: Any) -> dict[str, Any]:
 def test_a_release_that_ends_at_any_moment_is_told_once_and_after_its_token(
     moment: str, ending: str, wire: Wire, tmp_path: Path
 ) -> None:
-    draw = Draw(ending)
+    draw = ReleaseJob(ending)
     bench = workbench(tmp_path, draw)
     if (at := MOMENTS[moment]) is not None:
         wire.once(at, draw.end)
@@ -120,8 +121,8 @@ def test_a_release_that_ends_at_any_moment_is_told_once_and_after_its_token(
 def test_a_release_that_ends_before_the_reply_is_told_in_it(
     ending: str, wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(desk_module, "SETTLES", patience())
-    draw = Draw(ending)
+    monkeypatch.setattr(session_model_module, "SETTLES", patience())
+    draw = ReleaseJob(ending)
     draw.open.set()
     if ending == "cancelled":
         draw.open.clear()
@@ -148,7 +149,8 @@ def test_a_draw_of_about_the_time_that_a_reply_waits_is_never_left_hanging(wire:
         time.sleep(next(pauses))
 
     pauses = iter([0.006 + 0.0002 * i for i in range(40)])
-    session = dv.Session(KnownCounts([4, 5, 6, 7], brief), dv.Unit(), dv.Budget(40), tmp_path / "a.ledger")  # type: ignore[arg-type]
+    session = dv.Session(KnownCounts([4, 5, 6, 7], brief), dv.Unit(), dv.Budget(40),
+    tmp_path / "a.ledger")  # type: ignore[arg-type]
     bench = dv.Workbench(session, BINS)
     for i in range(40):
         reply = wire.answer(bench, "release", **{**order(bench), "key": f"again-{i}"})
@@ -163,20 +165,21 @@ def test_a_draw_of_about_the_time_that_a_reply_waits_is_never_left_hanging(wire:
 
 @pytest.mark.parametrize("ending", ENDS)
 @pytest.mark.parametrize("moment", [moment for moment in MOMENTS if "progress" not in moment])
-def test_a_question_of_a_tape_that_ends_at_any_moment_is_told_after_its_token(
+def test_a_question_of_a_sub_session_view_that_ends_at_any_moment_is_told_after_its_token(
     moment: str, ending: str, wire: Wire, tmp_path: Path
 ) -> None:
-    draw = Draw(ending)
+    draw = ReleaseJob(ending)
     source = KnownTop({"": {"ATL": 7919, "STL": 6841}}, draw)
-    session = dv.Session(source, dv.Unit("person"), dv.Budget("2", "1e-5"), tmp_path / "f.ledger")  # type: ignore[arg-type]
+    session = dv.Session(source, dv.Unit("person"), dv.Budget("2", "1e-5"),
+    tmp_path / "f.ledger")  # type: ignore[arg-type]
     sub = session.open(dv.PayWhatYouGet(symbols=12, questions=4, epsilon="1", delta="1e-6"))
     draw.owner = sub
-    tape = dv.PayWhatYouGetTape(sub, {"All year": dv.Domain.keys(column="dest")})
+    view = dv.PayWhatYouGetTape(sub, {"All year": dv.Domain.keys(column="dest")})
     if (at := MOMENTS[moment]) is not None:
         wire.once(at, draw.end)
-    offer = json.loads(tape.state)["offers"][0]["id"]
-    asked = wire.ask(tape, "release", question=offer, k="2", kbar="5", most="2", left="12", key=None)
-    reply = content(wire.wait(tape, lambda message: content(message).get("re") == asked))
+    offer = json.loads(view.state)["offers"][0]["id"]
+    asked = wire.ask(view, "release", question=offer, k="2", kbar="5", most="2", left="12", key=None)
+    reply = content(wire.wait(view, lambda message: content(message).get("re") == asked))
     token = reply["body"]["token"]
     if at is None:
         draw.end()
@@ -185,18 +188,18 @@ def test_a_question_of_a_tape_that_ends_at_any_moment_is_told_after_its_token(
         state = trait(message, "state")
         return state is not None and [end["token"] for end in state["outcomes"]] == [token]
 
-    last = trait(wire.wait(tape, over), "state")
+    last = trait(wire.wait(view, over), "state")
     assert last["running"] is None and last["outcomes"][0]["event"] == ending
     assert (last["fault"] is None) == (ending == "released")
     assert last["rows"][0]["status"] == {"released": "done"}.get(ending, ending)
-    told = [state for message in wire.of(tape) if (state := trait(message, "state")) is not None]
+    told = [state for message in wire.of(view) if (state := trait(message, "state")) is not None]
     numbers = [int(state["serial"]) for state in told]
     assert numbers == sorted(numbers) and told[-1]["serial"] == last["serial"]
     assert int(reply["body"]["state"]["serial"]) <= int(last["serial"])
 
 
 def test_a_refused_order_is_answered_in_the_reply_and_is_no_outcome(wire: Wire, tmp_path: Path) -> None:
-    bench = workbench(tmp_path, Draw("released"))
+    bench = workbench(tmp_path, ReleaseJob("released"))
     args = order(bench)
     args["parameters"]["epsilon"], args["price"] = "3", {"epsilon": "3", "delta": "0"}
     reply = wire.answer(bench, "release", **args)
@@ -208,7 +211,7 @@ def test_a_refused_order_is_answered_in_the_reply_and_is_no_outcome(wire: Wire, 
 def test_an_answer_is_told_although_the_ledger_cannot_be_read_any_more(
     wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    draw = Draw("released")
+    draw = ReleaseJob("released")
     bench = workbench(tmp_path, draw)
     reply = wire.answer(bench, "release", **order(bench))
 

@@ -24,7 +24,8 @@ LARGEST = 150_000
 
 @pytest.fixture
 def session(tmp_path: Path) -> dv.Session:
-    return dv.Session(KnownCounts([4, 5, 6, 7]), dv.Unit(), dv.Budget(2), tmp_path / "a.ledger")  # type: ignore[arg-type]
+    return dv.Session(KnownCounts([4, 5, 6, 7]), dv.Unit(), dv.Budget(2),
+    tmp_path / "a.ledger")  # type: ignore[arg-type]
 
 
 def code(name: str) -> str:
@@ -43,7 +44,7 @@ def test_views_share_one_program_and_carry_none(session: dv.Session) -> None:
         assert not [name for name, value in state.items() if value == bench.program.code]
 
 
-def test_explorers_and_tapes_have_programs_of_their_own(session: dv.Session) -> None:
+def test_explorers_and_sub_session_views_have_programs_of_their_own(session: dv.Session) -> None:
     explorers = [dv.SamplerExplorer(), dv.CompositionExplorer()]
     assert {explorer.program.code for explorer in explorers} == {code("explorers")}
     assert len({explorer.program.model_id for explorer in explorers}) == 1
@@ -51,7 +52,7 @@ def test_explorers_and_tapes_have_programs_of_their_own(session: dv.Session) -> 
     assert dv.PayWhatYouGetTape.program_name == "tape" and "Symbols left" in code("tape")
 
 
-def test_no_sentence_of_a_page_calls_a_sub_session_a_tape() -> None:
+def test_no_sentence_of_a_page_calls_a_sub_session_a_sub_session_view() -> None:
     for name in ("workbench", "tape", "explorers", "report-all"):
         assert not re.findall(r"[Tt]he tape\b|[Tt]his tape\b|\b[Aa] tape\b", code(name)), name
 

@@ -10,7 +10,7 @@ import pytest
 
 import dpviz as dv
 from dpviz.session.session import Session
-from dpviz.widgets.desk import Desk
+from dpviz.widgets.session_model import SessionModel
 
 BINS = dv.Domain.integers(0, 3, column="x")
 SWAP = dv.Unit("row", relation="replace-one", n=40, noun="person")
@@ -18,26 +18,27 @@ PEOPLE = pd.DataFrame({"x": [0] * 10 + [1] * 20 + [2] * 4 + [3] * 6, "a": [0, 1]
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    """A desk with two answers: one of every bin, and a structure that answers one bin at a time."""
+def model(tmp_path: Path) -> SessionModel:
+    """A session model with two answers: one of every bin, and a structure that answers one bin at a time."""
     session = Session(PEOPLE, SWAP, dv.Budget(8), tmp_path / "read.ledger")
     session.release(BINS, dv.Dense(1))
     session.release(BINS, dv.Compact(1))
-    return Desk(session, [BINS])
+    return SessionModel(session, [BINS])
 
 
-def ask(desk: Desk, **args: Any) -> dict[str, Any]:
+def ask(model: SessionModel, **args: Any) -> dict[str, Any]:
     args = {"number": "2", "points": [["1"], ["3"]], "beta": "0.05"} | args
-    reply = desk.answer({"v": 1, "id": "1", "ask": "read", "args": args})
+    reply = model.answer({"v": 1, "id": "1", "ask": "read", "args": args})
     assert reply is not None
     return reply
 
 
 @pytest.mark.parametrize("number", ["1", "2"])
 @pytest.mark.parametrize("beta", ["0.05", "0.01"])
-def test_points_are_read_as_python_reads_them_with_an_interval_each(desk: Desk, number: str, beta: str) -> None:
-    body = ask(desk, number=number, beta=beta)["body"]
-    session = desk.session
+def test_points_are_read_as_python_reads_them_with_an_interval_each(model: SessionModel, number: str,
+beta: str) -> None:
+    body = ask(model, number=number, beta=beta)["body"]
+    session = model.session
     assert isinstance(session, Session)
     release = session.releases[int(number)]
     assert [value["point"] for value in body["values"]] == [["1"], ["3"]]
@@ -48,23 +49,23 @@ def test_points_are_read_as_python_reads_them_with_an_interval_each(desk: Desk, 
         assert int(value["high"]) == min(40, int(value["value"]) + half)
 
 
-def test_reading_is_free_and_changes_nothing(desk: Desk) -> None:
-    session = desk.session
+def test_reading_is_free_and_changes_nothing(model: SessionModel) -> None:
+    session = model.session
     assert isinstance(session, Session)
-    before, shown = session.remaining.epsilon, {**desk.mirrors(), "pulse": ""}
-    assert ask(desk)["body"] == ask(desk)["body"]
+    before, shown = session.remaining.epsilon, {**model.mirrors(), "pulse": ""}
+    assert ask(model)["body"] == ask(model)["body"]
     assert session.remaining.epsilon == before > 0
-    assert {**desk.mirrors(), "pulse": ""} == shown
+    assert {**model.mirrors(), "pulse": ""} == shown
 
 
 def test_a_pair_names_a_bin_of_two_columns(tmp_path: Path) -> None:
     grid = dv.Domain.integers(0, 1, column="a") * dv.Domain.categories(["u", "v"], column="b")
     session = Session(PEOPLE, SWAP, dv.Budget(8), tmp_path / "pair.ledger")
     release = session.release(grid, dv.Dense(1))
-    desk = Desk(session, [grid])
-    body = ask(desk, number="1", points=[["1", "u"]])["body"]
+    model = SessionModel(session, [grid])
+    body = ask(model, number="1", points=[["1", "u"]])["body"]
     assert [int(value["value"]) for value in body["values"]] == [release[1, "u"]]
-    assert "one for each column" in ask(desk, number="1", points=[["1"]])["error"]["message"]
+    assert "one for each column" in ask(model, number="1", points=[["1"]])["error"]["message"]
 
 
 @pytest.mark.parametrize(
@@ -83,18 +84,18 @@ def test_a_pair_names_a_bin_of_two_columns(tmp_path: Path) -> None:
         ({"number": "7"}, "7"),
     ],
 )
-def test_what_is_no_point_of_a_stored_answer_is_refused(desk: Desk, args: dict[str, Any], words: str) -> None:
-    reply = ask(desk, **args)
+def test_what_is_no_point_of_a_stored_answer_is_refused(model: SessionModel, args: dict[str, Any], words: str) -> None:
+    reply = ask(model, **args)
     assert not reply["ok"] and words in reply["error"]["message"]
 
 
 def test_a_list_has_no_points_to_read(tmp_path: Path) -> None:
     session = Session(PEOPLE, SWAP, dv.Budget(8), tmp_path / "list.ledger")
     session.release(BINS, dv.ExponentialTopK(2, "1"))
-    reply = ask(Desk(session, [BINS]), number="1")
+    reply = ask(SessionModel(session, [BINS]), number="1")
     assert not reply["ok"] and "no value" in reply["error"]["message"]
 
 
 def test_teaching_stores_nothing_that_could_be_read() -> None:
-    reply = ask(Desk(dv.teaching(PEOPLE, 1, SWAP), [BINS]), number="1")
+    reply = ask(SessionModel(dv.teaching(PEOPLE, 1, SWAP), [BINS]), number="1")
     assert not reply["ok"] and "teaching keeps no releases" in reply["error"]["message"]

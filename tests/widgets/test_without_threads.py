@@ -49,7 +49,8 @@ def order(widget: Any, **more: Any) -> Message:
     sheet = json.loads(widget.sheet)
     price = {"epsilon": "0.25", "delta": "0"}
     question = {"id": sheet["question"]["id"]}
-    return {"question": question, "mechanism": "Dense", "parameters": {"epsilon": "1/4"}, "price": price, "key": None} | more
+    return {"question": question, "mechanism": "Dense", "parameters": {"epsilon": "1/4"}, "price": price,
+    "key": None} | more
 
 
 def test_a_workbench_plans_releases_and_shows_what_is_left(wire: Wire, tmp_path: Path) -> None:
@@ -89,17 +90,17 @@ def test_a_refused_release_is_said_in_the_reply(wire: Wire, tmp_path: Path) -> N
     assert not reply["ok"] and "nothing was charged" in reply["error"]["message"]
 
 
-def test_a_tape_asks_and_shows_what_came_back(wire: Wire, tmp_path: Path) -> None:
+def test_a_sub_session_view_asks_and_shows_what_came_back(wire: Wire, tmp_path: Path) -> None:
     sub = session(tmp_path, KnownTop({"": {"Aachen": 3000, "Bonn": 2000}})).open(
         dv.PayWhatYouGet(symbols=12, questions=4, epsilon="1", delta="1e-6")
     )
-    tape = dv.PayWhatYouGetTape(sub, {"All year": DEST})
-    (offer,) = json.loads(tape.state)["offers"]
+    view = dv.PayWhatYouGetTape(sub, {"All year": DEST})
+    (offer,) = json.loads(view.state)["offers"]
     asked = {"question": offer["id"], "k": "2", "kbar": "5"}
-    assert said(wire, tape, "plan", **asked)["body"]["most"] == "2"
-    reply = said(wire, tape, "release", **asked, most="2", left="12", key=None)
+    assert said(wire, view, "plan", **asked)["body"]["most"] == "2"
+    reply = said(wire, view, "release", **asked, most="2", left="12", key=None)
     assert reply["ok"], reply
-    state = json.loads(tape.state)
+    state = json.loads(view.state)
     assert [row["status"] for row in state["rows"]] == ["done"] and state["questions"]["left"] == "3"
 
 

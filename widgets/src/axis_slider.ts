@@ -12,7 +12,7 @@ import { shown } from "./words";
 const [TRACK, INSET, APART] = [132, 9, 8];
 const POWER = /^(10*|0\.0*1|10[⁻⁰¹²³⁴-⁹]+)$/;
 
-export function axisSlider<S extends Sheet<Point>>(desk: Explorer<S>, name: string, typed = false): Component {
+export function axisSlider<S extends Sheet<Point>>(store: Explorer<S>, name: string, typed = false): Component {
     const [id, hintId] = [newId(), newId()];
     const label = h("label", { for: id, class: "dp-field-name" });
     const value = h("output", { class: "dp-axis-value", for: id });
@@ -22,7 +22,7 @@ export function axisSlider<S extends Sheet<Point>>(desk: Explorer<S>, name: stri
         autocomplete: "off",
         spellcheck: "false",
         "aria-describedby": hintId,
-        onchange: (event: Event) => timed(event, () => desk.set(name, box.value.trim().replaceAll(",", ""))),
+        onchange: (event: Event) => timed(event, () => store.set(name, box.value.trim().replaceAll(",", ""))),
     });
     const slider = h("input", {
         id,
@@ -31,22 +31,22 @@ export function axisSlider<S extends Sheet<Point>>(desk: Explorer<S>, name: stri
         max: 0,
         step: 1,
         "aria-describedby": hintId,
-        oninput: (event: Event) => timed(event, () => desk.moveTo(name, Number(slider.value))),
+        oninput: (event: Event) => timed(event, () => store.moveTo(name, Number(slider.value))),
         onkeydown: (event: KeyboardEvent) => {
             const to: Record<string, number | undefined> = {
-                ArrowLeft: desk.tick(name) - 1,
-                ArrowDown: desk.tick(name) - 1,
-                ArrowRight: desk.tick(name) + 1,
-                ArrowUp: desk.tick(name) + 1,
-                PageUp: labelled.find((tick) => tick > desk.tick(name)) ?? Number(slider.max),
-                PageDown: labelled.findLast((tick) => tick < desk.tick(name)) ?? 0,
+                ArrowLeft: store.tick(name) - 1,
+                ArrowDown: store.tick(name) - 1,
+                ArrowRight: store.tick(name) + 1,
+                ArrowUp: store.tick(name) + 1,
+                PageUp: labelled.find((tick) => tick > store.tick(name)) ?? Number(slider.max),
+                PageDown: labelled.findLast((tick) => tick < store.tick(name)) ?? 0,
                 Home: 0,
                 End: Number(slider.max),
             };
             const tick = to[event.key];
             if (tick === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
             event.preventDefault();
-            timed(event, () => desk.moveTo(name, tick));
+            timed(event, () => store.moveTo(name, tick));
         },
     });
     const scale = h("div", { class: "dp-scale", "aria-hidden": "true" });
@@ -79,21 +79,21 @@ export function axisSlider<S extends Sheet<Point>>(desk: Explorer<S>, name: stri
     }
 
     function draw(): void {
-        const axis = desk.axis(name);
+        const axis = store.axis(name);
         slider.disabled = box.disabled = axis === null;
         if (axis === null) return;
-        const [tick, place] = [desk.tick(name), desk.place.get(name) ?? ""];
+        const [tick, position] = [store.tick(name), store.position.get(name) ?? ""];
         setText(label, axis.label);
         setAttribute(box, "aria-label", `${axis.label}, exact`);
         setAttribute(slider, "max", String(axis.grid.length - 1));
         drawScale(axis);
         if (slider.value !== String(tick)) slider.value = String(tick);
-        const words = axis.grid.includes(place) ? axis.values[tick]! : place;
+        const words = axis.grid.includes(position) ? axis.values[tick]! : position;
         setAttribute(slider, "aria-valuetext", words);
         slider.style.setProperty("--dp-share", String(tick / Math.max(1, axis.grid.length - 1)));
         setText(value, words);
-        if (document.activeElement !== box && box.value !== place) box.value = place;
-        box.style.setProperty("--dp-figures", String(place.length));
+        if (document.activeElement !== box && box.value !== position) box.value = position;
+        box.style.setProperty("--dp-figures", String(position.length));
         setText(hint, axis.hint);
         show(hint, axis.hint !== "");
     }

@@ -6,14 +6,14 @@ import { h, newId, setText, show, watchWidth } from "./dom";
 import { compare, exactly } from "./exact";
 import { by, people, raised } from "./following";
 import type { Entry, State } from "./protocol";
-import type { Desk } from "./store";
+import type { SessionStore } from "./session_store";
 import { dataTable } from "./table";
 import { clock, costsDelta, outcome, priceText } from "./words";
 
 const FOLDED = 460;
 const SLIDE = 300;
 
-export function budgetMeter(desk: Desk): Component {
+export function budgetMeter(store: SessionStore): Component {
     const [titleId, historyId] = [newId(), newId()];
     const unit = h("span", { class: "dp-quiet" });
     const asof = h("span", { class: "dp-chip dp-asof", hidden: true });
@@ -67,8 +67,8 @@ export function budgetMeter(desk: Desk): Component {
     function drawHistory(state: State): void {
         const { entries } = state;
         const raises = state.raises ?? [];
-        const number = desk.result?.number ?? null;
-        const signature = `${number} ${desk.kernel.health === "gone"}`;
+        const number = store.result?.number ?? null;
+        const signature = `${number} ${store.kernel.health === "gone"}`;
         if (!isOpen() || entries.length + raises.length === 0) {
             history.replaceChildren();
             seen = "";
@@ -117,7 +117,7 @@ export function budgetMeter(desk: Desk): Component {
             { name: "question" },
             { name: "mechanism" },
             { name: `guarantee, per ${noun}` },
-            { name: desk.state!.budget?.rho == null ? "paid ε" : "ε of this alone", figures: true },
+            { name: store.state!.budget?.rho == null ? "paid ε" : "ε of this alone", figures: true },
             ...(anyDelta ? [{ name: "paid δ", figures: true }] : []),
             ...(many ? [{ name: "by" }] : []),
             { name: "outcome" },
@@ -126,7 +126,7 @@ export function budgetMeter(desk: Desk): Component {
         return dataTable(caption, columns, entries.length, (i) => {
             const entry = entries[i]!;
             const words = outcome(entry, number);
-            const look = words === "chart" && desk.kernel.health !== "gone";
+            const look = words === "chart" && store.kernel.health !== "gone";
             return [
                 entry.person && !many ? h("span", { title: `charged${by(entry.person)}` }, entry.number) : entry.number,
                 entry.question,
@@ -142,7 +142,7 @@ export function budgetMeter(desk: Desk): Component {
                               type: "button",
                               class: "dp-link",
                               "aria-label": `chart of release ${entry.number}`,
-                              onclick: () => desk.show(entry.number),
+                              onclick: () => store.show(entry.number),
                           },
                           words,
                       )
@@ -157,10 +157,10 @@ export function budgetMeter(desk: Desk): Component {
     function drawNotices(state: State): void {
         const { entries } = state;
         const many = people(state).size > 1;
-        const silent = desk.following.fault !== "" && desk.kernel.health !== "gone" ? desk.following.fault : "";
+        const silent = store.following.fault !== "" && store.kernel.health !== "gone" ? store.following.fault : "";
         const started = state.new === true && entries.length === 0;
         const lost = entries.filter((entry) => entry.status === "lost");
-        const signature = JSON.stringify([silent, desk.asof, started, many, lost]);
+        const signature = JSON.stringify([silent, store.asof, started, many, lost]);
         if (signature === told) return;
         told = signature;
         notices.replaceChildren(
@@ -171,7 +171,7 @@ export function budgetMeter(desk: Desk): Component {
                           "div",
                           { class: "dp-notice dp-warning" },
                           h("strong", {}, silent),
-                          desk.asof === "" ? null : ` This is what it said at ${desk.asof}.`,
+                          store.asof === "" ? null : ` This is what it said at ${store.asof}.`,
                       ),
                   ]),
             ...(started
@@ -200,7 +200,7 @@ export function budgetMeter(desk: Desk): Component {
     }
 
     function draw(): void {
-        const { state } = desk;
+        const { state } = store;
         const budget = state?.budget ?? null;
         show(element, budget !== null && state?.teaching === null);
         if (state === null || budget === null) return;
@@ -216,8 +216,8 @@ export function budgetMeter(desk: Desk): Component {
         const entries = state.entries;
         const events = entries.length + (state.raises?.length ?? 0);
         show(fold, events > 0);
-        setText(asof, desk.asof === "" ? "" : `as of ${desk.asof}`);
-        show(asof, desk.asof !== "");
+        setText(asof, store.asof === "" ? "" : `as of ${store.asof}`);
+        show(asof, store.asof !== "");
         setText(
             fold,
             isOpen() ? "hide history" : `History, ${events} ${events === 1 ? "entry" : "entries"}`,
@@ -235,10 +235,10 @@ export function budgetMeter(desk: Desk): Component {
                 : "Spent, pending and left do not add up to the total in what this page was sent; " +
                       "run the session cell again.",
         );
-        const planning = !desk.locked && state.running === null && budget.rho === null;
+        const planning = !store.locked && state.running === null && budget.rho === null;
         const plan =
-            planning && desk.point !== null && !(desk.twin?.status === "done" && desk.fresh === null)
-                ? desk.point.price.epsilon
+            planning && store.point !== null && !(store.twin?.status === "done" && store.fresh === null)
+                ? store.point.price.epsilon
                 : null;
         const now = performance.now();
         if (before !== null && compare(exactly(before), exactly(purse.spent)) < 0) slide = { before, since: now };

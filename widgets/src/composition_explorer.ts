@@ -21,9 +21,9 @@ const [RULES, EPSILONS] = [76, 48];
 /** No ratio is below 1. */
 const RATIO = { low: 1, high: 3 };
 
-export function compositionExplorer(desk: Explorer<CompositionSheet>): Component {
+export function compositionExplorer(store: Explorer<CompositionSheet>): Component {
     const titleId = newId();
-    const sliders = [axisSlider(desk, "epsilon", true), axisSlider(desk, "delta"), axisSlider(desk, "k", true)];
+    const sliders = [axisSlider(store, "epsilon", true), axisSlider(store, "delta"), axisSlider(store, "k", true)];
     const note = h("p", { class: "dp-fault", role: "alert", hidden: true });
     const verdict = h("p", { class: "dp-finding dp-verdict" });
     const figure = (name: string): { element: HTMLElement; plot: HTMLElement; caption: HTMLElement; hint: HTMLElement } => {
@@ -60,14 +60,14 @@ export function compositionExplorer(desk: Explorer<CompositionSheet>): Component
     });
 
     function draw(): void {
-        const { point, sheet } = desk;
+        const { point, sheet } = store;
         for (const slider of sliders) slider.draw();
-        setAttribute(element, "data-stale", desk.settled ? null : "true");
-        setText(note, desk.fault ?? "");
-        show(note, desk.fault !== null);
+        setAttribute(element, "data-stale", store.settled ? null : "true");
+        setText(note, store.fault ?? "");
+        show(note, store.fault !== null);
         if (point === null || sheet === null) return;
-        const grid = desk.axis("k")!.grid;
-        const placed = desk.place.get("k")!;
+        const grid = store.axis("k")!.grid;
+        const placed = store.position.get("k")!;
         const k = grid.includes(placed) ? placed : point.at.get("k")!;
         const signature = `${k} ${width}`;
         if (point === seen && signature === drawn) return;
@@ -83,7 +83,7 @@ export function compositionExplorer(desk: Explorer<CompositionSheet>): Component
         ratios[0]!.plot.replaceChildren(ratioChart(sheet, "bounded", Number(k), each));
         ratios[1]!.plot.replaceChildren(ratioChart(sheet, "zcdp", Number(k), each));
         region.plot.replaceChildren(regionChart(point, grid.map(Number), at, each));
-        desk.say(words);
+        store.say(words);
     }
 
     return { element, draw, close: stop };

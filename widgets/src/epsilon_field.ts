@@ -5,10 +5,10 @@ import { h, newId, s, setAttribute, setText, show } from "./dom";
 import { equal, exactly, morePrivate, parse } from "./exact";
 import { timed } from "./perf";
 import { epsilonAxis } from "./protocol";
-import type { Desk } from "./store";
+import type { SessionStore } from "./session_store";
 import { PAYS_TIP } from "./words";
 
-export function epsilonField(desk: Desk, brief = false): Component {
+export function epsilonField(store: SessionStore, brief = false): Component {
     const [id, boxId, helpId, faultId] = [newId(), newId(), newId(), newId()];
     const name = h("label", { for: id, class: "dp-field-name" });
     const hint = h("span", { class: "dp-quiet" });
@@ -34,7 +34,7 @@ export function epsilonField(desk: Desk, brief = false): Component {
         max: 0,
         step: 1,
         "aria-describedby": helpId,
-        oninput: (event: Event) => timed(event, () => desk.moveTo(Number(slider.value))),
+        oninput: (event: Event) => timed(event, () => store.moveTo(Number(slider.value))),
         onkeydown: (event: KeyboardEvent) => sliderKey(event),
     });
     const scale = h("div", { class: "dp-scale", "aria-hidden": "true" });
@@ -59,7 +59,7 @@ export function epsilonField(desk: Desk, brief = false): Component {
 
     function commit(): void {
         draft = false;
-        if (box.value !== desk.typed || desk.fault !== null) desk.type(box.value);
+        if (box.value !== store.typed || store.fault !== null) store.type(box.value);
     }
 
     function boxKey(event: KeyboardEvent): void {
@@ -68,35 +68,35 @@ export function epsilonField(desk: Desk, brief = false): Component {
             timed(event, () => commit());
         } else if (event.key === "Escape") {
             draft = false;
-            box.value = desk.fault === null ? desk.typed : (desk.point?.epsilon ?? desk.typed);
-            if (desk.fault !== null) desk.type(box.value);
+            box.value = store.fault === null ? store.typed : (store.point?.epsilon ?? store.typed);
+            if (store.fault !== null) store.type(box.value);
         }
     }
 
     function sliderKey(event: KeyboardEvent): void {
-        const sheet = desk.sheet;
+        const sheet = store.sheet;
         if (sheet === null || event.ctrlKey || event.metaKey || event.altKey) return;
         const axis = epsilonAxis(sheet);
         const last = axis.grid.length - 1;
         const labelled = axis.labelled.map((text) => axis.grid.indexOf(text)).filter((tick) => tick >= 0);
         const to: Record<string, number | undefined> = {
-            ArrowLeft: desk.tick - 1,
-            ArrowDown: desk.tick - 1,
-            ArrowRight: desk.tick + 1,
-            ArrowUp: desk.tick + 1,
-            PageUp: labelled.find((tick) => tick > desk.tick) ?? last,
-            PageDown: labelled.findLast((tick) => tick < desk.tick) ?? 0,
+            ArrowLeft: store.tick - 1,
+            ArrowDown: store.tick - 1,
+            ArrowRight: store.tick + 1,
+            ArrowUp: store.tick + 1,
+            PageUp: labelled.find((tick) => tick > store.tick) ?? last,
+            PageDown: labelled.findLast((tick) => tick < store.tick) ?? 0,
             Home: 0,
             End: last,
         };
         const tick = to[event.key];
         if (tick === undefined) return;
         event.preventDefault();
-        timed(event, () => desk.moveTo(tick));
+        timed(event, () => store.moveTo(tick));
     }
 
     function drawScale(): void {
-        const axis = epsilonAxis(desk.sheet!);
+        const axis = epsilonAxis(store.sheet!);
         const signature = JSON.stringify([axis.grid, axis.labelled]);
         if (signature === axisSeen) return;
         axisSeen = signature;
@@ -111,20 +111,20 @@ export function epsilonField(desk: Desk, brief = false): Component {
     }
 
     function draw(): void {
-        const { sheet, point, last } = desk;
-        slider.disabled = sheet === null || desk.locked;
-        box.disabled = sheet === null || desk.locked;
+        const { sheet, point, last } = store;
+        slider.disabled = sheet === null || store.locked;
+        box.disabled = sheet === null || store.locked;
         if (sheet === null) return;
         const axis = epsilonAxis(sheet);
         setText(name, axis.label);
         setText(hint, axis.hint === "" ? "" : `— ${axis.hint}`);
         drawScale();
-        if (slider.value !== String(desk.tick)) slider.value = String(desk.tick);
-        setAttribute(slider, "aria-valuetext", `ε ${axis.grid[desk.tick]}`);
-        slider.style.setProperty("--dp-share", String(desk.tick / Math.max(1, axis.grid.length - 1)));
-        const own = document.activeElement === box && (draft || (desk.fault !== null && box.value !== ""));
+        if (slider.value !== String(store.tick)) slider.value = String(store.tick);
+        setAttribute(slider, "aria-valuetext", `ε ${axis.grid[store.tick]}`);
+        slider.style.setProperty("--dp-share", String(store.tick / Math.max(1, axis.grid.length - 1)));
+        const own = document.activeElement === box && (draft || (store.fault !== null && box.value !== ""));
         if (!own) {
-            if (box.value !== desk.typed) box.value = desk.typed;
+            if (box.value !== store.typed) box.value = store.typed;
         }
         const asked = last === null ? null : parse(last.epsilon);
         const at = asked === null ? -1 : morePrivate(axis.grid.map(exactly), asked);
@@ -133,35 +133,35 @@ export function epsilonField(desk: Desk, brief = false): Component {
         const marked = at >= 0 ? `▼ last release of this question, ${last!.epsilon}` : "";
         setText(
             help,
-            desk.fault === null
+            store.fault === null
                 ? [exactPart(), paysPart(), marked].filter((part) => part !== "").join(" · ")
                 : stalePart(),
         );
         help.title = point !== null && point.price.asked !== point.price.epsilon ? PAYS_TIP : "";
-        setAttribute(box, "aria-invalid", desk.fault === null ? null : "true");
-        setText(fault, desk.fault === null ? "" : `⚠ ${desk.fault}`);
-        show(fault, desk.fault !== null);
+        setAttribute(box, "aria-invalid", store.fault === null ? null : "true");
+        setText(fault, store.fault === null ? "" : `⚠ ${store.fault}`);
+        show(fault, store.fault !== null);
     }
 
     const stalePart = (): string =>
-        desk.point === null
+        store.point === null
             ? ""
-            : `The plan below is still for ε ${desk.point.epsilon}, the last value that made sense.`;
+            : `The plan below is still for ε ${store.point.epsilon}, the last value that made sense.`;
 
     function exactPart(): string {
-        const { point } = desk;
-        if (desk.settled) return point === null ? "" : `exactly ${point.exactly}`;
+        const { point } = store;
+        if (store.settled) return point === null ? "" : `exactly ${point.exactly}`;
         const shown =
             point === null
                 ? "no tick is as private"
                 : `shown for ε ${point.epsilon}, the nearest tick that is more private`;
-        return desk.kernel.health === "gone"
-            ? `no kernel to plan ε ${desk.typed}: ${shown}`
-            : `asking the kernel for ε ${desk.typed}; ${shown}`;
+        return store.kernel.health === "gone"
+            ? `no kernel to plan ε ${store.typed}: ${shown}`
+            : `asking the kernel for ε ${store.typed}; ${shown}`;
     }
 
     function paysPart(): string {
-        const price = desk.point?.price;
+        const price = store.point?.price;
         if (price === undefined || equal(exactly(price.asked), exactly(price.epsilon))) return "";
         return `asked ${price.asked}, pays ${price.epsilon}`;
     }

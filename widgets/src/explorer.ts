@@ -17,8 +17,8 @@ export class Explorer<S extends Sheet<Point>> extends ViewStore {
     sheet: S | null = null;
     point: PointOf<S> | null = null;
     /** Where the sliders stand: of the point on show, but where the kernel was asked for more. */
-    place: ReadonlyMap<string, string> = new Map();
-    /** Whether `point` is the one at `place`. */
+    position: ReadonlyMap<string, string> = new Map();
+    /** Whether `point` is the one at `position`. */
     settled = true;
     /** Why a move did not happen. */
     fault: string | null = null;
@@ -35,7 +35,7 @@ export class Explorer<S extends Sheet<Point>> extends ViewStore {
 
     /** A kernel that is gone will not answer: what waits for it goes where it can without. */
     protected override onHealth(): void {
-        if (this.sheet !== null && !this.settled && this.kernel.health === "gone") this.#alone(this.place, this.#last);
+        if (this.sheet !== null && !this.settled && this.kernel.health === "gone") this.#alone(this.position, this.#last);
         this.tell();
     }
 
@@ -50,8 +50,8 @@ export class Explorer<S extends Sheet<Point>> extends ViewStore {
     #use(sheet: S): void {
         const first = this.sheet === null;
         this.sheet = sheet;
-        if (first || this.settled) this.#stand(sheet.now as PointOf<S>);
-        else this.#resolve(this.place);
+        if (first || this.settled) this.#adopt(sheet.now as PointOf<S>);
+        else this.#resolve(this.position);
     }
 
     axis(name: string): Axis | null {
@@ -60,7 +60,7 @@ export class Explorer<S extends Sheet<Point>> extends ViewStore {
 
     /** Where a slider stands on its grid. */
     tick(name: string): number {
-        return Math.max(0, this.axis(name)?.grid.indexOf(this.place.get(name) ?? "") ?? 0);
+        return Math.max(0, this.axis(name)?.grid.indexOf(this.position.get(name) ?? "") ?? 0);
     }
 
     moveTo(name: string, tick: number): void {
@@ -71,61 +71,61 @@ export class Explorer<S extends Sheet<Point>> extends ViewStore {
 
     /** Take a value of an axis, on its grid or not; the kernel says what is wrong with one it cannot stand on. */
     set(name: string, value: string): void {
-        if (this.sheet === null || this.place.get(name) === value) return;
+        if (this.sheet === null || this.position.get(name) === value) return;
         this.fault = null;
         this.#last = name;
-        this.#resolve(new Map([...this.place, [name, value]]));
+        this.#resolve(new Map([...this.position, [name, value]]));
         if (this.kernel.health !== "gone") this.later("move", DEBOUNCE, () => void this.#move());
         this.tell();
     }
 
     /** Show the point at a place where the sheet holds it: on one fan, at grid values of the axes without one. */
-    #resolve(place: ReadonlyMap<string, string>): void {
+    #resolve(position: ReadonlyMap<string, string>): void {
         const sheet = this.sheet!;
-        const off = sheet.axes.filter(({ name, grid }) => !sheet.fans.has(name) && !grid.includes(place.get(name)!));
-        const moved = sheet.axes.filter(({ name }) => sheet.fans.has(name) && place.get(name) !== sheet.now.at.get(name));
-        const found = moved.length === 0 ? sheet.now : moved.length === 1 ? this.#onFan(moved[0]!, place) : undefined;
-        this.place = place;
+        const off = sheet.axes.filter(({ name, grid }) => !sheet.fans.has(name) && !grid.includes(position.get(name)!));
+        const moved = sheet.axes.filter(({ name }) => sheet.fans.has(name) && position.get(name) !== sheet.now.at.get(name));
+        const found = moved.length === 0 ? sheet.now : moved.length === 1 ? this.#onFan(moved[0]!, position) : undefined;
+        this.position = position;
         this.settled = found !== undefined && off.length === 0;
-        if (found !== undefined && off.length === 0) this.#stand(found as PointOf<S>);
-        else if (this.kernel.health === "gone") this.#alone(place, this.#last);
+        if (found !== undefined && off.length === 0) this.#adopt(found as PointOf<S>);
+        else if (this.kernel.health === "gone") this.#alone(position, this.#last);
     }
 
-    #onFan({ name, grid }: Axis, place: ReadonlyMap<string, string>): Point | undefined {
-        return this.sheet!.fans.get(name)![grid.indexOf(place.get(name)!)];
+    #onFan({ name, grid }: Axis, position: ReadonlyMap<string, string>): Point | undefined {
+        return this.sheet!.fans.get(name)![grid.indexOf(position.get(name)!)];
     }
 
     /** Without a kernel one slider moves at a time: the others go back to where the sheet was made. */
-    #alone(place: ReadonlyMap<string, string>, last: string | null): void {
+    #alone(position: ReadonlyMap<string, string>, last: string | null): void {
         const axis = last === null ? null : this.axis(last);
-        const point = axis !== null && this.sheet!.fans.has(axis.name) ? this.#onFan(axis, place) : undefined;
+        const point = axis !== null && this.sheet!.fans.has(axis.name) ? this.#onFan(axis, position) : undefined;
         this.fault =
             point === undefined
                 ? "No kernel to compute this; what is shown is the nearest that was sent."
                 : "No kernel: one slider moves at a time, the others are back where the sheet was made.";
-        this.#stand((point ?? this.sheet!.now) as PointOf<S>);
+        this.#adopt((point ?? this.sheet!.now) as PointOf<S>);
     }
 
-    #stand(point: PointOf<S>): void {
-        const free = this.sheet!.axes.filter(({ name, grid }) => !this.sheet!.fans.has(name) && grid.includes(this.place.get(name) ?? ""));
+    #adopt(point: PointOf<S>): void {
+        const free = this.sheet!.axes.filter(({ name, grid }) => !this.sheet!.fans.has(name) && grid.includes(this.position.get(name) ?? ""));
         this.point = point;
         this.settled = true;
-        this.place = new Map([...point.at, ...free.map(({ name }) => [name, this.place.get(name)!] as const)]);
+        this.position = new Map([...point.at, ...free.map(({ name }) => [name, this.position.get(name)!] as const)]);
     }
 
     async #move(): Promise<void> {
         this.#asked += 1;
         const mine = this.#asked;
-        const reply = await this.kernel.ask("move", { place: Object.fromEntries(this.place) });
+        const reply = await this.kernel.ask("move", { place: Object.fromEntries(this.position) });
         if (mine !== this.#asked) return;
         if (reply.ok) {
             this.settled = true;
             this.take("sheet", reply.body["sheet"]);
         } else if (reply.error.kind === SUPERSEDED) {
-            this.#stand(this.sheet!.now as PointOf<S>); // moved on another page: stand where that one does
+            this.#adopt(this.sheet!.now as PointOf<S>); // moved on another page: stand where that one does
         } else {
             this.fault = reply.error.message;
-            if (this.point !== null) this.#stand(this.point);
+            if (this.point !== null) this.#adopt(this.point);
         }
         this.tell();
     }

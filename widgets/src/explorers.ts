@@ -10,18 +10,18 @@ import { topKExplorer } from "./top_k_explorer";
 import type { ViewStore } from "./view_store";
 
 /** How each component comes to stand on a store of its own. */
-export type Explorers = Record<string, () => { desk: ViewStore; component: Component }>;
+export type Explorers = Record<string, () => { store: ViewStore; component: Component }>;
 
-function standing<S extends Sheet<Point>>(read: (value: unknown) => S, component: (desk: Explorer<S>) => Component): () => { desk: Explorer<S>; component: Component } {
+function explorerOf<S extends Sheet<Point>>(read: (value: unknown) => S, component: (store: Explorer<S>) => Component): () => { store: Explorer<S>; component: Component } {
     return () => {
-        const desk = new Explorer(read);
-        return { desk, component: component(desk) };
+        const store = new Explorer(read);
+        return { store, component: component(store) };
     };
 }
 
 export const EXPLORERS: Explorers = {
-    "sampler-explorer": standing(readSampler, samplerExplorer),
-    "mechanism-comparison": standing(readComparison, mechanismComparison),
-    "top-k-explorer": standing(readTopK, topKExplorer),
-    "composition-explorer": standing(readComposition, compositionExplorer),
+    "sampler-explorer": explorerOf(readSampler, samplerExplorer),
+    "mechanism-comparison": explorerOf(readComparison, mechanismComparison),
+    "top-k-explorer": explorerOf(readTopK, topKExplorer),
+    "composition-explorer": explorerOf(readComposition, compositionExplorer),
 };

@@ -1,14 +1,14 @@
 /** The program of the explorers: each stands on a sheet of its own, and on no session. */
 
 import { EXPLORERS } from "./explorers";
-import { program, type Standing } from "./host";
+import { program, type Mounted } from "./host";
 
 export default program(
     Object.fromEntries(
         Object.entries(EXPLORERS).map(([name, make]) => [
             name,
-            (): Standing => {
-                const { desk: store, component } = make();
+            (): Mounted => {
+                const { store: store, component } = make();
                 return { store, component, leave: () => store.close() };
             },
         ]),

@@ -15,7 +15,7 @@ export interface Model {
 }
 
 /** A component and the store it shows. */
-export interface Standing {
+export interface Mounted {
     store: ViewStore;
     component: Component;
     leave(): void;
@@ -60,7 +60,7 @@ function viewsOf(model: Model): Partial<Record<string, string>> {
 }
 
 /** A program that draws these components; each is told the id of the store that it may share with others. */
-export function program(components: Record<string, (id: string) => Standing>): Program {
+export function program(components: Record<string, (id: string) => Mounted>): Program {
     return {
         render({ model, el, bring }) {
             const name = String(model.get("component"));
@@ -73,7 +73,7 @@ export function program(components: Record<string, (id: string) => Standing>): P
     };
 }
 
-function join(model: Model, el: HTMLElement, bring: Bring | undefined, { store, component, leave }: Standing): () => void {
+function join(model: Model, el: HTMLElement, bring: Bring | undefined, { store, component, leave }: Mounted): () => void {
     const channel: Channel = {
         send: (content) => model.send(content),
         status: () => hostStatus(model),

@@ -19,12 +19,12 @@ const HEIGHT = 150;
 /** Below this width the parts of a row stand under each other. */
 const WIDE = 620;
 
-export function mechanismComparison(desk: Explorer<ComparisonSheet>): Component {
+export function mechanismComparison(store: Explorer<ComparisonSheet>): Component {
     const [titleId, betaId] = [newId(), newId()];
     const subject = h("p", { class: "dp-quiet" });
-    const epsilon = axisSlider(desk, "epsilon", true);
-    const count = axisSlider(desk, "c", true);
-    const beta = h("select", { id: betaId, onchange: (event: Event) => timed(event, () => desk.set("beta", beta.value)) });
+    const epsilon = axisSlider(store, "epsilon", true);
+    const count = axisSlider(store, "c", true);
+    const beta = h("select", { id: betaId, onchange: (event: Event) => timed(event, () => store.set("beta", beta.value)) });
     const note = h("p", { class: "dp-fault", role: "alert", hidden: true });
     const rows = h("div", { class: "dp-rows" });
     const bars = h("figure", { class: "dp-figure dp-bars" });
@@ -61,22 +61,22 @@ export function mechanismComparison(desk: Explorer<ComparisonSheet>): Component 
     });
 
     function draw(): void {
-        const { sheet, point } = desk;
+        const { sheet, point } = store;
         epsilon.draw();
         count.draw();
-        setAttribute(element, "data-stale", desk.settled ? null : "true");
-        setText(note, desk.fault ?? "");
-        show(note, desk.fault !== null);
+        setAttribute(element, "data-stale", store.settled ? null : "true");
+        setText(note, store.fault ?? "");
+        show(note, store.fault !== null);
         if (sheet === null || point === null) return;
         setText(subject, `${sheet.question.sentence} Protects ${sheet.unit.text}.`);
-        const betas = desk.axis("beta")!.grid;
+        const betas = store.axis("beta")!.grid;
         setOptions(
             beta,
             betas.map((value) => ({ value, label: often(value) })),
-            desk.place.get("beta")!,
+            store.position.get("beta")!,
         );
-        const grid = desk.axis("c")!.grid;
-        const placed = desk.place.get("c")!;
+        const grid = store.axis("c")!.grid;
+        const placed = store.position.get("c")!;
         const c = grid.includes(placed) ? placed : point.at.get("c")!;
         const signature = `${c} ${width}`;
         if (point === seen && signature === drawn) return;
@@ -91,7 +91,7 @@ export function mechanismComparison(desk: Explorer<ComparisonSheet>): Component 
         setText(finding, sentence);
         setText(key, keyOf(views, sheet.measures));
         setText(floors, floorsOf(views, sheet.measures));
-        desk.say(sentence);
+        store.say(sentence);
     }
 
     return { element, draw, close: stop };
@@ -235,16 +235,16 @@ function barsOf(views: readonly View[], c: string): Node[] {
 }
 
 /** Whether some mechanism's error of this measure depends on the true count. */
-const bent = (views: readonly View[], place: number): boolean => views.some(({ errors }) => errors[place]!.curve !== null);
+const bent = (views: readonly View[], position: number): boolean => views.some(({ errors }) => errors[position]!.curve !== null);
 
 function numbersOf(views: readonly View[], measures: readonly Measure[], c: string): HTMLElement {
-    const bends = measures.map((_, place) => bent(views, place));
+    const bends = measures.map((_, position) => bent(views, position));
     const columns = [
         { name: "mechanism" },
         { name: "pays ε", figures: true },
         { name: "δ", figures: true },
-        ...measures.flatMap(({ short }, place) =>
-            (bends[place] ? [`${short} of ${shown(c)}`, `${short} at worst`] : [short]).map((name) => ({ name, figures: true })),
+        ...measures.flatMap(({ short }, position) =>
+            (bends[position] ? [`${short} of ${shown(c)}`, `${short} at worst`] : [short]).map((name) => ({ name, figures: true })),
         ),
         { name: "above 0", figures: true },
         { name: "bits", figures: true },
@@ -253,8 +253,8 @@ function numbersOf(views: readonly View[], measures: readonly Measure[], c: stri
         const view = views[i]!;
         const { row } = view;
         if (row.refused !== "") return [row.name, ...columns.slice(1).map(() => "—")];
-        const errors = view.errors.flatMap(({ measure, error, worst }, place) =>
-            (bends[place] ? [error, worst] : [worst]).map((one) => sizeText(measure, one)),
+        const errors = view.errors.flatMap(({ measure, error, worst }, position) =>
+            (bends[position] ? [error, worst] : [worst]).map((one) => sizeText(measure, one)),
         );
         const bits = row.space === null ? "" : shown(row.space.bits);
         return [row.name, row.price?.epsilon ?? "", row.price?.delta ?? "", ...errors, chanceText(view), bits];
@@ -265,9 +265,9 @@ function numbersOf(views: readonly View[], measures: readonly Measure[], c: stri
 function verdict(views: readonly View[], measures: readonly Measure[], c: string, point: ComparisonPoint): string {
     const answered = views.filter(({ row }) => row.refused === "");
     if (answered.length === 0) return "None of these mechanisms answers this question.";
-    const parts = measures.flatMap((measure, place) => {
+    const parts = measures.flatMap((measure, position) => {
         const known = answered.flatMap(({ row, errors }) => {
-            const { error } = errors[place]!;
+            const { error } = errors[position]!;
             return error === null ? [] : [{ name: row.name, error, size: number(error.value) }];
         });
         const best = Math.min(...known.map(({ size }) => size));
@@ -281,7 +281,7 @@ function verdict(views: readonly View[], measures: readonly Measure[], c: string
 /** What the lines stand for. */
 function keyOf(views: readonly View[], measures: readonly Measure[]): string {
     const lines = measures.map(
-        (measure, place) => `${capital(measure.weight)}: ${words(measure)}${bent(views, place) ? ", by its true count" : ", whatever the counts"}.`,
+        (measure, position) => `${capital(measure.weight)}: ${words(measure)}${bent(views, position) ? ", by its true count" : ", whatever the counts"}.`,
     );
     return (
         `${lines.join(" ")} Solid is exact, dashed a proved bound. ` +
@@ -293,8 +293,8 @@ function keyOf(views: readonly View[], measures: readonly Measure[]): string {
 function floorsOf(views: readonly View[], measures: readonly Measure[]): string {
     const rules = views.flatMap(({ errors }) => errors.flatMap(({ floor }) => (floor === null ? [] : [floor.rule])));
     if (rules.length === 0) return "";
-    const parts = measures.flatMap(({ short }, place) => {
-        const floor = views.map(({ errors }) => errors[place]!.floor).find((one) => one !== null) ?? null;
+    const parts = measures.flatMap(({ short }, position) => {
+        const floor = views.map(({ errors }) => errors[position]!.floor).find((one) => one !== null) ?? null;
         if (floor === null) return [];
         return [number(floor.value) === 0 ? `For ${short} they are 0 here and say nothing.` : `For ${short} at worst at least ${shown(floor.value)}.`];
     });

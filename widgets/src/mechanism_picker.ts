@@ -5,13 +5,13 @@ import { h, newId, setOptions, setText, show } from "./dom";
 import { epsilonField } from "./epsilon_field";
 import { isList } from "./measures";
 import { questionRow } from "./question_row";
-import type { Desk } from "./store";
+import type { SessionStore } from "./session_store";
 
-export function mechanismPicker(desk: Desk): Component {
-    const question = questionRow(desk);
-    const epsilon = epsilonField(desk);
+export function mechanismPicker(store: SessionStore): Component {
+    const question = questionRow(store);
+    const epsilon = epsilonField(store);
     const id = newId();
-    const mechanism = h("select", { id, onchange: () => void desk.plan({ mechanism: mechanism.value }) });
+    const mechanism = h("select", { id, onchange: () => void store.plan({ mechanism: mechanism.value }) });
     const about = h("p", { class: "dp-hint" });
     const choices = h("div", { class: "dp-choices" });
     const summary = h("summary", {}, "Noise and sampler");
@@ -43,7 +43,7 @@ export function mechanismPicker(desk: Desk): Component {
 
     /** A select per choice among values, a box per choice that is a number; a choice of one is no choice. */
     function drawChoices(): void {
-        const { choices: offers, parameters } = desk.sheet!.mechanism;
+        const { choices: offers, parameters } = store.sheet!.mechanism;
         const offered = offers.filter((choice) => choice.options.length !== 1);
         const signature = JSON.stringify(offered);
         if (signature !== seen) {
@@ -52,7 +52,7 @@ export function mechanismPicker(desk: Desk): Component {
             choices.replaceChildren(
                 ...offered.map(({ name, label, options }) => {
                     const choiceId = newId();
-                    const ask = (): void => void desk.plan({ parameters: { [name]: control.value.trim() } });
+                    const ask = (): void => void store.plan({ parameters: { [name]: control.value.trim() } });
                     const control =
                         options.length > 0
                             ? h("select", { id: choiceId, onchange: ask })
@@ -70,7 +70,7 @@ export function mechanismPicker(desk: Desk): Component {
                 }),
             );
             show(more, offered.length > 0);
-            const list = isList(desk.sheet!);
+            const list = isList(store.sheet!);
             setText(summary, list ? "Items, rows and δ" : "Noise and sampler");
             if (list) more.open = true; // how many items, out of how many rows, is the question itself
             (list ? element : field).append(more);
@@ -79,15 +79,15 @@ export function mechanismPicker(desk: Desk): Component {
             const [control, value] = [controls.get(name)!, parameters.get(name) ?? ""];
             if (control instanceof HTMLSelectElement) setOptions(control, options, value);
             else if (document.activeElement !== control) control.value = value;
-            control.disabled = desk.locked || desk.kernel.health === "gone";
+            control.disabled = store.locked || store.kernel.health === "gone";
         }
     }
 
     function draw(): void {
-        const { sheet } = desk;
+        const { sheet } = store;
         question.draw();
         epsilon.draw();
-        mechanism.disabled = sheet === null || desk.locked || desk.kernel.health === "gone";
+        mechanism.disabled = sheet === null || store.locked || store.kernel.health === "gone";
         if (sheet === null) return;
         setOptions(
             mechanism,
@@ -95,7 +95,7 @@ export function mechanismPicker(desk: Desk): Component {
             sheet.mechanism.name,
         );
         setText(about, sheet.mechanism.about);
-        setText(needed, desk.point === null || desk.point.price.delta === "0" ? "not needed" : desk.point.price.delta);
+        setText(needed, store.point === null || store.point.price.delta === "0" ? "not needed" : store.point.price.delta);
         setText(delta, sheet.mechanism.delta);
         drawChoices();
     }

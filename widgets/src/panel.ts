@@ -1,5 +1,5 @@
 /**
- * What the release pane says and offers, decided in one place from the desk alone.
+ * What the release pane says and offers, decided in one place from the store alone.
  *
  * Every state of it has one entry here, so that the wording can be read, and tested, without a page.
  */
@@ -8,7 +8,7 @@ import { compare, equal, exactly, leftAfter, ZERO } from "./exact";
 import { isList } from "./measures";
 import type { Entry, Price, Refusal, Running } from "./protocol";
 import { refusal } from "./purchase_store";
-import type { Desk, Paid } from "./store";
+import type { SessionStore, Paid } from "./session_store";
 import { capital, leaves, priceText } from "./words";
 
 export type Act =
@@ -47,18 +47,18 @@ const button = (look: Button["look"], label: Button["label"], act: Act | null, s
 });
 const keep = (): Button => button("plain", "Keep planning", { do: "keep" }, true);
 
-export function panelOf(desk: Desk): Panel {
-    return spending(desk) ?? resting(desk);
+export function panelOf(store: SessionStore): Panel {
+    return spending(store) ?? resting(store);
 }
 
 /** The states of a release that is being confirmed, is on its way, or ended other than well. */
-function spending(desk: Desk): Panel | null {
-    const { purchase, state } = desk;
+function spending(store: SessionStore): Panel | null {
+    const { purchase, state } = store;
     const left = state?.budget?.epsilon.left ?? "0";
     const beside =
         state?.budget?.rho == null
             ? ` of the ${left} that is left.`
-            : `, ${leaves(state.budget, { epsilon: left, delta: "0" }, desk.sheet !== null && isList(desk.sheet))}.`;
+            : `, ${leaves(state.budget, { epsilon: left, delta: "0" }, store.sheet !== null && isList(store.sheet))}.`;
     switch (purchase.kind) {
         case "confirm":
             return {
@@ -67,33 +67,33 @@ function spending(desk: Desk): Panel | null {
                 buttons: [button("pay", `Yes, pay ${priceText(purchase.order.price)}`, { do: "confirm" }), keep()],
             };
         case "waiting":
-            if (desk.kernel.health === "gone")
-                return { ...gone(desk), buttons: [off("Release needs a kernel"), withdraw()] };
-            if (desk.following.fault !== "")
+            if (store.kernel.health === "gone")
+                return { ...gone(store), buttons: [off("Release needs a kernel"), withdraw()] };
+            if (store.following.fault !== "")
                 return {
                     kind: "waiting",
                     buttons: [off("Waiting for the ledger"), withdraw()],
-                    note: desk.following.fault,
+                    note: store.following.fault,
                 };
             return { kind: "waiting", buttons: [off("Waiting for the kernel"), withdraw()] };
         case "sent":
         case "running":
-            return underway(desk, purchase);
+            return underway(store, purchase);
         case "ended":
-            return ended(desk, purchase);
+            return ended(store, purchase);
         case "idle":
-            if (!state?.running || desk.kernel.health === "gone") return null;
-            return elsewhere(desk, state.running);
+            if (!state?.running || store.kernel.health === "gone") return null;
+            return elsewhere(store, state.running);
     }
 }
 
 /** An order that the kernel was sent. */
-function underway(desk: Desk, purchase: Extract<Desk["purchase"], { kind: "sent" | "running" }>): Panel {
+function underway(store: SessionStore, purchase: Extract<SessionStore["purchase"], { kind: "sent" | "running" }>): Panel {
     const { price } = purchase.order;
-    if (desk.kernel.health === "gone") return silent(price);
+    if (store.kernel.health === "gone") return silent(price);
     if (purchase.kind === "running") {
-        const waits = purchase.running.number === "" && desk.state?.teaching == null;
-        return waits ? unwritten(purchase.running) : running(desk, purchase.running, price);
+        const waits = purchase.running.number === "" && store.state?.teaching == null;
+        return waits ? unwritten(purchase.running) : running(store, purchase.running, price);
     }
     if (purchase.withdrawn) {
         const note = "Withdrawing; the page says what came of it.";
@@ -106,11 +106,11 @@ function underway(desk: Desk, purchase: Extract<Desk["purchase"], { kind: "sent"
     };
 }
 
-function ended(desk: Desk, purchase: Extract<Desk["purchase"], { kind: "ended" }>): Panel {
+function ended(store: SessionStore, purchase: Extract<SessionStore["purchase"], { kind: "ended" }>): Panel {
     const spent = `${priceText(purchase.order.price)} is spent and no answer was shown.`;
     switch (purchase.how) {
         case "released": // its answer is on its way
-            return underway(desk, purchase.from);
+            return underway(store, purchase.from);
         case "cancelled":
             return {
                 kind: "cancelled",
@@ -149,8 +149,8 @@ function unwritten(run: Running): Panel {
 }
 
 /** A release that another view of this session started, in a tab, in a cell: cancelling it is asked about first. */
-function elsewhere(desk: Desk, run: Running): Panel {
-    const entry = desk.state!.entries.find(({ number }) => number === run.number);
+function elsewhere(store: SessionStore, run: Running): Panel {
+    const entry = store.state!.entries.find(({ number }) => number === run.number);
     const stays =
         run.number === ""
             ? "Nothing is charged yet."
@@ -159,7 +159,7 @@ function elsewhere(desk: Desk, run: Running): Panel {
               : `${priceText(entry.price)} stays spent.`;
     const share = Math.min(1, Number(run.done) / (Number(run.of) || 1));
     const shown = { progress: { text: run.text, share } };
-    if (desk.doubt === run.token) {
+    if (store.doubt === run.token) {
         return {
             kind: "doubt",
             ...shown,
@@ -178,9 +178,9 @@ function elsewhere(desk: Desk, run: Running): Panel {
     };
 }
 
-function running(desk: Desk, run: Running, price: Price): Panel {
+function running(store: SessionStore, run: Running, price: Price): Panel {
     const of = Number(run.of) || 1;
-    const teaching = desk.state?.teaching != null;
+    const teaching = store.state?.teaching != null;
     return {
         kind: "running",
         progress: { text: run.text, share: Math.min(1, Number(run.done) / of) },
@@ -197,16 +197,16 @@ function running(desk: Desk, run: Running, price: Price): Panel {
 }
 
 /** The pane at rest: an offer, or the reason why there is none. */
-function resting(desk: Desk): Panel {
-    const { sheet, state, point } = desk;
+function resting(store: SessionStore): Panel {
+    const { sheet, state, point } = store;
     if (sheet === null || state === null) {
-        return desk.kernel.health === "gone" ? gone(desk) : { kind: "loading", buttons: [off("Release")] };
+        return store.kernel.health === "gone" ? gone(store) : { kind: "loading", buttons: [off("Release")] };
     }
     const verb = state.teaching === null ? "Release" : "Draw";
-    if (desk.kernel.health === "gone") return gone(desk);
-    const twin = desk.twin;
-    if (twin?.status === "done" && desk.fresh === null && desk.settled && desk.fault === null)
-        return already(desk, twin);
+    if (store.kernel.health === "gone") return gone(store);
+    const twin = store.twin;
+    if (twin?.status === "done" && store.fresh === null && store.settled && store.fault === null)
+        return already(store, twin);
     const left = state.budget?.epsilon.left;
     if (left !== undefined && state.teaching === null && equal(exactly(left), ZERO)) {
         return {
@@ -221,16 +221,16 @@ function resting(desk: Desk): Panel {
             note:
                 "Every release stays free to look at, combine and report. " +
                 "New questions need a new budget and a person who grants it.",
-            ...stored(desk),
+            ...stored(store),
         };
     }
-    if (desk.fault !== null) {
-        return { kind: "fault", buttons: [off(verb)], note: `Put ε right first: ${desk.fault}` };
+    if (store.fault !== null) {
+        return { kind: "fault", buttons: [off(verb)], note: `Put ε right first: ${store.fault}` };
     }
-    if (point === null || !desk.settled) {
-        return { kind: "unsettled", buttons: [off(verb)], note: `The kernel has not planned ε ${desk.typed} yet.` };
+    if (point === null || !store.settled) {
+        return { kind: "unsettled", buttons: [off(verb)], note: `The kernel has not planned ε ${store.typed} yet.` };
     }
-    if (twin !== null && (twin.status === "pending" || twin.status === "elsewhere") && desk.fresh === null) {
+    if (twin !== null && (twin.status === "pending" || twin.status === "elsewhere") && store.fresh === null) {
         return {
             kind: "elsewhere",
             buttons: [off(verb)],
@@ -239,30 +239,30 @@ function resting(desk: Desk): Panel {
                 `${twin.status === "elsewhere" ? " by another kernel" : ""}. Its answer will be free to look at here.`,
         };
     }
-    return over(desk) ?? offer(desk, twin);
+    return over(store) ?? offer(store, twin);
 }
 
-function offer(desk: Desk, twin: Entry | null): Panel {
-    const { state, point } = desk;
+function offer(store: SessionStore, twin: Entry | null): Panel {
+    const { state, point } = store;
     const price = point!.price;
     if (state!.teaching !== null) {
         return {
             kind: "teaching",
             text: [point!.verb, " Seeded, so anybody can draw it again."],
             buttons: [
-                button("pay", `${desk.result === null ? "Draw" : "Draw again"} · not a release`, { do: "press" }),
+                button("pay", `${store.result === null ? "Draw" : "Draw again"} · not a release`, { do: "press" }),
             ],
         };
     }
     const budget = state!.budget;
-    const now = desk.asof === "" ? "now" : `as of ${desk.asof}`;
+    const now = store.asof === "" ? "now" : `as of ${store.asof}`;
     const balance =
         budget === null
             ? ""
             : budget.rho === null
               ? `${budget.epsilon.left} left ${now}, ${leftAfter(budget.epsilon.left, price.epsilon)} after. `
               : `One answer may cost at most ${budget.epsilon.left} ${now}, less after. `;
-    const lost = twin !== null && desk.fresh === null ? lostBefore(twin) : null;
+    const lost = twin !== null && store.fresh === null ? lostBefore(twin) : null;
     return {
         kind: "offer",
         ...(lost === null
@@ -270,8 +270,8 @@ function offer(desk: Desk, twin: Entry | null): Panel {
             : { notice: { tone: "warning" as const, strong: lost, rest: "This would be a new draw, paid again." } }),
         text: [`${point!.verb} Guarantee: `, [`${point!.guarantee}.`]],
         buttons: [button("pay", ["Release", `pay ${priceText(price)}`], { do: "press" })],
-        note: `${balance}Cannot be undone.${desk.fresh === null ? "" : " A second, independent answer."}`,
-        ...stored(desk),
+        note: `${balance}Cannot be undone.${store.fresh === null ? "" : " A second, independent answer."}`,
+        ...stored(store),
     };
 }
 
@@ -281,13 +281,13 @@ function lostBefore(twin: Entry): string {
     return `Number ${twin.number} asked exactly this and ${was}; its ${priceText(twin.price)} stays spent.`;
 }
 
-function stored(desk: Desk): { stored?: Paid } {
-    const last = desk.last;
-    return last === null || last.number === desk.result?.number ? {} : { stored: last };
+function stored(store: SessionStore): { stored?: Paid } {
+    const last = store.last;
+    return last === null || last.number === store.result?.number ? {} : { stored: last };
 }
 
-function already(desk: Desk, twin: Entry): Panel {
-    const teaching = desk.state?.teaching != null;
+function already(store: SessionStore, twin: Entry): Panel {
+    const teaching = store.state?.teaching != null;
     return {
         kind: "already",
         text: [
@@ -301,7 +301,7 @@ function already(desk: Desk, twin: Entry): Panel {
             }),
             button(
                 "link",
-                `A second, independent answer costs ${priceText(desk.point!.price)} more; both can be combined.`,
+                `A second, independent answer costs ${priceText(store.point!.price)} more; both can be combined.`,
                 { do: "again" },
             ),
         ],
@@ -309,17 +309,17 @@ function already(desk: Desk, twin: Entry): Panel {
 }
 
 /** The plan costs more than is left, in epsilon or in delta. */
-function over(desk: Desk): Panel | null {
-    const budget = desk.state?.budget;
-    const price = desk.point!.price;
-    if (budget == null || desk.state?.teaching != null) return null;
+function over(store: SessionStore): Panel | null {
+    const budget = store.state?.budget;
+    const price = store.point!.price;
+    if (budget == null || store.state?.teaching != null) return null;
     for (const name of ["epsilon", "delta"] as const) {
         const [cost, left] = [price[name], budget[name].left];
-        if (budget.rho !== null && isList(desk.sheet!)) break; // its steps cost less than its ε and δ: the kernel decides
+        if (budget.rho !== null && isList(store.sheet!)) break; // its steps cost less than its ε and δ: the kernel decides
         const alone = name === "epsilon" && budget.rho !== null;
         if (compare(exactly(cost), exactly(left)) <= 0) continue;
         const sign = name === "epsilon" ? "ε" : "δ";
-        const most = name === "epsilon" ? affordable(desk, left) : null;
+        const most = name === "epsilon" ? affordable(store, left) : null;
         return {
             kind: "over",
             notice: {
@@ -333,17 +333,17 @@ function over(desk: Desk): Panel | null {
                 ...(most === null ? [] : [button("free", `Set ε to ${most}`, { do: "set", epsilon: most })]),
                 off(alone ? `Costs ${cost} · at most ${left}` : `Costs ${cost} · ${left} left`),
             ],
-            ...stored(desk),
+            ...stored(store),
         };
     }
     return null;
 }
 
 /** The most that may be asked for: all that is left where the price is what was asked, else the best of the fan. */
-function affordable(desk: Desk, left: string): string | null {
-    const price = desk.point!.price;
+function affordable(store: SessionStore, left: string): string | null {
+    const price = store.point!.price;
     if (equal(exactly(price.asked), exactly(price.epsilon))) return left;
-    const within = desk.sheet!.fans.epsilon.findLast(
+    const within = store.sheet!.fans.epsilon.findLast(
         (point) => compare(exactly(point.price.epsilon), exactly(left)) <= 0,
     );
     return within?.epsilon ?? null;
@@ -376,12 +376,12 @@ function refused(error: Refusal, sent: boolean): Panel {
     };
 }
 
-function gone(desk: Desk): Panel {
-    const budget = desk.state?.budget ?? null;
+function gone(store: SessionStore): Panel {
+    const budget = store.state?.budget ?? null;
     const [sign, purse] = budget?.rho == null ? ["", budget?.epsilon] : ["ρ ", budget.rho];
     const balance =
         purse === undefined ? "" : ` The ledger remembers: ${sign}${purse.spent} spent, ${sign}${purse.left} left.`;
-    const teaching = desk.state?.teaching != null;
+    const teaching = store.state?.teaching != null;
     return {
         kind: "gone",
         buttons: [off(`${teaching ? "Draw" : "Release"} needs a kernel`)],

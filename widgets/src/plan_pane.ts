@@ -9,7 +9,7 @@ import { approximate, equal, exactly } from "./exact";
 import { barOf, headline, isList, phrase, signed, signOf, slowness, tipOf, words } from "./measures";
 import { timed } from "./perf";
 import type { Bar, Measure, Point, Sheet } from "./protocol";
-import type { Desk } from "./store";
+import type { SessionStore } from "./session_store";
 import { kindOf, leaves, oddsTip, often, PAYS_TIP, priceText, same, shown } from "./words";
 
 const CHARTS = ["Error against ε", "20 equally likely errors", "Chance of a value above 0"] as const;
@@ -26,12 +26,12 @@ export interface PlanOptions {
 
 const DEFAULTS: PlanOptions = { title: "Plan", chip: "free · sees no data", brief: false };
 
-export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Component | null = null): Component {
+export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, within: Component | null = null): Component {
     const titleId = newId();
     const chip = h("span", { class: "dp-chip dp-free" }, options.chip);
     const asking = h("span", { class: "dp-quiet", hidden: true }, "asking the kernel…");
-    const first = errorStat(desk, 0);
-    const second = errorStat(desk, 1);
+    const first = errorStat(store, 0);
+    const second = errorStat(store, 1);
     const cost = stat("Would cost");
     const space = stat("Space");
     const odds = stat("Odds can move");
@@ -72,7 +72,7 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
         options.brief ? null : charts,
         options.brief ? null : how,
     );
-    how.addEventListener("toggle", () => drawHow(desk.point));
+    how.addEventListener("toggle", () => drawHow(store.point));
     let width = 560;
     const stop = watchWidth(charts, (now) => {
         width = now;
@@ -80,7 +80,7 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
     });
 
     function drawStats(point: Point | null): void {
-        const { sheet, state } = desk;
+        const { sheet, state } = store;
         first.draw(point);
         second.draw(point);
         const budget = state?.budget ?? null;
@@ -118,14 +118,14 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
     /** The rules behind the errors, why one has no number, and the published bounds beside them. */
     function drawHow(point: Point | null): void {
         show(how, point !== null);
-        const { sheet } = desk;
+        const { sheet } = store;
         if (point === null || sheet === null || !how.open) return;
         const line = (name: string, value: string, rule: string): HTMLElement =>
             h("li", {}, `${name} ${value}: ${rule}.`);
-        const bounds = (point.more ?? []).filter((item) => item.beta === null || same(item.beta, desk.beta));
+        const bounds = (point.more ?? []).filter((item) => item.beta === null || same(item.beta, store.beta));
         known.replaceChildren(
             ...sheet.measures.flatMap((measure) => {
-                const bar = barOf(point, desk.beta, measure);
+                const bar = barOf(point, store.beta, measure);
                 if (bar !== null) return [line(measure.label, `${signed(measure, bar)} ${measure.origin}`.trim(), bar.rule)];
                 return measure.missing === "" ? [] : [h("li", {}, noBar(measure))];
             }),
@@ -140,7 +140,7 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
 
     function drawCharts(point: Point | null): void {
         const single = width < ONE_CHART;
-        const drawable = [true, point !== null && pictured(desk.sheet!, point, desk.beta) !== null, point?.chance != null];
+        const drawable = [true, point !== null && pictured(store.sheet!, point, store.beta) !== null, point?.chance != null];
         show(chooser.parentElement!, single);
         let chosen = chooser.selectedIndex;
         if (!drawable[chosen]) chosen = 0;
@@ -155,11 +155,11 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
             if (!visible) return;
             plot.replaceChildren(
                 i === 0
-                    ? curve(desk, each)
+                    ? curve(store, each)
                     : point === null
                       ? ""
                       : i === 1
-                        ? dots(desk, point, each)
+                        ? dots(store, point, each)
                         : chance(point, each),
             );
         });
@@ -167,18 +167,18 @@ export function planPane(desk: Desk, options: PlanOptions = DEFAULTS, within: Co
     }
 
     function draw(): void {
-        const { point } = desk;
+        const { point } = store;
         within?.draw();
-        show(asking, (desk.asking || desk.sheet === null) && desk.kernel.health === "busy");
+        show(asking, (store.asking || store.sheet === null) && store.kernel.health === "busy");
         setAttribute(
             element,
             "data-stale",
-            desk.fault !== null || (!desk.settled && desk.sheet !== null) ? "true" : null,
+            store.fault !== null || (!store.settled && store.sheet !== null) ? "true" : null,
         );
         drawStats(point);
         if (options.brief) return;
         drawHow(point);
-        if (desk.sheet === null) {
+        if (store.sheet === null) {
             for (const figure of figures) figure.lastElementChild!.replaceChildren();
             show(chooser.parentElement!, false);
         } else drawCharts(point);
@@ -207,7 +207,7 @@ function stat(name: string): Stat {
 }
 
 /** A planned error that is also an input: type an error and ε follows, rounded so that the error is met. */
-function errorStat(desk: Desk, place: 0 | 1): { element: HTMLElement; draw(point: Point | null): void } {
+function errorStat(store: SessionStore, place: 0 | 1): { element: HTMLElement; draw(point: Point | null): void } {
     const [id, faultId] = [newId(), newId()];
     const name = h("label", { for: id, class: "dp-stat-name" });
     const sign = h("span", { "aria-hidden": "true" });
@@ -237,7 +237,7 @@ function errorStat(desk: Desk, place: 0 | 1): { element: HTMLElement; draw(point
     });
     const beta = h("select", {
         "aria-label": "How often",
-        onchange: () => desk.setBeta(beta.value),
+        onchange: () => store.setBeta(beta.value),
     });
     const kind = h("span", {});
     const origin = h("div", { class: "dp-note dp-origin" });
@@ -259,12 +259,12 @@ function errorStat(desk: Desk, place: 0 | 1): { element: HTMLElement; draw(point
     );
     let written = "";
     let draft = false; // being typed: what arrives meanwhile leaves it alone
-    const measured = (): Measure | null => (desk.sheet === null ? null : (headline(desk.sheet)[place] ?? null));
+    const measured = (): Measure | null => (store.sheet === null ? null : (headline(store.sheet)[place] ?? null));
 
     function commit(): void {
         draft = false;
         const measure = measured();
-        if (measure !== null && input.value !== written) desk.seek(measure, input.value.replaceAll(",", ""));
+        if (measure !== null && input.value !== written) store.seek(measure, input.value.replaceAll(",", ""));
     }
 
     function fit(): void {
@@ -272,30 +272,30 @@ function errorStat(desk: Desk, place: 0 | 1): { element: HTMLElement; draw(point
     }
 
     function draw(point: Point | null): void {
-        const { sheet } = desk;
+        const { sheet } = store;
         const measure = measured();
-        const bar: Bar | null = point === null || measure === null ? null : barOf(point, desk.beta, measure);
+        const bar: Bar | null = point === null || measure === null ? null : barOf(point, store.beta, measure);
         const absent = bar === null && point !== null;
         show(element, sheet === null || (measure !== null && (!absent || place === 0 || measure.missing !== "")));
         setText(name, measure?.label ?? "Error");
         setText(sign, absent || measure === null ? "" : signOf(measure, bar));
         setAttribute(beta, "aria-label", measure === null ? "How often" : `How often, ${words(measure)}`);
         written = bar === null ? "—" : shown(bar.value);
-        const mine = measure !== null && desk.seekFault?.measure === measure.name ? desk.seekFault : null;
+        const mine = measure !== null && store.seekFault?.measure === measure.name ? store.seekFault : null;
         if (document.activeElement !== input || !(draft || mine !== null)) input.value = written;
         fit();
-        input.disabled = bar === null || desk.locked;
+        input.disabled = bar === null || store.locked;
         if (sheet !== null)
             setOptions(
                 beta,
                 sheet.betas.map((value) => ({ value, label: often(value) })),
-                desk.beta,
+                store.beta,
             );
         show(beta, sheet !== null);
         setText(origin, bar === null ? "" : (measure?.origin ?? ""));
         setText(kind, bar === null ? (absent ? " · no bound" : "") : ` · ${kindOf(bar)}`);
         kind.title = bar?.rule ?? (absent && measure !== null ? noBar(measure) : "");
-        element.title = bar === null || measure === null ? "" : tipOf(measure, desk.beta, bar);
+        element.title = bar === null || measure === null ? "" : tipOf(measure, store.beta, bar);
         setText(fault, mine?.text ?? "");
         show(fault, mine !== null);
         setAttribute(input, "aria-invalid", mine === null ? null : "true");
@@ -315,9 +315,9 @@ function curvePoint(sheet: Sheet, point: Point, beta: string): CurvePoint {
     return { epsilon: number(point.epsilon), first: height(first), second: height(second) };
 }
 
-function curve(desk: Desk, width: number): SVGSVGElement {
-    const { point, beta, last } = desk;
-    const sheet = desk.sheet!;
+function curve(store: SessionStore, width: number): SVGSVGElement {
+    const { point, beta, last } = store;
+    const sheet = store.sheet!;
     const fans = sheet.fans.epsilon;
     const paid = last === null ? undefined : fans.find((item) => same(item.epsilon, last.epsilon));
     const [first, second] = headline(sheet);
@@ -350,12 +350,12 @@ function pictured(sheet: Sheet, point: Point, beta: string): { measure: Measure;
     return measure === undefined || bar === null || point.dots === null ? null : { measure, bar };
 }
 
-function dots(desk: Desk, point: Point, width: number): SVGSVGElement {
-    const { measure, bar } = pictured(desk.sheet!, point, desk.beta)!;
+function dots(store: SessionStore, point: Point, width: number): SVGSVGElement {
+    const { measure, bar } = pictured(store.sheet!, point, store.beta)!;
     return dotsChart(width, HEIGHT, {
         errors: point.dots!.map(number),
         within: number(bar.value),
-        words: { within: signed(measure, bar), often: often(desk.beta) },
+        words: { within: signed(measure, bar), often: often(store.beta) },
     });
 }
 

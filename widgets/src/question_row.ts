@@ -4,7 +4,7 @@ import type { Component } from "./component";
 import { h, newId, setOptions, setText, show } from "./dom";
 import { parse } from "./exact";
 import type { State } from "./protocol";
-import type { Desk } from "./store";
+import type { SessionStore } from "./session_store";
 import { bins } from "./words";
 
 const DECLARE = "\u0000declare";
@@ -12,7 +12,7 @@ const KEYS = "\u0000keys";
 
 type Column = State["columns"][number];
 
-export function questionRow(desk: Desk): Component {
+export function questionRow(store: SessionStore): Component {
     const [columnId, binsId] = [newId(), newId()];
     const count = h("output", { class: "dp-fixed" });
     const column = h("select", { id: columnId, onchange: () => chooseColumn() });
@@ -20,7 +20,7 @@ export function questionRow(desk: Desk): Component {
     const protects = h("output", { class: "dp-fixed" });
     const sentence = h("p", { class: "dp-hint dp-sentence" });
     const fault = h("p", { class: "dp-fault", role: "alert", hidden: true });
-    const declaration = declare(desk, () => close());
+    const declaration = declare(store, () => close());
     const element = h(
         "div",
         { class: "dp-question", role: "group", "aria-label": "Question" },
@@ -41,7 +41,7 @@ export function questionRow(desk: Desk): Component {
 
     function ask(id: string): void {
         close();
-        void desk.planAny({ id });
+        void store.planAny({ id });
     }
 
     function close(): void {
@@ -51,13 +51,13 @@ export function questionRow(desk: Desk): Component {
 
     function open(name: string): void {
         opened = name;
-        const found = desk.state?.columns.find((item) => item.name === name);
+        const found = store.state?.columns.find((item) => item.name === name);
         if (found !== undefined) declaration.open(found);
         draw();
     }
 
     function chooseColumn(): void {
-        const known = desk.state?.questions.find((question) => question.column === column.value);
+        const known = store.state?.questions.find((question) => question.column === column.value);
         if (known === undefined) open(column.value);
         else ask(known.id);
     }
@@ -67,13 +67,13 @@ export function questionRow(desk: Desk): Component {
         else if (chosen.value === KEYS) {
             const name = column.value; // closing draws the column of the plan on show
             close();
-            void desk.planAny({ kind: "keys", column: name });
+            void store.planAny({ kind: "keys", column: name });
         } else ask(chosen.value);
     }
 
     function draw(): void {
-        const { sheet, state } = desk;
-        const off = desk.locked || desk.kernel.health === "gone";
+        const { sheet, state } = store;
+        const off = store.locked || store.kernel.health === "gone";
         const question = sheet?.question;
         const name = opened ?? question?.column ?? "";
         const columns = state?.columns.map((item) => item.name) ?? [];
@@ -109,8 +109,8 @@ export function questionRow(desk: Desk): Component {
             question === undefined ? "" : `${question.sentence} `,
             h("strong", {}, question === undefined ? "" : `${bins(question.bins)}.`),
         );
-        setText(fault, desk.planFault ?? "");
-        show(fault, desk.planFault !== null);
+        setText(fault, store.planFault ?? "");
+        show(fault, store.planFault !== null);
     }
 
     return { element, draw };
@@ -124,7 +124,7 @@ function field(name: string, control: HTMLElement, id: string | null, kind: stri
 }
 
 /** The small fields behind "Declare bins…". They check form only; the kernel judges the declaration. */
-function declare(desk: Desk, done: () => void): { element: HTMLElement; open(column: Column): void } {
+function declare(store: SessionStore, done: () => void): { element: HTMLElement; open(column: Column): void } {
     const element = h("div", { class: "dp-declare", role: "group", "aria-label": "Declare bins", hidden: true });
 
     function box(name: string, value = "", wide = false): { field: HTMLElement; input: HTMLInputElement } {
@@ -234,7 +234,7 @@ function declare(desk: Desk, done: () => void): { element: HTMLElement; open(col
             show(fault, wrong !== null);
             if (
                 typeof declaration !== "string" &&
-                (await desk.plan({ question: { column: column.name, ...declaration } }))
+                (await store.plan({ question: { column: column.name, ...declaration } }))
             )
                 done();
         };

@@ -3,9 +3,9 @@
 import type { Component } from "./component";
 import { copy, h, newId, setAttribute, setText, show } from "./dom";
 import { panelOf, type Act, type Button, type Panel } from "./panel";
-import type { Desk } from "./store";
+import type { SessionStore } from "./session_store";
 
-export function releasePane(desk: Desk): Component {
+export function releasePane(store: SessionStore): Component {
     const titleId = newId();
     const title = h("h3", { id: titleId });
     const terms = h("span", {});
@@ -36,27 +36,27 @@ export function releasePane(desk: Desk): Component {
     function act(what: Act): void {
         switch (what.do) {
             case "press":
-                return desk.press();
+                return store.press();
             case "confirm":
-                return desk.confirm();
+                return store.confirm();
             case "keep":
-                return desk.keep();
+                return store.keep();
             case "withdraw":
-                return desk.withdraw();
+                return store.withdraw();
             case "again":
-                return desk.again();
+                return store.again();
             case "cancel":
-                return desk.cancel(what.token);
+                return store.cancel(what.token);
             case "wonder":
-                return desk.wonder(what.token);
+                return store.wonder(what.token);
             case "trust":
-                return desk.wonder(null);
+                return store.wonder(null);
             case "retry":
-                return desk.retry();
+                return store.retry();
             case "show":
-                return desk.show(what.number);
+                return store.show(what.number);
             case "set":
-                return desk.type(what.epsilon);
+                return store.type(what.epsilon);
         }
     }
 
@@ -65,38 +65,38 @@ export function releasePane(desk: Desk): Component {
         const meant = !event.repeat && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
         if (!meant && (event.key === "Enter" || event.key === " ")) event.preventDefault();
         if (event.key !== "Escape") return;
-        if (desk.purchase.kind === "confirm") desk.keep();
-        if (desk.doubt !== null) desk.wonder(null);
+        if (store.purchase.kind === "confirm") store.keep();
+        if (store.doubt !== null) store.wonder(null);
     }
 
     async function copyPython(): Promise<void> {
-        const done = await copy(desk.python);
+        const done = await copy(store.python);
         setText(copied, done ? "Copied" : "Copy as Python");
-        code.value = desk.python;
+        code.value = store.python;
         show(code, !done);
         if (!done) code.select();
         setTimeout(() => setText(copied, "Copy as Python"), 1500);
     }
 
     function draw(): void {
-        const teaching = desk.state?.teaching ?? null;
+        const teaching = store.state?.teaching ?? null;
         setText(title, teaching === null ? "Release" : `Not private · teaching, seed ${teaching.seed}`);
         setText(terms, teaching === null ? "paid · once · for good" : "no ledger");
         setAttribute(element, "data-teaching", teaching === null ? null : "true");
-        const panel = panelOf(desk);
-        const signature = JSON.stringify([{ ...panel, progress: panel.progress?.text }, desk.resting]);
+        const panel = panelOf(store);
+        const signature = JSON.stringify([{ ...panel, progress: panel.progress?.text }, store.resting]);
         if (signature !== seen) {
             const focused = body.contains(document.activeElement) ? document.activeElement : null;
             const same = panel.kind === kind ? focused?.getAttribute("data-act") : null;
             [seen, kind] = [signature, panel.kind];
             setAttribute(element, "data-panel", panel.kind);
-            body.replaceChildren(...drawPanel(panel, desk.resting, act));
+            body.replaceChildren(...drawPanel(panel, store.resting, act));
             if (focused !== null) refocus(body, same ?? null);
         }
         if (panel.progress !== undefined) drawProgress(body, panel.progress.share);
         show(
             foot,
-            desk.sheet !== null && ["offer", "over", "already", "teaching", "gone", "fault"].includes(panel.kind),
+            store.sheet !== null && ["offer", "over", "already", "teaching", "gone", "fault"].includes(panel.kind),
         );
     }
 

@@ -68,9 +68,9 @@ function head(report: Report): HTMLElement {
 function explored(explorers: Explorers, component: string, sheet: unknown): HTMLElement | null {
     if (!Object.hasOwn(explorers, component)) return null;
     const place = h("div", { class: "dp-full" });
-    const { desk, component: view } = explorers[component]!();
-    desk.take("sheet", sheet);
-    mount(desk, view, place);
+    const { store, component: view } = explorers[component]!();
+    store.take("sheet", sheet);
+    mount(store, view, place);
     return place;
 }
 

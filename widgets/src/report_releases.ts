@@ -10,12 +10,12 @@ import type { Views } from "./guest_views";
 import { resultChart } from "./result_chart";
 import type { ResultView } from "./result_view";
 import { mount } from "./root";
-import { Desk } from "./store";
+import { SessionStore } from "./session_store";
 import { costsDelta, shown } from "./words";
 
-function live(component: (desk: Desk) => ReturnType<typeof planPane>, desk: Desk): HTMLElement {
+function live(component: (store: SessionStore) => ReturnType<typeof planPane>, store: SessionStore): HTMLElement {
     const place = h("div", {});
-    mount(desk, component(desk), place);
+    mount(store, component(store), place);
     return place;
 }
 
@@ -40,7 +40,7 @@ const isNarrow = ({ view, body }: Drawn): boolean => view?.narrow?.(body) ?? fal
 
 function released(drawn: Drawn, views: Views): HTMLElement {
     const { result } = drawn;
-    const place = live(() => resultChart({ result, views }, { level: "h2", tools: false }), new Desk());
+    const place = live(() => resultChart({ result, views }, { level: "h2", tools: false }), new SessionStore());
     place.classList.add(isNarrow(drawn) ? "dp-half" : "dp-full");
     return place;
 }
@@ -58,12 +58,12 @@ function nameOf({ question, mechanism }: Sheet, sheets: readonly Sheet[]): strin
 
 /** One plan sheet with its slider: everything a reader may try, and the button that says why it ends there. */
 function trial(sheet: Sheet, releases: readonly Result[], name: string): HTMLElement {
-    const desk = new Desk();
-    desk.furnish(sheet, releases.findLast((item) => paidFor(item, sheet)) ?? null);
+    const store = new SessionStore();
+    store.load(sheet, releases.findLast((item) => paidFor(item, sheet)) ?? null);
     const title = name === "" ? "Try another ε" : `Try another ε: ${name}`;
     const place = live(
         (own) => planPane(own, { title, chip: "free · alive in this file", brief: true }, epsilonField(own)),
-        desk,
+        store,
     );
     place.classList.add("dp-half");
     place

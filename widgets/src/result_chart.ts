@@ -7,7 +7,7 @@ import { phrase } from "./measures";
 import { timed } from "./perf";
 import type { ReadPoints, Result } from "./protocol";
 import type { Drawing, ResultView } from "./result_view";
-import type { Desk } from "./store";
+import type { SessionStore } from "./session_store";
 import { often, priceText, shown } from "./words";
 
 export interface ResultOptions {
@@ -16,7 +16,7 @@ export interface ResultOptions {
     tools: boolean;
 }
 
-/** Where a result comes from: a desk, or one fixed release in a report. */
+/** Where a result comes from: a store, or one fixed release in a report. */
 export interface ResultSource {
     result: Result | null;
     views: Views;
@@ -30,27 +30,27 @@ export interface ResultSource {
     read?: ReadPoints;
 }
 
-export function resultOf(desk: Desk): ResultSource {
+export function resultOf(store: SessionStore): ResultSource {
     return {
         get result() {
-            return desk.result;
+            return store.result;
         },
-        views: desk.views,
+        views: store.views,
         get unknown() {
-            return desk.state === null;
+            return store.state === null;
         },
         get promise() {
-            const { sheet, point, beta } = desk;
+            const { sheet, point, beta } = store;
             if (sheet === null || point === null) return null;
             const promised = phrase(sheet, point, beta);
             return promised === "" ? null : `Planned: ${promised}.`;
         },
         get wantsFocus() {
-            return desk.wantsFocus;
+            return store.wantsFocus;
         },
-        focused: () => (desk.wantsFocus = false),
-        say: (sentence) => desk.say(sentence),
-        read: (args) => desk.kernel.ask("read", args),
+        focused: () => (store.wantsFocus = false),
+        say: (sentence) => store.say(sentence),
+        read: (args) => store.kernel.ask("read", args),
     };
 }
 

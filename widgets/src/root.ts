@@ -3,15 +3,15 @@
 import type { Component } from "./component";
 import { h, setText, show } from "./dom";
 
-/** What a component stands on: a desk, or the sheet of an explorer. */
-export interface Board {
+/** What a component stands on: a store, or the sheet of an explorer. */
+export interface PageStore {
     readonly problem: string | null;
     readonly sentence: string;
     subscribe(listener: () => void): () => void;
 }
 
-/** Mount a component of a desk into an element; returns how to take it away again. */
-export function mount(desk: Board, component: Component, into: HTMLElement): () => void {
+/** Mount a component of a store into an element; returns how to take it away again. */
+export function mount(store: PageStore, component: Component, into: HTMLElement): () => void {
     const problem = h("p", { class: "dp-notice dp-error", role: "alert", hidden: true });
     const body = h("div", { class: "dp-body" }, component.element);
     const voice = h("div", { class: "dp-offscreen", "aria-live": "polite" });
@@ -22,19 +22,19 @@ export function mount(desk: Board, component: Component, into: HTMLElement): () 
     });
 
     function draw(): void {
-        setText(problem, desk.problem ?? "");
-        show(problem, desk.problem !== null);
-        show(body, desk.problem === null);
-        if (desk.problem !== null) return;
+        setText(problem, store.problem ?? "");
+        show(problem, store.problem !== null);
+        show(body, store.problem === null);
+        if (store.problem !== null) return;
         component.draw();
-        if (speaks(desk, root)) setText(voice, desk.sentence);
+        if (speaks(store, root)) setText(voice, store.sentence);
     }
 
     into.replaceChildren(root);
-    const roots = standing.get(desk) ?? new Set();
-    standing.set(desk, roots.add(root));
+    const roots = mounted.get(store) ?? new Set();
+    mounted.set(store, roots.add(root));
     draw();
-    const unsubscribe = desk.subscribe(draw);
+    const unsubscribe = store.subscribe(draw);
     return () => {
         unsubscribe();
         component.close?.();
@@ -43,9 +43,9 @@ export function mount(desk: Board, component: Component, into: HTMLElement): () 
     };
 }
 
-/** What stands on each desk. */
-const standing = new WeakMap<Board, Set<HTMLElement>>();
+/** What stands on each store. */
+const mounted = new WeakMap<PageStore, Set<HTMLElement>>();
 
-/** Of several widgets of one desk only the first on the page speaks, so that a sentence is heard once. */
-const speaks = (desk: Board, root: HTMLElement): boolean =>
-    [...standing.get(desk)!].find(({ isConnected }) => isConnected) === root || !root.isConnected;
+/** Of several widgets of one store only the first on the page speaks, so that a sentence is heard once. */
+const speaks = (store: PageStore, root: HTMLElement): boolean =>
+    [...mounted.get(store)!].find(({ isConnected }) => isConnected) === root || !root.isConnected;

@@ -23,9 +23,9 @@ const LEAST = 1e-9;
 /** Below this width the two small charts stand one above the other. */
 const TWO = 560;
 
-export function samplerExplorer(desk: Explorer<SamplerSheet>): Component {
+export function samplerExplorer(store: Explorer<SamplerSheet>): Component {
     const titleId = newId();
-    const sliders = AXES.map((name) => axisSlider(desk, name));
+    const sliders = AXES.map((name) => axisSlider(store, name));
     const alarm = h("p", { class: "dp-notice dp-error", role: "alert", hidden: true });
     const note = h("p", { class: "dp-hint", hidden: true });
     const stats = [stat("Worst ratio, FastSample"), stat("Pays ε~, replacing a row"), stat("GeoSample needs"), stat("FastSample needs")];
@@ -65,7 +65,7 @@ export function samplerExplorer(desk: Explorer<SamplerSheet>): Component {
     });
 
     function drawTable(): void {
-        const { point } = desk;
+        const { point } = store;
         if (point === null || !table.open) return;
         const columns = [{ name: "value", figures: true }, ...LAWS.map(([, name]) => ({ name, figures: true }))];
         const chance = (value: number): string => (value === 0 ? "0" : value < 1e-4 ? value.toExponential(2) : value.toPrecision(4));
@@ -78,11 +78,11 @@ export function samplerExplorer(desk: Explorer<SamplerSheet>): Component {
     }
 
     function draw(): void {
-        const { point, sheet } = desk;
+        const { point, sheet } = store;
         for (const slider of sliders) slider.draw();
-        setAttribute(element, "data-stale", desk.settled ? null : "true");
-        setText(note, desk.fault ?? "");
-        show(note, desk.fault !== null);
+        setAttribute(element, "data-stale", store.settled ? null : "true");
+        setText(note, store.fault ?? "");
+        show(note, store.fault !== null);
         if (point === null || sheet === null) return;
         if (drawn?.point === point && drawn.width === width) return;
         drawn = { point, width };
@@ -94,7 +94,7 @@ export function samplerExplorer(desk: Explorer<SamplerSheet>): Component {
         sizes.plot.replaceChildren(sizesChart(point, each));
         stairs.plot.replaceChildren(stairsChart(sheet, point, each));
         drawTable();
-        desk.say(sentence(point));
+        store.say(sentence(point));
     }
 
     function drawStats(point: SamplerPoint): void {

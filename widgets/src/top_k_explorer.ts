@@ -33,18 +33,18 @@ export const GUIDANCE = ["Do not choose k̄ by looking at private counts:", "tha
 
 type Open = NonNullable<TopKPoint["open"]>;
 
-export function topKExplorer(desk: Explorer<TopKSheet>): Component {
+export function topKExplorer(store: Explorer<TopKSheet>): Component {
     const [titleId, methodId] = [newId(), newId()];
     const title = h("h3", { id: titleId, class: "dp-screen-title" });
     const badge = h("span", { class: "dp-chip dp-violet", hidden: true });
     const sentence = h("p", { class: "dp-quiet" });
-    const sliders = [axisSlider(desk, "k", true), axisSlider(desk, "kbar", true), axisSlider(desk, "epsilon", true), axisSlider(desk, "delta"), axisSlider(desk, "max_bins")];
+    const sliders = [axisSlider(store, "k", true), axisSlider(store, "kbar", true), axisSlider(store, "epsilon", true), axisSlider(store, "delta"), axisSlider(store, "max_bins")];
     const note = h("p", { class: "dp-fault", role: "alert", hidden: true });
     const list = releasedList();
     const anatomy = figure("Anatomy of the threshold");
     const lines = h("ul", { class: "dp-lines-said" });
     anatomy.element.append(lines);
-    const method = h("select", { id: methodId, onchange: (event: Event) => timed(event, () => desk.set("method", method.value)) });
+    const method = h("select", { id: methodId, onchange: (event: Event) => timed(event, () => store.set("method", method.value)) });
     const methodHint = h("p", { class: "dp-hint" });
     const who = figure("Who gets on the list");
     who.plot.before(h("div", { class: "dp-field dp-method" }, h("label", { for: methodId }, "How the list is made"), method), methodHint);
@@ -78,17 +78,17 @@ export function topKExplorer(desk: Explorer<TopKSheet>): Component {
     });
 
     function drawNumbers(): void {
-        const { point, sheet } = desk;
+        const { point, sheet } = store;
         if (point === null || sheet === null || !table.open) return;
         numbers.replaceChildren(...tables(sheet, point));
     }
 
     function draw(): void {
-        const { point, sheet } = desk;
+        const { point, sheet } = store;
         for (const slider of sliders) slider.draw();
-        setAttribute(element, "data-stale", desk.settled ? null : "true");
-        setText(note, desk.fault ?? "");
-        show(note, desk.fault !== null);
+        setAttribute(element, "data-stale", store.settled ? null : "true");
+        setText(note, store.fault ?? "");
+        show(note, store.fault !== null);
         if (point === null || sheet === null || (seen?.point === point && seen.width === width)) return;
         seen = { point, width };
         const view = viewOf(sheet, point);
@@ -112,7 +112,7 @@ export function topKExplorer(desk: Explorer<TopKSheet>): Component {
         drawTrade(view, each);
         prices.replaceChildren(...pricesOf(view));
         drawNumbers();
-        desk.say(finding(view));
+        store.say(finding(view));
     }
 
     function drawAnatomy(view: View): void {
@@ -150,11 +150,11 @@ export function topKExplorer(desk: Explorer<TopKSheet>): Component {
 
     function drawWho(view: View, open: Open, each: number): void {
         const { point, sheet } = view;
-        const names = desk.axis("method")!;
+        const names = store.axis("method")!;
         setOptions(
             method,
             names.grid.map((value, i) => ({ value, label: names.values[i]! })),
-            desk.place.get("method")!,
+            store.position.get("method")!,
         );
         const { about, price, refused } = point.method;
         setText(methodHint, refused !== "" ? `Not here: ${refused}.` : `${about}${price === null ? "" : `; costs ε ${price.epsilon}${price.delta === "0" ? "" : `, δ ${price.delta}`}`}`);
@@ -294,11 +294,11 @@ type Words = Record<"low" | "threshold" | "high" | "above" | "next", readonly st
 /** What stands beside the lines of the anatomy, or under it. */
 function besideWords({ point }: View): Words {
     const next = point.open?.next ?? "0";
-    const place = (above: string): string => countText(sum(next, above));
+    const position = (above: string): string => countText(sum(next, above));
     return {
-        low: [`${place(point.low)}: beats ⊥ 5 in 100`],
-        threshold: [`threshold ${place(point.above)}`, "beaten half the time", "by an item this high"],
-        high: [`${place(point.high)}: beats ⊥ 95 in 100`],
+        low: [`${position(point.low)}: beats ⊥ 5 in 100`],
+        threshold: [`threshold ${position(point.above)}`, "beaten half the time", "by an item this high"],
+        high: [`${position(point.high)}: beats ⊥ 95 in 100`],
         above: [`${point.gap} = +${countText(point.above)}`, "the price of an unknown domain"],
         next: ["count at rank k̄ + 1", `${shown(next)}, read, never shown`],
     };
@@ -308,15 +308,15 @@ const inOneLine = ([first, ...rest]: readonly string[]): string => (rest.length 
 
 /** The same where the count at rank k̄ + 1 is private: measured from there. */
 function closedWords({ point, k }: View): string[] {
-    const place = (above: string): string => {
+    const position = (above: string): string => {
         const away = countText(above);
         return away.startsWith(MINUS) ? `${away.slice(1)} below` : `${away} above`;
     };
     return [
         "The count at rank k̄ + 1 is read and never shown.",
-        `An item ${place(point.high)} it beats ⊥ 95 in 100.`,
-        `An item ${place(point.above)} it beats ⊥ half the time: ${point.gap}, the price of an unknown domain.`,
-        `An item ${place(point.low)} it beats ⊥ 5 in 100.`,
+        `An item ${position(point.high)} it beats ⊥ 95 in 100.`,
+        `An item ${position(point.above)} it beats ⊥ half the time: ${point.gap}, the price of an unknown domain.`,
+        `An item ${position(point.low)} it beats ⊥ 5 in 100.`,
         `No listed item lies more than ${shown(point.alpha)} below the count at rank ${k}, 95 in 100.`,
     ];
 }

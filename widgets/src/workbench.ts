@@ -1,4 +1,4 @@
-/** The workbench: question, mechanism, plan, release, budget and result on one desk. */
+/** The workbench: question, mechanism, plan, release, budget and result on one store. */
 
 import { budgetMeter } from "./budget_meter";
 import type { Component } from "./component";
@@ -7,18 +7,18 @@ import { mechanismPicker } from "./mechanism_picker";
 import { planPane } from "./plan_pane";
 import { releasePane } from "./release_pane";
 import { resultChart, resultOf } from "./result_chart";
-import type { Desk } from "./store";
+import type { SessionStore } from "./session_store";
 
-export function workbench(desk: Desk): Component {
+export function workbench(store: SessionStore): Component {
     const about = h("span", {});
     const health = h("span", { class: "dp-health" });
     const still = h("span", { class: "dp-chip dp-free", hidden: true });
     const parts = [
-        mechanismPicker(desk),
-        planPane(desk),
-        releasePane(desk),
-        budgetMeter(desk),
-        resultChart(resultOf(desk)),
+        mechanismPicker(store),
+        planPane(store),
+        releasePane(store),
+        budgetMeter(store),
+        resultChart(resultOf(store)),
     ];
     const [picker, plan, release, budget, result] = parts.map((part) => part.element) as [
         HTMLElement,
@@ -43,23 +43,23 @@ export function workbench(desk: Desk): Component {
     );
 
     function draw(): void {
-        const { state, sheet } = desk;
+        const { state, sheet } = store;
         about.replaceChildren(
             state?.title ?? "",
             ...(state?.ledger ? [" · ledger ", h("code", {}, state.ledger)] : []),
             ...(state?.teaching ? [` · teaching, seed ${state.teaching.seed}, no ledger`] : []),
         );
         const words = { unknown: "", ready: "● kernel ready", busy: "◐ kernel busy", gone: "○ no kernel" }[
-            desk.kernel.health
+            store.kernel.health
         ];
         setText(health, words);
-        setAttribute(health, "data-health", desk.kernel.health);
+        setAttribute(health, "data-health", store.kernel.health);
         const alive = {
             busy: "plan still moves",
             gone: `plan sheet of ${sheet?.made} still works`,
             ready: "",
             unknown: "",
-        }[desk.kernel.health];
+        }[store.kernel.health];
         still.hidden = alive === "" || sheet === null;
         setText(still, alive);
         setAttribute(element, "data-teaching", state?.teaching ? "true" : null);

@@ -171,13 +171,13 @@ test("a kernel that dies while a slider waits for it leaves nothing waiting", as
 });
 
 test("without a kernel one slider moves at a time, and the page says so", () => {
-    const desk = new Explorer(readSampler);
-    desk.take("sheet", JSON.stringify(sampler()));
-    desk.moveTo("n", 1);
-    expect([desk.place.get("n"), desk.fault]).toEqual(["6", null]);
-    desk.moveTo("t", 0);
-    expect([desk.place.get("n"), desk.place.get("t"), desk.settled]).toEqual(["5", "2", true]);
-    expect(desk.fault).toContain("one slider moves at a time");
+    const store = new Explorer(readSampler);
+    store.take("sheet", JSON.stringify(sampler()));
+    store.moveTo("n", 1);
+    expect([store.position.get("n"), store.fault]).toEqual(["6", null]);
+    store.moveTo("t", 0);
+    expect([store.position.get("n"), store.position.get("t"), store.settled]).toEqual(["5", "2", true]);
+    expect(store.fault).toContain("one slider moves at a time");
 });
 
 test("the probe moves curves, bars, table and words together, without the kernel", async () => {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import tapeJson from "../fixtures/tape.json";
+import subSessionJson from "../fixtures/tape.json";
 import { news, raised } from "../src/following";
 import { readState } from "../src/protocol";
 import { clock } from "../src/words";
@@ -405,11 +405,11 @@ test("what another view started and nothing was charged for says so when it is a
     expect(shown.text()).toContain("Cancel the release that another view started? Nothing is charged yet.");
 });
 
-// --- the tape ------------------------------------------------------------------------------------------------------
+// --- the sub-session view ------------------------------------------------------------------------------------------------------
 
-const tape = (more: object = {}): any => ({ ...structuredClone(tapeJson), ...more });
+const subSession = (more: object = {}): any => ({ ...structuredClone(subSessionJson), ...more });
 
-function openTape(given: any): void {
+function openSubSession(given: any): void {
     shown?.close();
     host = new Host("pay-what-you-get-tape", { state: given });
     host.traits["sheet"] = host.traits["result"] = undefined;
@@ -418,16 +418,16 @@ function openTape(given: any): void {
 }
 
 const pending = (): any => ({
-    ...tape().rows[0],
-    number: String(tape().rows.length + 1),
+    ...subSession().rows[0],
+    number: String(subSession().rows.length + 1),
     status: "pending",
     items: [],
     ended: false,
-    used: tape().rows[0].most,
+    used: subSession().rows[0].most,
 });
 
 test("a tape says as of when, and what keeps it", async () => {
-    openTape(tape());
+    openSubSession(subSession());
     await beating(3_000);
     expect(chip()).toBe("");
     host.write("pulse", pulse("2026-11-22T02:14:03.000Z", "The ledger's server does not answer."));
@@ -435,7 +435,7 @@ test("a tape says as of when, and what keeps it", async () => {
 });
 
 test("a tape asks before it cancels what another view asked", async () => {
-    openTape(tape({ rows: [...tape().rows, pending()], running: { ...other, number: "3" } }));
+    openSubSession(subSession({ rows: [...subSession().rows, pending()], running: { ...other, number: "3" } }));
     await beating(1_000);
     shown.button("Cancel…").click();
     expect(host.of("cancel")).toHaveLength(0);
@@ -446,7 +446,7 @@ test("a tape asks before it cancels what another view asked", async () => {
 });
 
 test("a tape whose ledger is away says that nothing was charged, and asks again on demand", async () => {
-    openTape(tape());
+    openSubSession(subSession());
     await beating(1_500);
     host.answers["status"] = () => ({ error: AWAY });
     shown.button("Ask").click();
@@ -454,7 +454,7 @@ test("a tape whose ledger is away says that nothing was charged, and asks again 
     const alert = shown.el.querySelector(".dp-tape > .dp-notice[role=alert]")!;
     expect(alert.textContent).toBe("The ledger's server does not answer. Nothing was charged. Try again");
     expect(host.of("release")).toHaveLength(0);
-    host.answers["status"] = () => ({ state: tape() });
+    host.answers["status"] = () => ({ state: subSession() });
     await beating(1_500);
     shown.button("Try again").click();
     await settle();
@@ -462,9 +462,9 @@ test("a tape whose ledger is away says that nothing was charged, and asks again 
 });
 
 test("a question whose reservation waits can be withdrawn", async () => {
-    openTape(tape());
+    openSubSession(subSession());
     await beating(1_500);
-    host.answers["release"] = () => ({ token: "t", state: tape({ running: { ...waits, token: "t" } }) });
+    host.answers["release"] = () => ({ token: "t", state: subSession({ running: { ...waits, token: "t" } }) });
     shown.button("Ask").click();
     await settle();
     expect(shown.button("Waiting for the ledger")).toBeTruthy();
@@ -473,10 +473,10 @@ test("a question whose reservation waits can be withdrawn", async () => {
 });
 
 test("a question of another kernel is said when its answer comes", async () => {
-    openTape(tape({ rows: [...tape().rows, { ...pending(), status: "elsewhere" }] }));
+    openSubSession(subSession({ rows: [...subSession().rows, { ...pending(), status: "elsewhere" }] }));
     await beating(1_000);
     const done = { ...pending(), status: "done", items: ["ATL"], ended: true, used: "2" };
-    host.write("state", tape({ rows: [...tape().rows, done] }));
+    host.write("state", subSession({ rows: [...subSession().rows, done] }));
     await beating(1_500);
     expect(voice()).toContain(`Question ${done.number} ended early`);
 });

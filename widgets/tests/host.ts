@@ -5,7 +5,7 @@ import stateJson from "../fixtures/state.json";
 import resultJson from "../fixtures/result.json";
 import explorers from "../src/explorers_program";
 import type { Model, Program } from "../src/host";
-import tape from "../src/tape_program";
+import subSession from "../src/sub_session_program";
 import workbench from "../src/workbench_program";
 
 export const sheet = (): typeof sheetJson => structuredClone(sheetJson);
@@ -97,7 +97,7 @@ export class Host implements Model {
 
 /** The program that the kernel names for a component. */
 function programOf(component: string): Program {
-    if (component.endsWith("-tape")) return tape;
+    if (component.endsWith("-tape")) return subSession;
     return /explorer|comparison/.test(component) ? explorers : workbench;
 }
 

@@ -101,7 +101,7 @@ test("values stand beside their items with both bars, cut at 0, and say that the
 
 test("a narrow valued list stays inside its width, however long a name is", () => {
     const values = [{ value: 5, text: "5", one: [0, 9] as const, all: null }];
-    const chart = valuedList(240, { items: ["x".repeat(200)], places: 2, ended: true, ordered: true }, values, "title");
+    const chart = valuedList(240, { items: ["x".repeat(200)], maxItems: 2, ended: true, ordered: true }, values, "title");
     for (const box of chart.querySelectorAll("rect")) {
         expect(Number(box.getAttribute("x")) + Number(box.getAttribute("width"))).toBeLessThanOrEqual(240);
     }
@@ -110,10 +110,10 @@ test("a narrow valued list stays inside its width, however long a name is", () =
 
 test("a hostile item is text and nothing else", () => {
     const evil = "</script><img src=x onerror=alert(1)>";
-    const found = cellList({ items: [evil], places: 1, ended: false, ordered: true }, evil);
+    const found = cellList({ items: [evil], maxItems: 1, ended: false, ordered: true }, evil);
     expect(found.querySelector("img")).toBeNull();
     expect(found.textContent).toContain(evil);
-    expect(unused({ items: [evil], places: 1, ended: false, ordered: true })).toBe(0);
+    expect(unused({ items: [evil], maxItems: 1, ended: false, ordered: true })).toBe(0);
 });
 
 test.each([

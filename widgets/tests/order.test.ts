@@ -1,11 +1,11 @@
 /** Whatever order the messages about one purchase come in, and whichever of them is lost, the page learns how it ended. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import tapeJson from "../fixtures/tape.json";
+import subSessionJson from "../fixtures/tape.json";
 import { panelOf } from "../src/panel";
 import { stage } from "../src/purchase";
-import { Desk } from "../src/store";
-import { TapeDesk } from "../src/tape_store";
+import { SessionStore } from "../src/session_store";
+import { SubSessionStore } from "../src/sub_session_store";
 import { Host, result, settle, state, type Asked } from "./host";
 
 type Message = Record<string, unknown>;
@@ -25,7 +25,7 @@ let host: Host;
 let close: () => void = () => undefined;
 
 /** A store on a page whose kernel answers `status` with what `now` says, and keeps the order for the test to answer. */
-function attach(store: Desk | TapeDesk, now: () => unknown): void {
+function attach(store: SessionStore | SubSessionStore, now: () => unknown): void {
     host = new Host("workbench");
     host.answers["status"] = () => ({ state: now() });
     host.on("msg:custom", ((content: unknown) => store.kernel.receive(content)) as never);
@@ -48,7 +48,7 @@ function* orders<T>(items: T[]): Generator<T[]> {
 
 // --- a release -----------------------------------------------------------------------------------------------------
 
-let desk: Desk;
+let sessionStore: SessionStore;
 let order: Asked;
 /** What the kernel would say now. */
 let kernel: Record<string, unknown>;
@@ -56,15 +56,15 @@ let kernel: Record<string, unknown>;
 async function ordered(): Promise<void> {
     close();
     kernel = { ...state(), serial: "1", outcomes: [], running: null };
-    desk = new Desk();
-    attach(desk, () => kernel);
+    sessionStore = new SessionStore();
+    attach(sessionStore, () => kernel);
     host.answers["show"] = ({ number }) => ({ result: { ...result(), number } });
-    for (const trait of ["sheet", "state", "result"] as const) desk.take(trait, host.get(trait));
+    for (const trait of ["sheet", "state", "result"] as const) sessionStore.take(trait, host.get(trait));
     await vi.advanceTimersByTimeAsync(450);
-    desk.press();
+    sessionStore.press();
     await settle();
     order = host.of("release")[0]!;
-    expect(desk.purchase.kind).toBe("sent");
+    expect(sessionStore.purchase.kind).toBe("sent");
 }
 
 /** The messages of one release, as the kernel sends them in this order. */
@@ -86,13 +86,13 @@ function told(end: End): Record<string, Message> {
 }
 
 function deliver(message: Message): void {
-    if ("trait" in message) desk.take("state", JSON.stringify(message["trait"]));
+    if ("trait" in message) sessionStore.take("state", JSON.stringify(message["trait"]));
     else host.tell(message);
 }
 
 /** What the page says in the end, whatever came when. */
 function expectEnd(end: End, why: string): void {
-    const said = [desk.locked, stage(desk.purchase), desk.result?.number];
+    const said = [sessionStore.locked, stage(sessionStore.purchase), sessionStore.result?.number];
     expect(said, why).toEqual(
         end === "released" ? [false, "idle", "5"] : [false, end, "3"],
     );
@@ -135,7 +135,7 @@ test("an answer that came in the reply itself is not asked for again", async () 
     deliver({ trait: after });
     host.tell({ v: 1, re: order.id, ok: true, body: { result: { ...result(), number: "5" }, state: after } });
     await vi.advanceTimersByTimeAsync(5_000);
-    expect([desk.purchase.kind, desk.result?.number, host.of("show").length]).toEqual(["idle", "5", 0]);
+    expect([sessionStore.purchase.kind, sessionStore.result?.number, host.of("show").length]).toEqual(["idle", "5", 0]);
 });
 
 test("an end before the charge is a refusal, and says that nothing was charged", async () => {
@@ -144,12 +144,12 @@ test("an end before the charge is a refusal, and says that nothing was charged",
     await settle();
     const off = { label: "Waiting for the ledger", act: null };
     const withdraw = { label: "Withdraw · nothing paid yet", act: { do: "cancel", token: "t" } };
-    expect(panelOf(desk)).toMatchObject({ kind: "unwritten", buttons: [off, withdraw] });
-    expect(panelOf(desk).beside).toBeUndefined();
+    expect(panelOf(sessionStore)).toMatchObject({ kind: "unwritten", buttons: [off, withdraw] });
+    expect(panelOf(sessionStore).beside).toBeUndefined();
     kernel = { ...kernel, serial: "2", outcomes: [{ ...outcome(order.id, "cancelled"), number: "" }] };
     host.tell({ v: 1, event: "cancelled", body: { token: "t", number: "", error: { ...ERROR, message: "withdrawn before anything was charged" }, state: kernel } });
     await settle();
-    expect([panelOf(desk).kind, panelOf(desk).notice?.strong]).toEqual(["refused", "Withdrawn before anything was charged."]);
+    expect([panelOf(sessionStore).kind, panelOf(sessionStore).notice?.strong]).toEqual(["refused", "Withdrawn before anything was charged."]);
 });
 
 test("an answer that cannot be shown leaves the page free, with what is wrong", async () => {
@@ -157,7 +157,7 @@ test("an answer that cannot be shown leaves the page free, with what is wrong", 
     host.answers["show"] = () => ({ error: { ...ERROR, message: "the ledger is away" } });
     deliver(told("released")["after"]!);
     await vi.advanceTimersByTimeAsync(5_000);
-    expect([desk.locked, desk.planFault]).toEqual([false, "the ledger is away"]);
+    expect([sessionStore.locked, sessionStore.planFault]).toEqual([false, "the ledger is away"]);
 });
 
 test("a silent kernel is asked once in a while, and never twice while it is busy", async () => {
@@ -179,30 +179,30 @@ test("a state that was read before the one on show changes nothing", async () =>
     const left = (of: string): object => ({ ...state().budget, epsilon: { ...state().budget.epsilon, left: of } });
     deliver({ trait: { ...kernel, serial: "12", budget: left("0.5") } });
     deliver({ trait: { ...kernel, serial: "9", budget: left("1") } });
-    expect(desk.state?.budget?.epsilon.left).toBe("0.5");
+    expect(sessionStore.state?.budget?.epsilon.left).toBe("0.5");
     deliver({ trait: { ...kernel, kernel: "another", serial: "1", budget: left("1") } });
-    expect(desk.state?.budget?.epsilon.left).toBe("1");
+    expect(sessionStore.state?.budget?.epsilon.left).toBe("1");
 });
 
-// --- two widgets of one desk ---------------------------------------------------------------------------------------
+// --- two widgets of one store ---------------------------------------------------------------------------------------
 
-/** Order through a second widget of the desk, which is then taken off the page before the reply came. */
+/** Order through a second widget of the store, which is then taken off the page before the reply came. */
 async function orphaned(): Promise<void> {
     await ordered();
-    desk.keep();
+    sessionStore.keep();
     close();
     kernel = { ...state(), serial: "1", outcomes: [], running: null };
-    desk = new Desk();
-    attach(desk, () => kernel);
+    sessionStore = new SessionStore();
+    attach(sessionStore, () => kernel);
     host.answers["show"] = ({ number }) => ({ result: { ...result(), number } });
-    for (const trait of ["sheet", "state", "result"] as const) desk.take(trait, host.get(trait));
+    for (const trait of ["sheet", "state", "result"] as const) sessionStore.take(trait, host.get(trait));
     const second = { send: (content: unknown) => host.send(content), status: () => "idle" as const };
-    desk.attach(second);
+    sessionStore.attach(second);
     await vi.advanceTimersByTimeAsync(450);
-    desk.press();
+    sessionStore.press();
     await settle();
     order = host.of("release")[0]!;
-    desk.detach(second);
+    sessionStore.detach(second);
 }
 
 test("an order whose widget is taken off the page is found again by its id", async () => {
@@ -215,7 +215,7 @@ test("an order whose widget is taken off the page is found again by its id", asy
 test("an order that never reached the kernel does not lock the page for good", async () => {
     await orphaned();
     await vi.advanceTimersByTimeAsync(10_000);
-    expect([desk.locked, panelOf(desk).notice?.strong, panelOf(desk).notice?.rest]).toEqual([
+    expect([sessionStore.locked, panelOf(sessionStore).notice?.strong, panelOf(sessionStore).notice?.rest]).toEqual([
         false,
         "No answer came to this order. The history says whether it was charged.",
         undefined,
@@ -223,26 +223,26 @@ test("an order that never reached the kernel does not lock the page for good", a
 });
 
 test("ids of two pages are never the same", () => {
-    const ids = [new Desk(), new Desk()].map((one) => one.kernel.order("status", {}).id);
+    const ids = [new SessionStore(), new SessionStore()].map((one) => one.kernel.order("status", {}).id);
     expect(new Set(ids).size).toBe(2);
 });
 
-// --- a question of a tape ------------------------------------------------------------------------------------------
+// --- a question of a sub-session view ------------------------------------------------------------------------------------------
 
-const tape = (): any => ({ ...structuredClone(tapeJson), serial: "1", outcomes: [], running: null, fault: null });
-let store: TapeDesk;
-let tapeNow: any;
+const subSession = (): any => ({ ...structuredClone(subSessionJson), serial: "1", outcomes: [], running: null, fault: null });
+let store: SubSessionStore;
+let subSessionNow: any;
 
 async function asked(): Promise<void> {
     close();
-    tapeNow = tape();
-    store = new TapeDesk();
+    subSessionNow = subSession();
+    store = new SubSessionStore();
     const channel = { send: (content: unknown) => host.send(content), status: () => "idle" as const };
     host = new Host("workbench");
-    host.answers["status"] = () => ({ state: tapeNow });
+    host.answers["status"] = () => ({ state: subSessionNow });
     host.answers["plan"] = () => ({ most: "10", listed: "449" });
     host.on("msg:custom", ((content: unknown) => store.kernel.receive(content)) as never);
-    store.take("state", JSON.stringify(tapeNow));
+    store.take("state", JSON.stringify(subSessionNow));
     store.attach(channel);
     close = () => (store.detach(channel), store.close());
     await vi.advanceTimersByTimeAsync(450);
@@ -252,20 +252,20 @@ async function asked(): Promise<void> {
     expect(store.purchase.kind).toBe("sent");
 }
 
-function toldOfTape(end: End): Record<string, Message> {
+function toldOfSubSession(end: End): Record<string, Message> {
     const { id } = order;
-    const row = (status: string): any => ({ ...tape().rows[0], number: "4", id: "q9", key: "", status });
-    const during = { ...tape(), serial: "2", rows: [...tape().rows, row("pending")], running: running(id) };
+    const row = (status: string): any => ({ ...subSession().rows[0], number: "4", id: "q9", key: "", status });
+    const during = { ...subSession(), serial: "2", rows: [...subSession().rows, row("pending")], running: running(id) };
     const after = {
-        ...tape(),
+        ...subSession(),
         serial: "3",
-        rows: [...tape().rows, row(end === "released" ? "done" : end)],
+        rows: [...subSession().rows, row(end === "released" ? "done" : end)],
         outcomes: [outcome(id, end)],
         fault: end === "released" ? null : ERROR,
     };
-    tapeNow = after;
+    subSessionNow = after;
     return {
-        stale: { trait: tape() },
+        stale: { trait: subSession() },
         during: { trait: during },
         reply: { v: 1, re: id, ok: true, body: { token: "t", number: "1", state: during } },
         after: { trait: after },
@@ -286,11 +286,11 @@ function expectAsked(end: End, why: string): void {
 
 test.each(ENDS)("a question that was %s is known in every order of its messages, and whichever are lost", async (end) => {
     await asked();
-    const names = Object.keys(toldOfTape(end));
+    const names = Object.keys(toldOfSubSession(end));
     for (const sequence of orders(names)) {
         for (let lost = 0; lost < 2 ** names.length; lost += 1) {
             await asked();
-            const messages = toldOfTape(end);
+            const messages = toldOfSubSession(end);
             const kept = sequence.filter((_, i) => ((lost >> i) & 1) === 0);
             for (const name of kept) {
                 hand(messages[name]!);

@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
 import { panelOf, type Panel } from "../src/panel";
-import { Desk } from "../src/store";
+import { SessionStore } from "../src/session_store";
 import { sheet, state } from "./host";
 
-/** A desk with a kernel that is there and says nothing. */
-function desk(
+/** A store with a kernel that is there and says nothing. */
+function store(
     change: (it: { sheet: ReturnType<typeof sheet>; state: ReturnType<typeof state> }) => void = () => undefined,
-): Desk {
+): SessionStore {
     const it = { sheet: sheet(), state: state() };
     change(it);
-    const made = new Desk();
+    const made = new SessionStore();
     made.take("sheet", it.sheet);
     made.take("state", it.state);
     made.attach({ send: () => undefined, status: () => "idle" });
@@ -19,7 +19,7 @@ function desk(
 const labels = (panel: Panel): unknown[] => panel.buttons.map((button) => button.label);
 
 test("an offer names the guarantee, the price and both balances", () => {
-    const panel = panelOf(desk());
+    const panel = panelOf(store());
     expect(panel.text).toEqual([
         "Adds noise to 42 counts and shows them. Guarantee: ",
         ["0.2-differential privacy for adding or removing one person-year."],
@@ -30,12 +30,12 @@ test("an offer names the guarantee, the price and both balances", () => {
 });
 
 test("a price with delta says so on the button", () => {
-    const panel = panelOf(desk(({ sheet: it }) => (it.now.price.delta = "0.000001")));
+    const panel = panelOf(store(({ sheet: it }) => (it.now.price.delta = "0.000001")));
     expect(labels(panel)).toEqual([["Release", "pay ε 0.2, δ 0.000001"]]);
 });
 
 test("over the budget: value, rule, next step, and the button is off", () => {
-    const it = desk();
+    const it = store();
     it.type("1.5");
     const panel = panelOf(it);
     expect([panel.notice?.strong, panel.notice?.rest]).toEqual([
@@ -47,7 +47,7 @@ test("over the budget: value, rule, next step, and the button is off", () => {
 });
 
 test("where less is paid than asked, the most that fits is a tick of the slider", () => {
-    const it = desk(({ sheet: cheap }) => {
+    const it = store(({ sheet: cheap }) => {
         for (const point of [cheap.now, ...cheap.fans.epsilon])
             point.price.epsilon = String(Math.round(Number(point.epsilon) * 890_000) / 1_000_000);
     });
@@ -57,14 +57,14 @@ test("where less is paid than asked, the most that fits is a tick of the slider"
 });
 
 test("too little delta is refused as delta", () => {
-    const panel = panelOf(desk(({ sheet: it }) => (it.now.price.delta = "0.00001")));
+    const panel = panelOf(store(({ sheet: it }) => (it.now.price.delta = "0.00001")));
     expect(panel.notice?.strong).toBe(
         "This release costs δ = 0.00001 but 0.000001 is left; ask for at most 0.000001.",
     );
 });
 
 test("the same question at the same settings is free, and a second answer is not", () => {
-    const it = desk();
+    const it = store();
     it.type("0.1");
     const panel = panelOf(it);
     expect(panel.text).toEqual([["Already released as number 3"], ", same question, same settings."]);
@@ -79,7 +79,7 @@ test.each([
     ["failed", "failed"],
     ["lost", "never reported back"],
 ])("a %s twin is named before its question is paid for again", (status, words) => {
-    const it = desk(({ state: session }) => (session.entries[2]!.status = status));
+    const it = store(({ state: session }) => (session.entries[2]!.status = status));
     it.type("0.1");
     const panel = panelOf(it);
     expect([panel.kind, panel.notice?.strong]).toEqual([
@@ -89,7 +89,7 @@ test.each([
 });
 
 test("a twin that another kernel is drawing is waited for", () => {
-    const it = desk(({ state: session }) => (session.entries[2]!.status = "elsewhere"));
+    const it = store(({ state: session }) => (session.entries[2]!.status = "elsewhere"));
     it.type("0.1");
     expect(panelOf(it).note).toBe(
         "Number 3, the same question and settings, is being drawn by another kernel. " +
@@ -100,13 +100,13 @@ test("a twin that another kernel is drawing is waited for", () => {
 });
 
 test("a spent budget says what is left to do", () => {
-    const panel = panelOf(desk(({ state: it }) => Object.assign(it.budget.epsilon, { spent: "1.95", left: "0" })));
+    const panel = panelOf(store(({ state: it }) => Object.assign(it.budget.epsilon, { spent: "1.95", left: "0" })));
     expect(panel.text).toEqual([["The budget is spent."], " All 2 of ε 2 are in the ledger."]);
     expect(panel.buttons).toEqual([]);
 });
 
 test("an input that makes no sense turns the release off and says where to look", () => {
-    const it = desk();
+    const it = store();
     it.type("-1");
     const panel = panelOf(it);
     expect([panel.buttons[0]?.act, panel.note]).toEqual([
@@ -117,15 +117,15 @@ test("an input that makes no sense turns the release off and says where to look"
 
 test("teaching draws, and never releases", () => {
     const panel = panelOf(
-        desk(({ state: it }) => Object.assign(it, { teaching: { seed: "7" }, budget: null, entries: [] })),
+        store(({ state: it }) => Object.assign(it, { teaching: { seed: "7" }, budget: null, entries: [] })),
     );
     expect(labels(panel)).toEqual(["Draw · not a release"]);
     expect(JSON.stringify(panel)).not.toMatch(/Release|pay /);
 });
 
 /** The same session under the zCDP filter: ρ adds up, and ε is about one answer. */
-function concentrated(change: Parameters<typeof desk>[0] = () => undefined): Desk {
-    return desk((it) => {
+function concentrated(change: Parameters<typeof store>[0] = () => undefined): SessionStore {
+    return store((it) => {
         const rho = { total: "0.0166", spent: "0.0016", pending: "0", left: "0.015" };
         const epsilon = { total: "0.182", spent: "0.009", pending: "0", left: "0.173" };
         Object.assign(it.state.budget, { rho, epsilon });

@@ -301,13 +301,13 @@ test("the composition explorer lists the rules cheapest first and follows k with
 });
 
 test("without a kernel a sheet that was saved still moves, one slider at a time", () => {
-    const desk = new Explorer(readTopK);
-    desk.take("sheet", JSON.stringify(topK()));
-    desk.moveTo("epsilon", 1);
-    expect([desk.point!.above, desk.fault]).toEqual(["201.4", null]);
-    desk.moveTo("k", 0);
-    expect([desk.place.get("epsilon"), desk.place.get("k")]).toEqual(["0.05", "1"]);
-    expect(desk.fault).toContain("one slider moves at a time");
+    const store = new Explorer(readTopK);
+    store.take("sheet", JSON.stringify(topK()));
+    store.moveTo("epsilon", 1);
+    expect([store.point!.above, store.fault]).toEqual(["201.4", null]);
+    store.moveTo("k", 0);
+    expect([store.position.get("epsilon"), store.position.get("k")]).toEqual(["0.05", "1"]);
+    expect(store.fault).toContain("one slider moves at a time");
 });
 
 test("a typed k off the slider is asked of the kernel, and its refusal leaves the point as it was", async () => {

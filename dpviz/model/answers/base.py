@@ -16,9 +16,9 @@ from typing import Any, ClassVar, Final, Literal, NoReturn, Self, TypeAlias, Typ
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.boundary import protect_module
 from dpviz.errors import DomainError, ParameterError, ReleaseFormat
 from dpviz.exact import text
-from dpviz.hidden import guard
 from dpviz.model.answers.between import Between, between, is_enclosed
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel, ErrorValue, How
@@ -457,4 +457,4 @@ def from_json(data: Mapping[str, Any]) -> Answer:
     return shape.from_json(data)
 
 
-guard(vars())
+protect_module(vars())

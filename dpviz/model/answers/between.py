@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import ceil_to, floor_to, place, text
-from dpviz.hidden import guard
 
 DIGITS = 6
 """The ends are written with so many significant digits, rounded outward."""
@@ -60,4 +60,4 @@ def is_enclosed(values: Sequence[object]) -> bool:
     return any(isinstance(value, Between) for value in values)
 
 
-guard(vars())
+protect_module(vars())

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, NoReturn
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
-from dpviz.hidden import guard
 from dpviz.model.answers.base import Answer, Axis, Listing, Packed, Points, Reading, Values, View, columns_of, register
 from dpviz.model.answers.labels import Labels, are_labels, labels_json, labels_of, shown_labels
 from dpviz.model.answers.ranked import NOTHING, counted, listed_view
@@ -74,4 +74,4 @@ class Chosen(Answer):
         return listed_view(self, reading, betas, self.listing(reading), {})
 
 
-guard(vars())
+protect_module(vars())

@@ -13,9 +13,9 @@ import gmpy2
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.boundary import protect_module
 from dpviz.errors import DpvizError, ReleaseFormat
 from dpviz.exact import whole
-from dpviz.hidden import guard
 from dpviz.model.answers.base import Answer, Axis, Packed, Points, Reading, View, bars_json, columns_of, register
 from dpviz.model.question import Question
 from dpviz.noise.empty_bin import EmptyBin
@@ -188,4 +188,4 @@ def _unreadable() -> DpvizError:
     return ReleaseFormat("a saved compact answer must hold a field, a sampler and as many coefficients as it says")
 
 
-guard(vars())
+protect_module(vars())

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
-from dpviz.hidden import guard
 from dpviz.model.answers.base import (
     Answer,
     Axis,
@@ -185,4 +185,4 @@ def counted(number: int) -> str:
     return f"{number:,} item" if number == 1 else f"{number:,} items"
 
 
-guard(vars())
+protect_module(vars())

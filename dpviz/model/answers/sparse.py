@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
-from dpviz.hidden import guard
 from dpviz.model.answers.base import (
     LARGEST_VIEW,
     Answer,
@@ -106,4 +106,4 @@ class SparseTable(Answer):
         )
 
 
-guard(vars())
+protect_module(vars())

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.hidden import guard
+from dpviz.boundary import protect_module
 from dpviz.model.answers.base import (
     LARGEST_VIEW,
     Answer,
@@ -96,4 +96,4 @@ class Table(Answer):
         )
 
 
-guard(vars())
+protect_module(vars())

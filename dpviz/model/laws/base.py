@@ -14,9 +14,9 @@ from fractions import Fraction
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
+from dpviz.boundary import protect_module
 from dpviz.errors import DpvizError, ParameterError, ReleaseFormat
 from dpviz.exact import Decay
-from dpviz.hidden import guard
 from dpviz.model.answers import Answer
 from dpviz.model.error import ErrorModel
 from dpviz.model.question import Question
@@ -223,4 +223,4 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
     raise TypeError(f"no stored form is known for {hint}")
 
 
-guard(vars())
+protect_module(vars())

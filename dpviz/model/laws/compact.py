@@ -9,8 +9,8 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from dpviz.boundary import protect_module
 from dpviz.exact import whole
-from dpviz.hidden import guard
 from dpviz.laws import geometric
 from dpviz.laws.geometric import TwoSidedGeometric
 from dpviz.model.answers import Answer, CompactTable
@@ -168,4 +168,4 @@ class CompactError(ErrorModel):
         return [float(chance) for chance in law.pmf_array(np.array(errors, dtype=np.int64))]
 
 
-guard(vars())
+protect_module(vars())

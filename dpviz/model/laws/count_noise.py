@@ -8,9 +8,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal, Protocol
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import Decay, Enclosure, whole
-from dpviz.hidden import guard
 from dpviz.laws import geometric
 from dpviz.laws.clamped import Clamped
 from dpviz.laws.finite import FastSampleLaw
@@ -141,4 +141,4 @@ def least(holds: Callable[[int], bool], start: int = 0, near: int = 0) -> int:
     return high
 
 
-guard(vars())
+protect_module(vars())

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dpviz.boundary import protect_module
 from dpviz.exact import whole
-from dpviz.hidden import guard
 from dpviz.laws import geometric
 from dpviz.laws.finite import FastSampleLaw
 from dpviz.model.error import ErrorModel, ErrorValue, How, mean
@@ -165,4 +165,4 @@ class DenseError(ErrorModel):
         return [float(chance) for chance in law.pmf_array(np.array(errors, dtype=np.int64))]
 
 
-guard(vars())
+protect_module(vars())

@@ -7,9 +7,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import Decay, whole
-from dpviz.hidden import guard
 from dpviz.laws import geometric
 from dpviz.laws.keep_heavy import OneBin
 from dpviz.model.error import ErrorModel, ErrorValue
@@ -118,4 +118,4 @@ class PureSparseError(ErrorModel):
         return geometric.quantiles(self.law.decay, levels)
 
 
-guard(vars())
+protect_module(vars())

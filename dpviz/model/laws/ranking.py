@@ -7,9 +7,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, cast
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import Decay, Enclosure, counted, decide, log_up, whole
-from dpviz.hidden import guard
 from dpviz.laws import geometric
 from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel, ErrorValue, How
@@ -298,4 +298,4 @@ class CoinsError(ErrorModel):
         return ErrorValue(Fraction(max(1, above)), "exact", "the coin of one item among the k largest")
 
 
-guard(vars())
+protect_module(vars())

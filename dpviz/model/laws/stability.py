@@ -7,8 +7,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
+from dpviz.boundary import protect_module
 from dpviz.exact import Enclosure, decide, log_bounds, whole
-from dpviz.hidden import guard
 from dpviz.laws import geometric
 from dpviz.laws.geometric import EXACTLY, PRECISION
 from dpviz.model.error import ErrorModel, ErrorValue, How
@@ -171,4 +171,4 @@ class StabilityError(ErrorModel):
         return geometric.quantiles(self.law.noise.decay, levels)
 
 
-guard(vars())
+protect_module(vars())

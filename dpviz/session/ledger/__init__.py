@@ -6,23 +6,23 @@ following  what one ledger object has read of it, and that nothing went back in 
 owner    which process holds a draw, and whether it is still there; which person is at work
 history  its terms: a charter against a visitor's, every raise of the budget, what it last knew
 rows     reading and writing rows, one transaction at a time
-draws    what is drawn once and kept: entries, and uses of open entries; found by key, held by who draws them
+records  what is drawn once and kept: entries, and uses of open entries; found by key, held by who draws them
 store    the database under a ledger: transactions, durability, forks; what all databases share
 schema   what may stand in a database besides: nothing
 witness  the file beside an SQLite ledger: how far it had come, and who holds it
 sqlite   a ledger in one file: every word that is particular to SQLite
 postgres a ledger in one schema of a server, for a team: every word that is particular to PostgreSQL
-places   which of these a user means
+locations  which of these a user means
 blobs    answers too large for a row, found by their hash
-book     `Ledger`: open, charge, finish; reserve and settle; look, verify, back up
+ledger   `Ledger`: open, charge, finish; reserve and settle; look, verify, back up
 """
 
 from __future__ import annotations
 
 from dpviz.session.ledger.audit import Step, Verification
-from dpviz.session.ledger.book import Ledger
-from dpviz.session.ledger.draws import Entry, Status, Use
 from dpviz.session.ledger.history import Known, Raise
+from dpviz.session.ledger.ledger import Ledger
 from dpviz.session.ledger.owner import Owner
+from dpviz.session.ledger.records import Entry, Status, Use
 
 __all__ = ["Entry", "Known", "Ledger", "Owner", "Raise", "Status", "Step", "Use", "Verification"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from dpviz.hidden import guard
+from dpviz.boundary import protect_module
 from dpviz.session.ledger.chain import GENESIS, OUTCOMES, Row, State, broken
 
 
@@ -138,9 +138,9 @@ class Audit:
         opened = self._open.get(number)
         return None if opened is None else opened.keys.get(key)
 
-    def at(self, place: tuple[int, int]) -> IndexRow | None:
+    def at(self, record_id: tuple[int, int]) -> IndexRow | None:
         """What the chain says of an entry (use 0) or of a use."""
-        return self.uses.get(place) if place[1] else self.index.get(place[0])
+        return self.uses.get(record_id) if record_id[1] else self.index.get(record_id[0])
 
     def sub(self, number: int) -> Mapping[str, str] | None:
         """The sub-account of an open entry."""
@@ -286,4 +286,4 @@ def _texts(sub: object) -> dict[str, str]:
     return sub
 
 
-guard(vars())
+protect_module(vars())

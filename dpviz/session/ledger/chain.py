@@ -18,7 +18,7 @@ Format 1 had no uses: no "reserve", no "settle", no outcome "open". A ledger of 
 charged and used further; once it holds a row of a new kind, a dpviz that knows format 1 only refuses it at that row.
 """
 
-KINDS = ("charter", "raise", "charge", "outcome", "reserve", "settle")
+ROW_KINDS = ("charter", "raise", "charge", "outcome", "reserve", "settle")
 OUTCOMES = ("done", "cancelled", "failed", "lost")
 GENESIS = "0" * 64
 
@@ -102,7 +102,12 @@ class Row:
         """A row as stored, refused unless its hash fits. The message names the row and none of its text."""
         seq, kind, body, previous, hash_ = record
         texts = all(isinstance(item, str) for item in (kind, body, previous, hash_))
-        if not isinstance(seq, int) or not texts or kind not in KINDS or _digest(seq, kind, body, previous) != hash_:
+        if (
+            not isinstance(seq, int)
+            or not texts
+            or kind not in ROW_KINDS
+            or _digest(seq, kind, body, previous) != hash_
+        ):
             raise broken(f"row {seq if isinstance(seq, int) else '?'} does not match its hash")
         return cls(seq, kind, body, previous, hash_)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from dpviz.hidden import guard
+from dpviz.boundary import protect_module
 
 if os.name == "posix":
     import pwd
@@ -91,4 +91,4 @@ def _birth(pid: int) -> str | None:
     return None
 
 
-guard(vars())
+protect_module(vars())

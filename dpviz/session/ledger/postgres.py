@@ -37,8 +37,8 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
 from dpviz import threads
+from dpviz.boundary import Hidden
 from dpviz.errors import LedgerAway, LedgerError, LedgerFormat, LedgerReadOnly, short
-from dpviz.hidden import Hidden
 from dpviz.session.ledger import schema, store, tables
 from dpviz.session.ledger.chain import broken
 from dpviz.session.ledger.owner import login
@@ -85,9 +85,9 @@ class Server:
         query = dict(url.query)
         schema = query.pop("schema", "public")
         if not url.database or not isinstance(schema, str) or not schema or "\0" in schema:
-            raise _no_place("the URL of a PostgreSQL ledger names one database, and with ?schema= one schema")
+            raise _no_location("the URL of a PostgreSQL ledger names one database, and with ?schema= one schema")
         if "search_path" in str(query.get("options", "")):
-            raise _no_place("the schema of a PostgreSQL ledger is named by ?schema=, not by a search path")
+            raise _no_location("the schema of a PostgreSQL ledger is named by ?schema=, not by a search path")
         return cls(url.set(drivername="postgresql+psycopg", query=query), schema)
 
     def __str__(self) -> str:
@@ -453,7 +453,7 @@ def _copy(source: Connection, target: Connection) -> None:
 # ---------------------------------------------------------------- refusals
 
 
-def _no_place(rule: str) -> LedgerError:
+def _no_location(rule: str) -> LedgerError:
     step = "write postgresql://user@host/database, or postgresql://user@host/database?schema=team"
     return LedgerError(f"{rule}; {step}", value="postgresql://...", rule=rule, next_step=step)
 

@@ -41,7 +41,7 @@ NOTICE = 1.0
 T = TypeVar("T")
 
 
-class Home(Protocol):
+class LedgerLocation(Protocol):
     """Where a ledger is, or could be. As text it is for a person to read: no password, no host."""
 
     @property

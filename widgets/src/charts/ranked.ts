@@ -7,7 +7,7 @@ import { label, line, px, svg, textWidth, tickText } from "./frame";
 export interface Cells {
     items: readonly string[];
     /** How many items could come. */
-    places: number;
+    maxItems: number;
     /** The bottom symbol came after the last item. */
     ended: boolean;
     /** A set's order says nothing, so its cells have no rank. */
@@ -18,7 +18,7 @@ export const NO_MORE = "⊥";
 const NO_MORE_WORDS = "no more";
 
 /** How many places stayed empty; the bottom symbol takes one. */
-export const unused = ({ items, places, ended }: Cells): number => Math.max(0, places - items.length - (ended ? 1 : 0));
+export const unused = ({ items, maxItems, ended }: Cells): number => Math.max(0, maxItems - items.length - (ended ? 1 : 0));
 
 /** The cells as a list of the page. Empty places are said once, in words, by whoever shows the list. */
 export function cellList(cells: Cells, name: string, ranks = true): HTMLElement {

@@ -59,7 +59,7 @@ export const rankedView: ResultView<Listed> = {
 };
 
 function cellsOf({ list, labels }: Listed): Cells {
-    return { items: labels, places: Number(list.places), ended: list.ended, ordered: list.ordered };
+    return { items: labels, maxItems: Number(list.places), ended: list.ended, ordered: list.ordered };
 }
 
 function valuesOf(result: Listed, beta: string): Valued[] {

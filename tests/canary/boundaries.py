@@ -17,13 +17,13 @@ from typing import Any
 import pandas as pd
 
 import dpviz as dv
-from dpviz.hidden import OPERATORS, Hidden
+from dpviz.boundary import OPERATORS, Hidden
 from dpviz.kinds import bases, is_ours
 from dpviz.session.session import Session
 
 BINS = dv.Domain.integers(0, 3, column="x")
 PLACES = dv.Domain.categories(["a", "b", "c", "d"], column="place")
-TAPE = dv.PayWhatYouGet(symbols=20, questions=10, epsilon="1", delta="1e-7")
+PAY_WHAT_YOU_GET = dv.PayWhatYouGet(symbols=20, questions=10, epsilon="1", delta="1e-7")
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Call:
     name: str
     call: Callable[..., Any]
     raw: Any
-    """The function that has the door."""
+    """The function that has the boundary."""
 
     @property
     def parameters(self) -> list[inspect.Parameter]:
@@ -46,7 +46,7 @@ class Call:
 def objects(folder: Path) -> dict[str, Any]:
     """One object of each kind that a person gets, on a real session with a ledger."""
     session = Session(_frame(), dv.Unit(), dv.Budget(1000, "1e-3"), folder / "doors.ledger")
-    plan, sub = session.plan(BINS, dv.Dense(1)), session.open(TAPE)
+    plan, sub = session.plan(BINS, dv.Dense(1)), session.open(PAY_WHAT_YOU_GET)
     teaching = dv.teaching(_frame(), 7)
     mechanisms = {
         "stability": dv.Stability(1, "1e-6"), "sparse": dv.PureSparse(1, cap=100), "compact": dv.Compact(1, cap=100),
@@ -56,8 +56,10 @@ def objects(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = {
         "session": session, "plan": plan, "sub": sub, "teaching": teaching, "remaining": session.remaining,
         "releases": session.releases, "release": session.release(BINS, dv.Dense(1)), "ledger": session.ledger,
-        "opening": session.plan_open(TAPE), "asking": sub.plan("place", 2), "unit": dv.Unit(), "budget": dv.Budget(1),
-        "dense": dv.Dense(1, base="tight", cap=50), "tape parameters": TAPE, "integers": BINS, "categories": PLACES,
+        "opening": session.plan_open(PAY_WHAT_YOU_GET), "asking": sub.plan("place", 2), "unit": dv.Unit(),
+        "budget": dv.Budget(1),
+        "dense": dv.Dense(1, base="tight", cap=50), "tape parameters": PAY_WHAT_YOU_GET, "integers": BINS,
+        "categories": PLACES,
         "intervals": dv.Domain.intervals([0, 1, 2], column="y"), "keys": dv.Domain.keys(column="place"),
         "product": BINS * PLACES, "question": dv.Question.of(BINS, {"x": dv.Between(0, 1)}),
         "table": teaching.table(BINS), "top table": teaching.top(PLACES), "draw": teaching.draw(BINS, dv.Dense(1)),

@@ -1,4 +1,4 @@
-"""The tape of a sub-session answers five asks and refuses everything else; what its button said decides nothing."""
+"""The view of a sub-session answers five asks and refuses everything else; what its button said decides nothing."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ def opened(place: Path, symbols: int = 12, questions: int = 4) -> SubSession:
 
 
 class Page:
-    """What a browser does with a tape: it asks, and sees what the traits say."""
+    """What a browser does with a sub-session view: it asks, and sees what the traits say."""
 
     def __init__(self, sub: SubSession, questions: dict[str, Any] | None = None) -> None:
-        self.tape = dv.PayWhatYouGetTape(sub, LABELS if questions is None else questions)
+        self.view = dv.PayWhatYouGetTape(sub, LABELS if questions is None else questions)
 
     @property
     def state(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.tape.state)
+        found: dict[str, Any] = json.loads(self.view.state)
         return found
 
     def send(self, name: str, args: dict[str, Any]) -> dict[str, Any]:
-        reply = self.tape.answer({"v": 1, "id": "1", "ask": name, "args": args})
+        reply = self.view.answer({"v": 1, "id": "1", "ask": name, "args": args})
         assert reply is not None and reply["re"] == "1"
         return json.loads(json.dumps(reply))  # type: ignore[no-any-return]
 
@@ -77,7 +77,7 @@ def left(sub: SubSession) -> tuple[int, int]:
     return sub.symbols_left, sub.questions_left
 
 
-def test_a_question_is_asked_and_its_row_stands_on_the_tape(tmp_path: Path) -> None:
+def test_a_question_is_asked_and_its_row_stands_on_the_sub_session_view(tmp_path: Path) -> None:
     sub = opened(tmp_path)
     page = Page(sub)
     assert page.state["rows"] == [] and page.state["symbols"] == {"total": "12", "left": "12"}
@@ -170,10 +170,10 @@ def test_a_question_that_is_not_on_offer_is_refused(tmp_path: Path) -> None:
     assert left(sub) == (12, 4)
 
 
-def test_a_tape_without_questions_offers_what_was_asked_before_and_nothing_else(tmp_path: Path) -> None:
+def test_a_sub_session_view_without_questions_offers_what_was_asked_before_and_nothing_else(tmp_path: Path) -> None:
     sub = opened(tmp_path)
     page = Page(sub)
-    page.tape = dv.PayWhatYouGetTape(sub)
+    page.view = dv.PayWhatYouGetTape(sub)
     assert page.state["offers"] == []
     winter = dv.Question.of(DESTINATION, {"month": [12]})
     sub.ask(winter, k=1, kbar=3)
@@ -205,14 +205,14 @@ def test_traits_that_a_page_forges_decide_nothing(tmp_path: Path) -> None:
     sub = opened(tmp_path)
     page = Page(sub)
     forged = {**page.state, "symbols": {"total": "999", "left": "999"}, "offers": []}
-    page.tape.state = json.dumps(forged)
+    page.view.state = json.dumps(forged)
     assert not page.send("release", {**Page(sub).order(), "left": "999"})["ok"]
     assert left(sub) == (12, 4)
     assert page.send("status", {})["body"]["state"]["symbols"] == {"total": "12", "left": "12"}
     assert page.state["symbols"]["left"] == "12"
 
 
-def test_a_question_asked_in_a_cell_shows_on_the_tape(tmp_path: Path) -> None:
+def test_a_question_asked_in_a_cell_shows_on_the_sub_session_view(tmp_path: Path) -> None:
     sub = opened(tmp_path)
     page = Page(sub)
     sub.ask(DESTINATION, k=2, kbar=5)
@@ -223,7 +223,7 @@ def test_a_question_asked_in_a_cell_shows_on_the_tape(tmp_path: Path) -> None:
     assert page.state["rows"][1]["label"] == "All year"
 
 
-def test_another_kernel_sees_the_same_tape_and_nothing_is_used_again(tmp_path: Path) -> None:
+def test_another_kernel_sees_the_same_sub_session_view_and_nothing_is_used_again(tmp_path: Path) -> None:
     page = Page(opened(tmp_path))
     assert page.ask()["ok"] and page.ask(label="Winter")["ok"]
     again = opened(tmp_path)
@@ -265,7 +265,7 @@ def test_a_question_that_is_cancelled_keeps_what_it_reserved(tmp_path: Path) -> 
     assert left(sub) == (10, 3)
 
 
-def test_a_question_whose_kernel_was_killed_stands_on_the_tape_as_lost_and_can_be_asked_anew(tmp_path: Path) -> None:
+def test_a_question_whose_kernel_was_killed_stands_on_the_sub_session_view_as_lost_and_can_be_asked_anew(tmp_path: Path) -> None:
     path = tmp_path / "killed.ledger"
     killed.hanging(path).kill()
 
@@ -283,14 +283,14 @@ def test_a_question_whose_kernel_was_killed_stands_on_the_tape_as_lost_and_can_b
 
 def test_no_true_count_reaches_the_page(tmp_path: Path) -> None:
     page = Page(opened(tmp_path))
-    said = [json.dumps(page.ask()), json.dumps(page.ask(label="Winter", k="4")), page.tape.state, repr(page.tape)]
+    said = [json.dumps(page.ask()), json.dumps(page.ask(label="Winter", k="4")), page.view.state, repr(page.view)]
     said += [json.dumps(page.send("show", {"number": "1"}))]
     for count in (MANY, SOME, MANY + SOME):
         assert not any(str(count) in text or f"{count:,}" in text for text in said)
 
 
 @pytest.mark.parametrize("given", [flights(), 7, None, "sub"])
-def test_a_tape_stands_on_a_sub_session(given: object) -> None:
+def test_a_sub_session_view_stands_on_a_sub_session(given: object) -> None:
     with pytest.raises(ParameterError, match="PayWhatYouGetTape shows a sub-session") as refused:
         dv.PayWhatYouGetTape(given)  # type: ignore[arg-type]
     assert "ATL" not in str(refused.value)

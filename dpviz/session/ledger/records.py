@@ -12,8 +12,8 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from sqlalchemy import Connection, Table, bindparam, literal, select, true
 
+from dpviz.boundary import protect_module
 from dpviz.errors import LedgerError, ReleaseLost, SessionBusy, short
-from dpviz.hidden import guard
 from dpviz.session.ledger import rows, tables
 from dpviz.session.ledger.audit import IndexRow
 from dpviz.session.ledger.chain import Row, broken
@@ -24,18 +24,18 @@ from dpviz.session.ledger.tables import chain, draw
 
 Status = Literal["pending", "done", "open", "cancelled", "failed", "lost"]
 ANSWERED = ("done", "open")
-Place: TypeAlias = tuple[int, int]
+RecordId: TypeAlias = tuple[int, int]
 """An entry and a use of it; 0 is no use but the entry itself."""
 
 LEASE = 120
 """For how many seconds another machine believes in a draw that is not renewed."""
 
-DRAWING: set[tuple[str, Place]] = set()
+DRAWING: set[tuple[str, RecordId]] = set()
 """What this process draws, through whichever ledger object: the token of its owner, and the place."""
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
+class LedgerRecord:
     """What an entry and a use have in common.
 
     number  1, 2, 3 ... in the order of charging; of a use: in the order of reserving
@@ -57,12 +57,12 @@ class Draw:
     person: str = ""
 
     @property
-    def place(self) -> Place:
+    def record_id(self) -> RecordId:
         return self.number, 0
 
     @property
     def name(self) -> str:
-        return named(self.place)
+        return named(self.record_id)
 
     @property
     def user_key(self) -> str:
@@ -83,22 +83,22 @@ class Draw:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry(Draw):
+class Entry(LedgerRecord):
     """One charge and what came of it. Whatever the status, the charge counts. "open": it is there to be used."""
 
 
 @dataclass(frozen=True, slots=True)
-class Use(Draw):
+class Use(LedgerRecord):
     """One use of an open entry and what came of it. Without an answer all that it reserved stays used."""
 
     entry: int = 0
 
     @property
-    def place(self) -> Place:
+    def record_id(self) -> RecordId:
         return self.entry, self.number
 
 
-Drawn = TypeVar("Drawn", bound=Draw)
+SomeRecord = TypeVar("SomeRecord", bound=LedgerRecord)
 
 
 _HELD = (draw.c.entry == bindparam("of")) & (draw.c.use == bindparam("at"))
@@ -108,10 +108,10 @@ _RELEASE = draw.delete().where(_HELD)
 _LET_GO = Statement(_RELEASE)
 
 
-class Shelf(Generic[Drawn]):
+class RecordStatements(Generic[SomeRecord]):
     """The statements about one kind of draw."""
 
-    def __init__(self, index: Table, make: Callable[..., Drawn], *, opens: str, closes: str) -> None:
+    def __init__(self, index: Table, make: Callable[..., SomeRecord], *, opens: str, closes: str) -> None:
         self.index, self.make, self.opens, self.closes = index, make, opens, closes
         number, of = index.c["number"], index.c.get("entry")
         self.names = ("number", "key") if of is None else ("number", "key", "entry")
@@ -139,16 +139,16 @@ class Shelf(Generic[Drawn]):
         self._close = Statement(close, _RELEASE, rows.ADD)
         self._columns = [column.name for column in index.columns]
 
-    def where(self, place: Place) -> dict[str, int]:
+    def where(self, record_id: RecordId) -> dict[str, int]:
         """What the statements about one draw ask for."""
-        of, at = place
+        of, at = record_id
         return {"of": of, "at": at} if "entry" in self.names else {"of": of}
 
-    def fetch(self, connection: Connection, query: Statement, by: Owner, **where: object) -> list[Drawn]:
+    def fetch(self, connection: Connection, query: Statement, by: Owner, **where: object) -> list[SomeRecord]:
         """What is found, the latest first, as `by` sees it."""
         return [self._read(record, by) for record in query.all(connection, **where)]
 
-    def _read(self, record: Sequence[Any], by: Owner) -> Drawn:
+    def _read(self, record: Sequence[Any], by: Owner) -> SomeRecord:
         behind = len(chain.c) + len(self._columns)
         row = Row.read(record[: len(chain.c)])
         index = dict(zip(self._columns, record[len(chain.c) : behind], strict=True))
@@ -162,34 +162,34 @@ class Shelf(Generic[Drawn]):
         mine = held["token"] == by.token
         return replace(found, status="pending" if _drawn(held, found, by, mine) else "lost", mine=mine)
 
-    def _made(self, content: Mapping[str, Any], status: str, closed: str | None) -> Drawn:
+    def _made(self, content: Mapping[str, Any], status: str, closed: str | None) -> SomeRecord:
         said = {name: content[name] for name in self.names}
         person = content.get("person", "")
         return self.make(
             body=content[self.opens], status=status, opened=content["at"], closed=closed, person=person, **said
         )
 
-    def begin(self, connection: Connection, row: Row, by: Owner) -> Drawn:
+    def begin(self, connection: Connection, row: Row, by: Owner) -> SomeRecord:
         """Append the row that opens a draw, and hold the draw for `by`."""
         made = self._entered(connection, row, self._begin, until=_until(), **rows.columns(by))
         return replace(made, mine=True)
 
-    def enter(self, connection: Connection, row: Row) -> Drawn:
+    def enter(self, connection: Connection, row: Row) -> SomeRecord:
         """Append the row that opens a draw, and say so in the index."""
         return self._entered(connection, row, self._enter)
 
-    def _entered(self, connection: Connection, row: Row, statement: Statement, **more: object) -> Drawn:
+    def _entered(self, connection: Connection, row: Row, statement: Statement, **more: object) -> SomeRecord:
         made = self._made(row.content, "pending", None)
         index = rows.columns(IndexRow(made.number, made.key, "pending", row.seq, None, None))
-        of, at = made.place
+        of, at = made.record_id
         rows.append(connection, row, statement, **index, entry=of, use=at, **more)
         return made
 
     def conclude(
-        self, connection: Connection, last: Row, found: Drawn, status: Status, **said: object
-    ) -> tuple[Row, Drawn]:
+        self, connection: Connection, last: Row, found: SomeRecord, status: Status, **said: object
+    ) -> tuple[Row, SomeRecord]:
         """Append the outcome of a draw, say so in the index, and hold it no longer."""
-        of, at = found.place
+        of, at = found.record_id
         about = {name: getattr(found, name) for name in self.names if name != "key"}
         row = Row.after(last, self.closes, last.state, status=status, **about, **said)
         closed = row.content["at"]
@@ -197,13 +197,13 @@ class Shelf(Generic[Drawn]):
         return row, replace(found, status=status, closed=closed, mine=False)
 
 
-CHARGES = Shelf(tables.entry, Entry, opens="charge", closes="outcome")
-USES = Shelf(tables.use, Use, opens="reserve", closes="settle")
+CHARGES = RecordStatements(tables.entry, Entry, opens="charge", closes="outcome")
+USES = RecordStatements(tables.use, Use, opens="reserve", closes="settle")
 
 
-def renew(connection: Connection, place: Place, by: Owner) -> bool:
+def renew(connection: Connection, record_id: RecordId, by: Owner) -> bool:
     """Hold a draw for longer, where it is still held by `by`."""
-    of, at = place
+    of, at = record_id
     return _RENEW.change(connection, of=of, at=at, by=by.token, until=_until()) == 1
 
 
@@ -212,13 +212,13 @@ def touch(connection: Connection) -> None:
     _LET_GO.change(connection, of=0, at=0)
 
 
-def _drawn(held: Mapping[str, Any], found: Draw, by: Owner, mine: bool) -> bool:
+def _drawn(held: Mapping[str, Any], found: LedgerRecord, by: Owner, mine: bool) -> bool:
     """Whether someone still draws what is pending."""
     if held["token"] is None:
         return False
     owner = Owner(*(held[part.name] for part in fields(Owner)))
     if mine or owner.here_too(by):
-        return (owner.token, found.place) in DRAWING
+        return (owner.token, found.record_id) in DRAWING
     running = owner.running()
     return bool(held["until"] >= time.time()) if running is None else running
 
@@ -227,21 +227,21 @@ def _until() -> int:
     return int(time.time()) + LEASE
 
 
-def place_of(row: Row) -> Place:
+def record_id_of(row: Row) -> RecordId:
     """What a row is about, where it is about an entry or a use."""
     content = row.content
     number = content.get("number", 0)
     return (content["entry"], number) if "entry" in content else (number, 0)
 
 
-def named(place: Place) -> str:
-    return f"use {place[1]} of entry {place[0]}" if place[1] else f"entry {place[0]}"
+def named(record_id: RecordId) -> str:
+    return f"use {record_id[1]} of entry {record_id[0]}" if record_id[1] else f"entry {record_id[0]}"
 
 
 # ---------------------------------------------------------------- refusals
 
 
-def busy(found: Draw) -> SessionBusy:
+def busy(found: LedgerRecord) -> SessionBusy:
     who = "this kernel" if found.mine else "another kernel"
     return SessionBusy(
         f"{who} is drawing this answer now: {found.text}, charged {found.opened}; "
@@ -252,7 +252,7 @@ def busy(found: Draw) -> SessionBusy:
     )
 
 
-def lost(found: Draw) -> ReleaseLost:
+def lost(found: LedgerRecord) -> ReleaseLost:
     paid = f" for {found.price}" if found.price else ""
     became = {"cancelled": "was cancelled", "failed": "failed"}.get(found.status, "was lost")
     key = f', key "{short(found.user_key, 40)}",' if found.user_key else ""
@@ -274,7 +274,7 @@ def not_stored(name: str, error: LedgerError) -> LedgerError:
     return type(error)(said, value=name, rule=error.rule, next_step=step)
 
 
-def not_open(found: Draw) -> LedgerError:
+def not_open(found: LedgerRecord) -> LedgerError:
     if found.status == "done":
         state, step = "has its answer already", "read its answer"
     elif found.status == "open":
@@ -285,13 +285,13 @@ def not_open(found: Draw) -> LedgerError:
     return LedgerError(f"{found.name} {state}, and {rule}; {step}", value=found.name, rule=rule, next_step=step)
 
 
-def not_for_use(found: Draw) -> LedgerError:
+def not_for_use(found: LedgerRecord) -> LedgerError:
     rule, step = "only an entry that is open can be used", "open a sub-session, and use its entry"
     said = f"{found.name} is {found.status}, and {rule}; {step}"
     return LedgerError(said, value=found.name, rule=rule, next_step=step)
 
 
-def no_answer(found: Draw) -> LedgerError:
+def no_answer(found: LedgerRecord) -> LedgerError:
     steps = {"pending": "wait for it", "open": "reserve a use of it"}
     return LedgerError(
         f"{found.name} has no answer: it is {found.status}",
@@ -301,4 +301,4 @@ def no_answer(found: Draw) -> LedgerError:
     )
 
 
-guard(vars())
+protect_module(vars())

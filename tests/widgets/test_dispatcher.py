@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import dpviz as dv
-from dpviz.widgets.door import MOST_WAITING
+from dpviz.widgets.dispatcher import MOST_WAITING
 from dpviz.widgets.view import View
 from tests.patience import patience
 from tests.session.sources import Gate, KnownCounts, KnownTop
@@ -42,11 +42,12 @@ class Stop:
 
 
 def workbench(path: Path, before: Any = None, budget: object = 2) -> dv.Workbench:
-    session = dv.Session(KnownCounts([4, 5, 6, 7], before), dv.Unit(), dv.Budget(budget), path / "a.ledger")  # type: ignore[arg-type]
+    session = dv.Session(KnownCounts([4, 5, 6, 7], before), dv.Unit(), dv.Budget(budget),
+    path / "a.ledger")  # type: ignore[arg-type]
     return dv.Workbench(session, BINS)
 
 
-def tape(path: Path) -> dv.PayWhatYouGetTape:
+def sub_session_view(path: Path) -> dv.PayWhatYouGetTape:
     source = KnownTop({"": {"ATL": 7919, "STL": 6841}})
     session = dv.Session(source, dv.Unit("person"), dv.Budget("2", "1e-5"), path / "f.ledger")  # type: ignore[arg-type]
     sub = session.open(dv.PayWhatYouGet(symbols=12, questions=4, epsilon="1", delta="1e-6"))
@@ -87,7 +88,7 @@ def test_of_the_plans_that_wait_the_latest_is_computed_and_the_others_hear_so(
     wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = workbench(tmp_path)
-    stop = Stop(monkeypatch, bench.board, "_asked")
+    stop = Stop(monkeypatch, bench.session_model, "_asked")
     first = flood(wire, bench, "plan", epsilons(bench, 1))
     assert stop.reached.wait(patience())
     asked = flood(wire, bench, "plan", epsilons(bench, 5_000))
@@ -98,7 +99,7 @@ def test_of_the_plans_that_wait_the_latest_is_computed_and_the_others_hear_so(
     assert kinds(answers) == ["ok", *["Superseded"] * 4_999, "ok"] and stop.planned == 2
     assert answers[-1]["body"]["sheet"]["now"]["exactly"] == "5/8"
     assert "nothing was charged" in answers[1]["error"]["message"]
-    assert bench.board.plan.price.loss == dv.Dense("5/8").bind(dv.Question.of(BINS), dv.Unit()).price.loss
+    assert bench.session_model.plan.price.loss == dv.Dense("5/8").bind(dv.Question.of(BINS), dv.Unit()).price.loss
 
 
 def test_a_release_its_cancel_and_its_news_do_not_wait_for_plans(
@@ -107,15 +108,15 @@ def test_a_release_its_cancel_and_its_news_do_not_wait_for_plans(
     gate = Gate()
     bench = workbench(tmp_path, gate)
     args = order(bench)
-    desk = bench.board
-    plain, stop = desk._asked, threading.Event()
+    model = bench.session_model
+    plain, stop = model._asked, threading.Event()
 
     def held(said: dict[str, Any]) -> Any:
         if "price" not in said:
             assert stop.wait(patience())
         return plain(said)
 
-    monkeypatch.setattr(desk, "_asked", held)
+    monkeypatch.setattr(model, "_asked", held)
     plans = flood(wire, bench, "plan", epsilons(bench, 500))
     reply = wire.answer(bench, "release", **args)
     assert reply["ok"] and reply["body"]["number"] == "1"
@@ -126,8 +127,9 @@ def test_a_release_its_cancel_and_its_news_do_not_wait_for_plans(
     assert kinds(replies(wire, bench, plans))[-1] == "ok"
 
 
-def test_plans_of_a_tape_are_answered_by_the_latest(wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    view = tape(tmp_path)
+def test_plans_of_a_sub_session_view_are_answered_by_the_latest(wire: Wire, tmp_path: Path,
+monkeypatch: pytest.MonkeyPatch) -> None:
+    view = sub_session_view(tmp_path)
     offer = view._model.state()["offers"][0]["id"]
     stop = Stop(monkeypatch, view._model, "_asked")
     asks = [{"question": offer, "k": str(k), "kbar": "900"} for k in range(1, 801)]
@@ -156,13 +158,13 @@ def test_moves_of_an_explorer_are_answered_by_the_latest(wire: Wire, monkeypatch
 def test_more_requests_than_a_person_can_make_are_refused_and_charge_nothing(wire: Wire, tmp_path: Path) -> None:
     bench = workbench(tmp_path)
     held = threading.Event()
-    bench.board._door.soon(lambda: held.wait(patience()) and None)
+    bench.session_model._dispatcher.soon(lambda: held.wait(patience()) and None)
     args = order(bench)
     asked = [wire.ask(bench, "release", **{**args, "key": str(i)}) for i in range(MOST_WAITING + 50)]
     held.set()
     answers = replies(wire, bench, asked)
     assert kinds(answers)[-50:] == ["SessionBusy"] * 50
-    assert len(bench.board.session.ledger.entries()) <= 4  # type: ignore[union-attr]
+    assert len(bench.session_model.session.ledger.entries()) <= 4  # type: ignore[union-attr]
     assert wire.answer(bench, "status")["ok"], "it listens again"
 
 
@@ -178,7 +180,7 @@ def test_an_order_that_comes_twice_is_answered_twice_and_charged_once(wire: Wire
     wire.send(bench, {"method": "custom", "content": message})
     asked = wire.ask(bench, "status")
     wire.wait(bench, lambda m: content(m).get("re") == asked)
-    assert [entry.status for entry in bench.board.session.ledger.entries()] == ["done"]  # type: ignore[union-attr]
+    assert [entry.status for entry in bench.session_model.session.ledger.entries()] == ["done"]  # type: ignore[union-attr]
     said = [content(m) for m in wire.of(bench) if content(m).get("re") == "twice"]
     assert all(one["ok"] for one in said)
 
@@ -190,7 +192,7 @@ def test_an_order_that_was_refused_is_not_charged_when_its_message_comes_again(w
     wire.send(bench, {"method": "custom", "content": message})
     first = content(wire.wait(bench, lambda m: content(m).get("re") == "old"))
     assert first["error"]["kind"] == "BudgetExceeded"
-    session = bench.board.session
+    session = bench.session_model.session
     assert isinstance(session, dv.Session)
     session.raise_budget(dv.Budget(4))
     wire.send(bench, {"method": "custom", "content": message})

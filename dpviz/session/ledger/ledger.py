@@ -11,19 +11,30 @@ from typing import Any, Literal, TypeVar
 
 from sqlalchemy import Connection, bindparam, func, select, union_all
 
+from dpviz.boundary import Hidden, kind_of, protect_module, single_arguments
 from dpviz.errors import DpvizError, LedgerAway, LedgerCorrupt, LedgerError, LedgerReadOnly, ParameterError
-from dpviz.hidden import Hidden, guard, kind_of, singly
-from dpviz.session.ledger import blobs, draws, following, history, rows
+from dpviz.session.ledger import blobs, following, history, records, rows
 from dpviz.session.ledger.audit import Audit, Check, IndexRow, Step, Verification
 from dpviz.session.ledger.chain import FORMAT, Row, State, broken, canonical
-from dpviz.session.ledger.draws import ANSWERED, CHARGES, DRAWING, USES, Drawn, Entry, Place, Shelf, Status, Use
 from dpviz.session.ledger.following import Following
 from dpviz.session.ledger.history import Known, Raise
+from dpviz.session.ledger.locations import locate, locate_file
 from dpviz.session.ledger.owner import Owner
-from dpviz.session.ledger.places import locate, locate_file
+from dpviz.session.ledger.records import (
+    ANSWERED,
+    CHARGES,
+    DRAWING,
+    USES,
+    Entry,
+    RecordId,
+    RecordStatements,
+    SomeRecord,
+    Status,
+    Use,
+)
 from dpviz.session.ledger.rows import Account, totals
 from dpviz.session.ledger.statements import Statement
-from dpviz.session.ledger.store import PATIENCE, Home, Store, Wanted, no_ledger
+from dpviz.session.ledger.store import PATIENCE, LedgerLocation, Store, Wanted, no_ledger
 from dpviz.session.ledger.tables import chain, entry, metadata, one_answer_for_a_charge, use
 from dpviz.session.refusals import uncharged
 
@@ -58,7 +69,7 @@ class Ledger:
 
     def __init__(
         self,
-        home: Home,
+        ledger_location: LedgerLocation,
         store: Store,
         owner: Owner,
         check: Check | None = None,
@@ -66,7 +77,7 @@ class Ledger:
         made: bool = False,
         person: str = "",
     ) -> None:
-        self._home = home
+        self._location = ledger_location
         self._store = store
         self._own, self._pid = owner, os.getpid()
         self._check = check
@@ -102,21 +113,25 @@ class Ledger:
         if not isinstance(charter, Mapping) or set(charter) != set(history.CHARTER):
             raise ParameterError.of(kind_of(charter), f"a charter has {', '.join(history.CHARTER)}")
         opening = State(totals(account), charges=0, terms=1)
-        home, made = locate(held), False
-        if not home.exists():
+        ledger_location, made = locate(held), False
+        if not ledger_location.exists():
             if existing:
-                raise no_ledger(str(home), "does not exist", "give the place of the ledger, or leave out existing=True")
+                raise no_ledger(
+                    str(ledger_location), "does not exist", "give the place of the ledger, or leave out existing=True"
+                )
             first = Row.after(None, "charter", opening, format=FORMAT, charter=charter)
-            made = home.create(lambda connection: rows.append(connection, first))
+            made = ledger_location.create(lambda connection: rows.append(connection, first))
         who = owner or Owner.here()
-        ledger = cls(home, home.store(), who, check, made=made, person=person or "")
+        ledger = cls(ledger_location, ledger_location.store(), who, check, made=made, person=person or "")
         try:
             ledger._store.prepare()
             ledger._store.read(_ours(ledger._store))
             ledger._store.write(_made_ready)
         except LedgerReadOnly:
             ledger._store.close()
-            ledger = cls(home, home.store(writable=False), who, check, made=made, person=person or "")
+            ledger = cls(
+                ledger_location, ledger_location.store(writable=False), who, check, made=made, person=person or ""
+            )
             ledger._store.read(_ours(ledger._store))
 
         def look(connection: Connection) -> None:
@@ -135,8 +150,8 @@ class Ledger:
     def read(cls, location: str | Path | Hidden[Any], *, check: Check | None = None) -> Ledger:
         """Open an existing ledger for looking, whatever its charter. Nothing can be charged through it."""
         held = location = Hidden.of(location)
-        home = _existing(held)
-        ledger = cls(home, home.store(writable=False), Owner.here(), check)
+        ledger_location = _existing(held)
+        ledger = cls(ledger_location, ledger_location.store(writable=False), Owner.here(), check)
         ledger._store.read(rows.charter)
         return ledger
 
@@ -215,12 +230,12 @@ class Ledger:
     @property
     def name(self) -> str:
         """Its short name: of the file, or of the database. No folder, no host, no password."""
-        return self._home.name
+        return self._location.name
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Where it is, for a person: the path of the file, or the database and its schema."""
-        return str(self._home)
+        return str(self._location)
 
     @property
     def owner(self) -> Owner:
@@ -352,17 +367,17 @@ class Ledger:
 
         return self._free(USES, key, of=number) or self._begin(work, wanted)
 
-    def _free(self, shelf: Shelf[Drawn], key: str, **of: int) -> Drawn | None:
+    def _free(self, statements: RecordStatements[SomeRecord], key: str, **of: int) -> SomeRecord | None:
         """What answers a key already, where nothing can be written: looking at it is free, and no more can be had."""
         if self._store.writable or self._check is None:
             return None
-        found = self._look(lambda connection: self._find(connection, shelf, key, **of))
+        found = self._look(lambda connection: self._find(connection, statements, key, **of))
         return found if found is not None and found.status in ANSWERED else None
 
-    def _known(self, found: Drawn | None, live: int | None) -> Drawn | None:
+    def _known(self, found: SomeRecord | None, live: int | None) -> SomeRecord | None:
         """What the index says of a key, held against the chain; inside a transaction that writes."""
-        place = None if found is None else found.place
-        said = None if place is None else self._chain.audit.at(place)
+        record_id = None if found is None else found.record_id
+        said = None if record_id is None else self._chain.audit.at(record_id)
         answered = found is not None and (found.status in ANSWERED or found.closed is None)
         if (found is not None and (said is None or (said.key, said.closed) != (found.key, found.closed))) or (
             live != (found.number if answered and found is not None else None)
@@ -382,15 +397,15 @@ class Ledger:
                 next_step="report it",
             )
 
-    def _begin(self, write: Callable[[Connection], Drawn], wanted: Wanted | None) -> Drawn:
+    def _begin(self, write: Callable[[Connection], SomeRecord], wanted: Wanted | None) -> SomeRecord:
         """Write, and from the moment that others can see a new draw, be known to draw it."""
         token = self.owner.token
-        begun: set[tuple[str, Place]] = set()
+        begun: set[tuple[str, RecordId]] = set()
 
-        def work(connection: Connection) -> Drawn:
+        def work(connection: Connection) -> SomeRecord:
             made = write(connection)
             if made.mine:
-                begun.add((token, made.place))
+                begun.add((token, made.record_id))
                 DRAWING.update(begun)
             return made
 
@@ -428,41 +443,45 @@ class Ledger:
 
     def _close(
         self,
-        shelf: Shelf[Drawn],
-        place: Place,
+        statements: RecordStatements[SomeRecord],
+        record_id: RecordId,
         status: Status,
         answer: bytes | None,
         adjust: Callable[[Account], Account] = dict,
-    ) -> Drawn:
-        def work(connection: Connection) -> Drawn | DpvizError:
-            found = self._one(connection, shelf, place)
-            if found.status == "done" and answer is not None and self._answer(connection, shelf, place) == answer:
+    ) -> SomeRecord:
+        def work(connection: Connection) -> SomeRecord | DpvizError:
+            found = self._one(connection, statements, record_id)
+            if (
+                found.status == "done"
+                and answer is not None
+                and self._answer(connection, statements, record_id) == answer
+            ):
                 return found  # a repeated `finish` after a write whose success was not heard of
             if found.status not in ANSWERED and found.closed is not None:
-                return draws.lost(found)
+                return records.lost(found)
             if not found.mine:
-                return draws.not_open(found)
+                return records.not_open(found)
             said: dict[str, object] = {} if answer is None else {"answer": blobs.put(connection, answer)}
             if isinstance(found, Use):
                 sub = self._sub(connection, found.entry)
                 said["sub"] = after = _carried(sub, adjust(dict(sub)))
                 self._must_follow(self._chain.audit.settling(found.entry, found.number, after))
-            return shelf.conclude(connection, self._last, found, status, **said)[1]
+            return statements.conclude(connection, self._last, found, status, **said)[1]
 
         try:
             outcome = self._change(work, patience=PATIENCE)  # it is paid for: not given up as soon
         except LedgerError as error:
-            raise draws.not_stored(draws.named(place), error) from None
+            raise records.not_stored(records.named(record_id), error) from None
         finally:
-            DRAWING.discard((self.owner.token, place))  # recorded or not: nobody draws it any more
+            DRAWING.discard((self.owner.token, record_id))  # recorded or not: nobody draws it any more
         if isinstance(outcome, DpvizError):
             raise outcome
         return outcome
 
     def renew(self, number: int, use: int = 0) -> None:
         """Say that the draw of a pending entry, or of a use, goes on: another machine does not take it for lost."""
-        if not self._change(lambda connection: draws.renew(connection, (number, use), self.owner)):
-            raise draws.lost(self.use(number, use) if use else self.entry(number))
+        if not self._change(lambda connection: records.renew(connection, (number, use), self.owner)):
+            raise records.lost(self.use(number, use) if use else self.entry(number))
 
     def raise_budget(
         self, budget: Mapping[str, object], widen: Callable[[Account], Account], *, reason: str | None = None
@@ -483,17 +502,17 @@ class Ledger:
 
     # ---------------------------------------------------------------- looking
 
-    @singly
+    @single_arguments
     def entries(self, *, last: int | None = None) -> list[Entry]:
         """All charges in order, or the `last` ones."""
         query, most = (CHARGES.every, {}) if last is None else (CHARGES.lately, {"most": max(0, last)})
         return self._look(lambda connection: CHARGES.fetch(connection, query, self.owner, **most))[::-1]
 
-    @singly
+    @single_arguments
     def entry(self, number: int) -> Entry:
         return self._look(lambda connection: self._one(connection, CHARGES, (number, 0)))
 
-    @singly
+    @single_arguments
     def find(self, key: str) -> Entry | None:
         """The latest charge for `key`."""
         return self._look(lambda connection: self._find(connection, CHARGES, key))
@@ -506,17 +525,17 @@ class Ledger:
         """Every raise of the budget, in order."""
         return self._look(history.raises)
 
-    @singly
+    @single_arguments
     def answer(self, number: int) -> bytes:
         """The stored answer of an entry whose status is "done"."""
         return self._look(lambda connection: self._answer(connection, CHARGES, (number, 0)))
 
-    @singly
+    @single_arguments
     def sub_account(self, number: int) -> dict[str, str]:
         """The sub-account of an open entry after its last use."""
         return self._look(lambda connection: self._sub(connection, number))
 
-    @singly
+    @single_arguments
     def uses(self, number: int) -> list[Use]:
         """All uses of an open entry, in the order of reserving."""
 
@@ -526,11 +545,11 @@ class Ledger:
 
         return self._look(work)
 
-    @singly
+    @single_arguments
     def use(self, number: int, use: int) -> Use:
         return self._look(lambda connection: self._one(connection, USES, (number, use)))
 
-    @singly
+    @single_arguments
     def find_use(self, number: int, key: str) -> Use | None:
         """The latest use of an open entry for `key`."""
 
@@ -540,18 +559,18 @@ class Ledger:
 
         return self._look(work)
 
-    @singly
+    @single_arguments
     def use_answer(self, number: int, use: int) -> bytes:
         """The stored answer of a use whose status is "done"."""
         return self._look(lambda connection: self._answer(connection, USES, (number, use)))
 
-    def _answer(self, connection: Connection, shelf: Shelf[Drawn], place: Place) -> bytes:
-        found = self._one(connection, shelf, place)
+    def _answer(self, connection: Connection, statements: RecordStatements[SomeRecord], record_id: RecordId) -> bytes:
+        found = self._one(connection, statements, record_id)
         if found.status != "done":
-            raise draws.no_answer(found)
-        row = rows.row_at(connection, shelf.outcome.first(connection, **shelf.where(place))[0])
+            raise records.no_answer(found)
+        row = rows.row_at(connection, statements.outcome.first(connection, **statements.where(record_id))[0])
         said = row.content.get("answer")
-        if row.kind != shelf.closes or draws.place_of(row) != place or said is None:
+        if row.kind != statements.closes or records.record_id_of(row) != record_id or said is None:
             raise broken(f"the index takes row {row.seq} for the answer of {found.name}")
         if self._chain.audit.hash_of(row.seq) != row.hash:
             raise broken(f"row {row.seq} is not the row that was on the chain")
@@ -564,27 +583,29 @@ class Ledger:
         sub = None if row is None else row.content.get("sub")
         if row is None or sub is None:
             found = self._one(connection, CHARGES, (number, 0))
-            raise draws.not_for_use(found) if found.status != "open" else broken(f"entry {number} has no sub-account")
-        if draws.place_of(row)[0] != number or self._chain.audit.hash_of(row.seq) != row.hash:
+            raise records.not_for_use(found) if found.status != "open" else broken(f"entry {number} has no sub-account")
+        if records.record_id_of(row)[0] != number or self._chain.audit.hash_of(row.seq) != row.hash:
             raise broken(f"the index takes row {row.seq} for the sub-account of entry {number}")
         return dict(sub)
 
-    def _one(self, connection: Connection, shelf: Shelf[Drawn], place: Place) -> Drawn:
-        found = shelf.fetch(connection, shelf.one, self.owner, **shelf.where(place))
+    def _one(self, connection: Connection, statements: RecordStatements[SomeRecord], record_id: RecordId) -> SomeRecord:
+        found = statements.fetch(connection, statements.one, self.owner, **statements.where(record_id))
         if not found:
-            of, at = place
+            of, at = record_id
             if at:
                 raise ParameterError.of(at, "a use has the number of a reserve", f"ledger.uses({of}) lists them")
             raise ParameterError.of(of, "an entry has the number of a charge", "ledger.entries() lists them")
         return found[0]
 
-    def _find(self, connection: Connection, shelf: Shelf[Drawn], key: str, **of: int) -> Drawn | None:
-        found = shelf.fetch(connection, shelf.latest, self.owner, key_=key, **of)
+    def _find(
+        self, connection: Connection, statements: RecordStatements[SomeRecord], key: str, **of: int
+    ) -> SomeRecord | None:
+        found = statements.fetch(connection, statements.latest, self.owner, key_=key, **of)
         return found[0] if found else None
 
     # ---------------------------------------------------------------- keeping
 
-    @singly
+    @single_arguments
     def verify(self, *, head: str | None = None, check: Check | None = None) -> Verification:
         """Read everything again: the file, every row, every answer, the index. Raises LedgerCorrupt saying where.
 
@@ -642,11 +663,11 @@ class Ledger:
             return Ledger(target, copy, self.owner, self._check).verify()
 
 
-def _existing(held: Hidden[Any]) -> Home:
-    home = locate(held)
-    if not home.exists():
-        raise no_ledger(str(home), "does not exist", "give the place of a ledger; a session makes one")
-    return home
+def _existing(held: Hidden[Any]) -> LedgerLocation:
+    ledger_location = locate(held)
+    if not ledger_location.exists():
+        raise no_ledger(str(ledger_location), "does not exist", "give the place of a ledger; a session makes one")
+    return ledger_location
 
 
 # ---------------------------------------------------------------- steps of a transaction
@@ -675,18 +696,25 @@ def _made_ready(connection: Connection) -> None:
     """Make the tables that an older dpviz did not have; ask to write in any case, to be refused now and not later."""
     metadata.create_all(connection)
     one_answer_for_a_charge.create(connection, checkfirst=True)
-    draws.touch(connection)
+    records.touch(connection)
 
 
-def _given_up(connection: Connection, last: Row, shelf: Shelf[Drawn], found: Drawn, retry: bool, **said: object) -> Row:
+def _given_up(
+    connection: Connection,
+    last: Row,
+    statements: RecordStatements[SomeRecord],
+    found: SomeRecord,
+    retry: bool,
+    **said: object,
+) -> Row:
     """The last row, once a draw of the same key is known to be over and its loss is written. It may be refused."""
     if found.status == "pending":
-        raise draws.busy(found)
+        raise records.busy(found)
     if not retry:
-        raise draws.lost(found)
+        raise records.lost(found)
     if found.closed is not None:
         return last
-    return shelf.conclude(connection, last, found, "lost", **said)[0]
+    return statements.conclude(connection, last, found, "lost", **said)[0]
 
 
 def _carried(before: Account, after: Account) -> dict[str, str]:
@@ -711,19 +739,19 @@ def _audit(connection: Connection, *, head: str | None = None, check: Check | No
     """The whole chain, and the index against it."""
     rows.charter(connection)
     audit = Audit.of(rows.every(connection), head=head, check=check)
-    kept: dict[Place, IndexRow] = {(record[0], 0): IndexRow(*record) for record in _INDEX.all(connection)}
+    kept: dict[RecordId, IndexRow] = {(record[0], 0): IndexRow(*record) for record in _INDEX.all(connection)}
     kept |= {(of, record[0]): IndexRow(*record) for of, *record in _USES.all(connection)}
     implied = {(number, 0): row for number, row in audit.index.items()} | audit.uses
-    for place in sorted(kept.keys() | implied.keys(), key=str):  # a damaged index may hold texts for numbers
-        if kept.get(place) != implied.get(place):
+    for record_id in sorted(kept.keys() | implied.keys(), key=str):  # a damaged index may hold texts for numbers
+        if kept.get(record_id) != implied.get(record_id):
             raise LedgerCorrupt(
-                f"the chain holds, but the index is wrong about {draws.named(place)}; "
+                f"the chain holds, but the index is wrong about {records.named(record_id)}; "
                 "`dpviz ledger verify --rebuild-index` derives it anew",
-                value=draws.named(place),
+                value=records.named(record_id),
                 rule="the index says what the chain says",
                 next_step="run `dpviz ledger verify --rebuild-index`",
             )
     return audit
 
 
-guard(vars())
+protect_module(vars())

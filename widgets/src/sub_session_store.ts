@@ -1,7 +1,7 @@
 /**
- * The store of a tape: what a sub-session has left, what came so far, and the next question on its way.
+ * The store of a sub-session view: what a sub-session has left, what came so far, and the next question on its way.
  *
- * The kernel wrote the tape and decides what may be asked; the page compares whole numbers to say what the button would
+ * The kernel wrote the sub-session view and decides what may be asked; the page compares whole numbers to say what the button would
  * use, sends that with the question, and the kernel refuses where it knows better.
  */
 
@@ -12,7 +12,7 @@ import { said } from "./measures";
 import { freshKey, PurchaseStore } from "./purchase_store";
 import { capital, often } from "./words";
 
-const readTapeShape = shape({
+const readSubSessionShape = shape({
     version,
     kernel: text,
     entry: text,
@@ -43,10 +43,10 @@ const readTapeShape = shape({
     ...readOrders,
 });
 
-export type Tape = Read<typeof readTapeShape>;
-export type Row = Tape["rows"][number];
+export type SubSession = Read<typeof readSubSessionShape>;
+export type Row = SubSession["rows"][number];
 
-export const readTape = (value: unknown): Tape => readTapeShape(decode(value), "state");
+export const readSubSession = (value: unknown): SubSession => readSubSessionShape(decode(value), "state");
 
 /** What the button said when it was pressed: the kernel refuses what no longer holds. */
 interface Question extends Record<string, unknown> {
@@ -75,7 +75,7 @@ function errorsOf(body: unknown): string {
     }
 }
 
-export class TapeDesk extends PurchaseStore<Tape, Question, null> {
+export class SubSessionStore extends PurchaseStore<SubSession, Question, null> {
     protected override readonly lost = "No answer came to this question. The sub-session says whether it was asked.";
 
     /** The question that would be asked next: by its id, and both numbers as typed. */
@@ -110,8 +110,8 @@ export class TapeDesk extends PurchaseStore<Tape, Question, null> {
         else if (trait === "state") this.adopt(value);
     }
 
-    protected override readState(value: unknown): Tape {
-        return readTape(value);
+    protected override readState(value: unknown): SubSession {
+        return readSubSession(value);
     }
 
     override probe(): void {
@@ -126,23 +126,23 @@ export class TapeDesk extends PurchaseStore<Tape, Question, null> {
         this.tell();
     }
 
-    protected override onState(before: Tape | null, tape: Tape): void {
+    protected override onState(before: SubSession | null, subSession: SubSession): void {
         if (before !== null && this.purchase.kind === "idle") {
-            const last = tape.rows.at(-1);
+            const last = subSession.rows.at(-1);
             const was = before.rows.find((row) => row.number === last?.number);
             if (last !== undefined && was?.status !== last.status)
-                this.say(`${told(last)} ${tape.symbols.left} of ${tape.symbols.total} symbols left.`);
+                this.say(`${told(last)} ${subSession.symbols.left} of ${subSession.symbols.total} symbols left.`);
         }
-        if (!tape.offers.some(({ id }) => id === this.chosen)) {
-            this.chosen = this.#fresh(tape) ?? tape.offers[0]?.id ?? "";
+        if (!subSession.offers.some(({ id }) => id === this.chosen)) {
+            this.chosen = this.#fresh(subSession) ?? subSession.offers[0]?.id ?? "";
             this.#plan();
         }
     }
 
-    /** A tape of an earlier version tells no outcomes: what ran is over, with this fault or none. */
-    protected override outcomeIn(tape: Tape, { token, number }: Running): Outcome | null {
-        if (tape.outcomes !== null) return null;
-        return { token, re: "", event: tape.fault === null ? "released" : "failed", number, error: tape.fault };
+    /** A sub-session view of an earlier version tells no outcomes: what ran is over, with this fault or none. */
+    protected override outcomeIn(subSession: SubSession, { token, number }: Running): Outcome | null {
+        if (subSession.outcomes !== null) return null;
+        return { token, re: "", event: subSession.fault === null ? "released" : "failed", number, error: subSession.fault };
     }
 
     protected override isCharged(number: string | null): boolean {
@@ -159,8 +159,8 @@ export class TapeDesk extends PurchaseStore<Tape, Question, null> {
     }
 
     /** The first question on offer that was not asked yet. */
-    #fresh(tape: Tape): string | null {
-        return tape.offers.find(({ id }) => !tape.rows.some((row) => row.id === id))?.id ?? null;
+    #fresh(subSession: SubSession): string | null {
+        return subSession.offers.find(({ id }) => !subSession.rows.some((row) => row.id === id))?.id ?? null;
     }
 
     #came(row: Row): void {

@@ -1,4 +1,4 @@
-"""The one door between a page and what answers it: messages in, replies and news out, all in one order.
+"""The one dispatcher between a page and what answers it: messages in, replies and news out, all in one order.
 
 Nothing is answered on the thread that a message comes in on: a kernel hands over one message at a time, and a cell
 would wait behind them. A plan is computed on a thread of its own, and of those that wait only the latest is; all else,
@@ -28,7 +28,8 @@ MOST_WAITING = 100
 QUIET, HURRY = 0.03, 1.0
 """A plan is begun when no other was asked for so many seconds, or when the first that waits has waited so many.
 
-A flood of messages and a plan at once would take turns at the interpreter, five milliseconds each, and a cell with them.
+A flood of messages and a plan at once would take turns at the interpreter, five milliseconds each, and a cell with
+them.
 """
 ORDER = "release"
 """The ask that may pay. A message with it is acted on once, however often it comes."""
@@ -74,7 +75,7 @@ class Request:
                 send(answer)
 
 
-class Door:
+class Dispatcher:
     """Answers the asks of one kind of page.
 
     quick    what answers each ask on the writer, from the request: the body, or None where it replies later
@@ -173,7 +174,7 @@ class Door:
         self.soon(again)
         return False
 
-    def _guarded(self, request: Request, work: Work) -> Work:
+    def _or_refusal(self, request: Request, work: Work) -> Work:
         """The same work, where whatever it raises becomes the refusal of this request."""
 
         def guarded() -> None:
@@ -216,7 +217,7 @@ class Door:
             if body is not None:
                 request.reply(body)
 
-        self.soon(self._guarded(request, work))
+        self.soon(self._or_refusal(request, work))
 
     def _take_latest(self, request: Request) -> None:
         """Of the requests of one kind that wait, the latest is answered; those before it hear that it came."""
@@ -243,7 +244,7 @@ class Door:
 
         def work() -> None:
             apply = self._slow[ask](request.args)
-            self.soon(self._guarded(request, lambda: request.reply(apply())))
+            self.soon(self._or_refusal(request, lambda: request.reply(apply())))
 
         try:
             work()

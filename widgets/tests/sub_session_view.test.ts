@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import listJson from "../fixtures/list.json";
-import tapeJson from "../fixtures/tape.json";
-import { gaugeChart, questionCells } from "../src/charts/tape_gauge";
+import subSessionJson from "../fixtures/tape.json";
+import { gaugeChart, questionCells } from "../src/charts/symbol_gauge";
 import { Malformed, Newer } from "../src/readers";
-import { readTape, told, type Row } from "../src/tape_store";
+import { readSubSession, told, type Row } from "../src/sub_session_store";
 import { Host, press, render, type Shown } from "./host";
 
 let shown: Shown;
 let host: Host;
 
-const tape = (): any => structuredClone(tapeJson);
+const subSession = (): any => structuredClone(subSessionJson);
 
 const came = (number: string, items: string[], k = "10", more: object = {}): any => {
     const ended = items.length < Number(k);
     const used = String(items.length + Number(ended));
-    return { ...tape().rows[0], number, id: `q${number}`, label: `Question ${number}`, k, kbar: "50", most: k, items, ended, used, ...more };
+    return { ...subSession().rows[0], number, id: `q${number}`, label: `Question ${number}`, k, kbar: "50", most: k, items, ended, used, ...more };
 };
 
 /** Three questions of fifty symbols: eight, three and five came. */
@@ -25,7 +25,7 @@ function three(): any {
         came("3", ["ORD", "ATL", "MCO", "DFW", "MIA"], "5"),
     ];
     const offers = ["All year", "Thanksgiving week"].map((label, i) => ({ id: `q${i === 0 ? 1 : 9}`, label, items: "destination", python: "sub.ask(\n    k={k},\n    kbar={kbar},\n)" }));
-    return { ...tape(), rows, offers, symbols: { total: "50", left: "34" }, questions: { total: "20", left: "17" } };
+    return { ...subSession(), rows, offers, symbols: { total: "50", left: "34" }, questions: { total: "20", left: "17" } };
 }
 
 const words = { label: "", short: "", tip: "", sign: "", origin: "", missing: "", weight: "thin", pictured: false };
@@ -351,8 +351,8 @@ test("words from outside stay words", async () => {
 test.each([{ rows: "none" }, { symbols: { total: "50" } }, { rows: [{ number: "1" }] }, { price: { epsilon: "one", delta: "0" } }])(
     "a malformed tape is ignored and a later one is named: %j",
     async (change) => {
-        expect(() => readTape({ ...three(), ...change })).toThrow(Malformed);
-        expect(() => readTape({ ...three(), version: 2 })).toThrow(Newer);
+        expect(() => readSubSession({ ...three(), ...change })).toThrow(Malformed);
+        expect(() => readSubSession({ ...three(), version: 2 })).toThrow(Newer);
         open();
         const warned = vi.spyOn(console, "warn").mockImplementation(() => undefined);
         host.write("state", { ...three(), ...change });

@@ -1,4 +1,4 @@
-"""The desk answers six asks and refuses everything else; what a page says decides nothing."""
+"""The session model answers six asks and refuses everything else; what a page says decides nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpviz.errors import ParameterError
 from dpviz.mechanisms.dense import DenseBound
 from dpviz.model.question import Question
 from dpviz.session.session import Session
-from dpviz.widgets.desk import Desk
+from dpviz.widgets.session_model import SessionModel
 from tests.patience import patience, until
 from tests.session.sources import Gate, KnownCounts
 
@@ -26,14 +26,14 @@ SECRETS = [7_310_001, 8_420_002, 9_530_003, 6_640_004]
 
 
 class Page:
-    """A member of a desk that keeps what it was sent, as a browser would."""
+    """A member of a session model that keeps what it was sent, as a browser would."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, model: SessionModel) -> None:
         self.sheet = self.state = self.result = ""
         self.sent: list[dict[str, Any]] = []
         self.arrived = threading.Condition()
-        self.desk = desk
-        desk.join(self)  # type: ignore[arg-type]
+        self.model = model
+        model.join(self)  # type: ignore[arg-type]
 
     def send(self, content: object) -> None:
         with self.arrived:
@@ -41,7 +41,7 @@ class Page:
             self.arrived.notify_all()
 
     def ask(self, name: str, **args: Any) -> dict[str, Any]:
-        reply = self.desk.answer({"v": 1, "id": "1", "ask": name, "args": args})
+        reply = self.model.answer({"v": 1, "id": "1", "ask": name, "args": args})
         assert reply is not None and reply["re"] == "1"
         return json.loads(json.dumps(reply))  # type: ignore[no-any-return]
 
@@ -53,18 +53,18 @@ class Page:
         return found[0]
 
 
-def desk_on(tmp_path: Path, source: KnownCounts | None = None, epsilon: object = 2) -> tuple[Session, Page]:
+def session_model_on(tmp_path: Path, source: KnownCounts | None = None, epsilon: object = 2) -> tuple[Session, Page]:
     session = Session(
         source or KnownCounts(SECRETS),
         dv.Unit(noun="person"),
         dv.Budget(epsilon),
         tmp_path / "desk.ledger",
     )
-    return session, Page(Desk(session, [BINS]))
+    return session, Page(SessionModel(session, [BINS]))
 
 
 def plan_args(page: Page, epsilon: str = "0.5") -> dict[str, Any]:
-    sheet = page.desk.sheet.to_json()
+    sheet = page.model.sheet.to_json()
     parameters = {**sheet["mechanism"]["parameters"], "epsilon": epsilon}
     return {"question": {"id": sheet["question"]["id"]}, "mechanism": "Dense", "parameters": parameters}
 
@@ -74,8 +74,8 @@ def pay_args(page: Page, epsilon: str = "0.5", **more: Any) -> dict[str, Any]:
 
 
 def test_a_plan_is_free_and_reaches_every_member(tmp_path: Path) -> None:
-    session, page = desk_on(tmp_path)
-    other = Page(page.desk)
+    session, page = session_model_on(tmp_path)
+    other = Page(page.model)
     reply = page.ask("plan", **plan_args(page, "1/3"))
     assert reply["ok"] and reply["body"]["sheet"]["now"]["exactly"] == "1/3"
     assert json.loads(other.sheet) == json.loads(page.sheet) == reply["body"]["sheet"]
@@ -83,7 +83,7 @@ def test_a_plan_is_free_and_reaches_every_member(tmp_path: Path) -> None:
 
 
 def test_every_slider_value_has_price_errors_and_key(tmp_path: Path) -> None:
-    _, page = desk_on(tmp_path)
+    _, page = session_model_on(tmp_path)
     sheet = page.ask("plan", **plan_args(page, "0.07"))["body"]["sheet"]
     grid, fan = sheet["axes"][0]["grid"], sheet["fans"]["epsilon"]
     assert [point["epsilon"] for point in fan] == grid and set(sheet["axes"][0]["labelled"]) <= set(grid)
@@ -97,7 +97,7 @@ def test_every_slider_value_has_price_errors_and_key(tmp_path: Path) -> None:
 
 
 def test_a_release_pays_once_and_its_answer_is_stored(tmp_path: Path) -> None:
-    session, page = desk_on(tmp_path)
+    session, page = session_model_on(tmp_path)
     reply = page.ask("release", **pay_args(page))
     assert reply["ok"]
     body = reply["body"] if "result" in reply["body"] else page.wait_for("released")["body"]
@@ -110,7 +110,7 @@ def test_a_release_pays_once_and_its_answer_is_stored(tmp_path: Path) -> None:
 
 
 def test_another_price_than_the_kernels_is_refused(tmp_path: Path) -> None:
-    session, page = desk_on(tmp_path)
+    session, page = session_model_on(tmp_path)
     for said in ({"epsilon": "0.1", "delta": "0"}, {"epsilon": "0.5", "delta": "0.1"}):
         reply = page.ask("release", **pay_args(page, price=said))
         assert (
@@ -122,7 +122,7 @@ def test_another_price_than_the_kernels_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_refusal_names_the_value_that_would_fit(tmp_path: Path) -> None:
-    session, page = desk_on(tmp_path, epsilon="0.7")
+    session, page = session_model_on(tmp_path, epsilon="0.7")
     assert page.ask("release", **pay_args(page))["ok"]
     reply = page.ask("release", **pay_args(page, key="more"))
     assert reply["error"]["kind"] == "BudgetExceeded" and reply["error"]["fix"] == {"epsilon": "0.2"}
@@ -131,7 +131,7 @@ def test_a_refusal_names_the_value_that_would_fit(tmp_path: Path) -> None:
 
 def test_a_long_release_reports_progress_and_can_be_cancelled(tmp_path: Path) -> None:
     gate = Gate()
-    session, page = desk_on(tmp_path, KnownCounts(SECRETS, gate))
+    session, page = session_model_on(tmp_path, KnownCounts(SECRETS, gate))
     reply = page.ask("release", **pay_args(page))
     token = reply["body"]["token"]
     assert reply["body"]["number"] == "1" and json.loads(page.state)["running"]["token"] == token
@@ -148,7 +148,7 @@ def test_a_long_release_reports_progress_and_can_be_cancelled(tmp_path: Path) ->
 
 
 def test_a_question_can_be_declared_and_is_then_known_by_id(tmp_path: Path) -> None:
-    _, page = desk_on(tmp_path)
+    _, page = session_model_on(tmp_path)
     args = plan_args(page)
     said = {
         "column": "x",
@@ -226,36 +226,36 @@ HOSTILE: list[Any] = [
 
 @pytest.mark.parametrize("message", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_forged_message_is_refused_and_charges_nothing(tmp_path: Path, message: Any) -> None:
-    session, page = desk_on(tmp_path)
+    session, page = session_model_on(tmp_path)
     head = session.ledger.head()
-    reply = page.desk.answer(message)
+    reply = page.model.answer(message)
     assert reply is None or (reply["ok"] is False and reply["error"]["kind"] in ("Forbidden", "ParameterError"))
     assert session.ledger.head() == head
 
 
 @pytest.mark.parametrize("epsilon", ["0", "-1", "nan", "inf", "1e9", "", "1/0", "<b>", "9" * 300])
 def test_an_epsilon_that_makes_no_sense_is_refused_in_words(tmp_path: Path, epsilon: str) -> None:
-    session, page = desk_on(tmp_path)
+    session, page = session_model_on(tmp_path)
     reply = page.ask("release", **pay_args(page, epsilon))
     assert not reply["ok"] and reply["error"]["message"] and session.remaining.epsilon == 2
 
 
 def test_forged_traits_decide_nothing(tmp_path: Path) -> None:
-    session, _ = desk_on(tmp_path)
+    session, _ = session_model_on(tmp_path)
     bench = dv.Workbench(session, BINS)
     honest = bench.state
     bench.state = '{"budget":{"epsilon":{"left":"1000000"}}}'
     bench.sheet = bench.result = "forged"
     bench.component = bench.desk = "forged"
-    reply = bench.board.answer({"v": 1, "id": "1", "ask": "status", "args": {}})
+    reply = bench.session_model.answer({"v": 1, "id": "1", "ask": "status", "args": {}})
     assert reply is not None and json.dumps(reply["body"]["state"]["budget"]) == json.dumps(
         json.loads(honest)["budget"]
     )
     assert bench.state == honest and session.remaining.epsilon == 2
 
 
-def test_components_of_one_board_share_one_plan(tmp_path: Path) -> None:
-    session, _ = desk_on(tmp_path)
+def test_components_of_one_session_model_share_one_plan(tmp_path: Path) -> None:
+    session, _ = session_model_on(tmp_path)
     picker = dv.MechanismPicker(session, BINS)
     pane, meter = dv.PlanPane(picker), dv.BudgetMeter(picker)
     assert pane.desk == meter.desk == picker.desk and pane.sheet == picker.sheet
@@ -266,18 +266,18 @@ def test_components_of_one_board_share_one_plan(tmp_path: Path) -> None:
 def test_no_true_count_is_ever_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The draw is replaced by one that forgets the counts, so that any trace of them is a leak."""
     monkeypatch.setattr(DenseBound, "_add", lambda self, counts, bits, mode, tick: counts * 0)
-    session, page = desk_on(tmp_path)
+    session, page = session_model_on(tmp_path)
     assert page.ask("release", **pay_args(page, "0.01"))["ok"]
     page.ask("status")
     assert page.ask("show", number="1")["body"]["result"]["values"] == ["0", "0", "0", "0"]
-    everything = json.dumps([page.sent, page.sheet, page.state, page.result]) + repr(page.desk) + repr(session)
+    everything = json.dumps([page.sent, page.sheet, page.state, page.result]) + repr(page.model) + repr(session)
     for secret in SECRETS:
         assert str(secret) not in everything
 
 
 def test_teaching_draws_and_says_so(tmp_path: Path) -> None:
-    page = Page(Desk(dv.teaching(KnownCounts(SECRETS), seed=7), [BINS]))
-    state = page.desk.state()
+    page = Page(SessionModel(dv.teaching(KnownCounts(SECRETS), seed=7), [BINS]))
+    state = page.model.state()
     assert state["teaching"] == {"seed": "7"} and state["budget"] is None and state["ledger"] == ""
     reply = page.ask("release", **pay_args(page))
     assert reply["body"]["result"]["teaching"] == {"seed": "7"}
@@ -285,14 +285,14 @@ def test_teaching_draws_and_says_so(tmp_path: Path) -> None:
 
 
 def test_a_release_made_in_a_cell_moves_the_meter_and_is_shown(tmp_path: Path) -> None:
-    session, page = desk_on(tmp_path)
+    session, page = session_model_on(tmp_path)
     assert page.result == "" and session.release(BINS, dv.Dense("0.5")).number == 1
     until(lambda: page.result)
     assert json.loads(page.result)["number"] == "1"
     assert json.loads(page.state)["budget"]["epsilon"]["left"] == "1.5"
 
 
-def test_a_desk_opens_with_a_mechanism_that_can_answer(tmp_path: Path) -> None:
+def test_a_session_model_opens_with_a_mechanism_that_can_answer(tmp_path: Path) -> None:
     session = Session(
         KnownCounts(SECRETS), dv.Unit("row", relation="replace-one", n=100_000, noun="row"), dv.Budget(2, "1e-6"),
         tmp_path / "fit.ledger",
@@ -303,19 +303,19 @@ def test_a_desk_opens_with_a_mechanism_that_can_answer(tmp_path: Path) -> None:
         "Stability": dv.Domain.keys(column="x"),
     }
     for name, question in opened.items():
-        assert Desk(session, [question]).plan.bound.mechanism.name == name
+        assert SessionModel(session, [question]).plan.bound.mechanism.name == name
 
 
-def key_desk(tmp_path: Path, **more: Any) -> tuple[Session, Page]:
-    """A desk on two keys of very many rows each."""
+def key_model(tmp_path: Path, **more: Any) -> tuple[Session, Page]:
+    """A session model on two keys of very many rows each."""
     data = pd.DataFrame({"word": ["often"] * 7919 + ["seldom"] * 6841})
     session = Session(data, dv.Unit(), dv.Budget("4", "1e-5"), tmp_path / "words.ledger")
-    return session, Page(Desk(session, [dv.Domain.keys(column="word")], **more))
+    return session, Page(SessionModel(session, [dv.Domain.keys(column="word")], **more))
 
 
 def order_of(page: Page, **parameters: str) -> dict[str, Any]:
     """What the button of the plan on show sends."""
-    sheet = page.desk.sheet.to_json()
+    sheet = page.model.sheet.to_json()
     now = sheet["now"]
     return {
         "question": {"id": sheet["question"]["id"]},
@@ -327,7 +327,7 @@ def order_of(page: Page, **parameters: str) -> dict[str, Any]:
 
 
 def test_a_list_is_planned_and_paid_from_the_page(tmp_path: Path) -> None:
-    session, page = key_desk(tmp_path)
+    session, page = key_model(tmp_path)
     question = {"kind": "keys", "column": "word"}
     reply = page.ask("plan", question=question, mechanism="TopK", parameters={"epsilon": "1", "k": "2", "kbar": "7"})
     sheet = reply["body"]["sheet"]
@@ -343,7 +343,7 @@ def test_a_list_is_planned_and_paid_from_the_page(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["TopK", "TopKSet", "ExponentialTopK"])
 def test_a_list_that_is_picked_asks_for_no_more_than_there_are_bins(tmp_path: Path, name: str) -> None:
-    _, page = key_desk(tmp_path)
+    _, page = key_model(tmp_path)
     question = {"kind": "categories", "column": "word", "labels": ["often", "seldom"], "other": True, "missing": False}
     reply = page.ask("plan", question=question, mechanism=name, parameters={"epsilon": "1"})
     assert reply["ok"], reply
@@ -355,8 +355,8 @@ def test_a_list_that_is_picked_asks_for_no_more_than_there_are_bins(tmp_path: Pa
 
 def test_a_list_given_by_its_epsilon_per_item_is_paid_as_planned_until_the_slider_moves(tmp_path: Path) -> None:
     step = dv.TopK(k=2, kbar=7, epsilon_per_item="0.25", delta="1e-8", delta_prime="1e-7")
-    session, page = key_desk(tmp_path, mechanism=step)
-    price = page.desk.plan.price.loss
+    session, page = key_model(tmp_path, mechanism=step)
+    price = page.model.plan.price.loss
     page.ask("release", **order_of(page))
     until(lambda: len(session.releases))
     assert session.releases[1].terms.mechanism.text == repr(step)
@@ -369,7 +369,7 @@ def test_a_list_given_by_its_epsilon_per_item_is_paid_as_planned_until_the_slide
 
 
 def test_an_open_sub_session_stands_in_the_history_and_moves_the_budget(tmp_path: Path) -> None:
-    session, page = key_desk(tmp_path)
+    session, page = key_model(tmp_path)
     sub = session.open(dv.PayWhatYouGet(symbols=9, questions=3, epsilon="1", delta="1e-6"))
     sub.ask("word", k=2, kbar=7)
     state = page.ask("status")["body"]["state"]
@@ -380,8 +380,8 @@ def test_an_open_sub_session_stands_in_the_history_and_moves_the_budget(tmp_path
 
 
 def opened_on(data: object, **options: Any) -> Page:
-    """A desk that was given no question."""
-    return Page(Desk(Session(data, dv.Unit(), dv.Budget(2), **options)))
+    """A session model that was given no question."""
+    return Page(SessionModel(Session(data, dv.Unit(), dv.Budget(2), **options)))
 
 
 def integers(column: str, low: int, high: int) -> dict[str, Any]:
@@ -393,7 +393,7 @@ def test_the_columns_of_a_csv_file_are_offered_for_numbers_and_for_texts(tmp_pat
     path = tmp_path / "visits.csv"
     path.write_text("visits,city\n3,Bern\n41,Chur\nmany,Bern\n")
     page = opened_on(path, ledger=tmp_path / "visits.ledger")
-    columns = json.loads(page.desk.mirrors()["state"])["columns"]
+    columns = json.loads(page.model.mirrors()["state"])["columns"]
     assert columns == [{"name": name, "kind": "text", "untyped": True} for name in ("visits", "city")]
     args = plan_args(page)
     default = dv.Domain.integers(0, 9, column="visits", underflow=True, overflow=True)
@@ -419,14 +419,14 @@ def test_a_column_of_a_csv_file_that_a_person_declared_is_offered_as_declared(
     path = tmp_path / "codes.csv"
     path.write_text("code\n3\n41\n")
     page = opened_on(path, schema=schema, ledger=tmp_path / "codes.ledger")
-    columns = json.loads(page.desk.mirrors()["state"])["columns"]
+    columns = json.loads(page.model.mirrors()["state"])["columns"]
     assert columns == [{"name": "code", "kind": schema["code"], "untyped": False}]
 
 
 @pytest.mark.parametrize("source", [lambda frame: frame, dv.sources.duckdb])
 def test_texts_in_which_the_source_reads_no_numbers_are_offered_as_texts_alone(tmp_path: Path, source: Any) -> None:
     page = opened_on(source(FRAME), ledger=tmp_path / "frame.ledger")
-    columns = json.loads(page.desk.mirrors()["state"])["columns"]
+    columns = json.loads(page.model.mirrors()["state"])["columns"]
     assert columns == [{"name": "code", "kind": "text", "untyped": False}]
     assert not page.ask("plan", **{**plan_args(page), "question": integers("code", 0, 40)})["ok"]
 
@@ -434,8 +434,8 @@ def test_texts_in_which_the_source_reads_no_numbers_are_offered_as_texts_alone(t
 @pytest.mark.parametrize("source", [lambda frame: frame, dv.sources.duckdb])
 def test_a_page_is_offered_no_column_that_cannot_be_counted(tmp_path: Path, source: Any) -> None:
     page = opened_on(source(FRAME[["seen", "code"]]), ledger=tmp_path / "times.ledger")
-    assert [column["name"] for column in json.loads(page.desk.mirrors()["state"])["columns"]] == ["code"]
-    assert page.desk.sheet.to_json()["question"]["column"] == "code"
+    assert [column["name"] for column in json.loads(page.model.mirrors()["state"])["columns"]] == ["code"]
+    assert page.model.sheet.to_json()["question"]["column"] == "code"
     with pytest.raises(ParameterError, match="a workbench needs a column to count by"):
         opened_on(source(FRAME[["seen"]]), ledger=tmp_path / "none.ledger")
 
@@ -446,5 +446,5 @@ def test_a_ledger_that_holds_the_kind_of_an_untyped_column_decides_what_is_offer
     path.write_text("code\n3\n41\n")
     opened_on(path, schema={"code": kind}, ledger=tmp_path / "codes.ledger")
     page = opened_on(path, ledger=tmp_path / "codes.ledger")
-    columns = json.loads(page.desk.mirrors()["state"])["columns"]
+    columns = json.loads(page.model.mirrors()["state"])["columns"]
     assert columns == [{"name": "code", "kind": kind, "untyped": kind == "text"}]

@@ -1,18 +1,18 @@
-/** Pay what you get: what is left, the tape of answers, and the next question. */
+/** Pay what you get: what is left, the sub-session view of answers, and the next question. */
 
 import { cellList, NO_MORE, unused, type Cells } from "./charts/ranked";
-import { gaugeChart, questionCells } from "./charts/tape_gauge";
+import { gaugeChart, questionCells } from "./charts/symbol_gauge";
 import type { Component } from "./component";
 import { copy, h, newId, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
 import { resultChart } from "./result_chart";
 import type { Refusal } from "./protocol";
-import { told, type Row, type Tape, type TapeDesk } from "./tape_store";
+import { told, type Row, type SubSession, type SubSessionStore } from "./sub_session_store";
 import { priceText, shown } from "./words";
 
 /** Statuses of questions that reserved their symbols and have no answer. */
 const unanswered = (row: Row): boolean => row.status !== "done";
 
-export function payWhatYouGetTape(desk: TapeDesk): Component {
+export function payWhatYouGetTape(store: SubSessionStore): Component {
     const [titleId, selectId, kId, kbarId, faultId] = [newId(), newId(), newId(), newId(), newId()];
     const chip = h("span", { class: "dp-chip dp-paid" });
     const health = h("span", { class: "dp-health" });
@@ -23,7 +23,7 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
     const rows = h("ol", { class: "dp-tape-rows", "aria-label": "Questions so far" });
     const none = h("p", { class: "dp-quiet", hidden: true }, "Nothing asked yet. What comes back is used up; ⊥ (“no more”) counts as one.");
     const place = h("span", { class: "dp-tape-number dp-quiet" });
-    const select = h("select", { id: selectId, onchange: () => desk.choose(select.value) });
+    const select = h("select", { id: selectId, onchange: () => store.choose(select.value) });
     const box = (id: string, part: "k" | "kbar"): HTMLInputElement =>
         h("input", {
             id,
@@ -33,15 +33,15 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
             spellcheck: "false",
             class: "dp-exact-text",
             "aria-describedby": faultId,
-            oninput: (event: Event) => desk.type(part, (event.target as HTMLInputElement).value),
+            oninput: (event: Event) => store.type(part, (event.target as HTMLInputElement).value),
         });
     const [k, kbar] = [box(kId, "k"), box(kbarId, "kbar")];
     const uses = h("p", { class: "dp-hint" });
     const fault = h("p", { id: faultId, class: "dp-fault", role: "alert", hidden: true });
-    const button = h("button", { type: "button", class: "dp-pay", onclick: () => desk.press() });
+    const button = h("button", { type: "button", class: "dp-pay", onclick: () => store.press() });
     const second = h("button", { type: "button", class: "dp-button", hidden: true });
     const third = h("button", { type: "button", class: "dp-button", hidden: true }, "Yes, cancel it");
-    third.onclick = () => desk.doubt !== null && desk.cancel(desk.doubt);
+    third.onclick = () => store.doubt !== null && store.cancel(store.doubt);
     const doubtId = newId();
     const doubt = h("p", { id: doubtId, class: "dp-tape-doubt", hidden: true });
     const note = h("p", { class: "dp-note" });
@@ -63,7 +63,7 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
             type: "button",
             class: "dp-link",
             onclick: () =>
-                void copy(desk.python).then((done) => {
+                void copy(store.python).then((done) => {
                     setText(copied, done ? "Copied" : COPY);
                     setTimeout(() => setText(copied, COPY), 1500);
                 }),
@@ -72,15 +72,15 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
     );
     const answer = resultChart({
         get result() {
-            return desk.result;
+            return store.result;
         },
-        views: desk.views,
+        views: store.views,
         unknown: true,
         get wantsFocus() {
-            return desk.wantsResult;
+            return store.wantsResult;
         },
-        focused: () => (desk.wantsResult = false),
-        say: (sentence) => desk.say(sentence),
+        focused: () => (store.wantsResult = false),
+        say: (sentence) => store.say(sentence),
     });
     const status = h("p", { class: "dp-notice dp-status", tabindex: -1 });
     const element = h(
@@ -112,79 +112,79 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
 
     /** A held key must not ask twice, nor a notebook's "run this cell" ask at all. */
     function guard(event: KeyboardEvent): void {
-        if (event.key === "Escape" && desk.doubt !== null) desk.wonder(null);
+        if (event.key === "Escape" && store.doubt !== null) store.wonder(null);
         const plain = !event.repeat && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
         if (!plain && (event.key === "Enter" || event.key === " ")) event.preventDefault();
     }
 
-    function drawLeft(tape: Tape): void {
-        const [symbols, questions] = [tape.symbols, tape.questions];
+    function drawLeft(subSession: SubSession): void {
+        const [symbols, questions] = [subSession.symbols, subSession.questions];
         setText(symbolsName, `Symbols left: ${shown(symbols.left)} of ${shown(symbols.total)}`);
         setText(questionsName, `Questions left: ${shown(questions.left)} of ${shown(questions.total)}`);
-        const open = mayAsk(tape) && desk.fault === null && desk.chosen !== "" && !desk.locked;
+        const open = mayAsk(subSession) && store.fault === null && store.chosen !== "" && !store.locked;
         gauge.replaceChildren(
             gaugeChart(width, {
                 total: Number(symbols.total),
                 left: Number(symbols.left),
-                segments: tape.rows.map((row) => ({
+                segments: subSession.rows.map((row) => ({
                     number: row.number,
                     used: Number(row.used),
                     hatched: unanswered(row),
                 })),
-                next: open ? Number(desk.most) : null,
-                asked: tape.rows.reduce((sum, row) => sum + Number(row.most), 0),
+                next: open ? Number(store.most) : null,
+                asked: subSession.rows.reduce((sum, row) => sum + Number(row.most), 0),
             }),
         );
         cells.replaceChildren(questionCells(Number(questions.total), Number(questions.left)));
     }
 
-    function drawRows(tape: Tape): void {
-        const looking = desk.kernel.health !== "gone";
-        const signature = JSON.stringify([tape.rows, looking]);
-        show(none, tape.rows.length === 0);
+    function drawRows(subSession: SubSession): void {
+        const looking = store.kernel.health !== "gone";
+        const signature = JSON.stringify([subSession.rows, looking]);
+        show(none, subSession.rows.length === 0);
         if (signature === drawn) return;
         drawn = signature;
-        rows.replaceChildren(...tape.rows.map((row) => drawRow(row, looking ? () => void desk.show(row.number) : null)));
+        rows.replaceChildren(...subSession.rows.map((row) => drawRow(row, looking ? () => void store.show(row.number) : null)));
     }
 
-    function drawNext(tape: Tape): void {
-        const gone = desk.kernel.health === "gone";
-        const open = mayAsk(tape);
-        const nothing = desk.chosen === "";
-        const off = gone || desk.locked || !open || nothing;
-        setText(place, open ? String(tape.rows.length + 1) : "");
+    function drawNext(subSession: SubSession): void {
+        const gone = store.kernel.health === "gone";
+        const open = mayAsk(subSession);
+        const nothing = store.chosen === "";
+        const off = gone || store.locked || !open || nothing;
+        setText(place, open ? String(subSession.rows.length + 1) : "");
         setOptions(
             select,
-            tape.offers.map(({ id, label }) => ({ value: id, label })),
-            desk.chosen,
+            subSession.offers.map(({ id, label }) => ({ value: id, label })),
+            store.chosen,
         );
         for (const [input, value] of [
-            [k, desk.k],
-            [kbar, desk.kbar],
+            [k, store.k],
+            [kbar, store.kbar],
         ] as const) {
             if (document.activeElement !== input) input.value = value;
             input.disabled = off;
         }
-        select.disabled = off || tape.offers.length === 0;
-        show(next, open || desk.locked);
-        const wrong = open ? desk.fault : null;
+        select.disabled = off || subSession.offers.length === 0;
+        show(next, open || store.locked);
+        const wrong = open ? store.fault : null;
         setText(fault, wrong?.text ?? "");
         show(fault, wrong !== null);
         setAttribute(k, "aria-invalid", wrong?.part === "k" ? "true" : null);
         setAttribute(kbar, "aria-invalid", wrong?.part === "kbar" ? "true" : null);
-        setText(uses, wrong === null && !nothing ? `uses at most ${symbolsOf(desk.most)}, 1 question` : "");
-        drawButton(tape, gone, wrong !== null);
-        const { errors, twin } = desk;
+        setText(uses, wrong === null && !nothing ? `uses at most ${symbolsOf(store.most)}, 1 question` : "");
+        drawButton(subSession, gone, wrong !== null);
+        const { errors, twin } = store;
         const again = `Question ${twin?.number} asked exactly this. Asking again draws anew, and uses symbols again.`;
         if (nothing) setText(note, open && !gone ? OFFER : "");
         else setText(note, open ? [errors, twin === null ? "" : again].filter(Boolean).join(" ") : "");
-        const { purchase, lookFault } = desk;
+        const { purchase, lookFault } = store;
         const ended = purchase.kind === "ended" && purchase.how !== "released" ? purchase : null;
         const refused = ended?.error ?? lookFault?.error ?? null;
         const sent = ended !== null && (ended.how !== "refused" || ended.sent);
         show(alert, refused !== null);
         if (refused === null) alert.replaceChildren();
-        else drawAlert(refused, sent, tape.symbols.left);
+        else drawAlert(refused, sent, subSession.symbols.left);
     }
 
     function drawAlert({ kind, message }: Refusal, sent: boolean, left: string): void {
@@ -193,21 +193,21 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
         const words = /nothing was charged/i.test(plain) ? plain : `${plain.replace(/[.\s]+$/, "")}.`;
         if (alert.firstElementChild?.textContent === words) return;
         if (kind === "LedgerAway" || (kind.startsWith("Ledger") && !sent)) {
-            const again = h("button", { type: "button", class: "dp-link", onclick: () => desk.retry() }, "Try again");
+            const again = h("button", { type: "button", class: "dp-link", onclick: () => store.retry() }, "Try again");
             alert.replaceChildren(h("strong", {}, words), " ", again);
             return;
         }
-        const fits = Number(left) > 0 && Number(desk.most) > Number(left);
+        const fits = Number(left) > 0 && Number(store.most) > Number(left);
         alert.replaceChildren(
             h("strong", {}, words),
             ...(fits
-                ? [" ", h("button", { type: "button", class: "dp-link", onclick: () => desk.mend(left) }, `Ask for ${left}`)]
+                ? [" ", h("button", { type: "button", class: "dp-link", onclick: () => store.mend(left) }, `Ask for ${left}`)]
                 : []),
         );
     }
 
-    function drawButton(tape: Tape, gone: boolean, wrong: boolean): void {
-        const { purchase } = desk;
+    function drawButton(subSession: SubSession, gone: boolean, wrong: boolean): void {
+        const { purchase } = store;
         const { kind } = purchase;
         const label = (first: string, rest = ""): void => {
             if (button.dataset["words"] === `${first}|${rest}`) return;
@@ -217,23 +217,23 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
                 ...(rest === "" ? [] : [h("span", { class: "dp-divide", "aria-hidden": "true" }), h("span", {}, rest)]),
             );
         };
-        const busy = desk.locked;
-        const doubting = desk.doubt !== null;
+        const busy = store.locked;
+        const doubting = store.doubt !== null;
         const withdrawing = purchase.kind === "sent" && purchase.withdrawn;
-        show(second, kind === "waiting" || (kind === "sent" && !withdrawing) || tape.running !== null);
+        show(second, kind === "waiting" || (kind === "sent" && !withdrawing) || subSession.running !== null);
         show(third, doubting);
         show(doubt, doubting);
         if (kind === "waiting") {
-            label(desk.following.fault === "" ? "Waiting for the kernel" : "Waiting for the ledger");
+            label(store.following.fault === "" ? "Waiting for the kernel" : "Waiting for the ledger");
             setText(second, "Withdraw · nothing used");
-            second.onclick = () => desk.withdraw();
-        } else if (kind === "sent" || desk.unwritten) {
+            second.onclick = () => store.withdraw();
+        } else if (kind === "sent" || store.unwritten) {
             label(kind === "sent" ? "Waiting for the kernel" : "Waiting for the ledger");
             setText(second, "Withdraw · nothing used yet");
-            second.onclick = () => desk.withdraw();
-        } else if (busy && !desk.mine && tape.running !== null) {
-            const { token } = tape.running;
-            const row = tape.rows.findLast(({ status }) => status === "pending");
+            second.onclick = () => store.withdraw();
+        } else if (busy && !store.mine && subSession.running !== null) {
+            const { token } = subSession.running;
+            const row = subSession.rows.findLast(({ status }) => status === "pending");
             label("Another view is asking…");
             setText(
                 doubt,
@@ -245,28 +245,28 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
             setText(second, doubting ? "Keep it running" : "Cancel…");
             setAttribute(second, "aria-describedby", doubting ? doubtId : null);
             second.onclick = () => {
-                desk.wonder(doubting ? null : token);
+                store.wonder(doubting ? null : token);
                 second.focus(); // on the safe answer
             };
         } else if (busy) {
             label("Asking…");
             setText(second, "Cancel · its symbols stay used");
-            second.onclick = () => tape.running !== null && desk.cancel(tape.running.token);
+            second.onclick = () => subSession.running !== null && store.cancel(subSession.running.token);
         } else if (gone) label("Asking needs a kernel");
-        else if (desk.chosen === "") label("No question on offer");
-        else label(desk.twin === null ? "Ask" : "Ask again", `up to ${shown(desk.most)} of ${shown(tape.symbols.left)} left`);
-        const off = gone || busy || wrong || desk.resting || desk.chosen === "";
+        else if (store.chosen === "") label("No question on offer");
+        else label(store.twin === null ? "Ask" : "Ask again", `up to ${shown(store.most)} of ${shown(subSession.symbols.left)} left`);
+        const off = gone || busy || wrong || store.resting || store.chosen === "";
         setAttribute(button, "aria-disabled", off ? "true" : null);
-        button.classList.toggle("dp-off", gone || busy || wrong || desk.chosen === "");
+        button.classList.toggle("dp-off", gone || busy || wrong || store.chosen === "");
     }
 
-    function drawStatus(tape: Tape): void {
-        const row = tape.rows.at(-1);
-        const ended = tape.closed
+    function drawStatus(subSession: SubSession): void {
+        const row = subSession.rows.at(-1);
+        const ended = subSession.closed
             ? "This sub-session is closed. What came stays readable; nothing is refunded."
-            : tape.symbols.left === "0"
+            : subSession.symbols.left === "0"
               ? "No symbols are left. What came stays readable; open another sub-session to ask more."
-              : tape.questions.left === "0"
+              : subSession.questions.left === "0"
                 ? "No questions are left. What came stays readable; open another sub-session to ask more."
                 : "";
         const words = [row === undefined ? "" : told(row), ended].filter((part) => part !== "").join(" ");
@@ -275,29 +275,29 @@ export function payWhatYouGetTape(desk: TapeDesk): Component {
     }
 
     function draw(): void {
-        const tape = desk.state;
-        setText(health, HEALTH[desk.kernel.health]);
-        setAttribute(health, "data-health", desk.kernel.health);
-        const silent = desk.kernel.health === "gone" ? "" : desk.following.fault;
-        setText(asof, desk.asof === "" ? "" : [`as of ${desk.asof}`, silent.replace(/\.$/, "")].filter(Boolean).join(" · "));
-        show(asof, desk.asof !== "");
-        if (tape === null) return;
-        const entry = tape.entry === "" ? "" : ` ${tape.entry}`;
-        setText(chip, `one ledger entry${entry} · ${priceText(tape.price).replace(", δ", " · δ")}`);
+        const subSession = store.state;
+        setText(health, HEALTH[store.kernel.health]);
+        setAttribute(health, "data-health", store.kernel.health);
+        const silent = store.kernel.health === "gone" ? "" : store.following.fault;
+        setText(asof, store.asof === "" ? "" : [`as of ${store.asof}`, silent.replace(/\.$/, "")].filter(Boolean).join(" · "));
+        show(asof, store.asof !== "");
+        if (subSession === null) return;
+        const entry = subSession.entry === "" ? "" : ` ${subSession.entry}`;
+        setText(chip, `one ledger entry${entry} · ${priceText(subSession.price).replace(", δ", " · δ")}`);
         setText(
             lead,
             "The whole sub-session was paid when it opened. Each question uses up only the symbols it returned; " +
-                `${NO_MORE} (“no more”) counts as one. All of it together: ${tape.guarantee}.`,
+                `${NO_MORE} (“no more”) counts as one. All of it together: ${subSession.guarantee}.`,
         );
-        drawLeft(tape);
-        drawRows(tape);
-        drawNext(tape);
-        drawStatus(tape);
-        show(copied, desk.chosen !== "" && mayAsk(tape) && desk.fault === null);
-        show(answer.element, desk.result !== null);
+        drawLeft(subSession);
+        drawRows(subSession);
+        drawNext(subSession);
+        drawStatus(subSession);
+        show(copied, store.chosen !== "" && mayAsk(subSession) && store.fault === null);
+        show(answer.element, store.result !== null);
         answer.draw();
-        if (desk.wantsFocus) {
-            desk.wantsFocus = false;
+        if (store.wantsFocus) {
+            store.wantsFocus = false;
             status.focus();
         }
     }
@@ -323,13 +323,13 @@ const HEALTH = {
     gone: "○ no kernel · the sub-session stays readable",
 };
 
-const mayAsk = (tape: Tape): boolean => !tape.closed && tape.symbols.left !== "0" && tape.questions.left !== "0";
+const mayAsk = (subSession: SubSession): boolean => !subSession.closed && subSession.symbols.left !== "0" && subSession.questions.left !== "0";
 
 const symbolsOf = (count: string): string => `${shown(count)} ${count === "1" ? "symbol" : "symbols"}`;
 
 /** One question: what it asked, what came, what it paid; `look` shows the answer by itself. */
 function drawRow(row: Row, look: (() => void) | null): HTMLElement {
-    const cells: Cells = { items: row.items, places: Number(row.k), ended: row.ended, ordered: true };
+    const cells: Cells = { items: row.items, maxItems: Number(row.k), ended: row.ended, ordered: true };
     const [strong, rest, small] = paid(row, cells);
     return h(
         "li",

@@ -8,14 +8,14 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from dpviz import files
+from dpviz.boundary import Hidden
 from dpviz.errors import LedgerError, LedgerFormat, short
-from dpviz.hidden import Hidden
 from dpviz.session.ledger.sqlite import File
-from dpviz.session.ledger.store import Home
+from dpviz.session.ledger.store import LedgerLocation
 from dpviz.traces import one_line
 
 
-def locate(location: object) -> Home:
+def locate(location: object) -> LedgerLocation:
     """The place meant by a path or by an SQLAlchemy URL (sqlite, postgresql), which may be hidden already."""
     held = location = Hidden.of(location)  # a URL may hold a password: no variable of a refusal shows it
     try:
@@ -26,21 +26,21 @@ def locate(location: object) -> Home:
     raise refusal
 
 
-def _located(location: object) -> Home:
+def _located(location: object) -> LedgerLocation:
     if isinstance(location, str) and "://" in location:
         try:
             url = make_url(location)
         except (ArgumentError, ValueError):
-            raise _no_place(_scheme(location)) from None
+            raise _no_location(_scheme(location)) from None
         if url.get_backend_name() in ("postgresql", "postgres"):
             from dpviz.session.ledger.postgres import Server
 
             return Server.of(url)
         if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:" or url.query:
-            raise _no_place(_scheme(location))
+            raise _no_location(_scheme(location))
         location = url.database
     if not isinstance(location, str | Path) or str(location) in ("", ":memory:"):
-        raise _no_place(short(repr(location) if isinstance(location, str) else location))
+        raise _no_location(short(repr(location) if isinstance(location, str) else location))
     return File(_regular(files.named(str(location), "a ledger", "visits.ledger", LedgerError)))
 
 
@@ -50,7 +50,7 @@ def _regular(path: Path) -> Path:
         whole = path.expanduser().resolve()
         odd = whole.exists() and not whole.is_file() and not whole.is_dir()
     except (OSError, RuntimeError, ValueError):  # links in a circle, no such user, a name that no file can have
-        raise _no_place(short(str(path))) from None
+        raise _no_location(short(str(path))) from None
     if odd:
         shown = one_line(str(path))
         rule, step = "a ledger is a file", "give the path of a ledger, or of a file that does not exist yet"
@@ -73,7 +73,7 @@ def _scheme(location: str) -> str:
     return location.partition("://")[0] + "://..."
 
 
-def _no_place(shown: str) -> LedgerError:
+def _no_location(shown: str) -> LedgerError:
     rule = "a ledger is a file, or the SQLAlchemy URL of an SQLite file or of a PostgreSQL database"
     step = "write a path like visits.ledger, or a URL like postgresql://user@host/database"
     return LedgerError(f"{rule}, got {shown}; {step}", value=shown, rule=rule, next_step=step)

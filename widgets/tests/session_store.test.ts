@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { panelOf } from "../src/panel";
 import type { HostStatus } from "../src/kernel";
-import { Desk, leave, sit } from "../src/store";
+import { SessionStore, leave, acquire } from "../src/session_store";
 import { Host, result, settle, sheet, state } from "./host";
 
 let host: Host;
-let desk: Desk;
+let store: SessionStore;
 
 function open(traits: Record<string, unknown> = {}): void {
-    const [own, sat] = [new Host("workbench", traits), new Desk()];
-    [host, desk] = [own, sat];
-    for (const trait of ["sheet", "state", "result"] as const) desk.take(trait, host.get(trait));
-    own.on("msg:custom", ((content: unknown) => sat.kernel.receive(content)) as never);
-    sat.attach({
+    const [own, acquired] = [new Host("workbench", traits), new SessionStore()];
+    [host, store] = [own, acquired];
+    for (const trait of ["sheet", "state", "result"] as const) store.take(trait, host.get(trait));
+    own.on("msg:custom", ((content: unknown) => acquired.kernel.receive(content)) as never);
+    acquired.attach({
         send: (content) => own.send(content),
         status: () => (own.widget_manager.kernel?.status ?? "dead") as HostStatus,
     });
@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-    desk.close();
+    store.close();
     vi.useRealTimers();
 });
 
@@ -34,20 +34,20 @@ const rested = (): unknown => vi.advanceTimersByTimeAsync(450);
 // --- choosing ------------------------------------------------------------------------------------------------------
 
 test("the desk opens at the kernel's point, with its text as typed", () => {
-    expect([desk.typed, desk.point?.epsilon, desk.settled]).toEqual(["0.2", "0.2", true]);
+    expect([store.typed, store.point?.epsilon, store.settled]).toEqual(["0.2", "0.2", true]);
 });
 
 test("the slider moves from grid value to grid value and asks nobody", () => {
-    desk.moveTo(desk.tick + 1);
-    expect([desk.typed, desk.point?.price.epsilon, desk.settled]).toEqual(["0.25", "0.25", true]);
+    store.moveTo(store.tick + 1);
+    expect([store.typed, store.point?.price.epsilon, store.settled]).toEqual(["0.25", "0.25", true]);
     vi.advanceTimersByTime(1000);
     expect(host.of("plan")).toHaveLength(0);
 });
 
 test("off-grid text keeps its letters, stands on the more private tick, and asks the kernel once", async () => {
-    desk.type("0.13");
-    desk.type("0.1301");
-    expect([desk.typed, desk.point?.epsilon, desk.settled]).toEqual(["0.1301", "0.12", false]);
+    store.type("0.13");
+    store.type("0.1301");
+    expect([store.typed, store.point?.epsilon, store.settled]).toEqual(["0.1301", "0.12", false]);
     await vi.advanceTimersByTimeAsync(149);
     expect(host.of("plan")).toHaveLength(0);
     await vi.advanceTimersByTimeAsync(2);
@@ -60,44 +60,44 @@ test("off-grid text keeps its letters, stands on the more private tick, and asks
     });
     host.tell({ v: 1, re: host.of("plan")[0]!.id, ok: true, body: { sheet: planned } });
     await settle();
-    expect([desk.typed, desk.point?.price.epsilon, desk.settled]).toEqual(["0.1301", "0.1301", true]);
+    expect([store.typed, store.point?.price.epsilon, store.settled]).toEqual(["0.1301", "0.1301", true]);
 });
 
 test("the same number in other letters is on the grid, and keeps its letters", () => {
-    desk.type("2/10");
-    expect([desk.typed, desk.settled, desk.point?.epsilon]).toEqual(["2/10", true, "0.2"]);
+    store.type("2/10");
+    expect([store.typed, store.settled, store.point?.epsilon]).toEqual(["2/10", true, "0.2"]);
 });
 
 test("below the whole grid there is no plan to show, rather than one that is less private", () => {
-    desk.type("0.0001");
-    expect([desk.point, desk.settled, desk.tick]).toEqual([null, false, 0]);
+    store.type("0.0001");
+    expect([store.point, store.settled, store.tick]).toEqual([null, false, 0]);
 });
 
 test("a reply that comes after the next question is dropped", async () => {
-    desk.type("0.13");
+    store.type("0.13");
     await vi.advanceTimersByTimeAsync(200);
-    desk.type("0.17");
+    store.type("0.17");
     await vi.advanceTimersByTimeAsync(200);
     const [first, second] = host.of("plan");
     const stale = sheet();
     stale.now.epsilon = "0.13";
     host.tell({ v: 1, re: first!.id, ok: true, body: { sheet: stale } });
     await settle();
-    expect(desk.sheet?.now.epsilon).toBe("0.2");
+    expect(store.sheet?.now.epsilon).toBe("0.2");
     const fresh = sheet();
     fresh.now.epsilon = "0.17";
     host.tell({ v: 1, re: second!.id, ok: true, body: { sheet: fresh } });
     await settle();
-    expect([desk.sheet?.now.epsilon, desk.point?.epsilon]).toEqual(["0.17", "0.17"]);
+    expect([store.sheet?.now.epsilon, store.point?.epsilon]).toEqual(["0.17", "0.17"]);
 });
 
 test("a sheet that arrives while the reader moves the slider does not move it back", () => {
-    desk.moveTo(3);
-    const typed = desk.typed;
+    store.moveTo(3);
+    const typed = store.typed;
     const fresh = sheet();
     fresh.made = "14:03";
-    desk.take("sheet", JSON.stringify(fresh));
-    expect([desk.sheet?.made, desk.typed]).toEqual(["14:03", typed]);
+    store.take("sheet", JSON.stringify(fresh));
+    expect([store.sheet?.made, store.typed]).toEqual(["14:03", typed]);
 });
 
 test.each([
@@ -106,25 +106,25 @@ test.each([
     ["inf", "ε must be a number, got inf. Type a number like 0.1 or 1/10."],
     ["", "ε must be a number, got nothing. Type a number like 0.1 or 1/10."],
 ])("epsilon %j is refused with value, rule and next step, and the plan stays", (text, sentence) => {
-    desk.type(text);
-    expect([desk.fault, desk.point?.epsilon, desk.offer]).toEqual([sentence, "0.2", null]);
+    store.type(text);
+    expect([store.fault, store.point?.epsilon, store.offer]).toEqual([sentence, "0.2", null]);
     vi.advanceTimersByTime(1000);
     expect(host.of("plan")).toHaveLength(0);
 });
 
 test("an error that is typed chooses the smallest grid epsilon that meets it", () => {
     const wanted = 20;
-    desk.seek(desk.sheet!.measures[0]!, String(wanted));
-    const fans = desk.sheet!.fans.epsilon;
+    store.seek(store.sheet!.measures[0]!, String(wanted));
+    const fans = store.sheet!.fans.epsilon;
     const met = fans.filter((point) => Number(point.errors.get("0.05")!.get("one")!.value) <= wanted);
-    expect(desk.point?.epsilon).toBe(met[0]!.epsilon);
-    expect(Number(fans[desk.tick - 1]!.errors.get("0.05")!.get("one")!.value)).toBeGreaterThan(wanted);
+    expect(store.point?.epsilon).toBe(met[0]!.epsilon);
+    expect(Number(fans[store.tick - 1]!.errors.get("0.05")!.get("one")!.value)).toBeGreaterThan(wanted);
 });
 
 test("an error no tick can meet says what the last tick reaches", () => {
-    desk.seek(desk.sheet!.measures[1]!, "0");
-    expect(desk.seekFault?.text).toMatch(/^At ε 2, the end of the slider, it is ±\d+\. Ask for at least that\.$/);
-    expect(desk.point?.epsilon).toBe("0.2");
+    store.seek(store.sheet!.measures[1]!, "0");
+    expect(store.seekFault?.text).toMatch(/^At ε 2, the end of the slider, it is ±\d+\. Ask for at least that\.$/);
+    expect(store.point?.epsilon).toBe("0.2");
 });
 
 // --- spending ------------------------------------------------------------------------------------------------------
@@ -134,72 +134,72 @@ test("one press up to a quarter of what is left; above, it asks once more", asyn
     Object.assign(short.budget.epsilon, { total: "2", spent: "1.15", pending: "0.05", left: "0.8" });
     open({ state: short });
     await rested();
-    desk.press();
-    expect(desk.purchase.kind).toBe("waiting");
+    store.press();
+    expect(store.purchase.kind).toBe("waiting");
 
     Object.assign(short.budget.epsilon, { spent: "1.150000001", left: "0.799999999" });
     open({ state: short });
     await rested();
-    desk.press();
-    expect(desk.purchase.kind).toBe("confirm");
-    expect(panelOf(desk).text).toEqual(["This uses ", ["0.2"], " of the 0.799999999 that is left."]);
+    store.press();
+    expect(store.purchase.kind).toBe("confirm");
+    expect(panelOf(store).text).toEqual(["This uses ", ["0.2"], " of the 0.799999999 that is left."]);
     expect(host.of("release")).toHaveLength(0);
-    desk.confirm();
-    expect(desk.purchase.kind).toBe("confirm");
+    store.confirm();
+    expect(store.purchase.kind).toBe("confirm");
     await rested();
-    desk.confirm();
-    expect(desk.purchase.kind).not.toBe("confirm");
+    store.confirm();
+    expect(store.purchase.kind).not.toBe("confirm");
 });
 
 test("the order carries exactly what the button said, and no key", async () => {
-    desk.moveTo(3);
+    store.moveTo(3);
     await rested();
-    desk.press();
+    store.press();
     await settle();
     const { args } = host.of("release")[0]!;
-    expect(args["price"]).toEqual({ epsilon: desk.point!.price.epsilon, delta: "0" });
-    expect((args["parameters"] as Record<string, string>)["epsilon"]).toBe(desk.point!.epsilon);
+    expect(args["price"]).toEqual({ epsilon: store.point!.price.epsilon, delta: "0" });
+    expect((args["parameters"] as Record<string, string>)["epsilon"]).toBe(store.point!.epsilon);
     expect([args["key"], args["question"]]).toEqual([null, { id: "9f3c" }]);
 });
 
 test("a press within 400 ms of a change of price does nothing", async () => {
-    desk.moveTo(5);
+    store.moveTo(5);
     await vi.advanceTimersByTimeAsync(390);
-    desk.press();
-    expect(desk.purchase.kind).toBe("idle");
+    store.press();
+    expect(store.purchase.kind).toBe("idle");
     await vi.advanceTimersByTimeAsync(20);
-    desk.press();
-    expect(desk.purchase.kind).not.toBe("idle");
+    store.press();
+    expect(store.purchase.kind).not.toBe("idle");
 });
 
 test("nothing is sent before the kernel says that it listens, so withdrawing pays nothing", async () => {
     delete host.answers["status"];
     await rested();
-    desk.press();
+    store.press();
     await vi.advanceTimersByTimeAsync(1500);
-    expect(panelOf(desk).buttons.map((button) => button.label)).toEqual([
+    expect(panelOf(store).buttons.map((button) => button.label)).toEqual([
         "Waiting for the kernel",
         "Withdraw · nothing paid",
     ]);
-    desk.withdraw();
+    store.withdraw();
     host.tell({ v: 1, re: host.of("status").at(-1)!.id, ok: true, body: { state: state() } });
     await settle();
-    expect([desk.purchase.kind, host.of("release")]).toEqual(["idle", []]);
+    expect([store.purchase.kind, host.of("release")]).toEqual(["idle", []]);
 });
 
 const started = async (): Promise<void> => {
     host.answers["release"] = () => ({ token: "t", number: "5" });
     await rested();
-    desk.press();
+    store.press();
     await settle();
 };
 
 test("while a release runs the knobs keep the priced values", async () => {
     await started();
-    expect([desk.purchase.kind, desk.locked]).toEqual(["running", true]);
-    desk.moveTo(0);
-    desk.type("1");
-    expect(desk.typed).toBe("0.2");
+    expect([store.purchase.kind, store.locked]).toEqual(["running", true]);
+    store.moveTo(0);
+    store.type("1");
+    expect(store.typed).toBe("0.2");
 });
 
 test("progress, then the result: it is shown, spoken, and wants the focus", async () => {
@@ -209,7 +209,7 @@ test("progress, then the result: it is shown, spoken, and wants the focus", asyn
         event: "progress",
         body: { token: "t", number: "5", done: "21", of: "42", text: "Drawing 42 bins" },
     });
-    expect(panelOf(desk).progress).toEqual({ text: "Drawing 42 bins", share: 0.5 });
+    expect(panelOf(store).progress).toEqual({ text: "Drawing 42 bins", share: 0.5 });
     const after = state();
     Object.assign(after.budget.epsilon, { spent: "1.05", left: "0.9" });
     host.tell({
@@ -218,8 +218,8 @@ test("progress, then the result: it is shown, spoken, and wants the focus", asyn
         body: { token: "t", result: { ...result(), number: "5", price: { epsilon: "0.2", delta: "0" } }, state: after },
     });
     await vi.advanceTimersByTimeAsync(10);
-    expect([desk.result?.number, desk.purchase.kind, desk.wantsFocus]).toEqual(["5", "idle", true]);
-    expect(desk.sentence).toBe("Released, number 5, paid 0.2, 0.9 left.");
+    expect([store.result?.number, store.purchase.kind, store.wantsFocus]).toEqual(["5", "idle", true]);
+    expect(store.sentence).toBe("Released, number 5, paid 0.2, 0.9 left.");
 });
 
 test("progress and an end of a release nobody started here change nothing", async () => {
@@ -230,7 +230,7 @@ test("progress and an end of a release nobody started here change nothing", asyn
         body: { token: "forged", number: "5", done: "42", of: "42", text: "Drawing 42 bins" },
     });
     host.tell({ v: 1, event: "cancelled", body: { token: "forged", state: state() } });
-    expect(panelOf(desk).progress?.share).toBe(0);
+    expect(panelOf(store).progress?.share).toBe(0);
 });
 
 /** The session once entry 5 was charged and ended without an answer. */
@@ -242,25 +242,25 @@ function ended(status: string): ReturnType<typeof state> {
 
 test("a cancelled release says what stays spent", async () => {
     await started();
-    desk.cancel("t");
+    store.cancel("t");
     expect(host.of("cancel")[0]!.args).toEqual({ token: "t" });
     host.tell({ v: 1, event: "cancelled", body: { token: "t", state: ended("cancelled") } });
-    expect(panelOf(desk).notice?.strong).toBe("Cancelled. ε 0.2 is spent and no answer was shown.");
+    expect(panelOf(store).notice?.strong).toBe("Cancelled. ε 0.2 is spent and no answer was shown.");
 });
 
 test("a release that fails after its charge says that it is spent, before it that nothing was charged", async () => {
     const error = { kind: "EngineError", message: "the engine stopped" };
     await started();
     host.tell({ v: 1, event: "failed", body: { token: "t", error, state: ended("failed") } });
-    expect(panelOf(desk).notice).toMatchObject({
+    expect(panelOf(store).notice).toMatchObject({
         strong: "The engine stopped.",
         rest: "The draw came after the charge: ε 0.2 is spent and no answer was shown.",
     });
-    desk.keep();
+    store.keep();
     host.answers["status"] = () => ({ state: state() });
     await started();
     host.tell({ v: 1, event: "failed", body: { token: "t", error, state: state() } });
-    expect(panelOf(desk).notice).toMatchObject({ strong: "The engine stopped.", rest: "Nothing was charged." });
+    expect(panelOf(store).notice).toMatchObject({ strong: "The engine stopped.", rest: "Nothing was charged." });
 });
 
 test("a refusal is shown with what would mend it, and nothing was charged", async () => {
@@ -272,9 +272,9 @@ test("a refusal is shown with what would mend it, and nothing was charged", asyn
         },
     });
     await rested();
-    desk.press();
+    store.press();
     await settle();
-    const panel = panelOf(desk);
+    const panel = panelOf(store);
     expect([panel.kind, panel.notice?.rest, panel.buttons[0]?.label]).toEqual([
         "refused",
         "Nothing was charged.",
@@ -285,9 +285,9 @@ test("a refusal is shown with what would mend it, and nothing was charged", asyn
 test("an answer that was already paid for arrives at once", async () => {
     host.answers["release"] = () => ({ result: result(), state: state() });
     await rested();
-    desk.press();
+    store.press();
     await settle();
-    expect([desk.result?.number, desk.purchase.kind]).toEqual(["3", "idle"]);
+    expect([store.result?.number, store.purchase.kind]).toEqual(["3", "idle"]);
 });
 
 test("an end that was missed is fetched, once the state says that the draw is over", async () => {
@@ -295,22 +295,22 @@ test("an end that was missed is fetched, once the state says that the draw is ov
     host.answers["show"] = () => ({ result: { ...result(), number: "5" } });
     const over = state();
     over.entries.push({ ...over.entries[2]!, number: "5", status: "done" });
-    desk.take("state", JSON.stringify(over));
+    store.take("state", JSON.stringify(over));
     await vi.advanceTimersByTimeAsync(900);
-    expect([host.of("show")[0]?.args, desk.result?.number, desk.purchase.kind]).toEqual([{ number: "5" }, "5", "idle"]);
+    expect([host.of("show")[0]?.args, store.result?.number, store.purchase.kind]).toEqual([{ number: "5" }, "5", "idle"]);
 });
 
 test("a second, independent answer has a key of its own, in the order and in the Python", async () => {
-    desk.type("0.1");
-    expect(panelOf(desk).kind).toBe("already");
-    desk.again();
+    store.type("0.1");
+    expect(panelOf(store).kind).toBe("already");
+    store.again();
     await rested();
-    expect(panelOf(desk).kind).toBe("offer");
-    expect(desk.python).toContain(`key="${desk.fresh}"`);
-    desk.press();
+    expect(panelOf(store).kind).toBe("offer");
+    expect(store.python).toContain(`key="${store.fresh}"`);
+    store.press();
     await settle();
-    expect(host.of("release")[0]!.args["key"]).toBe(desk.fresh);
-    expect(desk.fresh).toMatch(/^again-[0-9a-f]{8}$/);
+    expect(host.of("release")[0]!.args["key"]).toBe(store.fresh);
+    expect(store.fresh).toMatch(/^again-[0-9a-f]{8}$/);
 });
 
 // --- is anybody there ----------------------------------------------------------------------------------------------
@@ -319,37 +319,37 @@ test("an answer that is overdue is a busy kernel, and a late one a ready kernel"
     open();
     host.widget_manager.kernel = { status: "busy" };
     delete host.answers["status"];
-    desk.probe();
+    store.probe();
     await vi.advanceTimersByTimeAsync(1300);
-    expect(desk.kernel.health).toBe("busy");
+    expect(store.kernel.health).toBe("busy");
     await vi.advanceTimersByTimeAsync(20_000);
-    expect(desk.kernel.health).toBe("busy");
+    expect(store.kernel.health).toBe("busy");
     host.tell({ v: 1, re: host.of("status").at(-1)!.id, ok: true, body: { state: state() } });
-    expect(desk.kernel.health).toBe("ready");
+    expect(store.kernel.health).toBe("ready");
 });
 
 test("no kernel at all is known at once; one that never answers, after a while", async () => {
     host.widget_manager.kernel = null;
-    desk.probe();
-    expect(desk.kernel.health).toBe("gone");
+    store.probe();
+    expect(store.kernel.health).toBe("gone");
 
     open();
     delete host.answers["status"];
-    desk.probe();
+    store.probe();
     await vi.advanceTimersByTimeAsync(5000);
-    expect(desk.kernel.health).toBe("gone");
+    expect(store.kernel.health).toBe("gone");
 });
 
 test("a kernel that dies while nobody asks it anything is noticed, and so is its return", async () => {
     open();
     await vi.advanceTimersByTimeAsync(1500);
-    expect(desk.kernel.health).toBe("ready");
+    expect(store.kernel.health).toBe("ready");
     host.widget_manager.kernel = null;
     await vi.advanceTimersByTimeAsync(1500);
-    expect(desk.kernel.health).toBe("gone");
+    expect(store.kernel.health).toBe("gone");
     host.widget_manager.kernel = { status: "idle" };
     await vi.advanceTimersByTimeAsync(1500);
-    expect(desk.kernel.health).toBe("ready");
+    expect(store.kernel.health).toBe("ready");
 });
 
 test("a kernel that was restarted does not know this page, and says so by refusing to send", async () => {
@@ -362,22 +362,22 @@ test("a kernel that was restarted does not know this page, and says so by refusi
         throw new Error("Cannot send");
     };
     await vi.advanceTimersByTimeAsync(10_000);
-    expect(desk.kernel.health).toBe("gone");
+    expect(store.kernel.health).toBe("gone");
 });
 
 test("a kernel that dies under a release leaves no doubt unspoken", async () => {
     await started();
     host.widget_manager.kernel = null;
-    desk.probe();
-    expect([panelOf(desk).kind, panelOf(desk).notice?.strong]).toEqual(["silent", "The kernel stopped answering."]);
+    store.probe();
+    expect([panelOf(store).kind, panelOf(store).notice?.strong]).toEqual(["silent", "The kernel stopped answering."]);
 });
 
 test("with no kernel the plan still moves and the release says why not", () => {
     host.widget_manager.kernel = null;
-    desk.probe();
-    desk.moveTo(3);
-    expect(desk.point?.epsilon).toBe(desk.sheet!.fans.epsilon[3]!.epsilon);
-    const panel = panelOf(desk);
+    store.probe();
+    store.moveTo(3);
+    expect(store.point?.epsilon).toBe(store.sheet!.fans.epsilon[3]!.epsilon);
+    const panel = panelOf(store);
     expect([panel.buttons[0], panel.note]).toEqual([
         { look: "off", label: "Release needs a kernel", act: null },
         "Restart it and run the session cell. The ledger remembers: 0.85 spent, 1.1 left.",
@@ -387,23 +387,23 @@ test("with no kernel the plan still moves and the release says why not", () => {
 // --- the page ------------------------------------------------------------------------------------------------------
 
 test("widgets of one desk share one store, which goes when the last one goes", () => {
-    const [first, second, other] = [sit("a"), sit("a"), sit("b")];
+    const [first, second, other] = [acquire("a"), acquire("a"), acquire("b")];
     expect(first).toBe(second);
     expect(other).not.toBe(first);
     leave("a");
-    expect(sit("a")).toBe(first);
+    expect(acquire("a")).toBe(first);
     leave("a");
     leave("a");
-    expect(sit("a")).not.toBe(first);
+    expect(acquire("a")).not.toBe(first);
     leave("a");
     leave("b");
 });
 
 test("a broken trait is ignored and the last good one stays; a later version is named", () => {
     vi.spyOn(console, "warn").mockImplementation(() => undefined);
-    desk.take("sheet", "{broken");
-    desk.take("state", { version: 1 });
-    expect([desk.sheet?.question.id, desk.state?.title, desk.problem]).toEqual(["9f3c", "doctor visits", null]);
-    desk.take("sheet", { version: 3 });
-    expect(desk.problem).toContain("version 3");
+    store.take("sheet", "{broken");
+    store.take("state", { version: 1 });
+    expect([store.sheet?.question.id, store.state?.title, store.problem]).toEqual(["9f3c", "doctor visits", null]);
+    store.take("sheet", { version: 3 });
+    expect(store.problem).toContain("version 3");
 });

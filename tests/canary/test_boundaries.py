@@ -17,8 +17,8 @@ import pytest
 from IPython.core.ultratb import VerboseTB
 
 import dpviz as dv
-from dpviz.hidden import has_door
-from tests.canary.doors import BINS, TAPE, Call, calls, objects
+from dpviz.boundary import has_boundary
+from tests.canary.boundaries import BINS, PAY_WHAT_YOU_GET, Call, calls, objects
 from tests.canary.mistakes import dissected, entered, shown
 
 CANARY, NUMBER = "Quetzalwren", 718_281_828
@@ -29,7 +29,7 @@ KEY = "Keyname"
 
 VALID: dict[str, Any] = {
     "epsilon": "1/2", "delta": "1e-6", "column": "x", "low": 0, "high": 3, "edges": [0, 1, 2], "labels": ["a", "b"],
-    "question": BINS, "asked": BINS, "mechanism": dv.Dense(1), "parameters": TAPE, "first": BINS, "k": 2,
+    "question": BINS, "asked": BINS, "mechanism": dv.Dense(1), "parameters": PAY_WHAT_YOU_GET, "first": BINS, "k": 2,
     "beta": "0.05",
     "second": dv.Domain.categories(["a"], column="place"), "unit": dv.Unit(), "budget": dv.Budget(1), "seed": 1,
     "data": pd.DataFrame({"x": [1, 2]}), "path": "doors.file", "ledger": "other.ledger", "number": 1, "use": 1,
@@ -111,8 +111,8 @@ def test_the_walk_reaches_the_calls_that_a_person_makes(every: list[Call]) -> No
     assert len(names) > 300
 
 
-def test_every_public_call_has_a_door(every: list[Call]) -> None:
-    assert sorted(call.name for call in every if not has_door(call.raw)) == []
+def test_every_public_call_has_a_boundary(every: list[Call]) -> None:
+    assert sorted(call.name for call in every if not has_boundary(call.raw)) == []
 
 
 def test_data_in_any_place_of_any_public_call_is_shown_nowhere(
@@ -135,7 +135,7 @@ def test_data_in_any_place_of_any_public_call_is_shown_nowhere(
     assert counted > 3_000
 
 
-def test_a_call_without_a_door_would_be_seen() -> None:
+def test_a_call_without_a_boundary_would_be_seen() -> None:
     namespace: dict[str, Any] = {"__name__": "dpviz.careless"}
     exec("def careless(labels):\n    raise ValueError('no')", namespace)
     error = refused((WORDS,), {}, namespace["careless"])

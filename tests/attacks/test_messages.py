@@ -11,7 +11,7 @@ import pytest
 
 import dpviz as dv
 from dpviz.session.session import Session
-from dpviz.widgets.desk import Desk
+from dpviz.widgets.session_model import SessionModel
 from tests.patience import patience
 from tests.session.sources import KnownCounts
 
@@ -19,9 +19,9 @@ HALF = {"epsilon": "1/2"}
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def model(tmp_path: Path) -> SessionModel:
     session = Session(KnownCounts([4, 0, 9, 1]), dv.Unit(), dv.Budget(10), tmp_path / "test.ledger")
-    return Desk(session, [dv.Domain.integers(0, 3, column="x")])
+    return SessionModel(session, [dv.Domain.integers(0, 3, column="x")])
 
 
 def integers(**parts: Any) -> dict[str, Any]:
@@ -93,31 +93,31 @@ HOSTILE = {
 }
 
 
-def shown(desk: Desk) -> dict[str, str]:
+def shown(model: SessionModel) -> dict[str, str]:
     """What the page shows, but for the sign of life."""
-    return {name: value for name, value in desk.mirrors().items() if name != "pulse"}
+    return {name: value for name, value in model.mirrors().items() if name != "pulse"}
 
 
 @pytest.mark.parametrize("message", HOSTILE.values(), ids=HOSTILE.keys())
-def test_a_hostile_message_is_refused_at_once_and_changes_nothing(desk: Desk, message: dict[str, Any]) -> None:
-    before = shown(desk)
+def test_a_hostile_message_is_refused_at_once_and_changes_nothing(model: SessionModel, message: dict[str, Any]) -> None:
+    before = shown(model)
     began = time.monotonic()
-    answer = desk.answer({"v": 1, "id": "a", **message})
+    answer = model.answer({"v": 1, "id": "a", **message})
     assert time.monotonic() - began < patience()
     assert answer is not None and answer["ok"] is False
     assert answer["error"]["kind"] != "DpvizError", "a refusal should name what is wrong"
     assert len(json.dumps(answer)) < 10_000
-    assert shown(desk) == before
-    assert isinstance(desk.session, Session) and desk.session.ledger.entries() == []
+    assert shown(model) == before
+    assert isinstance(model.session, Session) and model.session.ledger.entries() == []
 
 
 @pytest.mark.parametrize("content", [None, 5, "x", [], {}, {"v": 1}, {"v": 1, "id": 5}, {"v": 1, "id": "x" * 65}])
-def test_what_is_no_message_gets_no_answer(desk: Desk, content: Any) -> None:
-    assert desk.answer(content) is None
+def test_what_is_no_message_gets_no_answer(model: SessionModel, content: Any) -> None:
+    assert model.answer(content) is None
 
 
 @pytest.mark.parametrize("price", ["0.5", "0.50", "1/2", "5e-1", "+.5", " 0.5 "])
-def test_a_price_is_compared_as_a_number(desk: Desk, price: str) -> None:
-    answer = desk.answer({"v": 1, "id": "a", **release({"epsilon": price, "delta": "0.0"})})
+def test_a_price_is_compared_as_a_number(model: SessionModel, price: str) -> None:
+    answer = model.answer({"v": 1, "id": "a", **release({"epsilon": price, "delta": "0.0"})})
     assert answer is not None and answer["ok"], answer
-    assert isinstance(desk.session, Session) and desk.session.remaining.epsilon == dv.Budget("9.5").epsilon
+    assert isinstance(model.session, Session) and model.session.remaining.epsilon == dv.Budget("9.5").epsilon

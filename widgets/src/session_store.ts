@@ -1,7 +1,7 @@
 /**
- * One store per desk: what the kernel wrote, what the reader chose, and where a release stands.
+ * One store per session model: what the kernel wrote, what the reader chose, and where a release stands.
  *
- * The widgets of one desk on one page share it, so a slider in one redraws the others without the kernel. It adds and
+ * The widgets of one store on one page share it, so a slider in one redraws the others without the kernel. It adds and
  * compares exact numbers and chooses among points it was sent; it computes no price and no error.
  */
 
@@ -44,7 +44,7 @@ const DEBOUNCE = 150;
 const SETTLE = 800;
 const REMEMBERED = 16;
 
-export class Desk extends PurchaseStore<State, Order, Result> {
+export class SessionStore extends PurchaseStore<State, Order, Result> {
     protected override readonly settleAfter = SETTLE;
     protected override readonly lost = "No answer came to this order. The history says whether it was charged.";
 
@@ -75,7 +75,7 @@ export class Desk extends PurchaseStore<State, Order, Result> {
     #grid: Fraction[] = [];
     #asked = 0;
     #touched = false;
-    /** The tokens of the last orders that ended: every widget of a desk is told, and one of them counts. */
+    /** The tokens of the last orders that ended: every widget of a store is told, and one of them counts. */
     readonly #told = new Set<string>();
     /** The last entry's number when the order was sent: a later one tells that it was charged. */
     #before = 0n;
@@ -112,7 +112,7 @@ export class Desk extends PurchaseStore<State, Order, Result> {
     }
 
     /** Stand on a sheet and a release that were read already, as a report does; nobody will write more. */
-    furnish(sheet: Sheet, result: Result | null): void {
+    load(sheet: Sheet, result: Result | null): void {
         this.result = result;
         this.#useSheet(sheet);
         this.tell();
@@ -478,33 +478,33 @@ const lastNumber = (state: State | null): bigint =>
 /** How far a draw is, in percent, to half of one. */
 const part = ({ done, of }: Running): number => Number((200n * BigInt(done)) / (BigInt(of) || 1n)) / 2;
 
-// --- the desks of this page ----------------------------------------------------------------------------------------
+// --- the stores of this page ---------------------------------------------------------------------------------------
 
-interface Stand {
-    desk: Desk;
+interface Shared {
+    store: SessionStore;
     users: number;
 }
 
-/** Every widget brings its own copy of this module; the desks are shared through the page. */
-const PLACE = Symbol.for("dpviz.desks.1");
+/** Every widget brings its own copy of this module; the stores are shared through the page. */
+const SHARED = Symbol.for("dpviz.desks.1");
 
-function stands(): Map<string, Stand> {
-    const page = globalThis as unknown as { [PLACE]?: Map<string, Stand> };
-    return (page[PLACE] ??= new Map<string, Stand>());
+function sharedStores(): Map<string, Shared> {
+    const page = globalThis as unknown as { [SHARED]?: Map<string, Shared> };
+    return (page[SHARED] ??= new Map<string, Shared>());
 }
 
-export function sit(id: string): Desk {
-    const stand = stands().get(id) ?? { desk: new Desk(), users: 0 };
-    stand.users += 1;
-    stands().set(id, stand);
-    return stand.desk;
+export function acquire(id: string): SessionStore {
+    const shared = sharedStores().get(id) ?? { store: new SessionStore(), users: 0 };
+    shared.users += 1;
+    sharedStores().set(id, shared);
+    return shared.store;
 }
 
 export function leave(id: string): void {
-    const stand = stands().get(id);
-    if (stand === undefined) return;
-    stand.users -= 1;
-    if (stand.users > 0) return;
-    stand.desk.close();
-    stands().delete(id);
+    const shared = sharedStores().get(id);
+    if (shared === undefined) return;
+    shared.users -= 1;
+    if (shared.users > 0) return;
+    shared.store.close();
+    sharedStores().delete(id);
 }

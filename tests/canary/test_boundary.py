@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 
 import dpviz as dv
+from dpviz.boundary import Hidden, single, single_arguments
 from dpviz.engines import as_source
 from dpviz.engines.pandas_source import PandasSource
 from dpviz.errors import DpvizError, Forbidden, ParameterError, ReleaseFormat, short
-from dpviz.hidden import Hidden, single, singly
 from dpviz.model.question import Question
-from dpviz.model.statistic import Kind
+from dpviz.model.statistic import StatisticKind
 from tests.canary.mistakes import dissected, entered
 from tests.session.sources import KnownCounts
 
@@ -77,7 +77,7 @@ def test_a_call_that_is_not_marked_would_show_its_column() -> None:
     def marked(epsilon: object) -> None:
         raise ParameterError.of(epsilon, "epsilon must be a number")
 
-    for call, seen in ((careless, True), (singly(marked), False)):
+    for call, seen in ((careless, True), (single_arguments(marked), False)):
         with pytest.raises(ParameterError) as refused:
             call(COLUMN)
         values = [repr(entry.frame.f_locals.get("epsilon")) for entry in refused.traceback[1:]]
@@ -138,7 +138,7 @@ def test_a_source_with_a_loud_repr_is_kept_behind_a_silent_one(tmp_path: Path) -
 
 def test_what_a_private_object_holds_is_not_told_by_its_state() -> None:
     source = PandasSource(COLUMN.to_frame("c"), name="data")
-    for private in (Hidden(COLUMN), source, source.count(Question.of(BINS), dv.Unit(), Kind.DENSE)):
+    for private in (Hidden(COLUMN), source, source.count(Question.of(BINS), dv.Unit(), StatisticKind.DENSE)):
         with pytest.raises(Forbidden):
             private.__getstate__()
 

@@ -80,7 +80,7 @@ class Payment(Protocol):
         ...
 
 
-class Draws:
+class ReleaseRunner:
     """The draws from one source: one at a time, each on a thread of its own."""
 
     def __init__(self, source: Source) -> None:
@@ -116,7 +116,7 @@ class Draws:
         return running
 
     def _launch(self, running: Running, bound: Bound, mode: Mode, payment: Payment) -> None:
-        draw = Draw(self._source, bound, mode, SystemBits())
+        job = ReleaseJob(self._source, bound, mode, SystemBits())
         try:
             with self._lock:
                 if self.running is not None:
@@ -126,19 +126,19 @@ class Draws:
                         next_step="wait for it, or cancel it",
                     )
                 self._running = running
-            running.start(lambda: draw.run(running, payment))  # without the lock: it may be done in place
+            running.start(lambda: job.run(running, payment))  # without the lock: it may be done in place
         except BaseException:  # an interrupt: nobody gets the handle, and the session must not stay busy with it
             if self._running is running:
                 running.cancel()
             raise
 
-    def look_on(self, onlooker: Callable[[Running], None]) -> None:
+    def add_listener(self, listener: Callable[[Running], None]) -> None:
         """Call a bound method whenever a draw ends, for as long as its object lives."""
-        self._listeners.add(onlooker)
+        self._listeners.add(listener)
 
 
 @dataclass(frozen=True)
-class Draw:
+class ReleaseJob:
     """What is drawn once it is paid: a bound mechanism on a source."""
 
     source: Source

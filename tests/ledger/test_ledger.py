@@ -9,21 +9,21 @@ import pytest
 
 from dpviz.errors import BudgetExceeded, CharterMismatch, LedgerError, ParameterError, ReleaseLost, SessionBusy
 from dpviz.session.ledger import Ledger, Owner
-from tests.ledger.tools import BODY, CHARTER, Place, admit, edit, exists, key, on_a_file, opened, spend
+from tests.ledger.tools import BODY, CHARTER, Location, admit, edit, exists, key, on_a_file, opened, spend
 
 
 @pytest.fixture
-def ledger(place: Place) -> Ledger:
-    return opened(place)
+def ledger(location: Location) -> Ledger:
+    return opened(location)
 
 
-def test_a_charge_is_there_before_its_answer_and_both_after_reopening(place: Place, ledger: Ledger) -> None:
+def test_a_charge_is_there_before_its_answer_and_both_after_reopening(location: Location, ledger: Ledger) -> None:
     entry = ledger.charge(key("a"), BODY, admit)
     assert (entry.number, entry.status, entry.mine, entry.closed) == (1, "pending", True, None)
-    assert opened(place).account == {"spent": "1", "budget": "100"}
+    assert opened(location).account == {"spent": "1", "budget": "100"}
     done = ledger.finish(1, b"41 bins")
     assert (done.status, done.mine) == ("done", False)
-    again = opened(place)
+    again = opened(location)
     assert again.answer(1) == b"41 bins"
     assert again.entry(1) == done == again.entries()[0] == again.find(key("a"))
     assert done.body == BODY
@@ -45,8 +45,8 @@ def test_the_same_key_is_answered_once_and_costs_once(ledger: Ledger) -> None:
     assert ledger.head() == head
 
 
-def test_a_refused_charge_writes_nothing_and_the_ledger_stays_usable(place: Place) -> None:
-    ledger = opened(place, budget=1)
+def test_a_refused_charge_writes_nothing_and_the_ledger_stays_usable(location: Location) -> None:
+    ledger = opened(location, budget=1)
     spend(ledger, "a")
     head = ledger.head()
     with pytest.raises(BudgetExceeded):
@@ -130,12 +130,12 @@ def test_a_key_is_a_digest(ledger: Ledger, bad: str) -> None:
 
 @pytest.mark.parametrize("size", [0, 10, 64 * 1024, 64 * 1024 + 1, 1_000_000])
 @pytest.mark.parametrize("text", [True, False])
-def test_an_answer_comes_back_byte_for_byte_whatever_its_size(place: Place, size: int, text: bool) -> None:
+def test_an_answer_comes_back_byte_for_byte_whatever_its_size(location: Location, size: int, text: bool) -> None:
     answer = (b"a\x00\xc3\xa9" * size)[: size // 4 * 4] + b"z" * (size % 4) if text else b"\xff" * size + b"\xfe"
-    ledger = opened(place)
+    ledger = opened(location)
     for name in ("a", "b"):  # the second time a blob is there already
         ledger.finish(ledger.charge(key(name), BODY, admit).number, answer)
-    assert opened(place).answer(1) == opened(place).answer(2) == answer
+    assert opened(location).answer(1) == opened(location).answer(2) == answer
     inline = text and size <= 64 * 1024
     assert ledger.verify().blobs == (0 if inline else 1)
 
@@ -150,7 +150,7 @@ def test_entries_come_in_order_and_the_last_ones_alone(ledger: Ledger) -> None:
 # ---------------------------------------------------------------- the charter
 
 
-def test_the_charter_reads_back_and_a_raised_budget_is_a_row(place: Place, ledger: Ledger) -> None:
+def test_the_charter_reads_back_and_a_raised_budget_is_a_row(location: Location, ledger: Ledger) -> None:
     assert ledger.charter == CHARTER
     rows = ledger.verify().rows
     more = {"epsilon": "5", "delta": "0"}
@@ -159,9 +159,9 @@ def test_the_charter_reads_back_and_a_raised_budget_is_a_row(place: Place, ledge
     assert ledger.verify().rows == rows + 1
     ledger.raise_budget(more, lambda account: {**account, "budget": "300"})
     assert (ledger.verify().rows, ledger.account["budget"]) == (rows + 1, "200")
-    Ledger.open(place, charter={**CHARTER, "budget": more}, account={})
+    Ledger.open(location, charter={**CHARTER, "budget": more}, account={})
     with pytest.raises(CharterMismatch):
-        opened(place)
+        opened(location)
 
 
 @pytest.mark.parametrize(
@@ -174,21 +174,21 @@ def test_the_charter_reads_back_and_a_raised_budget_is_a_row(place: Place, ledge
         ("budget", {"epsilon": "3", "delta": "0"}, 'epsilon is "2" in the ledger and "3" here'),
     ],
 )
-def test_another_charter_is_refused_by_name(place: Place, part: str, given: object, named: str) -> None:
-    spend(opened(place), "a")
-    head = opened(place).head()
+def test_another_charter_is_refused_by_name(location: Location, part: str, given: object, named: str) -> None:
+    spend(opened(location), "a")
+    head = opened(location).head()
     with pytest.raises(CharterMismatch) as refused:
-        Ledger.open(place, charter={**CHARTER, part: given}, account={"spent": "0", "budget": "9"})
+        Ledger.open(location, charter={**CHARTER, part: given}, account={"spent": "0", "budget": "9"})
     assert named in str(refused.value)
     assert named in refused.value.value
     assert ("raise_budget" in refused.value.next_step) == (part == "budget")
-    assert opened(place).head() == head
+    assert opened(location).head() == head
 
 
-def test_a_charter_has_its_four_parts(place: Place) -> None:
+def test_a_charter_has_its_four_parts(location: Location) -> None:
     with pytest.raises(ParameterError, match="a charter has"):
-        Ledger.open(place, charter={"dataset": "visits"}, account={})
-    assert not exists(place)
+        Ledger.open(location, charter={"dataset": "visits"}, account={})
+    assert not exists(location)
 
 
 # ---------------------------------------------------------------- other kernels, other threads
@@ -198,23 +198,23 @@ def elsewhere(token: str = "other") -> Owner:
     return Owner(token, "another machine", 1, "1")
 
 
-def test_what_another_machine_draws_is_busy_until_its_lease_is_over(place: Place, ledger: Ledger) -> None:
-    other = opened(place, owner=elsewhere())
+def test_what_another_machine_draws_is_busy_until_its_lease_is_over(location: Location, ledger: Ledger) -> None:
+    other = opened(location, owner=elsewhere())
     other.charge(key("a"), BODY, admit)
     with pytest.raises(SessionBusy, match="another kernel"):
         ledger.charge(key("a"), BODY, admit, retry=True)
     assert [(entry.status, entry.mine) for entry in ledger.pending()] == [("pending", False)]
     assert [(entry.status, entry.mine) for entry in other.pending()] == [("pending", True)]
-    edit(place, "UPDATE draw SET until = 0")
+    edit(location, "UPDATE draw SET until = 0")
     assert [entry.status for entry in ledger.pending()] == ["lost"]
     other.renew(1)
     assert [entry.status for entry in ledger.pending()] == ["pending"]
 
 
-def test_a_draw_that_was_given_up_cannot_be_finished_or_renewed(place: Place, ledger: Ledger) -> None:
-    other = opened(place, owner=elsewhere())
+def test_a_draw_that_was_given_up_cannot_be_finished_or_renewed(location: Location, ledger: Ledger) -> None:
+    other = opened(location, owner=elsewhere())
     other.charge(key("a"), BODY, admit)
-    edit(place, "UPDATE draw SET until = 0")
+    edit(location, "UPDATE draw SET until = 0")
     with pytest.raises(ReleaseLost):
         ledger.charge(key("a"), BODY, admit)
     assert ledger.charge(key("a"), BODY, admit, retry=True).number == 2
@@ -227,20 +227,20 @@ def test_a_draw_that_was_given_up_cannot_be_finished_or_renewed(place: Place, le
     assert ledger.account["spent"] == "2"
 
 
-def test_only_the_kernel_that_charged_may_close(place: Place, ledger: Ledger) -> None:
+def test_only_the_kernel_that_charged_may_close(location: Location, ledger: Ledger) -> None:
     ledger.charge(key("a"), BODY, admit)
     for act in (lambda other: other.finish(1, b"x"), lambda other: other.close(1, "failed")):
         with pytest.raises(LedgerError, match="drawn by another kernel"):
-            act(opened(place, owner=elsewhere()))
+            act(opened(location, owner=elsewhere()))
     assert ledger.finish(1, b"mine").status == "done"
 
 
-def test_two_ledgers_of_one_process_are_two_kernels(place: Place, ledger: Ledger) -> None:
+def test_two_ledgers_of_one_process_are_two_kernels(location: Location, ledger: Ledger) -> None:
     ledger.charge(key("a"), BODY, admit)
     with pytest.raises(SessionBusy, match="another kernel"):
-        opened(place).charge(key("a"), BODY, admit, retry=True)
+        opened(location).charge(key("a"), BODY, admit, retry=True)
     with pytest.raises(LedgerError, match="drawn by another kernel"):
-        opened(place).finish(1, b"x")
+        opened(location).finish(1, b"x")
 
 
 def test_a_charge_that_was_interrupted_after_it_was_written_is_lost_and_not_busy(

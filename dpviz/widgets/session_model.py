@@ -1,11 +1,11 @@
-"""The desk: what every component of one session shares, and the one place that answers the page.
+"""The session model: what every component of one session shares, and the one place that answers the page.
 
 A page may forge any trait and send any message. So nothing here is read from traits, and a message is one of six named
 asks with typed arguments; everything else is refused. Prices are computed anew for every release: what the button said
 is compared, never believed.
 
-Everything here happens on the writer of the desk's door, one thing after the other, but for plans, which are computed
-on a thread of their own, and cancelling, which waits for nothing.
+Everything here happens on the writer of the session model's dispatcher, one thing after the other, but for plans, which
+are computed on a thread of their own, and cancelling, which waits for nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dpviz.charts import columns
 from dpviz.charts.picture import picture
 from dpviz.errors import DpvizError, Forbidden, ParameterError, SessionBusy
 from dpviz.exact import rational, text, typed
-from dpviz.hidden import guard, kind_of
+from dpviz.boundary import protect_module, kind_of
 from dpviz.mechanisms import REGISTRY, mechanism, named
 from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Mechanism
@@ -35,7 +35,7 @@ from dpviz.session.custody import Custody
 from dpviz.session.plan import Plan
 from dpviz.session.running import Running
 from dpviz.widgets import messages, state
-from dpviz.widgets.door import Door, Request
+from dpviz.widgets.dispatcher import Dispatcher, Request
 from dpviz.widgets.order import SETTLES, WAITS, Order
 from dpviz.widgets.reading import read_points
 from dpviz.widgets.view import Program, json_text
@@ -53,7 +53,7 @@ HANGING = ("pending", "elsewhere")
 Body = dict[str, Any]
 
 
-class Desk(Follower):
+class SessionModel(Follower):
     """One session, the questions on offer, and the plan and the release on show."""
 
     def __init__(
@@ -75,7 +75,7 @@ class Desk(Follower):
         self._result_text = ""
         self._buffers: Body = {}
         self._views: dict[str, Program] = {}
-        door = Door(
+        dispatcher = Dispatcher(
             messages.ASKS,
             "session.releases says what was charged",
             quick={
@@ -87,10 +87,10 @@ class Desk(Follower):
             slow={"plan": self._on_plan},
             at_once={"cancel": self._on_cancel},
         )
-        super().__init__(session.log, door)
+        super().__init__(session.log, dispatcher)
         self._show_latest()
         session.heed_waits()
-        session.look_on(self._on_release_elsewhere)
+        session.add_listener(self._on_release_elsewhere)
 
     @property
     def title(self) -> str:
@@ -105,7 +105,7 @@ class Desk(Follower):
 
     def join(self, view: Any) -> None:
         super().join(view)
-        self._door.soon(self._show)  # what has changed since its traits were read
+        self._dispatcher.soon(self._show)  # what has changed since its traits were read
 
     def mirrors(self, known: Body | None = None) -> dict[str, Any]:
         """What the traits show: sheet, state and result, as JSON texts, and a sign of life. All public.
@@ -125,7 +125,8 @@ class Desk(Follower):
         return state.session_state(self.session, self._questions)
 
     def _elsewhere(self) -> Running | None:
-        """What is drawn in this session beside this desk: from another desk, a tape or a cell."""
+        """What is drawn in this session beside this session model: from another session model, a sub-session view or a
+        cell."""
         running = self.session.running
         return None if self._order is not None and running is self._order.running else running
 
@@ -145,14 +146,14 @@ class Desk(Follower):
         self._buffers = {} if named is None else {"id": named["id"], "parts": named["parts"]}
 
     def _on_release_elsewhere(self, running: Running) -> None:
-        """A release of this session ended, in a cell or on another desk: the budget has moved."""
+        """A release of this session ended, in a cell or on another session model: the budget has moved."""
 
         def show() -> None:
             if self._order is None or running is not self._order.running:
                 self._show_latest()
                 self._show()
 
-        self._door.soon(show)
+        self._dispatcher.soon(show)
 
     # ------------------------------------------------------------ following the ledger
 
@@ -161,7 +162,8 @@ class Desk(Follower):
         self._show(self.state())
 
     def stirred(self) -> bool:
-        """Whether a draw of another kernel was lost, or one has begun beside this desk that has no charge yet."""
+        """Whether a draw of another kernel was lost, or one has begun beside this session model that has no charge
+        yet."""
         shown = self._states.body
         if self._behind or not shown:
             return self._behind
@@ -174,11 +176,12 @@ class Desk(Follower):
         return any(hanging.get(entry["number"], entry)["status"] != entry["status"] for entry in pending)
 
     def _follow_elsewhere(self, running: Running) -> None:
-        """On the worker's thread: how a release goes that was started beside this desk. Its end moves the budget."""
+        """On the worker's thread: how a release goes that was started beside this session model. Its end moves the
+        budget."""
         if not running.done and self._due(running, PROGRESS_EVERY):
-            self._door.soon(lambda: None if running.done else self.tell("progress", state.running_json(running)))
+            self._dispatcher.soon(lambda: None if running.done else self.tell("progress", state.running_json(running)))
 
-    # ------------------------------------------------------------ the door
+    # ------------------------------------------------------------ the dispatcher
 
     def _on_plan(self, args: Body) -> Callable[[], Body]:
         question, made = self._asked(args)
@@ -208,7 +211,7 @@ class Desk(Follower):
         if set(said) == {"id"}:
             found = self._questions.get(said["id"])
             if found is None:
-                raise Forbidden("this desk does not know that question", next_step="declare its bins")
+                raise Forbidden("this session does not offer that question", next_step="declare its bins")
             return found
         return Question.of(Domain.from_json(messages.declaration(said)))
 
@@ -230,20 +233,20 @@ class Desk(Follower):
         running = self.session.release_async(question, made, key=args["key"])
         order = self._order = Order(request, running)
         running.watch(lambda _: self._hear(order))
-        self._door.later(SETTLES, partial(self._name, order))
+        self._dispatcher.later(SETTLES, partial(self._name, order))
         return None
 
     def _hear(self, order: Order) -> None:
         """On the worker's thread: how a release goes is told by the writer, ten times a second at most."""
         if order.running.done or order.due(PROGRESS_EVERY):
-            self._door.soon(partial(self._follow, order))
+            self._dispatcher.soon(partial(self._follow, order))
 
     def _name(self, order: Order, patience: int = WAITS) -> None:
         """A draw that is not over within moments goes on by itself: its token names it from now on."""
         if order.named or order.running.done:
             return  # or what it ended with is on its way to here
         if order.running.number is None and patience:
-            self._door.later(SETTLES, partial(self._name, order, patience - 1))
+            self._dispatcher.later(SETTLES, partial(self._name, order, patience - 1))
             return  # a disk may be slow, too
         waits = order.running.number is None  # for the ledger, perhaps: then it is not read before the reply
         try:
@@ -369,18 +372,18 @@ def _declared_default(session: Custody) -> Question:
     raise ParameterError.of("no columns", "a workbench needs a column to count by", "give it a question")
 
 
-def desk_of(owner: object, questions: Sequence[object], **options: Any) -> Desk:
-    """The desk to stand on: a new one for a session, or the one of another component."""
+def session_model_of(owner: object, questions: Sequence[object], **options: Any) -> SessionModel:
+    """The session model of a component: a new one for a session, or that of another component."""
     if isinstance(owner, Custody):
-        return Desk(owner, questions, **options)
-    board = getattr(owner, "board", owner)
-    if isinstance(board, Desk) and not questions and not options:
-        return board
+        return SessionModel(owner, questions, **options)
+    session_model = getattr(owner, "session_model", owner)
+    if isinstance(session_model, SessionModel) and not questions and not options:
+        return session_model
     raise ParameterError.of(
         kind_of(owner),
-        "a component stands on a session, or on another component's board",
+        "a component stands on a session, or on another component's session_model",
         "write dv.Workbench(session)",
     )
 
 
-guard(vars())
+protect_module(vars())

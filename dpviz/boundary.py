@@ -1,9 +1,10 @@
 """Where private things are kept: nothing here prints them, stores them, or leaves them in a traceback.
 
 IPython's `%xmode Verbose` prints the variables of every frame of a traceback, and somebody will hand any public call a
-data frame, or a list that was a column. So every public call has a door: `publicly` and `singly` read its arguments
-into plain types, once, and hide what nobody types; `sealed` lets them be. Whatever goes wrong behind a door leaves it
-without the frames in which it went wrong. A private step runs inside `quietly`, which leaves no frame and no reason.
+data frame, or a list that was a column. So every public call has a boundary: `plain_arguments` and `single_arguments`
+read its arguments into plain types, once, and hide what nobody types; `error_boundary` lets them be. Whatever goes
+wrong behind a boundary leaves it without the frames in which it went wrong. A private step runs inside
+`withhold_errors`, which leaves no frame and no reason.
 """
 
 from __future__ import annotations
@@ -149,22 +150,22 @@ def kind_of(value: object) -> str:
     return value.kind if type(value) is Hidden else name_of(type(value))
 
 
-def publicly(call: Callable[P, Result]) -> Callable[P, Result]:
+def plain_arguments(call: Callable[P, Result]) -> Callable[P, Result]:
     """Mark a call whose arguments are public: data given to it by mistake is hidden before anything can go wrong."""
-    return _door(call, _all_shown, shown)
+    return _bounded(call, _all_shown, shown)
 
 
-def singly(call: Callable[P, Result]) -> Callable[P, Result]:
+def single_arguments(call: Callable[P, Result]) -> Callable[P, Result]:
     """Mark a call whose arguments are public and single, like epsilon: a column or a list is hidden, then refused."""
-    return _door(call, _all_single, _each_single)
+    return _bounded(call, _all_single, _each_single)
 
 
-def sealed(call: Callable[P, Result]) -> Callable[P, Result]:
-    """Mark a public call that takes its arguments as they are. Like every door it lets no frame out."""
-    return _door(call, None, None)
+def error_boundary(call: Callable[P, Result]) -> Callable[P, Result]:
+    """Mark a public call that takes its arguments as they are. Like every boundary it lets no frame out."""
+    return _bounded(call, None, None)
 
 
-def _door(
+def _bounded(
     call: Callable[P, Result], reads: Callable[[Any], Any] | None, reads_named: Callable[[Any], Any] | None
 ) -> Callable[P, Result]:
     @wraps(call)
@@ -175,13 +176,13 @@ def _door(
             return call(*given, **named)
         except BaseException as error:
             given, named = (), {}  # no variable of this call, which is all that is left, shows what it was given
-            failure = traces.sealed(_known(error))
+            failure = traces.without_frames(_known(error))
         try:
             raise failure
         finally:
             del failure  # it would keep itself alive
 
-    called.__dict__[DOOR] = True
+    called.__dict__[BOUNDARY] = True
     return called
 
 
@@ -215,7 +216,7 @@ def _known(error: BaseException) -> BaseException:
 _OF_THE_CALL: Final = "_of_the_call"
 
 
-def numerically(call: Callable[P, Result]) -> Callable[P, Result]:
+def number_arguments(call: Callable[P, Result]) -> Callable[P, Result]:
     """Mark a public call that takes a list of numbers: its refusals say the rule and not the number."""
 
     @wraps(call)
@@ -226,12 +227,12 @@ def numerically(call: Callable[P, Result]) -> Callable[P, Result]:
             refused = ParameterError.of("another one in a list", error.rule, error.next_step)
         raise refused
 
-    return sealed(counted)
+    return error_boundary(counted)
 
 
-def by_name(call: Callable[P, Result]) -> Callable[P, Result]:
+def dict_arguments(call: Callable[P, Result]) -> Callable[P, Result]:
     """Mark a public call that takes values by name, in a dict: anything else is hidden."""
-    return _door(call, _all_named, lambda named: dict(zip(named, _all_named(tuple(named.values())), strict=True)))
+    return _bounded(call, _all_named, lambda named: dict(zip(named, _all_named(tuple(named.values())), strict=True)))
 
 
 def _all_named(given: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -250,7 +251,7 @@ def _each_single(named: dict[str, Any]) -> dict[str, Any]:
     return {name: single(thing) for name, thing in named.items()}
 
 
-DOOR: Final = "_dpviz_door"
+BOUNDARY: Final = "_dpviz_door"
 
 _SIGNS: Final = (
     "init call getitem setitem delitem contains mul rmul add radd sub rsub truediv and or xor matmul pow eq ne lt le "
@@ -260,39 +261,42 @@ OPERATORS: Final = frozenset(f"__{sign}__" for sign in _SIGNS.split())
 """What the user of an object calls without its name."""
 
 
-def guard(module: dict[str, Any]) -> None:
-    """Give every public call of the classes that a module defines a door. Called at the end of the module."""
+def protect_module(module: dict[str, Any]) -> None:
+    """Give every public call of the classes that a module defines a boundary. Called at the end of the module."""
     for kind in [thing for thing in module.values() if isinstance(thing, type)]:
         plain_class = not issubclass(kind, Enum) and not vars(kind).get("_is_protocol", False)
         if kind.__module__ == module["__name__"] and plain_class:
-            guarded(kind)
+            protect_class(kind)
 
 
-def guarded(kind: type) -> None:
-    """Give every public call of a class a door: methods, class and static methods, operators, properties."""
+def protect_class(kind: type) -> None:
+    """Give every public call of a class a boundary: methods, class and static methods, operators, properties."""
     for name, member in list(vars(kind).items()):
         if name.startswith("_") and name not in OPERATORS:
             continue
         if isinstance(member, staticmethod | classmethod):
-            if not has_door(member.__func__):
-                setattr(kind, name, type(member)(DOORS.get(name, sealed)(member.__func__)))
+            if not has_boundary(member.__func__):
+                setattr(kind, name, type(member)(BOUNDARIES.get(name, error_boundary)(member.__func__)))
         elif isinstance(member, property) and member.fset is not None:
-            setattr(kind, name, property(member.fget, sealed(member.fset), member.fdel, member.__doc__))
-        elif isinstance(member, FunctionType) and not has_door(member):
-            setattr(kind, name, DOORS.get(name, sealed)(member))
+            setattr(kind, name, property(member.fget, error_boundary(member.fset), member.fdel, member.__doc__))
+        elif isinstance(member, FunctionType) and not has_boundary(member):
+            setattr(kind, name, BOUNDARIES.get(name, error_boundary)(member))
 
 
-DOORS: Final[dict[str, Callable[[Any], Any]]] = {
-    "chances": numerically, "quantiles": numerically, "many": numerically, "from_parameters": by_name
-}  # fmt: skip
-"""Which door a call has that is not marked itself; any other has `sealed`."""
+BOUNDARIES: Final[dict[str, Callable[[Any], Any]]] = {
+    "chances": number_arguments,
+    "quantiles": number_arguments,
+    "many": number_arguments,
+    "from_parameters": dict_arguments,
+}
+"""Which boundary a call has that is not marked itself; any other has `error_boundary`."""
 
 
-def has_door(call: Any) -> bool:
-    return DOOR in getattr(call, "__dict__", {})
+def has_boundary(call: Any) -> bool:
+    return BOUNDARY in getattr(call, "__dict__", {})
 
 
-def quietly(step: Callable[..., Result], *public: Any) -> Result:
+def withhold_errors(step: Callable[..., Result], *public: Any) -> Result:
     """Do one private step. If it dies (no memory, an interrupt), its frames and its reasons die with it."""
     failure: BaseException
     try:
@@ -308,7 +312,7 @@ def quietly(step: Callable[..., Result], *public: Any) -> Result:
     raise failure
 
 
-traceback = sealed(traces.traceback)
-guarded(Decay)  # they lie below this file
-guarded(DpvizError)
-guarded(ReleaseInterrupted)
+traceback = error_boundary(traces.traceback)
+protect_class(Decay)  # they lie below this file
+protect_class(DpvizError)
+protect_class(ReleaseInterrupted)

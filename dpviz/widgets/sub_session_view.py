@@ -1,4 +1,4 @@
-"""The tape of a sub-session: what is left, what came back so far, and the next question by hand.
+"""The view of a sub-session: what is left, what came back so far, and the next question by hand.
 
 A page may forge any trait and send any message. So nothing here is read from traits, and a message is one of five of
 the named asks with typed arguments; everything else is refused. What a question may use is computed anew when it is
@@ -14,8 +14,8 @@ from typing import Any, ClassVar, cast
 from dpviz.charts.picture import picture
 from dpviz.errors import DpvizError, Forbidden, ParameterError, SessionBusy
 from dpviz.exact import text
-from dpviz.hidden import guard, kind_of, publicly
-from dpviz.mechanisms.pay_what_you_get import Asked, PayWhatYouGet
+from dpviz.boundary import protect_module, kind_of, plain_arguments
+from dpviz.mechanisms.pay_what_you_get import TranscriptRow, PayWhatYouGet
 from dpviz.model.measures import values_json
 from dpviz.model.question import Question
 from dpviz.privacy.conversion import to_approx
@@ -24,7 +24,7 @@ from dpviz.session.plan import NOTED
 from dpviz.session.running import Running
 from dpviz.session.sub_session import SubSession
 from dpviz.widgets import messages, state
-from dpviz.widgets.door import Door, Request
+from dpviz.widgets.dispatcher import Dispatcher, Request
 from dpviz.widgets.order import SETTLES, WAITS, Order
 from dpviz.widgets.view import View, json_text
 from dpviz.widgets.watching import Follower, Pulse, words
@@ -36,22 +36,22 @@ PROGRESS_EVERY = 0.1
 Body = dict[str, Any]
 
 
-class Tape(Follower):
+class SubSessionModel(Follower):
     """One sub-session, the questions on offer, and the question on its way."""
 
     def __init__(self, sub: SubSession, questions: Mapping[str, Question] | None) -> None:
         self.sub, self._paid = sub, cast(PayWhatYouGet, sub.parameters)
         self._given = None if questions is None else {asked.id: (label, asked) for label, asked in questions.items()}
         self._fault: Body | None = None
-        door = Door(
-            messages.TAPES,
+        dispatcher = Dispatcher(
+            messages.SUB_SESSIONS,
             "sub.transcript says what was used",
             quick={"release": self._on_release, "status": self._on_status, "show": self._on_show},
             slow={"plan": self._on_plan},
             at_once={"cancel": self._on_cancel},
         )
-        super().__init__(sub.log, door)
-        sub.look_on(self._on_answer_elsewhere)
+        super().__init__(sub.log, dispatcher)
+        sub.add_listener(self._on_answer_elsewhere)
 
     @property
     def title(self) -> str:
@@ -67,7 +67,7 @@ class Tape(Follower):
         self._show()
 
     def stirred(self) -> bool:
-        """Whether a question of another kernel was lost, or one began beside this tape."""
+        """Whether a question of another kernel was lost, or one began beside this sub-session view."""
         shown = self._states.body
         if self._behind or not shown:
             return self._behind
@@ -77,21 +77,22 @@ class Tape(Follower):
         return hanging and [self._row(asked) for asked in self.sub.transcript] != shown["rows"]
 
     def _elsewhere(self) -> Running | None:
-        """The question on its way that was asked beside this tape: from another tape, or a cell."""
+        """The question on its way that was asked beside this sub-session view: from another sub-session view, or a
+        cell."""
         running = self.sub.running
         if running is None or running.number != self.sub.number:
             return None
         return None if self._order is not None and running is self._order.running else running
 
     def _follow_elsewhere(self, running: Running) -> None:
-        """What was asked beside this tape is paid, or waits. Its end is told by `_on_answer_elsewhere`."""
+        """What was asked beside this sub-session view is paid, or waits. Its end is told by `_on_answer_elsewhere`."""
         if not running.done and self._due(running):
-            self._door.soon(self._show)
+            self._dispatcher.soon(self._show)
 
     def _on_answer_elsewhere(self, running: Running) -> None:
         """A question was asked in a cell, or the session released something else."""
         if self._order is None or running is not self._order.running:
-            self._door.soon(self._show)
+            self._dispatcher.soon(self._show)
 
     # ------------------------------------------------------------ what the page may know
 
@@ -125,7 +126,7 @@ class Tape(Follower):
             "rows": [self._row(asked) for asked in sub.transcript],
         }
 
-    def _row(self, asked: Asked) -> Body:
+    def _row(self, asked: TranscriptRow) -> Body:
         question = asked.question
         own = asked.text if question is None else _words(question)
         label = own if question is None else self._offers.get(question.id, (own, None))[0]
@@ -145,12 +146,13 @@ class Tape(Follower):
             "ended": asked.ended,
         }
 
-    # ------------------------------------------------------------ the door
+    # ------------------------------------------------------------ the dispatcher
 
     def _asked(self, args: Body) -> tuple[Question, int, int]:
         offered = self._offers.get(args["question"])
         if offered is None:
-            raise Forbidden("that question of the sub-session is not on offer here", next_step="offer it: questions={...}")
+            raise Forbidden("that question of the sub-session is not on offer here",
+            next_step="offer it: questions={...}")
         return offered[1], messages.count(args["k"], "k"), messages.count(args["kbar"], "kbar")
 
     def _on_plan(self, args: Body) -> Callable[[], Body]:
@@ -181,19 +183,19 @@ class Tape(Follower):
         order = self._order = Order(request, running)
         self._fault = None
         running.watch(lambda _: self._hear(order))
-        self._door.later(SETTLES, partial(self._name, order))
+        self._dispatcher.later(SETTLES, partial(self._name, order))
 
     def _hear(self, order: Order) -> None:
         """On the worker's thread: how a question goes is shown by the writer, ten times a second at most."""
         if order.running.done or order.due(PROGRESS_EVERY):
-            self._door.soon(partial(self._follow, order))
+            self._dispatcher.soon(partial(self._follow, order))
 
     def _name(self, order: Order, patience: int = WAITS) -> None:
         """A question that is not answered within moments goes on by itself: its token names it from now on."""
         if order.named or order.running.done:
             return  # or what it ended with is on its way to here
         if order.running.number is None and patience:
-            self._door.later(SETTLES, partial(self._name, order, patience - 1))
+            self._dispatcher.later(SETTLES, partial(self._name, order, patience - 1))
             return  # a disk may be slow, too
         waits = order.running.number is None  # for the ledger, perhaps: then it is not read before the reply
         known = self._states.last(state.orders(order, self._outcomes, None)) if waits else self._last_state()
@@ -246,7 +248,7 @@ class Tape(Follower):
 
 
 class PayWhatYouGetTape(View):
-    """The tape of a sub-session: symbols and questions left, every answer so far, and the next question by hand.
+    """The view of a sub-session: symbols and questions left, every answer so far, and the next question by hand.
 
     sub        a sub-session: `session.open(dv.PayWhatYouGet(...))`
     questions  what the page offers to ask: label to Domain, column name or Question; without them, what this
@@ -259,13 +261,14 @@ class PayWhatYouGetTape(View):
     name: ClassVar[str] = "pay-what-you-get-tape"
     program_name: ClassVar[str] = "tape"
 
-    @publicly
+    @plain_arguments
     def __init__(self, sub: SubSession, questions: Mapping[str, object] | None = None) -> None:
         if not isinstance(sub, SubSession) or sub.parameters.name != PayWhatYouGet.name:
             raise ParameterError.of(
-                kind_of(sub), "PayWhatYouGetTape shows a sub-session of PayWhatYouGet", "write session.open(dv.PayWhatYouGet(epsilon=1))"
+                kind_of(sub), "PayWhatYouGetTape shows a sub-session of PayWhatYouGet",
+                "write session.open(dv.PayWhatYouGet(epsilon=1))"
             )
-        super().__init__(Tape(sub, _offered(questions)))
+        super().__init__(SubSessionModel(sub, _offered(questions)))
 
 
 def _offered(questions: object) -> dict[str, Question] | None:
@@ -294,4 +297,4 @@ def _python(question: Question) -> str:
     return "sub.ask(\n" + "".join(f"    {line},\n" for line in lines if line) + ")"
 
 
-guard(vars())
+protect_module(vars())
