@@ -1,4 +1,4 @@
-"""The only door between exact numbers and floats.
+"""The only way between exact numbers and floats.
 
 Prices and released values are decided on `int` and `Fraction`. A Python float is read as the decimal it prints as
 (0.1 is one tenth). Comparisons with logarithms and exponentials are decided by MPFR intervals whose precision

@@ -1,4 +1,4 @@
-"""The one door for starting a thread. Where there are none, as in a browser's Python, work is done in place.
+"""The one way to start a thread. Where there are none, as in a browser's Python, work is done in place.
 
 `run` gets the work done either way; `start` leaves it to the caller what to do without a thread.
 """

@@ -1,4 +1,4 @@
-"""What every chart shares: the door through which data comes in, and a chart that draws without a network."""
+"""What every chart shares: the check that data comes in by, and a chart that draws without a network."""
 
 from __future__ import annotations
 

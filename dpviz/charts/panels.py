@@ -75,7 +75,7 @@ class Ends:
 
 @dataclass(frozen=True)
 class Counts:
-    """What a histogram is drawn from, whichever door it came through. Public throughout.
+    """What a histogram is drawn from, wherever it came from. Public throughout.
 
     axis              what the rows are; `domain` numbers them
     one, every        the half-widths of any one row and of all at once, where they are the same in every row

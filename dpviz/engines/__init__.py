@@ -1,4 +1,4 @@
-"""Where counts come from: private data behind a narrow door. Each engine is one file with one `Source`."""
+"""Where counts come from: private data behind a narrow interface. Each engine is one file with one `Source`."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class TopRules:
 
 
 class Source:
-    """Private data behind a narrow door. `columns`, `name` and the checks are public; `count` is private."""
+    """Private data behind a narrow interface. `columns`, `name` and the checks are public; `count` is private."""
 
     __slots__ = ()
 

@@ -214,13 +214,13 @@ def price_json(price: Guarantee) -> dict[str, Any]:
         "rule": price.rule,
         "asked": None if price.requested is None else str(price.requested),
         "exact": price.exact,
-        "fine": None if price.zcdp_steps is None else _loss_json(price.zcdp_steps),
+        "zcdp_steps": None if price.zcdp_steps is None else _loss_json(price.zcdp_steps),
     }
 
 
 def price_from_json(data: Mapping[str, Any], unit: Unit) -> Guarantee:
     """The price that `price_json` wrote; refused where what was charged is not what such a loss costs."""
-    loss, zcdp_steps = _loss(data["loss"]), None if data["fine"] is None else _loss(data["fine"])
+    loss, zcdp_steps = _loss(data["loss"]), None if data["zcdp_steps"] is None else _loss(data["zcdp_steps"])
     asked = None if data["asked"] is None else fraction_of(data["asked"])
     rule, exact, sentence = data["rule"], data["exact"], data["text"]
     if not all(isinstance(part, str) for part in (rule, exact, sentence)):

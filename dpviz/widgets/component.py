@@ -1,4 +1,4 @@
-"""The views of a session model: each takes a session, or the board of another, with which it then shares one plan."""
+"""The views of a session model: each takes a session, or the view of another, with which it then shares one plan."""
 
 from __future__ import annotations
 
