@@ -43,7 +43,7 @@ PROBES: Final = ("A", "Z", "a", "a ", "ä", "\uffff", "\U0001f600")
 
 
 class IbisSource(Unstored, Source):
-    """A table of an SQL engine behind a narrow interface: its name and its columns are public, its rows stay in the engine.
+    """A table of an SQL engine behind a narrow interface: name and columns are public, the rows stay in the engine.
 
     Filters, bins, keys and the bounds on what a user adds are all computed there. What leaves the engine are the bins
     that are not empty, or kbar + 1 rows where a mechanism asks for the largest counts. What comes back is checked: rows

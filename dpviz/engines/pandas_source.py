@@ -26,7 +26,7 @@ Cells: TypeAlias = dict[str, Any]
 
 
 class PandasSource(Unstored, Source):
-    """A DataFrame behind a narrow interface: its name and its columns are public, its values are counted and never shown.
+    """A DataFrame behind a narrow interface: name and columns are public, values are counted and never shown.
 
     The columns are copied when the source is made, so that later edits of the frame change no answer; this takes their
     memory once more. A column is read when a question first names it, and is kept as read.
