@@ -14,13 +14,13 @@ class Component(View):
 
     @plain_arguments
     def __init__(self, session: object, *questions: object, **options: Any) -> None:
-        self._desk = session_model_of(session, questions, **options)
-        super().__init__(self._desk)
+        self._session_model = session_model_of(session, questions, **options)
+        super().__init__(self._session_model)
 
     @property
     def session_model(self) -> SessionModel:
         """The session model behind this component; hand it to another component to share one plan."""
-        return self._desk
+        return self._session_model
 
 
 protect_module(vars())

@@ -182,7 +182,7 @@ def test_a_session_model_that_is_gone_is_not_kept_alive_by_looking(location: Pat
     ledger, gone = weakref.ref(model.session.ledger), weakref.ref(model)  # type: ignore[union-attr]
     model.watched()
     del model
-    until(lambda: gc.collect() >= 0 and gone() is None and ledger() is None, "the desk is kept alive")
+    until(lambda: gc.collect() >= 0 and gone() is None and ledger() is None, "the session model is kept alive")
 
 
 @contextmanager

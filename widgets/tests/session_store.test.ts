@@ -33,7 +33,7 @@ const rested = (): unknown => vi.advanceTimersByTimeAsync(450);
 
 // --- choosing ------------------------------------------------------------------------------------------------------
 
-test("the desk opens at the kernel's point, with its text as typed", () => {
+test("the store opens at the kernel's point, with its text as typed", () => {
     expect([store.typed, store.point?.epsilon, store.settled]).toEqual(["0.2", "0.2", true]);
 });
 

@@ -440,7 +440,7 @@ test("a release too long to draw is described, and the call that has it is named
     expect(shown.el.querySelector(".dp-chart")).toBeNull();
 });
 
-test("a desk without a release shows what the plan promises", () => {
+test("a session without a release shows what the plan promises", () => {
     open("result-chart", { result: "" });
     expect(shown.text()).toContain("Nothing released yet.Planned: any one bin within 15, all 42 within 34.");
 });
