@@ -205,7 +205,11 @@ class View(Long, anywidget.AnyWidget):
 
     def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
         """The traits, all of them: a page that is saved knows none of our defaults, and would draw nothing."""
-        state: dict[str, Any] = super().get_state(key)
+        names = {key} if type(key) is str else key
+        told = type(names) in (set, list, tuple)
+        if names is not None and not (told and all(type(name) is str and name in self.keys for name in names)):
+            raise ParameterError.of(kind_of(key), "a view is asked for traits that it has", "leave key out")
+        state: dict[str, Any] = super().get_state(names)
         return state
 
     def answer(self, content: object) -> dict[str, Any] | None:

@@ -23,6 +23,7 @@ from math import inf
 from typing import Any, Protocol, cast
 
 from dpviz import threads
+from dpviz.boundary import protect_module
 from dpviz.errors import DpvizError, LedgerAway, LedgerError
 from dpviz.session.custody import Log
 from dpviz.session.running import Running
@@ -340,3 +341,6 @@ def words(error: DpvizError) -> str:
         return AWAY
     told = str(error).partition(";")[0].strip()
     return f"{told[:1].upper()}{told[1:]}."
+
+
+protect_module(vars())

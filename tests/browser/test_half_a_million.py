@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Locator, expect
 import dpviz as dv
 from tests.browser.lab import Lab, Notebook
 from tests.browser.test_report import opened
+from tests.patience import until
 
 MINUTES = 525_600
 
@@ -20,9 +21,14 @@ def ends(numbers: Locator, rows: int = MINUTES) -> tuple[str, str]:
     numbers.evaluate("box => box.scrollTo(0, 0)")
     expect(numbers.locator("tr[aria-rowindex='2']")).to_be_visible()
     first = numbers.locator("tr[aria-rowindex='2']").inner_text()
-    numbers.evaluate("box => box.scrollTo(0, box.scrollHeight)")
     last = numbers.locator(f"tr[aria-rowindex='{rows + 1}']")
-    expect(last).to_be_visible()
+
+    def reached() -> bool:
+        """What is said of the release meanwhile draws the table anew, from its top."""
+        numbers.evaluate("box => box.scrollTo(0, box.scrollHeight)")
+        return last.count() == 1 and last.is_visible()
+
+    until(reached)
     return " ".join(first.split()), " ".join(last.inner_text().split())
 
 

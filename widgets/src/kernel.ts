@@ -21,7 +21,7 @@ export interface Channel {
 export type Heed = Exclude<Heard, { kind: "reply" }>;
 
 const OVERDUE = 1_000;
-const HOPELESS = 4_000;
+const HOPELESS = 10_000;
 const LOOK = 250;
 const BEAT = 1_000;
 

@@ -68,7 +68,7 @@ test("a page saved before pulses were known says nothing of when", async () => {
     host = new Host("budget-meter");
     host.widget_manager = { kernel: null };
     shown = render(host);
-    await vi.advanceTimersByTimeAsync(5_000);
+    await vi.advanceTimersByTimeAsync(11_000);
     expect([chip(), meter().hidden]).toEqual(["", false]);
 });
 
@@ -114,7 +114,7 @@ test("a kernel that beats and does not answer is busy, not gone", async () => {
     shown.button("pay ε").click();
     await beating(20_000);
     expect(labels()).toEqual(["Waiting for the kernel", "Withdraw · nothing paid"]);
-    await vi.advanceTimersByTimeAsync(6_000);
+    await vi.advanceTimersByTimeAsync(12_000);
     expect(labels()[0]).toBe("Release needs a kernel");
 });
 

@@ -124,7 +124,7 @@ test.each(ENDS)("a release that was %s is known whichever of its messages are lo
             deliver(messages[name]!);
             await settle();
         }
-        await vi.advanceTimersByTimeAsync(5_000);
+        await vi.advanceTimersByTimeAsync(11_000);
         expectEnd(end, `lost: ${names.filter((_, i) => (lost >> i) & 1).join(", ")}`);
     }
 });
@@ -134,7 +134,7 @@ test("an answer that came in the reply itself is not asked for again", async () 
     const after = { ...kernel, serial: "3", outcomes: [outcome(order.id, "released")] };
     deliver({ trait: after });
     host.tell({ v: 1, re: order.id, ok: true, body: { result: { ...result(), number: "5" }, state: after } });
-    await vi.advanceTimersByTimeAsync(5_000);
+    await vi.advanceTimersByTimeAsync(11_000);
     expect([sessionStore.purchase.kind, sessionStore.result?.number, host.of("show").length]).toEqual(["idle", "5", 0]);
 });
 
@@ -156,7 +156,7 @@ test("an answer that cannot be shown leaves the page free, with what is wrong", 
     await ordered();
     host.answers["show"] = () => ({ error: { ...ERROR, message: "the ledger is away" } });
     deliver(told("released")["after"]!);
-    await vi.advanceTimersByTimeAsync(5_000);
+    await vi.advanceTimersByTimeAsync(11_000);
     expect([sessionStore.locked, sessionStore.planFault]).toEqual([false, "the ledger is away"]);
 });
 
@@ -208,7 +208,7 @@ async function orphaned(): Promise<void> {
 test("an order whose widget is taken off the page is found again by its id", async () => {
     await orphaned();
     told("released");
-    await vi.advanceTimersByTimeAsync(5_000);
+    await vi.advanceTimersByTimeAsync(11_000);
     expectEnd("released", "");
 });
 
@@ -296,7 +296,7 @@ test.each(ENDS)("a question that was %s is known in every order of its messages,
                 hand(messages[name]!);
                 await settle();
             }
-            await vi.advanceTimersByTimeAsync(5_000);
+            await vi.advanceTimersByTimeAsync(11_000);
             expectAsked(end, kept.join(", "));
         }
     }

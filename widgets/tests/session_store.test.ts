@@ -336,7 +336,7 @@ test("no kernel at all is known at once; one that never answers, after a while",
     open();
     delete host.answers["status"];
     store.probe();
-    await vi.advanceTimersByTimeAsync(5000);
+    await vi.advanceTimersByTimeAsync(11_000);
     expect(store.kernel.health).toBe("gone");
 });
 
@@ -361,7 +361,7 @@ test("a kernel that was restarted does not know this page, and says so by refusi
     host.send = () => {
         throw new Error("Cannot send");
     };
-    await vi.advanceTimersByTimeAsync(10_000);
+    await vi.advanceTimersByTimeAsync(13_000);
     expect(store.kernel.health).toBe("gone");
 });
 
