@@ -48,8 +48,9 @@ def binomial(trials: int, chance: Chance, bits: Bits, most: int | None = None) -
     cell for certain.
 
     >>> from dpviz.noise.bits import TeachingBits
-    >>> binomial(2**64, lambda fraction_bits: (100 << fraction_bits >> 64, (100 << fraction_bits >> 64) + 1),
-    TeachingBits(1)) 97
+    >>> hundred = lambda bits: (100 << bits >> 64, (100 << bits >> 64) + 1)
+    >>> binomial(2**64, hundred, TeachingBits(1))
+    97
     """
     if trials == 0 or most == 0:
         return 0

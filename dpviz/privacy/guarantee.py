@@ -15,12 +15,12 @@ from dpviz.privacy.unit import Unit
 class Guarantee:
     """What one answer costs one unit. Prices without a unit do not exist here.
 
-    loss   what is charged: rational, rounded up where the true price is irrational
-    rule   who proved it, in one line
-    requested  the epsilon the analyst typed, where the mechanism pays less
-    exact  the true price as an expression ("2 ln(17/16)"), where the charge is a rounding of it
+    loss        what is charged: rational, rounded up where the true price is irrational
+    rule        who proved it, in one line
+    requested   the epsilon the analyst typed, where the mechanism pays less
+    exact       the true price as an expression ("2 ln(17/16)"), where the charge is a rounding of it
     zcdp_steps  the same answer as range-bounded steps, with the delta of agreeing on a domain: what a zCDP filter
-    charges
+                charges
     """
 
     loss: Loss

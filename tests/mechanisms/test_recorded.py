@@ -93,7 +93,7 @@ def law(bound: Any) -> dict[str, Any]:
     numbers: dict[str, Any] = {
         name: str(getattr(bound, name)) for name in ("threshold", "offset", "cut") if hasattr(bound, name)
     }
-    if hasattr(bound, "parts"):
+    if hasattr(bound, "step_price"):
         numbers["parts"] = [
             text(bound.step_price.step),
             text(bound.step_price.delta),

@@ -22,7 +22,7 @@ def test_lists_of_every_rule_and_unit() -> None:
     for unit, rule, (k, kbar) in SHAPES:
         factor = 2 if unit.relation == "replace-one" else 1
         moved = None if unit.max_bins is None else factor * unit.max_bins
-        domain = top_k.Domain(DELTA, kbar, rule, moved, factor * unit.max_per_bin)
+        domain = top_k.Competition(DELTA, kbar, rule, moved, factor * unit.max_per_bin)
         oracle = limited(unit, rule, k, kbar, 3)
         for counts in HISTOGRAMS:
             assert top_k.limit_domain(counts, BASE, k, domain) == oracle.law(counts)
@@ -30,7 +30,7 @@ def test_lists_of_every_rule_and_unit() -> None:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_private_kbar_and_the_printed_choice(rule: str) -> None:
-    domains = [top_k.Domain(DELTA, kbar, rule, 2) for kbar in (2, 3)]  # type: ignore[arg-type]
+    domains = [top_k.Competition(DELTA, kbar, rule, 2) for kbar in (2, 3)]  # type: ignore[arg-type]
     for counts in itertools.product((0, 1, 3), repeat=4):
         ours = private_law(counts, rule, 2, 3, lambda kbar: kbar if rule == "strict" else min(2, kbar))
         theirs = top_k.private_kbar(counts, BASE, 2, domains)
@@ -48,7 +48,7 @@ def test_sets_and_lists_of_a_known_domain() -> None:
 def test_lists_with_integer_noise() -> None:
     """Noisy counts are added up here, so this is to within what lies beyond the values looked at."""
     for (k, kbar), rule, t in itertools.product([(1, 1), (1, 2), (2, 2)], ("positive", "paper"), (0, 3)):
-        noisy, domain = Noisy(k, kbar, 2.0, 1, t, rule), top_k.Domain(Fraction(1, 2), kbar, rule)  # type: ignore[arg-type]
+        noisy, domain = Noisy(k, kbar, 2.0, 1, t, rule), top_k.Competition(Fraction(1, 2), kbar, rule)  # type: ignore[arg-type]
         for counts in ((0, 0, 0), (1, 1, 1), (0, 3, 1), (4, 2, 5), (6, 6, 0)):
             ours: dict[tuple[int, ...], float] = {}
             for answer, chance in noisy.law(counts).items():
@@ -61,5 +61,5 @@ def test_lists_with_integer_noise() -> None:
 
 def test_the_two_readings_could_differ() -> None:
     unit, rule, (k, kbar) = unit_of(2), "positive", (2, 2)
-    wrong = top_k.Domain(DELTA, kbar, rule, 1)
+    wrong = top_k.Competition(DELTA, kbar, rule, 1)
     assert top_k.limit_domain((2, 1, 1), BASE, k, wrong) != limited(unit, rule, k, kbar, 3).law((2, 1, 1))

@@ -159,7 +159,7 @@ def test_a_sub_session_is_planned_under_any_budget(number: int, top: Fraction) -
         with at_most(MOST):
             made = dv.PayWhatYouGet(number, number, epsilon=top, delta="1e-6", accounting=accounting)
             try:
-                assert made.price(ROW).loss == ApproxDP(top, Fraction(1, 10**6)) and made.parts(ROW).step > 0
+                assert made.price(ROW).loss == ApproxDP(top, Fraction(1, 10**6)) and made.step_price(ROW).step > 0
             except DpvizError as refused:
                 assert "must pay for" in str(refused) and top / number < Fraction(1, 10**8)
 

@@ -78,7 +78,7 @@ def test_an_irrational_price_is_charged_rounded_up_and_never_above_what_was_aske
     plan = it.plan(BINS, dv.Dense("1/2", base="tight", cap=100))
     release = it.release(BINS, dv.Dense("1/2", base="tight", cap=100))
     paid = 2 - it.remaining.epsilon
-    assert plan.price.asked == Fraction(1, 2) and plan.price.exact == "ln(3/2)"
+    assert plan.price.requested == Fraction(1, 2) and plan.price.exact == "ln(3/2)"
     assert paid == release.guarantee.epsilon == Fraction(405466, 10**6)  # ln(3/2) = 0.4054651…
     assert "asked 0.5, pays ε 0.405466 (exactly ln(3/2))" in repr(plan)
 

@@ -395,9 +395,9 @@ def test_an_open_sub_session_is_charged_as_range_bounded_steps_under_the_zcdp_fi
     it = session(tmp_path, budget=budget)
     pay_what_you_get = dv.PayWhatYouGet(symbols=50, questions=20, epsilon="2", delta="1e-6")
     step_price = it.plan_open(pay_what_you_get).step_price
-    before = it.remaining.step_price
+    before = it.remaining.parts
     it.open(pay_what_you_get)
-    spent = {name: before[name] - left for name, left in it.remaining.step_price.items()}
+    spent = {name: before[name] - left for name, left in it.remaining.parts.items()}
     booked = 50 * step_price.step**2 / 8
     assert booked <= spent["rho"] < booked + Fraction(1, 10**11)
     assert spent["delta"] == 20 * step_price.delta < pay_what_you_get.delta, (
