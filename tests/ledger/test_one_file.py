@@ -8,6 +8,7 @@ import shutil
 import signal
 import sqlite3
 import threading
+import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -542,3 +543,26 @@ def test_waiting_for_a_thread_of_ones_own_is_not_blamed_on_another_program(
     assert "stayed locked for 0.5 seconds" in said
     assert capfd.readouterr().err == ""
     spend(ledger, "after")
+
+
+@pytest.mark.parametrize(
+    ("looks", "heard"),
+    [
+        ([(1, "")], 0),
+        ([(1, ""), (6, "")], 1),
+        ([(1, ""), (2, None), (6, ""), (20, "")], 0),
+        ([(0, "process 7 (psql) holds it"), (1, "process 7 (psql) holds it"), (2, "process 8 (psql) holds it")], 1),
+    ],
+    ids=["nobody is seen", "nobody for long", "then a thread of ours", "somebody with a name"],
+)
+def test_nobody_is_blamed_where_our_own_threads_take_turns(
+    tmp_path: Path, looks: list[tuple[float, str | None]], heard: int
+) -> None:
+    """Between two threads of ours nobody holds the lock, and a look at that moment sees nobody."""
+    ledger, told = opened(tmp_path / "test.ledger"), list[str]()
+    ledger.on_wait = told.append
+    wait = store.Wait(ledger._store)
+    for seconds, who in looks:  # since the wait began
+        wait.notice = time.monotonic() + store.NOTICE - seconds - 1e-3
+        wait.tell(lambda who=who: who)  # type: ignore[misc]
+    assert len(told) == heard and all(text.endswith(" holds it") for text in told)

@@ -38,6 +38,9 @@ Wanted: TypeAlias = Callable[[], bool]
 NOTICE = 1.0
 """After how many seconds of waiting for the lock it is said who holds it."""
 
+NAMELESS = 4.0
+"""How many seconds later it is said that somebody holds it who cannot be named."""
+
 T = TypeVar("T")
 
 
@@ -259,6 +262,7 @@ class Wait:
         began = time.monotonic()
         self.notice, self.deadline = began + NOTICE, began + PATIENCE
         self._who: str | None = None
+        self._own = False  # whether a thread of this process was seen to hold the lock
 
     @property
     def over(self) -> bool:
@@ -267,13 +271,16 @@ class Wait:
     def tell(self, holder: Callable[[], str | None]) -> None:
         """After a second, once: say that the ledger is waited for, and who holds it.
 
-        Threads of this process take turns, which is no news.
+        Threads of this process take turns, which is no news; between two of them nobody holds it. So whoever cannot be
+        named is told of only after some seconds in which no thread of this process was seen to hold it.
         """
         if self._who is not None or time.monotonic() < self.notice:
             return
-        self._who = holder()
-        if self._who is None:
+        who = holder()
+        self._own = self._own or who is None
+        if who is None or (who == "" and (self._own or time.monotonic() < self.notice + NAMELESS)):
             return
+        self._who = who
         said = f"waiting for the ledger {self._store.called}: {self._who or 'another program holds it'}"
         told = self._store.on_wait
         if told is None:
