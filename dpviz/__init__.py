@@ -17,9 +17,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from dpviz.mechanisms import NAMES as _MECHANISMS
-from dpviz.mechanisms import REGISTRY as _REGISTRY
-
 if TYPE_CHECKING:
     from dpviz import charts as charts
     from dpviz import datasets as datasets
@@ -63,7 +60,6 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
-    **dict.fromkeys(_MECHANISMS, "dpviz.mechanisms"),
     "Between": "dpviz.model.question",
     "Budget": "dpviz.session.accountant",
     "BudgetMeter": "dpviz.widgets",
@@ -94,7 +90,9 @@ _HOME = {
 }
 _MODULES = {"charts", "datasets"}
 
-__all__ = sorted([*_HOME, *_MODULES])
+
+def _mechanisms() -> Any:
+    return importlib.import_module("dpviz.mechanisms")
 
 
 def __getattr__(name: str) -> Any:
@@ -103,10 +101,18 @@ def __getattr__(name: str) -> Any:
     if name in _HOME:
         globals()[name] = getattr(importlib.import_module(_HOME[name]), name)
         return globals()[name]
-    if name in _REGISTRY:  # a mechanism that was registered, which may be taken out again
-        return _REGISTRY[name]
+    if name == "__all__":
+        globals()[name] = sorted([*_HOME, *_MODULES, *_mechanisms().NAMES])
+        return globals()[name]
+    if name[:1].isupper():  # modules have names in lower case, and are found without this
+        mechanisms = _mechanisms()
+        if name in mechanisms.NAMES:
+            return getattr(mechanisms, name)
+        if name in mechanisms.REGISTRY:  # one that was registered, which may be taken out again
+            return mechanisms.REGISTRY[name]
     raise AttributeError(f"module 'dpviz' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME, *_MODULES, *_REGISTRY})
+    mechanisms = _mechanisms()
+    return sorted({*globals(), "__all__", *_HOME, *_MODULES, *mechanisms.NAMES, *mechanisms.REGISTRY})

@@ -76,3 +76,9 @@ def test_only_the_mechanism_that_is_used_is_loaded(text: str, files: str, tmp_pa
     command = [sys.executable, "-c", "import dpviz as dv\n" + text + MECHANISMS]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stdout.strip() == files, done.stderr
+
+
+def test_the_package_alone_loads_no_numbers_and_no_mechanism() -> None:
+    heavy = '{"numpy", "gmpy2", "dpviz.mechanisms"}'
+    alone = run(f"print(sorted({heavy} & set(sys.modules)))\ndv.Dense\nprint(sorted({heavy} & set(sys.modules)))")
+    assert alone.stdout.splitlines() == ["[]", "['dpviz.mechanisms', 'gmpy2', 'numpy']"], alone.stderr
