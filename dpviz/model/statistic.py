@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.boundary import protect_module
-from dpviz.errors import Forbidden
+from dpviz.boundary import Unstored, protect_module
 
 
 class StatisticKind(Enum):
@@ -44,7 +43,7 @@ Need: TypeAlias = StatisticKind | Top
 Self = TypeVar("Self", bound="Statistic")
 
 
-class Statistic:
+class Statistic(Unstored):
     """Private numbers that answer one question for one unit. Shows its kind and shape, never a value."""
 
     __slots__ = ("_hidden", "kind", "size")
@@ -56,18 +55,6 @@ class Statistic:
 
     def __repr__(self) -> str:
         return f"<private statistic: {self.kind.value}>"
-
-    def __reduce__(self) -> NoReturn:
-        raise Forbidden("a private statistic is not stored or sent anywhere", rule="private statistics stay in memory")
-
-    def __getstate__(self) -> NoReturn:
-        self.__reduce__()
-
-    def __copy__(self) -> NoReturn:
-        self.__reduce__()
-
-    def __deepcopy__(self, memo: object) -> NoReturn:
-        self.__reduce__()
 
 
 class DenseCounts(Statistic):

@@ -104,14 +104,21 @@ def check_readable(bound: Bound) -> None:
     """
     question, unit, made = bound.question, bound.unit, bound.mechanism
     _short_numbers(made.parameters())
-    for part, write in (
-        ("question", question.to_json),
-        ("unit", unit.to_json),
-        ("mechanism", made.parameters),
-        ("law", bound.law.to_json),
-    ):
-        _text(part, write)
-    _reread(_text("price", Terms.of(bound).to_json), release_key(question, unit, made, bound.modes()[0]))
+    terms = Terms.of(bound)
+    try:
+        stored = canonical(terms.to_json()).decode()
+    except (ValueError, RecursionError):
+        stored = ""
+    if not stored:
+        for part, write in (
+            ("question", question.to_json),
+            ("unit", unit.to_json),
+            ("mechanism", made.parameters),
+            ("law", bound.law.to_json),
+        ):
+            _text(part, write)  # whichever cannot be written is named
+        raise _not_kept("price")
+    _reread(stored, release_key(question, unit, made, bound.modes()[0]))
 
 
 def check_opens(parameters: Opening, unit: Unit) -> None:
