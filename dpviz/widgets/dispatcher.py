@@ -18,7 +18,7 @@ from typing import Any
 
 from dpviz.errors import DpvizError, Forbidden, SessionBusy
 from dpviz.widgets import messages
-from dpviz.widgets.writer import Work, Writer
+from dpviz.widgets.writer import Arrivals, Work, Writer
 
 Body = dict[str, Any]
 Send = Callable[[Body], None]
@@ -98,8 +98,9 @@ class Dispatcher:
         self._quick = quick
         self._slow = slow or {}
         self._at_once = at_once or {}
-        self._writer = Writer()
-        self._planner = Writer()
+        self._arrivals = Arrivals()
+        self._writer = Writer(self._arrivals)
+        self._planner = Writer(self._arrivals)
         self._lock = threading.Lock()
         self._latest: dict[str, Request] = {}
         self._asked: dict[str, tuple[float, float]] = {}
@@ -119,6 +120,7 @@ class Dispatcher:
 
         A message without an id is dropped.
         """
+        self._arrivals.add()
         try:
             request = Request(messages.parse(content, self._asks), send)
         except Forbidden as refused:

@@ -21,18 +21,42 @@ LINGER = 10.0
 Every thread that sends takes a socket of the kernel, which has about a thousand and takes back those of ended threads
 every ten seconds: a thread for each message of a page that never rests would leave none.
 """
+TURN, PAUSE, FLOOD, CALM, REST = 0.005, 0.02, 5, 5, 10.0
+"""After `TURN` seconds of work in which messages came, a writer pauses for `PAUSE` seconds.
+
+If `FLOOD` messages or more came in that pause, it goes on pausing until `CALM` pauses in a row saw fewer, for `REST`
+seconds at most. A kernel hands over messages on a thread that needs the interpreter for a moment each time, and waits
+five milliseconds for it while another thread works; a thousand messages that wait there hold up the cells, too. A
+person who drags a slider sends one message a frame, at most three in a pause.
+"""
+MOST_PUT_OFF = 50_000
+"""With so many pieces waiting a writer no longer pauses: they would fill the memory."""
+
+
+class Arrivals:
+    """How many messages came in, roughly: threads may count at once."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def add(self) -> None:
+        self.count += 1
 
 
 class Writer:
-    """Does one piece of work after the other, in the order they came, on a thread that lives while there is any, and a little longer.
+    """Does one piece of work after the other, in the order they came, on one thread.
 
-    Where there are no threads, whoever brings the first piece does them all, those for later too.
+    The thread lives while there is work, and a little longer. Where there are no threads, whoever brings the first
+    piece does them all, those for later too.
 
     A piece may not wait for a later one. What it raises ends that piece alone, and its text goes no further: it may
     say too much.
+
+    arrivals  the messages that the pieces come from: between two pieces the thread gives way to a flood of them
     """
 
-    def __init__(self) -> None:
+    def __init__(self, arrivals: Arrivals | None = None) -> None:
+        self._arrivals = arrivals or Arrivals()
         self._fresh()
 
     def _fresh(self) -> None:
@@ -64,13 +88,29 @@ class Writer:
 
     def _run(self) -> None:
         try:
+            worked, heard = 0.0, self._arrivals.count
             while (work := self._next()) is not None:
+                began = time.monotonic()
                 with suppress(Exception):
                     work()
+                worked += time.monotonic() - began
+                if worked >= TURN:
+                    if self._arrivals.count != heard and not threads.in_place():
+                        self._give_way()
+                    worked, heard = 0.0, self._arrivals.count
         except BaseException:  # Ctrl-C, where the work is done in place: whoever comes next goes on with the rest
             with self._changed:
                 self._alive = False
             raise
+
+    def _give_way(self) -> None:
+        until, calm = time.monotonic() + REST, CALM
+        while len(self._waiting) < MOST_PUT_OFF and time.monotonic() < until:
+            before = self._arrivals.count
+            time.sleep(PAUSE)
+            calm = 0 if self._arrivals.count - before >= FLOOD else calm + 1
+            if calm >= CALM:
+                return
 
     def _next(self) -> Work | None:
         with self._changed:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import pytest
 
 from dpviz.widgets import writer
-from dpviz.widgets.writer import Writer
+from dpviz.widgets.writer import CALM, FLOOD, MOST_PUT_OFF, PAUSE, REST, TURN, Arrivals, Writer
 from tests.patience import patience
 
 
@@ -39,3 +40,69 @@ def test_a_thread_without_work_ends_and_the_next_piece_has_another(monkeypatch: 
             pass
         workers[-1].join(patience())
     assert len(set(workers)) == len(workers)
+
+
+class Clock:
+    """The time that a writer sees: it passes only where the writer works or pauses."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.pauses = 0
+        self.during: Callable[[], None] = lambda: None
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        self.pauses += 1
+        self.during()
+
+
+def pauses_of(
+    monkeypatch: pytest.MonkeyPatch, a_pause: Callable[[int], int], *, worked: float = 2 * TURN, waiting: int = 0
+) -> int:
+    """How often a writer pauses between two pieces of work, when so many messages come in its n-th pause.
+
+    One message comes during the first piece.
+    """
+    clock, arrivals, ended = Clock(), Arrivals(), threading.Event()
+    monkeypatch.setattr(writer, "time", clock)
+    one = Writer(arrivals)
+
+    def come(messages: int) -> None:
+        for _ in range(messages):
+            arrivals.add()
+
+    def work() -> None:
+        clock.now += worked
+        come(1)
+        clock.during = lambda: come(a_pause(clock.pauses))
+        for _ in range(waiting):
+            one.put(lambda: None)
+        one.put(ended.set)
+
+    one.put(work)
+    assert ended.wait(patience())
+    return clock.pauses
+
+
+def test_a_writer_gives_way_to_a_flood_until_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert pauses_of(monkeypatch, lambda n: FLOOD if n <= 40 else 0) == 40 + CALM
+    between = {20, 25, 30, 31, 32}  # a lull is not the end
+    assert pauses_of(monkeypatch, lambda n: FLOOD if n <= 40 and n not in between else 0) == 40 + CALM
+
+
+def test_a_flood_that_never_ends_is_answered_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert abs(pauses_of(monkeypatch, lambda n: 50) - REST / PAUSE) <= 1
+
+
+def test_no_more_than_one_pause_is_made_for_a_person_and_none_where_nothing_came_or_little_was_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert pauses_of(monkeypatch, lambda n: FLOOD - 1) == 1
+    assert pauses_of(monkeypatch, lambda n: FLOOD, worked=TURN / 2) == 0
+
+
+def test_what_waits_has_a_bound_beyond_which_a_flood_is_worked_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert pauses_of(monkeypatch, lambda n: FLOOD if n < 40 else 0, waiting=MOST_PUT_OFF) == 0
