@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpviz.widgets.budget_meter import BudgetMeter
     from dpviz.widgets.composition_explorer import CompositionExplorer
-    from dpviz.widgets.session_model import SessionModel
     from dpviz.widgets.mechanism_comparison import MechanismComparison
     from dpviz.widgets.mechanism_picker import MechanismPicker
     from dpviz.widgets.plan_pane import PlanPane
     from dpviz.widgets.release_pane import ReleasePane
     from dpviz.widgets.result_chart import ResultChart
     from dpviz.widgets.sampler_explorer import SamplerExplorer
+    from dpviz.widgets.session_model import SessionModel
     from dpviz.widgets.sub_session_view import PayWhatYouGetTape
     from dpviz.widgets.top_k_explorer import TopKExplorer
     from dpviz.widgets.workbench import Workbench
@@ -50,7 +50,6 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "BudgetMeter",
     "CompositionExplorer",
-    "SessionModel",
     "MechanismComparison",
     "MechanismPicker",
     "PayWhatYouGetTape",
@@ -58,6 +57,7 @@ __all__ = [
     "ReleasePane",
     "ResultChart",
     "SamplerExplorer",
+    "SessionModel",
     "TopKExplorer",
     "Workbench",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpviz.boundary import protect_module, plain_arguments
+from dpviz.boundary import plain_arguments, protect_module
 from dpviz.widgets.session_model import SessionModel, session_model_of
 from dpviz.widgets.view import View
 

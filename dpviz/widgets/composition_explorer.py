@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from dpviz.exact import Number, rational
 from dpviz.boundary import protect_module, single_arguments
+from dpviz.exact import Number, rational
 from dpviz.planning.composition_sheet import CompositionSheet
 from dpviz.widgets.explorer import Explorer
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dpviz.boundary import protect_module
-
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Protocol
 
+from dpviz.boundary import protect_module
 from dpviz.widgets import messages
 from dpviz.widgets.dispatcher import Dispatcher
 from dpviz.widgets.model import WidgetModel

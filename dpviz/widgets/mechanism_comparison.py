@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dpviz.boundary import protect_module, kind_of, plain_arguments
-
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import ClassVar, cast
 
+from dpviz.boundary import kind_of, plain_arguments, protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, positive
 from dpviz.mechanisms import REGISTRY, mechanism

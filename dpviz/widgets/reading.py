@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from dpviz.boundary import protect_module
 from dpviz.errors import DomainError, Forbidden, ReleaseFormat, short
 from dpviz.exact import text
-from dpviz.boundary import protect_module
 from dpviz.model.answers.between import Between, between
 from dpviz.model.release import Release, listed
 

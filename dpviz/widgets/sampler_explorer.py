@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dpviz.boundary import protect_module, single_arguments
-
 from typing import ClassVar
 
+from dpviz.boundary import protect_module, single_arguments
 from dpviz.exact import Number, rational, text
 from dpviz.planning.sampler_sheet import SamplerSheet
 from dpviz.widgets.explorer import Explorer

@@ -10,20 +10,16 @@ are computed on a thread of their own, and cancelling, which waits for nothing.
 
 from __future__ import annotations
 
-import threading
-import uuid
-import weakref
-from collections import deque
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any
 
+from dpviz.boundary import kind_of, protect_module
 from dpviz.charts import columns
 from dpviz.charts.picture import picture
-from dpviz.errors import DpvizError, Forbidden, ParameterError, SessionBusy
+from dpviz.errors import Forbidden, ParameterError, SessionBusy
 from dpviz.exact import rational, text, typed
-from dpviz.boundary import protect_module, kind_of
 from dpviz.mechanisms import REGISTRY, mechanism, named
 from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Mechanism
@@ -39,10 +35,7 @@ from dpviz.widgets.dispatcher import Dispatcher, Request
 from dpviz.widgets.order import SETTLES, WAITS, Order
 from dpviz.widgets.reading import read_points
 from dpviz.widgets.view import Program, json_text
-from dpviz.widgets.watching import Follower, Pulse, words
-
-if TYPE_CHECKING:
-    from dpviz.widgets.component import Component
+from dpviz.widgets.watching import Follower
 
 PROGRESS_EVERY = 0.1
 """Seconds between two progress events, at least."""
@@ -291,9 +284,7 @@ class SessionModel(Follower):
             if not order.named:
                 order.name()
             more = {"result": self._result} if released else {"error": outcome["error"]}
-            self.tell(
-                outcome["event"], {name: outcome[name] for name in ("token", "number")} | more | {"state": shown}
-            )
+            self.tell(outcome["event"], {name: outcome[name] for name in ("token", "number")} | more | {"state": shown})
 
     def _on_cancel(self, args: Body) -> Body:
         order = self._order

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar, cast
 
+from dpviz.boundary import kind_of, plain_arguments, protect_module
 from dpviz.charts.picture import picture
-from dpviz.errors import DpvizError, Forbidden, ParameterError, SessionBusy
+from dpviz.errors import Forbidden, ParameterError, SessionBusy
 from dpviz.exact import text
-from dpviz.boundary import protect_module, kind_of, plain_arguments
-from dpviz.mechanisms.pay_what_you_get import TranscriptRow, PayWhatYouGet
+from dpviz.mechanisms.pay_what_you_get import PayWhatYouGet, TranscriptRow
 from dpviz.model.measures import values_json
 from dpviz.model.question import Question
 from dpviz.privacy.conversion import to_approx
@@ -27,7 +27,7 @@ from dpviz.widgets import messages, state
 from dpviz.widgets.dispatcher import Dispatcher, Request
 from dpviz.widgets.order import SETTLES, WAITS, Order
 from dpviz.widgets.view import View, json_text
-from dpviz.widgets.watching import Follower, Pulse, words
+from dpviz.widgets.watching import Follower
 
 VERSION = 1
 PROGRESS_EVERY = 0.1
@@ -151,8 +151,9 @@ class SubSessionModel(Follower):
     def _asked(self, args: Body) -> tuple[Question, int, int]:
         offered = self._offers.get(args["question"])
         if offered is None:
-            raise Forbidden("that question of the sub-session is not on offer here",
-            next_step="offer it: questions={...}")
+            raise Forbidden(
+                "that question of the sub-session is not on offer here", next_step="offer it: questions={...}"
+            )
         return offered[1], messages.count(args["k"], "k"), messages.count(args["kbar"], "kbar")
 
     def _on_plan(self, args: Body) -> Callable[[], Body]:
@@ -265,8 +266,9 @@ class PayWhatYouGetTape(View):
     def __init__(self, sub: SubSession, questions: Mapping[str, object] | None = None) -> None:
         if not isinstance(sub, SubSession) or sub.parameters.name != PayWhatYouGet.name:
             raise ParameterError.of(
-                kind_of(sub), "PayWhatYouGetTape shows a sub-session of PayWhatYouGet",
-                "write session.open(dv.PayWhatYouGet(epsilon=1))"
+                kind_of(sub),
+                "PayWhatYouGetTape shows a sub-session of PayWhatYouGet",
+                "write session.open(dv.PayWhatYouGet(epsilon=1))",
             )
         super().__init__(SubSessionModel(sub, _offered(questions)))
 

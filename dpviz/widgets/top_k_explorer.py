@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from dpviz.boundary import kind_of, plain_arguments, protect_module
 from dpviz.errors import Forbidden, ParameterError
 from dpviz.exact import Number, rational
-from dpviz.boundary import protect_module, kind_of, plain_arguments
 from dpviz.model.public import PublicTable, PublicTop
 from dpviz.model.release import Release
 from dpviz.planning.top_k_sheet import FAMILIES, LIMITS, Released, TopKSheet, made_up

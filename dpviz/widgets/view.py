@@ -19,9 +19,9 @@ import ipywidgets
 import traitlets
 from ipywidgets.widgets.trait_types import InstanceDict
 
+from dpviz.boundary import error_boundary, kind_of, protect_module
 from dpviz.charts import columns
 from dpviz.errors import ParameterError, short
-from dpviz.boundary import protect_module, kind_of, error_boundary
 from dpviz.widgets import views
 from dpviz.widgets.model import WidgetModel
 from dpviz.widgets.writer import Writer
@@ -198,9 +198,7 @@ class View(Long, anywidget.AnyWidget):
         self._model = model
         self.on_msg(self._receive)
         own = type(self)
-        super().__init__(
-            component=own.name, desk=model.id, program=Program.of(own.program_name), **model.mirrors()
-        )
+        super().__init__(component=own.name, desk=model.id, program=Program.of(own.program_name), **model.mirrors())
         model.join(self)
 
     def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:

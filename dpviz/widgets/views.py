@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from dpviz import files
+from dpviz.boundary import error_boundary, kind_of, protect_module
 from dpviz.errors import ParameterError, short
-from dpviz.boundary import protect_module, kind_of, error_boundary
 
 STATIC: Final = Path(__file__).parent.parent / "static"
 LARGEST: Final = 5_000_000

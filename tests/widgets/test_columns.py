@@ -56,8 +56,11 @@ def test_the_bytes_come_before_the_result_that_names_them_and_again_with_the_rep
 def test_the_news_of_a_release_carries_the_bytes(session: dv.Session, monkeypatch: pytest.MonkeyPatch) -> None:
     wire = Wire(monkeypatch)
     bench = dv.Workbench(session, BINS, mechanism=dv.Dense("1"))
-    plan = {"question": {"id": json.loads(bench.sheet)["question"]["id"]}, "mechanism": "Dense",
-    "parameters": {"epsilon": "1"}}
+    plan = {
+        "question": {"id": json.loads(bench.sheet)["question"]["id"]},
+        "mechanism": "Dense",
+        "parameters": {"epsilon": "1"},
+    }
     asked = wire.ask(bench, "release", **plan, price={"epsilon": "1", "delta": "0"}, key=None)
 
     def told(message: dict[str, Any]) -> bool:

@@ -190,7 +190,9 @@ def test_a_comparison_takes_any_custody(remote: Remote, monkeypatch: pytest.Monk
 
 
 def test_no_widget_asks_what_kind_of_session_it_shows() -> None:
-    asks = re.compile(r"isinstance\([^)]*\b(?:Session|Teaching)\b|getattr\((?:self\.)?session|session\.ledger\.\w|Teaching\n")
+    asks = re.compile(
+        r"isinstance\([^)]*\b(?:Session|Teaching)\b|getattr\((?:self\.)?session|session\.ledger\.\w|Teaching\n"
+    )
     texts = [path.read_text() for path in WIDGETS.glob("*.py")]
     assert [asks.findall(text) for text in texts if asks.search(text)] == []
     assert asks.search("if isinstance(self.session, Teaching):")

@@ -42,8 +42,7 @@ class Stop:
 
 
 def workbench(path: Path, before: Any = None, budget: object = 2) -> dv.Workbench:
-    session = dv.Session(KnownCounts([4, 5, 6, 7], before), dv.Unit(), dv.Budget(budget),
-    path / "a.ledger")  # type: ignore[arg-type]
+    session = dv.Session(KnownCounts([4, 5, 6, 7], before), dv.Unit(), dv.Budget(budget), path / "a.ledger")  # type: ignore[arg-type]
     return dv.Workbench(session, BINS)
 
 
@@ -127,8 +126,9 @@ def test_a_release_its_cancel_and_its_news_do_not_wait_for_plans(
     assert kinds(replies(wire, bench, plans))[-1] == "ok"
 
 
-def test_plans_of_a_sub_session_view_are_answered_by_the_latest(wire: Wire, tmp_path: Path,
-monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plans_of_a_sub_session_view_are_answered_by_the_latest(
+    wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     view = sub_session_view(tmp_path)
     offer = view._model.state()["offers"][0]["id"]
     stop = Stop(monkeypatch, view._model, "_asked")

@@ -114,8 +114,9 @@ def test_left_out_mechanisms_are_those_that_dpviz_knows() -> None:
     from dpviz.mechanisms import REGISTRY
 
     sheet = json.loads(dv.MechanismComparison(None, BINS).sheet)
-    assert [row["name"] for row in sheet["now"]["rows"]] == [name for name,
-    kind in REGISTRY.items() if not kind.names_items]
+    assert [row["name"] for row in sheet["now"]["rows"]] == [
+        name for name, kind in REGISTRY.items() if not kind.names_items
+    ]
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,8 @@ def embedded(model: Any) -> dict[str, Any]:
     """What a notebook saves of a model."""
     saved = model._get_embed_state()
     return {**saved, "state": still(saved["state"])}
+
+
 def settled(view: Any) -> Any:
     """A view that has said what there is to say when it joins a session model: a new sign of life, for one."""
     said = threading.Event()

@@ -72,8 +72,7 @@ def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
 
 
 def workbench(path: Path, draw: ReleaseJob) -> Any:
-    session = dv.Session(KnownCounts([4, 5, 6, 7], draw), dv.Unit(), dv.Budget(2),
-    path / "a.ledger")  # type: ignore[arg-type]
+    session = dv.Session(KnownCounts([4, 5, 6, 7], draw), dv.Unit(), dv.Budget(2), path / "a.ledger")  # type: ignore[arg-type]
     draw.owner = session
     return dv.Workbench(session, BINS)
 
@@ -149,8 +148,7 @@ def test_a_draw_of_about_the_time_that_a_reply_waits_is_never_left_hanging(wire:
         time.sleep(next(pauses))
 
     pauses = iter([0.006 + 0.0002 * i for i in range(40)])
-    session = dv.Session(KnownCounts([4, 5, 6, 7], brief), dv.Unit(), dv.Budget(40),
-    tmp_path / "a.ledger")  # type: ignore[arg-type]
+    session = dv.Session(KnownCounts([4, 5, 6, 7], brief), dv.Unit(), dv.Budget(40), tmp_path / "a.ledger")  # type: ignore[arg-type]
     bench = dv.Workbench(session, BINS)
     for i in range(40):
         reply = wire.answer(bench, "release", **{**order(bench), "key": f"again-{i}"})
@@ -170,8 +168,7 @@ def test_a_question_of_a_sub_session_view_that_ends_at_any_moment_is_told_after_
 ) -> None:
     draw = ReleaseJob(ending)
     source = KnownTop({"": {"ATL": 7919, "STL": 6841}}, draw)
-    session = dv.Session(source, dv.Unit("person"), dv.Budget("2", "1e-5"),
-    tmp_path / "f.ledger")  # type: ignore[arg-type]
+    session = dv.Session(source, dv.Unit("person"), dv.Budget("2", "1e-5"), tmp_path / "f.ledger")  # type: ignore[arg-type]
     sub = session.open(dv.PayWhatYouGet(symbols=12, questions=4, epsilon="1", delta="1e-6"))
     draw.owner = sub
     view = dv.PayWhatYouGetTape(sub, {"All year": dv.Domain.keys(column="dest")})

@@ -24,8 +24,7 @@ LARGEST = 150_000
 
 @pytest.fixture
 def session(tmp_path: Path) -> dv.Session:
-    return dv.Session(KnownCounts([4, 5, 6, 7]), dv.Unit(), dv.Budget(2),
-    tmp_path / "a.ledger")  # type: ignore[arg-type]
+    return dv.Session(KnownCounts([4, 5, 6, 7]), dv.Unit(), dv.Budget(2), tmp_path / "a.ledger")  # type: ignore[arg-type]
 
 
 def code(name: str) -> str:

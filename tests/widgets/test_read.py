@@ -35,8 +35,9 @@ def ask(model: SessionModel, **args: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("number", ["1", "2"])
 @pytest.mark.parametrize("beta", ["0.05", "0.01"])
-def test_points_are_read_as_python_reads_them_with_an_interval_each(model: SessionModel, number: str,
-beta: str) -> None:
+def test_points_are_read_as_python_reads_them_with_an_interval_each(
+    model: SessionModel, number: str, beta: str
+) -> None:
     body = ask(model, number=number, beta=beta)["body"]
     session = model.session
     assert isinstance(session, Session)

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-from fractions import Fraction
-import os
-import signal
-import threading
-import time
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +13,6 @@ import pytest
 
 import dpviz as dv
 from dpviz.errors import DpvizError, ParameterError
-from dpviz.model.source import Tick
 from dpviz.session.sub_session import SubSession
 from tests.patience import until
 from tests.session import test_sub_session_killed as killed
@@ -265,7 +260,9 @@ def test_a_question_that_is_cancelled_keeps_what_it_reserved(tmp_path: Path) -> 
     assert left(sub) == (10, 3)
 
 
-def test_a_question_whose_kernel_was_killed_stands_on_the_sub_session_view_as_lost_and_can_be_asked_anew(tmp_path: Path) -> None:
+def test_a_question_whose_kernel_was_killed_stands_on_the_sub_session_view_as_lost_and_can_be_asked_anew(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "killed.ledger"
     killed.hanging(path).kill()
 

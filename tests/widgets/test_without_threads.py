@@ -49,8 +49,13 @@ def order(widget: Any, **more: Any) -> Message:
     sheet = json.loads(widget.sheet)
     price = {"epsilon": "0.25", "delta": "0"}
     question = {"id": sheet["question"]["id"]}
-    return {"question": question, "mechanism": "Dense", "parameters": {"epsilon": "1/4"}, "price": price,
-    "key": None} | more
+    return {
+        "question": question,
+        "mechanism": "Dense",
+        "parameters": {"epsilon": "1/4"},
+        "price": price,
+        "key": None,
+    } | more
 
 
 def test_a_workbench_plans_releases_and_shows_what_is_left(wire: Wire, tmp_path: Path) -> None:
