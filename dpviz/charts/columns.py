@@ -15,11 +15,16 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.errors import ReleaseFormat
+
 IN_JSON: Final = 20_000
 """Columns of more rows go beside the JSON."""
 
 SHORTEST: Final = 100
 """How many rows of whole numbers that go up by one are told by their first."""
+
+MOST_BYTES: Final = 2**32 - 1
+"""So many bytes of texts a column may have: where each ends is told in 32 bits."""
 
 Body = dict[str, Any]
 Rows = Sequence[str] | NDArray[Any]
@@ -92,6 +97,9 @@ def _column(rows: Rows) -> tuple[Body, bytes]:
         del rest[int(run["at"]) : int(run["at"]) + int(run["rows"])]
     encoded = [text.encode("utf-8", "replace") for text in rest]
     ends = np.cumsum([len(text) for text in encoded], dtype=np.uint64)
+    if len(ends) and int(ends[-1]) > MOST_BYTES:
+        rule = f"a page takes {MOST_BYTES:,} bytes of labels at most"
+        raise ReleaseFormat.of(f"{int(ends[-1]):,} bytes of labels", rule, "read release.to_frame()")
     return {"type": "text", "rows": count, "runs": runs}, ends.astype("<u4").tobytes() + b"".join(encoded)
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 from dpviz.boundary import kind_of, protect_module
@@ -32,13 +31,10 @@ from dpviz.session.plan import Plan
 from dpviz.session.running import Running
 from dpviz.widgets import messages, state
 from dpviz.widgets.dispatcher import Dispatcher, Request
-from dpviz.widgets.order import SETTLES, WAITS, Order
+from dpviz.widgets.order import Order
 from dpviz.widgets.reading import read_points
 from dpviz.widgets.view import Program, json_text
-from dpviz.widgets.watching import Follower
-
-PROGRESS_EVERY = 0.1
-"""Seconds between two progress events, at least."""
+from dpviz.widgets.watching import PROGRESS_EVERY, Follower
 
 HANGING = ("pending", "elsewhere")
 """What a page calls a draw that may yet report back."""
@@ -154,7 +150,7 @@ class SessionModel(Follower):
         self._show_latest()
         self._show(self.state())
 
-    def stirred(self) -> bool:
+    def has_news(self) -> bool:
         """Whether a draw of another kernel was lost, or one has begun beside this session model that has no charge
         yet."""
         shown = self._states.body
@@ -223,32 +219,15 @@ class SessionModel(Follower):
         if self._order is not None and not self._order.running.done:
             raise SessionBusy("a release is running; nothing was charged", next_step="wait for it, or cancel it")
         self._questions.setdefault(question.id, question)
-        running = self.session.release_async(question, made, key=args["key"])
-        order = self._order = Order(request, running)
-        running.watch(lambda _: self._hear(order))
-        self._dispatcher.later(SETTLES, partial(self._name, order))
+        self._start(request, self.session.release_async(question, made, key=args["key"]))
         return None
 
-    def _hear(self, order: Order) -> None:
-        """On the worker's thread: how a release goes is told by the writer, ten times a second at most."""
-        if order.running.done or order.due(PROGRESS_EVERY):
-            self._dispatcher.soon(partial(self._follow, order))
+    def _reply_name(self, order: Order, known: Body) -> None:
+        order.name()
 
-    def _name(self, order: Order, patience: int = WAITS) -> None:
-        """A draw that is not over within moments goes on by itself: its token names it from now on."""
-        if order.named or order.running.done:
-            return  # or what it ended with is on its way to here
-        if order.running.number is None and patience:
-            self._dispatcher.later(SETTLES, partial(self._name, order, patience - 1))
-            return  # a disk may be slow, too
-        waits = order.running.number is None  # for the ledger, perhaps: then it is not read before the reply
-        try:
-            self._show(self._states.last(state.orders(order, self._outcomes, None)) if waits else None)
-        finally:
-            order.name()
-        if waits:
-            self.tell("progress", state.running_json(order.running))  # what it waits for was said before it had a name
-            self._show()
+    def _show_wait(self, order: Order) -> None:
+        self.tell("progress", state.running_json(order.running))  # what it waits for was said before it had a name
+        super()._show_wait(order)
 
     def _follow(self, order: Order) -> None:
         """What there is to tell of a release: how far it is, or how it ended."""
@@ -287,12 +266,7 @@ class SessionModel(Follower):
             self.tell(outcome["event"], {name: outcome[name] for name in ("token", "number")} | more | {"state": shown})
 
     def _on_cancel(self, args: Body) -> Body:
-        order = self._order
-        running = self._elsewhere() if order is None or order.running.done else order.running
-        if running is None or running.done or running.token != args["token"]:
-            raise ParameterError.of("cancel", "no such release is running")
-        running.cancel()
-        return {}
+        return self._cancel(args["token"], "no such release is running")
 
     def _on_status(self, request: Request) -> Body:
         self._look()

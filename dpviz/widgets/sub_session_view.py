@@ -8,7 +8,6 @@ asked: what the button said is compared, never believed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, ClassVar, cast
 
 from dpviz.boundary import kind_of, plain_arguments, protect_module
@@ -25,13 +24,11 @@ from dpviz.session.running import Running
 from dpviz.session.sub_session import SubSession
 from dpviz.widgets import messages, state
 from dpviz.widgets.dispatcher import Dispatcher, Request
-from dpviz.widgets.order import SETTLES, WAITS, Order
+from dpviz.widgets.order import Order
 from dpviz.widgets.view import View, json_text
 from dpviz.widgets.watching import Follower
 
 VERSION = 1
-PROGRESS_EVERY = 0.1
-"""Seconds between two states while a question is on its way, at least."""
 
 Body = dict[str, Any]
 
@@ -66,7 +63,7 @@ class SubSessionModel(Follower):
         self.state()
         self._show()
 
-    def stirred(self) -> bool:
+    def has_news(self) -> bool:
         """Whether a question of another kernel was lost, or one began beside this sub-session view."""
         shown = self._states.body
         if self._behind or not shown:
@@ -181,31 +178,11 @@ class SubSessionModel(Follower):
         if self._order is not None and not self._order.running.done:
             raise SessionBusy("a question is on its way. Nothing was charged.", next_step="wait, or cancel it")
         running = self.sub.ask_async(question, k, kbar, key=args["key"])
-        order = self._order = Order(request, running)
         self._fault = None
-        running.watch(lambda _: self._hear(order))
-        self._dispatcher.later(SETTLES, partial(self._name, order))
+        self._start(request, running)
 
-    def _hear(self, order: Order) -> None:
-        """On the worker's thread: how a question goes is shown by the writer, ten times a second at most."""
-        if order.running.done or order.due(PROGRESS_EVERY):
-            self._dispatcher.soon(partial(self._follow, order))
-
-    def _name(self, order: Order, patience: int = WAITS) -> None:
-        """A question that is not answered within moments goes on by itself: its token names it from now on."""
-        if order.named or order.running.done:
-            return  # or what it ended with is on its way to here
-        if order.running.number is None and patience:
-            self._dispatcher.later(SETTLES, partial(self._name, order, patience - 1))
-            return  # a disk may be slow, too
-        waits = order.running.number is None  # for the ledger, perhaps: then it is not read before the reply
-        known = self._states.last(state.orders(order, self._outcomes, None)) if waits else self._last_state()
-        try:
-            self._show(known)
-        finally:
-            order.name(state=known)
-        if waits:
-            self._show()
+    def _reply_name(self, order: Order, known: Body) -> None:
+        order.name(state=known)
 
     def _follow(self, order: Order) -> None:
         """Show how far a question is; once it has ended, what came of it, or why nothing did."""
@@ -228,12 +205,7 @@ class SubSessionModel(Follower):
                 order.name(state=self._last_state())
 
     def _on_cancel(self, args: Body) -> Body:
-        order = self._order
-        running = self._elsewhere() if order is None or order.running.done else order.running
-        if running is None or running.done or running.token != args["token"]:
-            raise ParameterError.of("cancel", "no such question is on its way")
-        running.cancel()
-        return {}
+        return self._cancel(args["token"], "no such question is on its way")
 
     def _on_status(self, request: Request) -> Body:
         self._look()

@@ -24,12 +24,12 @@ from typing import Any, Protocol, cast
 
 from dpviz import threads
 from dpviz.boundary import protect_module
-from dpviz.errors import DpvizError, LedgerAway, LedgerError
+from dpviz.errors import DpvizError, LedgerAway, LedgerError, ParameterError
 from dpviz.session.custody import Log
 from dpviz.session.running import Running
-from dpviz.widgets.dispatcher import Dispatcher
+from dpviz.widgets.dispatcher import Dispatcher, Request
 from dpviz.widgets.model import Body, WidgetModel
-from dpviz.widgets.order import Order
+from dpviz.widgets.order import SETTLES, WAITS, Order
 from dpviz.widgets.state import OUTCOMES, Numbered, named, now, orders, running_json
 
 EVERY = 0.75
@@ -37,6 +37,9 @@ EVERY = 0.75
 
 LEASE = 600.0
 """For how many seconds a ledger is looked at after a page was last heard of. A page in sight speaks every minute."""
+
+PROGRESS_EVERY = 0.1
+"""Seconds between two signs of progress, at least."""
 
 SLOW = 1.5
 """After how many seconds a look that has not ended is told of."""
@@ -58,28 +61,28 @@ class Pulse:
         return json.dumps(parts, separators=(",", ":"))
 
 
-class Onlooker(Protocol):
+class LedgerView(Protocol):
     """What shows a ledger, and wants to show it as it is now. Called on the thread that looks."""
 
     def catch_up(self) -> None:
         """Read the ledger and show it: a row was written."""
         ...
 
-    def stirred(self) -> bool:
+    def has_news(self) -> bool:
         """Whether there is something new to show though no row was written: a draw was lost, or has begun."""
         ...
 
-    def beat(self, pulse: Pulse) -> None:
+    def show_pulse(self, pulse: Pulse) -> None:
         """Show when the ledger was last looked at."""
         ...
 
 
-class Lookout:
-    """Looks at one ledger for everything in this process that shows it. Get it from `lookout`."""
+class LedgerWatcher:
+    """Looks at one ledger for everything in this process that shows it. Get it from `watcher`."""
 
     def __init__(self, log: Log) -> None:
         self._log = weakref.ref(log)
-        self._until: weakref.WeakKeyDictionary[Onlooker, float] = weakref.WeakKeyDictionary()
+        self._until: weakref.WeakKeyDictionary[LedgerView, float] = weakref.WeakKeyDictionary()
         self._turn = threading.Condition()
         self._threads: tuple[threading.Thread, ...] = ()
         self._watch = 0  # which pair of threads is at work
@@ -90,16 +93,16 @@ class Lookout:
         self._asof = now()
         self._shown: str | None = None  # the head that was told of, where there are no threads
 
-    def renew(self, onlooker: Onlooker) -> None:
-        """Somebody looks at what `onlooker` shows: follow the ledger for it from now on."""
+    def renew(self, ledger_view: LedgerView) -> None:
+        """Somebody looks at what `ledger_view` shows: follow the ledger for it from now on."""
         with self._turn:
-            self._until[onlooker] = time.monotonic() + LEASE
+            self._until[ledger_view] = time.monotonic() + LEASE
             if any(thread.is_alive() for thread in self._threads):  # none is in a fork
                 return
             self._begun = None
             self._watch += 1
             duty = (weakref.ref(self), self._watch)
-            begun = [threads.start(partial(work, *duty), "dpviz-lookout") for work in (_look, _tell)]
+            begun = [threads.start(partial(work, *duty), "dpviz-watcher") for work in (_look, _tell)]
             self._threads = tuple(thread for thread in begun if thread is not None)
             if len(self._threads) == len(begun):
                 return
@@ -151,11 +154,11 @@ class Lookout:
             slow = self._begun is not None and time.monotonic() - self._begun > SLOW
             return Pulse(self._asof, WAITING if slow else "")
 
-    def onlookers(self) -> list[Onlooker]:
+    def ledger_views(self) -> list[LedgerView]:
         """Those that somebody looks at."""
         moment = time.monotonic()
         with self._turn:
-            return [onlooker for onlooker, until in self._until.items() if until > moment]
+            return [ledger_view for ledger_view, until in self._until.items() if until > moment]
 
     def wanted(self, watch: int) -> bool:
         """Whether these threads have anything to do. Where they have not, they end, and others may follow them."""
@@ -178,17 +181,17 @@ class Lookout:
         """Tell everybody what follows from the last look. Takes and returns the head that is on show."""
         pulse, head = self.pulse, self._head
         settled = self._looks > 0 and not pulse.fault
-        for onlooker in self.onlookers():
+        for ledger_view in self.ledger_views():
             try:
-                if settled and (head != shown or onlooker.stirred()):
-                    onlooker.catch_up()
-                onlooker.beat(pulse)
+                if settled and (head != shown or ledger_view.has_news()):
+                    ledger_view.catch_up()
+                ledger_view.show_pulse(pulse)
             except Exception:  # the ledger went away between look and reading: try again after the next look
                 head = shown or ""
         return head if settled else shown
 
 
-def _look(reference: weakref.ref[Lookout], watch: int) -> None:
+def _look(reference: weakref.ref[LedgerWatcher], watch: int) -> None:
     """Look again and again, for as long as somebody wants to know. Keeps nothing alive between two looks."""
     while True:
         looking = reference()
@@ -200,7 +203,7 @@ def _look(reference: weakref.ref[Lookout], watch: int) -> None:
         time.sleep(EVERY)
 
 
-def _tell(reference: weakref.ref[Lookout], watch: int) -> None:
+def _tell(reference: weakref.ref[LedgerWatcher], watch: int) -> None:
     """Tell after each look, and now and then while one takes long."""
     shown, looks = None, 0
     while True:
@@ -212,14 +215,14 @@ def _tell(reference: weakref.ref[Lookout], watch: int) -> None:
         del looking
 
 
-_lookouts: weakref.WeakKeyDictionary[Log, Lookout] = weakref.WeakKeyDictionary()
+_watchers: weakref.WeakKeyDictionary[Log, LedgerWatcher] = weakref.WeakKeyDictionary()
 _making = threading.Lock()
 
 
-def lookout(log: Log) -> Lookout:
+def watcher(log: Log) -> LedgerWatcher:
     """The one that looks at this log."""
     with _making:
-        return _lookouts.setdefault(log, Lookout(log))
+        return _watchers.setdefault(log, LedgerWatcher(log))
 
 
 class Follower(WidgetModel):
@@ -231,7 +234,7 @@ class Follower(WidgetModel):
 
     def __init__(self, log: Log | None, dispatcher: Dispatcher) -> None:
         super().__init__(dispatcher)
-        self._lookout = None if log is None else lookout(log)
+        self._watcher = None if log is None else watcher(log)
         self._order: Order | None = None
         self._outcomes: deque[Body] = deque(maxlen=OUTCOMES)
         self._states = Numbered()
@@ -242,8 +245,8 @@ class Follower(WidgetModel):
 
     def watched(self) -> None:
         """Somebody looks at what is shown here: follow what other kernels do."""
-        if self._lookout is not None:
-            self._lookout.renew(self)
+        if self._watcher is not None:
+            self._watcher.renew(self)
 
     def catch_up(self) -> None:
         """The log has moved, by whoever's hand: have it shown."""
@@ -265,8 +268,8 @@ class Follower(WidgetModel):
 
     def _look(self) -> None:
         """See that the log can be read. Raises where it cannot."""
-        if self._lookout is not None:
-            self._lookout.look()
+        if self._watcher is not None:
+            self._watcher.look()
 
     def _began_elsewhere(self, shown: Mapping[str, Any]) -> bool:
         """Whether a draw that was not ordered here is at another point than the one on show."""
@@ -293,13 +296,63 @@ class Follower(WidgetModel):
         """Told of each step of that, on the worker's thread."""
         raise NotImplementedError
 
-    def stirred(self) -> bool:
+    def has_news(self) -> bool:
         raise NotImplementedError
 
-    def beat(self, pulse: Pulse) -> None:
+    def show_pulse(self, pulse: Pulse) -> None:
         """The ledger was looked at. A sign of life waits for nothing that the writer may wait for."""
         self._pulse = pulse
         self.show({"pulse": pulse.to_json()})
+
+    # ------------------------------------------------------------ orders of the page
+
+    def _start(self, request: Request, running: Running) -> None:
+        """A request of the page started this: its reply names it, or says how it ended."""
+        order = self._order = Order(request, running)
+        running.watch(lambda _: self._on_step(order))
+        self._dispatcher.later(SETTLES, partial(self._name, order))
+
+    def _on_step(self, order: Order) -> None:
+        """On the worker's thread: how an order goes is shown by the writer, ten times a second at most."""
+        if order.running.done or order.due(PROGRESS_EVERY):
+            self._dispatcher.soon(partial(self._follow, order))
+
+    def _name(self, order: Order, patience: int = WAITS) -> None:
+        """An order that is not over within moments goes on by itself: its token names it from now on."""
+        if order.named or order.running.done:
+            return  # or what it ended with is on its way to here
+        if order.running.number is None and patience:
+            self._dispatcher.later(SETTLES, partial(self._name, order, patience - 1))
+            return  # a disk may be slow, too
+        waits = order.running.number is None  # for the ledger, perhaps: then it is not read before the reply
+        known = self._states.last(orders(order, self._outcomes, None)) if waits else self._last_state()
+        try:
+            self._show(known)
+        finally:
+            self._reply_name(order, known)
+        if waits:
+            self._show_wait(order)
+
+    def _cancel(self, token: str, rule: str) -> Body:
+        """Cancel the order, or what was started elsewhere, by its token. Raises ParameterError by `rule`."""
+        order = self._order
+        running = self._elsewhere() if order is None or order.running.done else order.running
+        if running is None or running.done or running.token != token:
+            raise ParameterError.of("cancel", rule)
+        running.cancel()
+        return {}
+
+    def _reply_name(self, order: Order, known: Body) -> None:
+        """The reply that names the order, once this state is shown."""
+        raise NotImplementedError
+
+    def _show_wait(self, order: Order) -> None:
+        """Show what an order waits for that has just been named."""
+        self._show()
+
+    def _follow(self, order: Order) -> None:
+        """Show how far an order is, or how it ended."""
+        raise NotImplementedError
 
     # ------------------------------------------------------------ what is shown
 

@@ -13,6 +13,7 @@ import pytest
 import dpviz as dv
 from dpviz.charts import columns
 from dpviz.charts.picture import picture
+from dpviz.errors import ReleaseFormat
 from dpviz.model.domain import IntegerDomain
 
 ROWS = columns.IN_JSON + 1
@@ -93,6 +94,15 @@ def test_numbers_that_go_up_by_one_are_told_by_their_first(rows: list[str], runs
     buffers = columns.beside({"labels": rows})
     assert buffers["columns"][0]["runs"] == runs
     assert read({"buffers": buffers})["labels"] == rows
+
+
+def test_texts_whose_ends_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = ["ä", "b", "c"]
+    monkeypatch.setattr(columns, "MOST_BYTES", 4)
+    assert columns.beside({"labels": rows})["columns"][0]["rows"] == "3"
+    monkeypatch.setattr(columns, "MOST_BYTES", 3)
+    with pytest.raises(ReleaseFormat, match="4 bytes of labels"):
+        columns.beside({"labels": rows})
 
 
 def test_what_names_the_bytes_says_whether_they_are_these() -> None:

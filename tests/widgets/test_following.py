@@ -166,7 +166,7 @@ def test_an_unchanged_ledger_sends_no_state_again(location: Path, monkeypatch: p
 def test_nobody_looks_where_no_page_was_heard_of_for_long(location: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watching, "LEASE", 0.1)
     model = SessionModel(session_on(location), [BINS])
-    looking = watching.lookout(model.session.log)  # type: ignore[arg-type]
+    looking = watching.watcher(model.session.log)  # type: ignore[arg-type]
     assert looking._threads == ()
     tab = Tab(model)
     until(lambda: looking._threads == (), "the looking never ended")
@@ -240,7 +240,7 @@ def test_a_look_that_takes_long_is_told_of_before_it_ends(location: Path, monkey
 
 def test_a_status_shares_the_look_under_way(location: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = SessionModel(session_on(location), [BINS])
-    looking = watching.lookout(model.session.log)  # type: ignore[arg-type]
+    looking = watching.watcher(model.session.log)  # type: ignore[arg-type]
     looks, held, really = [], threading.Event(), Ledger.head
 
     def slow(self: Ledger) -> str:

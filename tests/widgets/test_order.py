@@ -13,8 +13,7 @@ import pytest
 
 import dpviz as dv
 from dpviz.model.source import Tick
-from dpviz.widgets import session_model as session_model_module
-from dpviz.widgets import sub_session_view as sub_session_module
+from dpviz.widgets import watching
 from tests.patience import patience, until
 from tests.session.sources import KnownCounts, KnownTop
 from tests.widgets.pages import Message, Wire, content, event, trait
@@ -66,8 +65,7 @@ MOMENTS: dict[str, Callable[[Message], bool] | None] = {
 
 @pytest.fixture
 def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
-    for module in (session_model_module, sub_session_module):
-        monkeypatch.setattr(module, "SETTLES", 0.01)
+    monkeypatch.setattr(watching, "SETTLES", 0.01)
     return Wire(monkeypatch)
 
 
@@ -120,7 +118,7 @@ def test_a_release_that_ends_at_any_moment_is_told_once_and_after_its_token(
 def test_a_release_that_ends_before_the_reply_is_told_in_it(
     ending: str, wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_model_module, "SETTLES", patience())
+    monkeypatch.setattr(watching, "SETTLES", patience())
     draw = ReleaseJob(ending)
     draw.open.set()
     if ending == "cancelled":

@@ -95,26 +95,29 @@ abstract class Bytes implements Texts {
     }
 }
 
-class Whole extends Bytes implements Numbers {
-    readonly #data: DataView;
+/** Numbers of eight bytes each. */
+abstract class Words extends Bytes {
+    protected readonly data: DataView;
 
     constructor(data: DataView) {
         super(data.byteLength / 8);
-        this.#data = data;
+        this.data = data;
     }
+}
 
+class Whole extends Words implements Numbers {
     at(row: number): string {
-        return this.#data.getBigInt64(8 * row, true).toString();
+        return this.data.getBigInt64(8 * row, true).toString();
     }
 
     near(row: number): number {
-        return this.#data.getInt32(8 * row + 4, true) * 2 ** 32 + this.#data.getUint32(8 * row, true);
+        return this.data.getInt32(8 * row + 4, true) * 2 ** 32 + this.data.getUint32(8 * row, true);
     }
 
     top(): number {
         let [top, most] = [0, -(2n ** 63n)];
         for (let row = 0; row < this.length; row += 1) {
-            const value = this.#data.getBigInt64(8 * row, true);
+            const value = this.data.getBigInt64(8 * row, true);
             if (value > most) [top, most] = [row, value];
         }
         return top;
@@ -123,25 +126,18 @@ class Whole extends Bytes implements Numbers {
     above({ n, d }: Fraction): number {
         const floor = n / d - (n < 0n && n % d !== 0n ? 1n : 0n);
         let count = 0;
-        for (let row = 0; row < this.length; row += 1) if (this.#data.getBigInt64(8 * row, true) > floor) count += 1;
+        for (let row = 0; row < this.length; row += 1) if (this.data.getBigInt64(8 * row, true) > floor) count += 1;
         return count;
     }
 }
 
-class Floats extends Bytes implements Numbers {
-    readonly #data: DataView;
-
-    constructor(data: DataView) {
-        super(data.byteLength / 8);
-        this.#data = data;
-    }
-
+class Floats extends Words implements Numbers {
     at(row: number): string {
         return String(this.near(row));
     }
 
     near(row: number): number {
-        return this.#data.getFloat64(8 * row, true);
+        return this.data.getFloat64(8 * row, true);
     }
 
     top(): number {
