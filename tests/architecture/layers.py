@@ -17,6 +17,7 @@ LAYERS = (
     {"exact", "files"},
     {"hidden"},
     {"noise", "laws", "datasets"},
+    {"fitting"},
     {"privacy"},
     {"model"},
     {"mechanisms"},
