@@ -40,7 +40,9 @@ class Irregular:
             raise ParameterError.of("other lengths", "a tree has one parent and one variance for each of its nodes")
         for node, parent in enumerate(self.parents):
             if (parent == -1) != (node == 0) or not -1 <= parent < max(node, 1):
-                raise ParameterError.of(parent, "node 0 is the root with parent -1; a parent stands before its children")
+                raise ParameterError.of(
+                    parent, "node 0 is the root with parent -1; a parent stands before its children"
+                )
         for node, variance in enumerate(self.variances):
             if variance is not None and variance < 0:
                 raise ParameterError.of(variance, "a variance must not be negative")
@@ -143,7 +145,9 @@ class Irregular:
     def _means(self, query: Sequence[int | Fraction]) -> list[Any]:
         """The mean weight below each node, in which children count by the variances of their z."""
         if len(query) != len(self.leaves):
-            raise ParameterError.of(f"{len(query)} of them", f"a query has {len(self.leaves)} weights, one for each leaf")
+            raise ParameterError.of(
+                f"{len(query)} of them", f"a query has {len(self.leaves)} weights, one for each leaf"
+            )
         means = [mpq(0)] * len(self.parents)
         for leaf, weight in zip(self.leaves, query, strict=True):
             means[leaf] = mpq(weight)

@@ -190,7 +190,9 @@ def _whole_numbers(noisy: NDArray[np.int64] | Sequence[Exact]) -> NDArray[np.int
         raise ParameterError.of(f"{noisy.ndim} dimensions", "a fit takes one list of noisy values")
     if isinstance(noisy, np.ndarray) and noisy.dtype.kind in "iu":
         most = max(abs(int(noisy.max())), abs(int(noisy.min())))
-        if most * len(noisy) < EXACT_FLOATS or (most < EXACT_FLOATS and int(np.abs(noisy).sum(dtype=object)) < EXACT_FLOATS):
+        if most * len(noisy) < EXACT_FLOATS or (
+            most < EXACT_FLOATS and int(np.abs(noisy).sum(dtype=object)) < EXACT_FLOATS
+        ):
             return noisy.astype(np.int64)
         return None
     kinds = {type(value) for value in (noisy.tolist() if isinstance(noisy, np.ndarray) else noisy)}
@@ -229,8 +231,8 @@ def _is_best(values: NDArray[np.int64], fit: Isotonic) -> bool:
 def _signs(a: NDArray[np.int64], b: NDArray[np.int64], c: NDArray[np.int64], d: NDArray[np.int64]) -> NDArray[np.int64]:
     """The sign of a b - c d, exactly, for whole numbers of at most 2**53.
 
-    Products are at most 2**106, so in float64 their difference is off by less than 2**56. A float beyond 2**60 tells the
-    sign; below that the difference fits into 64 bits, and arithmetic that wraps around gives it exactly.
+    Products are at most 2**106, so in float64 their difference is off by less than 2**56. A float beyond 2**60
+    tells the sign; below that the difference fits into 64 bits, and arithmetic that wraps around gives it exactly.
     """
     near = a.astype(np.float64) * b - c.astype(np.float64) * d
     with np.errstate(over="ignore"):
@@ -262,9 +264,7 @@ def _half_up(value: Fraction) -> int:
 
 def _inside(first: int, last: int, size: int) -> None:
     if not 0 <= first <= last < size:
-        raise ParameterError.of(
-            f"{first}..{last}", f"positions run from 0 to {size - 1}, the first not after the last"
-        )
+        raise ParameterError.of(f"{first}..{last}", f"positions run from 0 to {size - 1}, the first not after the last")
 
 
 def _empty() -> ParameterError:

@@ -1,9 +1,9 @@
 """Trees without negative counts, computed from the same noisy values: what the paper prints, and what is recommended.
 
 `zero_subtrees` is the paper's (section 4.2): it is no longer consistent, and sums of its leaves are badly biased upward
-on long ranges, so how a range is answered has to be said. `topdown_simplex` stays consistent: it hands each node's value
-down to its children as the nearest split into parts that are not negative. Neither is unbiased, and no variance of the
-plain fit is true of them.
+on long ranges, so how a range is answered has to be said. `topdown_simplex` stays consistent: it hands each node's
+value down to its children as the nearest split into parts that are not negative. Neither is unbiased, and no variance
+of the plain fit is true of them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ZeroedTree:
     def subtrees(self, low: int, high: int) -> Fraction:
         """The sum of the fewest nodes that cover a range, exactly: the reading that bears out the paper's claims."""
         cover = self.fit.design.shape.cover(low, high)
-        return sum((self.fit.node(node) for node in cover if self.kept[node.height - 1][node.index]), Fraction(0))
+        return sum((self.fit.node(node) for node in cover if self.kept[node.height - 1][node.place]), Fraction(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +141,9 @@ def topdown_whole(fit: TreeFit) -> WholeTree:
     """
     shape, design = fit.design.shape, fit.design
     top = as_fraction(fit._z(shape.height, 0, 1))
-    found: list[NDArray[Any]] = [np.array([max(0, (2 * top.numerator + top.denominator) // (2 * top.denominator))], object)]
+    found: list[NDArray[Any]] = [
+        np.array([max(0, (2 * top.numerator + top.denominator) // (2 * top.denominator))], object)
+    ]
     for height in range(shape.height - 1, 0, -1):
         above, whole, k = found[-1], shape.filled[height], shape.k
         known, y = design.information[height - 1], fit.upward[height - 1][: whole * k].reshape(-1, k)
@@ -167,7 +169,8 @@ def _nearest(z: NDArray[np.float64], total: NDArray[np.float64]) -> NDArray[np.f
     descending = -np.sort(-z, axis=1)
     rest = (np.cumsum(descending, axis=1) - total[:, None]) / np.arange(1, k + 1)
     count = np.maximum((descending > rest).sum(axis=1), 1)
-    return np.maximum(z - rest[np.arange(len(z)), count - 1][:, None], 0.0)
+    split: NDArray[np.float64] = np.maximum(z - rest[np.arange(len(z)), count - 1][:, None], 0.0)
+    return split
 
 
 def _nearest_whole(y: NDArray[Any], total: NDArray[Any], known: int) -> NDArray[Any]:
@@ -186,7 +189,8 @@ def _nearest_whole(y: NDArray[Any], total: NDArray[Any], known: int) -> NDArray[
     order = np.argsort(-left, axis=1, kind="stable")
     places = np.empty_like(order)
     np.put_along_axis(places, order, np.broadcast_to(np.arange(k), order.shape), axis=1)
-    return down + (places < missing[:, None])
+    split: NDArray[Any] = down + (places < missing[:, None])
+    return split
 
 
 def _nearest_weighted(z: list[Any], spreads: list[Any], total: Any) -> list[Any]:

@@ -58,16 +58,18 @@ class Queries:
     @cached_property
     def add_or_remove(self) -> Fraction:
         """How much all answers together change, at most, when one record is added or removed."""
-        return Fraction(max(sum(abs(row[at]) for row in self.rows) for at in range(self.bins)))
+        return max(sum((abs(Fraction(row[at])) for row in self.rows), Fraction(0)) for at in range(self.bins))
 
     @cached_property
     def replace_one(self) -> Fraction:
         """How much all answers together change, at most, when one record moves to another bin."""
         columns = list(zip(*self.rows, strict=True))
         apart = [
-            sum(abs(one - other) for one, other in zip(a, b, strict=True)) for at, a in enumerate(columns) for b in columns[:at]
+            sum((abs(Fraction(one - other)) for one, other in zip(a, b, strict=True)), Fraction(0))
+            for at, a in enumerate(columns)
+            for b in columns[:at]
         ]
-        return Fraction(max(apart, default=0))
+        return max(apart, default=Fraction(0))
 
     def by_user(self, records: int) -> tuple[Fraction, Fraction]:
         """Both for a user who owns up to so many records: added or removed as a whole, or replaced by another.
@@ -173,7 +175,9 @@ def _echelon(matrix: list[list[Any]], columns: int) -> tuple[list[int], list[lis
         for at, row in enumerate(matrix):
             if at != top and row[column]:
                 factor = row[column]
-                matrix[at] = [one - factor * other if other else one for one, other in zip(row, matrix[top], strict=True)]
+                matrix[at] = [
+                    one - factor * other if other else one for one, other in zip(row, matrix[top], strict=True)
+                ]
         pivots.append(column)
     return pivots, matrix
 

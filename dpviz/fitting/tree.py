@@ -50,11 +50,11 @@ class Node(NamedTuple):
     """A node of a tree: its height (a leaf has 1) and its place on that height, from 0."""
 
     height: int
-    index: int
+    place: int
 
 
 class Weighted(NamedTuple):
-    """Neighbouring nodes that count alike: first <= index < stop on a height, each times the weight."""
+    """Neighbouring nodes that count alike: first <= place < stop on a height, each times the weight."""
 
     height: int
     first: int
@@ -132,7 +132,7 @@ class Shape:
         return values[start : start + self.widths[height - 1]]
 
     def totals(self, leaves: NDArray[Any]) -> NDArray[Any]:
-        """The sums below all nodes, for one number for each of the n leaves. Whole numbers in int64 must not overflow."""
+        """The sums below all nodes, for one number for each of the n leaves. In int64 they must not overflow."""
         if leaves.shape != (self.n,):
             raise ParameterError.of("another length", "a tree takes one number for each of its n leaves")
         values = np.zeros(self.nodes, dtype=leaves.dtype)
@@ -154,7 +154,7 @@ class Shape:
         """The fewest nodes whose leaves are those from low to high, both included: from left to right.
 
         >>> Shape(2, 8).cover(1, 6)
-        (Node(height=1, index=1), Node(height=2, index=1), Node(height=2, index=2), Node(height=1, index=6))
+        (Node(height=1, place=1), Node(height=2, place=1), Node(height=2, place=2), Node(height=1, place=6))
         """
         self.check(low, high)
         first, stop = low, self._stop(high)
@@ -168,7 +168,7 @@ class Shape:
                 right.append(Node(height, stop))
             first, stop = first // self.k, stop // self.k
         root = [Node(self.height, 0)] if first < stop else []
-        return tuple(node for node in (*left, *root, *right[::-1]) if node.index < self.widths[node.height - 1])
+        return tuple(node for node in (*left, *root, *right[::-1]) if node.place < self.widths[node.height - 1])
 
     def cover_counts(self, lows: NDArray[np.int64], highs: NDArray[np.int64]) -> NDArray[np.int64]:
         """How many nodes of each height cover each of many ranges: one row for each range, leaves first."""
@@ -179,7 +179,7 @@ class Shape:
         return counts
 
     def _taken(self, lows: NDArray[np.int64], highs: NDArray[np.int64]) -> Iterator[tuple[int, Any, Any]]:
-        """What the covers of many ranges take: on each height twice, nodes first <= index < stop (which may be none)."""
+        """What the covers of many ranges take: on each height twice, nodes first <= place < stop, which may be none."""
         first = lows.copy()
         stop = np.where(highs == self.n - 1, self.leaves, highs + 1) if self.pinned else highs + 1
         for height in range(1, self.height):
@@ -232,7 +232,8 @@ class Design:
             object.__setattr__(self, "precisions", (1,) * self.shape.height)
         if len(self.precisions) != self.shape.height:
             raise ParameterError.of(
-                f"{len(self.precisions)} of them", f"this tree takes {self.shape.height} precisions, one for each height"
+                f"{len(self.precisions)} of them",
+                f"this tree takes {self.shape.height} precisions, one for each height",
             )
         for one in self.precisions:
             integer(one, "a precision", least=0)
@@ -294,7 +295,7 @@ class Design:
         return [as_fraction(mpq(one, denominator)) for one in numerators]
 
     def over_one_denominator(self, lows: NDArray[np.int64], highs: NDArray[np.int64]) -> tuple[list[int], int]:
-        """The same with one denominator for all of them: 10,000 ranges of a million leaves take a fraction of a second."""
+        """The same with one denominator for all of them, which is fast for thousands of ranges."""
         lows, highs = self.shape.check_many(lows, highs)
         if self.shape.pinned:
             found = [self.variance([(low, high, 1)]) for low, high in zip(lows.tolist(), highs.tolist(), strict=True)]
@@ -476,7 +477,7 @@ class _Family(NamedTuple):
     """A node below which weights differ, with the mean weight below it."""
 
     height: int
-    index: int
+    place: int
     mean: Any
     runs: tuple[_Run, ...]
 
@@ -524,7 +525,7 @@ class TreeFit:
 
     @cached_property
     def upward(self) -> tuple[NDArray[Any], ...]:
-        """Y on each height, leaves first, for the nodes all of whose leaves are asked. Exact: objects beyond 64 bits."""
+        """Y on each height, leaves first, for nodes all of whose leaves are asked. Exact: objects beyond 64 bits."""
         shape = self.design.shape
         noisy = self.noisy if 2 * max(self.reached) < WORD else self.noisy.astype(object)
         found: list[NDArray[Any]] = []
@@ -572,7 +573,7 @@ class TreeFit:
         shape.span(node)
         value, at = self._z(shape.height, 0, 1), 0
         for height in range(shape.height, node.height, -1):
-            child = node.index // shape.k ** (height - 1 - node.height)
+            child = node.place // shape.k ** (height - 1 - node.height)
             value, at = self._split(height, at, value)[child - at * shape.k], child
         return as_fraction(value)
 
@@ -650,8 +651,8 @@ class TreeFit:
     def _float_error(self) -> float:
         """A bound on the error of every value of `floats`.
 
-        Each z is off by at most three roundings, a sum of k of them by k - 1 more; a difference, a share and a last sum are
-        rounded once each. Sizes come from the bounds on the upward pass, so this takes no look at the values.
+        Each z is off by at most three roundings, a sum of k of them by k - 1 more; a difference, a share and a last sum
+        are rounded once each. Sizes come from the bounds on the upward pass, so this takes no look at the values.
         """
         shape, design, unit = self.design.shape, self.design, 2.0**-53
         size = float(abs(int(self.noisy[0])) if design.exact_root else self.reached[-1] / design.information[-1])
@@ -704,10 +705,7 @@ class FloatFit:
 def summed(below: NDArray[Any], k: int) -> NDArray[Any]:
     """The sums of each k neighbours; the last sum may have fewer."""
     whole = len(below) // k * k
-    if k == 2:
-        sums = below[0:whole:2] + below[1:whole:2]
-    else:
-        sums = below[:whole].reshape(-1, k).sum(axis=1)
+    sums = below[0:whole:2] + below[1:whole:2] if k == 2 else below[:whole].reshape(-1, k).sum(axis=1)
     return np.append(sums, below[whole:].sum()) if whole < len(below) else sums
 
 

@@ -112,7 +112,7 @@ def test_rounding_down_is_rejected_and_so_is_raising_before_the_fit() -> None:
 
 def test_no_ascending_sequence_of_fractions_above_the_least_value_is_nearer() -> None:
     """On a grid that holds the fit itself: multiples of 1/6 hold every mean of up to three whole numbers."""
-    grid = [Fraction(at, 6) for at in range(0, 13)]
+    grid = [Fraction(at, 6) for at in range(13)]
     for values in product(range(-2, 3), repeat=3):
         fitted = isotonic(list(values)).values(least=0)
         best = min(squared(values, other) for other in combinations_with_replacement(grid, 3))
@@ -205,7 +205,9 @@ def test_the_baseline_sorts_the_noisy_values() -> None:
     assert sorted_rounded([3, -(2**70), 2**70]).tolist() == [0, 3, 2**70]
 
 
-@pytest.mark.parametrize("values", [[], [1.5], [float("nan")], np.array([1.0, np.nan]), np.array([[1, 2]]), [True]], ids=str)
+@pytest.mark.parametrize(
+    "values", [[], [1.5], [float("nan")], np.array([1.0, np.nan]), np.array([[1, 2]]), [True]], ids=str
+)
 def test_what_is_no_list_of_exact_numbers_is_refused(values: Any) -> None:
     with pytest.raises(ParameterError):
         isotonic(values)

@@ -49,7 +49,7 @@ def check_zeroed(kept: Callable[[TreeFit], tuple[Any, ...]]) -> None:
             above = chain(shape, leaf)
             for place, node in enumerate(above):
                 positive = all(fit.node(one) > 0 for one in above[place:])
-                assert bool(levels[node.height - 1][node.index]) == positive
+                assert bool(levels[node.height - 1][node.place]) == positive
 
 
 def test_a_node_stays_where_it_and_all_above_it_are_positive() -> None:
@@ -74,7 +74,9 @@ def test_keeping_zeros_or_zeroing_children_only_is_rejected() -> None:
 def test_both_ways_to_answer_a_range_of_a_zeroed_tree_are_as_they_say() -> None:
     for fit in FITS:
         shape, zeroed = fit.design.shape, zero_subtrees(fit)
-        value = {node: fit.node(node) if zeroed.kept[node.height - 1][node.index] else Fraction(0) for node in nodes(shape)}
+        value = {
+            node: fit.node(node) if zeroed.kept[node.height - 1][node.place] else Fraction(0) for node in nodes(shape)
+        }
         leaves = [int(value[Node(1, leaf)] + Fraction(1, 2)) for leaf in range(shape.n)]
         assert zeroed.whole_leaves.tolist() == leaves
         for low in range(shape.n):
@@ -116,7 +118,7 @@ def check_whole(levels_of: Callable[[TreeFit], tuple[Any, ...]]) -> None:
         root = int(levels[-1][0])
         assert root >= 0 and (abs(root - top) <= Fraction(1, 2) or (root == 0 and top < 0))
         for parent, children, z, spreads in families(fit):
-            total = int(levels[parent.height - 1][parent.index])
+            total = int(levels[parent.height - 1][parent.place])
             parts = tuple(int(levels[height - 1][index]) for height, index in children)
             assert sum(parts) == total and min(parts) >= 0
             if (total + 1) ** len(parts) <= 3_000:
@@ -196,4 +198,4 @@ def test_numbers_beyond_64_bits_split_as_exactly() -> None:
         tree = topdown_whole(large)
         for parent, children, _, _ in families(large):
             parts = [tree.levels[height - 1][index] for height, index in children]
-            assert sum(parts) == tree.levels[parent.height - 1][parent.index] and min(parts) >= 0
+            assert sum(parts) == tree.levels[parent.height - 1][parent.place] and min(parts) >= 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -216,7 +217,7 @@ def test_a_cover_is_the_range_in_as_few_nodes_as_can_be(k: int, n: int, pinned: 
         cover = shape.cover(low, high)
         parts = [shape.span(node) for node in cover]
         assert parts[0][0] == low and parts[-1][1] == high
-        assert all(a[1] + 1 == b[0] for a, b in zip(parts, parts[1:], strict=False))
+        assert all(a[1] + 1 == b[0] for a, b in pairwise(parts))
         assert len(cover) == least[low, high] == row.sum() == variance
         assert fit.subtrees(low, high) == sum(int(shape.level(noisy, h)[i]) for h, i in cover)
     if not pinned and n == k ** (shape.height - 1):
