@@ -1,7 +1,7 @@
 """The law of a sum of noises on a lattice, as two enclosures: fast in float64, and to any precision in integers.
 
 `Spectrum` inverts the transform on a finite circle. Its error has a bound that is computed with it: what lies beyond
-the circle (Chernoff), roundings of the transform, of the FFT and of sums. Where it cannot tell two neighbouring values
+the circle (Chernoff), what is left out of the transform, and roundings. Where it cannot tell two neighbouring values
 apart, `fixed` convolves rounded-down probabilities in whole numbers; what is missing from 1 is the whole error.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -18,23 +18,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.exact import Decay, Enclosure
-from dpviz.fitting.noises import Noises, Term, log_transform
+from dpviz.fitting.noises import Floats, Noises, Term, log_transform
 from dpviz.hidden import guard
 
-LOG_BEYOND = -46.0
-BEYOND = 1.06e-20
+LOG_BEYOND = -32.0
+BEYOND = 1.3e-14
 """How much probability may lie beyond each end of the circle: exp(LOG_BEYOND), rounded up."""
+
+LEFT_OUT = -34.0
+"""Points of the circle where the logarithm of the transform is below this are left out; their bounds are added up."""
 
 UNIT = 2.0**-53
 
-LONGEST = 1 << 21
-"""The most values that a law is computed for."""
+LONGEST = 1 << 44
+"""The most values on the circle."""
+
+MOST_POINTS, MOST_LOOKED_AT = 1 << 17, 1 << 20
+"""The most points of the transform that are kept, and that are looked at."""
 
 FINEST = 1 << 40
 """No lattice with more steps to 1 is looked at."""
 
 LONGEST_FIXED = 1 << 17
-"""The same in integers."""
+"""The most values in integers."""
 
 MOST_BITS = 1 << 10
 """To so many bits a comparison is decided."""
@@ -42,17 +48,23 @@ MOST_BITS = 1 << 10
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """Pr[X > x] for each multiple x of a step: an array from the least value on, and a bound on its error.
+    """The transform of a sum on a circle of so many steps: Pr[X > x] is a sum over its points.
 
-    least   the first x, in steps
-    tails   Pr[X > x] for x = least, least + 1, ...
-    error   each tail is off by at most this, plus `relative` times itself
+    least            the first of `length` steps that stand for the whole lattice
+    length           an odd number
+    points           the j of the points 2 pi j / length that are kept
+    real, imaginary  the transform there, over length * sin(pi j / length)
+    base             what the sum over points is at the least step
+    error            any tail is off by at most this
     """
 
     least: int
-    tails: NDArray[np.float64]
+    length: int
+    points: NDArray[np.int64]
+    real: Floats
+    imaginary: Floats
+    base: float
     error: float
-    relative: float
 
     @classmethod
     def of(cls, noises: Noises) -> Spectrum | None:
@@ -60,57 +72,93 @@ class Spectrum:
         if not noises.on_lattice(FINEST):
             return None
         size = float(noises.step)
-        high, low = noises.chernoff(LOG_BEYOND) / size, noises.mirrored.chernoff(LOG_BEYOND) / size
-        if high + low + 3 > LONGEST:
+        least = -math.ceil(noises.mirrored.chernoff(LOG_BEYOND) / size) - 1
+        length = (math.ceil(noises.chernoff(LOG_BEYOND) / size) + 2 - least) | 1
+        points = _points(noises, length)
+        if points is None:
             return None
-        from scipy.fft import next_fast_len
-
-        least, most = -math.ceil(low) - 1, math.ceil(high) + 1
-        length = next_fast_len(most - least + 1, real=True)
-        at = np.arange(length // 2 + 1)
-        size_log, size_errors, phase = np.zeros(len(at)), np.zeros(len(at)), np.zeros(len(at))
-        for term, rate in zip(noises.terms, noises.rates.tolist(), strict=True):
-            turn = at * (int(Fraction(term.weight) / noises.step) % length) % length
-            angle = np.minimum(turn, length - turn) * (
-                math.pi / length
-            )  # to the nearest whole turn: small ones are accurate
-            cosine = np.where(2 * turn > length, -np.cos(angle), np.cos(angle)) if term.positive else angle
-            real, turned = log_transform(term.positive, rate, np.sin(angle), cosine)
-            size_log += term.count * real
-            size_errors += term.count * 3 * np.abs(real)
-            if turned is not None:
-                phase += term.count * turned
-                size_errors += term.count * np.abs(turned)
+        size_log, phase, errors, dropped = np.zeros(len(points)), np.zeros(len(points)), np.zeros(len(points)), 0.0
+        for place in np.argsort(-noises.counts * noises.weights**2, kind="stable").tolist():
+            real, turned = _transformed(noises, place, points, length)
+            size_log, phase = size_log + real, phase + turned
+            errors = errors + 3 * np.abs(real) + np.abs(turned)
+            kept = size_log > LEFT_OUT
+            dropped += float((np.exp(size_log[~kept]) / points[~kept]).sum())
+            points, size_log, phase, errors = points[kept], size_log[kept], phase[kept], errors[kept]
+        if len(points) > MOST_POINTS:
+            return None
         transform = np.exp(size_log)
-        errors = transform * (24 * UNIT) * (size_errors + 4)
-        values = np.fft.irfft(transform * np.exp(-1j * phase), length)
-        law = np.roll(values, -least)[: most - least + 1]
-        tails = np.concatenate((np.cumsum(law[:0:-1])[::-1], [0.0]))
-        spread = math.sqrt(float(values @ values))
-        error = float((errors[1:] / at[1:]).sum()) if len(at) > 1 else 0.0
-        error += 8 * UNIT * math.log2(length + 2) * math.sqrt(length) * spread + 4 * BEYOND
-        return cls(least, tails, error, 2 * length * UNIT)
+        share = transform / (length * np.sin(points * (math.pi / length)))
+        error = float((transform * (24 * UNIT) * (errors + 12) / points).sum()) + 128 * UNIT * (float(share.sum()) + 1)
+        last = math.exp(LEFT_OUT) * (1 + math.log(length))  # where points beyond the last were not looked at
+        found = cls(least, length, points, share * np.cos(phase), share * np.sin(phase), 0.0, 0.0)
+        return replace(found, base=found._sum(least - 1), error=2 * (error + dropped + last) + 4 * BEYOND)
+
+    def tail(self, step: int) -> float:
+        """Pr[X > step], off by at most `error`."""
+        return (self.least + self.length - 1 - step) / self.length + self._sum(step) - self.base
 
     def above(self, step: int) -> Enclosure:
         """Pr[X > step], enclosed."""
         if step < self.least:
             return Fraction(1) - Fraction(BEYOND), Fraction(1)
-        if step - self.least >= len(self.tails):
+        if step >= self.least + self.length - 1:
             return Fraction(0), Fraction(BEYOND)
-        tail = float(self.tails[step - self.least])
-        slack = self.error + self.relative * abs(tail)
-        return max(Fraction(0), Fraction(tail - slack)), min(Fraction(1), Fraction(tail + slack))
+        tail = self.tail(step)
+        return max(Fraction(0), Fraction(tail - self.error)), min(Fraction(1), Fraction(tail + self.error))
 
     def bracket(self, level: Fraction) -> tuple[int, int | None]:
         """Two steps between which, both included, is the least x with Pr[X > x] <= level. Equal where that is decided.
 
         The second is None where the level is beyond the reach of the error.
         """
-        slack, target = self.error + self.relative * np.abs(self.tails), float(level)
-        sure = self.tails + slack <= target * (1 - 2 * UNIT)
-        possible = self.tails - slack <= target * (1 + 2 * UNIT)
-        last = self.least + int(np.argmax(sure)) if sure.any() else None
-        return self.least + int(np.argmax(possible)), last
+        target, fails, holds = float(level), self.least - 1, self.least + self.length - 1
+        while holds - fails > 1:
+            middle = (fails + holds) // 2
+            fails, holds = (fails, middle) if self.tail(middle) <= target else (middle, holds)
+        slack = self.error + 4 * UNIT * target
+        first = last = holds
+        while first > self.least and self.tail(first - 1) - slack <= target:
+            first -= max(1, last - first)
+        if target <= 2 * slack:
+            return max(first, self.least), None
+        while self.tail(last) + slack > target:
+            last += max(1, last - first)
+        return max(first, self.least), last
+
+    def _sum(self, step: int) -> float:
+        """The sum over points of the transform times a geometric sum up to a step."""
+        angle = (self.points * (2 * step + 1) % (2 * self.length)) * (math.pi / self.length)
+        return float((self.imaginary * np.cos(angle) - self.real * np.sin(angle)).sum())
+
+
+def _points(noises: Noises, length: int) -> NDArray[np.int64] | None:
+    """The points to look at. With equal weights the transform falls all the way, and bisection finds the last one."""
+    if length > LONGEST:
+        return None
+    last = length // 2
+    if all(abs(term.weight) == noises.step for term in noises.terms):
+        kept, left = 0, last + 1
+        while left - kept > 1:
+            middle = (kept + left) // 2
+            at = np.array([middle])
+            size = sum(float(_transformed(noises, place, at, length)[0][0]) for place in range(len(noises.terms)))
+            kept, left = (middle, left) if size > LEFT_OUT else (kept, middle)
+        last = kept
+    return np.arange(1, last + 1) if last <= MOST_LOOKED_AT else None
+
+
+def _transformed(noises: Noises, place: int, points: NDArray[np.int64], length: int) -> tuple[Floats, Floats]:
+    """The logarithm of the transform of one term at points of the circle: its real part, and its phase.
+
+    Angles are turned to the nearest whole turn in whole numbers, so that sines of small ones are accurate.
+    """
+    term, rate = noises.terms[place], float(noises.rates[place])
+    turn = points * (int(Fraction(term.weight) / noises.step) % length) % length
+    angle = np.minimum(turn, length - turn) * (math.pi / length)
+    cosine = np.where(2 * turn > length, -np.cos(angle), np.cos(angle)) if term.positive else angle
+    real, phase = log_transform(term.positive, rate, np.sin(angle), cosine)
+    return term.count * real, np.zeros(len(points)) if phase is None else term.count * phase
 
 
 @dataclass(frozen=True, eq=False)

@@ -94,8 +94,8 @@ class NoiseSum:
     def upper(self, level: Fraction) -> Quantile:
         """The least value that the sum exceeds with probability at most `level`.
 
-        Exact where the values of the sum lie on a lattice of up to two million steps within reach. Else numerical, and
-        rounded up to a whole number; below 10**-9 an exponential bound.
+        Exact where weights are whole multiples of one step that is not too fine. Else numerical, and rounded up to a
+        whole number; below 10**-9 an exponential bound.
         """
         level = probability(level, "level", zero=False)
         if not self.noises.terms:
@@ -141,7 +141,7 @@ class NoiseSum:
         first, last = spectrum.bracket(level)
         if last is None:
             last = max(first, math.ceil(self.noises.chernoff(_log(level)) / float(self.step)))
-        if first < last and len(spectrum.tails) <= LONGEST_FIXED:
+        if first < last and spectrum.length <= LONGEST_FIXED:
             last, decided = least_above(self.noises, level, first, last)
             first = last if decided else first
         return Quantile(last * self.step, first * self.step)
