@@ -40,6 +40,12 @@ LARGEST_LEAVES = 1 << 31
 
 WORD = 1 << 62
 
+FEW = 8
+"""So few children are added up one after the other, more of them family by family."""
+
+PIECE = 1 << 15
+"""So many nodes at a time stay in the processor's cache."""
+
 Piece: TypeAlias = tuple[int, int, int | Fraction]
 """Part of a linear query: leaves first..last, both included, each with this weight."""
 
@@ -531,8 +537,10 @@ class TreeFit:
         found: list[NDArray[Any]] = []
         for height, (size, precision) in enumerate(zip(shape.sizes, self.design.precisions, strict=True), start=1):
             own = shape.level(noisy, height)[: shape.filled[height - 1]]
-            here = own if size * precision == 1 else own * (size * precision)
-            found.append(here + summed(found[-1][: len(own) * shape.k], shape.k) if found else here)
+            here = own * (size * precision)
+            if found:
+                here += summed(found[-1][: len(own) * shape.k], shape.k)
+            found.append(here)
         return tuple(found)
 
     @cached_property
@@ -621,9 +629,8 @@ class TreeFit:
         shape = self.design.shape
         if self.design.exact_root and height == shape.height:
             return np.array([float(int(self.noisy[0]))])
-        upward, known = self.upward[height - 1], self.design.information[height - 1]
+        whole = _over(self.upward[height - 1], self.design.information[height - 1])
         edge = self.edge_values[height - 1]
-        whole = np.array([int(one) / known for one in upward.tolist()]) if upward.dtype == object else upward / known
         return whole if edge is None else np.append(whole, float(edge))
 
     def _float_down(self, height: int, above: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -631,15 +638,25 @@ class TreeFit:
         shape = self.design.shape
         k, whole = shape.k, shape.filled[height]
         fitted = np.empty(shape.widths[height - 1])
-        if k == 2 and self.upward[height - 1].dtype != object:  # half the sum of siblings, more or less half their gap
-            upward = self.upward[height - 1][: 2 * whole]
-            gap = np.subtract(upward[0::2], upward[1::2]) / (2 * self.design.information[height - 1])
-            half = above[:whole] * 0.5
-            np.add(half, gap, out=fitted[0 : 2 * whole : 2])
-            np.subtract(half, gap, out=fitted[1 : 2 * whole : 2])
-        else:
-            z = self._float_z(height)[: whole * k].reshape(-1, k)
-            np.add(z, ((above[:whole] - z.sum(axis=1)) / k)[:, None], out=fitted[: whole * k].reshape(-1, k))
+        upward, known = self.upward[height - 1], self.design.information[height - 1]
+        piece = max(1, PIECE // k) if upward.dtype != object else shape.leaves
+        for start in range(0, whole, piece):
+            stop = min(start + piece, whole)
+            out = fitted[start * k : stop * k]
+            if k == 2 and upward.dtype != object:  # half the sum of siblings, more or less half their gap
+                gap = np.subtract(upward[2 * start : 2 * stop : 2], upward[2 * start + 1 : 2 * stop : 2]) / (2 * known)
+                half = above[start:stop] * 0.5
+                np.add(half, gap, out=out[0::2])
+                np.subtract(half, gap, out=out[1::2])
+            else:
+                z = _over(upward[start * k : stop * k], known)
+                own = shape.level(self.noisy, height + 1)[start:stop].astype(self.upward[height].dtype, copy=False)
+                below = self.upward[height][start:stop] - own * (shape.sizes[height] * self.design.precisions[height])
+                share = (above[start:stop] - _over(below, known)) / k
+                if k > FEW:
+                    np.add(z.reshape(-1, k), share[:, None], out=out.reshape(-1, k))
+                for child in range(k if k <= FEW else 0):
+                    np.add(z[child::k], share, out=out[child::k])
         for parent in range(whole, shape.widths[height]):  # the one at the edge of the padding, if any
             first, _, end = self.design._children(height + 1, parent)
             part = self._float_z(height)[first:end]
@@ -705,7 +722,12 @@ class FloatFit:
 def summed(below: NDArray[Any], k: int) -> NDArray[Any]:
     """The sums of each k neighbours; the last sum may have fewer."""
     whole = len(below) // k * k
-    sums = below[0:whole:2] + below[1:whole:2] if k == 2 else below[:whole].reshape(-1, k).sum(axis=1)
+    if k > FEW:
+        sums = below[:whole].reshape(-1, k).sum(axis=1)
+    else:
+        sums = below[0:whole:k] + below[1:whole:k]
+        for child in range(2, k):
+            sums += below[child:whole:k]
     return np.append(sums, below[whole:].sum()) if whole < len(below) else sums
 
 
@@ -728,6 +750,14 @@ def sum_exactly(values: NDArray[Any], most: int) -> int:
 def as_fraction(value: Any) -> Fraction:
     """A number of gmpy2, or a whole one, as a Fraction."""
     return Fraction(int(value.numerator), int(value.denominator))
+
+
+def _over(whole: NDArray[Any], divisor: int) -> NDArray[np.float64]:
+    """Whole numbers over one divisor, as floats."""
+    if whole.dtype == object:
+        return np.array([one / divisor for one in whole.tolist()], dtype=np.float64)
+    quotients: NDArray[np.float64] = whole / divisor
+    return quotients
 
 
 def _steps(query: Pieces, n: int, reach: int) -> tuple[list[int], list[Any]]:

@@ -159,10 +159,11 @@ def test_nodes_leaves_and_floats_are_those_of_the_fit() -> None:
 
 def test_floats_of_numbers_beyond_64_bits_hold_their_bound_too() -> None:
     for design in DESIGNS:
-        noisy = noisy_values(design).astype(object) * (10**25 + 1)
-        floats, leaves = TreeFit(design, noisy).floats(), TreeFit(design, noisy).leaves()
-        for value, exact in zip(floats.leaves.tolist(), leaves, strict=True):
-            assert abs(Fraction(value) - exact) <= Fraction(floats.error)
+        for noisy in (noisy_values(design).astype(object) * (10**25 + 1), noisy_values(design) * (2**58 - 1)):
+            floats, leaves = TreeFit(design, noisy).floats(), TreeFit(design, noisy).leaves()
+            for value, exact in zip(floats.leaves.tolist(), leaves, strict=True):
+                assert abs(Fraction(value) - exact) <= Fraction(floats.error)
+            assert leaves == reference(design).fit(noisy.tolist())[: design.shape.n]
 
 
 def every_node(shape: Shape) -> list[Node]:
