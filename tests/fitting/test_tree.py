@@ -253,6 +253,37 @@ def test_the_example_of_the_paper_and_the_closed_forms_of_the_spec() -> None:
         assert list(design.node_variances()) == single
 
 
+def test_means_over_ranges_are_those_of_single_ranges() -> None:
+    for design in DESIGNS:
+        every = [(low, high) for low, high, _ in ranges(design)]
+        if design.shape.pinned:
+            with pytest.raises(ParameterError):
+                design.mean_variance()
+            continue
+        single = {pair: design.variance([(*pair, 1)]) for pair in every}
+        assert design.mean_variance() == sum(single.values()) / len(every)
+        for length in range(1, design.shape.n + 1):
+            some = [pair for pair in every if pair[1] - pair[0] + 1 == length]
+            assert design.mean_variance(length) == sum(single[pair] for pair in some) / len(some)
+            if all(design.precisions):
+                plain = design.subtree_variances(*np.array(some).T)
+                assert design.mean_subtree_variance(length) == sum(plain) / len(some)
+
+
+@pytest.mark.parametrize(
+    ("length", "plain", "subtrees", "fitted"),
+    [(2, 4, 768, 400), (1024, 2048, 5120, 1185), (4096, 8192, 6144, 1354), (16384, 32768, 7168, 1534)],
+)
+def test_mean_errors_of_a_tree_of_height_16_are_those_of_the_spec(
+    length: int, plain: int, subtrees: int, fitted: int
+) -> None:
+    design = Design(Shape(2, 2**15))
+    noise = 2 * design.shape.height**2
+    assert 2 * length == plain
+    assert float(noise * design.mean_subtree_variance(length)) == pytest.approx(subtrees, rel=2e-3)
+    assert float(noise * design.mean_variance(length)) == pytest.approx(fitted, rel=1e-2)
+
+
 def test_padding_that_is_pinned_is_never_worse() -> None:
     for k, n in ((2, 5), (2, 11), (3, 7), (4, 6)):
         asked, pinned = Design(Shape(k, n)), Design(Shape(k, n, pinned=True))
@@ -378,6 +409,8 @@ def test_exact_nodes_that_contradict_each_other_are_refused() -> None:
         lambda: Design(Shape(2, 4), (1, -1, 1)),
         lambda: Design(Shape(2, 4)).variance([(0, 2, 1), (2, 3, 1)]),
         lambda: Design(Shape(2, 4)).query_variance([1, 2]),
+        lambda: Design(Shape(2, 4)).mean_variance(5),
+        lambda: Design(Shape(2, 4), (1, 0, 1)).mean_subtree_variance(1),
         lambda: Design(Shape(2, 4), (1, 0, 1)).subtree_variances(np.array([0]), np.array([1])),
         lambda: TreeFit(Design(Shape(2, 4)), np.arange(6)),
         lambda: TreeFit(Design(Shape(2, 4)), np.arange(7) / 2),
