@@ -304,14 +304,42 @@ class Design:
         """The same with one denominator for all of them, which is fast for thousands of ranges."""
         lows, highs = self.shape.check_many(lows, highs)
         if self.shape.pinned:
-            found = [self.variance([(low, high, 1)]) for low, high in zip(lows.tolist(), highs.tolist(), strict=True)]
-            common = _common([mpq(one) for one in found])
-            return [int(one * common) for one in found], common
-        common = _common(self.coefficients)
+            parts = [*self._parts(lows, highs)]
+        else:
+            parts = [
+                (one, squares(lows, highs, size)) for one, size in zip(self.coefficients, self.shape.sizes, strict=True)
+            ]
+        common = _common([coefficient for coefficient, _ in parts])
         total: Any = np.zeros(len(lows), dtype=object)
-        for size, coefficient in zip(self.shape.sizes, self.coefficients, strict=True):
-            total = total + squares(lows, highs, size).astype(object) * int(coefficient * common)
+        for coefficient, whole in parts:
+            total = total + whole.astype(object) * int(coefficient * common)
         return total.tolist(), common
+
+    def _parts(self, lows: NDArray[np.int64], highs: NDArray[np.int64]) -> Iterator[tuple[Any, NDArray[Any]]]:
+        """Whole numbers for each range, and what each counts in its variance, where padding is pinned.
+
+        Families of nodes that are whole are as in a full tree. At the edge, children that are whole add the squares of
+        their sums; the mean weight of the node there is carried up as whole numbers over one denominator.
+        """
+        shape = self.shape
+        mean, divisor = np.zeros(len(lows), dtype=object), 1
+        for height in range(2, shape.height + 1):
+            size, above = shape.sizes[height - 2], shape.sizes[height - 1]
+            first, last = shape.filled[height - 1] * above, shape.filled[height - 2] * size
+            each = mpq(1, above * self.information[height - 2])
+            yield each * shape.k, _squares_between(lows, highs, 0, first, size)
+            yield -each, _squares_between(lows, highs, 0, first, above)
+            if self.edges[height - 1] is None:
+                continue
+            spread, below = self.spreads[height - 2], self._below_spread(height, shape.filled[height - 1])
+            yield spread / size**2, _squares_between(lows, highs, first, last, size)
+            count, carried = spread / (size * below), (self.edges[height - 2] or mpq(0)) / (below * divisor)
+            divisor = _common([count, carried])
+            inside = np.maximum(np.minimum(highs + 1, last) - np.maximum(lows, first), 0).astype(object)
+            mean = inside * int(count * divisor) + mean * int(carried * divisor)
+            yield (self.edges[height - 1] - below) / divisor**2, mean * mean
+        if self.edges[-1] is None:
+            yield self.spreads[-1] / shape.leaves**2, (highs + 1 - lows) ** 2
 
     def standard_errors(self, lows: NDArray[np.int64], highs: NDArray[np.int64]) -> NDArray[np.float64]:
         """Square roots of `variances`, each off by at most two units in the last place of a float64."""
@@ -769,6 +797,14 @@ def squares(lows: NDArray[np.int64], highs: NDArray[np.int64], size: int) -> NDA
     left, right = (first + 1) * size - lows, highs + 1 - last * size
     apart = left**2 + right**2 + (last - first - 1) * size**2
     return np.where(first == last, (highs + 1 - lows) ** 2, apart)
+
+
+def _squares_between(
+    lows: NDArray[np.int64], highs: NDArray[np.int64], first: int, stop: int, size: int
+) -> NDArray[np.int64]:
+    """`squares` for the part of each range that lies in first <= leaf < stop."""
+    lows, highs = np.maximum(lows, first), np.minimum(highs, stop - 1)
+    return np.where(lows <= highs, squares(lows, np.maximum(lows, highs), size), 0)
 
 
 def _squares_of_all(n: int, size: int) -> int:
