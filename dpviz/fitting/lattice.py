@@ -33,7 +33,7 @@ UNIT = 2.0**-53
 LONGEST = 1 << 44
 """The most values on the circle."""
 
-MOST_POINTS, MOST_LOOKED_AT = 1 << 17, 1 << 20
+MOST_POINTS, MOST_LOOKED_AT = 1 << 17, 1 << 18
 """The most points of the transform that are kept, and that are looked at."""
 
 FINEST = 1 << 40
