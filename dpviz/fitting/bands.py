@@ -68,7 +68,7 @@ def multiscale(noisy: NDArray[Any], decay: Decay, beta: Fraction, least: int | N
     low = np.full(n, -EXACT_FLOATS if small else -(1 << 4096), dtype=sums.dtype)
     high = -low
     for length in lengths:
-        radius = int(NoiseSum.of([Term(decay, 1, length)]).radius(share).value)
+        radius = int(NoiseSum.of([Term(decay, 1, length)]).radius(share, exactly=False).value)
         window = sums[length:] - sums[:-length]
         np.maximum(low[length - 1 :], -((radius - window) // length), out=low[length - 1 :])
         np.minimum(high[: n - length + 1], (window + radius) // length, out=high[: n - length + 1])

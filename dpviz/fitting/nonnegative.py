@@ -166,6 +166,10 @@ def topdown_whole(fit: TreeFit) -> WholeTree:
 def _nearest(z: NDArray[np.float64], total: NDArray[np.float64]) -> NDArray[np.float64]:
     """For each row the nearest numbers of at least 0 that add up to its total: the rest is what is taken from each."""
     k = z.shape[1]
+    if k == 2:
+        gap = z[:, 0] - z[:, 1]
+        pair = np.stack((total + gap, total - gap), axis=1) / 2
+        return np.minimum(np.maximum(pair, 0.0), total[:, None])
     descending = -np.sort(-z, axis=1)
     rest = (np.cumsum(descending, axis=1) - total[:, None]) / np.arange(1, k + 1)
     count = np.maximum((descending > rest).sum(axis=1), 1)
@@ -177,6 +181,9 @@ def _nearest_whole(y: NDArray[Any], total: NDArray[Any], known: int) -> NDArray[
     """The same for z = y / known and whole totals, in whole numbers: each part rounded down, what is then missing given
     to the largest remainders, the first of equal ones first."""
     k = y.shape[1]
+    if k == 2:  # half of total + gap, halves up
+        left = np.clip((total * known + y[:, 0] - y[:, 1] + known) // (2 * known), 0, total)
+        return np.stack((left, total - left), axis=1)
     rows = np.arange(len(y))
     descending = -np.sort(-y, axis=1)
     excess = np.cumsum(descending, axis=1) - (total * known)[:, None]

@@ -91,11 +91,12 @@ class NoiseSum:
         low, high = self._mirrored.above(-Fraction(value))
         return 1 - high, 1 - low
 
-    def upper(self, level: Fraction) -> Quantile:
+    def upper(self, level: Fraction, exactly: bool = True) -> Quantile:
         """The least value that the sum exceeds with probability at most `level`.
 
         Exact where weights are whole multiples of one step that is not too fine. Else numerical, and rounded up to a
-        whole number; below 10**-9 an exponential bound.
+        whole number; below 10**-9 an exponential bound. What floats leave open takes up to a second to settle in
+        integers; with `exactly=False` it is left open, and the value may be a few steps too large.
         """
         level = probability(level, "level", zero=False)
         if not self.noises.terms:
@@ -105,18 +106,18 @@ class NoiseSum:
             exact = Fraction(first.weight) * quantiles(first.decay, [1 - level])[0]
             exact = max(Fraction(0), exact) if first.positive else exact
             return Quantile(exact, exact)
-        return self._inverted(level) if self._spectrum is None else self._on_lattice(self._spectrum, level)
+        return self._inverted(level) if self._spectrum is None else self._on_lattice(self._spectrum, level, exactly)
 
-    def lower(self, level: Fraction) -> Quantile:
+    def lower(self, level: Fraction, exactly: bool = True) -> Quantile:
         """`upper` of minus the sum: it lies below minus this with probability at most `level`."""
-        return self._mirrored.upper(level)
+        return self._mirrored.upper(level, exactly)
 
-    def radius(self, beta: Fraction) -> Quantile:
+    def radius(self, beta: Fraction, exactly: bool = True) -> Quantile:
         """The least a with Pr[|X| > a] <= beta, for a symmetric sum."""
         if not self.noises.symmetric:
             raise ParameterError.of("clamped noise", "a sum of clamped noise has two ends", "take lower and upper")
         level = probability(beta, "beta", zero=False) / 2
-        found = self.upper(level)
+        found = self.upper(level, exactly)
         return Quantile(max(Fraction(0), found.value), max(Fraction(0), found.least))
 
     def chernoff(self, level: Fraction) -> Fraction:
@@ -137,11 +138,11 @@ class NoiseSum:
     def _mirrored(self) -> NoiseSum:
         return self if self.noises.symmetric else NoiseSum(self.noises.mirrored)
 
-    def _on_lattice(self, spectrum: Spectrum, level: Fraction) -> Quantile:
+    def _on_lattice(self, spectrum: Spectrum, level: Fraction, exactly: bool) -> Quantile:
         first, last = spectrum.bracket(level)
         if last is None:
             last = max(first, math.ceil(self.noises.chernoff(_log(level)) / float(self.step)))
-        if first < last and spectrum.length <= LONGEST_FIXED:
+        if first < last and exactly and spectrum.length <= LONGEST_FIXED:
             last, decided = least_above(self.noises, level, first, last)
             first = last if decided else first
         return Quantile(last * self.step, first * self.step)

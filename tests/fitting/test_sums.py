@@ -183,6 +183,15 @@ def test_levels_beyond_the_reach_of_floats_are_decided_in_integers() -> None:
         assert one.chernoff(level) >= found.value
 
 
+def test_a_quantile_that_is_left_open_is_valid_and_hardly_wider() -> None:
+    one = NoiseSum.of([Term(TENTH, 1, 300)])
+    for level in (Fraction(1, 20), Fraction(1, 10**9), Fraction(1, 10**11), Fraction(1, 10**12)):
+        settled, left = one.upper(level), one.upper(level, exactly=False)
+        assert settled.exact and left.least <= settled.value <= left.value <= settled.value + 200
+    wide = NoiseSum.of([Term(Decay.exp(Fraction(1, 1000)), 1, 300)]).upper(Fraction(1, 10**12), exactly=False)
+    assert not wide.exact
+
+
 def test_ties_are_met_exactly_for_one_noise_and_never_missed_for_several() -> None:
     for at in (0, 1, 7):
         tie = Fraction(1, 3 * 2**at)
