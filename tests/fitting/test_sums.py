@@ -175,7 +175,8 @@ def test_floats_are_within_their_error_of_integers_for_noise_of_an_irrational_ra
 
 def test_levels_beyond_the_reach_of_floats_are_decided_in_integers() -> None:
     one = NoiseSum.of([Term(TENTH, 1, 6)])
-    for level in (Fraction(1, 10**15), Fraction(1, 10**25), Fraction(1, 10**60)):
+    for places in (*range(14, 40, 2), 60):
+        level = Fraction(1, 3 * 10**places)
         found = one.upper(level)
         assert found.exact
         low, high = fixed(one.noises, 400).above(int(found.value))
