@@ -18,8 +18,8 @@ from dpviz.errors import ParameterError
 from dpviz.fitting.tree import as_fraction
 from dpviz.hidden import guard
 
-LARGEST = 400
-"""Up to so many columns, exact elimination takes seconds at most."""
+LARGEST = 200
+"""Up to so many columns, exact elimination takes seconds."""
 
 
 @dataclass(frozen=True)
@@ -162,24 +162,14 @@ def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
 
 
 def _echelon(matrix: list[list[Any]], columns: int) -> tuple[list[int], list[list[Any]]]:
-    """Reduce the first columns of a matrix: where its pivots are, and its rows, those without a pivot last."""
-    pivots: list[int] = []
-    for column in range(columns):
-        top = len(pivots)
-        found = next((at for at in range(top, len(matrix)) if matrix[at][column]), None)
-        if found is None:
-            continue
-        matrix[top], matrix[found] = matrix[found], matrix[top]
-        lead = matrix[top][column]
-        matrix[top] = [one / lead for one in matrix[top]]
-        for at, row in enumerate(matrix):
-            if at != top and row[column]:
-                factor = row[column]
-                matrix[at] = [
-                    one - factor * other if other else one for one, other in zip(row, matrix[top], strict=True)
-                ]
-        pivots.append(column)
-    return pivots, matrix
+    """Reduce a matrix whose rows are independent: where its pivots are among the first columns, and its rows."""
+    from flint import fmpq, fmpq_mat
+
+    entries = [fmpq(int(one.numerator), int(one.denominator)) for row in matrix for one in row]
+    reduced, _ = fmpq_mat(len(matrix), len(matrix[0]), entries).rref()
+    rows = [[mpq(int(one.p), int(one.q)) for one in row] for row in reduced.tolist()]
+    leads = (next(at for at, one in enumerate(row) if one) for row in rows)
+    return [at for at in leads if at < columns], rows
 
 
 guard(vars())

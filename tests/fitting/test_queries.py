@@ -143,7 +143,7 @@ def test_fitted_answers_agree_with_each_other_and_with_the_tree_of_the_same_quer
         lambda: Queries(((1.5, 2),)),  # type: ignore[arg-type]
         lambda: Queries(((1, 2),), (0,)),
         lambda: Queries(((1, 2),), (1, 1)),
-        lambda: Queries(((1,) * 401,)),
+        lambda: Queries(((1,) * 201,)),
         lambda: GRADES.weights([1, 2]),
         lambda: GRADES.value([1, 0, 0, 0, 0], [1, 2]),
         lambda: GRADES.value([1, 0, 0, 0, 0], [float("nan")] * 7),  # type: ignore[list-item]
