@@ -10,12 +10,12 @@ import gmpy2
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.boundary import error_boundary, protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, Enclosure, from_mpfr, integer, probability
 from dpviz.fitting.isotonic import EXACT_FLOATS
 from dpviz.fitting.noises import Term
 from dpviz.fitting.sums import NoiseSum
-from dpviz.hidden import guard, sealed
 
 BLOCKS = 4000
 """A largest gap is enclosed by so many blocks for each side of 0 where noise is wider than that."""
@@ -43,7 +43,7 @@ class Band:
         return bool((self.low > self.high).any())
 
 
-@sealed
+@error_boundary
 def multiscale(noisy: NDArray[Any], decay: Decay, beta: Fraction, least: int | None = None) -> Band:
     """A band for sorted counts that is narrow where they hardly change: with probability 1 - beta it holds everywhere.
 
@@ -78,7 +78,7 @@ def multiscale(noisy: NDArray[Any], decay: Decay, beta: Fraction, least: int | N
     return Band(low, high)
 
 
-@sealed
+@error_boundary
 def largest_gap(decay: Decay, bins: int, gap: int) -> Enclosure:
     """The chance that the largest and the least of so many independent noises are at least so far apart.
 
@@ -113,4 +113,4 @@ def largest_gap(decay: Decay, bins: int, gap: int) -> Enclosure:
     return max(Fraction(0), least - beyond - ROUNDED), min(Fraction(1), most + ROUNDED)
 
 
-guard(vars())
+protect_module(vars())

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpviz.boundary import protect_module
 from dpviz.fitting.noises import Floats, Noises
-from dpviz.hidden import guard
 
 SMALL = 1e-11
 """The chance that the added normal number exceeds the width, on one side; and other chances that are left out."""
@@ -92,4 +92,4 @@ class Inversion:
         return 0.5 + float(self.imaginary @ np.cos(turned) - self.real @ np.sin(turned))
 
 
-guard(vars())
+protect_module(vars())

@@ -15,9 +15,9 @@ from typing import Any
 
 from gmpy2 import mpq
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.fitting.tree import Design, as_fraction
-from dpviz.hidden import guard
 
 
 @dataclass(frozen=True)
@@ -176,4 +176,4 @@ class Irregular:
         return z
 
 
-guard(vars())
+protect_module(vars())

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.boundary import error_boundary, protect_module
 from dpviz.errors import ParameterError
-from dpviz.hidden import guard, sealed
 
 EXACT_FLOATS = 1 << 53
 """Whole numbers below this are exact in float64."""
@@ -106,7 +106,7 @@ class Isotonic:
         return Fraction(total) / (end - int(self.starts[block]))
 
 
-@sealed
+@error_boundary
 def isotonic(noisy: NDArray[np.int64] | Sequence[Exact]) -> Isotonic:
     """The ascending sequence with the least sum of squared differences from the noisy values, exactly.
 
@@ -128,7 +128,7 @@ def isotonic(noisy: NDArray[np.int64] | Sequence[Exact]) -> Isotonic:
     return _stacked(noisy)
 
 
-@sealed
+@error_boundary
 def sorted_rounded(noisy: NDArray[np.int64] | Sequence[int]) -> NDArray[Any]:
     """The baseline that the fit is compared with: noisy values sorted, each at least 0. Whole ones stay whole."""
     if len(noisy) == 0:
@@ -137,7 +137,7 @@ def sorted_rounded(noisy: NDArray[np.int64] | Sequence[int]) -> NDArray[Any]:
     return np.sort(np.maximum(kept, 0))
 
 
-@sealed
+@error_boundary
 def harmonic(count: int) -> Fraction:
     """1 + 1/2 + ... + 1/count, the total squared error of the fit of so many equal counts, in variances of one noise.
 
@@ -153,7 +153,7 @@ def harmonic(count: int) -> Fraction:
     return _harmonic_between(1, count)
 
 
-@sealed
+@error_boundary
 def error_bound(runs: Sequence[int]) -> Fraction:
     """A bound on the total squared error of the fit, in variances of one noise, where distinct counts occur so often.
 
@@ -167,7 +167,7 @@ def error_bound(runs: Sequence[int]) -> Fraction:
     return sum(map(harmonic, runs), Fraction(0))
 
 
-@sealed
+@error_boundary
 def position_bounds(runs: Sequence[int]) -> list[Fraction]:
     """A bound on the squared error at each position, in variances of one noise: 2 (1/a + 1/b), a and b being how far
     it is to the two ends of its run of equal counts, each counted from 1. Holds for symmetric noise."""
@@ -273,4 +273,4 @@ def _empty() -> ParameterError:
     return error
 
 
-guard(vars())
+protect_module(vars())

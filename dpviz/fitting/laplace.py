@@ -6,15 +6,15 @@ import math
 
 import numpy as np
 
+from dpviz.boundary import error_boundary
 from dpviz.errors import ParameterError
 from dpviz.exact import integer
-from dpviz.hidden import sealed
 
 MOST = 2000
 """Beyond so many, the central part of the sum is normal to every digit that a picture shows."""
 
 
-@sealed
+@error_boundary
 def laplace_sum_above(count: int, t: float) -> float:
     """Pr[sum > t] for so many independent Laplace noises of scale 1, t >= 0.
 
@@ -35,7 +35,7 @@ def laplace_sum_above(count: int, t: float) -> float:
     return float(np.exp(np.logaddexp.reduce(powers - factorials + inner) - t))
 
 
-@sealed
+@error_boundary
 def two_counts_error(gap: float) -> float:
     """The total squared error of the isotonic fit of two counts this far apart, with Laplace noise of scale 1.
 

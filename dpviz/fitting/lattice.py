@@ -17,9 +17,9 @@ import gmpy2
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.boundary import protect_module
 from dpviz.exact import Decay, Enclosure
 from dpviz.fitting.noises import Floats, Noises, Term, log_transform
-from dpviz.hidden import guard
 
 LOG_BEYOND = -32.0
 BEYOND = 1.3e-14
@@ -271,4 +271,4 @@ def _scaled(law: Fixed, weight: int) -> Fixed:
     return Fixed(-(law.least + len(law.values) - 1) * size, tuple(values[::-1]), law.bits)
 
 
-guard(vars())
+protect_module(vars())

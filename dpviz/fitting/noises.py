@@ -20,9 +20,9 @@ import gmpy2
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, Enclosure, integer
-from dpviz.hidden import guard
 from dpviz.laws.geometric import TwoSidedGeometric, float_rate
 
 Floats = NDArray[np.float64]
@@ -232,4 +232,4 @@ def _variance(decay: Decay, positive: bool, precision: int) -> Enclosure:
     return max(Fraction(0), low / 2 - mean_high**2), high / 2 - mean_low**2
 
 
-guard(vars())
+protect_module(vars())

@@ -17,8 +17,8 @@ import numpy as np
 from gmpy2 import mpq
 from numpy.typing import NDArray
 
+from dpviz.boundary import error_boundary, protect_module
 from dpviz.fitting.tree import WORD, FloatFit, Node, TreeFit, as_fraction
-from dpviz.hidden import guard, sealed
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ class WholeTree:
         return sums
 
 
-@sealed
+@error_boundary
 def zero_subtrees(fit: TreeFit) -> ZeroedTree:
     """Make every node of fitted value 0 or less, and all nodes below it, 0; leave the others as they are.
 
@@ -104,7 +104,7 @@ def zero_subtrees(fit: TreeFit) -> ZeroedTree:
     return ZeroedTree(fit, tuple(kept[::-1]))
 
 
-@sealed
+@error_boundary
 def topdown_simplex(fit: TreeFit) -> FloatFit:
     """A consistent fit without negative values, in float64 with its error stated.
 
@@ -132,7 +132,7 @@ def topdown_simplex(fit: TreeFit) -> FloatFit:
     return FloatFit(plain.design, tuple(found[::-1]), 1.01 * error)
 
 
-@sealed
+@error_boundary
 def topdown_whole(fit: TreeFit) -> WholeTree:
     """The same in whole numbers, exactly: what is recommended where counts are wanted.
 
@@ -241,4 +241,4 @@ def _whole(fit: TreeFit, leaves: NDArray[np.float64], error: float, kept: NDArra
     return np.maximum(rounded, 0).astype(np.int64)
 
 
-guard(vars())
+protect_module(vars())

@@ -14,9 +14,9 @@ from typing import Any
 
 from gmpy2 import mpq
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.fitting.tree import as_fraction
-from dpviz.hidden import guard
 
 LARGEST = 200
 """Up to so many columns, exact elimination takes seconds."""
@@ -172,4 +172,4 @@ def _echelon(matrix: list[list[Any]], columns: int) -> tuple[list[int], list[lis
     return [at for at in leads if at < columns], rows
 
 
-guard(vars())
+protect_module(vars())

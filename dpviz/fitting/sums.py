@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 
+from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Enclosure, probability
 from dpviz.fitting.inversion import SMALL, Inversion
 from dpviz.fitting.lattice import LONGEST_FIXED, Spectrum, least_above
 from dpviz.fitting.noises import Noises, Term
-from dpviz.hidden import guard
 from dpviz.laws.geometric import quantiles
 
 FEW = 8
@@ -182,4 +182,4 @@ def _spectrum_of(noises: Noises) -> Spectrum | None:
     return Spectrum.of(noises)
 
 
-guard(vars())
+protect_module(vars())

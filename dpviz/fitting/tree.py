@@ -31,9 +31,9 @@ import numpy as np
 from gmpy2 import mpq
 from numpy.typing import NDArray
 
+from dpviz.boundary import error_boundary, protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import integer
-from dpviz.hidden import guard, sealed
 
 LARGEST_LEAVES = 1 << 31
 """Up to so many leaves, squares of sums over a range fit into 64 bits."""
@@ -777,7 +777,7 @@ class FloatFit:
         return found, nodes * self.error + nodes**2 * most * 2.0**-53
 
 
-@sealed
+@error_boundary
 def summed(below: NDArray[Any], k: int) -> NDArray[Any]:
     """The sums of each k neighbours; the last sum may have fewer."""
     whole = len(below) // k * k
@@ -790,7 +790,7 @@ def summed(below: NDArray[Any], k: int) -> NDArray[Any]:
     return np.append(sums, below[whole:].sum()) if whole < len(below) else sums
 
 
-@sealed
+@error_boundary
 def squares(lows: NDArray[np.int64], highs: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     """For each range: the sum over nodes of so many leaves of the squared number of leaves that lie in the range."""
     first, last = lows // size, highs // size
@@ -829,13 +829,13 @@ def _prefixes(size: int) -> int:
     return size * (size + 1) * (2 * size + 1) // 6
 
 
-@sealed
+@error_boundary
 def sum_exactly(values: NDArray[Any], most: int) -> int:
     """The sum of whole numbers of at most this size."""
     return int(values.sum()) if values.dtype == object or most * len(values) < WORD else int(values.sum(dtype=object))
 
 
-@sealed
+@error_boundary
 def as_fraction(value: Any) -> Fraction:
     """A number of gmpy2, or a whole one, as a Fraction."""
     return Fraction(int(value.numerator), int(value.denominator))
@@ -895,4 +895,4 @@ def _outside(n: int) -> ParameterError:
     return error
 
 
-guard(vars())
+protect_module(vars())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dpviz.boundary import single_arguments
 from dpviz.exact import Enclosure, Number, integer, log_bounds, positive, probability, root_bounds
-from dpviz.hidden import singly
 
 
-@singly
+@single_arguments
 def printed_error(height: int, epsilon: Number, failure: Number, leaves: int | None = None) -> Enclosure:
     """The printed bound on the error of a sum of noisy subtrees: 16 height**1.5 ln(2 / failure) / epsilon.
 
@@ -22,14 +22,14 @@ def printed_error(height: int, epsilon: Number, failure: Number, leaves: int | N
     return _error(16, height, epsilon, failure, leaves)
 
 
-@singly
+@single_arguments
 def sharper_error(height: int, epsilon: Number, failure: Number, leaves: int | None = None) -> Enclosure:
     """What the concentration bound that the paper cites gives: 4 sqrt(2) in place of 16."""
     low, high = root_bounds(Fraction(32))
     return _error(low, height, epsilon, failure, leaves)[0], _error(high, height, epsilon, failure, leaves)[1]
 
 
-@singly
+@single_arguments
 def records_needed(error: Number, relative: Number) -> Fraction:
     """How many records there must be for an error to be at most this part of them.
 
