@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dpviz.mechanisms.exponential_top_k import ExponentialTopK as ExponentialTopK
     from dpviz.mechanisms.pay_what_you_get import PayWhatYouGet as PayWhatYouGet
     from dpviz.mechanisms.pure_sparse import PureSparse as PureSparse
+    from dpviz.mechanisms.sorted import Sorted as Sorted
     from dpviz.mechanisms.stability import Stability as Stability
     from dpviz.mechanisms.top_k import TopK as TopK
     from dpviz.mechanisms.top_k_laplace import TopKLaplace as TopKLaplace
@@ -32,6 +33,7 @@ _RELEASED: Final = {
     "TopKLaplace": "top_k_laplace",
     "TopKSet": "top_k_set",
     "ExponentialTopK": "exponential_top_k",
+    "Sorted": "sorted",
 }
 """Every mechanism of dpviz and its file, in the order in which widgets offer them."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -24,6 +25,7 @@ from dpviz.model.laws.count_noise import FiniteLaw, NoiseLaw
 from dpviz.model.laws.dense import DenseLaw
 from dpviz.model.laws.pure_sparse import PureSparseLaw
 from dpviz.model.laws.ranking import CoinsLaw, ExponentialLaw, NoisyListLaw, PeelingLaw
+from dpviz.model.laws.sorted import SortedLaw
 from dpviz.model.laws.stability import StabilityLaw
 from dpviz.noise.empty_bin import fold
 
@@ -415,6 +417,62 @@ def coins(rate: Fraction, gap: int, delta: Fraction) -> Case:
     return Case(CoinsLaw(2, rate, gap, delta), {"listed": missed})
 
 
+def in_order(noise: NoiseLaw, ranks: int, bins: int = 2, n: int | None = None) -> Case:
+    """One or two sorted counts with noise: their fit is what was drawn, or the mean of both where that ascends."""
+    decay, far, scale = noise.decay, 40, 1 << 300
+    one = {
+        z: tuple(int(end * scale) + side for side, end in enumerate(geometric(decay, z))) for z in range(-far, far + 1)
+    }
+    truths = [pair for pair in ((90, 0), (7, 7), (2, 0), (2, 1), (1, 0), (0, 0)) if n is None or sum(pair) <= n]
+
+    def fitted(drawn: Sequence[int]) -> list[Fraction]:
+        mean = Fraction(sum(drawn), len(drawn))
+        return [Fraction(value) for value in drawn] if list(drawn) == sorted(drawn, reverse=True) else [mean] * 2
+
+    @cache
+    def outcomes() -> list[tuple[tuple[int, ...], int, int]]:
+        """Every vector of noises with its chance, in units of 1 / scale**ranks; what lies beyond is the last of all."""
+        vectors = itertools.product(one, repeat=ranks)
+        return [(v, math.prod(one[z][0] for z in v), math.prod(one[z][1] for z in v)) for v in vectors]
+
+    def tail_of(sizes: Callable[[tuple[int, ...]], Fraction]) -> Tail:
+        """The chance that a size exceeds a: which it does where it does when it is rounded up."""
+        found: dict[int, tuple[int, int]] = {}
+        for vector, low, high in outcomes():
+            at, so_far = math.ceil(sizes(vector)), found.get(math.ceil(sizes(vector)), (0, 0))
+            found[at] = so_far[0] + low, so_far[1] + high
+        whole = scale**ranks
+        missing = whole - sum(low for low, _ in found.values())
+
+        def tail(a: int) -> Enclosure:
+            beyond = [chance for at, chance in found.items() if at > a]
+            low, high = sum(low for low, _ in beyond), sum(high for _, high in beyond) + missing
+            return Fraction(low, whole), Fraction(high, whole)
+
+        return tail
+
+    def worst(size: Callable[[list[Fraction]], Fraction]) -> Tail:
+        """The same for the errors of the fit, at the truth where it is most likely."""
+
+        @cache
+        def tails() -> list[Tail]:
+            def error(truth: tuple[int, ...], vector: tuple[int, ...]) -> Fraction:
+                fit = fitted([c + z for c, z in zip(truth, vector, strict=False)])
+                return size([abs(value - c) for value, c in zip(fit, truth, strict=False)])
+
+            return [tail_of(lambda vector, truth=truth: error(truth, vector)) for truth in truths]  # type: ignore[misc]
+
+        return cache(lambda a: (max(tail(a)[0] for tail in tails()), max(tail(a)[1] for tail in tails())))
+
+    of_total = tail_of(lambda vector: Fraction(abs(sum(vector))))
+    first, last = worst(lambda error: error[0]), worst(lambda error: error[-1])
+    tails: dict[str, Tail] = {
+        name: lambda a: max(first(a), last(a)) for name in QUESTIONS if name.startswith("one_bin")
+    }
+    tails |= {"all_bins": worst(max), **({"range 0 1": of_total} if ranks == 2 else {})}
+    return Case(SortedLaw(noise, bins, ranks, n), tails)
+
+
 def noise(exponent: str, limit: int | None = None) -> NoiseLaw:
     return NoiseLaw(Fraction(exponent), None, limit)
 
@@ -443,6 +501,9 @@ CASES: dict[str, Callable[[], Case]] = {
     "exponential": lambda: exponential(Fraction(1, 2)),
     "noisy list": lambda: noisy_list(Fraction(1), 1, 3),
     "noisy list, much noise": lambda: noisy_list(Fraction(3), 1, 4),
+    "sorted": lambda: in_order(noise("1"), 2),
+    "sorted, the largest alone": lambda: in_order(noise("1"), 1, bins=3),
+    "sorted, n": lambda: in_order(noise("2", 3), 2, n=3),
     "coins": lambda: coins(Fraction(1, 2), 1, Fraction(1, 40)),
 }
 case_of = cache(lambda name: CASES[name]())

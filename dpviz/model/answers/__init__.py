@@ -17,6 +17,7 @@ from dpviz.model.answers.between import Between
 from dpviz.model.answers.chosen import Chosen
 from dpviz.model.answers.compact import CompactTable
 from dpviz.model.answers.ranked import Ranked
+from dpviz.model.answers.ranks import Ranks
 from dpviz.model.answers.sparse import SparseTable
 from dpviz.model.answers.table import Table
 
@@ -31,6 +32,7 @@ __all__ = [
     "Listing",
     "Packed",
     "Ranked",
+    "Ranks",
     "Reading",
     "SparseTable",
     "Table",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpviz.model.laws import compact, dense, pure_sparse, ranking, stability
+from dpviz.model.laws import compact, dense, pure_sparse, ranking, sorted, stability
 from dpviz.model.laws.base import LAWS, Stored, StoredLaw, law_from_json, stored, unregister
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "law_from_json",
     "pure_sparse",
     "ranking",
+    "sorted",
     "stability",
     "stored",
     "unregister",
