@@ -19,7 +19,9 @@ from dpviz.exact import exp_bounds
 from dpviz.mechanisms.sorted import TALL, SortedBound, ascending
 from dpviz.model.answers import Packed, Ranks, Reading
 from dpviz.model.answers.base import Among
+from dpviz.model.linear import UNBIASED, Query
 from dpviz.model.question import Question
+from dpviz.model.release import listed
 from dpviz.model.statistic import DenseCounts
 from dpviz.noise.bits import TeachingBits
 from dpviz.privacy import Unit
@@ -330,6 +332,76 @@ def test_the_exact_bands_hold_in_thirty_thousand_runs_and_ten_percent_less_does_
         assert (worst <= half).mean() > LEAST > (worst <= half * 0.9).mean()
 
 
+QUERIES = {
+    "the largest": Query.of(([0], 1)),
+    "the two largest": Query.of((range(2), 1)),
+    "the one in the middle": Query.of((range(1, 2), 1)),
+    "the two smallest, thrice": Query.of((range(1, 3), 3)),
+    "largest and smallest": Query.of(([0, 2], 1)),
+    "a difference": Query.of(([0], 1), ([2], -1)),
+    "the total": Query.of((range(3), 1)),
+}
+
+
+def misses(
+    bound: SortedBound, truth: tuple[int, ...], query: Query, beta: Fraction, reader: str, less: int = 0
+) -> float:
+    """How often the ends of a sum of ranks, `less` counts narrower, miss the truth."""
+    reading, wrong = reading_of(bound), 0.0
+    true = sum(weight * truth[point] for points, weight in query.parts for point in points)
+    for vector, chance in zip(*NOISES, strict=True):
+        answer = Ranks(np.array(truth) + vector)
+        below, above = bound.law.linear(query, answer, reading, reader).ends(beta)
+        assert below is not None and above is not None
+        off = answer.weighted(reading, query, reader) - true
+        wrong += float(chance) if off > below.value - less or -off > above.value - less else 0.0
+    return wrong
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_sums_of_ranks_hold_as_often_as_they_say_by_enumeration(name: str) -> None:
+    bound = bound_of(ROW, 3, 3)
+    for truth in ((0, 0, 0), (1, 0, 0), (40, 20, 0)):
+        for reader in ("fitted", "nonnegative") if name != "the total" else Ranks.readers:
+            assert misses(bound, truth, QUERIES[name], Fraction(1, 10), reader) <= 0.1
+
+
+def test_the_total_is_unbiased_with_an_exact_law_fitted_or_not() -> None:
+    bound = bound_of(ROW, 3, 3)
+    for reader in ("fitted", "noisy"):
+        error = bound.law.linear(QUERIES["the total"], None, reading_of(bound), reader)
+        assert error.exact and error.bias == UNBIASED
+        assert misses(bound, (1, 0, 0), QUERIES["the total"], Fraction(1, 10), reader) <= 0.1
+        assert misses(bound, (1, 0, 0), QUERIES["the total"], Fraction(1, 10), reader, less=1) > 0.1
+    fitted = bound.law.linear(QUERIES["the two largest"], None, reading_of(bound))
+    assert not fitted.exact and fitted.bias.words.startswith("biased")
+    assert bound.law.linear(QUERIES["the two largest"], None, reading_of(bound), "noisy").exact
+
+
+def test_sums_from_one_end_of_the_fit_are_no_further_off_than_sums_of_noises() -> None:
+    """On every draw: what the bound for ranks in a row rests on. For long runs it is the shorter one by far."""
+    for vector in NOISES[0][::3]:
+        for truth in ((0, 0, 0), (2, 1, 1), (9, 3, 0)):
+            answer = Ranks(np.array(truth) + vector)
+            errors = np.cumsum([a - b for a, b in zip(answer.read(READING), truth, strict=True)])
+            assert max(abs(errors)) <= max(abs(np.cumsum(vector)))
+            errors = np.cumsum([a - b for a, b in zip(answer.read(READING)[::-1], truth[::-1], strict=True)])
+            assert max(abs(errors)) <= max(abs(np.cumsum(vector[::-1])))
+    law = bound_of(ROW, 1_000).law
+    run = law.linear(Query.of((range(300), 1)), None, READING).ends(Fraction(1, 20))[0]
+    apart = law.linear(Query.of((range(0, 600, 2), 1)), None, READING).ends(Fraction(1, 20))[0]
+    assert run is not None and apart is not None and 10 * run.value < apart.value
+
+
+def test_a_sum_read_from_blocks_is_the_sum_of_its_values() -> None:
+    answer = Ranks(np.random.default_rng(3).integers(-9, 30, 40))
+    for reader in Ranks.readers:
+        values = [Fraction(value) for value in listed(answer.read(READING, reader=reader))]
+        for points in (range(40), range(3, 9), [7], [2, 30, 4]):
+            expected = sum((values[point] for point in points), Fraction(0))
+            assert answer.weighted(READING, Query.of((points, -2)), reader) == -2 * expected
+
+
 def test_ends_ascend_start_at_0_and_are_whole() -> None:
     answer = Ranks(np.random.default_rng(7).integers(-5, 8, 300))
     ends = answer.intervals(reading_of(bound_of(ROW, 300)), Fraction(1, 20), "all")
@@ -443,6 +515,25 @@ def test_a_release_is_stored_saved_read_back_and_shown(session: dv.Session, tmp_
     assert raw["value"].tolist() == noisy(release.answer).tolist()
     ends = release.intervals(among="all", reader="noisy")
     assert ends is not None and raw["low_all"].tolist() == list(ends.low)
+
+
+def test_a_release_is_asked_for_sums_of_ranks(session: dv.Session) -> None:
+    release = session.release(BINS, dv.Sorted(1))
+    total = release.sum()
+    assert total.value == sum(noisy(release.answer).tolist()) and total.how == "exact" and total.bias == UNBIASED
+    top = release.range(1, 2)
+    assert top.value == release[1] + release[2] and top.how == "bound" and top.low <= top.value <= top.high
+    assert release.range(1, 2, reader="noisy").how == "exact" and "rank 1" in top.what
+    assert release.range(1, 2, among="all").high >= top.high
+    assert release.share([1]).bias.words.startswith("biased") and release.compare(1, 6).chance is not None
+    for wrong in (
+        lambda: release.range(3, 1),
+        lambda: release.sum([0]),
+        lambda: release.sum([]),
+        lambda: release.sum([1, 1]),
+    ):
+        with pytest.raises(DpvizError):
+            wrong()
 
 
 @pytest.mark.parametrize("label", [0, 7, "x", None, 2.5, True, [1]])

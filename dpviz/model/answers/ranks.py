@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
-from dpviz.errors import ReleaseFormat
+from dpviz.errors import DomainError, ReleaseFormat
 from dpviz.exact import Decay, text, whole
 from dpviz.fitting.bands import Band, at_one_position, multiscale
 from dpviz.fitting.isotonic import Isotonic, isotonic, sorted_rounded
@@ -31,12 +31,14 @@ from dpviz.model.answers.base import (
     Points,
     Reading,
     View,
+    added_up,
     columns_of,
     register,
     rows_or,
 )
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorValue, How
+from dpviz.model.linear import Query
 from dpviz.model.question import Question
 
 BIASED = (
@@ -113,6 +115,34 @@ class Ranks(Answer):
                 values = self.fit.whole(0)[::-1]
         picked: NDArray[np.int64] = values[chosen].astype(np.int64)
         return picked
+
+    # ------------------------------------------------------------ sums of ranks
+
+    def span(self, reading: Reading, low: object, high: object) -> range:
+        """From one rank to another: 1 to 10 are the ten largest counts."""
+        first, last = self.point(reading, low), self.point(reading, high)
+        if first > last:
+            raise DomainError.of(f"{first + 1} to {last + 1}", "a range must not be reversed", "the smaller rank first")
+        return range(first, last + 1)
+
+    def every(self, reading: Reading) -> range:
+        return range(len(self.noisy))
+
+    def label(self, reading: Reading, point: Any) -> str:
+        return f"rank {point + 1:,}"
+
+    def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction:
+        """A run of ranks of the fit is read from its blocks."""
+        if self._reader(reader) != "fitted":
+            return Fraction(added_up(self, reading, query, reader))  # type: ignore[arg-type]
+        total, size = Fraction(0), len(self.noisy)
+        for points, weight in query.parts:
+            rows_or(points if not isinstance(points, range) else [points[0], points[-1]], size)
+            if isinstance(points, range):
+                total += weight * self.fit.total(size - 1 - points[-1], size - 1 - points[0])
+            else:
+                total += weight * sum(self._fractions(list(points), None), Fraction(0))
+        return total
 
     @cached_property
     def fit(self) -> Isotonic:

@@ -10,18 +10,22 @@ from typing import ClassVar
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
-from dpviz.exact import Decay, ceil_to, counted, log_bounds, place, root_bounds, whole
+from dpviz.exact import Decay, Enclosure, ceil_to, counted, log_bounds, place, root_bounds, whole
 from dpviz.fitting.isotonic import harmonic
 from dpviz.fitting.noises import Term
-from dpviz.fitting.sums import NoiseSum
+from dpviz.fitting.sums import NoiseSum, Quantile
 from dpviz.laws import geometric
-from dpviz.model.answers import Answer
+from dpviz.model.answers import Answer, Reading
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.laws.base import StoredLaw, stored
 from dpviz.model.laws.count_noise import NoiseLaw
+from dpviz.model.laws.dense import BinsError
+from dpviz.model.linear import Bias, Ends, Kind, Limits, LinearError, Query
 from dpviz.model.measures import Measure
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
+
+BIASED = "biased: within a run of equal counts the upper end lies too high and the lower end too low"
 
 LONG_RUN = 1_000
 """The harmonic number of a longer run is replaced by a bound that is too large by less than 10**-6."""
@@ -63,6 +67,29 @@ class SortedLaw(StoredLaw):
     def error(self) -> SortedError:
         return SortedError(self)
 
+    def limits(self, reading: Reading) -> Limits:
+        return Limits(0, self.n, self.n)
+
+    def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
+        """What was drawn is off by independent noises. So is the total of the fit, which keeps it. Of any other sum of
+        fitted counts there are bounds, and of the other estimators one: see `FitError`."""
+        total = len(query.parts) == 1 and query.size == self.ranks
+        if reader == "noisy" or (total and reader in ("", "fitted")):
+            return BinsError(**vars(self.noise.added_up(query)), decay=self.noise.decay)
+        run = self._run(query) if reader in ("", "fitted") else None
+        words = BIASED if reader in ("", "fitted", "rounded") else f"{BIASED}, and values below 0 were raised to 0"
+        return FitError(self, query.total, run, words)
+
+    def _run(self, query: Query) -> tuple[Fraction, int] | None:
+        """Of a query for ranks in a row with one weight, that weight, and how many of the run's ends lie inside."""
+        if len(query.parts) != 1:
+            return None
+        points, weight = query.parts[0]
+        first, last = min(points), max(points)
+        if last - first + 1 != query.size:
+            return None
+        return abs(weight), (first > 0) + (last < self.ranks - 1)
+
     def title(self, question: Question, unit: Unit) -> str:
         which = "" if self.ranks == self.bins else f"the {self.ranks:,} largest, "
         return question.title(unit).replace(" in each bin", f" in each bin: {which}sorted", 1)
@@ -102,6 +129,63 @@ class SortedLaw(StoredLaw):
                 weight="",
             ),
         )
+
+
+@dataclass(frozen=True)
+class FitError(LinearError):
+    """What a sum of fitted counts may be off by.
+
+    No fitted count is further off than the largest noise, so a sum is off by that times all weights at most. It holds
+    for values that were sorted, raised to 0 or rounded, too: neither moves a value past a whole number, and true
+    counts and noises are whole.
+
+    Of ranks in a row there is another bound. The sums of the fit from the last rank on are the greatest convex minorant
+    of the same sums of what was drawn, and those of the true counts are convex: so no such sum is further off than the
+    largest of the same sums of noises, which is beyond t at most twice as often as the sum of all noises is (Levy's
+    inequality). The same holds from the first rank on, and the sum of ranks in the middle is the difference of two.
+
+    law     of the answer
+    weight  the sum of the sizes of all weights
+    run     for ranks in a row their weight, and how many of the two ends lie inside
+    words   what biases it
+    """
+
+    law: SortedLaw
+    weight: Fraction
+    run: tuple[Fraction, int] | None
+    words: str
+
+    @property
+    def rule(self) -> str:
+        return "no fit is further off than the largest noise" + (
+            "" if self.run is None else ", nor in sums of ranks in a row than the largest such sum of noises"
+        )
+
+    @property
+    def bias(self) -> Bias:
+        return Bias(self.words)
+
+    def ends(self, beta: Fraction) -> Ends:
+        """Which of the two bounds is used depends on public numbers alone."""
+        reach = self.weight * self.law.error.all_bins(beta).value
+        if self.run is not None:
+            weight, inside = self.run
+            reach = min(reach, weight * max(1, inside) * self.law.error.walk(beta))
+        return Quantile(reach, reach), Quantile(reach, reach)
+
+    def every(self, kind: Kind, rows: int, beta: Fraction) -> tuple[Ends, str] | None:
+        """All ranges at once: both bounds hold for all of them, each at half of beta."""
+        if kind != "ranges" or self.run is None:
+            return None
+        return self.ends(beta / 2), f"{self.rule}, for all ranges at once"
+
+    def at_least(self, gap: Fraction) -> Enclosure:
+        """By the largest noise alone."""
+        if gap <= 0:
+            return Fraction(1), Fraction(1)
+        within = int(-(-gap // self.weight) - 1)  # the largest whole number w with weight * w < gap
+        tail = geometric.TwoSidedGeometric(self.law.noise.decay).above(within)[1]
+        return Fraction(0), min(Fraction(1), 2 * self.law.ranks * tail)
 
 
 @dataclass(frozen=True)
@@ -149,6 +233,11 @@ class SortedError(ErrorModel):
         found = NoiseSum.of([Term(self.noise, 1, self.law.ranks)]).radius(beta, exactly=False)
         how: How = "exact" if found.exact else "bound"
         return ErrorValue(found.value, how, f"the sum of {counted(self.law.ranks, 'independent noise')}")
+
+    def walk(self, beta: Fraction) -> Fraction:
+        """How far any sum of the noises from one end on may be from 0, with all of them together missing it at most
+        beta of the time: for half of that, how far the sum of all is (Levy's inequality)."""
+        return NoiseSum.of([Term(self.noise, 1, self.law.ranks)]).radius(beta / 2, exactly=False).value
 
     def typical(self, distinct: int) -> ErrorValue:
         """The root of the mean squared error of a fitted count, supposing there are so many distinct counts at most.
