@@ -24,6 +24,7 @@ from dpviz.model.laws.compact import CompactLaw
 from dpviz.model.laws.count_noise import FiniteLaw, NoiseLaw
 from dpviz.model.laws.dense import DenseLaw
 from dpviz.model.laws.pure_sparse import PureSparseLaw
+from dpviz.model.laws.queries import QueriesLaw
 from dpviz.model.laws.ranking import CoinsLaw, ExponentialLaw, NoisyListLaw, PeelingLaw
 from dpviz.model.laws.sorted import SortedLaw
 from dpviz.model.laws.stability import StabilityLaw
@@ -473,6 +474,47 @@ def in_order(noise: NoiseLaw, ranks: int, bins: int = 2, n: int | None = None) -
     return Case(SortedLaw(noise, bins, ranks, n), tails)
 
 
+def queries(noise: NoiseLaw) -> Case:
+    """The total of two bins and each of them. The fit is off by (2 t + a + b) / 3, and in a bin by (t + 2 a - b) / 3."""
+    decay, far, scale = noise.decay, 40, 1 << 300
+    exact = {z: geometric(decay, z) for z in range(-far, far + 1)}
+
+    def tail_of(weights: tuple[int, int, int]) -> Tail:
+        found: dict[int, tuple[Fraction, Fraction]] = {}
+        one = {z: (int(low * scale), int(high * scale) + 1) for z, (low, high) in exact.items()}
+        sums: dict[int, list[int]] = {0: [1, 1]}
+        for weight in weights:
+            later: dict[int, list[int]] = {}
+            for total_, (low, high) in sums.items():
+                for z, (least, most) in one.items():
+                    at = later.setdefault(total_ + weight * z, [0, 0])
+                    at[0], at[1] = at[0] + low * least, at[1] + high * most
+            sums = later
+        for total_, (low, high) in sums.items():
+            at, so_far = (
+                math.ceil(Fraction(abs(total_), 3)),
+                found.get(math.ceil(Fraction(abs(total_), 3)), (NONE, NONE)),
+            )
+            found[at] = so_far[0] + Fraction(low, scale**3), so_far[1] + Fraction(high, scale**3)
+        missing = 1 - sum((low for low, _ in found.values()), NONE)
+
+        @cache
+        def tail(a: int) -> Enclosure:
+            beyond = [chance for at, chance in found.items() if at > a]
+            return sum((low for low, _ in beyond), NONE), sum((high for _, high in beyond), missing)
+
+        return tail
+
+    all_of, own = tail_of((2, 1, 1)), tail_of((1, 2, -1))
+
+    def two(a: int) -> Enclosure:
+        """Of two answers at most the sum, so a bound."""
+        return NONE, 2 * max(all_of(a)[1], own(a)[1])
+
+    law = QueriesLaw(noise, '[2,[["all",[[0,2]]],["a",[[0,1]]],["b",[[1,2]]]]]', None)
+    return Case(law, {"range 0 1": all_of, "look_ups 2": two})
+
+
 def noise(exponent: str, limit: int | None = None) -> NoiseLaw:
     return NoiseLaw(Fraction(exponent), None, limit)
 
@@ -504,6 +546,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "sorted": lambda: in_order(noise("1"), 2),
     "sorted, the largest alone": lambda: in_order(noise("1"), 1, bins=3),
     "sorted, n": lambda: in_order(noise("2", 3), 2, n=3),
+    "queries": lambda: queries(noise("1")),
     "coins": lambda: coins(Fraction(1, 2), 1, Fraction(1, 40)),
 }
 case_of = cache(lambda name: CASES[name]())

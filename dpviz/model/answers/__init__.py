@@ -16,6 +16,7 @@ from dpviz.model.answers.base import (
 from dpviz.model.answers.between import Between
 from dpviz.model.answers.chosen import Chosen
 from dpviz.model.answers.compact import CompactTable
+from dpviz.model.answers.queries import QueryAnswers
 from dpviz.model.answers.ranked import Ranked
 from dpviz.model.answers.ranks import Ranks
 from dpviz.model.answers.sparse import SparseTable
@@ -31,6 +32,7 @@ __all__ = [
     "Intervals",
     "Listing",
     "Packed",
+    "QueryAnswers",
     "Ranked",
     "Ranks",
     "Reading",
