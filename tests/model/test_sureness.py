@@ -475,7 +475,7 @@ def in_order(noise: NoiseLaw, ranks: int, bins: int = 2, n: int | None = None) -
 
 
 def queries(noise: NoiseLaw) -> Case:
-    """The total of two bins and each of them. The fit is off by (2 t + a + b) / 3, and in a bin by (t + 2 a - b) / 3."""
+    """The total of two bins and each of them. The fit is off by (2 t + a + b) / 3, in a bin by (t + 2 a - b) / 3."""
     decay, far, scale = noise.decay, 40, 1 << 300
     exact = {z: geometric(decay, z) for z in range(-far, far + 1)}
 
