@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
 from dpviz.errors import DomainError, ParameterError, ReleaseFormat
-from dpviz.fitting.queries import LARGEST, Queries
+from dpviz.fitting import queries as least_squares
+from dpviz.fitting.queries import LARGEST
 from dpviz.model.linear import Query, length
 from dpviz.privacy.unit import Unit
 
@@ -116,9 +117,9 @@ class Workload:
         return rows
 
     @cached_property
-    def matrix(self) -> Queries:
+    def matrix(self) -> least_squares.Queries:
         """The queries over groups of bins, with noise of one variance on each: what is fitted by least squares."""
-        return Queries(tuple(tuple(row) for row in self.rows.tolist()))
+        return least_squares.Queries(tuple(tuple(row) for row in self.rows.tolist()))
 
     def weights(self, group_weights: Sequence[int | Fraction]) -> tuple[Fraction, ...]:
         """How much each answer counts in the least-squares value of a query with these weights of groups."""

@@ -112,7 +112,7 @@ class Ranks(Answer):
             case "rounded":
                 values = sorted_rounded(self.noisy)[::-1]
             case _:
-                values = self.fit.whole(0)[::-1]
+                values = self._fit.whole(0)[::-1]
         picked: NDArray[np.int64] = values[chosen].astype(np.int64)
         return picked
 
@@ -139,13 +139,13 @@ class Ranks(Answer):
         for points, weight in query.parts:
             rows_or(points if not isinstance(points, range) else [points[0], points[-1]], size)
             if isinstance(points, range):
-                total += weight * self.fit.total(size - 1 - points[-1], size - 1 - points[0])
+                total += weight * self._fit.total(size - 1 - points[-1], size - 1 - points[0])
             else:
                 total += weight * sum(self._fractions(list(points), None), Fraction(0))
         return total
 
     @cached_property
-    def fit(self) -> Isotonic:
+    def _fit(self) -> Isotonic:
         """The fit in ascending order, as its blocks: its first position is the last rank."""
         return isotonic(self.noisy[::-1])
 
@@ -195,7 +195,7 @@ class Ranks(Answer):
         else:
             band = self._band(decay, beta, among)
             low, high = band.low[::-1][chosen], band.high[::-1][chosen]
-            rule = "means of 1, 2, 4, 8, ... ranks, each within the quantile of its noise, at shares of β"
+            rule = "means of neighbouring ranks, each within the quantile of its noise, at shares of β"
         tops = self._tops(reading)
         high_cut = None
         if tops is not None:
@@ -228,8 +228,8 @@ class Ranks(Answer):
         size = len(self.noisy)
         arrays: dict[str, NDArray[Any]] = {
             "noisy": self.noisy,
-            "starts": (size - self.fit.starts - self.fit.lengths)[::-1].astype(np.int64),
-            "sums": self.fit.sums[::-1],
+            "starts": (size - self._fit.starts - self._fit.lengths)[::-1].astype(np.int64),
+            "sums": self._fit.sums[::-1],
         }
         bands: dict[str, Any] = {}
         kinds: tuple[Among, ...] = ("one", "all")
@@ -258,9 +258,9 @@ class Ranks(Answer):
         size = len(self.noisy)
         wanted = range(size)[chosen] if isinstance(chosen, slice) else chosen
         if 8 * len(wanted) < size:
-            values = [self.fit.at(size - 1 - row) for row in wanted]
+            values = [self._fit.at(size - 1 - row) for row in wanted]
             return values if least is None else [max(value, Fraction(least)) for value in values]
-        fitted = self.fit.values(least)
+        fitted = self._fit.values(least)
         return [fitted[size - 1 - row] for row in wanted]
 
     @cached_property
