@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from typing import ClassVar, Final, cast
 
 from dpviz.boundary import protect_module
-from dpviz.errors import ParameterError, ReleaseFormat
+from dpviz.errors import ParameterError, ReleaseFormat, short
 from dpviz.exact import Decay, ceil_to, whole
 from dpviz.fitting.noises import Term
 from dpviz.fitting.sums import NoiseSum, Quantile
@@ -25,6 +25,9 @@ from dpviz.privacy.unit import Unit
 
 LARGEST_WEIGHT: Final = 1_000
 """The weight of a height is at most this: precisions are squares of weights, and the upward pass adds them up."""
+
+LONGEST: Final = 200
+"""No tree has so many levels that its weights take more characters."""
 
 _WEIGHTS = re.compile(r"(?:0|[1-9][0-9]{0,3})(?:,(?:0|[1-9][0-9]{0,3}))*", re.ASCII)
 
@@ -121,9 +124,11 @@ class TreeLaw(StoredLaw):
 
 def weights_of(written: str) -> tuple[int, ...]:
     """The weights that a text lists: "1,1,2"."""
-    if not _WEIGHTS.fullmatch(written):
+    if len(written) > LONGEST or not _WEIGHTS.fullmatch(written):
         raise ParameterError.of(
-            written, "weights of heights are whole numbers with commas between them, leaves first", 'write "1,1,2"'
+            short(written),
+            "weights of heights are whole numbers with commas between them, leaves first",
+            'write "1,1,2"',
         )
     weights = tuple(map(int, written.split(",")))
     if max(weights) > LARGEST_WEIGHT or not weights[0]:
