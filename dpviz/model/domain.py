@@ -76,7 +76,7 @@ class Domain:
 
     @property
     def ordered(self) -> bool:
-        """Whether bins that follow each other lie side by side, so that a range of them means something."""
+        """Whether the order of the bins means something, so that a range of them does: of numbers it does."""
         return False
 
     @property

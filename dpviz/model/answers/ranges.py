@@ -35,11 +35,13 @@ from dpviz.model.answers.base import (
     View,
     around,
     columns_of,
+    plus,
     register,
     rows_or,
 )
 from dpviz.model.answers.between import Between, between
 from dpviz.model.error import SURENESS, ErrorModel, ErrorValue
+from dpviz.model.linear import Query
 from dpviz.model.question import Question
 
 ABOUT: Final[Mapping[str, str]] = {
@@ -230,6 +232,21 @@ class Ranges(Answer):
             return np.array(values, dtype=np.int64)
         return [value if isinstance(value, Between) else Fraction(value) for value in values]
 
+    def named(self, reading: Reading, label: object) -> int:
+        """The row of one label: a sum is over bins, and a range of them is asked for by its ends."""
+        return reading.question.domain.index(label)
+
+    def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction | Between:
+        """Bins that lie side by side with one weight are read as one range."""
+        reader, pieces = self._reader(reader), pieces_of(query)
+        if reader == "fitted":
+            return self.fit.query(pieces)
+        total: Fraction | Between = Fraction(0)
+        for low, high, weight in pieces:
+            value = self._range(reader, low, high)
+            total = plus(total, value if isinstance(value, Between) else Fraction(value), Fraction(weight))
+        return total
+
     def bars(self, reading: Reading, beta: Fraction) -> tuple[ErrorValue | None, ErrorValue | None]:
         """The same for every bin, but where padding is pinned: there bins beside it are a little surer."""
         if len(segments(self.design.shape)) > 1:
@@ -347,6 +364,26 @@ class Ranges(Answer):
             },
             arrays={"values": values} if drawn else {},
         )
+
+
+def pieces_of(query: Query) -> list[tuple[int, int, Fraction]]:
+    """A query as ranges of rows, first and last, that do not overlap: as few as its weights allow, in order."""
+    runs = sorted(
+        (run for points, weight in query.parts for run in _runs(points, weight)),
+        key=lambda run: run[0],
+    )
+    found: list[tuple[int, int, Fraction]] = []
+    for first, last, weight in runs:
+        if found and found[-1][1] + 1 == first and found[-1][2] == weight:
+            first = found.pop()[0]
+        found.append((first, last, weight))
+    return found
+
+
+def _runs(points: Sequence[int], weight: Fraction) -> list[tuple[int, int, Fraction]]:
+    if isinstance(points, range):
+        return [(points.start, points.stop - 1, weight)] if points else []
+    return [(point, point, weight) for point in points]
 
 
 def asked(design: Design) -> int:

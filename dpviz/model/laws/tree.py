@@ -16,10 +16,12 @@ from dpviz.fitting.noises import Term
 from dpviz.fitting.sums import NoiseSum, Quantile
 from dpviz.fitting.tree import Design, Pieces, Shape
 from dpviz.laws import geometric
-from dpviz.model.answers import Answer, Ranges
-from dpviz.model.answers.ranges import segments
+from dpviz.model.answers import Answer, Ranges, Reading
+from dpviz.model.answers.ranges import pieces_of, segments
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.base import StoredLaw, stored
+from dpviz.model.laws.dense import BinsError
+from dpviz.model.linear import Limits, LinearError, Query, SumError
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
 
@@ -120,6 +122,27 @@ class TreeLaw(StoredLaw):
     @cached_property
     def error(self) -> ErrorModel:
         return TreeError(self)
+
+    @property
+    def adds_up(self) -> bool:
+        return True
+
+    def limits(self, reading: Reading) -> Limits:
+        return Limits(0, None, reading.unit.n)
+
+    def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
+        """By least squares, by noisy subtrees or by noisy leaves: the exact law of the weighted sum of their noises.
+
+        Refused for estimators that are never negative, for no law of theirs is known before the truth is.
+        """
+        if self.error.estimator(reader).one_bin(Fraction(1, 2)) is None:
+            raise ReleaseFormat.of(
+                reader, "nothing is proved about sums by this estimator", 'ask with reader="fitted" for an interval'
+            )
+        reader = reader or "fitted"
+        noise, decay = self.noise(pieces_of(query), reader), self.decay(1)
+        error = SumError(noise, noise, certain=True, by=f"{EXACTLY} ({reader})")
+        return BinsError(**vars(error), decay=decay) if reader == "leaves" and decay is not None else error
 
 
 def weights_of(written: str) -> tuple[int, ...]:
