@@ -20,13 +20,17 @@ import dpviz as dv
 from dpviz.charts.picture import picture
 from dpviz.errors import DomainError, DpvizError, ParameterError, ReleaseFormat
 from dpviz.exact import Decay
+from dpviz.fitting.noises import Term
+from dpviz.fitting.sums import NoiseSum
 from dpviz.fitting.tree import Design, Shape
 from dpviz.mechanisms.tree import Spread, TreeBound, best_branching
 from dpviz.model.answers import Answer, Between, Packed, Ranges, Reading
 from dpviz.model.answers import from_json as answer_from_json
 from dpviz.model.answers.between import between
 from dpviz.model.answers.ranges import ABOUT, asked, segments
+from dpviz.model.derived import Derived
 from dpviz.model.laws.tree import TreeLaw
+from dpviz.model.linear import Query, SumError
 from dpviz.model.question import Question
 from dpviz.noise.bits import TeachingBits
 from dpviz.noise.geometric import two_sided_geometric
@@ -441,6 +445,102 @@ def test_leaves_beside_pinned_padding_have_intervals_of_their_own() -> None:
     assert given is not None and answer.bars(reading(made), BETA) == (None, None)
     half = [high - value for high, value in zip(given.high, answer.read(reading(made)), strict=True)]
     assert half[:4] == [half[0]] * 4 and half[4] < half[0] == made.error.one_bin(BETA).value  # type: ignore[union-attr]
+
+
+# ---------------------------------------------------------------- linear questions
+
+
+def queries(bins: int) -> Iterator[Query]:
+    chance = random.Random(bins)
+    yield Query.of((range(bins), 1))
+    yield Query.of((range(bins // 2), 1), (range(bins // 2, bins), -1))
+    for _ in range(3):
+        picked = chance.sample(range(bins), chance.randint(1, bins))
+        yield Query.of(*(([point], chance.choice((1, 1, 1, -2, Fraction(1, 3)))) for point in picked))
+
+
+def test_what_a_linear_question_is_off_by_is_what_normal_equations_weigh_each_noise_with() -> None:
+    for made in trees():
+        answer, known, law = drawn(made, [4] * made.tree.n), reading(made), made.law
+        nodes = intervals_of(made.tree.k, made.tree.n, made.tree.pinned)
+        squares, noisy = normal_equations(made, answer)
+        units = [squares.fit([int(at == node) for at in range(len(nodes))]) for node in range(len(nodes))]
+        fitted = squares.fit(noisy)
+        for query in queries(made.tree.n):
+            flat = [(point, weight) for points, weight in query.parts for point in points]
+            assert answer.weighted(known, query) == sum(weight * fitted[point] for point, weight in flat)
+            terms = []
+            for unit, (level, _) in zip(units, nodes, strict=True):
+                decay = law.decay(level + 1)
+                if decay is not None:
+                    terms.append(Term(decay, sum((weight * unit[point] for point, weight in flat), Fraction(0))))
+            stated = law.linear(query, answer, known)
+            assert isinstance(stated, SumError) and stated.exact and stated.bias.low == stated.bias.high == 0
+            assert same_law(stated.over, NoiseSum.of(terms)) and stated.under == stated.over
+            twin = NoiseSum.of([replace(term, weight=term.weight * 2) for term in terms[:1]] + terms[1:])
+            assert not terms[0].weight or not same_law(stated.over, twin)
+
+
+def same_law(one: NoiseSum, other: NoiseSum) -> bool:
+    return set(one.noises.terms) == set(other.noises.terms)
+
+
+def test_noisy_readers_answer_linear_questions_by_the_noises_they_add_up() -> None:
+    made = bound(5, branching=2)
+    answer, known, decay = drawn(made, [4] * 5), reading(made), made.law.decay(1)
+    assert decay is not None
+    query = Query.of((range(1, 5), 1), ([0], -3))
+    values = answer.read(known, reader="leaves")
+    assert answer.weighted(known, query, "leaves") == values[1:].sum() - 3 * values[0]
+    stated = made.law.linear(query, answer, known, "leaves")
+    assert isinstance(stated, SumError) and same_law(stated.over, NoiseSum.of([Term(decay, 1, 4), Term(decay, 3)]))
+    shape = made.tree
+    cover = [answer.fit.noisy[shape.starts[height - 1] + place] for height, place in shape.cover(1, 4)]
+    assert answer.weighted(known, query, "subtrees") == sum(map(int, cover)) - 3 * values[0]
+    stated = made.law.linear(query, answer, known, "subtrees")
+    assert isinstance(stated, SumError) and same_law(stated.over, NoiseSum.of([Term(decay, 1, 3), Term(decay, 3)]))
+    for reader in set(answer.readers) - set(UNBIASED):
+        assert answer.weighted(known, Query.of((range(1, 4), 1)), reader) is not None
+        refused(lambda reader=reader: made.law.linear(query, answer, known, reader), "nothing is proved")
+
+
+def test_a_release_of_a_tree_answers_what_nobody_planned(tmp_path: Path) -> None:
+    session = dv.Session(FRAME, Unit("row", noun="person"), dv.Budget(9), tmp_path / "tree.ledger")
+    release = session.release(BINS, dv.Tree(4, branching=2))
+    asked = release.range(5, 35)
+    assert isinstance(asked, Derived) and asked.value == release[(5, 35)] and asked.bias.low == 0
+    one = release.error.range(0, 3, Fraction(1, 20))
+    assert one is not None and asked.low is not None and asked.value - asked.low <= one.value
+    leaves = release.range(5, 35, reader="leaves")
+    assert isinstance(leaves, Derived) and leaves.how == "exact" and leaves.value.denominator == 1  # type: ignore[union-attr]
+    every = release.range([0, 5], [99, 35], among="all")
+    assert [row.how for row in every] == ["bound", "bound"]
+    parts = release.sum([[5, 99], [15]], reader="subtrees")
+    assert [row.value for row in parts] == [  # type: ignore[union-attr]
+        sum(int(value) for value in release.answer.read(release.reading, [0, 4], "subtrees")),
+        int(release.answer.read(release.reading, [1], "subtrees")[0]),
+    ]
+    gap, share = release.difference(5, 15), release.share([5], [5, 15])
+    assert isinstance(gap, Derived) and gap.value == release[5] - release[15] and gap.low < gap.value < gap.high  # type: ignore[operator]
+    assert isinstance(share, Derived) and share.how == "bound" and 0 <= share.low < share.high <= 1  # type: ignore[operator]
+    found = release.compare(5, 25)
+    assert isinstance(found, Derived) and found.chance is not None and found.chance.value.high < Fraction(1, 100)
+    refused(lambda: release.range(35, 5), "reversed")
+    refused(lambda: release.sum([5], reader="nonnegative"), "nothing is proved")
+    refused(lambda: release.sum([(5, 15)]), "number")
+    refused(lambda: release.sum([5], reader="median"), "reader must be")
+
+
+def test_all_sums_by_an_estimator_rest_on_a_band_of_that_estimator(tmp_path: Path) -> None:
+    """Noisy leaves of a tall tree are further off than fitted ones: a band of the fit would be too narrow for them."""
+    session = dv.Session(FRAME, Unit("row", noun="person"), dv.Budget(9), tmp_path / "tree.ledger")
+    release = session.release(dv.Domain.integers(0, 1, column="age"), dv.Tree(1, branching=2))
+    for reader in UNBIASED:
+        found, bar = release.sum([1], among="all", reader=reader), release.error.estimator(reader).all_bins(BETA / 2)
+        assert isinstance(found, Derived) and bar is not None and "at once" in found.rule
+        assert found.high == math.floor(between(found.value).high + bar.value)
+    bands = [release.error.estimator(reader).all_bins(BETA / 2) for reader in ("fitted", "leaves")]
+    assert bands[0] != bands[1]
 
 
 # ---------------------------------------------------------------- plans
