@@ -20,8 +20,11 @@ from dpviz.errors import DomainError, ParameterError, ReleaseFormat
 from dpviz.exact import Number, probability, text
 from dpviz.model.answers import Answer, Axis, Between, Intervals, Listing, Reading
 from dpviz.model.answers.base import Among, Values, value_columns
+from dpviz.model.asking import Askable, Subject
+from dpviz.model.derived import Paid
 from dpviz.model.domain import one_of
 from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.linear import LinearError, Query
 from dpviz.model.mechanism import Bound, Mode
 from dpviz.model.question import Question, canonical
 from dpviz.model.terms import Terms, Used
@@ -42,7 +45,7 @@ ENDINGS: Final[dict[Among, str]] = {"one": "", "all": "_all"}
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
+class Release(Askable):
     """A public answer with its question, guarantee and error. Holds no private value.
 
     terms       what was promised when it was paid for: question, unit, price, limits, mechanism and law
@@ -104,6 +107,15 @@ class Release:
     def reading(self) -> Reading:
         """What the answer's shape needs to be read: public, and all of this release."""
         return Reading(self.question, self.unit, self.error, self.terms.clamp, self.terms.max_items, self.number)
+
+    @property
+    def _subject(self) -> Subject:
+        return PaidAnswer(self)
+
+    @property
+    def paid(self) -> Paid:
+        """This release as what is derived from it names it."""
+        return Paid(self.number, self.use, self.price_text, self.plain_title, self.teaching)
 
     @property
     def title(self) -> str:
@@ -326,6 +338,37 @@ class Release:
 
     def __hash__(self) -> int:
         return hash(self.to_bytes())
+
+
+@dataclass(frozen=True)
+class PaidAnswer:
+    """A release as it is asked: its shape reads, its stored law says how far that may be off."""
+
+    release: Release
+
+    @property
+    def answer(self) -> Answer:
+        return self.release.answer
+
+    @property
+    def reading(self) -> Reading:
+        return self.release.reading
+
+    @property
+    def paid(self) -> tuple[Paid, ...]:
+        return (self.release.paid,)
+
+    def value(self, query: Query, reader: str) -> Fraction | Between:
+        return self.answer.weighted(self.reading, query, reader)
+
+    def error(self, query: Query, reader: str) -> LinearError:
+        return self.release.terms.law.linear(query, self.answer, self.reading, reader)
+
+    def limits(self, query: Query) -> tuple[Fraction | None, Fraction | None]:
+        return self.release.terms.law.limits(self.reading).of(query)
+
+    def all_bins(self, beta: Fraction) -> ErrorValue | None:
+        return self.release.error.all_bins(beta)
 
 
 def listed(values: Values) -> list[Any]:

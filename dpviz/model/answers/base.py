@@ -22,6 +22,7 @@ from dpviz.exact import text
 from dpviz.model.answers.between import Between, between, is_enclosed
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel, ErrorValue, How
+from dpviz.model.linear import AllKeys, Query
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
 
@@ -280,6 +281,40 @@ class Answer:
         """
         raise NotImplementedError
 
+    def named(self, reading: Reading, label: object) -> Any:
+        """The point that a label names, for a sum: of a list of items with values, the place of a listed one."""
+        return self.point(reading, label)
+
+    def span(self, reading: Reading, low: object, high: object) -> Sequence[Any]:
+        """The points from one label to another, both included, where the order of the rows means something."""
+        domain = reading.question.domain
+        if not domain.ordered:
+            raise DomainError.of(domain.kind, UNORDERED[domain.kind], "name the labels: release.sum([...])")
+        first, last = domain.index(low), domain.index(high)
+        if first > last:
+            raise DomainError.of(
+                f"{domain.label(first)} to {domain.label(last)}", "a range must not be reversed", "the lower end first"
+            )
+        return range(first, last + 1)
+
+    def every(self, reading: Reading) -> Sequence[Any]:
+        """All points that a sum may be over."""
+        domain = reading.question.domain
+        return range(domain.size) if domain.declared else AllKeys()
+
+    def label(self, reading: Reading, point: Any) -> str:
+        """A point of a sum in words."""
+        domain = reading.question.domain
+        return domain.label(point) if domain.declared else str(point)
+
+    def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction | Between:
+        """The sum of the values of a query's points, times their weights, exactly. Free.
+
+        Only where values are counts of their points, with the error that the law says of them, do they add up; so a
+        shape says so for itself, mostly by `added_up`.
+        """
+        self._refuse("the values of this answer are not counts that add up", "read release.to_frame()")
+
     def bars(self, reading: Reading, beta: Fraction) -> tuple[ErrorValue | None, ErrorValue | None]:
         """Half-widths of the intervals of one point and of all, where each has the same in every row; else None."""
         error = reading.error
@@ -342,6 +377,46 @@ class Answer:
             known = ", ".join(self.readers) or "none to choose from"
             raise ParameterError.of(reader, f"reader must be one that a {self.kind} answer has: {known}")
         return reader or next(iter(self.readers), "")
+
+
+UNORDERED: Final = {
+    "categories": "a range needs bins in a known order, and these are names",
+    "product": "a range needs bins in one order, and bins of several columns have none",
+    "keys": "a range needs bins in a known order, and keys are names",
+}
+"""Why a domain has no ranges, by its kind."""
+
+
+def added_up(answer: Answer, reading: Reading, query: Query, reader: str = "") -> Fraction | Between:
+    """`weighted`, from reading every point."""
+    total: Fraction | Between = Fraction(0)
+    for points, weight in query.parts:
+        values = answer.read(reading, list(points), reader)
+        total = plus(total, whole_sum(values) if isinstance(values, np.ndarray) else fractions_sum(values), weight)
+    return total
+
+
+def whole_sum(values: NDArray[np.int64]) -> Fraction:
+    """The sum of whole numbers of 64 bits, however long it is."""
+    high, low = values >> 32, values & 0xFFFFFFFF
+    return Fraction((int(high.sum()) << 32) + int(low.sum()))
+
+
+def fractions_sum(values: Sequence[Fraction | Between]) -> Fraction | Between:
+    """The sum of fractions, or of enclosures."""
+    total: Fraction | Between = Fraction(0)
+    for value in values:
+        total = plus(total, value, Fraction(1))
+    return total
+
+
+def plus(first: Fraction | Between, second: Fraction | Between, weight: Fraction) -> Fraction | Between:
+    """The first plus so many times the second."""
+    if not isinstance(first, Between) and not isinstance(second, Between):
+        return first + weight * second
+    one, other = between(first), between(second)
+    low, high = sorted((weight * other.low, weight * other.high))
+    return Between(one.low + low, one.high + high)
 
 
 def around(values: Values, bar: ErrorValue, clamp: tuple[int | None, int | None]) -> Intervals:
