@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dpviz.mechanisms import TopK as TopK
     from dpviz.mechanisms import TopKLaplace as TopKLaplace
     from dpviz.mechanisms import TopKSet as TopKSet
+    from dpviz.mechanisms import Tree as Tree
     from dpviz.model.combination import combine as combine
     from dpviz.model.domain import Domain as Domain
     from dpviz.model.public import PublicTable as PublicTable
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from dpviz.session.teaching import teaching as teaching
     from dpviz.widgets import BudgetMeter as BudgetMeter
     from dpviz.widgets import CompositionExplorer as CompositionExplorer
+    from dpviz.widgets import ConsistencyPlayground as ConsistencyPlayground
     from dpviz.widgets import MechanismComparison as MechanismComparison
     from dpviz.widgets import MechanismPicker as MechanismPicker
     from dpviz.widgets import PayWhatYouGetTape as PayWhatYouGetTape
@@ -65,6 +67,7 @@ _HOME = {
     "Budget": "dpviz.session.accountant",
     "BudgetMeter": "dpviz.widgets",
     "CompositionExplorer": "dpviz.widgets",
+    "ConsistencyPlayground": "dpviz.widgets",
     "Domain": "dpviz.model.domain",
     "DpvizError": "dpviz.errors",
     "MechanismComparison": "dpviz.widgets",
