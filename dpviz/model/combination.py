@@ -125,7 +125,7 @@ class Combined(Askable):
             points = list(every)
         frame = DerivedTable(ask(subject, points, level, "one")).to_frame()
         frame = frame.rename(columns={"what": "bin"}).drop(columns="how")
-        if subject.all_bins(level) is not None:
+        if subject.all_bins(level, "") is not None:
             together = DerivedTable(ask(subject, points, level, "all")).to_frame()
             frame["low_all"], frame["high_all"] = together["low"], together["high"]
         return frame
@@ -200,14 +200,14 @@ class BothAnswers:
         lows = [end for end in (low, other_low) if end is not None]
         return max(lows, default=None), min((end for end in (high, other_high) if end is not None), default=None)
 
-    def all_bins(self, beta: Fraction) -> ErrorValue | None:
+    def all_bins(self, beta: Fraction, reader: str) -> ErrorValue | None:
         """By a union bound over bins where each has the law of the first; else each answer's own band at beta / 2."""
         every, one = self.answer.every(self.reading), Query.of((range(1), 1))
-        alike = self.averaged and all(error.independent for error in self._errors(one, ""))
+        alike = self.averaged and all(error.independent for error in self._errors(one, reader))
         if alike and not isinstance(every, AllKeys):
-            bar = _wider(self.error(one, "").ends(beta / length(every)))
+            bar = _wider(self.error(one, reader).ends(beta / length(every)))
             return None if bar is None else ErrorValue(bar, "bound", f"union bound over {length(every):,} bins")
-        bars = [part.all_bins(beta / 2) for part in (self.first, self.second)]
+        bars = [part.all_bins(beta / 2, reader) for part in (self.first, self.second)]
         known = [bar for bar in bars if bar is not None]
         if len(known) < 2:
             return None
