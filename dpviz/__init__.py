@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from dpviz.mechanisms import TopK as TopK
     from dpviz.mechanisms import TopKLaplace as TopKLaplace
     from dpviz.mechanisms import TopKSet as TopKSet
+    from dpviz.mechanisms import Tree as Tree
+    from dpviz.model.combination import combine as combine
     from dpviz.model.domain import Domain as Domain
     from dpviz.model.public import PublicTable as PublicTable
     from dpviz.model.public import PublicTop as PublicTop
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from dpviz.session.teaching import teaching as teaching
     from dpviz.widgets import BudgetMeter as BudgetMeter
     from dpviz.widgets import CompositionExplorer as CompositionExplorer
+    from dpviz.widgets import ConsistencyPlayground as ConsistencyPlayground
     from dpviz.widgets import MechanismComparison as MechanismComparison
     from dpviz.widgets import MechanismPicker as MechanismPicker
     from dpviz.widgets import PayWhatYouGetTape as PayWhatYouGetTape
@@ -66,6 +69,7 @@ _HOME = {
     "Budget": "dpviz.session.accountant",
     "BudgetMeter": "dpviz.widgets",
     "CompositionExplorer": "dpviz.widgets",
+    "ConsistencyPlayground": "dpviz.widgets",
     "Domain": "dpviz.model.domain",
     "DpvizError": "dpviz.errors",
     "MechanismComparison": "dpviz.widgets",
@@ -84,6 +88,7 @@ _HOME = {
     "TopKExplorer": "dpviz.widgets",
     "Unit": "dpviz.privacy.unit",
     "Workbench": "dpviz.widgets",
+    "combine": "dpviz.model.combination",
     "load": "dpviz.session.loading",
     "report": "dpviz.reports",
     "sources": "dpviz.engines",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpviz.widgets.budget_meter import BudgetMeter
     from dpviz.widgets.composition_explorer import CompositionExplorer
+    from dpviz.widgets.consistency_playground import ConsistencyPlayground
     from dpviz.widgets.mechanism_comparison import MechanismComparison
     from dpviz.widgets.mechanism_picker import MechanismPicker
     from dpviz.widgets.plan_pane import PlanPane
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _HOME: dict[str, Callable[[], ModuleType]] = {
     "BudgetMeter": lambda: import_module("dpviz.widgets.budget_meter"),
     "CompositionExplorer": lambda: import_module("dpviz.widgets.composition_explorer"),
+    "ConsistencyPlayground": lambda: import_module("dpviz.widgets.consistency_playground"),
     "SessionModel": lambda: import_module("dpviz.widgets.session_model"),
     "MechanismComparison": lambda: import_module("dpviz.widgets.mechanism_comparison"),
     "MechanismPicker": lambda: import_module("dpviz.widgets.mechanism_picker"),
@@ -50,6 +52,7 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "BudgetMeter",
     "CompositionExplorer",
+    "ConsistencyPlayground",
     "MechanismComparison",
     "MechanismPicker",
     "PayWhatYouGetTape",

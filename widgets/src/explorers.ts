@@ -2,10 +2,11 @@
 
 import type { Component } from "./component";
 import { compositionExplorer } from "./composition_explorer";
+import { consistencyPlayground } from "./consistency_playground";
 import { Explorer } from "./explorer";
 import { mechanismComparison } from "./mechanism_comparison";
 import { samplerExplorer } from "./sampler_explorer";
-import { readComparison, readComposition, readSampler, readTopK, type Point, type Sheet } from "./sheets";
+import { readComparison, readComposition, readConsistency, readSampler, readTopK, type Point, type Sheet } from "./sheets";
 import { topKExplorer } from "./top_k_explorer";
 import type { ViewStore } from "./view_store";
 
@@ -24,4 +25,5 @@ export const EXPLORERS: Explorers = {
     "mechanism-comparison": explorerOf(readComparison, mechanismComparison),
     "top-k-explorer": explorerOf(readTopK, topKExplorer),
     "composition-explorer": explorerOf(readComposition, compositionExplorer),
+    "consistency-playground": explorerOf(readConsistency, consistencyPlayground),
 };

@@ -1,7 +1,8 @@
 /** The sheets of the explorers, as types and as checks: nothing that comes in is believed before it is read here. */
 
+import { treeOf } from "./consistency";
 import { decode, readBar, readHow, readMeasure, version } from "./protocol";
-import { exact, list, maybe, shape, share, table, text, whole, wrong, type Read, type Reader } from "./readers";
+import { exact, list, maybe, oneOf, shape, share, table, text, whole, wrong, type Read, type Reader } from "./readers";
 
 const flag: Reader<boolean> = (value, where) => (typeof value === "boolean" ? value : wrong(where, "true or false"));
 
@@ -144,6 +145,27 @@ const readCompositionShape = shape({
     }),
 });
 
+const readConsistencyPoint = shape({
+    at,
+    /** By sensitivity. */
+    within: table(whole),
+    /** By sensitivity and seed. */
+    noise: table(table(list(exact))),
+});
+
+const readConsistencyShape = shape({
+    version,
+    badge: text,
+    most: whole,
+    largest: whole,
+    branchings: list(whole),
+    start: shape({ preset: text, structure: oneOf("tree", "sorted"), branching: whole }),
+    presets: list(shape({ name: text, label: text, counts: list(whole), printed: maybe(shape({ tree: list(exact), sorted: list(exact) })) })),
+    axes: list(readAxis),
+    now: readConsistencyPoint,
+    fans: table(list(readConsistencyPoint)),
+});
+
 export type SamplerPoint = Read<typeof readSamplerPoint>;
 export type SamplerSheet = Read<typeof readSamplerShape>;
 export type ComparisonPoint = Read<typeof readComparisonPoint>;
@@ -152,6 +174,8 @@ export type TopKPoint = Read<typeof readTopKPoint>;
 export type TopKSheet = Read<typeof readTopKShape>;
 export type CompositionPoint = Read<typeof readCompositionPoint>;
 export type CompositionSheet = Read<typeof readCompositionShape>;
+export type ConsistencyPoint = Read<typeof readConsistencyPoint>;
+export type ConsistencySheet = Read<typeof readConsistencyShape>;
 export type Row = ComparisonPoint["rows"][number];
 
 /** Each fan has one point per grid value of its axis, at that value. */
@@ -198,6 +222,24 @@ export const readComposition = (value: unknown): CompositionSheet => {
         if (point.rules.some(({ name }, i) => name !== sheet.rules[i]?.name)) wrong("sheet.rules", "in one order");
     }
     for (const curve of sheet.figure.curves) for (const values of [curve.bounded, curve.zcdp]) sameLength("figure", values, sheet.figure.k);
+    return sheet;
+};
+
+export const readConsistency = (value: unknown): ConsistencySheet => {
+    const sheet = checked<ConsistencyPoint, ConsistencySheet>(readConsistencyShape(decode(value), "sheet"));
+    const seeds = sheet.axes.find(({ name }) => name === "seed")?.grid ?? wrong("sheet.axes", "in possession of seed");
+    const most = Number(sheet.most);
+    const trees = sheet.branchings.map((k) => treeOf(Number(k), most));
+    for (const point of [sheet.now, ...[...sheet.fans.values()].flat()]) {
+        for (const { height, nodes } of trees) {
+            for (const sensitivity of new Set(["1", ...Array.from({ length: height }, (_, i) => String(i + 1))])) {
+                if (!point.within.has(sensitivity)) wrong("sheet.within", "for every sensitivity");
+                for (const seed of seeds) if ((point.noise.get(sensitivity)?.get(seed)?.length ?? 0) < nodes) wrong("sheet.noise", "for every node");
+            }
+        }
+    }
+    for (const { counts } of sheet.presets) if (counts.length < 1 || counts.length > most) wrong("sheet.presets", "of counts that can be edited");
+    if (!sheet.presets.some(({ name }) => name === sheet.start.preset) || !sheet.branchings.includes(sheet.start.branching)) wrong("sheet.start", "among what can be chosen");
     return sheet;
 };
 

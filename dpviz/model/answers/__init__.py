@@ -17,6 +17,7 @@ from dpviz.model.answers.between import Between
 from dpviz.model.answers.chosen import Chosen
 from dpviz.model.answers.compact import CompactTable
 from dpviz.model.answers.queries import QueryAnswers
+from dpviz.model.answers.ranges import Ranges
 from dpviz.model.answers.ranked import Ranked
 from dpviz.model.answers.ranks import Ranks
 from dpviz.model.answers.sparse import SparseTable
@@ -33,6 +34,7 @@ __all__ = [
     "Listing",
     "Packed",
     "QueryAnswers",
+    "Ranges",
     "Ranked",
     "Ranks",
     "Reading",

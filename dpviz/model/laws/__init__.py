@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpviz.model.laws import compact, dense, pure_sparse, queries, ranking, sorted, stability
+from dpviz.model.laws import compact, dense, pure_sparse, queries, ranking, sorted, stability, tree
 from dpviz.model.laws.base import LAWS, Stored, StoredLaw, law_from_json, stored, unregister
 
 __all__ = [
@@ -18,5 +18,6 @@ __all__ = [
     "sorted",
     "stability",
     "stored",
+    "tree",
     "unregister",
 ]

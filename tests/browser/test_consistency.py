@@ -1,0 +1,89 @@
+"""The consistency widgets in a real JupyterLab and in a report: by keyboard, by name, with and without a kernel."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import Browser, expect
+
+import dpviz as dv
+from tests.browser.lab import Lab, Notebook
+
+PLAYGROUND = ("import dpviz as dv\ndv.ConsistencyPlayground()",)
+SHUT_DOWN = "async () => window.panel.sessionContext.session.kernel.shutdown()"
+SIDEWAYS = """() => [...document.querySelectorAll('.dpviz')].map(root => root.scrollWidth - root.clientWidth)"""
+DARK = """async () => {
+    await window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' });
+}"""
+
+
+def test_figure_2_is_edited_by_keyboard_with_a_kernel_without_one_and_in_the_dark(lab: Lab, browser: Browser) -> None:
+    lab.write("playground/playground.ipynb", *PLAYGROUND)
+    with Notebook.open(lab, browser, "playground/playground.ipynb", viewport={"width": 1280, "height": 1300}) as it:
+        it.run_all()
+        playground = it.region("Consistency playground")
+        expect(playground).to_contain_text("Noisy: 3 of 3 sums do not hold. Fitted: every sum holds exactly.")
+        expect(playground).to_contain_text("made-up data · not a release")
+        numbers = playground.get_by_role("region", name="Counts: true, noisy and fitted")
+        expect(numbers.get_by_role("row").nth(1)).to_contain_text("14")
+
+        noisy = numbers.get_by_label("count 4, noisy")
+        noisy.fill("-1")
+        noisy.press("Tab")
+        expect(numbers.get_by_role("row").nth(1)).to_contain_text("96/7 ≈ 13.71")
+        expect(playground.get_by_role("img", name=re.compile("^Noisy: 2 of 3 sums do not hold"))).to_be_visible()
+
+        counts = playground.get_by_label("Counts", exact=True)
+        counts.fill("4, 4, 4, 4, 60")
+        counts.press("Enter")
+        expect(numbers.get_by_role("row")).to_have_count(16)
+        expect(playground).to_contain_text("padded to 8")
+        counts.fill("4, many")
+        counts.press("Enter")
+        expect(playground.get_by_role("alert")).to_contain_text("got many")
+        counts.press("Escape")
+        expect(counts).to_have_value("4, 4, 4, 4, 60")
+
+        it.slider("ε").focus()
+        it.slider("ε").press("End")
+        expect(it.slider("ε")).to_have_attribute("aria-valuetext", "10")
+        playground.get_by_label("What is asked").select_option(label="sorted counts")
+        expect(playground.get_by_role("heading", name="Sorted counts")).to_be_visible()
+        it.screenshot("sorted")
+
+        it.page.evaluate(DARK)
+        expect(it.page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
+        it.page.evaluate(SHUT_DOWN)
+        playground.get_by_role("button", name="New noise").click()
+        expect(playground).to_contain_text("seed 2, so not private")
+        playground.get_by_role("button", name="New noise").click()
+        expect(playground).to_contain_text("seed 3, so not private")
+        it.page.set_viewport_size({"width": 660, "height": 1200})
+        expect(playground.get_by_role("heading", name="Sorted counts")).to_be_visible()
+        assert it.page.evaluate(SIDEWAYS) == [0]
+        it.screenshot("dark and narrow")
+        assert it.errors == it.offsite == []
+
+
+def test_in_a_report_the_playground_fits_by_itself(browser: Browser, tmp_path: Path) -> None:
+    path = dv.report([dv.ConsistencyPlayground(structure="sorted")], tmp_path / "playground.html")
+    context = browser.new_context(offline=True, viewport={"width": 320, "height": 900})
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
+    page.goto(path.as_uri())
+    playground = page.get_by_role("region", name="Consistency playground", exact=True)
+    expect(playground).to_contain_text("0 stands after 2, at ranks 2 and 3")
+    noisy = playground.get_by_label("rank 4, noisy")
+    noisy.fill("-8")
+    noisy.press("Enter")
+    expect(playground).to_contain_text("−8 stands after 0, at ranks 3 and 4")
+    expect(playground.get_by_role("row").nth(4)).to_contain_text("−1.25")
+    for _ in range(9):  # one more than the seeds that the file carries, and the printed noise
+        playground.get_by_role("button", name="New noise").click()
+    expect(playground).to_contain_text("seed 1, so not private")
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 320
+    assert wrong == []
+    context.close()
