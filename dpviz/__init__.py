@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from dpviz.widgets import MechanismPicker as MechanismPicker
     from dpviz.widgets import PayWhatYouGetTape as PayWhatYouGetTape
     from dpviz.widgets import PlanPane as PlanPane
+    from dpviz.widgets import RangeExplorer as RangeExplorer
     from dpviz.widgets import ReleasePane as ReleasePane
     from dpviz.widgets import ResultChart as ResultChart
     from dpviz.widgets import SamplerExplorer as SamplerExplorer
@@ -75,6 +76,7 @@ _HOME = {
     "PublicTable": "dpviz.model.public",
     "PublicTop": "dpviz.model.public",
     "Question": "dpviz.model.question",
+    "RangeExplorer": "dpviz.widgets",
     "Release": "dpviz.model.release",
     "ReleaseInterrupted": "dpviz.errors",
     "ReleasePane": "dpviz.widgets",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dpviz.widgets.mechanism_comparison import MechanismComparison
     from dpviz.widgets.mechanism_picker import MechanismPicker
     from dpviz.widgets.plan_pane import PlanPane
+    from dpviz.widgets.range_explorer import RangeExplorer
     from dpviz.widgets.release_pane import ReleasePane
     from dpviz.widgets.result_chart import ResultChart
     from dpviz.widgets.sampler_explorer import SamplerExplorer
@@ -34,6 +35,7 @@ _HOME: dict[str, Callable[[], ModuleType]] = {
     "MechanismPicker": lambda: import_module("dpviz.widgets.mechanism_picker"),
     "PayWhatYouGetTape": lambda: import_module("dpviz.widgets.sub_session_view"),
     "PlanPane": lambda: import_module("dpviz.widgets.plan_pane"),
+    "RangeExplorer": lambda: import_module("dpviz.widgets.range_explorer"),
     "ReleasePane": lambda: import_module("dpviz.widgets.release_pane"),
     "ResultChart": lambda: import_module("dpviz.widgets.result_chart"),
     "SamplerExplorer": lambda: import_module("dpviz.widgets.sampler_explorer"),
@@ -57,6 +59,7 @@ __all__ = [
     "MechanismPicker",
     "PayWhatYouGetTape",
     "PlanPane",
+    "RangeExplorer",
     "ReleasePane",
     "ResultChart",
     "SamplerExplorer",

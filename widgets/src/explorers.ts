@@ -5,6 +5,8 @@ import { compositionExplorer } from "./composition_explorer";
 import { consistencyPlayground } from "./consistency_playground";
 import { Explorer } from "./explorer";
 import { mechanismComparison } from "./mechanism_comparison";
+import { rangeExplorer } from "./range_explorer";
+import { RangeStore } from "./range_store";
 import { samplerExplorer } from "./sampler_explorer";
 import { readComparison, readComposition, readConsistency, readSampler, readTopK, type Point, type Sheet } from "./sheets";
 import { topKExplorer } from "./top_k_explorer";
@@ -21,6 +23,10 @@ function explorerOf<S extends Sheet<Point>>(read: (value: unknown) => S, compone
 }
 
 export const EXPLORERS: Explorers = {
+    "range-explorer": () => {
+        const store = new RangeStore();
+        return { store, component: rangeExplorer(store) };
+    },
     "sampler-explorer": explorerOf(readSampler, samplerExplorer),
     "mechanism-comparison": explorerOf(readComparison, mechanismComparison),
     "top-k-explorer": explorerOf(readTopK, topKExplorer),
