@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dpviz.mechanisms import TopK as TopK
     from dpviz.mechanisms import TopKLaplace as TopKLaplace
     from dpviz.mechanisms import TopKSet as TopKSet
+    from dpviz.mechanisms import Tree as Tree
     from dpviz.model.domain import Domain as Domain
     from dpviz.model.public import PublicTable as PublicTable
     from dpviz.model.public import PublicTop as PublicTop

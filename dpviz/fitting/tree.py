@@ -19,6 +19,7 @@ with 1 / I_0 = 0, and 1 / I = 0 for a root that is exactly known. That is the sp
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -645,11 +646,29 @@ class TreeFit:
         return as_fraction(value)
 
     def leaves(self) -> list[Fraction]:
-        """The fitted value of every leaf of the domain, exactly. For small trees; pictures take `floats`."""
-        fitted = [self._z(self.design.shape.height, 0, 1)]
-        for height in range(self.design.shape.height, 1, -1):
+        """The fitted value of every leaf of the domain, exactly: some microseconds each. Pictures take `floats`."""
+        shape = self.design.shape
+        if shape.filled == shape.widths:
+            return self._whole_leaves()
+        fitted = [self._z(shape.height, 0, 1)]
+        for height in range(shape.height, 1, -1):
             fitted = [one for index, value in enumerate(fitted) for one in self._split(height, index, value)]
-        return [as_fraction(one) for one in fitted[: self.design.shape.n]]
+        return [as_fraction(one) for one in fitted[: shape.n]]
+
+    def _whole_leaves(self) -> list[Fraction]:
+        """The same where no node covers padding alone: on each height whole numbers over one denominator.
+
+        With Y / I for z below and fitted / over for the node above, a child is Y / I + (fitted / over - sum Y / I) / k.
+        """
+        shape, k = self.design.shape, self.design.shape.k
+        top = as_fraction(self._z(shape.height, 0, 1))
+        fitted, over = np.array([top.numerator], dtype=object), top.denominator
+        for height in range(shape.height - 1, 0, -1):
+            y, known = self.upward[height - 1].astype(object), self.design.information[height - 1]
+            common = math.lcm(over, known)
+            gap = fitted * (common // over) - summed(y, k) * (common // known)
+            fitted, over = y * (common // known * k) + np.repeat(gap, k), common * k
+        return [Fraction(one, over) for one in fitted[: shape.n].tolist()]
 
     def subtrees(self, low: int, high: int) -> int:
         """The sum of the fewest noisy nodes that cover a range: what the paper compares the fit with."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dpviz.mechanisms.top_k import TopK as TopK
     from dpviz.mechanisms.top_k_laplace import TopKLaplace as TopKLaplace
     from dpviz.mechanisms.top_k_set import TopKSet as TopKSet
+    from dpviz.mechanisms.tree import Tree as Tree
     from dpviz.model.mechanism import Mechanism
     from dpviz.model.opening import Opening
 
@@ -28,6 +29,7 @@ _RELEASED: Final = {
     "Stability": "stability",
     "PureSparse": "pure_sparse",
     "Compact": "compact",
+    "Tree": "tree",
     "TopK": "top_k",
     "TopKLaplace": "top_k_laplace",
     "TopKSet": "top_k_set",

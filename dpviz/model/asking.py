@@ -66,8 +66,8 @@ class Subject(Protocol):
         """Between which public limits the truth lies."""
         ...
 
-    def all_bins(self, beta: Fraction) -> ErrorValue | None:
-        """How far the worst of all points is off."""
+    def all_bins(self, beta: Fraction, reader: str) -> ErrorValue | None:
+        """How far the worst of all points is off, read by one estimator."""
         ...
 
 
@@ -420,7 +420,7 @@ class _Asked:
             number = rows * (rows + 1) // 2 if kind == "ranges" else max(1, rows * (rows - 1) // 2)
             rule = f"{error.rule}; union bound over all {number:,} {KINDS[kind]}"
             return error.ends(beta / number), "bound", rule, None
-        bar = self.subject.all_bins(beta)
+        bar = self.subject.all_bins(beta, self.reader)
         if bar is None:
             raise ParameterError.of(
                 '"all"',

@@ -106,8 +106,13 @@ class ErrorModel:
         return None
 
     def range(self, first: int, last: int, beta: Fraction) -> ErrorValue | None:
-        """How far the sum of bins first..last may be off."""
+        """How far the sum of bins first..last, picked before looking, may be off."""
         return None
+
+    def estimator(self, reader: str) -> ErrorModel:
+        """The same questions about another estimator of the answer, by its name among the answer's `readers`; an empty
+        one is the default. One whose error nothing states answers none."""
+        return self
 
     def expected(self, count: int) -> ErrorValue | None:
         """The mean absolute error of a bin whose true count is `count`."""

@@ -367,8 +367,8 @@ class PaidAnswer:
     def limits(self, query: Query) -> tuple[Fraction | None, Fraction | None]:
         return self.release.terms.law.limits(self.reading).of(query)
 
-    def all_bins(self, beta: Fraction) -> ErrorValue | None:
-        return self.release.error.all_bins(beta)
+    def all_bins(self, beta: Fraction, reader: str) -> ErrorValue | None:
+        return self.release.error.estimator(reader).all_bins(beta)
 
 
 def listed(values: Values) -> list[Any]:

@@ -51,7 +51,7 @@ def objects(folder: Path) -> dict[str, Any]:
     mechanisms = {
         "stability": dv.Stability(1, "1e-6"), "sparse": dv.PureSparse(1, cap=100), "compact": dv.Compact(1, cap=100),
         "top": dv.TopK(2, 3, 1), "laplace": dv.TopKLaplace(2, 3, 1), "set": dv.TopKSet(2, 1),
-        "exponential": dv.ExponentialTopK(2, 1),
+        "exponential": dv.ExponentialTopK(2, 1), "tree": dv.Tree(1, branching=2),
     }  # fmt: skip
     found: dict[str, Any] = {
         "session": session, "plan": plan, "sub": sub, "teaching": teaching, "remaining": session.remaining,
@@ -73,7 +73,7 @@ def objects(folder: Path) -> dict[str, Any]:
     found["running"].result()
     many = dv.Domain.integers(0, 999, column="x")
     for name, mechanism in mechanisms.items():
-        asked = many if name in ("sparse", "compact", "stability") else PLACES
+        asked = many if name in ("sparse", "compact", "stability", "tree") else PLACES
         answered = session.release(asked, mechanism)
         found |= {
             f"{name} release": answered,

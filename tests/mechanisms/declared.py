@@ -52,6 +52,10 @@ GOOD: dict[str, dict[str, list[Any]]] = {
         "epsilon": NUMBERS, "base": ["tight", "paper"], "sampler": SAMPLERS,
         "field": ["auto", "mersenne", "proth", "paper"], "gamma": [None, *PARTS], "cap": [None, *COUNTS],
     },
+    "Tree": {
+        "epsilon": NUMBERS, "branching": ["auto", 2, "16", 3.0, np.int64(7), 10**6], "padding": ["free", "pinned"],
+        "levels": [None, "1", "1,1,2", "3, 0,1", "1000,0,0,1"], "root": ["asked", "public"],
+    },
     "TopK": {
         "k": ITEMS, "kbar": [*ROWS, "private"], "epsilon": [None, *NUMBERS], "delta": CHANCES,
         "epsilon_per_item": [None, *NUMBERS], "delta_prime": [None, 0, *CHANCES],
@@ -81,6 +85,10 @@ STARTS: dict[str, list[dict[str, Any]]] = {
     ],
     "PureSparse": [{"epsilon": 1}, {"epsilon": "1/3", "base": "tight", "cap": 9, "beta1": "1/8"}],
     "Compact": [{"epsilon": 1}, {"epsilon": "1/3", "sampler": "fastsample", "gamma": "1/8", "cap": 9}],
+    "Tree": [
+        {"epsilon": 1},
+        {"epsilon": "1/3", "branching": 2, "padding": "pinned", "levels": "1,1,2", "root": "public"},
+    ],
     "TopK": [
         {"epsilon": 1},
         {"epsilon": "1/3", "k": 3, "kbar": "private", "largest": 9},

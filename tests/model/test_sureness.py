@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
 
+import gmpy2
 import pytest
 
 from dpviz.exact import Decay, Enclosure, exp_bounds
@@ -25,7 +27,9 @@ from dpviz.model.laws.dense import DenseLaw
 from dpviz.model.laws.pure_sparse import PureSparseLaw
 from dpviz.model.laws.ranking import CoinsLaw, ExponentialLaw, NoisyListLaw, PeelingLaw
 from dpviz.model.laws.stability import StabilityLaw
+from dpviz.model.laws.tree import TreeLaw
 from dpviz.noise.empty_bin import fold
+from tests.fitting.reference import LeastSquares
 
 BETAS = (Fraction(9, 10), Fraction(1, 2), Fraction(1, 10), Fraction(1, 300))
 COUNTS = (0, 1, 2, 3, 7)
@@ -34,9 +38,11 @@ NARROW = Fraction(1, 10**15)
 
 NONE = Fraction(0)
 SURE = Fraction(1)
+TINY = Fraction(1, 10**6)
+"""Less than any step of an error."""
 
-Tail = Callable[[int], Enclosure]
-"""The chance, enclosed, that an error exceeds a."""
+Tail = Callable[[int | Fraction], Enclosure]
+"""The chance, enclosed, that an error exceeds a: a whole number, or any where errors are fractions."""
 
 Pmf = dict[int, Enclosure]
 """The law of one released count: value to chance, enclosed. What is missing above has the rest."""
@@ -74,6 +80,8 @@ def chance_check(value: ErrorValue, tail: Tail, beta: Fraction) -> None:
     assert tail(a)[1] <= beta, f"{value} does not hold"
     if value.how == "exact":
         assert a == 0 or tail(a - 1)[0] > beta, f"{value} is not the least that holds"
+    elif value.how == "numerical":
+        assert value.off is not None and tail(value.value - value.off - TINY)[0] > beta, f"{value} is further off"
     else:
         assert value.how == "bound"
 
@@ -415,6 +423,63 @@ def coins(rate: Fraction, gap: int, delta: Fraction) -> Case:
     return Case(CoinsLaw(2, rate, gap, delta), {"listed": missed})
 
 
+def tree(law: TreeLaw, far: int = 60) -> Case:
+    """Each node's noise counts in a fitted leaf as normal equations say, and a sum of noises is convolved."""
+    k, n, pinned = law.branching, law.bins, law.pinned
+    levels = len(law.heights)
+    leaves = n if pinned else k ** (levels - 1)
+    rows, variances = [], list[Fraction | None]()
+    exponents: list[Fraction] = []
+    for level, weight in enumerate(law.heights):
+        for start in range(0, leaves, k**level):
+            rows.append([1 if start <= leaf < start + k**level else 0 for leaf in range(leaves)])
+            known = law.total is not None and level == levels - 1
+            variances.append(NONE if known else Fraction(1, weight**2) if weight else None)
+            exponents.append(NONE if known or not weight else (law.step or NONE) * weight)
+    squares = LeastSquares(rows, variances)
+    counts = [
+        squares.fit([1 if at == node and exponents[at] else 0 for at in range(len(rows))]) for node in range(len(rows))
+    ]
+
+    def of_sum(first: int, last: int) -> Tail:
+        """Chances are at least what so many values of each noise add up to, in units of 2**-200.
+
+        Laws are multiplied as polynomials, and these as whole numbers with room for a coefficient in every 320 bits.
+        """
+        weights = [sum(fitted[first : last + 1], NONE) for fitted in counts]
+        common = math.lcm(*(weight.denominator for weight in weights))
+        law, least = [1 << 200], 0
+        for weight, exponent in zip(weights, exponents, strict=True):
+            if weight and exponent:
+                step = abs(int(weight * common))
+                noise = [0] * (2 * far * step + 1)
+                noise[::step] = [int(geometric(Decay.exp(exponent), z)[0] * 2**60) for z in range(-far, far + 1)]
+                product = gmpy2.unpack(gmpy2.pack(law, 320) * gmpy2.pack(noise, 320), 320)
+                law, least = [int(chance) >> 60 for chance in product], least - far * step
+        left = (1 << 200) - sum(law)
+
+        def tail(a: int | Fraction) -> Enclosure:
+            inside = sum(chance for at, chance in enumerate(law, start=least) if abs(at) <= a * common)
+            return 1 - Fraction(inside + left, 1 << 200), 1 - Fraction(inside, 1 << 200)
+
+        return tail
+
+    leaf_tails = [of_sum(leaf, leaf) for leaf in range(n)]
+
+    def worst(a: int | Fraction) -> Enclosure:
+        return max(tail(a)[0] for tail in leaf_tails), max(tail(a)[1] for tail in leaf_tails)
+
+    def any_leaf(a: int | Fraction) -> Enclosure:
+        return max(tail(a)[0] for tail in leaf_tails), sum((tail(a)[1] for tail in leaf_tails), NONE)
+
+    tails: dict[str, Tail] = {name: worst for name in QUESTIONS if name.startswith("one_bin")}
+    return Case(
+        law,
+        {**tails, "all_bins": any_leaf if n > 1 else worst, **({"range 0 1": of_sum(0, 1)} if n > 1 else {})},
+        {f"bias {count}": whole(NONE) for count in COUNTS},
+    )
+
+
 def noise(exponent: str, limit: int | None = None) -> NoiseLaw:
     return NoiseLaw(Fraction(exponent), None, limit)
 
@@ -444,6 +509,12 @@ CASES: dict[str, Callable[[], Case]] = {
     "noisy list": lambda: noisy_list(Fraction(1), 1, 3),
     "noisy list, much noise": lambda: noisy_list(Fraction(3), 1, 4),
     "coins": lambda: coins(Fraction(1, 2), 1, Fraction(1, 40)),
+    "tree, one pair": lambda: tree(TreeLaw(2, 2, False, Fraction(1, 2), "1,1", None)),
+    "tree, padded": lambda: tree(TreeLaw(2, 3, False, Fraction(1), "1,1,1", None), 30),
+    "tree, pinned": lambda: tree(TreeLaw(2, 3, True, Fraction(1), "1,1,1", None), 30),
+    "tree, weighted": lambda: tree(TreeLaw(3, 3, False, Fraction(1, 2), "1,2", None), 50),
+    "tree, without a middle": lambda: tree(TreeLaw(2, 4, False, Fraction(1), "1,0,2", None), 30),
+    "tree, public root": lambda: tree(TreeLaw(3, 2, True, Fraction(1), "1,1", 9), 40),
 }
 case_of = cache(lambda name: CASES[name]())
 each = pytest.mark.parametrize("name", CASES)
@@ -485,6 +556,8 @@ def test_a_relabelled_value_or_one_with_half_its_off_is_caught(name: str) -> Non
     for value, tail, beta in chances(case):
         if value.how == "exact":
             assert refused(lambda: chance_check(replace(value, value=value.value + 1), tail, beta))  # noqa: B023
+        if value.off is not None:
+            assert refused(lambda: chance_check(replace(value, off=value.off / 2), tail, beta))  # noqa: B023
     for value, truth in means(case):
         if value.off is not None:
             assert refused(lambda: mean_check(replace(value, off=value.off / 2), truth))  # noqa: B023

@@ -16,6 +16,7 @@ from dpviz.model.answers.base import (
 from dpviz.model.answers.between import Between
 from dpviz.model.answers.chosen import Chosen
 from dpviz.model.answers.compact import CompactTable
+from dpviz.model.answers.ranges import Ranges
 from dpviz.model.answers.ranked import Ranked
 from dpviz.model.answers.sparse import SparseTable
 from dpviz.model.answers.table import Table
@@ -30,6 +31,7 @@ __all__ = [
     "Intervals",
     "Listing",
     "Packed",
+    "Ranges",
     "Ranked",
     "Reading",
     "SparseTable",

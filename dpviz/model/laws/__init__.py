@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpviz.model.laws import compact, dense, pure_sparse, ranking, stability
+from dpviz.model.laws import compact, dense, pure_sparse, ranking, stability, tree
 from dpviz.model.laws.base import LAWS, Stored, StoredLaw, law_from_json, stored, unregister
 
 __all__ = [
@@ -16,5 +16,6 @@ __all__ = [
     "ranking",
     "stability",
     "stored",
+    "tree",
     "unregister",
 ]
