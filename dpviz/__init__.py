@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from dpviz.widgets import BudgetMeter as BudgetMeter
     from dpviz.widgets import CompositionExplorer as CompositionExplorer
     from dpviz.widgets import ConsistencyPlayground as ConsistencyPlayground
+    from dpviz.widgets import IsotonicExplorer as IsotonicExplorer
     from dpviz.widgets import MechanismComparison as MechanismComparison
     from dpviz.widgets import MechanismPicker as MechanismPicker
     from dpviz.widgets import PayWhatYouGetTape as PayWhatYouGetTape
@@ -70,6 +71,7 @@ _HOME = {
     "ConsistencyPlayground": "dpviz.widgets",
     "Domain": "dpviz.model.domain",
     "DpvizError": "dpviz.errors",
+    "IsotonicExplorer": "dpviz.widgets",
     "MechanismComparison": "dpviz.widgets",
     "MechanismPicker": "dpviz.widgets",
     "PayWhatYouGetTape": "dpviz.widgets",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import gmpy2
@@ -68,7 +69,7 @@ def multiscale(noisy: NDArray[Any], decay: Decay, beta: Fraction, least: int | N
     low = np.full(n, -EXACT_FLOATS if small else -(1 << 4096), dtype=sums.dtype)
     high = -low
     for length in lengths:
-        radius = int(NoiseSum.of([Term(decay, 1, length)]).radius(share, exactly=False).value)
+        radius = _window_radius(decay, length, share)
         window = sums[length:] - sums[:-length]
         np.maximum(low[length - 1 :], -((radius - window) // length), out=low[length - 1 :])
         np.minimum(high[: n - length + 1], (window + radius) // length, out=high[: n - length + 1])
@@ -76,6 +77,12 @@ def multiscale(noisy: NDArray[Any], decay: Decay, beta: Fraction, least: int | N
     if least is not None:
         low, high = np.maximum(low, least), np.maximum(high, least)
     return Band(low, high)
+
+
+@lru_cache(maxsize=1024)
+def _window_radius(decay: Decay, length: int, share: Fraction) -> int:
+    """How far the sum of so many noises reaches; the same for every answer of one size and law."""
+    return int(NoiseSum.of([Term(decay, 1, length)]).radius(share, exactly=False).value)
 
 
 @error_boundary

@@ -9,7 +9,7 @@ Hay, Rastogi, Miklau, Suciu 2010, sections 4 and 5; their Figure 6 is the curve 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -26,7 +26,9 @@ from dpviz.fitting.sums import NoiseSum, Quantile
 from dpviz.fitting.tree import Design, Shape, TreeFit
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorValue
+from dpviz.model.linear import Query
 from dpviz.model.public import BADGE, PublicTable
+from dpviz.model.release import Release
 from dpviz.noise.bits import TeachingBits
 from dpviz.noise.geometric import two_sided_geometric
 from dpviz.planning.grid import LABELLED, ticks
@@ -55,7 +57,7 @@ class Estimator:
     """One way to answer a range from what was drawn.
 
     value  of the range from one bin to another, both included, exactly
-    noise  the law of its error
+    bar    the half-width of its interval, which fails so often at most
     count  how many noisy numbers it adds up
     """
 
@@ -63,7 +65,7 @@ class Estimator:
     label: str
     about: str
     value: Callable[[int, int], int | Fraction]
-    noise: Callable[[int, int], NoiseSum]
+    bar: Callable[[int, int, Fraction], ErrorValue]
     count: Callable[[int, int], int]
 
 
@@ -121,13 +123,13 @@ def of_public(table: PublicTable, epsilon: Fraction, branching: int, seed: int) 
         table.nouns,
         fit,
         (
-            *of_tree(fit, lambda height: on_node),
+            *of_tree(fit, on_node),
             Estimator(
                 "bins",
                 "bins added",
                 "the sum of noisy bins of a flat histogram of the same price, drawn beside the tree",
                 lambda low, high: int(flat[high + 1] - flat[low]),
-                lambda low, high: NoiseSum.of([Term(on_bin, 1, high - low + 1)]),
+                lambda low, high, beta: _radius(NoiseSum.of([Term(on_bin, 1, high - low + 1)]), beta),
                 lambda low, high: high - low + 1,
             ),
         ),
@@ -143,38 +145,86 @@ def of_public(table: PublicTable, epsilon: Fraction, branching: int, seed: int) 
     )
 
 
-def of_tree(fit: TreeFit, decay: Callable[[int], Decay | None]) -> tuple[Estimator, Estimator]:
-    """The fitted tree, and the fewest noisy nodes that cover a range.
+def of_release(release: Release) -> Drawn:
+    """The noisy nodes of a tree that was released. What each range is off by is said by what was promised then.
 
-    decay  of the noise on the nodes of a height; None where they are known
+    Raises ParameterError for an answer that is not made of the nodes of a tree.
     """
-    design, shape = fit.design, fit.design.shape
+    fit = release.answer.tree()
+    if fit is None:
+        raise ParameterError.of(
+            f"a {release.answer.kind} answer",
+            "the explorer takes a release of a tree",
+            "release dv.Tree(...), or ask this one: release.range(low, high)",
+        )
+    domain, shape = release.question.domain, fit.design.shape
+    check_ordered(domain)
+    counted_by, error = _counts_of(fit.design), release.reading.error
+    levels, teaching = counted(shape.height, "level"), release.teaching
 
-    def noise(nodes: Sequence[tuple[int, Fraction | int, int]]) -> NoiseSum:
-        known = {height: decay(height) for height, _, _ in nodes}
-        return NoiseSum.of([Term(at, weight, count) for height, weight, count in nodes if (at := known[height])])
+    def estimator(name: str, label: str, about: str) -> Estimator:
+        def value(low: int, high: int) -> Fraction:
+            found = release.answer.weighted(release.reading, Query.of((range(low, high + 1), 1)), name)
+            assert isinstance(found, Fraction)  # each of these adds up what was drawn
+            return found
 
-    def fitted(low: int, high: int) -> NoiseSum:
-        return noise([(one.height, one.weight, one.stop - one.first) for one in design.weights([(low, high, 1)])])
+        def bar(low: int, high: int, beta: Fraction) -> ErrorValue:
+            found = error.estimator(name).range(low, high, beta)
+            assert found is not None
+            return found
 
-    return (
-        Estimator(
-            "fitted",
-            "fitted tree",
-            "the best linear unbiased estimate: least squares over all noisy nodes",
-            fit.range,
-            fitted,
-            lambda low, high: sum(one.stop - one.first for one in design.weights([(low, high, 1)])),
-        ),
-        Estimator(
-            "subtrees",
-            "subtrees",
-            "the sum of the fewest noisy nodes that cover the range",
-            fit.subtrees,
-            lambda low, high: noise([(node.height, 1, 1) for node in shape.cover(low, high)]),
-            lambda low, high: len(shape.cover(low, high)),
-        ),
+        return Estimator(name, label, about, value, bar, counted_by[name])
+
+    asked = [one for one in ESTIMATORS if error.estimator(one[0]).range(0, 0, Fraction(1, 2)) is not None]
+    return Drawn(
+        domain,
+        release.unit.nouns,
+        fit,
+        tuple(estimator(*one) for one in asked),
+        {
+            "title": release.plain_title,
+            "sentence": f"{shape.n:,} bins, any range of them for nothing. A tree, branching {shape.k}, {levels}. "
+            f"{release.guarantee.sentence}.",
+            "badge": None if teaching is None else f"Not private · teaching, seed {teaching}",
+            "paid": f"paid {release.price_text.replace(' = ', ' ')}" if teaching is None else None,
+            "seed": None if teaching is None else str(teaching),
+        },
     )
+
+
+def of_tree(fit: TreeFit, decay: Decay) -> tuple[Estimator, Estimator]:
+    """The fitted tree, and the fewest noisy nodes that cover a range, where all nodes have noise of one law."""
+    design, counts = fit.design, _counts_of(fit.design)
+
+    def fitted(low: int, high: int, beta: Fraction) -> ErrorValue:
+        weights = design.weights([(low, high, 1)])
+        return _radius(NoiseSum.of([Term(decay, one.weight, one.stop - one.first) for one in weights]), beta)
+
+    def subtrees(low: int, high: int, beta: Fraction) -> ErrorValue:
+        return _radius(NoiseSum.of([Term(decay, 1, counts["subtrees"](low, high))]), beta)
+
+    best, cover, _leaves = ESTIMATORS
+    return (
+        Estimator(*best, fit.range, fitted, counts["fitted"]),
+        Estimator(*cover, fit.subtrees, subtrees, counts["subtrees"]),
+    )
+
+
+ESTIMATORS: Final = (
+    ("fitted", "fitted tree", "the best linear unbiased estimate: least squares over all noisy nodes"),
+    ("subtrees", "subtrees", "the sum of the fewest noisy nodes that cover the range"),
+    ("leaves", "leaves added", "the sum of the noisy leaves of the tree"),
+)
+"""What ranges of a tree are read by: the name of the reader, what a page calls it, and what it is."""
+
+
+def _counts_of(design: Design) -> dict[str, Callable[[int, int], int]]:
+    """How many noisy numbers each of them adds up."""
+    return {
+        "fitted": lambda low, high: sum(one.stop - one.first for one in design.weights([(low, high, 1)])),
+        "subtrees": lambda low, high: len(design.shape.cover(low, high)),
+        "leaves": lambda low, high: high - low + 1,
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,8 +300,8 @@ class RangeSheet:
         drawn.design.shape.check(low, high)
         rows = {}
         for one in drawn.estimators:
-            law = one.noise(low, high)
-            alone, together = _radius(law, self.beta), _joint(_radius(law, self.beta / self.together), self.together)
+            alone = one.bar(low, high, self.beta)
+            together = _joint(one.bar(low, high, self.beta / self.together), self.together)
             rows[one.name] = {
                 "value": text(Fraction(one.value(low, high))),
                 "one": alone.to_json(),
@@ -302,9 +352,10 @@ class RangeSheet:
         whole_ones = highs - lows + 1 == np.max(highs - lows + 1)
         kinds = {int(lows[np.flatnonzero(whole_ones)[0]]): int(highs[np.flatnonzero(whole_ones)[0]])}
         kinds |= {int(lows[at]): int(highs[at]) for at in np.flatnonzero(~whole_ones).tolist()}
-        laws = [fitted.noise(low, high) for low, high in kinds.items()]
-        alone = max((_radius(law, self.beta) for law in laws), key=lambda one: one.value)
-        joint = max((_radius(law, self.beta / self.together) for law in laws), key=lambda one: one.value)
+        alone, joint = (
+            max((fitted.bar(low, high, beta) for low, high in kinds.items()), key=lambda one: one.value)
+            for beta in (self.beta, self.beta / self.together)
+        )
         ends = sorted({int(at) for at in np.linspace(0, len(edges) - 1, 9)[:-1]})
         truth = None if drawn.before is None else (drawn.before[highs + 1] - drawn.before[lows]).tolist()
         return {
@@ -332,9 +383,8 @@ class RangeSheet:
             places = {"fitted": _middle(variances), "subtrees": _middle(counts)}
             for one in self.drawn.estimators:
                 low = int(lows[places.get(one.name, 0)])
-                law = one.noise(low, low + length - 1)
-                curves[one.name]["one"].append(float(_radius(law, self.beta).value))
-                curves[one.name]["all"].append(float(_radius(law, self.beta / self.together).value))
+                for name, beta in (("one", self.beta), ("all", self.beta / self.together)):
+                    curves[one.name][name].append(float(one.bar(low, low + length - 1, beta).value))
         return {"lengths": lengths, "places": str(PLACES), "errors": curves}
 
     def _stops(self) -> list[int]:
@@ -356,7 +406,7 @@ class RangeSheet:
 
 def check_ordered(domain: Domain) -> None:
     """Refuse a domain that has no ranges."""
-    if not domain.declared or domain.to_json().get("kind") not in ("integers", "intervals"):
+    if not domain.declared or not domain.ordered:
         raise DomainError.of(
             domain.text, "ranges need bins in an order: whole numbers or intervals", "declare the domain as such"
         )

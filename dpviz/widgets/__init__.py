@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dpviz.widgets.budget_meter import BudgetMeter
     from dpviz.widgets.composition_explorer import CompositionExplorer
     from dpviz.widgets.consistency_playground import ConsistencyPlayground
+    from dpviz.widgets.isotonic_explorer import IsotonicExplorer
     from dpviz.widgets.mechanism_comparison import MechanismComparison
     from dpviz.widgets.mechanism_picker import MechanismPicker
     from dpviz.widgets.plan_pane import PlanPane
@@ -30,6 +31,7 @@ _HOME: dict[str, Callable[[], ModuleType]] = {
     "BudgetMeter": lambda: import_module("dpviz.widgets.budget_meter"),
     "CompositionExplorer": lambda: import_module("dpviz.widgets.composition_explorer"),
     "ConsistencyPlayground": lambda: import_module("dpviz.widgets.consistency_playground"),
+    "IsotonicExplorer": lambda: import_module("dpviz.widgets.isotonic_explorer"),
     "SessionModel": lambda: import_module("dpviz.widgets.session_model"),
     "MechanismComparison": lambda: import_module("dpviz.widgets.mechanism_comparison"),
     "MechanismPicker": lambda: import_module("dpviz.widgets.mechanism_picker"),
@@ -55,6 +57,7 @@ __all__ = [
     "BudgetMeter",
     "CompositionExplorer",
     "ConsistencyPlayground",
+    "IsotonicExplorer",
     "MechanismComparison",
     "MechanismPicker",
     "PayWhatYouGetTape",

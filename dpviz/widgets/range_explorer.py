@@ -9,7 +9,8 @@ from dpviz.boundary import kind_of, plain_arguments, protect_module
 from dpviz.errors import DomainError, Forbidden
 from dpviz.exact import Number, rational, whole
 from dpviz.model.public import PublicTable
-from dpviz.planning.range_sheet import FAMILIES, RangeSheet, made_up, of_public
+from dpviz.model.release import Release
+from dpviz.planning.range_sheet import FAMILIES, RangeSheet, made_up, of_public, of_release
 from dpviz.widgets import messages
 from dpviz.widgets.explorer import Explorer, Exploring, Slow
 
@@ -44,15 +45,17 @@ class Ranging(Exploring):
 class RangeExplorer(Explorer):
     """How many in a range? Brush it, and see what each estimator answers and which noisy counts it used.
 
-    table      counts of an ordered domain, and they are public: a PublicTable, as `dv.teaching(...).table(question)`
-               gives it, or made-up counts: "bursts", "sparse" or "flat"
-    epsilon    of the tree, and of the flat histogram beside it, for adding or removing one record
-    branching  how many children a node of the tree has
+    table      a release of a tree (`dv.Tree`), whose ranges are read from the noisy counts that were paid for. Or
+               counts of an ordered domain that are public: a PublicTable, as `dv.teaching(...).table(question)` gives
+               it, or made-up counts: "bursts", "sparse" or "flat"
     beta       an interval may fail so often
-    seed       what the noise is drawn from: it is known to everybody, so nothing is private here
+    epsilon    for public counts: of a tree, and of a flat histogram beside it, for adding or removing one record
+    branching  for public counts: how many children a node of the tree has
+    seed       for public counts: what the noise is drawn from. Everybody knows it, so nothing is private there
 
-    Reading is free: nothing is released and nothing is charged. Raises Forbidden for anything that is not declared
-    public, without showing it, DomainError for a domain without ranges, and ParameterError outside the ranges above.
+    Reading is free: nothing is released and nothing is charged. Raises Forbidden for anything that is neither released
+    nor declared public, without showing it, DomainError for a domain without ranges, and ParameterError for a release
+    of something else and outside the ranges above.
 
     >>> RangeExplorer("flat", epsilon="1/2", branching=4)
     RangeExplorer()
@@ -65,14 +68,17 @@ class RangeExplorer(Explorer):
     @plain_arguments
     def __init__(
         self,
-        table: PublicTable | str,
-        epsilon: Number = "1/2",
-        branching: int = 16,
+        table: Release | PublicTable | str,
         *,
         beta: Number = "0.05",
+        epsilon: Number = "1/2",
+        branching: int = 16,
         seed: int = 1,
     ) -> None:
-        drawn = of_public(_public(table), rational(epsilon, "epsilon"), branching, whole(seed, "seed"))
+        if isinstance(table, Release):
+            drawn = of_release(table)
+        else:
+            drawn = of_public(_public(table), rational(epsilon, "epsilon"), branching, whole(seed, "seed"))
         super().__init__(RangeSheet.over(drawn, rational(beta, "beta")))
 
     @property
@@ -88,7 +94,7 @@ def _public(table: object) -> PublicTable:
         return table
     error = Forbidden.of(
         f"a {kind_of(table)}",
-        f"the explorer takes a public table or made-up counts ({', '.join(FAMILIES)})",
+        f"the explorer takes a released tree, a public table or made-up counts ({', '.join(FAMILIES)})",
         "declare public data with dv.teaching(...).table(question), or release first",
     )
     assert isinstance(error, Forbidden)

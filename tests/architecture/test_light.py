@@ -36,6 +36,7 @@ def run(text: str) -> subprocess.CompletedProcess[str]:
         "dv.CompositionExplorer()",
         "dv.ConsistencyPlayground()",
         'dv.RangeExplorer("flat")',
+        'dv.IsotonicExplorer("equal", n=20)',
         BINS + "dv.MechanismComparison(None, bins)",
         BINS + "dv.Dense('1/2').bind(dv.Question.of(bins), dv.Unit()).price",
         BINS + FRAME + "repr(taught.plan(bins, dv.Dense('1/2')))",

@@ -84,7 +84,7 @@ def test_a_range_of_half_a_million_bins_is_brushed_by_mouse_keyboard_and_label(l
         first.press("ArrowRight")
         expect(first).to_have_attribute("aria-valuetext", "262801")
         expect(explorer.get_by_role("img", name=re.compile("^From 262801 to 394199: "))).to_be_visible()
-        low, high = explorer.get_by_label("From"), explorer.get_by_label("to", exact=True)
+        low, high = (explorer.get_by_role("textbox", name=name, exact=True) for name in ("From", "to"))
         low.fill("475500")
         high.fill("482377")
         high.press("Enter")

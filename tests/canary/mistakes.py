@@ -291,6 +291,8 @@ MISTAKES: dict[str, tuple[str, Callable[[Scene], object]]] = {
     "a tape that asks a column": ("ParameterError", lambda s: dv.PayWhatYouGetTape(s.sub, {"a": column()})),
     "an explorer of a frame": ("Forbidden", lambda s: dv.TopKExplorer(people())),
     "an explorer of a column": ("Forbidden", lambda s: dv.TopKExplorer({5: column()})),
+    "sorted counts of a column": ("Forbidden", lambda s: dv.IsotonicExplorer(column())),
+    "sorted counts of a frame": ("Forbidden", lambda s: dv.IsotonicExplorer(people())),
     "ranges of a column": ("Forbidden", lambda s: dv.RangeExplorer(column())),
     "ranges of a frame": ("Forbidden", lambda s: dv.RangeExplorer(people())),
     "a playground of a column": ("Forbidden", lambda s: dv.ConsistencyPlayground(column())),

@@ -15,6 +15,8 @@ import pytest
 import dpviz as dv
 from dpviz.errors import DomainError, Forbidden, ParameterError
 from dpviz.exact import Decay, rational, text
+from dpviz.fitting.noises import Term
+from dpviz.fitting.sums import NoiseSum
 from dpviz.planning.range_sheet import COLUMNS, SAVED_STOPS, RangeSheet, made_up, of_public
 from dpviz.widgets.explorer import Explorer
 
@@ -57,13 +59,25 @@ def test_every_range_has_the_values_of_the_tree_the_cover_and_the_bins(small: Ra
     assert fitted.name == "fitted" and subtrees.count(0, 2) == 1 and bins.count(0, 2) == 3
 
 
+def law_of(sheet: RangeSheet, name: str, low: int, high: int) -> NoiseSum:
+    """Put together once more: the tree of 21 bins and 3 children has 4 levels, so epsilon 1 is 1/4 on a node."""
+    node, single, design = Decay.exp(Fraction(1, 4)), Decay.exp(Fraction(1)), sheet.drawn.design
+    assert design.shape.height == 4
+    if name == "bins":
+        return NoiseSum.of([Term(single, 1, high - low + 1)])
+    if name == "subtrees":
+        return NoiseSum.of([Term(node, 1, len(design.shape.cover(low, high)))])
+    runs = design.weights([(low, high, 1)])
+    return NoiseSum.of([Term(node, run.weight, run.stop - run.first) for run in runs])
+
+
 def test_half_widths_hold_by_the_law_and_a_count_less_does_not_where_they_are_exact(small: RangeSheet) -> None:
     """Both for one range and for all in view, whose share of beta is smaller. A twin one count too narrow is caught."""
     exact = 0
     for low, high in [(0, 0), (3, 3), (0, 8), (2, 17), (9, 17), (0, 20), (1, 19)]:
         said = small.reading(low, high)
         for one in small.drawn.estimators:
-            row, law = said["rows"][one.name], one.noise(low, high)
+            row, law = said["rows"][one.name], law_of(small, one.name, low, high)
             for bar, level in ((row["one"], BETA), (row["all"], BETA / small.together)):
                 half = rational(bar["value"])
                 assert 2 * law.above(half)[1] <= level + Fraction(1, 10**9)
@@ -72,15 +86,6 @@ def test_half_widths_hold_by_the_law_and_a_count_less_does_not_where_they_are_ex
                 exact += 1
                 assert 2 * law.above(rational(row["one"]["value"]) - 1)[0] > BETA
     assert exact >= 14
-
-
-def test_noise_on_nodes_and_bins_is_that_of_their_sensitivities(small: RangeSheet) -> None:
-    node, single = Decay.exp(Fraction(1, 4)), Decay.exp(Fraction(1))
-    _, subtrees, bins = small.drawn.estimators
-    assert small.drawn.design.shape.height == 4
-    assert {term.decay for term in subtrees.noise(1, 17).noises.terms} == {node}
-    assert {term.decay for term in bins.noise(1, 17).noises.terms} == {single}
-    assert sum(term.count for term in bins.noise(1, 17).noises.terms) == 17
 
 
 def test_the_nodes_of_a_reading_add_up_to_the_fitted_value(small: RangeSheet) -> None:
@@ -103,8 +108,8 @@ def test_stretches_in_view_cover_it_once_and_none_errs_more_than_is_said() -> No
     edges, fitted = view["edges"], sheet.drawn.estimators[0]
     assert (edges[0], edges[-1]) == (0, 4096) and len(edges) - 1 <= COLUMNS
     assert view["together"] == str(len(edges))
-    said = [fitted.noise(low, high - 1).radius(BETA, exactly=False).value for low, high in pairwise(edges)]
-    assert -(-max(said) // 1) == int(view["one"]["value"])
+    bars = [fitted.bar(low, high - 1, BETA).value for low, high in pairwise(edges)]
+    assert max(bars) == int(view["one"]["value"])
     for place in (0, 7, len(edges) - 2):
         exact = float(fitted.value(edges[place], edges[place + 1] - 1))
         assert view["values"][place] == pytest.approx(exact, rel=1e-5, abs=1e-3)
@@ -204,6 +209,40 @@ def test_domains_without_ranges_and_choices_that_mean_nothing_are_refused(
 ) -> None:
     with pytest.raises(error):
         dv.RangeExplorer(table, **options)
+
+
+def test_of_a_released_tree_every_range_is_what_the_release_says_and_no_true_count_goes_in(tmp_path: Path) -> None:
+    minutes = dv.Domain.integers(0, 40, column="minute")
+    frame = pd.DataFrame({"minute": [5] * 7_310 + [9] * 8_420 + [33] * 40})
+    session = dv.Session(frame, dv.Unit("row", noun="flight"), dv.Budget(2), tmp_path / "a.ledger")
+    release = session.release(minutes, dv.Tree(epsilon=1, branching=4))
+    explorer = dv.RangeExplorer(release)
+    said = sheet_of(explorer)
+    assert (said["paid"], said["badge"], said["seed"], said["nouns"]) == ("paid ε 1", None, None, "flights")
+    assert [one["name"] for one in said["estimators"]] == ["fitted", "subtrees", "leaves"]
+    assert said["view"]["truth"] is None and {one["truth"] for one in said["between"]} == {None}
+    for low, high in [(0, 0), (3, 30), (0, 40)]:
+        read = ask(explorer, "read", points=[["labels", str(low), str(high)]])["body"]["readings"][0]
+        for name, row in read["rows"].items():
+            derived = release.range(low, high, reader=name)
+            assert row["value"] == text(derived.value)
+            assert row["one"] == release.reading.error.estimator(name).range(low, high, BETA).to_json()
+    assert "7310" not in explorer.sheet and "8420" not in explorer.sheet
+    assert session.remaining.epsilon == 1
+
+
+def test_a_teaching_draw_of_a_tree_is_marked(tmp_path: Path) -> None:
+    drawn = dv.teaching(pd.DataFrame({"x": [1, 2, 2]}), 7).draw(
+        dv.Domain.integers(0, 9, column="x"), dv.Tree(epsilon=1)
+    )
+    said = sheet_of(dv.RangeExplorer(drawn))
+    assert (said["badge"], said["paid"], said["seed"]) == ("Not private · teaching, seed 7", None, "7")
+
+
+def test_a_release_of_something_else_is_refused_with_what_to_ask_it() -> None:
+    drawn = dv.teaching(pd.DataFrame({"x": [1]}), 7).draw(dv.Domain.integers(0, 9, column="x"), dv.Dense(epsilon=1))
+    with pytest.raises(ParameterError, match=r"release\.range\(low, high\)"):
+        dv.RangeExplorer(drawn)
 
 
 def test_one_bin_is_a_domain_too() -> None:

@@ -4,11 +4,12 @@ import type { Component } from "./component";
 import { compositionExplorer } from "./composition_explorer";
 import { consistencyPlayground } from "./consistency_playground";
 import { Explorer } from "./explorer";
+import { isotonicExplorer } from "./isotonic_explorer";
 import { mechanismComparison } from "./mechanism_comparison";
 import { rangeExplorer } from "./range_explorer";
 import { RangeStore } from "./range_store";
 import { samplerExplorer } from "./sampler_explorer";
-import { readComparison, readComposition, readConsistency, readSampler, readTopK, type Point, type Sheet } from "./sheets";
+import { readComparison, readComposition, readConsistency, readIsotonic, readSampler, readTopK, type Point, type Sheet } from "./sheets";
 import { topKExplorer } from "./top_k_explorer";
 import type { ViewStore } from "./view_store";
 
@@ -23,6 +24,7 @@ function explorerOf<S extends Sheet<Point>>(read: (value: unknown) => S, compone
 }
 
 export const EXPLORERS: Explorers = {
+    "isotonic-explorer": explorerOf(readIsotonic, isotonicExplorer),
     "range-explorer": () => {
         const store = new RangeStore();
         return { store, component: rangeExplorer(store) };

@@ -41,9 +41,13 @@ export function rangeExplorer(store: RangeStore): Component {
             autocomplete: "off",
             spellcheck: "false",
             "aria-describedby": faultId,
-            onchange: (event: Event) => timed(event, () => store.name(boxes[0]!.value.trim(), boxes[1]!.value.trim())),
             onkeydown: (event: KeyboardEvent) => {
-                if (event.key === "Escape") (boxes[i]!.blur(), redraw());
+                if (event.key === "Enter") commit(event);
+                if (event.key === "Escape") restore();
+            },
+            // From one box to the other nothing is asked yet: the two are read together.
+            onfocusout: (event: FocusEvent) => {
+                if (event.relatedTarget !== boxes[1 - i]) commit(event);
             },
         }),
     );
@@ -158,6 +162,17 @@ export function rangeExplorer(store: RangeStore): Component {
         timed(event, () => pull(end, end === 0 ? edge : edge - 1));
     }
 
+    /** Read the range whose ends were typed, where they are not those that are shown. */
+    function commit(event: Event): void {
+        const [low, high] = boxes.map(({ value }) => value.trim()) as [string, string];
+        if (store.settled && low === store.reading?.labels[0] && high === store.reading.labels[1]) return;
+        timed(event, () => store.name(low, high));
+    }
+
+    function restore(): void {
+        boxes.forEach((box, i) => (box.value = store.reading?.labels[i] ?? ""));
+    }
+
     /** The brushed range, and half as much on both sides of it. */
     function lookNear(): void {
         const more = Math.max(TEN, Math.round((store.high - store.low + 1) / 2));
@@ -204,7 +219,6 @@ export function rangeExplorer(store: RangeStore): Component {
         element.classList.toggle("dp-plan", sheet.paid === null);
         element.toggleAttribute("data-teaching", sheet.paid === null);
         setText(sentence, sheet.sentence);
-        sliders.forEach((slider) => setAttribute(slider, "max", String(store.last)));
         const { view } = sheet;
         const count = view.values.length;
         setText(overview.name, view.width === "1" ? `${capital(sheet.nouns)} in each bin` : `${capital(sheet.nouns)} in stretches of ${shown(view.width)} bins`);
@@ -241,11 +255,14 @@ export function rangeExplorer(store: RangeStore): Component {
         const labels = store.settled ? reading.labels : [String(low), String(high)];
         [low, high].forEach((bin, i) => {
             const slider = sliders[i]!;
+            setAttribute(slider, "min", String(Math.min(Number(sheet.view.first), low)));
+            setAttribute(slider, "max", String(Math.max(Number(sheet.view.last), high)));
             if (slider.value !== String(bin)) slider.value = String(bin);
             slider.style.setProperty("--dp-share", "0");
             setAttribute(slider, "aria-valuetext", store.settled ? labels[i]! : `bin ${shown(String(bin + 1))} of ${shown(sheet.bins)}`);
             const box = boxes[i]!;
-            if (store.settled && document.activeElement !== box && box.value !== labels[i]) box.value = labels[i]!;
+            const typing = boxes.includes(document.activeElement as HTMLInputElement);
+            if (store.settled && !typing && box.value !== labels[i]) box.value = labels[i]!;
         });
         const count = high - low + 1;
         setText(length, `${shown(String(count))} ${count === 1 ? "bin" : "bins"}${store.settled ? "" : " · asking the kernel…"}`);

@@ -208,6 +208,36 @@ const readRangeShape = shape({
     between: list(readReading),
 });
 
+/** Where a step begins, how long it is, and its value. */
+const readStep: Reader<{ start: number; length: number; value: string }> = (value, where) => {
+    if (!Array.isArray(value) || value.length !== 3) wrong(where, "a step");
+    return { start: number(value[0], where), length: number(value[1], where), value: exact(value[2], where) };
+};
+const steps = list(readStep);
+
+const readIsotonicPoint = shape({
+    at,
+    distinct: whole,
+    truth: steps,
+    noisy: list(list(number)),
+    every: number,
+    fitted: steps,
+    multiscale: shape({ low: steps, high: steps, crossed: flag }),
+    one: whole,
+    all: whole,
+    falls: list(number),
+    errors: shape({ noisy: exact, rounded: exact, fitted: exact, expected: exact, bound: exact }),
+});
+
+const readIsotonicShape = shape({
+    version,
+    badge: text,
+    beta: exact,
+    axes: list(readAxis),
+    now: readIsotonicPoint,
+    fans: table(list(readIsotonicPoint)),
+});
+
 export type SamplerPoint = Read<typeof readSamplerPoint>;
 export type SamplerSheet = Read<typeof readSamplerShape>;
 export type ComparisonPoint = Read<typeof readComparisonPoint>;
@@ -220,6 +250,8 @@ export type ConsistencyPoint = Read<typeof readConsistencyPoint>;
 export type ConsistencySheet = Read<typeof readConsistencyShape>;
 export type RangeReading = Read<typeof readReading>;
 export type RangeSheet = Read<typeof readRangeShape>;
+export type IsotonicPoint = Read<typeof readIsotonicPoint>;
+export type IsotonicSheet = Read<typeof readIsotonicShape>;
 export type Row = ComparisonPoint["rows"][number];
 
 /** Each fan has one point per grid value of its axis, at that value. */
@@ -284,6 +316,20 @@ export const readConsistency = (value: unknown): ConsistencySheet => {
     }
     for (const { counts } of sheet.presets) if (counts.length < 1 || counts.length > most) wrong("sheet.presets", "of counts that can be edited");
     if (!sheet.presets.some(({ name }) => name === sheet.start.preset) || !sheet.branchings.includes(sheet.start.branching)) wrong("sheet.start", "among what can be chosen");
+    return sheet;
+};
+
+export const readIsotonic = (value: unknown): IsotonicSheet => {
+    const sheet = checked<IsotonicPoint, IsotonicSheet>(readIsotonicShape(decode(value), "sheet"));
+    for (const point of [sheet.now, ...[...sheet.fans.values()].flat()]) {
+        const size = Number(point.at.get("n"));
+        for (const parts of [point.truth, point.fitted, point.multiscale.low, point.multiscale.high]) {
+            let next = 0;
+            for (const { start, length } of parts) next = start === next && length >= 1 ? start + length : NaN;
+            if (next !== size) wrong("sheet.steps", "steps from the first position to the last");
+        }
+        if (point.every < 1 || point.noisy.length !== Math.ceil(size / point.every) || point.noisy.some((pair) => pair.length !== 2)) wrong("sheet.noisy", "a pair for each stretch");
+    }
     return sheet;
 };
 

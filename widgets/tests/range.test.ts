@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { icicleChart } from "../src/charts/icicle";
 import { overviewChart } from "../src/charts/overview";
+import { whiskersChart, type Whisker } from "../src/charts/whiskers";
 import { SNAPPED } from "../src/range_store";
 import { Malformed } from "../src/readers";
 import { readRange } from "../src/sheets";
-import { enter, Host, press, render, settle, type Shown } from "./host";
+import { Host, press, render, settle, type Shown } from "./host";
 
 const BINS = 80;
 const STOPS = [0, 20, 40, 60, 80];
@@ -93,6 +94,10 @@ async function without(): Promise<void> {
 
 const sliders = (): HTMLInputElement[] => [...shown.el.querySelectorAll<HTMLInputElement>('input[type="range"]')];
 const boxes = (): HTMLInputElement[] => [...shown.el.querySelectorAll<HTMLInputElement>(".dp-end-box")];
+const typed = (end: number, text: string): void => {
+    boxes()[end]!.value = text;
+    press(boxes()[end]!, "Enter");
+};
 const titles = (): string[] => [...shown.el.querySelectorAll("svg title")].map((node) => node.textContent ?? "");
 const brushed = (): string[] => boxes().map(({ value }) => value);
 
@@ -162,12 +167,20 @@ test("a late answer does not move a brush that has moved on", async () => {
 test("labels that are typed are read by the kernel, and its refusal leaves the range as it was", async () => {
     open();
     await settle();
+    boxes()[0]!.value = "m77";
+    boxes()[0]!.dispatchEvent(new FocusEvent("focusout", { bubbles: true, relatedTarget: boxes()[1]! }));
+    expect(shown.host.of("read")).toEqual([]);
     boxes()[0]!.value = "m7";
-    enter(boxes()[1]!, "m9");
+    typed(1, "m9");
     await settle();
     expect(shown.host.of("read").at(-1)!.args).toEqual({ points: [["labels", "m7", "m9"]] });
     expect(brushed()).toEqual(["m7", "m9"]);
-    enter(boxes()[0]!, "noon");
+    boxes()[1]!.dispatchEvent(new FocusEvent("focusout", { bubbles: true }));
+    expect(shown.host.of("read")).toHaveLength(1);
+    boxes()[0]!.value = "m8";
+    press(boxes()[0]!, "Escape");
+    expect(brushed()).toEqual(["m7", "m9"]);
+    typed(0, "noon");
     await settle();
     expect(shown.el.querySelector('[role="alert"]:not([hidden])')!.textContent).toBe("⚠ a label must be one of m0 to m79");
     expect(brushed()).toEqual(["m7", "m9"]);
@@ -185,9 +198,9 @@ test("without a kernel the brush rests on what the sheet carries, and says so", 
     press(sliders()[1]!, "End");
     expect(brushed()).toEqual(["m20", "m79"]);
     boxes()[0]!.value = "m40";
-    enter(boxes()[1]!, "m59");
+    typed(1, "m59");
     expect(brushed()).toEqual(["m40", "m59"]);
-    enter(boxes()[0]!, "m41");
+    typed(0, "m41");
     expect(shown.text()).toContain("No kernel to find a label or another view");
     shown.button("Look closer").click();
     expect(shown.text()).toContain("No kernel to find a label or another view");
@@ -306,6 +319,15 @@ test("where stretches are narrower than a pixel, one mark stands for all in its 
     const marks = element.querySelector(".dp-column-one")!.getAttribute("d")!.split("M").length - 1;
     expect(marks).toBeGreaterThan(200);
     expect(marks).toBeLessThanOrEqual(320 - 68 + 1);
+});
+
+test("an answer that is far less sure than the best is cut, without a cap where it is cut", () => {
+    const row = (all: number): Whisker => ({ name: "", value: 100, one: all / 2, all, kinds: ["dp-exact", "dp-bound"], colour: 1 });
+    const caps = (...rows: Whisker[]): number => whiskersChart(400, { title: "t", rows, truth: null, axis: "rows" }).querySelectorAll(".dp-whisker-cap").length;
+    expect(caps(row(10), row(30))).toBe(4);
+    expect(caps(row(10), row(500))).toBe(2);
+    const away = whiskersChart(400, { title: "t", rows: [row(10), { ...row(500), value: 900 }], truth: null, axis: "rows" });
+    expect([away.querySelectorAll("circle").length, away.querySelectorAll("path.dp-whisker-dot").length]).toEqual([1, 1]);
 });
 
 test("nodes that are subtracted are hatched, those outside the picture are left out", () => {
