@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from dpviz.mechanisms import TopKLaplace as TopKLaplace
     from dpviz.mechanisms import TopKSet as TopKSet
     from dpviz.mechanisms import Tree as Tree
+    from dpviz.model.combination import combine as combine
     from dpviz.model.domain import Domain as Domain
     from dpviz.model.public import PublicTable as PublicTable
     from dpviz.model.public import PublicTop as PublicTop
@@ -89,6 +90,7 @@ _HOME = {
     "TopKExplorer": "dpviz.widgets",
     "Unit": "dpviz.privacy.unit",
     "Workbench": "dpviz.widgets",
+    "combine": "dpviz.model.combination",
     "load": "dpviz.session.loading",
     "report": "dpviz.reports",
     "sources": "dpviz.engines",

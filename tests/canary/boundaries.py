@@ -72,6 +72,11 @@ def objects(folder: Path) -> dict[str, Any]:
         "verification": session.ledger.verify(), "error": _refused(session), **mechanisms,
     }  # fmt: skip
     found["running"].result()
+    other = session.release(BINS, dv.Dense("1/3"))
+    found |= {
+        "derived": found["release"].compare(0, 1), "derived table": found["release"].sum([[0], [1]]),
+        "combined": dv.combine(found["release"], other), "after": plan.after(found["release"]),
+    }  # fmt: skip
     many = dv.Domain.integers(0, 999, column="x")
     for name, mechanism in mechanisms.items():
         asked = many if name in ("sparse", "compact", "stability", "tree") else PLACES
