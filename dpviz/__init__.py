@@ -52,10 +52,12 @@ if TYPE_CHECKING:
     from dpviz.widgets import BudgetMeter as BudgetMeter
     from dpviz.widgets import CompositionExplorer as CompositionExplorer
     from dpviz.widgets import ConsistencyPlayground as ConsistencyPlayground
+    from dpviz.widgets import IsotonicExplorer as IsotonicExplorer
     from dpviz.widgets import MechanismComparison as MechanismComparison
     from dpviz.widgets import MechanismPicker as MechanismPicker
     from dpviz.widgets import PayWhatYouGetTape as PayWhatYouGetTape
     from dpviz.widgets import PlanPane as PlanPane
+    from dpviz.widgets import RangeExplorer as RangeExplorer
     from dpviz.widgets import ReleasePane as ReleasePane
     from dpviz.widgets import ResultChart as ResultChart
     from dpviz.widgets import SamplerExplorer as SamplerExplorer
@@ -72,6 +74,7 @@ _HOME = {
     "ConsistencyPlayground": "dpviz.widgets",
     "Domain": "dpviz.model.domain",
     "DpvizError": "dpviz.errors",
+    "IsotonicExplorer": "dpviz.widgets",
     "MechanismComparison": "dpviz.widgets",
     "MechanismPicker": "dpviz.widgets",
     "PayWhatYouGetTape": "dpviz.widgets",
@@ -79,6 +82,7 @@ _HOME = {
     "PublicTable": "dpviz.model.public",
     "PublicTop": "dpviz.model.public",
     "Question": "dpviz.model.question",
+    "RangeExplorer": "dpviz.widgets",
     "Release": "dpviz.model.release",
     "ReleaseInterrupted": "dpviz.errors",
     "ReleasePane": "dpviz.widgets",
