@@ -2,46 +2,14 @@
 
 from __future__ import annotations
 
-import html
 import textwrap
-from fractions import Fraction
-from typing import Final
 
 from dpviz.charts.theme import FLOOR
-from dpviz.exact import text
-from dpviz.model.answers.between import Between, between
 from dpviz.model.error import ErrorValue
-
-MINUS = "\u2212"
-SIGNS: Final = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {127: 0x2421}
-"""What stands for a control character in HTML: ␀ for NUL. A browser drops NUL, and draws nothing for the others."""
-
-
-def escape(text: str) -> str:
-    """A text in HTML, where every character of it is seen."""
-    return html.escape(text.translate(SIGNS))
-
-
-def shown(number: int | Fraction | Between) -> str:
-    """A number for reading: thousands with commas, a true minus sign. Of an enclosure both ends, in a few digits.
-
-    >>> shown(6293), shown(-1), shown(Fraction(1, 4)), shown(Between(Fraction(7, 5), Fraction(3, 2)))
-    ('6,293', '−1', '0.25', 'between 1.4 and 1.5')
-    """
-    enclosed = between(number)
-    if enclosed.low < enclosed.high:
-        return "between {} and {}".format(*(shown(Fraction(end)) for end in enclosed.ends))
-    whole, point, places = text(abs(enclosed.low)).partition(".")
-    grouped = f"{int(whole):,}" if whole.isdigit() else whole
-    return (MINUS if enclosed.low < 0 else "") + grouped + point + places
-
-
-def often(beta: Fraction) -> str:
-    """How often a statement holds that fails with chance beta: `95 in 100`, `999 in 1,000`."""
-    holds, of = 1 - beta, 100
-    while (holds * of).denominator != 1 and of < 10**12:
-        of *= 10
-    return f"{shown(holds * of)} in {of:,}" if (holds * of).denominator == 1 else f"with chance {text(holds)}"
+from dpviz.model.words import MINUS as MINUS
+from dpviz.model.words import escape as escape
+from dpviz.model.words import often as often
+from dpviz.model.words import shown as shown
 
 
 def spread(bar: ErrorValue) -> str:

@@ -75,6 +75,11 @@ class Domain:
         return True
 
     @property
+    def ordered(self) -> bool:
+        """Whether the order of the bins means something, so that a range of them does: of numbers it does."""
+        return False
+
+    @property
     def size_text(self) -> str:
         """`42 bins`, `2^64 bins`."""
         return bins_text(self.size)
@@ -257,6 +262,10 @@ class IntegerDomain(_OneColumn):
             raise DomainError.of(f"{self.low} to {self.high}", "an integer domain must not be reversed")
 
     @property
+    def ordered(self) -> bool:
+        return True
+
+    @property
     def inner(self) -> int:
         return self.high - self.low + 1
 
@@ -317,6 +326,10 @@ class IntervalDomain(_OneColumn):
     underflow: bool = False
     overflow: bool = False
     missing: bool = False
+
+    @property
+    def ordered(self) -> bool:
+        return True
 
     @property
     def inner(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
-from dpviz.exact import Enclosure, ceil_to, place, text
+from dpviz.exact import Decay, Enclosure, ceil_to, place, text
 
 How = Literal["exact", "bound", "numerical", "simulated"]
 SURENESS: Final[tuple[How, ...]] = ("exact", "bound", "numerical", "simulated")
@@ -88,6 +88,12 @@ class ErrorModel:
     counts unless a hypothetical `count` is given, and the rule says so.
     """
 
+    @property
+    def noise(self) -> Decay | None:
+        """The ratio of the noise, where every number that was drawn is what was asked plus two-sided geometric noise
+        of this ratio, independent of all others and never clamped; None where it is anything else."""
+        return None
+
     def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue | None:
         """How far one bin, picked before looking, may be off."""
         return None
@@ -106,8 +112,13 @@ class ErrorModel:
         return None
 
     def range(self, first: int, last: int, beta: Fraction) -> ErrorValue | None:
-        """How far the sum of bins first..last may be off."""
+        """How far the sum of bins first..last, picked before looking, may be off."""
         return None
+
+    def estimator(self, reader: str) -> ErrorModel:
+        """The same questions about another estimator of the answer, by its name among the answer's `readers`; an empty
+        one is the default. One whose error nothing states answers none."""
+        return self
 
     def expected(self, count: int) -> ErrorValue | None:
         """The mean absolute error of a bin whose true count is `count`."""

@@ -20,8 +20,11 @@ from dpviz.errors import DomainError, ParameterError, ReleaseFormat
 from dpviz.exact import Number, probability, text
 from dpviz.model.answers import Answer, Axis, Between, Intervals, Listing, Reading
 from dpviz.model.answers.base import Among, Values, value_columns
+from dpviz.model.asking import Askable, Subject
+from dpviz.model.derived import Paid
 from dpviz.model.domain import one_of
 from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.linear import LinearError, Query
 from dpviz.model.mechanism import Bound, Mode
 from dpviz.model.question import Question, canonical
 from dpviz.model.terms import Terms, Used
@@ -42,7 +45,7 @@ ENDINGS: Final[dict[Among, str]] = {"one": "", "all": "_all"}
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
+class Release(Askable):
     """A public answer with its question, guarantee and error. Holds no private value.
 
     terms       what was promised when it was paid for: question, unit, price, limits, mechanism and law
@@ -104,6 +107,15 @@ class Release:
     def reading(self) -> Reading:
         """What the answer's shape needs to be read: public, and all of this release."""
         return Reading(self.question, self.unit, self.error, self.terms.clamp, self.terms.max_items, self.number)
+
+    @property
+    def _subject(self) -> Subject:
+        return PaidAnswer(self)
+
+    @property
+    def paid(self) -> Paid:
+        """This release as what is derived from it names it."""
+        return Paid(self.number, self.use, self.price_text, self.plain_title, self.teaching)
 
     @property
     def title(self) -> str:
@@ -224,20 +236,23 @@ class Release:
         return one, every
 
     @single_arguments
-    def intervals(self, beta: Number = "0.05", among: Among = "one") -> Intervals | None:
+    def intervals(self, beta: Number = "0.05", among: Among = "one", reader: str = "") -> Intervals | None:
         """The intervals of all rows that fail at most `beta` of the time; None where nothing is known.
 
-        among  "one": each holds for one row that was picked before looking; "all": all hold at once
+        among   "one": each holds for one row that was picked before looking; "all": all hold at once
+        reader  one of `release.answer.readers`, where there are several; left out, the first
         """
         if among not in ("one", "all"):
             raise ParameterError.of(among, 'among must be "one" or "all"')
         if not self.valued:
             return None
-        return self.answer.intervals(self.reading, probability(beta, "beta", zero=False), among)
+        return self.answer.intervals(self.reading, probability(beta, "beta", zero=False), among, reader=reader)
 
     @single_arguments
-    def to_frame(self, beta: Number = "0.05") -> pd.DataFrame:
-        """One row per bin, per bin that is shown, or per item that came.
+    def to_frame(self, beta: Number = "0.05", reader: str = "") -> pd.DataFrame:
+        """One row per bin, per bin that is shown, per item that came, or whatever the answer's rows are.
+
+        reader  one of `release.answer.readers`, where there are several; left out, the first
 
         Columns: bin, value, low and high (this bin alone), low_all and high_all (all bins at once; left out where no
         bar holds for all of them). A list has rank and item instead of bin, a set item alone; both have a value and
@@ -251,9 +266,9 @@ class Release:
 
         columns: dict[str, Any] = {name: list(cells) for name, cells in self.answer.rows(self.reading).items()}
         if self.valued:
-            columns |= value_columns(self.shown)
+            columns |= value_columns(self.answer.read(self.reading, reader=reader))
             for among, ending in ENDINGS.items():
-                if (intervals := self.intervals(beta, among)) is not None:
+                if (intervals := self.intervals(beta, among, reader)) is not None:
                     columns[f"low{ending}"], columns[f"high{ending}"] = intervals.low, intervals.high
         return pd.DataFrame(columns)
 
@@ -326,6 +341,37 @@ class Release:
 
     def __hash__(self) -> int:
         return hash(self.to_bytes())
+
+
+@dataclass(frozen=True)
+class PaidAnswer:
+    """A release as it is asked: its shape reads, its stored law says how far that may be off."""
+
+    release: Release
+
+    @property
+    def answer(self) -> Answer:
+        return self.release.answer
+
+    @property
+    def reading(self) -> Reading:
+        return self.release.reading
+
+    @property
+    def paid(self) -> tuple[Paid, ...]:
+        return (self.release.paid,)
+
+    def value(self, query: Query, reader: str) -> Fraction | Between:
+        return self.answer.weighted(self.reading, query, reader)
+
+    def error(self, query: Query, reader: str) -> LinearError:
+        return self.release.terms.law.linear(query, self.answer, self.reading, reader)
+
+    def limits(self, query: Query) -> tuple[Fraction | None, Fraction | None]:
+        return self.release.terms.law.limits(self.reading).of(query)
+
+    def all_bins(self, beta: Fraction, reader: str) -> ErrorValue | None:
+        return self.release.error.estimator(reader).all_bins(beta)
 
 
 def listed(values: Values) -> list[Any]:

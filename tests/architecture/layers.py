@@ -17,6 +17,7 @@ LAYERS = (
     {"exact", "files"},
     {"boundary"},
     {"noise", "laws", "datasets"},
+    {"fitting"},
     {"privacy"},
     {"model"},
     {"mechanisms"},

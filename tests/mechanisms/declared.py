@@ -52,6 +52,10 @@ GOOD: dict[str, dict[str, list[Any]]] = {
         "epsilon": NUMBERS, "base": ["tight", "paper"], "sampler": SAMPLERS,
         "field": ["auto", "mersenne", "proth", "paper"], "gamma": [None, *PARTS], "cap": [None, *COUNTS],
     },
+    "Tree": {
+        "epsilon": NUMBERS, "branching": ["auto", 2, "16", 3.0, np.int64(7), 10**6], "padding": ["free", "pinned"],
+        "levels": [None, "1", "1,1,2", "3, 0,1", "1000,0,0,1"], "root": ["asked", "public"],
+    },
     "TopK": {
         "k": ITEMS, "kbar": [*ROWS, "private"], "epsilon": [None, *NUMBERS], "delta": CHANCES,
         "epsilon_per_item": [None, *NUMBERS], "delta_prime": [None, 0, *CHANCES],
@@ -63,6 +67,8 @@ GOOD: dict[str, dict[str, list[Any]]] = {
     },
     "TopKSet": {"k": ITEMS, "epsilon": NUMBERS, "delta": CHANCES},
     "ExponentialTopK": {"k": ITEMS, "epsilon": NUMBERS, "delta": [0, *CHANCES]},
+    "Sorted": {"epsilon": NUMBERS, "largest": [None, 10, "30", 10_000], "base": LAWS},
+    "Queries": {"epsilon": NUMBERS, "queries": [None, {"all": None}, {"x": [1, "2"], "y": range(3)}, [("a", (True,))]]},
     "PayWhatYouGet": {
         "symbols": ITEMS, "questions": ROWS, "epsilon": [None, *NUMBERS], "delta": CHANCES,
         "epsilon_per_item": [None, *NUMBERS], "delta_prime": [None, 0, *CHANCES],
@@ -81,6 +87,10 @@ STARTS: dict[str, list[dict[str, Any]]] = {
     ],
     "PureSparse": [{"epsilon": 1}, {"epsilon": "1/3", "base": "tight", "cap": 9, "beta1": "1/8"}],
     "Compact": [{"epsilon": 1}, {"epsilon": "1/3", "sampler": "fastsample", "gamma": "1/8", "cap": 9}],
+    "Tree": [
+        {"epsilon": 1},
+        {"epsilon": "1/3", "branching": 2, "padding": "pinned", "levels": "1,1,2", "root": "public"},
+    ],
     "TopK": [
         {"epsilon": 1},
         {"epsilon": "1/3", "k": 3, "kbar": "private", "largest": 9},
@@ -89,6 +99,8 @@ STARTS: dict[str, list[dict[str, Any]]] = {
     "TopKLaplace": [{"epsilon": 1}, {"epsilon": "1/3", "k": 3, "kbar": 9, "delta": "1e-9", "domain_rule": "paper"}],
     "TopKSet": [{"epsilon": 1}],
     "ExponentialTopK": [{"epsilon": 1}, {"epsilon": "1/3", "delta": "1e-9"}],
+    "Sorted": [{"epsilon": 1}, {"epsilon": "1/3", "largest": 9}],
+    "Queries": [{"epsilon": 1}, {"epsilon": "1/3", "queries": {"all": None, "a": ["A"]}}],
     "PayWhatYouGet": [{"epsilon": 1}, {"epsilon_per_item": "0.1", "delta_prime": "1e-7"}],
     "Asking": [{"of": PAY_WHAT_YOU_GET}, {"of": PAY_WHAT_YOU_GET, "k": 3, "kbar": "private", "largest": 9}],
 }

@@ -129,7 +129,7 @@ def test_a_mechanism_is_loaded_when_it_is_first_used() -> None:
         "import sys, dpviz as dv\n"
         "from dpviz.mechanisms import REGISTRY\n"
         "loaded = lambda: [name for name in sys.modules if name.startswith('dpviz.mechanisms.')]\n"
-        "assert len(REGISTRY) == 8 and 'Compact' in REGISTRY and loaded() == []\n"
+        "assert len(REGISTRY) > 8 and 'Compact' in REGISTRY and loaded() == []\n"
         "dv.TopKSet\n"
         "assert set(loaded()) == {'dpviz.mechanisms.top_k_set', 'dpviz.mechanisms.ranked'}, loaded()\n"
     )

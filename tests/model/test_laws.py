@@ -23,6 +23,7 @@ from dpviz.mechanisms.stability import Stability
 from dpviz.mechanisms.top_k import TopK
 from dpviz.mechanisms.top_k_laplace import TopKLaplace
 from dpviz.mechanisms.top_k_set import TopKSet
+from dpviz.mechanisms.tree import Tree
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws import LAWS, StoredLaw, law_from_json, stored, unregister
@@ -57,6 +58,8 @@ CASES: dict[str, tuple[Mechanism, Domain, Unit]] = {
     "noisy list": (TopKLaplace(3, 10, epsilon=1), KEYS, USER),
     "coins": (TopKSet(3, epsilon=1), KEYS, USER),
     "exponential": (ExponentialTopK(3, epsilon=1), BINS, SWAPPED),
+    "tree": (Tree("1/3"), BINS, USER),
+    "tree, weighted": (Tree(1, branching=4, padding="pinned", levels="1,2,0,1", root="public"), BINS, SWAPPED),
 }
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
 
+import gmpy2
 import pytest
 
 from dpviz.exact import Decay, Enclosure, exp_bounds
@@ -23,9 +25,13 @@ from dpviz.model.laws.compact import CompactLaw
 from dpviz.model.laws.count_noise import FiniteLaw, NoiseLaw
 from dpviz.model.laws.dense import DenseLaw
 from dpviz.model.laws.pure_sparse import PureSparseLaw
+from dpviz.model.laws.queries import QueriesLaw
 from dpviz.model.laws.ranking import CoinsLaw, ExponentialLaw, NoisyListLaw, PeelingLaw
+from dpviz.model.laws.sorted import SortedLaw
 from dpviz.model.laws.stability import StabilityLaw
+from dpviz.model.laws.tree import TreeLaw
 from dpviz.noise.empty_bin import fold
+from tests.fitting.reference import LeastSquares
 
 BETAS = (Fraction(9, 10), Fraction(1, 2), Fraction(1, 10), Fraction(1, 300))
 COUNTS = (0, 1, 2, 3, 7)
@@ -34,9 +40,11 @@ NARROW = Fraction(1, 10**15)
 
 NONE = Fraction(0)
 SURE = Fraction(1)
+TINY = Fraction(1, 10**6)
+"""Less than any step of an error."""
 
-Tail = Callable[[int], Enclosure]
-"""The chance, enclosed, that an error exceeds a."""
+Tail = Callable[[int | Fraction], Enclosure]
+"""The chance, enclosed, that an error exceeds a: a whole number, or any where errors are fractions."""
 
 Pmf = dict[int, Enclosure]
 """The law of one released count: value to chance, enclosed. What is missing above has the rest."""
@@ -74,6 +82,8 @@ def chance_check(value: ErrorValue, tail: Tail, beta: Fraction) -> None:
     assert tail(a)[1] <= beta, f"{value} does not hold"
     if value.how == "exact":
         assert a == 0 or tail(a - 1)[0] > beta, f"{value} is not the least that holds"
+    elif value.how == "numerical":
+        assert value.off is not None and tail(value.value - value.off - TINY)[0] > beta, f"{value} is further off"
     else:
         assert value.how == "bound"
 
@@ -415,6 +425,160 @@ def coins(rate: Fraction, gap: int, delta: Fraction) -> Case:
     return Case(CoinsLaw(2, rate, gap, delta), {"listed": missed})
 
 
+def in_order(noise: NoiseLaw, ranks: int, bins: int = 2, n: int | None = None) -> Case:
+    """One or two sorted counts with noise: their fit is what was drawn, or the mean of both where that ascends."""
+    decay, far, scale = noise.decay, 40, 1 << 300
+    one = {
+        z: tuple(int(end * scale) + side for side, end in enumerate(geometric(decay, z))) for z in range(-far, far + 1)
+    }
+    truths = [pair for pair in ((90, 0), (7, 7), (2, 0), (2, 1), (1, 0), (0, 0)) if n is None or sum(pair) <= n]
+
+    def fitted(drawn: Sequence[int]) -> list[Fraction]:
+        mean = Fraction(sum(drawn), len(drawn))
+        return [Fraction(value) for value in drawn] if list(drawn) == sorted(drawn, reverse=True) else [mean] * 2
+
+    @cache
+    def outcomes() -> list[tuple[tuple[int, ...], int, int]]:
+        """Every vector of noises with its chance, in units of 1 / scale**ranks; what lies beyond is the last of all."""
+        vectors = itertools.product(one, repeat=ranks)
+        return [(v, math.prod(one[z][0] for z in v), math.prod(one[z][1] for z in v)) for v in vectors]
+
+    def tail_of(sizes: Callable[[tuple[int, ...]], Fraction]) -> Tail:
+        """The chance that a size exceeds a: which it does where it does when it is rounded up."""
+        found: dict[int, tuple[int, int]] = {}
+        for vector, low, high in outcomes():
+            at, so_far = math.ceil(sizes(vector)), found.get(math.ceil(sizes(vector)), (0, 0))
+            found[at] = so_far[0] + low, so_far[1] + high
+        whole = scale**ranks
+        missing = whole - sum(low for low, _ in found.values())
+
+        def tail(a: int) -> Enclosure:
+            beyond = [chance for at, chance in found.items() if at > a]
+            low, high = sum(low for low, _ in beyond), sum(high for _, high in beyond) + missing
+            return Fraction(low, whole), Fraction(high, whole)
+
+        return tail
+
+    def worst(size: Callable[[list[Fraction]], Fraction]) -> Tail:
+        """The same for the errors of the fit, at the truth where it is most likely."""
+
+        @cache
+        def tails() -> list[Tail]:
+            def error(truth: tuple[int, ...], vector: tuple[int, ...]) -> Fraction:
+                fit = fitted([c + z for c, z in zip(truth, vector, strict=False)])
+                return size([abs(value - c) for value, c in zip(fit, truth, strict=False)])
+
+            return [tail_of(lambda vector, truth=truth: error(truth, vector)) for truth in truths]  # type: ignore[misc]
+
+        return cache(lambda a: (max(tail(a)[0] for tail in tails()), max(tail(a)[1] for tail in tails())))
+
+    of_total = tail_of(lambda vector: Fraction(abs(sum(vector))))
+    first, last = worst(lambda error: error[0]), worst(lambda error: error[-1])
+    tails: dict[str, Tail] = {
+        name: lambda a: max(first(a), last(a)) for name in QUESTIONS if name.startswith("one_bin")
+    }
+    tails |= {"all_bins": worst(max), **({"range 0 1": of_total} if ranks == 2 else {})}
+    return Case(SortedLaw(noise, bins, ranks, n), tails)
+
+
+def queries(noise: NoiseLaw) -> Case:
+    """The total of two bins and each of them. The fit is off by (2 t + a + b) / 3, in a bin by (t + 2 a - b) / 3."""
+    decay, far, scale = noise.decay, 40, 1 << 300
+    exact = {z: geometric(decay, z) for z in range(-far, far + 1)}
+
+    def tail_of(weights: tuple[int, int, int]) -> Tail:
+        found: dict[int, tuple[Fraction, Fraction]] = {}
+        one = {z: (int(low * scale), int(high * scale) + 1) for z, (low, high) in exact.items()}
+        sums: dict[int, list[int]] = {0: [1, 1]}
+        for weight in weights:
+            later: dict[int, list[int]] = {}
+            for total_, (low, high) in sums.items():
+                for z, (least, most) in one.items():
+                    at = later.setdefault(total_ + weight * z, [0, 0])
+                    at[0], at[1] = at[0] + low * least, at[1] + high * most
+            sums = later
+        for total_, (low, high) in sums.items():
+            at, so_far = (
+                math.ceil(Fraction(abs(total_), 3)),
+                found.get(math.ceil(Fraction(abs(total_), 3)), (NONE, NONE)),
+            )
+            found[at] = so_far[0] + Fraction(low, scale**3), so_far[1] + Fraction(high, scale**3)
+        missing = 1 - sum((low for low, _ in found.values()), NONE)
+
+        @cache
+        def tail(a: int) -> Enclosure:
+            beyond = [chance for at, chance in found.items() if at > a]
+            return sum((low for low, _ in beyond), NONE), sum((high for _, high in beyond), missing)
+
+        return tail
+
+    all_of, own = tail_of((2, 1, 1)), tail_of((1, 2, -1))
+
+    def two(a: int) -> Enclosure:
+        """Of two answers at most the sum, so a bound."""
+        return NONE, 2 * max(all_of(a)[1], own(a)[1])
+
+    law = QueriesLaw(noise, '[2,[["all",[[0,2]]],["a",[[0,1]]],["b",[[1,2]]]]]', None)
+    return Case(law, {"range 0 1": all_of, "look_ups 2": two})
+
+
+def tree(law: TreeLaw, far: int = 60) -> Case:
+    """Each node's noise counts in a fitted leaf as normal equations say, and a sum of noises is convolved."""
+    k, n, pinned = law.branching, law.bins, law.pinned
+    levels = len(law.heights)
+    leaves = n if pinned else k ** (levels - 1)
+    rows, variances = [], list[Fraction | None]()
+    exponents: list[Fraction] = []
+    for level, weight in enumerate(law.heights):
+        for start in range(0, leaves, k**level):
+            rows.append([1 if start <= leaf < start + k**level else 0 for leaf in range(leaves)])
+            known = law.total is not None and level == levels - 1
+            variances.append(NONE if known else Fraction(1, weight**2) if weight else None)
+            exponents.append(NONE if known or not weight else (law.step or NONE) * weight)
+    squares = LeastSquares(rows, variances)
+    counts = [
+        squares.fit([1 if at == node and exponents[at] else 0 for at in range(len(rows))]) for node in range(len(rows))
+    ]
+
+    def of_sum(first: int, last: int) -> Tail:
+        """Chances are at least what so many values of each noise add up to, in units of 2**-200.
+
+        Laws are multiplied as polynomials, and these as whole numbers with room for a coefficient in every 320 bits.
+        """
+        weights = [sum(fitted[first : last + 1], NONE) for fitted in counts]
+        common = math.lcm(*(weight.denominator for weight in weights))
+        law, least = [1 << 200], 0
+        for weight, exponent in zip(weights, exponents, strict=True):
+            if weight and exponent:
+                step = abs(int(weight * common))
+                noise = [0] * (2 * far * step + 1)
+                noise[::step] = [int(geometric(Decay.exp(exponent), z)[0] * 2**60) for z in range(-far, far + 1)]
+                product = gmpy2.unpack(gmpy2.pack(law, 320) * gmpy2.pack(noise, 320), 320)
+                law, least = [int(chance) >> 60 for chance in product], least - far * step
+        left = (1 << 200) - sum(law)
+
+        def tail(a: int | Fraction) -> Enclosure:
+            inside = sum(chance for at, chance in enumerate(law, start=least) if abs(at) <= a * common)
+            return 1 - Fraction(inside + left, 1 << 200), 1 - Fraction(inside, 1 << 200)
+
+        return tail
+
+    leaf_tails = [of_sum(leaf, leaf) for leaf in range(n)]
+
+    def worst(a: int | Fraction) -> Enclosure:
+        return max(tail(a)[0] for tail in leaf_tails), max(tail(a)[1] for tail in leaf_tails)
+
+    def any_leaf(a: int | Fraction) -> Enclosure:
+        return max(tail(a)[0] for tail in leaf_tails), sum((tail(a)[1] for tail in leaf_tails), NONE)
+
+    tails: dict[str, Tail] = {name: worst for name in QUESTIONS if name.startswith("one_bin")}
+    return Case(
+        law,
+        {**tails, "all_bins": any_leaf if n > 1 else worst, **({"range 0 1": of_sum(0, 1)} if n > 1 else {})},
+        {f"bias {count}": whole(NONE) for count in COUNTS},
+    )
+
+
 def noise(exponent: str, limit: int | None = None) -> NoiseLaw:
     return NoiseLaw(Fraction(exponent), None, limit)
 
@@ -443,7 +607,17 @@ CASES: dict[str, Callable[[], Case]] = {
     "exponential": lambda: exponential(Fraction(1, 2)),
     "noisy list": lambda: noisy_list(Fraction(1), 1, 3),
     "noisy list, much noise": lambda: noisy_list(Fraction(3), 1, 4),
+    "sorted": lambda: in_order(noise("1"), 2),
+    "sorted, the largest alone": lambda: in_order(noise("1"), 1, bins=3),
+    "sorted, n": lambda: in_order(noise("2", 3), 2, n=3),
+    "queries": lambda: queries(noise("1")),
     "coins": lambda: coins(Fraction(1, 2), 1, Fraction(1, 40)),
+    "tree, one pair": lambda: tree(TreeLaw(2, 2, False, Fraction(1, 2), "1,1", None)),
+    "tree, padded": lambda: tree(TreeLaw(2, 3, False, Fraction(1), "1,1,1", None), 30),
+    "tree, pinned": lambda: tree(TreeLaw(2, 3, True, Fraction(1), "1,1,1", None), 30),
+    "tree, weighted": lambda: tree(TreeLaw(3, 3, False, Fraction(1, 2), "1,2", None), 50),
+    "tree, without a middle": lambda: tree(TreeLaw(2, 4, False, Fraction(1), "1,0,2", None), 30),
+    "tree, public root": lambda: tree(TreeLaw(3, 2, True, Fraction(1), "1,1", 9), 40),
 }
 case_of = cache(lambda name: CASES[name]())
 each = pytest.mark.parametrize("name", CASES)
@@ -485,6 +659,8 @@ def test_a_relabelled_value_or_one_with_half_its_off_is_caught(name: str) -> Non
     for value, tail, beta in chances(case):
         if value.how == "exact":
             assert refused(lambda: chance_check(replace(value, value=value.value + 1), tail, beta))  # noqa: B023
+        if value.off is not None:
+            assert refused(lambda: chance_check(replace(value, off=value.off / 2), tail, beta))  # noqa: B023
     for value, truth in means(case):
         if value.off is not None:
             assert refused(lambda: mean_check(replace(value, off=value.off / 2), truth))  # noqa: B023

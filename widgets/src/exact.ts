@@ -65,6 +65,7 @@ export function format(value: Fraction): string {
 export const add = (a: Fraction, b: Fraction): Fraction => fraction(a.n * b.d + b.n * a.d, a.d * b.d);
 export const subtract = (a: Fraction, b: Fraction): Fraction => fraction(a.n * b.d - b.n * a.d, a.d * b.d);
 export const times = (a: Fraction, k: bigint): Fraction => fraction(a.n * k, a.d);
+export const product = (a: Fraction, b: Fraction): Fraction => fraction(a.n * b.n, a.d * b.d);
 
 export function compare(a: Fraction, b: Fraction): -1 | 0 | 1 {
     const [left, right] = [a.n * b.d, b.n * a.d];

@@ -98,7 +98,7 @@ export class Host implements Model {
 /** The program that the kernel names for a component. */
 function programOf(component: string): Program {
     if (component.endsWith("-tape")) return subSession;
-    return /explorer|comparison/.test(component) ? explorers : workbench;
+    return /explorer|comparison|playground/.test(component) ? explorers : workbench;
 }
 
 export interface Shown {

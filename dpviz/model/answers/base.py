@@ -11,7 +11,7 @@ import binascii
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Final, Literal, NoReturn, Self, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NoReturn, Self, TypeAlias, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,12 @@ from dpviz.exact import text
 from dpviz.model.answers.between import Between, between, is_enclosed
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel, ErrorValue, How
+from dpviz.model.linear import AllKeys, Query
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
+
+if TYPE_CHECKING:
+    from dpviz.fitting.tree import TreeFit
 
 Among: TypeAlias = Literal["one", "all"]
 """What an interval holds for: one point that was picked before looking, or all points at once."""
@@ -137,6 +141,12 @@ class Intervals:
     rule: str
     low_cut: NDArray[np.bool_] | None = None
     high_cut: NDArray[np.bool_] | None = None
+
+    @property
+    def crossed(self) -> bool:
+        """Whether some low end lies above its high end: then not all can hold. It is shown, not repaired."""
+        ends = zip(self.low, self.high, strict=True)
+        return any(low is not None and high is not None and low > high for low, high in ends)
 
 
 @dataclass(frozen=True)
@@ -280,6 +290,40 @@ class Answer:
         """
         raise NotImplementedError
 
+    def named(self, reading: Reading, label: object) -> Any:
+        """The point that a label names, for a sum: of a list of items with values, the place of a listed one."""
+        return self.point(reading, label)
+
+    def span(self, reading: Reading, low: object, high: object) -> Sequence[Any]:
+        """The points from one label to another, both included, where the order of the rows means something."""
+        domain = reading.question.domain
+        if not domain.ordered:
+            raise DomainError.of(domain.kind, UNORDERED[domain.kind], "name the labels: release.sum([...])")
+        first, last = domain.index(low), domain.index(high)
+        if first > last:
+            raise DomainError.of(
+                f"{domain.label(first)} to {domain.label(last)}", "a range must not be reversed", "the lower end first"
+            )
+        return range(first, last + 1)
+
+    def every(self, reading: Reading) -> Sequence[Any]:
+        """All points that a sum may be over."""
+        domain = reading.question.domain
+        return range(domain.size) if domain.declared else AllKeys()
+
+    def label(self, reading: Reading, point: Any) -> str:
+        """A point of a sum in words."""
+        domain = reading.question.domain
+        return domain.label(point) if domain.declared else str(point)
+
+    def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction | Between:
+        """The sum of the values of a query's points, times their weights, exactly. Free.
+
+        Only where values are counts of their points, with the error that the law says of them, do they add up; so a
+        shape says so for itself, mostly by `added_up`.
+        """
+        self._refuse("the values of this answer are not counts that add up", "read release.to_frame()")
+
     def bars(self, reading: Reading, beta: Fraction) -> tuple[ErrorValue | None, ErrorValue | None]:
         """Half-widths of the intervals of one point and of all, where each has the same in every row; else None."""
         error = reading.error
@@ -303,6 +347,11 @@ class Answer:
 
     def listing(self, reading: Reading) -> Listing | None:
         """The items, where the answer is a list or a set of items; else None."""
+        return None
+
+    def tree(self) -> TreeFit | None:
+        """The noisy nodes, where the answer is made of those of a tree: what shows which of them a range uses. Else
+        None."""
         return None
 
     # ------------------------------------------------------------ words and pictures
@@ -342,6 +391,46 @@ class Answer:
             known = ", ".join(self.readers) or "none to choose from"
             raise ParameterError.of(reader, f"reader must be one that a {self.kind} answer has: {known}")
         return reader or next(iter(self.readers), "")
+
+
+UNORDERED: Final = {
+    "categories": "a range needs bins in a known order, and these are names",
+    "product": "a range needs bins in one order, and bins of several columns have none",
+    "keys": "a range needs bins in a known order, and keys are names",
+}
+"""Why a domain has no ranges, by its kind."""
+
+
+def added_up(answer: Answer, reading: Reading, query: Query, reader: str = "") -> Fraction | Between:
+    """`weighted`, from reading every point."""
+    total: Fraction | Between = Fraction(0)
+    for points, weight in query.parts:
+        values = answer.read(reading, list(points), reader)
+        total = plus(total, whole_sum(values) if isinstance(values, np.ndarray) else fractions_sum(values), weight)
+    return total
+
+
+def whole_sum(values: NDArray[np.int64]) -> Fraction:
+    """The sum of whole numbers of 64 bits, however long it is."""
+    high, low = values >> 32, values & 0xFFFFFFFF
+    return Fraction((int(high.sum()) << 32) + int(low.sum()))
+
+
+def fractions_sum(values: Sequence[Fraction | Between]) -> Fraction | Between:
+    """The sum of fractions, or of enclosures."""
+    total: Fraction | Between = Fraction(0)
+    for value in values:
+        total = plus(total, value, Fraction(1))
+    return total
+
+
+def plus(first: Fraction | Between, second: Fraction | Between, weight: Fraction) -> Fraction | Between:
+    """The first plus so many times the second."""
+    if not isinstance(first, Between) and not isinstance(second, Between):
+        return first + weight * second
+    one, other = between(first), between(second)
+    low, high = sorted((weight * other.low, weight * other.high))
+    return Between(one.low + low, one.high + high)
 
 
 def around(values: Values, bar: ErrorValue, clamp: tuple[int | None, int | None]) -> Intervals:

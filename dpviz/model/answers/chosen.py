@@ -57,6 +57,15 @@ class Chosen(Answer):
     def point(self, reading: Reading, label: object) -> NoReturn:
         self._refuse("an item that is not listed has no value, so none is looked up", "read release.items")
 
+    def named(self, reading: Reading, label: object) -> NoReturn:
+        self._refuse("this answer names items and has no values to add up", "read release.items")
+
+    def span(self, reading: Reading, low: object, high: object) -> NoReturn:
+        self.named(reading, low)
+
+    def every(self, reading: Reading) -> NoReturn:
+        self.named(reading, None)
+
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> Values:
         self._refuse("this answer names items and has no values", "read release.items")
 

@@ -16,7 +16,20 @@ from numpy.typing import NDArray
 from dpviz.boundary import protect_module
 from dpviz.errors import DpvizError, ReleaseFormat
 from dpviz.exact import whole
-from dpviz.model.answers.base import Answer, Axis, Packed, Points, Reading, View, bars_json, columns_of, register
+from dpviz.model.answers.base import (
+    Answer,
+    Axis,
+    Packed,
+    Points,
+    Reading,
+    View,
+    added_up,
+    bars_json,
+    columns_of,
+    register,
+)
+from dpviz.model.answers.between import Between
+from dpviz.model.linear import Query
 from dpviz.model.question import Question
 from dpviz.noise.empty_bin import EmptyBin
 from dpviz.noise.field import Field, field_named
@@ -24,6 +37,9 @@ from dpviz.noise.finite import FiniteSampler
 
 MOST_BITS: Final = 1 << 28
 """An answer has at most so many bits (32 MiB): building takes some forty times that."""
+
+MOST_READ: Final = 100_000
+"""A sum reads at most so many bins."""
 
 NUMBERS: Final = ("n", "p", "q", "g", "t")
 """The whole numbers of a sampler, as they are stored."""
@@ -155,6 +171,14 @@ class CompactTable(Answer):
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> NDArray[np.int64]:
         self._reader(reader)
         return self.rows(reading) if points is None or isinstance(points, slice) else self.many(points)
+
+    def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction | Between:
+        """Each bin of a sum is read by itself."""
+        if query.size > MOST_READ:
+            self._refuse(
+                f"a sum over this answer reads its bins one by one, at most {MOST_READ:,} of them", "take fewer bins"
+            )
+        return added_up(self, reading, query, reader)
 
     def remark(self, reading: Reading) -> str:
         return f"{reading.question.domain.size_text}, answered one by one: release[label]."

@@ -20,13 +20,17 @@ from dpviz.model.answers.base import (
     Points,
     Reading,
     View,
+    added_up,
     bars_json,
     columns_of,
     register,
     rows_or,
 )
+from dpviz.model.answers.between import Between
 from dpviz.model.answers.labels import Labels, are_labels, labels_json, labels_of, shown_labels
+from dpviz.model.domain import category_text
 from dpviz.model.error import ErrorValue
+from dpviz.model.linear import Query
 from dpviz.model.question import Question
 
 NOTHING = "No item stood out enough"
@@ -112,6 +116,28 @@ class Ranked(Answer):
             "read release.to_frame()" if self.has_values else "read release.items",
         )
 
+    def named(self, reading: Reading, label: object) -> int:
+        """The place of a listed item, from 0."""
+        if self.values is None:
+            self._refuse("this answer names items and has no values to add up", "read release.items")
+        domain = reading.question.domain
+        point = domain.index(label) if domain.declared else category_text(label)
+        if point not in self.items:
+            self._refuse("an item that is not listed has no value to add", "name listed ones: release.items")
+        return list(self.items).index(point)
+
+    def span(self, reading: Reading, low: object, high: object) -> NoReturn:
+        self._refuse("a list has no ranges of bins", "name listed items: release.sum([...])")
+
+    def every(self, reading: Reading) -> range:
+        """The listed items, where they have values."""
+        if self.values is None:
+            self._refuse("this answer names items and has no values to add up", "read release.items")
+        return range(len(self.items))
+
+    def label(self, reading: Reading, point: int) -> str:
+        return shown_labels(self.items, reading.question.domain)[point]
+
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> NDArray[np.int64]:
         """The noisy counts; a point is a place in the list, from 0."""
         self._reader(reader)
@@ -120,6 +146,9 @@ class Ranked(Answer):
         values = np.array(self.values, dtype=np.int64)
         picked: NDArray[np.int64] = values[rows_or(points, len(values))]
         return picked
+
+    def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction | Between:
+        return added_up(self, reading, query, reader)
 
     def bars(self, reading: Reading, beta: Fraction) -> tuple[ErrorValue | None, ErrorValue | None]:
         return super().bars(reading, beta) if self.has_values else (None, None)

@@ -24,9 +24,11 @@ from dpviz.model.answers.base import (
     columns_of,
     register,
     rows_or,
+    whole_sum,
 )
 from dpviz.model.answers.labels import Labels, are_labels, labels_json, labels_of, shown_labels
 from dpviz.model.domain import category_text
+from dpviz.model.linear import Members, Query
 from dpviz.model.question import Question
 
 
@@ -80,6 +82,21 @@ class SparseTable(Answer):
             return self.values[rows_or(points, len(self.values))]
         known: dict[int | str, int] = dict(zip(self.labels, self.values.tolist(), strict=True))
         return np.array([known.get(point, 0) for point in points], dtype=np.int64)
+
+    def shown_of(self, points: Sequence[Any]) -> int:
+        """How many of these points are shown. A range may hold more bins than can be listed."""
+        inside = Members(points)
+        return sum(label in inside for label in self.labels)
+
+    def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction:
+        """The values of what is shown; all else reads 0."""
+        self._reader(reader)
+        total = Fraction(0)
+        for points, weight in query.parts:
+            inside = Members(points)
+            shown = np.array([label in inside for label in self.labels], dtype=np.bool_)
+            total += weight * whole_sum(self.values[shown])
+        return total
 
     def remark(self, reading: Reading) -> str:
         return "A bin that is not shown reads 0."

@@ -25,7 +25,9 @@ from dpviz.model.answers.base import (
     columns_of,
     register,
     rows_or,
+    whole_sum,
 )
+from dpviz.model.linear import Query
 from dpviz.model.question import Question
 
 READABLE: Final = 2_048
@@ -74,6 +76,15 @@ class Table(Answer):
         self._reader(reader)
         picked: NDArray[np.int64] = self.values[rows_or(points, len(self.values))]
         return picked
+
+    def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction:
+        """A range of bins is read as one piece."""
+        self._reader(reader)
+        total = Fraction(0)
+        for points, weight in query.parts:
+            piece = slice(points.start, points.stop) if isinstance(points, range) else list(points)
+            total += weight * whole_sum(self.values[rows_or(piece, len(self.values))])
+        return total
 
     def view(self, reading: Reading, betas: Sequence[Fraction]) -> View:
         domain, drawn = reading.question.domain, len(self.values) <= LARGEST_VIEW

@@ -17,8 +17,10 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args, g
 from dpviz.boundary import protect_module
 from dpviz.errors import DpvizError, ParameterError, ReleaseFormat
 from dpviz.exact import Decay
-from dpviz.model.answers import Answer
+from dpviz.model.answers import Answer, Reading
 from dpviz.model.error import ErrorModel
+from dpviz.model.linear import Limits, LinearError, Query
+from dpviz.model.measures import Measure, of_bins
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
 
@@ -72,6 +74,33 @@ class StoredLaw(Stored):
     def accepts(self, answer: Answer) -> bool:
         """Whether an answer of the promised shape can have been drawn from this law, as far as its numbers tell."""
         return True
+
+    def measures(self, question: Question) -> tuple[Measure, ...]:
+        """What can be said of the error of a value before the draw, the most important first."""
+        return of_bins(self.error, question)
+
+    def title(self, question: Question, unit: Unit) -> str:
+        """What is answered, as a heading, where it is no list."""
+        return question.title(unit)
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether what a query's value is off by is a sum of independent noises with a law of its own, whatever was
+        drawn: then two answers can be averaged with public weights, and `linear` needs no answer."""
+        return False
+
+    def limits(self, reading: Reading) -> Limits:
+        """What is public about the true counts of all points."""
+        return Limits(0, self.clamp[1], reading.unit.n)
+
+    def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
+        """What is known of the error of `answer.weighted(reading, query, reader)`. By default nothing is proved.
+
+        answer  None before one is drawn, where the law `adds_up`
+        """
+        raise ReleaseFormat.of(
+            self.name, "nothing is proved about sums of these values", "read single values: release.to_frame()"
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {"name": self.name, "version": self.version, **super().to_json()}

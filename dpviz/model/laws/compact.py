@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -13,11 +13,12 @@ from dpviz.boundary import protect_module
 from dpviz.exact import whole
 from dpviz.laws import geometric
 from dpviz.laws.geometric import TwoSidedGeometric
-from dpviz.model.answers import Answer, CompactTable
+from dpviz.model.answers import Answer, CompactTable, Reading
 from dpviz.model.domain import bins_text
 from dpviz.model.error import ErrorModel, ErrorValue, mean
 from dpviz.model.laws.base import Clamp, StoredLaw, stored
 from dpviz.model.laws.count_noise import FiniteLaw, NoiseLaw, inside, least
+from dpviz.model.linear import Limits, LinearError, Query, WorstError
 from dpviz.model.question import Question
 from dpviz.noise.empty_bin import EmptyBin
 from dpviz.noise.field import field_named
@@ -71,6 +72,21 @@ class CompactLaw(StoredLaw):
     def error(self) -> ErrorModel:
         return CompactError(self)
 
+    def limits(self, reading: Reading) -> Limits:
+        return Limits(0, self.n, self.n)
+
+    def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
+        """Reads of one polynomial depend on each other, so no law of a sum follows: each bin is off by no more than
+        the worst of so many look-ups."""
+        error, many = CompactError(self), min(query.size, self.bins)
+        return WorstError(
+            worst=partial(error.look_ups, many),
+            weight=query.total,
+            by=f"union bound over {many:,} look-ups, each as far off as the worst may be",
+            bias_words="biased: counts that would be below 0 were raised to 0",
+            beyond=partial(error.any_beyond, many),
+        )
+
 
 def sampler_of(law: FiniteLaw) -> FiniteSampler:
     """The sampler that draws a finite law."""
@@ -114,6 +130,10 @@ class CompactError(ErrorModel):
     def look_ups(self, number: int, beta: Fraction) -> ErrorValue:
         value = self._least(min(whole(number, "number"), self.law.bins), beta)
         return ErrorValue(Fraction(value), "bound", f"union bound over {number:,} look-ups")
+
+    def any_beyond(self, bins: int, a: int) -> Fraction:
+        """The chance, at most, that any of so many bins is off by more than a."""
+        return min(Fraction(1), self._tails(bins, a))
 
     def _least(self, bins: int, beta: Fraction) -> int:
         """The least a with a sum of tails of at most beta, for every vector of `bins` counts of n rows in all."""

@@ -11,11 +11,14 @@ from typing import Literal, Protocol
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import Decay, Enclosure, whole
+from dpviz.fitting.noises import Term
+from dpviz.fitting.sums import NoiseSum
 from dpviz.laws import geometric
 from dpviz.laws.clamped import Clamped
 from dpviz.laws.finite import FastSampleLaw
 from dpviz.laws.geometric import TwoSidedGeometric, above_bounds
 from dpviz.model.laws.base import Stored
+from dpviz.model.linear import Query, SumError, length
 
 SamplerKind = Literal["geosample", "fastsample"]
 
@@ -117,6 +120,55 @@ class NoiseLaw(Stored):
     def within(self, chance: Fraction) -> int:
         """Noise before any clamp exceeds this with at most such a chance: about where a threshold or an error lies."""
         return geometric.error_quantile(self.decay, chance, 1)
+
+    def added_up(self, query: Query) -> SumError:
+        """The error of a weighted sum of counts with this noise, left as they are: its law is exactly that of the same
+        sum of noises."""
+        noise = NoiseSum.of(Term(self.decay, weight, length(points)) for points, weight in query.parts)
+        return SumError(noise, noise, certain=True, by="the exact law of the sum of the noises")
+
+    def clamped_sum(self, query: Query, *, top: bool) -> SumError:
+        """The error of a weighted sum of counts with this noise, clamped at 0, and at a public top where `top`."""
+        return clamped_sum(self.decay, query, top=top, junk=self.junk)
+
+
+def clamped_sum(decay: Decay, query: Query, *, top: bool, junk: FastSampleLaw | None = None) -> SumError:
+    """The error of a weighted sum of noisy counts that were clamped at 0, and at a public top where `top`.
+
+    A true count c is never below 0. So a clamped noisy count max(c + Z, 0) is off by max(Z, -c), which lies between Z
+    and Z+ = max(Z, 0), whatever c is. Clamped at a top that no c exceeds, too, it is off by at least -Z- = min(Z, 0):
+    where the top takes something away, what is left is c or more. Errors are added up with their weights, those below 0
+    with both ends exchanged. So for each true vector of counts the sum S of a query exceeds the truth by at most the
+    sum of w Z+ over weights above 0, and of |w| Z (|w| Z-, with a top) over weights below 0; and it falls short of it
+    by at most what the same gives for -w. Each of the two has a quantile that it exceeds with probability beta / 2 at
+    most, and where all weights are 1 the truth lies in
+
+        [S - q(1 - beta/2) of the sum of Z+,  S - q(beta/2) of the sum of Z, or of -Z-]
+
+    FastSample puts a noise that is too large at 0, which lies between -Z- and Z+, and once in g times a count is
+    uniform: the chance that any count of the query is such a one is spared.
+    """
+
+    def side(sign: int) -> NoiseSum:
+        """A sum that the error, times `sign`, never exceeds: of Z+ where it is raised, of Z or Z- elsewhere."""
+        return NoiseSum.of(
+            Term(decay, abs(weight), length(points), positive=top or weight * sign > 0)
+            for points, weight in query.parts
+        )
+
+    uniform = Fraction(0) if junk is None else Fraction(1, junk.g)
+    drift = Fraction(0) if junk is None else query.total * uniform * junk.n
+    return SumError(
+        over=side(1),
+        under=side(-1),
+        certain=False,
+        by=f"the law of the sum of max(Z, 0), and of {'max(-Z, 0)' if top else 'Z'} on the other side",
+        spare=min(Fraction(1), query.size * uniform),
+        why="" if junk is None else "More counts may be uniform ones than an interval may miss.",
+        bias_words="biased: counts that would be below 0 were raised to 0",
+        over_mean=drift,
+        under_mean=drift,
+    )
 
 
 def inside(count: int, limit: int | None) -> tuple[int, int]:

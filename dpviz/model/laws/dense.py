@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dpviz.boundary import protect_module
-from dpviz.exact import whole
+from dpviz.exact import Decay, Enclosure, whole
+from dpviz.fitting.bands import largest_gap
+from dpviz.fitting.noises import Term
+from dpviz.fitting.sums import NoiseSum, Quantile
 from dpviz.laws import geometric
 from dpviz.laws.finite import FastSampleLaw
+from dpviz.model.answers import Answer, Reading
 from dpviz.model.error import ErrorModel, ErrorValue, How, mean
 from dpviz.model.laws.base import Clamp, StoredLaw, stored
-from dpviz.model.laws.count_noise import NoiseLaw, inside
+from dpviz.model.laws.count_noise import NoiseLaw, inside, least
+from dpviz.model.linear import Ends, Kind, Limits, LinearError, Query, SumError
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
 
@@ -54,6 +60,61 @@ class DenseLaw(StoredLaw):
     @cached_property
     def error(self) -> ErrorModel:
         return DenseError(self)
+
+    @property
+    def adds_up(self) -> bool:
+        return True
+
+    def limits(self, reading: Reading) -> Limits:
+        return Limits(0, self.noise.limit, self.n)
+
+    def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
+        if not self.clamps:
+            return BinsError(**vars(self.noise.added_up(query)), decay=self.noise.decay)
+        error = self.noise.clamped_sum(query, top=self.limit is not None)
+        return error if self.noise.junk is not None else BinsError(**vars(error), decay=self.noise.decay)
+
+
+@dataclass(frozen=True)
+class BinsError(SumError):
+    """The error of a sum of counts with independent geometric noise.
+
+    Differences of two single bins are compared by the noise itself, clamped or not: where max(x, 0) exceeds max(y, 0)
+    by something above 0, x exceeds y by no less. So a gap d of two bins of which the first is truly no larger comes
+    with probability Pr[Z - Z' >= d] at most, and some gap of at least d with Pr[max Z - min Z >= d] at most: both are
+    attained where all true counts are equal and far from a clamp.
+    """
+
+    decay: Decay | None = None
+
+    @property
+    def independent(self) -> bool:
+        return True
+
+    def pair(self, gap: Fraction) -> Enclosure | None:
+        assert self.decay is not None
+        return NoiseSum.of([Term(self.decay, 1, 2)]).at_least(gap)
+
+    def largest_gap(self, rows: int, gap: Fraction) -> Enclosure | None:
+        assert self.decay is not None
+        return largest_gap(self.decay, rows, math.ceil(gap))
+
+    def every(self, kind: Kind, rows: int, beta: Fraction) -> tuple[Ends, str] | None:
+        """All differences of two bins hold at once where the largest and the least noise are no further apart. Of
+        clamped values this says nothing: they may err by less than the noise of one bin, and by all of another's."""
+        assert self.decay is not None
+        if kind != "pairs" or not self.certain:
+            return None
+        gap = widest(self.decay, rows, beta)
+        return (gap, gap), f"the exact law of the largest gap between any two of {rows:,} noises"
+
+
+@lru_cache(maxsize=256)
+def widest(decay: Decay, rows: int, beta: Fraction) -> Quantile:
+    """The least gap that the largest and the least of so many noises exceed with probability at most beta."""
+    value = least(lambda gap: largest_gap(decay, rows, gap + 1)[1] <= beta)
+    certain = value == 0 or largest_gap(decay, rows, value)[0] > beta
+    return Quantile(Fraction(value), Fraction(value if certain else 0))
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
-from typing import ClassVar
+from functools import cached_property, partial
+from typing import ClassVar, cast
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import Decay, whole
 from dpviz.laws import geometric
 from dpviz.laws.keep_heavy import OneBin
+from dpviz.model.answers import Answer, Reading, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.base import Clamp, StoredLaw, stored
-from dpviz.model.laws.count_noise import least
+from dpviz.model.laws.count_noise import clamped_sum, least
+from dpviz.model.laws.stability import hidden_below
+from dpviz.model.linear import Limits, LinearError, Query
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
 
@@ -56,6 +59,19 @@ class PureSparseLaw(StoredLaw):
     @cached_property
     def error(self) -> ErrorModel:
         return PureSparseError(self)
+
+    def limits(self, reading: Reading) -> Limits:
+        return Limits(0, self.n, self.n)
+
+    def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
+        """A bin that is not shown was not above the (n + 1)-st largest noisy count, and every shown one was: so its own
+        noisy count is below the least that is shown."""
+        sparse = cast(SparseTable, answer)
+        least_shown = int(sparse.values.min()) - 1 if len(sparse.values) else None
+        noise = partial(clamped_sum, self.decay, top=True)
+        error = hidden_below(noise, query, sparse, least_shown, None, fixed=False)
+        given = "" if self.certain else f", if at most {self.n:,} are counted in all"
+        return replace(error, by=error.by + given, spare=min(Fraction(1), error.spare + 2 * self.junk))
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@ from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import Decay, Enclosure, counted, decide, log_up, whole
 from dpviz.laws import geometric
-from dpviz.model.answers import Answer, Ranked
+from dpviz.model.answers import Answer, Ranked, Reading
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.laws.base import StoredLaw, stored
 from dpviz.model.laws.count_noise import least
+from dpviz.model.linear import LinearError, Query, WorstError
 from dpviz.model.question import Question
 from dpviz.privacy.threshold import difference_tail
 from dpviz.privacy.unit import Unit
@@ -200,6 +201,18 @@ class NoisyListLaw(StoredLaw):
     def error(self) -> ErrorModel:
         return NoisyListError(self)
 
+    def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
+        """Which items are listed depends on their noise, so a sum over them is off by no more than each of all rows
+        that may compete, at once."""
+        error = NoisyListError(self)
+        return WorstError(
+            worst=error.all_bins,
+            weight=query.total,
+            by=f"every count of {counted(self.rows, 'row')} that may compete, at once",
+            bias_words="biased: values of items that were chosen by them lie too high on average",
+            beyond=error.any_beyond,
+        )
+
 
 @dataclass(frozen=True)
 class NoisyListError(ErrorModel):
@@ -222,6 +235,10 @@ class NoisyListError(ErrorModel):
         return bounded(
             value, f"product over {counted(rows, 'row')} that may compete: it holds for whichever are listed"
         )
+
+    def any_beyond(self, a: int) -> Fraction:
+        """The chance, at most, that any noise of a row that may compete is larger than a, on either side."""
+        return min(Fraction(1), 2 * self.law.rows * geometric.TwoSidedGeometric(self.law.decay).above(a)[1])
 
     def rank(self, position: int, beta: Fraction) -> ErrorValue:
         """How far below the true count of rank `position` each of the first `position` items lies at most."""

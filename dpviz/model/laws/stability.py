@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
-from typing import ClassVar
+from functools import cached_property, partial
+from typing import ClassVar, cast
 
 from dpviz.boundary import protect_module
 from dpviz.exact import Enclosure, decide, log_bounds, whole
+from dpviz.fitting.sums import NoiseSum
 from dpviz.laws import geometric
 from dpviz.laws.geometric import EXACTLY, PRECISION
+from dpviz.model.answers import Answer, Reading, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.laws.base import Clamp, StoredLaw, stored
 from dpviz.model.laws.count_noise import NoiseLaw, inside, least
+from dpviz.model.linear import AllKeys, LinearError, Query, SumError, length
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
 
@@ -47,6 +51,90 @@ class StabilityLaw(StoredLaw):
     @cached_property
     def error(self) -> ErrorModel:
         return StabilityError(self)
+
+    def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
+        """A count that is not shown is at most the threshold plus Z-: its noisy count did not exceed it.
+
+        What is shown is off as clamped counts are. The noise is drawn for bins that are not empty; for the others any
+        noise may be thought of, for they read 0 and are 0.
+        """
+        noise = partial(self.noise.clamped_sum, top=True)
+        return hidden_below(noise, query, cast(SparseTable, answer), self.threshold, self.n)
+
+
+def hidden_below(
+    noise: Callable[[Query], SumError],
+    query: Query,
+    answer: SparseTable,
+    threshold: int | None,
+    occupied: int | None,
+    *,
+    fixed: bool = True,
+) -> SumError:
+    """The error of a sum over a sparse answer: what is not shown was not above the threshold with its noise.
+
+    A bin that is shown is off by -Z- to Z+; one that is not shown has a count c with c <= threshold + Z-, so it is off
+    by -(threshold + Z-) to 0. Both ends hold for the public set of points, of which U are not shown:
+
+        [S - q of the sum of Z+,  S + threshold U + q of the sum of Z-]
+
+    and for weights below 0 with both ends exchanged. Bins that are empty and not shown are not off at all.
+
+    noise      the error of a sum of counts that are clamped with this noise
+    threshold  None where nothing says how high a count may be that is not shown
+    occupied   how many bins can be off, from public things; None where only the number of points tells
+    fixed      whether the threshold was fixed before the draw: then it bounds the bias, too
+    """
+    counted: list[tuple[range, Fraction]] = []
+    above: list[Fraction | None] = []
+    below: list[Fraction | None] = []
+    drift: list[Fraction] = []
+    for points, weight in query.parts:
+        size = None if isinstance(points, AllKeys) else length(points)
+        many = min((most for most in (size, occupied) if most is not None), default=None)
+        if many is None or many > MOST_OCCUPIED:
+            return SumError(
+                NoiseSum.of(()),
+                NoiseSum.of(()),
+                certain=False,
+                by="what is public",
+                over_more=None,
+                under_more=None,
+                why="Nothing public bounds how many bins are occupied, so nothing bounds how far the sum is off.",
+                bias_words=SELECTED,
+                over_mean=None,
+                under_mean=None,
+            )
+        hidden = many if size is None else min(many, size - answer.shown_of(points))
+        counted.append((range(many), weight))
+        more = None if hidden and threshold is None else abs(weight) * (threshold or 0) * hidden
+        (below if weight > 0 else above).append(more)
+        drift.append(weight * (threshold or 0) * many)
+    plain = noise(Query(tuple(counted)))
+    junk = plain.over_mean or Fraction(0)
+    return replace(
+        plain,
+        over_more=_sum_of(above),
+        under_more=_sum_of(below),
+        by="sums of max(Z, 0) and of max(-Z, 0)"
+        + ("" if threshold is None else f", and {threshold:,} for each bin that is not shown"),
+        why=plain.why
+        or ("Nothing is shown, so nothing says how high a count is that is not." if threshold is None else ""),
+        bias_words=SELECTED,
+        over_mean=junk - sum(part for part in drift if part < 0) if fixed else None,
+        under_mean=junk + sum(part for part in drift if part > 0) if fixed else None,
+    )
+
+
+SELECTED = "biased: counts that are not shown read 0, and what is shown was selected"
+
+MOST_OCCUPIED = 10_000_000
+"""Noise of more bins than this is not added up: it says nothing of a sum."""
+
+
+def _sum_of(parts: list[Fraction | None]) -> Fraction | None:
+    known = [part for part in parts if part is not None]
+    return sum(known, Fraction(0)) if len(known) == len(parts) else None
 
 
 @dataclass(frozen=True)

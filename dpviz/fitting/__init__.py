@@ -1,0 +1,1 @@
+"""What is computed from noisy numbers, for nothing: consistent fits, their exact errors, laws of sums of noises."""

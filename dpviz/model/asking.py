@@ -1,0 +1,581 @@
+"""Questions to what was paid for already, free: sums, ranges, differences, shares and comparisons of its counts.
+
+Whoever can be asked has a `Subject`: how a linear question is read, and what its error is known to be. What is said
+here rests on these two alone, so it is the same for every shape of answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Final, Protocol, TypeAlias, cast
+
+from dpviz.boundary import Hidden, kind_of, plain_arguments, protect_module
+from dpviz.errors import DomainError, ParameterError
+from dpviz.exact import Number, ceil_to, floor_to, probability, whole
+from dpviz.fitting.shares import shares
+from dpviz.fitting.sums import Quantile
+from dpviz.model.answers import Answer, Between, Reading
+from dpviz.model.answers.between import between
+from dpviz.model.derived import Among, Chance, Derived, DerivedKind, DerivedTable, Paid
+from dpviz.model.domain import one_of
+from dpviz.model.error import ErrorValue, How
+from dpviz.model.linear import AllKeys, Bias, Kind, LinearError, Members, Query, SumError, length
+
+Bounds: TypeAlias = tuple[Fraction | None, Fraction | None]
+"""Between which a truth lies; None where there is no limit."""
+
+SHOWN: Final = 3
+"""So many labels are named in a sentence."""
+
+MOST_ASKED: Final = 100_000
+"""So many questions are answered at once."""
+
+KINDS: Final[dict[Kind, str]] = {"ranges": "ranges", "pairs": "pairs of bins"}
+
+NONE = Fraction(0)
+
+FINE: Final = Fraction(1, 1_000_000)
+"""The ends of a share are written to this, rounded outward."""
+
+
+class Subject(Protocol):
+    """What can be asked.
+
+    answer, reading  which points there are and what they are called
+    paid             what it rests on
+    """
+
+    @property
+    def answer(self) -> Answer: ...
+
+    @property
+    def reading(self) -> Reading: ...
+
+    @property
+    def paid(self) -> tuple[Paid, ...]: ...
+
+    def value(self, query: Query, reader: str) -> Fraction | Between:
+        """The weighted sum of its values."""
+        ...
+
+    def error(self, query: Query, reader: str) -> LinearError:
+        """What is known of how far that is off."""
+        ...
+
+    def limits(self, query: Query) -> Bounds:
+        """Between which public limits the truth lies."""
+        ...
+
+    def all_bins(self, beta: Fraction, reader: str) -> ErrorValue | None:
+        """How far the worst of all points is off, read by one estimator."""
+        ...
+
+
+class Askable:
+    """Whatever answers questions that nobody planned: a release, or two that were combined. All answers are free.
+
+    Labels are written as for `release[label]`. Many questions are asked at once by a list of lists of labels, or by a
+    dict of such lists by name; they come as a `DerivedTable`.
+
+    beta    how often the interval may miss the truth
+    among   "one": the interval is for a question that was picked before looking at the answer; a number: for all of so
+            many such questions at once; "all": for all of a kind at once: all sums, all ranges, all pairs
+    reader  which estimator, where an answer offers several: one of `release.answer.readers`
+    """
+
+    @property
+    def _subject(self) -> Subject:
+        raise NotImplementedError
+
+    @plain_arguments
+    def sum(
+        self, labels: object = None, *, beta: Number = "0.05", among: Among = "one", reader: str = ""
+    ) -> Derived | DerivedTable:
+        """The sum of the counts of some labels; of all, where none are named.
+
+        Raises DomainError for labels that are unknown or named twice, ReleaseFormat where the answer has no values.
+        """
+        asked = _Asked(self._subject, beta, among, reader)
+        return _each(asked.sum, _sets(labels))
+
+    @plain_arguments
+    def range(
+        self, low: object, high: object, *, beta: Number = "0.05", among: Among = "one", reader: str = ""
+    ) -> Derived | DerivedTable:
+        """The sum of the counts from one label to another, both included. Lists of both ask for many ranges.
+
+        Raises DomainError for a reversed range, and where the bins have no order.
+        """
+        asked = _Asked(self._subject, beta, among, reader)
+        listed = isinstance(low, list) or isinstance(high, list)
+        return _each(_unquoted(asked.range) if listed else asked.range, _ones(low), _ones(high))
+
+    @plain_arguments
+    def difference(
+        self, a: object, b: object, *, beta: Number = "0.05", among: Among = "one", reader: str = ""
+    ) -> Derived | DerivedTable:
+        """By how much the count of one label, or of several, exceeds that of others."""
+        asked = _Asked(self._subject, beta, among, reader)
+        return _each(asked.difference, _sets(a), _sets(b))
+
+    @plain_arguments
+    def share(
+        self, part: object, whole: object = None, *, beta: Number = "0.05", among: Among = "one", reader: str = ""
+    ) -> Derived | DerivedTable:
+        """Which share of a sum some of its labels have; of all labels, where no whole is named.
+
+        A ratio of noisy counts is biased, and the answer says so. A whole that may be 0 leaves any share possible.
+        """
+        asked = _Asked(self._subject, beta, among, reader)
+        return _each(asked.share, _sets(part), _sets(whole))
+
+    @plain_arguments
+    def compare(
+        self, a: object, b: object, *, beta: Number = "0.05", among: Among = "one", reader: str = ""
+    ) -> Derived | DerivedTable:
+        """Whether one count is larger than another: their difference, its interval, and a p-value.
+
+        The p-value is the chance of so large a difference where the first count is no larger than the second. With
+        `among` a number, it is for the best of so many pairs; with "all", for the largest gap among all bins.
+        """
+        asked = _Asked(self._subject, beta, among, reader)
+        return _each(asked.compare, _sets(a), _sets(b))
+
+
+# ---------------------------------------------------------------- what is asked
+
+
+@dataclass(frozen=True)
+class _Many:
+    """Several questions, each with a name or none."""
+
+    parts: Sequence[Any]
+    names: Sequence[str] | None = None
+
+
+def _sets(labels: Any) -> Any:
+    """Labels as one set, or as many: a list of lists, or a dict of them."""
+    if isinstance(labels, Mapping):
+        names = [one_of(name, _name, "a name") for name in labels]
+        return _Many([_set(one) for one in labels.values()], names)
+    if isinstance(labels, list) and labels and all(isinstance(one, list | range) for one in labels):
+        return _Many([_set(one) for one in labels])
+    return _set(labels)
+
+
+def _name(name: Any, what: str) -> str:
+    if not isinstance(name, str):
+        raise DomainError.of(kind_of(name), f"{what} must be text")
+    return name
+
+
+def _set(labels: Any) -> Sequence[Any] | None:
+    if labels is None or isinstance(labels, list | range):
+        return cast("Sequence[Any] | None", labels)
+    return [labels]
+
+
+def _ones(label: Any) -> Any:
+    return _Many(label) if isinstance(label, list) else label
+
+
+def _unquoted(ask: Callable[..., Derived]) -> Callable[..., Derived]:
+    """Ask of one in a list: a refusal says the rule and not the value, for the list may be a pasted column."""
+
+    def asked(*given: Any) -> Derived:
+        try:
+            return ask(*given)
+        except ParameterError as error:
+            refused = DomainError.of("another one in a list", error.rule, error.next_step)
+        raise refused
+
+    return asked
+
+
+def _each(ask: Callable[..., Derived], *given: Any) -> Derived | DerivedTable:
+    """One question, or as many as the lists have: a single one goes with each of a list."""
+    many = [one for one in given if isinstance(one, _Many)]
+    if not many:
+        return ask(*given)
+    counts = {len(one.parts) for one in many}
+    if len(counts) > 1:
+        raise ParameterError.of(
+            " and ".join(f"{count:,}" for count in sorted(counts)), "two lists of questions must be equally long"
+        )
+    number = counts.pop()
+    if not 0 < number <= MOST_ASKED:
+        raise ParameterError.of(f"{number:,} questions", f"ask 1 to {MOST_ASKED:,} questions at once")
+    rows = [ask(*(one.parts[at] if isinstance(one, _Many) else one for one in given)) for at in range(number)]
+    names = next((one.names for one in many if one.names is not None), None)
+    if names is not None:
+        rows = [_named(row, name) for row, name in zip(rows, names, strict=True)]
+    return DerivedTable(tuple(rows))
+
+
+def _named(row: Derived, name: str) -> Derived:
+    return replace(row, what=name)
+
+
+# ---------------------------------------------------------------- what is answered
+
+
+@dataclass(frozen=True)
+class _Interval:
+    """An interval before and after it is cut at public limits."""
+
+    value: Fraction | Between
+    low: Fraction | None
+    high: Fraction | None
+    how: How
+    rule: str
+    off: Fraction | None
+    cut: tuple[bool, bool]
+    empty: bool
+    remarks: tuple[str, ...]
+
+
+class _Asked:
+    """One way of asking: at a level, among so many, by a reader."""
+
+    def __init__(self, subject: Subject, beta: Number, among: Any, reader: str) -> None:
+        self.subject, self.beta = subject, probability(beta, "beta", zero=False)
+        self.among, self.reader = _among(among), reader
+        if not isinstance(reader, str):
+            raise ParameterError.of(kind_of(reader), "reader must be the name of an estimator")
+
+    # ------------------------------------------------------------ the five questions
+
+    def sum(self, labels: Sequence[Any] | None) -> Derived:
+        points = self._points(labels)
+        return self._derived("sum", self._words(points, labels), Query.of((points, 1)), "sums")
+
+    def range(self, low: Any, high: Any) -> Derived:
+        points = self.subject.answer.span(self.subject.reading, low, high)
+        ends = [self.subject.answer.label(self.subject.reading, points[at]) for at in (0, -1)]
+        what = f"{self._axis}: {ends[0]} to {ends[1]}" if len(points) > 1 else f"{self._axis}: {ends[0]}"
+        return self._derived("range", what, Query.of((points, 1)), "ranges")
+
+    def difference(self, a: Sequence[Any] | None, b: Sequence[Any] | None) -> Derived:
+        what, query, kind = self._pair(a, b)
+        return self._derived("difference", what, query, kind)
+
+    def share(self, part: Sequence[Any] | None, whole_: Sequence[Any] | None) -> Derived:
+        inside, all_of = self._points(part), self._points(whole_)
+        rest = self._rest(inside, all_of)
+        what = f"{self._words(inside, part)}, as a share of {self._short(all_of, whole_)}"
+        first, second = Query.of((inside, 1)), Query.of((rest, 1))
+        together = Query.of((inside, 1), (rest, 1))
+        total = self._interval(together, "sums", self.beta)
+        reached = total.low is None or total.low <= 0
+        values = [between(self.subject.value(query, self.reader)) for query in (first, together)]
+        value = _ratio(*values)
+        found = _Share(NONE, Fraction(1), "bound", "a share of a whole that may be 0") if reached else None
+        remarks = ["The whole may be 0, so any share is possible."] if reached else []
+        if found is None:
+            found = self._fieller(first, second) or self._rectangle(first, second)
+            remarks += found.remarks
+        return Derived(
+            kind="share",
+            what=what,
+            value=value,
+            low=found.low,
+            high=found.high,
+            how=found.how,
+            rule=found.rule,
+            off=found.off,
+            beta=self.beta,
+            among=self.among,
+            bias=Bias("biased: it is a ratio of noisy counts"),
+            paid=self.subject.paid,
+            nouns=self.subject.reading.unit.nouns,
+            remarks=tuple(remarks),
+        )
+
+    def compare(self, a: Sequence[Any] | None, b: Sequence[Any] | None) -> Derived:
+        what, query, kind = self._pair(a, b)
+        return self._derived("comparison", what, query, kind, self._chance(query))
+
+    def _derived(self, kind: DerivedKind, what: str, query: Query, of: Kind, chance: Chance | None = None) -> Derived:
+        found, error = self._interval(query, of, self.beta), self.subject.error(query, self.reader)
+        return Derived(
+            kind=kind,
+            what=what,
+            value=found.value,
+            low=found.low,
+            high=found.high,
+            how=found.how,
+            rule=found.rule,
+            off=found.off,
+            beta=self.beta,
+            among=self.among,
+            bias=error.bias,
+            paid=self.subject.paid,
+            nouns=self.subject.reading.unit.nouns,
+            remarks=found.remarks,
+            cut=found.cut,
+            empty=found.empty,
+            chance=chance,
+        )
+
+    # ------------------------------------------------------------ points and words
+
+    @property
+    def _axis(self) -> str:
+        return self.subject.reading.question.domain.columns_text
+
+    def _points(self, labels: Sequence[Any] | None) -> Sequence[Any]:
+        """The points that labels name, each once."""
+        answer, reading = self.subject.answer, self.subject.reading
+        if labels is None:
+            return answer.every(reading)
+        if not len(labels):
+            raise DomainError.of(
+                "no labels", "a sum needs at least one label", "name labels, or leave them out for all"
+            )
+        if any(isinstance(label, Hidden) for label in labels):
+            raise DomainError.of(
+                "a list of something else", "labels must be public texts and numbers", "write them out"
+            )
+        named = [
+            one_of(label, lambda one, name: answer.named(reading, one), f"label {place}")
+            for place, label in enumerate(labels, 1)
+        ]
+        seen: dict[Any, int] = {}
+        for place, point in enumerate(named, 1):
+            if point in seen:
+                raise DomainError.of(
+                    f"labels {seen[point]} and {place}", "each bin is added up once", "leave one of the two out"
+                )
+            seen[point] = place
+        return _run(named)
+
+    def _words(self, points: Sequence[Any], labels: Sequence[Any] | None) -> str:
+        return f"{self._axis}: {self._short(points, labels)}"
+
+    def _short(self, points: Sequence[Any], labels: Sequence[Any] | None) -> str:
+        """`0, 1, 2 and 5 more`."""
+        if labels is None:
+            return "all" if isinstance(points, AllKeys) else f"all {length(points):,}"
+        named = [self.subject.answer.label(self.subject.reading, point) for point in points[:SHOWN]]
+        more = length(points) - len(named)
+        return (
+            f"{', '.join(named)} and {more:,} more"
+            if more
+            else " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
+        )
+
+    def _pair(self, a: Sequence[Any] | None, b: Sequence[Any] | None) -> tuple[str, Query, Kind]:
+        first, second = self._points(a), self._points(b)
+        query = Query.minus(first, second)
+        if not query.parts:
+            raise DomainError.of("the same labels on both sides", "two sets of labels must differ in some bin")
+        what = f"{self._words(first, a)}, less {self._short(second, b)}"
+        return what, query, "pairs" if query.one_by_one else "sums"
+
+    def _rest(self, part: Sequence[Any], all_of: Sequence[Any]) -> Sequence[Any]:
+        """What of the whole is no part; the part must lie in the whole and not be all of it."""
+        if isinstance(all_of, AllKeys) or isinstance(part, AllKeys):
+            raise DomainError.of("all keys", "a share needs a whole that is known", "name its labels")
+        inside, outer = Members(part), Members(all_of)
+        if any(point not in outer for point in part):
+            raise DomainError.of("other labels", "a part must lie in its whole", "name the labels of the part in both")
+        rest = [point for point in all_of if point not in inside]
+        if not rest:
+            raise DomainError.of("all of it", "a part must leave something of its whole", "leave a label out")
+        return _run(rest)
+
+    # ------------------------------------------------------------ intervals
+
+    def _interval(self, query: Query, kind: Kind, beta: Fraction) -> _Interval:
+        """The interval of one linear question, cut at what is public."""
+        value, error = self.subject.value(query, self.reader), self.subject.error(query, self.reader)
+        (below, above), how, rule, off = self._ends(error, query, kind, beta)
+        ends = between(value)
+        low = None if below is None else ends.low - below.value
+        high = None if above is None else ends.high + above.value
+        if all(weight.denominator == 1 for _, weight in query.parts):  # then the truth is a whole number
+            low = None if low is None else Fraction(math.ceil(low))
+            high = None if high is None else Fraction(math.floor(high))
+        remarks = [error.why_open] if (low is None or high is None) and error.why_open else []
+        if self.among == "one" and (more := error.remark(beta)):
+            remarks.append(more)
+        least, most = self.subject.limits(query)
+        cut_low = low if least is None else least if low is None else max(low, least)
+        cut_high = high if most is None else most if high is None else min(high, most)
+        if cut_low is not None and cut_high is not None and cut_low > cut_high:
+            remarks.append(
+                "No count that is possible lies within the error bar: the noise was larger than it allows for."
+            )
+            return _Interval(value, low, high, how, rule, off, (False, False), True, tuple(remarks))
+        cut = cut_low != low, cut_high != high
+        return _Interval(value, cut_low, cut_high, how, rule, off, cut, False, tuple(remarks))
+
+    def _ends(
+        self, error: LinearError, query: Query, kind: Kind, beta: Fraction
+    ) -> tuple[tuple[Quantile | None, Quantile | None], How, str, Fraction | None]:
+        """How far the truth may lie below and above the value, and how that is known."""
+        if self.among == "all":
+            return self._every(error, query, kind, beta)
+        number = 1 if self.among == "one" else self.among
+        ends = error.ends(beta / number)
+        if number > 1:
+            return ends, "bound", f"{error.rule}; union bound over {number:,} questions", None
+        return ends, *_known(error.exact, ends), error.rule, _off(error.exact, ends)
+
+    def _every(
+        self, error: LinearError, query: Query, kind: Kind, beta: Fraction
+    ) -> tuple[tuple[Quantile | None, Quantile | None], How, str, Fraction | None]:
+        """The same for all of a kind at once. Sums of any bins rest on a band for all bins."""
+        every = self.subject.answer.every(self.subject.reading)
+        if kind != "sums" and not isinstance(every, AllKeys):
+            rows = length(every)
+            special = error.every(kind, rows, beta)
+            if special is not None:
+                ends, rule = special
+                return ends, *_known(error.exact, ends), rule, _off(error.exact, ends)
+            number = rows * (rows + 1) // 2 if kind == "ranges" else max(1, rows * (rows - 1) // 2)
+            rule = f"{error.rule}; union bound over all {number:,} {KINDS[kind]}"
+            return error.ends(beta / number), "bound", rule, None
+        bar = self.subject.all_bins(beta, self.reader)
+        if bar is None:
+            raise ParameterError.of(
+                '"all"',
+                "nothing public says how far all bins are off at once",
+                "give among= the number of questions",
+            )
+        reach = query.total * bar.value
+        end = Quantile(reach, reach)
+        return (end, end), "bound", f"every bin within {bar.value} at once: {bar.rule}", None
+
+    # ------------------------------------------------------------ shares and comparisons
+
+    def _fieller(self, first: Query, second: Query) -> _Share | None:
+        """By inversion of the test, where errors are independent sums with their exact laws."""
+        if self.among == "all":
+            return None
+        errors = [self.subject.error(query, self.reader) for query in (first, second)]
+        values = [self.subject.value(query, self.reader) for query in (first, second)]
+        if not all(isinstance(one, SumError) and one.exact and one.independent for one in errors):
+            return None
+        if any(isinstance(value, Between) or value.denominator != 1 for value in values):
+            return None
+        over = [cast(SumError, error).over for error in errors]
+        number = 1 if self.among == "one" else self.among
+        found = shares(
+            over[0], over[1], int(cast(Fraction, values[0])), int(cast(Fraction, values[1])), self.beta / number
+        )
+        if found is None:
+            return None
+        remarks = ("No share from 0 to 1 lies within the error bar: the noise was larger than it allows for.",)
+        rule = "Fieller's test with the exact law of the noise, inverted"
+        if number > 1:
+            return _Share(found.low, found.high, "bound", f"{rule}; union bound over {number:,} questions")
+        return _Share(found.low, found.high, "numerical", rule, found.off, remarks if found.empty else ())
+
+    def _rectangle(self, first: Query, second: Query) -> _Share:
+        """From intervals of the part and of the rest, each at beta / 2: the share grows with one and falls with the
+        other. For all sums at once the two hold together as it is."""
+        level = self.beta if self.among == "all" else self.beta / 2
+        one, rest = (self._interval(query, "sums", level) for query in (first, second))
+        rule = f"the part and the rest, each at beta / 2: {one.rule}"
+        if one.empty or rest.empty:
+            return _Share(NONE, Fraction(1), "bound", rule, None, (*one.remarks, *rest.remarks))
+        low = NONE if not one.low or rest.high is None else one.low / (one.low + rest.high)
+        high = Fraction(1) if one.high is None or not rest.low else one.high / (one.high + rest.low)
+        return _Share(floor_to(low, FINE), ceil_to(high, FINE), "bound", rule)
+
+    def _chance(self, query: Query) -> Chance | None:
+        """The p-value of `value > 0`, for the worst truth that is not above 0."""
+        value, error = self.subject.value(query, self.reader), self.subject.error(query, self.reader)
+        gap = between(value).low
+        rule = error.rule
+        if gap <= 0 and not error.exact:
+            return Chance(Between(Fraction(1), Fraction(1)), "bound", "a difference that is not above 0 shows nothing")
+        if self.among == "all":
+            largest = (
+                error.largest_gap(length(self.subject.answer.every(self.subject.reading)), gap)
+                if query.one_by_one
+                else None
+            )
+            if largest is None:
+                raise ParameterError.of(
+                    '"all"',
+                    "the largest gap is known between single bins with noise of one law",
+                    "give among= the number of pairs",
+                )
+            return Chance(Between(*largest), "exact" if error.exact else "bound", "the largest gap among all bins")
+        found = error.pair(gap) if query.one_by_one else None
+        rule = "the law of the difference of two noises" if found is not None else error.rule
+        found = error.at_least(gap) if found is None else found
+        if found is None:
+            return None
+        number = 1 if self.among == "one" else self.among
+        high = min(Fraction(1), number * found[1])
+        if number > 1:
+            return Chance(Between(NONE, high), "bound", f"{rule}, times {number:,} pairs")
+        return Chance(Between(found[0] if error.exact else NONE, high), "exact" if error.exact else "bound", rule)
+
+
+def ask(subject: Subject, points: Sequence[Any], beta: Fraction, among: Among) -> tuple[Derived, ...]:
+    """The counts of single points, one by one, each named by its label."""
+    asked = _Asked(subject, beta, among, "")
+    label = subject.answer.label
+    return tuple(
+        asked._derived("sum", label(subject.reading, point), Query.of(([point], 1)), "sums") for point in points
+    )
+
+
+@dataclass(frozen=True)
+class _Share:
+    low: Fraction
+    high: Fraction
+    how: How
+    rule: str
+    off: Fraction | None = None
+    remarks: tuple[str, ...] = ()
+
+
+def _known(exact: bool, ends: tuple[Quantile | None, Quantile | None]) -> tuple[How]:
+    if not exact:
+        return ("bound",)
+    return ("exact",) if all(end is not None and end.exact for end in ends) else ("numerical",)
+
+
+def _off(exact: bool, ends: tuple[Quantile | None, Quantile | None]) -> Fraction | None:
+    errors = [end.error for end in ends if end is not None]
+    return max(errors) if exact and errors and any(errors) else None
+
+
+def _ratio(part: Between, total: Between) -> Fraction | Between:
+    """The share of the values, as it is: it may lie outside 0 to 1."""
+    if total.low <= 0:
+        return NONE if total.high <= 0 else Between(NONE, Fraction(1))
+    ends = [one / other for one in (part.low, part.high) for other in (total.low, total.high)]
+    return Between(min(ends), max(ends)) if min(ends) < max(ends) else ends[0]
+
+
+def _run(points: list[Any]) -> Sequence[Any]:
+    """The points, as a range where they are one."""
+    if points and all(type(point) is int for point in points) and len(points) > 1:
+        first, last = min(points), max(points)
+        if last - first + 1 == len(points):
+            return range(first, last + 1)
+    return points
+
+
+def _among(among: Any) -> Among:
+    if among in ("one", "all") and isinstance(among, str):
+        return cast(Among, among)
+    if isinstance(among, bool) or not isinstance(among, int):
+        raise ParameterError.of(
+            among if isinstance(among, str) else kind_of(among),
+            'among must be "one", "all", or the number of questions',
+            'write among="one" for one that was picked before looking',
+        )
+    return whole(among, "among")
+
+
+protect_module(vars())

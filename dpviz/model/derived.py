@@ -1,0 +1,299 @@
+"""What was computed from paid answers for nothing: a sum, a range, a difference, a share, a comparison.
+
+A `Derived` is public, as the answers are that it rests on. It says how far it may be off, how that is known, what
+biases it, and which entries of the ledger paid for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+
+from dpviz.boundary import protect_module
+from dpviz.exact import ceil_to, place, text
+from dpviz.model.answers.between import Between
+from dpviz.model.error import How
+from dpviz.model.linear import Bias
+from dpviz.model.words import escape, often, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Among: TypeAlias = Literal["one", "all"] | int
+"""What an interval holds for: one question that was picked before looking, so many of them, or all of a kind."""
+
+DerivedKind: TypeAlias = Literal["sum", "range", "difference", "share", "comparison"]
+
+
+@dataclass(frozen=True)
+class Paid:
+    """One answer that a derived value rests on.
+
+    number    the ledger's entry that paid for it; None in teaching
+    use       which use of that entry it is, where the entry is a sub-session
+    price     as paid: `ε = 0.1`
+    title     what was released
+    teaching  the seed of a teaching draw, which is not private
+    """
+
+    number: int | None
+    use: int | None
+    price: str
+    title: str
+    teaching: int | None = None
+
+    @property
+    def text(self) -> str:
+        """`entry 3 (ε = 0.1)`."""
+        if self.teaching is not None:
+            return f"a teaching draw, seed {self.teaching}, which is not private ({self.price})"
+        use = "" if self.use is None else f", question {self.use}"
+        return (
+            f"an answer without a ledger ({self.price})"
+            if self.number is None
+            else f"entry {self.number}{use} ({self.price})"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "number": self.number,
+            "use": self.use,
+            "price": self.price,
+            "title": self.title,
+            "teaching": self.teaching,
+        }
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A value that was computed from paid answers, with the interval that holds the truth.
+
+    kind       what was asked
+    what       which bins it is about, in words
+    value      a fraction, or what encloses it; of a comparison the difference
+    low, high  both ends are inside; None where an end is open
+    how, rule  as of an error: exact, a proved bound, or numerical, and by which rule
+    off        of a numerical interval, by how much an end is too far out at most
+    beta       how often the interval may miss the truth
+    among      what it holds for: one question picked before looking, so many, or all of a kind
+    bias       the mean error of the value
+    paid       the answers it rests on
+    nouns      what is counted: person-years
+    remarks    what a reader must know besides, as sentences
+    cut        whether an end is that of what is public, and no error bar's
+    empty      whether no public limit lies within the error bar, which is then shown as it is
+    chance     of a comparison: the chance of so large a difference where the first is no larger than the second
+    """
+
+    kind: DerivedKind
+    what: str
+    value: Fraction | Between
+    low: Fraction | None
+    high: Fraction | None
+    how: How
+    rule: str
+    off: Fraction | None
+    beta: Fraction
+    among: Among
+    bias: Bias
+    paid: tuple[Paid, ...]
+    nouns: str
+    remarks: tuple[str, ...] = ()
+    cut: tuple[bool, bool] = (False, False)
+    empty: bool = False
+    chance: Chance | None = None
+
+    @property
+    def interval(self) -> tuple[Fraction | None, Fraction | None]:
+        return self.low, self.high
+
+    @property
+    def teaching(self) -> bool:
+        """Whether it rests on a teaching draw, which is not private."""
+        return any(one.teaching is not None for one in self.paid)
+
+    @property
+    def interval_text(self) -> str:
+        """`between 100 and 146`, `at least 3`."""
+        if self.low is None:
+            return "anything" if self.high is None else f"at most {_number(self.high)}"
+        return f"at least {_number(self.low)}" if self.high is None else f"{_number(self.low)} to {_number(self.high)}"
+
+    @property
+    def known(self) -> str:
+        """How the interval is known, in a word or two."""
+        if self.off is not None:
+            return f"calculated to within {shown(self.off)}"
+        return "proved bound" if self.how == "bound" else self.how
+
+    @property
+    def among_text(self) -> str:
+        """`for this one, if it was picked before looking`."""
+        if self.among == "one":
+            return "if this was picked before looking"
+        if self.among == "all":
+            return "for all of its kind at once"
+        return f"for all of {self.among:,} such questions at once"
+
+    @property
+    def bias_text(self) -> str:
+        """`unbiased`, `biased: counts that would be below 0 were raised to 0; on average 0 to 200 too high`."""
+        low, high = self.bias.low, self.bias.high
+        parts = [f"{_few(-low)} too low"] if low else []
+        parts += [f"{_few(high)} too high"] if high else []
+        return f"{self.bias.words}; on average at most {' or '.join(parts)}" if parts else self.bias.words
+
+    @property
+    def sentence(self) -> str:
+        """All of it in a few words."""
+        unit = "" if self.kind == "share" else f" {self.nouns}"
+        held = f"{often(self.beta)} times {self.interval_text} ({self.known}), {self.among_text}"
+        said = f"{self.what}: {_number(self.value)}{unit}; {held}; {self.bias_text}."
+        return " ".join([said, *self._more])
+
+    @property
+    def _more(self) -> list[str]:
+        return [*([] if self.chance is None else [self.chance.sentence]), *self.remarks]
+
+    @property
+    def rests_on(self) -> str:
+        """`Rests on entry 3 (ε = 0.1); costs nothing more.`"""
+        return f"Rests on {' and '.join(one.text for one in self.paid)}; costs nothing more."
+
+    def to_json(self) -> dict[str, Any]:
+        """Every part as plain texts, as a page or a report takes it."""
+        value = self.value
+        return {
+            "kind": self.kind,
+            "what": self.what,
+            "value": [text(value.low), text(value.high)] if isinstance(value, Between) else text(value),
+            "low": _text(self.low),
+            "high": _text(self.high),
+            "how": self.how,
+            "rule": self.rule,
+            "off": _text(self.off),
+            "beta": text(self.beta),
+            "among": str(self.among),
+            "bias": {"words": self.bias.words, "low": _text(self.bias.low), "high": _text(self.bias.high)},
+            "paid": [one.to_json() for one in self.paid],
+            "nouns": self.nouns,
+            "remarks": list(self.remarks),
+            "cut": list(self.cut),
+            "empty": self.empty,
+            "chance": None if self.chance is None else self.chance.to_json(),
+            "sentence": self.sentence,
+            "rests_on": self.rests_on,
+        }
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """One row of a frame."""
+        value = {"value": self.value}
+        if isinstance(self.value, Between):
+            value = {"value": self.value.middle, "value_low": self.value.low, "value_high": self.value.high}
+        found = {"what": self.what, **value, "low": self.low, "high": self.high, "how": self.how}
+        return found if self.chance is None else {**found, "chance": self.chance.value.high}
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row: what it is about, value, low, high, and how these are known."""
+        return DerivedTable((self,)).to_frame()
+
+    def _repr_html_(self) -> str:
+        return DerivedTable((self,))._repr_html_()
+
+    def __repr__(self) -> str:
+        return f"<{self.kind.capitalize()}: {self.sentence} {self.rests_on}>"
+
+
+@dataclass(frozen=True)
+class Chance:
+    """The p-value of a comparison: how likely so large a difference is where the first is no larger than the second.
+
+    value  what encloses it; of a bound, its upper end is what is proved
+    """
+
+    value: Between
+    how: How
+    rule: str
+
+    @property
+    def sentence(self) -> str:
+        """What it says, with the chance rounded up."""
+        chance = _few(self.value.high)
+        return (
+            f"If the first were no larger, so large a difference would come with chance at most {chance} ({self.rule})."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {"low": text(self.value.low), "high": text(self.value.high), "how": self.how, "rule": self.rule}
+
+
+@dataclass(frozen=True, repr=False)
+class DerivedTable(Sequence[Derived]):
+    """Many derived values, asked for at once."""
+
+    rows: tuple[Derived, ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @overload
+    def __getitem__(self, place: int) -> Derived: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> DerivedTable: ...
+
+    def __getitem__(self, place: int | slice) -> Derived | DerivedTable:
+        return DerivedTable(self.rows[place]) if isinstance(place, slice) else self.rows[place]
+
+    def __iter__(self) -> Iterator[Derived]:
+        return iter(self.rows)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each: what it is about, value, low, high, and how these are known. A comparison has its chance,
+        too."""
+        import pandas as pd
+
+        return pd.DataFrame([row.columns for row in self.rows])
+
+    def to_json(self) -> list[dict[str, Any]]:
+        return [row.to_json() for row in self.rows]
+
+    def _repr_html_(self) -> str:
+        """A table for a notebook, escaped."""
+        lines, notes = [], dict[str, None]()
+        for row in self.rows:
+            cells = [_number(row.value), row.interval_text, row.known, f"{often(row.beta)}, {row.among_text}"]
+            line = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+            lines.append(f"<tr><th scope='row'>{escape(row.what)}</th>{line}</tr>")
+            notes |= dict.fromkeys([*row._more, f"{row.bias_text[:1].upper()}{row.bias_text[1:]}.", row.rests_on])
+        names = ("asked", "value", "interval", "known", "holds")
+        heads = "".join(f"<th scope='col'>{name}</th>" for name in names)
+        table = f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+        about = f"<p>{escape(' '.join(notes))}</p>"
+        return f"<div class='mathjax_ignore tex2jax_ignore'>{table}{about}</div>"
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self.rows))
+
+
+def _text(number: Fraction | None) -> str | None:
+    return None if number is None else text(number)
+
+
+def _few(number: Fraction) -> str:
+    """A number above 0 in three digits, rounded up."""
+    return shown(ceil_to(number, min(Fraction(1), place(number, 3)))) if number else "0"
+
+
+def _number(number: Fraction | Between) -> str:
+    """A number for reading: one with no finite decimal to three places."""
+    exact = number.low if isinstance(number, Between) and number.low == number.high else number
+    if isinstance(exact, Fraction) and "/" in text(exact):
+        return f"about {shown(round(exact, 3))}"
+    return shown(exact)
+
+
+protect_module(vars())

@@ -1,0 +1,52 @@
+"""Numbers and chances as they stand in a sentence, and texts as they stand in HTML."""
+
+from __future__ import annotations
+
+import html
+from fractions import Fraction
+from typing import Final
+
+from dpviz.exact import place, text
+from dpviz.model.answers.between import DIGITS, Between, between
+
+LONG_FRACTION: Final = 11
+"""A fraction of more characters is rounded where it is read."""
+
+MINUS = "\u2212"
+SIGNS: Final = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {127: 0x2421}
+"""What stands for a control character in HTML: ␀ for NUL. A browser drops NUL, and draws nothing for the others."""
+
+
+def escape(text: str) -> str:
+    """A text in HTML, where every character of it is seen."""
+    return html.escape(text.translate(SIGNS))
+
+
+def shown(number: int | Fraction | Between) -> str:
+    """A number for reading: thousands with commas, a true minus sign. Of an enclosure both ends, in a few digits.
+
+    A fraction that takes more digits than anybody reads is rounded to six of them, and says so.
+
+    >>> shown(6293), shown(-1), shown(Fraction(1, 4)), shown(Between(Fraction(7, 5), Fraction(3, 2)))
+    ('6,293', '−1', '0.25', 'between 1.4 and 1.5')
+    >>> shown(Fraction(-1, 3)), shown(Fraction(-59386476235, 7488368))
+    ('−1/3', '≈ −7,930.5')
+    """
+    enclosed = between(number)
+    if enclosed.low < enclosed.high:
+        return "between {} and {}".format(*(shown(Fraction(end)) for end in enclosed.ends))
+    written = text(abs(enclosed.low))
+    if "/" in written and len(written) > LONG_FRACTION:
+        unit = place(enclosed.low, DIGITS)
+        return f"≈ {shown(round(enclosed.low / unit) * unit)}"
+    whole, point, places = written.partition(".")
+    grouped = f"{int(whole):,}" if whole.isdigit() else whole
+    return (MINUS if enclosed.low < 0 else "") + grouped + point + places
+
+
+def often(beta: Fraction) -> str:
+    """How often a statement holds that fails with chance beta: `95 in 100`, `999 in 1,000`."""
+    holds, of = 1 - beta, 100
+    while (holds * of).denominator != 1 and of < 10**12:
+        of *= 10
+    return f"{shown(holds * of)} in {of:,}" if (holds * of).denominator == 1 else f"with chance {text(holds)}"
