@@ -151,7 +151,7 @@ def weights_of(written: str) -> tuple[int, ...]:
         raise ParameterError.of(
             short(written),
             "weights of heights are whole numbers with commas between them, leaves first",
-            'write "1,1,2"',
+            "write one weight for each level",
         )
     weights = tuple(map(int, written.split(",")))
     if max(weights) > LARGEST_WEIGHT or not weights[0]:
