@@ -332,6 +332,7 @@ class TreeBound(Bound):
                 tip="A range of about a quarter of the domain, picked before looking: at least {times} its fitted "
                 "sum is within {value} of the truth. Other ranges err by about as much.",
                 at=lambda beta: self.error.range(first, last, beta),
+                weight="",
             ),
         )
 
