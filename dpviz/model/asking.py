@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol, TypeAlias, cast
 
 from dpviz.boundary import Hidden, kind_of, plain_arguments, protect_module
 from dpviz.errors import DomainError, ParameterError
-from dpviz.exact import Number, probability, whole
+from dpviz.exact import Number, ceil_to, floor_to, probability, whole
 from dpviz.fitting.shares import shares
 from dpviz.fitting.sums import Quantile
 from dpviz.model.answers import Answer, Between, Reading
@@ -36,6 +36,9 @@ MOST_ASKED: Final = 100_000
 KINDS: Final[dict[Kind, str]] = {"ranges": "ranges", "pairs": "pairs of bins"}
 
 NONE = Fraction(0)
+
+FINE: Final = Fraction(1, 1_000_000)
+"""The ends of a share are written to this, rounded outward."""
 
 
 class Subject(Protocol):
@@ -107,7 +110,8 @@ class Askable:
         Raises DomainError for a reversed range, and where the bins have no order.
         """
         asked = _Asked(self._subject, beta, among, reader)
-        return _each(asked.range, _ones(low), _ones(high))
+        listed = isinstance(low, list) or isinstance(high, list)
+        return _each(_unquoted(asked.range) if listed else asked.range, _ones(low), _ones(high))
 
     @plain_arguments
     def difference(
@@ -176,6 +180,19 @@ def _set(labels: Any) -> Sequence[Any] | None:
 
 def _ones(label: Any) -> Any:
     return _Many(label) if isinstance(label, list) else label
+
+
+def _unquoted(ask: Callable[..., Derived]) -> Callable[..., Derived]:
+    """Ask of one in a list: a refusal says the rule and not the value, for the list may be a pasted column."""
+
+    def asked(*given: Any) -> Derived:
+        try:
+            return ask(*given)
+        except ParameterError as error:
+            refused = DomainError.of("another one in a list", error.rule, error.next_step)
+        raise refused
+
+    return asked
 
 
 def _each(ask: Callable[..., Derived], *given: Any) -> Derived | DerivedTable:
@@ -383,6 +400,8 @@ class _Asked:
             low = None if low is None else Fraction(math.ceil(low))
             high = None if high is None else Fraction(math.floor(high))
         remarks = [error.why_open] if (low is None or high is None) and error.why_open else []
+        if self.among == "one" and (more := error.remark(beta)):
+            remarks.append(more)
         least, most = self.subject.limits(query)
         cut_low = low if least is None else least if low is None else max(low, least)
         cut_high = high if most is None else most if high is None else min(high, most)
@@ -466,7 +485,7 @@ class _Asked:
             return _Share(NONE, Fraction(1), "bound", rule, None, (*one.remarks, *rest.remarks))
         low = NONE if not one.low or rest.high is None else one.low / (one.low + rest.high)
         high = Fraction(1) if one.high is None or not rest.low else one.high / (one.high + rest.low)
-        return _Share(low, high, "bound", rule)
+        return _Share(floor_to(low, FINE), ceil_to(high, FINE), "bound", rule)
 
     def _chance(self, query: Query) -> Chance | None:
         """The p-value of `value > 0`, for the worst truth that is not above 0."""
@@ -498,6 +517,15 @@ class _Asked:
         if number > 1:
             return Chance(Between(NONE, high), "bound", f"{rule}, times {number:,} pairs")
         return Chance(Between(found[0] if error.exact else NONE, high), "exact" if error.exact else "bound", rule)
+
+
+def ask(subject: Subject, points: Sequence[Any], beta: Fraction, among: Among) -> tuple[Derived, ...]:
+    """The counts of single points, one by one, each named by its label."""
+    asked = _Asked(subject, beta, among, "")
+    label = subject.answer.label
+    return tuple(
+        asked._derived("sum", label(subject.reading, point), Query.of(([point], 1)), "sums") for point in points
+    )
 
 
 @dataclass(frozen=True)

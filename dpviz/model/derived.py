@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from dpviz.boundary import protect_module
 from dpviz.exact import ceil_to, place, text
-from dpviz.model.answers.between import Between, between
+from dpviz.model.answers.between import Between
 from dpviz.model.error import How
 from dpviz.model.linear import Bias
 from dpviz.model.words import escape, often, shown
@@ -289,11 +289,11 @@ def _few(number: Fraction) -> str:
 
 
 def _number(number: Fraction | Between) -> str:
-    """A number for reading: one with a long fraction as what encloses it in a few digits."""
-    low = between(number).low
-    if between(number).high == low and low.denominator > 10**6:
-        return f"about {shown(round(low, 3))}"
-    return shown(number)
+    """A number for reading: one with no finite decimal to three places."""
+    exact = number.low if isinstance(number, Between) and number.low == number.high else number
+    if isinstance(exact, Fraction) and "/" in text(exact):
+        return f"about {shown(round(exact, 3))}"
+    return shown(exact)
 
 
 protect_module(vars())

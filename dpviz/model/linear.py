@@ -140,7 +140,7 @@ class Limits:
         parts = list(parts)
         ends = [(weight, points, self.most if weight > 0 else self.least) for points, weight in parts]
         bounds = []
-        if all(end is not None for _, _, end in ends):
+        if all(end == 0 or (end is not None and not isinstance(points, AllKeys)) for _, points, end in ends):
             bounds.append(sum((weight * length(points) * end for weight, points, end in ends if end), NONE))
         if self.total is not None and self.least is not None and self.least >= 0:
             bounds.append(max(NONE, *(weight for weight, _, _ in ends), NONE) * self.total)
@@ -187,8 +187,12 @@ class LinearError:
         raise NotImplementedError
 
     def ends(self, beta: Fraction) -> Ends:
-        """How far the truth may lie below the value and above it: either fails at most beta of the time in all."""
+        """How far the truth may lie below the value and above it: the two fail at most beta of the time together."""
         raise NotImplementedError
+
+    def remark(self, beta: Fraction) -> str:
+        """What a reader of the ends must know besides, as a sentence; or nothing."""
+        return ""
 
     def at_least(self, gap: Fraction) -> Enclosure | None:
         """The chance, at most, of `value - truth >= gap`. Enclosed where `exact`; None where nothing bounds it."""
@@ -267,6 +271,11 @@ class SumError(LinearError):
             return None
         low, high = self.over.at_least(gap - self.over_more)
         return max(NONE, low), min(Fraction(1), high + self.spare)
+
+    @property
+    def noise(self) -> NoiseSum:
+        """The sum of the noises as they were drawn, before any clamp: what weights go by."""
+        return NoiseSum.of(Term(one.decay, one.weight, one.count) for one in self.over.noises.terms)
 
     def plus(self, other: SumError, mine: Fraction, theirs: Fraction) -> SumError:
         """The error of a weighted sum of this value and an independent one, with weights above 0 or equal to 0."""

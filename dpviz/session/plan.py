@@ -8,12 +8,15 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
-from dpviz.boundary import plain_arguments, protect_module, single_arguments
+from dpviz.boundary import kind_of, plain_arguments, protect_module, single_arguments
+from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability, text
 from dpviz.mechanisms import REGISTRY
+from dpviz.model.combination import After, after
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Bound, Space
+from dpviz.model.release import Release
 from dpviz.planning.sheet import PlanSheet
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
@@ -87,6 +90,16 @@ class Plan:
         """How far below the true count of the last rank a listed item may lie."""
         level = probability(beta, "beta", zero=False)
         return None if self.max_items is None else self.error.rank(self.max_items, level)
+
+    @single_arguments
+    def after(self, release: Release, beta: Number = "0.05") -> After:
+        """How far one bin may be off once this was paid for and combined with a release that is there:
+        `after this, ±4`. It follows from the two laws alone. Raises ParameterError where `dv.combine` would."""
+        if not isinstance(release, Release):
+            raise ParameterError.of(kind_of(release), "a plan is combined with a release", "write plan.after(release)")
+        bound = self.bound
+        level = probability(beta, "beta", zero=False)
+        return after(release, bound.law, bound.question, bound.unit, bound.max_items, level)
 
     @property
     def sheet(self) -> PlanSheet:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import compact, engines, flatness, ledger, noise, pure_sparse, releases, stability, top_k
+from benchmarks import compact, derived, engines, flatness, ledger, noise, pure_sparse, releases, stability, top_k
 from benchmarks.__main__ import names, section
 from benchmarks.measured import Measured
 from benchmarks.peer_jobs import JOBS
@@ -40,6 +40,7 @@ def on_engines(folder: Path) -> list[Measured]:
 
 CASES: dict[str, Callable[[Path], list[Measured]]] = {
     "compact": lambda folder: compact.table(20, (20,), 10, 1),
+    "derived": lambda folder: derived.table(20, 1),
     "engines": on_engines,
     "flatness": lambda folder: flatness.table(40, 1),
     "ledger": lambda folder: ledger.table(2, 10, 1, 2, 2),

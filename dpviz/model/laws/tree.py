@@ -12,7 +12,7 @@ from typing import ClassVar, Final, cast
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError, ReleaseFormat, short
 from dpviz.exact import Decay, ceil_to, whole
-from dpviz.fitting.noises import Term
+from dpviz.fitting.noises import Noises, Term
 from dpviz.fitting.sums import NoiseSum, Quantile
 from dpviz.fitting.tree import Design, Pieces, Shape
 from dpviz.laws import geometric
@@ -233,7 +233,18 @@ EXPONENTIAL: Final = "exponential bound on the tail of a weighted sum of noises 
 
 @lru_cache(maxsize=4096)
 def _radius(law: TreeLaw, reader: str, first: int, last: int, beta: Fraction) -> ErrorValue:
-    return stated(_noise_of(law, reader, first, last).radius(beta, exactly=False))
+    return stated(_reach(_noise_of(law, reader, first, last).noises, beta))
+
+
+@lru_cache(maxsize=4096)
+def _reach(noises: Noises, beta: Fraction) -> Quantile:
+    """Ranges that lie alike in a tree have one law, whatever their place."""
+    return _inverted(noises).radius(beta, exactly=False)
+
+
+@lru_cache(maxsize=256)
+def _inverted(noises: Noises) -> NoiseSum:
+    return NoiseSum(noises)
 
 
 @lru_cache(maxsize=64)

@@ -1,0 +1,341 @@
+"""Two answers to one question as one: measured again, each paid for by itself, read together for nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+from dpviz.boundary import kind_of, plain_arguments, protect_module, single_arguments
+from dpviz.errors import ParameterError
+from dpviz.exact import Enclosure, Number, probability
+from dpviz.fitting.sums import Quantile
+from dpviz.model.answers import Answer, Between, Reading
+from dpviz.model.answers.base import plus
+from dpviz.model.answers.between import between
+from dpviz.model.asking import Askable, Subject, ask
+from dpviz.model.derived import DerivedTable, Paid
+from dpviz.model.error import ErrorValue
+from dpviz.model.laws.base import StoredLaw
+from dpviz.model.linear import AllKeys, Bias, Ends, LinearError, Query, SumError, length
+from dpviz.model.question import Question
+from dpviz.model.release import PaidAnswer, Release
+from dpviz.model.words import escape, often, shown
+from dpviz.privacy.unit import Unit
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FINEST: Final = 60
+"""A weight is a whole number of 1 / d with d at most this: it costs next to nothing, and keeps the law on a lattice."""
+
+MOST_ROWS: Final = 100_000
+"""A frame has at most so many rows."""
+
+HALF = Fraction(1, 2)
+
+
+@plain_arguments
+def combine(first: Release, second: Release) -> Combined:
+    """Two releases that answer one question about one unit, read as one: both are paid, and this is free.
+
+    Where the noise of both adds up, the value is their mean with public weights near the inverse variances. These
+    follow from the two laws alone, so they were fixed before the second draw; unclamped values stay unbiased, and the
+    law of the mean is exact. Where a law depends on what is shown, the intervals at beta / 2 are intersected.
+
+    Raises ParameterError for lists, for one answer twice, and for answers to other questions.
+    """
+    for release in (first, second):
+        if not isinstance(release, Release):
+            raise ParameterError.of(kind_of(release), "two releases are combined", "write dv.combine(one, other)")
+    _check(first, second)
+    return Combined(first, second)
+
+
+def _check(first: Release, second: Release) -> None:
+    fits(first.question, first.unit, second.question, second.unit)
+    for release in (first, second):
+        if release.max_items is not None:
+            raise ParameterError.of("a list of items", "which items are listed is no count, so lists are not combined")
+    if first.dataset != second.dataset:
+        raise ParameterError.of(f"{first.dataset} and {second.dataset}", "both answers must be about one dataset")
+    if (first.teaching is None) != (second.teaching is None):
+        raise ParameterError.of("a release and a teaching draw", "a teaching draw is not private and stands alone")
+    entry = first.number is not None and (first.number, first.use) == (second.number, second.use)
+    if entry or first == second:
+        raise ParameterError.of(
+            "one answer twice", "an answer says nothing new by being read again", "draw another, with another key="
+        )
+    axes = [release.axis for release in (first, second)]
+    if axes[0].noun != axes[1].noun or (axes[0].noun != "bin" and list(axes[0].labels) != list(axes[1].labels)):
+        raise ParameterError.of(
+            f"{axes[0].noun} and {axes[1].noun}", "both answers must have values for the same points"
+        )
+
+
+def fits(question: Question, unit: Unit, other: Question, other_unit: Unit) -> None:
+    """Refuse two answers that are not about the same: nothing is combined across questions or units."""
+    if question.to_json() != other.to_json():
+        raise ParameterError.of(f"{question.text} / {other.text}", "both answers must be to one question")
+    if unit != other_unit:
+        raise ParameterError.of(f"{unit.text} / {other_unit.text}", "both answers must protect one unit")
+
+
+# ---------------------------------------------------------------- as one answer
+
+
+@dataclass(frozen=True, repr=False)
+class Combined(Askable):
+    """Two paid answers, read together: `sum`, `range`, `difference`, `share`, `compare` and `to_frame`, all free.
+
+    first, second  what was paid for, one by one
+    """
+
+    first: Release
+    second: Release
+
+    @property
+    def _subject(self) -> Subject:
+        return BothAnswers(PaidAnswer(self.first), PaidAnswer(self.second))
+
+    @property
+    def paid(self) -> tuple[Paid, ...]:
+        """Both answers with their prices and their entries in the ledger."""
+        return self.first.paid, self.second.paid
+
+    @property
+    def averaged(self) -> bool:
+        """Whether the values are averaged; if not, intervals are intersected."""
+        return adds_up(self.first.terms.law, self.second.terms.law)
+
+    @single_arguments
+    def to_frame(self, beta: Number = "0.05") -> pd.DataFrame:
+        """One row per bin, or per key that either answer shows: value, and low and high for one bin picked before
+        looking; low_all and high_all for all of them at once, where that is known."""
+        level, subject = probability(beta, "beta", zero=False), self._subject
+        every = subject.answer.every(subject.reading)
+        if isinstance(every, AllKeys):
+            labels: list[Any] = sorted({*self.first.labels, *self.second.labels})
+            points = [subject.answer.named(subject.reading, label) for label in labels]
+        elif length(every) > MOST_ROWS:
+            raise ParameterError.of(
+                f"{length(every):,} bins", f"a combined frame has at most {MOST_ROWS:,} rows", "ask for sums of them"
+            )
+        else:
+            points = list(every)
+        frame = DerivedTable(ask(subject, points, level, "one")).to_frame()
+        frame = frame.rename(columns={"what": "bin"}).drop(columns="how")
+        if subject.all_bins(level, "") is not None:
+            together = DerivedTable(ask(subject, points, level, "all")).to_frame()
+            frame["low_all"], frame["high_all"] = together["low"], together["high"]
+        return frame
+
+    @property
+    def sentence(self) -> str:
+        """What it is, and what it rests on."""
+        how = "averaged with public weights" if self.averaged else "intervals intersected"
+        return f"{self.first.plain_title}; {how}. Rests on {' and '.join(one.text for one in self.paid)}."
+
+    def _repr_html_(self) -> str:
+        return f"<p class='mathjax_ignore tex2jax_ignore'>{escape(self.sentence)}</p>"
+
+    def __repr__(self) -> str:
+        return f"<Combined: {self.sentence}>"
+
+
+def adds_up(first: StoredLaw, second: StoredLaw) -> bool:
+    """Whether both are averaged."""
+    return first.adds_up and second.adds_up
+
+
+def weights(first: LinearError, second: LinearError) -> tuple[Fraction, Fraction]:
+    """Weights near the inverse variances of the noise, from the laws alone."""
+    variances = [sum(one.noise.variance(), Fraction(0)) for one in (first, second) if isinstance(one, SumError)]
+    if not sum(variances):
+        return HALF, HALF
+    weight = (variances[1] / sum(variances)).limit_denominator(FINEST)
+    return weight, 1 - weight
+
+
+@dataclass(frozen=True)
+class BothAnswers:
+    """Two answers as they are asked together."""
+
+    first: PaidAnswer
+    second: PaidAnswer
+
+    @property
+    def answer(self) -> Answer:
+        return self.first.answer
+
+    @property
+    def reading(self) -> Reading:
+        return self.first.reading
+
+    @property
+    def paid(self) -> tuple[Paid, ...]:
+        return self.first.paid + self.second.paid
+
+    @property
+    def averaged(self) -> bool:
+        return adds_up(self.first.release.terms.law, self.second.release.terms.law)
+
+    def _errors(self, query: Query, reader: str) -> tuple[LinearError, LinearError]:
+        return self.first.error(query, reader), self.second.error(query, reader)
+
+    def value(self, query: Query, reader: str) -> Fraction | Between:
+        mine, theirs = weights(*self._errors(query, reader)) if self.averaged else (HALF, HALF)
+        weighted = plus(Fraction(0), self.first.value(query, reader), mine)
+        return plus(weighted, self.second.value(query, reader), theirs)
+
+    def error(self, query: Query, reader: str) -> LinearError:
+        one, other = self._errors(query, reader)
+        if self.averaged and isinstance(one, SumError) and isinstance(other, SumError):
+            return one.plus(other, *weights(one, other))
+        values = self.first.value(query, reader), self.second.value(query, reader)
+        return CommonError(values, (one, other))
+
+    def limits(self, query: Query) -> tuple[Fraction | None, Fraction | None]:
+        (low, high), (other_low, other_high) = self.first.limits(query), self.second.limits(query)
+        lows = [end for end in (low, other_low) if end is not None]
+        return max(lows, default=None), min((end for end in (high, other_high) if end is not None), default=None)
+
+    def all_bins(self, beta: Fraction, reader: str) -> ErrorValue | None:
+        """By a union bound over bins where each has the law of the first; else each answer's own band at beta / 2."""
+        every, one = self.answer.every(self.reading), Query.of((range(1), 1))
+        alike = self.averaged and all(error.independent for error in self._errors(one, reader))
+        if alike and not isinstance(every, AllKeys):
+            bar = _wider(self.error(one, reader).ends(beta / length(every)))
+            return None if bar is None else ErrorValue(bar, "bound", f"union bound over {length(every):,} bins")
+        bars = [part.all_bins(beta / 2, reader) for part in (self.first, self.second)]
+        known = [bar for bar in bars if bar is not None]
+        if len(known) < 2:
+            return None
+        return ErrorValue(max(bar.value for bar in known), "bound", "both bands at beta / 2")
+
+
+def _wider(ends: Ends) -> Fraction | None:
+    """The wider side of an interval; None where a side is open."""
+    below, above = ends
+    return None if below is None or above is None else max(below.value, above.value)
+
+
+@dataclass(frozen=True)
+class CommonError(LinearError):
+    """What two intervals at beta / 2 have in common, from the mean of the two values on.
+
+    Where they have nothing in common, which happens beta of the time at most, what spans both is given.
+    """
+
+    values: tuple[Fraction | Between, Fraction | Between]
+    errors: tuple[LinearError, LinearError]
+
+    @property
+    def rule(self) -> str:
+        return "what two intervals at beta / 2 have in common: " + " / ".join(
+            dict.fromkeys(error.rule for error in self.errors)
+        )
+
+    @property
+    def why_open(self) -> str:
+        return " ".join(dict.fromkeys(error.why_open for error in self.errors if error.why_open))
+
+    @property
+    def bias(self) -> Bias:
+        return Bias("; ".join(dict.fromkeys(error.bias.words for error in self.errors)))
+
+    def _intervals(self, beta: Fraction) -> tuple[list[Fraction], list[Fraction]]:
+        lows, highs = [], []
+        for value, error in zip(self.values, self.errors, strict=True):
+            below, above = error.ends(beta / 2)
+            lows += [] if below is None else [between(value).low - below.value]
+            highs += [] if above is None else [between(value).high + above.value]
+        return lows, highs
+
+    def ends(self, beta: Fraction) -> Ends:
+        middle = between(plus(plus(Fraction(0), self.values[0], HALF), self.values[1], HALF))
+        lows, highs = self._intervals(beta)
+        apart = bool(lows and highs) and max(lows) > min(highs)
+        low = (min if apart else max)(lows, default=None)
+        high = (max if apart else min)(highs, default=None)
+        below, above = None if low is None else middle.low - low, None if high is None else high - middle.high
+        return tuple(None if end is None else Quantile(end, end) for end in (below, above))  # type: ignore[return-value]
+
+    def remark(self, beta: Fraction) -> str:
+        lows, highs = self._intervals(beta)
+        if lows and highs and max(lows) > min(highs):
+            return "The two intervals have nothing in common; what spans both is given."
+        return ""
+
+    def at_least(self, gap: Fraction) -> Enclosure | None:
+        """Twice the smaller chance of the two, each of its own value."""
+        chances = [error.at_least(between(value).low) for value, error in zip(self.values, self.errors, strict=True)]
+        known = [chance[1] for chance in chances if chance is not None]
+        return (Fraction(0), min(Fraction(1), 2 * min(known))) if known else None
+
+
+# ---------------------------------------------------------------- before the second is paid for
+
+
+@dataclass(frozen=True, repr=False)
+class After:
+    """How far one bin may be off once another answer was paid for and combined with one that is there.
+
+    error   of both together; None where nothing bounds it
+    before  of the one that is there
+    """
+
+    error: ErrorValue | None
+    before: ErrorValue | None
+    beta: Fraction
+    nouns: str
+
+    @property
+    def sentence(self) -> str:
+        """`after this, ±4 rows (exact) in any one bin, 95 in 100; now ±5`."""
+        if self.error is None:
+            return "after this, still nothing bounds how far one bin is off"
+        now = "" if self.before is None else f"; now ±{shown(self.before.value)}"
+        held = f"({self.error.how}) in any one bin, {often(self.beta)}"
+        return f"after this, ±{shown(self.error.value)} {self.nouns} {held}{now}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "error": None if self.error is None else self.error.to_json(),
+            "before": None if self.before is None else self.before.to_json(),
+            "sentence": self.sentence,
+        }
+
+    def __repr__(self) -> str:
+        return f"<{self.sentence[:1].upper()}{self.sentence[1:]}>"
+
+
+def after(
+    release: Release, law: StoredLaw, question: Question, unit: Unit, max_items: int | None, beta: Fraction
+) -> After:
+    """How far one bin may be off after an answer of this law was combined with the release. It sees laws alone."""
+    fits(release.question, release.unit, question, unit)
+    if max_items is not None or release.max_items is not None:
+        raise ParameterError.of("a list of items", "which items are listed is no count, so lists are not combined")
+    now = release.answer.bars(release.reading, beta)[0]
+    return After(_together(release.terms.law, law, question, unit, beta), now, beta, unit.nouns)
+
+
+def _together(first: StoredLaw, second: StoredLaw, question: Question, unit: Unit, beta: Fraction) -> ErrorValue | None:
+    if adds_up(first, second):
+        one = Query.of((range(1), 1))
+        errors = [law.linear(one, None, Reading(question, unit, law.error, law.clamp)) for law in (first, second)]
+        mine, theirs = errors
+        if isinstance(mine, SumError) and isinstance(theirs, SumError) and mine.independent and theirs.independent:
+            both = mine.plus(theirs, *weights(mine, theirs))
+            ends = both.ends(beta)
+            bar = _wider(ends)
+            sure = both.exact and all(end is not None and end.exact for end in ends)
+            return None if bar is None else ErrorValue(bar, "exact" if sure else "bound", both.rule)
+    bars = [law.error.one_bin(beta / 2) for law in (first, second)]
+    known = [bar for bar in bars if bar is not None]
+    best = min(known, key=lambda bar: bar.value, default=None)
+    return None if best is None else ErrorValue(best.value, "bound", f"the better of both at beta / 2: {best.rule}")
+
+
+protect_module(vars())

@@ -1,0 +1,237 @@
+"""Two answers read as one hold as often as they say, for every truth of a small set, and say what they rest on."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpviz as dv
+from dpviz.errors import ParameterError
+from dpviz.exact import Decay
+from dpviz.fitting.noises import Term
+from dpviz.fitting.sums import NoiseSum
+from dpviz.model.answers import Ranked, SparseTable
+from dpviz.model.combination import Combined
+from dpviz.model.derived import Derived
+from dpviz.model.mechanism import Bound
+from dpviz.model.release import Release
+from tests.model.whole_laws import bins, clamped, joint, misses, noise, release_of, table
+
+BETA = Fraction(1, 10)
+RATES = (Fraction(1), Fraction(3, 2))
+DECAYS = tuple(Decay.exp(rate) for rate in RATES)
+
+
+def bounds(first: bool, second: bool, size: int = 2) -> tuple[Bound, Bound]:
+    """Two mechanisms; each clamps or does not."""
+    made = [dv.Dense(rate, clamp=clamps) for rate, clamps in zip(RATES, (first, second), strict=True)]
+    return made[0].bind(bins(size), dv.Unit()), made[1].bind(bins(size), dv.Unit())
+
+
+def both(made: tuple[Bound, Bound], values: Any, others: Any) -> Combined:
+    first, second = (table(one, drawn) for one, drawn in zip(made, (values, others), strict=True))
+    return dv.combine(first, second)
+
+
+def sole(asked: Any) -> Derived:
+    assert isinstance(asked, Derived)
+    return asked
+
+
+@pytest.mark.parametrize("clamps", list(itertools.product((False, True), repeat=2)))
+def test_a_combined_count_misses_no_oftener_than_it_says_for_any_truth(clamps: tuple[bool, bool]) -> None:
+    made = bounds(*clamps)
+    found: dict[tuple[int, int], Any] = {}
+
+    def ends(values: tuple[int, int]) -> Any:
+        if values not in found:
+            one, other = values
+            found[values] = sole(both(made, [one, 0], [other, 0]).sum([0], beta=BETA)).interval
+        return found[values]
+
+    for truth in range(5):
+        laws = [
+            clamped(truth, noise(decay, 12), 0 if clamp else None, None)
+            for decay, clamp in zip(DECAYS, clamps, strict=True)
+        ]
+        assert misses(joint(laws), ends, truth) <= BETA
+    shown = sole(both(made, [5, 0], [6, 0]).sum([0], beta=BETA))
+    assert shown.how == ("bound" if any(clamps) else "exact")
+    assert (shown.bias.words == "unbiased") == (not any(clamps))
+
+
+def test_an_exact_combined_interval_that_is_a_count_narrower_misses_too_often() -> None:
+    made, truth = bounds(False, False), 50
+    laws = [clamped(truth, noise(decay, 12), None, None) for decay in DECAYS]
+    found: dict[tuple[int, int], Any] = {}
+
+    def narrower(values: tuple[int, int]) -> Any:
+        if values not in found:
+            low, high = sole(both(made, [values[0], 0], [values[1], 0]).sum([0], beta=BETA)).interval
+            assert low is not None and high is not None
+            found[values] = low + 1, high - 1
+        return found[values]
+
+    assert misses(joint(laws), narrower, truth) > BETA
+
+
+def test_weights_follow_from_the_laws_alone_and_beat_either_answer() -> None:
+    made = bounds(False, False)
+    few = both(made, [50, 50], [50, 50]).sum([0])
+    sums = [sole(table(one, [50, 50]).sum([0])) for one in made]
+    variances = [NoiseSum.of([Term(decay)]).variance()[0] for decay in DECAYS]
+    share = variances[1] / (variances[0] + variances[1])
+    shown = sole(both(made, [1, 0], [0, 0]).sum([0]))
+    assert abs(shown.value - share) < Fraction(1, 60)  # type: ignore[operator]
+    assert shown.value.denominator <= 60  # type: ignore[union-attr]
+    for values in ([9, 4], [400, -3]):
+        again = sole(both(made, [values[0] + 1, 0], [values[1], 0]).sum([0]))
+        assert again.value - sole(both(made, [values[0], 0], [values[1], 0]).sum([0])).value == shown.value  # type: ignore[operator]
+    assert width(sole(few)) < min(map(width, sums))
+
+
+def width(asked: Derived) -> Fraction:
+    assert asked.low is not None and asked.high is not None
+    return asked.high - asked.low
+
+
+def test_sums_differences_and_shares_of_both_hold_together() -> None:
+    """A combined sum is the sum of combined counts: one weight serves every question."""
+    combined = both(bounds(False, False), [40, 13], [44, 17])
+    values = [sole(combined.sum([label])).value for label in (0, 1)]
+    assert sole(combined.sum()).value == values[0] + values[1]  # type: ignore[operator]
+    assert sole(combined.difference(0, 1)).value == values[0] - values[1]  # type: ignore[operator]
+    share = sole(combined.share([0]))
+    assert share.how == "bound" and share.low is not None and share.high is not None and 0 < share.low < share.high < 1
+    compared = sole(combined.compare(0, 1))
+    assert compared.chance is not None and compared.chance.how == "exact" and compared.chance.value.high < BETA
+
+
+def test_a_frame_of_both_has_both_intervals() -> None:
+    frame = both(bounds(False, True), [40, 13], [44, 17]).to_frame(BETA)
+    assert list(frame.columns) == ["bin", "value", "low", "high", "low_all", "high_all"]
+    assert frame["bin"].tolist() == ["0", "1"]
+    assert all(frame["low_all"] <= frame["low"]) and all(frame["high"] <= frame["high_all"])
+
+
+# ---------------------------------------------------------------- what depends on being shown
+
+
+def stable(value: int | None, epsilon: int = 1) -> Release:
+    made = dv.Stability(epsilon, "1/20").bind(bins(2), dv.Unit())
+    labels = () if value is None else (0,)
+    return release_of(made, SparseTable(labels, np.array([] if value is None else [value], dtype=np.int64)))
+
+
+def test_answers_that_depend_on_being_shown_are_intersected_and_hold_as_often_as_they_say() -> None:
+    threshold = stable(None).terms.law.threshold  # type: ignore[attr-defined]
+    found: dict[tuple[int | None, ...], Any] = {}
+
+    def ends(values: tuple[int, int]) -> Any:
+        shown = tuple(value if value > threshold else None for value in values)
+        if shown not in found:
+            one, other = (replace(stable(value), key=str(at)) for at, value in enumerate(shown))
+            found[shown] = sole(dv.combine(one, other).sum([0], beta=BETA)).interval
+        return found[shown]
+
+    for truth in (0, 1, threshold, threshold + 1, threshold + 4):
+        law = clamped(truth, noise(Decay.exp(Fraction(1)), 12), 0, None) if truth else {0: 1 << 100}
+        assert misses(joint([law, law]), ends, truth) <= BETA
+
+
+def test_intervals_with_nothing_in_common_say_so_and_what_spans_both_is_given() -> None:
+    asked = sole(dv.combine(stable(20), stable(90)).sum([0]))
+    assert "nothing in common" in asked.sentence
+    assert asked.low is not None and asked.high is not None and asked.low < 20 and asked.high > 90
+
+
+def test_keys_are_combined_by_what_either_shows() -> None:
+    made = dv.Stability(1, "1e-6").bind(dv.Question.of(dv.Domain.keys(column="k")), dv.Unit())
+    one, other = (
+        release_of(made, SparseTable(labels, np.array([80, 70], dtype=np.int64))) for labels in (("a", "b"), ("b", "c"))
+    )
+    frame = dv.combine(one, other).to_frame()
+    assert frame["bin"].tolist() == ["a", "b", "c"] and frame["high"].notna().all()
+
+
+# ---------------------------------------------------------------- what it rests on, and what is refused
+
+
+def test_both_prices_and_both_entries_are_named(tmp_path: Path) -> None:
+    session = dv.Session(pd.DataFrame({"x": [0, 1, 1, 3] * 20}), dv.Unit(), dv.Budget(3), tmp_path / "two.ledger")
+    question = dv.Domain.integers(0, 3, column="x")
+    one = session.release(question, dv.Dense("1/2", clamp=False))
+    other = session.release(question, dv.Dense("1/4", clamp=False))
+    combined = dv.combine(one, other)
+    assert "entry 1 (ε = 0.5) and entry 2 (ε = 0.25)" in repr(combined) and combined.averaged
+    asked = sole(combined.sum([1, 3]))
+    assert [paid.number for paid in asked.paid] == [1, 2]
+    assert asked.rests_on == "Rests on entry 1 (ε = 0.5) and entry 2 (ε = 0.25); costs nothing more."
+    assert session.remaining.epsilon == 3 - Fraction(3, 4) and "&" not in combined._repr_html_()
+
+
+def test_a_plan_says_what_both_together_would_be_worth_before_it_is_paid_for(tmp_path: Path) -> None:
+    session = dv.Session(pd.DataFrame({"x": [0, 1, 1, 3] * 20}), dv.Unit(), dv.Budget(3), tmp_path / "after.ledger")
+    question = dv.Domain.integers(0, 3, column="x")
+    one = session.release(question, dv.Dense("1/2", clamp=False))
+    then = session.plan(question, dv.Dense("1/2", clamp=False)).after(one)
+    assert repr(then) == "<After this, ±4 rows (exact) in any one bin, 95 in 100; now ±6>"
+    again = session.release(question, dv.Dense("1/2", clamp=False), key="again")
+    asked = sole(dv.combine(one, again).sum([1]))
+    assert then.error is not None and asked.high is not None
+    assert abs(asked.high - asked.value) <= then.error.value  # type: ignore[operator]
+    bounded = session.plan(question, dv.Dense("1/2")).after(one)
+    assert bounded.error is not None and bounded.error.how == "bound"
+    hidden = session.plan(question, dv.Stability("1/2", "1e-6")).after(one)
+    assert hidden.error is not None and hidden.error.how == "bound" and hidden.to_json()["sentence"] == hidden.sentence
+    for refused in (
+        session.plan(dv.Domain.integers(0, 4, column="x"), dv.Dense(1)),
+        session.plan("x", dv.TopK(2, 3, 1)),
+    ):
+        with pytest.raises(ParameterError, match="one question|lists are not combined"):
+            refused.after(one)
+    assert session.remaining.epsilon == 2
+
+
+def same() -> tuple[Release, Release]:
+    one, other = bounds(False, False)
+    return table(one, [1, 2]), table(other, [3, 4])
+
+
+BAD: dict[str, tuple[Callable[[], Any], str]] = {
+    "no release": (lambda: dv.combine(same()[0], 3), "two releases"),  # type: ignore[arg-type]
+    "one twice": (lambda: dv.combine(same()[0], same()[0]), "nothing new"),
+    "one entry": (lambda: dv.combine(*(replace(one, number=4) for one in same())), "nothing new"),
+    "another question": (
+        lambda: dv.combine(same()[0], table(dv.Dense(1).bind(bins(3), dv.Unit()), [1, 2, 3])),
+        "one question",
+    ),
+    "another unit": (
+        lambda: dv.combine(same()[0], table(dv.Dense(1).bind(bins(2), dv.Unit(relation="replace-one", n=9)), [1, 2])),
+        "one unit",
+    ),
+    "another dataset": (lambda: dv.combine(same()[0], replace(same()[1], dataset="other")), "one dataset"),
+    "teaching": (lambda: dv.combine(same()[0], replace(same()[1], teaching=3)), "stands alone"),
+    "lists": (lambda: dv.combine(listed("1"), listed("2")), "lists are not combined"),
+}
+
+
+def listed(key: str) -> Release:
+    domain = dv.Domain.categories(["a", "b", "c", "d"], column="k")
+    made = dv.TopKLaplace(2, 3, 1).bind(dv.Question.of(domain), dv.Unit())
+    return replace(release_of(made, Ranked((1, 0), False, (90, 80))), key=key)
+
+
+@pytest.mark.parametrize("case", list(BAD))
+def test_what_does_not_fit_together_is_refused_in_words(case: str) -> None:
+    combine, words = BAD[case]
+    with pytest.raises(ParameterError, match=words):
+        combine()
