@@ -85,7 +85,7 @@ def changed(body: dict[str, Any], chance: random.Random) -> dict[str, Any]:
             except (KeyError, IndexError, TypeError):
                 pass
         else:
-            holder[last] = chance.choice(VALUES)
+            holder[last] = copy.deepcopy(chance.choice(VALUES))
     return new
 
 
