@@ -33,7 +33,7 @@ export interface Isotonic {
 }
 
 /** Up to so many positions a noisy value is a dot. */
-const DOTS = 150;
+export const DOTS = 300;
 const CROSS = "M-3.5 -3.5L3.5 3.5M-3.5 3.5L3.5 -3.5";
 
 let hatches = 0;
@@ -67,7 +67,7 @@ export function isotonicChart(width: number, height: number, data: Isotonic): SV
     );
     noisy.forEach(([least, most], i) => {
         const at = x(Math.min(size, every * i + (every + 1) / 2));
-        if (size <= DOTS) chart.append(s("circle", { cx: px(at), cy: px(y(most)), r: size <= 40 ? 3.5 : 2.5, class: "dp-noisy-dot" }));
+        if (size <= DOTS) chart.append(s("circle", { cx: px(at), cy: px(y(most)), r: size <= 40 ? 3.5 : size <= 120 ? 2.5 : 1.5, class: "dp-noisy-dot" }));
         else chart.append(line(at, y(least), at, Math.min(y(most), y(least) - 1), "dp-noisy-column"));
     });
     chart.append(s("path", { d: steps(fitted, left, y, "M"), class: "dp-fitted-step" }));
