@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from dpviz.mechanisms import ExponentialTopK as ExponentialTopK
     from dpviz.mechanisms import PayWhatYouGet as PayWhatYouGet
     from dpviz.mechanisms import PureSparse as PureSparse
+    from dpviz.mechanisms import Queries as Queries
+    from dpviz.mechanisms import Sorted as Sorted
     from dpviz.mechanisms import Stability as Stability
     from dpviz.mechanisms import TopK as TopK
     from dpviz.mechanisms import TopKLaplace as TopKLaplace

@@ -51,7 +51,8 @@ def objects(folder: Path) -> dict[str, Any]:
     mechanisms = {
         "stability": dv.Stability(1, "1e-6"), "sparse": dv.PureSparse(1, cap=100), "compact": dv.Compact(1, cap=100),
         "top": dv.TopK(2, 3, 1), "laplace": dv.TopKLaplace(2, 3, 1), "set": dv.TopKSet(2, 1),
-        "exponential": dv.ExponentialTopK(2, 1), "tree": dv.Tree(1, branching=2),
+        "exponential": dv.ExponentialTopK(2, 1), "tree": dv.Tree(1, branching=2), "sorted": dv.Sorted(1),
+        "queries": dv.Queries(1),
     }  # fmt: skip
     found: dict[str, Any] = {
         "session": session, "plan": plan, "sub": sub, "teaching": teaching, "remaining": session.remaining,

@@ -142,6 +142,12 @@ class Intervals:
     low_cut: NDArray[np.bool_] | None = None
     high_cut: NDArray[np.bool_] | None = None
 
+    @property
+    def crossed(self) -> bool:
+        """Whether some low end lies above its high end: then not all can hold. It is shown, not repaired."""
+        ends = zip(self.low, self.high, strict=True)
+        return any(low is not None and high is not None and low > high for low, high in ends)
+
 
 @dataclass(frozen=True)
 class Listing:
