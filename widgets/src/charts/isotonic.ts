@@ -21,7 +21,8 @@ export interface Isotonic {
     title: string;
     /** How many positions there are. */
     size: number;
-    truth: readonly Step[];
+    /** Of public or made-up counts; nothing else has any to show. */
+    truth: readonly Step[] | null;
     /** Noisy values: the least and the greatest of each stretch of `every` positions. */
     noisy: readonly (readonly [number, number])[];
     every: number;
@@ -40,7 +41,7 @@ let hatches = 0;
 
 export function isotonicChart(width: number, height: number, data: Isotonic): SVGSVGElement {
     const { size, truth, noisy, every, fitted, bands } = data;
-    const values = [...truth, ...fitted, ...bands.flatMap(({ low, high }) => [...low, ...high])].map(({ value }) => value);
+    const values = [...(truth ?? []), ...fitted, ...bands.flatMap(({ low, high }) => [...low, ...high])].map(({ value }) => value);
     const all = [0, ...values, ...noisy.flat()];
     const [low, high] = [all.reduce((a, b) => Math.min(a, b)), all.reduce((a, b) => Math.max(a, b))];
     const box = { left: 52, right: width - 10, top: 12, bottom: height - 38 };
@@ -61,7 +62,7 @@ export function isotonicChart(width: number, height: number, data: Isotonic): SV
         chart.append(s("path", { d, class: "dp-band" }), s("path", { d: steps(band.high, left, y, "M") + steps(band.low, left, y, "M"), class: `dp-band-step ${band.kind}` }));
     }
     const base = y(0);
-    chart.append(
+    if (truth !== null) chart.append(
         s("path", { d: `M${px(box.left)} ${px(base)}${steps(truth, left, y, "L")}V${px(base)}Z`, class: "dp-public", fill: `url(#${hatch})` }),
         s("path", { d: steps(truth, left, y, "M"), class: "dp-public-top" }),
     );
