@@ -41,6 +41,9 @@ def drawn(name: str, chance: random.Random) -> Mechanism:
         "TopKLaplace": {"k": min(k, rows), "kbar": rows, "delta": delta},
         "TopKSet": {"k": k, "delta": delta},
         "ExponentialTopK": {"k": k, "delta": chance.choice((0, delta))},
+        "Tree": {},
+        "Sorted": {"largest": k},
+        "Queries": {},
     }
     made: Mechanism = REGISTRY[name](epsilon=1, **options[name])
     return made
