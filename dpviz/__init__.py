@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from dpviz.mechanisms import ExponentialTopK as ExponentialTopK
     from dpviz.mechanisms import PayWhatYouGet as PayWhatYouGet
     from dpviz.mechanisms import PureSparse as PureSparse
+    from dpviz.mechanisms import Queries as Queries
+    from dpviz.mechanisms import Sorted as Sorted
     from dpviz.mechanisms import Stability as Stability
     from dpviz.mechanisms import TopK as TopK
     from dpviz.mechanisms import TopKLaplace as TopKLaplace
@@ -50,10 +52,12 @@ if TYPE_CHECKING:
     from dpviz.widgets import BudgetMeter as BudgetMeter
     from dpviz.widgets import CompositionExplorer as CompositionExplorer
     from dpviz.widgets import ConsistencyPlayground as ConsistencyPlayground
+    from dpviz.widgets import IsotonicExplorer as IsotonicExplorer
     from dpviz.widgets import MechanismComparison as MechanismComparison
     from dpviz.widgets import MechanismPicker as MechanismPicker
     from dpviz.widgets import PayWhatYouGetTape as PayWhatYouGetTape
     from dpviz.widgets import PlanPane as PlanPane
+    from dpviz.widgets import RangeExplorer as RangeExplorer
     from dpviz.widgets import ReleasePane as ReleasePane
     from dpviz.widgets import ResultChart as ResultChart
     from dpviz.widgets import SamplerExplorer as SamplerExplorer
@@ -70,6 +74,7 @@ _HOME = {
     "ConsistencyPlayground": "dpviz.widgets",
     "Domain": "dpviz.model.domain",
     "DpvizError": "dpviz.errors",
+    "IsotonicExplorer": "dpviz.widgets",
     "MechanismComparison": "dpviz.widgets",
     "MechanismPicker": "dpviz.widgets",
     "PayWhatYouGetTape": "dpviz.widgets",
@@ -77,6 +82,7 @@ _HOME = {
     "PublicTable": "dpviz.model.public",
     "PublicTop": "dpviz.model.public",
     "Question": "dpviz.model.question",
+    "RangeExplorer": "dpviz.widgets",
     "Release": "dpviz.model.release",
     "ReleaseInterrupted": "dpviz.errors",
     "ReleasePane": "dpviz.widgets",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import gmpy2
@@ -58,24 +59,72 @@ def multiscale(noisy: NDArray[Any], decay: Decay, beta: Fraction, least: int | N
     >>> band.low.tolist(), band.high.tolist()
     ([0, 2, 2, 3, 3, 3, 3, 55], [7, 7, 7, 7, 8, 9, 10, 65])
     """
-    n, beta = len(noisy), probability(beta, "beta", zero=False)
-    if n == 0 or noisy.ndim != 1 or noisy.dtype.kind not in "iuO":
-        raise ParameterError.of("other values", "a band takes one list of noisy whole numbers")
-    lengths = [1 << at for at in range(n.bit_length()) if 1 << at <= n]
+    n, beta = _checked(noisy, beta)
+    lengths = _dyadic(n)
     share = beta / sum(n - length + 1 for length in lengths)
+    low, high = _windows(noisy, {length: _radius(decay, length, share) for length in lengths})
+    return _from(least, np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1])
+
+
+@error_boundary
+def at_one_position(noisy: NDArray[Any], decay: Decay, beta: Fraction, least: int | None = None) -> Band:
+    """Ends for each sorted count by itself: for a position picked before looking they hold with probability 1 - beta.
+
+    noisy, least  as in `multiscale`
+
+    A count is at least the mean of any window that ends at it, at most that of any that begins at it, and windows of
+    1, 2, 4, 8, ... positions are looked at. Half of beta goes to the position itself, the other half to all longer
+    windows, in equal shares. So a count among many equal ones is known nearly as well as their mean, and one that
+    stands alone hardly worse than from its own noise. The ends need not ascend.
+
+    >>> ends = at_one_position(np.array([4, 6, 5, 5, 4, 6, 5, 60]), Decay.exp(Fraction(1)), Fraction(1, 10), least=0)
+    >>> ends.low.tolist(), ends.high.tolist()
+    ([1, 3, 3, 4, 4, 4, 4, 57], [6, 6, 6, 6, 7, 8, 8, 63])
+    """
+    n, beta = _checked(noisy, beta)
+    lengths = _dyadic(n)
+    longer = len(lengths) - 1
+    shares = {length: beta / 2 / longer if length > 1 else beta / (2 if longer else 1) for length in lengths}
+    low, high = _windows(noisy, {length: _radius(decay, length, share) for length, share in shares.items()})
+    return _from(least, low, high)
+
+
+def _checked(noisy: NDArray[Any], beta: Fraction) -> tuple[int, Fraction]:
+    """How many values there are, and the chance to fail."""
+    beta = probability(beta, "beta", zero=False)
+    if len(noisy) == 0 or noisy.ndim != 1 or noisy.dtype.kind not in "iuO":
+        raise ParameterError.of("other values", "a band takes one list of noisy whole numbers")
+    return len(noisy), beta
+
+
+def _dyadic(n: int) -> list[int]:
+    """1, 2, 4, 8, ... up to n."""
+    return [1 << at for at in range(n.bit_length()) if 1 << at <= n]
+
+
+@lru_cache(maxsize=4096)
+def _radius(decay: Decay, length: int, share: Fraction) -> int:
+    """What a sum of so many noises exceeds, on either side, with probability `share` at most."""
+    return int(NoiseSum.of([Term(decay, 1, length)]).radius(share, exactly=False).value)
+
+
+def _windows(noisy: NDArray[Any], radii: dict[int, int]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """For each position the greatest low end of the windows that end at it, and the least high end of those that
+    begin at it, in whole numbers rounded inward."""
+    n = len(noisy)
     small = noisy.dtype != object and int(np.abs(noisy).max()) * n < EXACT_FLOATS
     sums = np.concatenate(([0], np.cumsum(noisy.astype(np.int64 if small else object))))
     low = np.full(n, -EXACT_FLOATS if small else -(1 << 4096), dtype=sums.dtype)
     high = -low
-    for length in lengths:
-        radius = int(NoiseSum.of([Term(decay, 1, length)]).radius(share, exactly=False).value)
+    for length, radius in radii.items():
         window = sums[length:] - sums[:-length]
         np.maximum(low[length - 1 :], -((radius - window) // length), out=low[length - 1 :])
         np.minimum(high[: n - length + 1], (window + radius) // length, out=high[: n - length + 1])
-    low, high = np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
-    if least is not None:
-        low, high = np.maximum(low, least), np.maximum(high, least)
-    return Band(low, high)
+    return low, high
+
+
+def _from(least: int | None, low: NDArray[Any], high: NDArray[Any]) -> Band:
+    return Band(low, high) if least is None else Band(np.maximum(low, least), np.maximum(high, least))
 
 
 @error_boundary

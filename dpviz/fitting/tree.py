@@ -153,7 +153,7 @@ class Shape:
         """The first and last leaf below a node, among those that are asked."""
         height, index = node
         if not (1 <= height <= self.height and 0 <= index < self.widths[height - 1]):
-            raise ParameterError.of(f"height {height}, place {index}", "the tree has no such node")
+            raise ParameterError.of("another node", "a node is one of the tree's: its height, and its place from 0 on")
         size = self.sizes[height - 1]
         return index * size, min((index + 1) * size, self.reach) - 1
 

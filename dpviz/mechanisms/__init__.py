@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from dpviz.mechanisms.exponential_top_k import ExponentialTopK as ExponentialTopK
     from dpviz.mechanisms.pay_what_you_get import PayWhatYouGet as PayWhatYouGet
     from dpviz.mechanisms.pure_sparse import PureSparse as PureSparse
+    from dpviz.mechanisms.queries import Queries as Queries
+    from dpviz.mechanisms.sorted import Sorted as Sorted
     from dpviz.mechanisms.stability import Stability as Stability
     from dpviz.mechanisms.top_k import TopK as TopK
     from dpviz.mechanisms.top_k_laplace import TopKLaplace as TopKLaplace
@@ -34,6 +36,8 @@ _RELEASED: Final = {
     "TopKLaplace": "top_k_laplace",
     "TopKSet": "top_k_set",
     "ExponentialTopK": "exponential_top_k",
+    "Sorted": "sorted",
+    "Queries": "queries",
 }
 """Every mechanism of dpviz and its file, in the order in which widgets offer them."""
 

@@ -65,7 +65,9 @@ class Weights(Reader):
 
     def read(self, value: Any, name: str, earlier: Mapping[str, Any]) -> str:
         if not isinstance(value, str):
-            raise ParameterError.of(value, f"{name} is a text of whole numbers, leaves first", f'write {name}="1,1,2"')
+            raise ParameterError.of(
+                value, f"{name} is a text of whole numbers, leaves first", "write them with commas between, in quotes"
+            )
         return ",".join(map(str, weights_of(value.replace(" ", ""))))
 
 
@@ -117,7 +119,7 @@ class Tree(Parameters):
         options={"free": "free: asked, as in the paper", "pinned": "pinned: known to be empty"},
     )
     levels: Levels = parameter(
-        reads=Weights(), default=None, optional=True, label="Weights of the levels, leaves first (such as 1,1,2)"
+        reads=Weights(), default=None, optional=True, label="Weights of the levels, leaves first, with commas"
     )
     root: Root = parameter(
         reads=OneOf(Root),
@@ -330,6 +332,7 @@ class TreeBound(Bound):
                 tip="A range of about a quarter of the domain, picked before looking: at least {times} its fitted "
                 "sum is within {value} of the truth. Other ranges err by about as much.",
                 at=lambda beta: self.error.range(first, last, beta),
+                weight="",
             ),
         )
 

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
-from dpviz.exact import Enclosure, ceil_to, place, text
+from dpviz.exact import Decay, Enclosure, ceil_to, place, text
 
 How = Literal["exact", "bound", "numerical", "simulated"]
 SURENESS: Final[tuple[How, ...]] = ("exact", "bound", "numerical", "simulated")
@@ -87,6 +87,12 @@ class ErrorModel:
     `beta` is the chance that the statement fails. What depends on private counts is answered for the worst case over
     counts unless a hypothetical `count` is given, and the rule says so.
     """
+
+    @property
+    def noise(self) -> Decay | None:
+        """The ratio of the noise, where every number that was drawn is what was asked plus two-sided geometric noise
+        of this ratio, independent of all others and never clamped; None where it is anything else."""
+        return None
 
     def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue | None:
         """How far one bin, picked before looking, may be off."""

@@ -11,7 +11,7 @@ from dpviz.boundary import protect_module
 from dpviz.model.answers import Answer
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.base import Clamp, StoredLaw
-from dpviz.model.measures import Measure, of_bins
+from dpviz.model.measures import Measure
 from dpviz.model.question import Question
 from dpviz.model.source import Tick, TopRules
 from dpviz.model.statistic import Need, Statistic
@@ -116,7 +116,7 @@ class Bound:
     @property
     def measures(self) -> tuple[Measure, ...]:
         """What can be said of the error before the draw, the most important first: two of them head a plan."""
-        return of_bins(self.error, self.question)
+        return self.law.measures(self.question)
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
@@ -132,7 +132,7 @@ class Bound:
     def title(self) -> str:
         """What is answered: counts in each bin, the top of a list, or a set."""
         if self.max_items is None:
-            return self.question.title(self.unit)
+            return self.law.title(self.question, self.unit)
         return self.question.ranked_title(self.unit, self.max_items, ordered=self.ordered)
 
     def modes(self) -> tuple[Mode, ...]:

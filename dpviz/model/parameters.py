@@ -22,7 +22,7 @@ from dataclasses import Field as DataclassField
 from fractions import Fraction
 from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeAlias, TypeVar, dataclass_transform, get_args
 
-from dpviz.boundary import protect_module, single_arguments
+from dpviz.boundary import plain_arguments, protect_module, single_arguments
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, positive, probability, text, typed, whole
 from dpviz.model.mechanism import Choice
@@ -56,6 +56,9 @@ class Reader:
 
     first: ClassVar[bool] = False
     """Whether it is read before the rules about several parameters are checked."""
+
+    lists: ClassVar[bool] = False
+    """Whether it takes lists. Elsewhere a list is hidden as a column is, and refused."""
 
     @property
     def options(self) -> Sequence[str]:
@@ -264,7 +267,8 @@ class Parameters:
             setattr(cls, name, field(default=one.default, metadata={"parameter": one}))
         dataclass(frozen=True, repr=False)(cls)
         cls._declared = {one.name: one.metadata["parameter"] for one in fields(cls) if "parameter" in one.metadata}
-        cls.__init__ = single_arguments(cls.__init__)  # type: ignore[method-assign]
+        takes_lists = any(one.reads.lists for one in cls._declared.values())
+        cls.__init__ = (plain_arguments if takes_lists else single_arguments)(cls.__init__)  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
         given = {name: getattr(self, name) for name in self._declared}

@@ -236,20 +236,23 @@ class Release(Askable):
         return one, every
 
     @single_arguments
-    def intervals(self, beta: Number = "0.05", among: Among = "one") -> Intervals | None:
+    def intervals(self, beta: Number = "0.05", among: Among = "one", reader: str = "") -> Intervals | None:
         """The intervals of all rows that fail at most `beta` of the time; None where nothing is known.
 
-        among  "one": each holds for one row that was picked before looking; "all": all hold at once
+        among   "one": each holds for one row that was picked before looking; "all": all hold at once
+        reader  one of `release.answer.readers`, where there are several; left out, the first
         """
         if among not in ("one", "all"):
             raise ParameterError.of(among, 'among must be "one" or "all"')
         if not self.valued:
             return None
-        return self.answer.intervals(self.reading, probability(beta, "beta", zero=False), among)
+        return self.answer.intervals(self.reading, probability(beta, "beta", zero=False), among, reader=reader)
 
     @single_arguments
-    def to_frame(self, beta: Number = "0.05") -> pd.DataFrame:
-        """One row per bin, per bin that is shown, or per item that came.
+    def to_frame(self, beta: Number = "0.05", reader: str = "") -> pd.DataFrame:
+        """One row per bin, per bin that is shown, per item that came, or whatever the answer's rows are.
+
+        reader  one of `release.answer.readers`, where there are several; left out, the first
 
         Columns: bin, value, low and high (this bin alone), low_all and high_all (all bins at once; left out where no
         bar holds for all of them). A list has rank and item instead of bin, a set item alone; both have a value and
@@ -263,9 +266,9 @@ class Release(Askable):
 
         columns: dict[str, Any] = {name: list(cells) for name, cells in self.answer.rows(self.reading).items()}
         if self.valued:
-            columns |= value_columns(self.shown)
+            columns |= value_columns(self.answer.read(self.reading, reader=reader))
             for among, ending in ENDINGS.items():
-                if (intervals := self.intervals(beta, among)) is not None:
+                if (intervals := self.intervals(beta, among, reader)) is not None:
                     columns[f"low{ending}"], columns[f"high{ending}"] = intervals.low, intervals.high
         return pd.DataFrame(columns)
 

@@ -18,7 +18,7 @@ from dpviz.model.answers import Answer
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws import StoredLaw, law_from_json
 from dpviz.model.laws.base import Clamp, fraction_of
-from dpviz.model.measures import Measure, of_bins
+from dpviz.model.measures import Measure
 from dpviz.model.question import Question
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
@@ -145,14 +145,14 @@ class Terms:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """What can be said of the error of any bin; nothing for a list, whose mechanism has words of its own."""
-        return of_bins(self.error, self.question) if self.max_items is None else ()
+        """What can be said of the error of any value; nothing for a list, whose mechanism has words of its own."""
+        return self.law.measures(self.question) if self.max_items is None else ()
 
     @property
     def title(self) -> str:
         """What is answered: counts in each bin, the top of a list, or a set."""
         if self.max_items is None:
-            return self.question.title(self.unit)
+            return self.law.title(self.question, self.unit)
         return self.question.ranked_title(self.unit, self.max_items, ordered=self.ordered)
 
     def accepts(self, answer: Answer) -> bool:

@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from dpviz.widgets.budget_meter import BudgetMeter
     from dpviz.widgets.composition_explorer import CompositionExplorer
     from dpviz.widgets.consistency_playground import ConsistencyPlayground
+    from dpviz.widgets.isotonic_explorer import IsotonicExplorer
     from dpviz.widgets.mechanism_comparison import MechanismComparison
     from dpviz.widgets.mechanism_picker import MechanismPicker
     from dpviz.widgets.plan_pane import PlanPane
+    from dpviz.widgets.range_explorer import RangeExplorer
     from dpviz.widgets.release_pane import ReleasePane
     from dpviz.widgets.result_chart import ResultChart
     from dpviz.widgets.sampler_explorer import SamplerExplorer
@@ -29,11 +31,13 @@ _HOME: dict[str, Callable[[], ModuleType]] = {
     "BudgetMeter": lambda: import_module("dpviz.widgets.budget_meter"),
     "CompositionExplorer": lambda: import_module("dpviz.widgets.composition_explorer"),
     "ConsistencyPlayground": lambda: import_module("dpviz.widgets.consistency_playground"),
+    "IsotonicExplorer": lambda: import_module("dpviz.widgets.isotonic_explorer"),
     "SessionModel": lambda: import_module("dpviz.widgets.session_model"),
     "MechanismComparison": lambda: import_module("dpviz.widgets.mechanism_comparison"),
     "MechanismPicker": lambda: import_module("dpviz.widgets.mechanism_picker"),
     "PayWhatYouGetTape": lambda: import_module("dpviz.widgets.sub_session_view"),
     "PlanPane": lambda: import_module("dpviz.widgets.plan_pane"),
+    "RangeExplorer": lambda: import_module("dpviz.widgets.range_explorer"),
     "ReleasePane": lambda: import_module("dpviz.widgets.release_pane"),
     "ResultChart": lambda: import_module("dpviz.widgets.result_chart"),
     "SamplerExplorer": lambda: import_module("dpviz.widgets.sampler_explorer"),
@@ -53,10 +57,12 @@ __all__ = [
     "BudgetMeter",
     "CompositionExplorer",
     "ConsistencyPlayground",
+    "IsotonicExplorer",
     "MechanismComparison",
     "MechanismPicker",
     "PayWhatYouGetTape",
     "PlanPane",
+    "RangeExplorer",
     "ReleasePane",
     "ResultChart",
     "SamplerExplorer",

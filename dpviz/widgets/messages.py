@@ -30,6 +30,8 @@ ASKS: Asks = {
 }
 EXPLORERS: Asks = {"status": {}, "move": {"place": dict}}
 """What the page of an explorer may ask for: an explorer has no session."""
+RANGES: Asks = {**EXPLORERS, "read": {"points": list}}
+"""What the page of a range explorer may ask for besides: ranges, of which reading is free."""
 _SUB_SESSION: dict[str, type | tuple[type, ...]] = {"question": str, "k": str, "kbar": str}
 SUB_SESSIONS: Asks = {
     "plan": _SUB_SESSION,

@@ -35,6 +35,8 @@ def run(text: str) -> subprocess.CompletedProcess[str]:
         'dv.TopKExplorer(dv.PublicTop(("a", "b", "c"), (9, 7, 2), "x", "rows"))',
         "dv.CompositionExplorer()",
         "dv.ConsistencyPlayground()",
+        'dv.RangeExplorer("flat")',
+        'dv.IsotonicExplorer("equal", n=20)',
         BINS + "dv.MechanismComparison(None, bins)",
         BINS + "dv.Dense('1/2').bind(dv.Question.of(bins), dv.Unit()).price",
         BINS + FRAME + "repr(taught.plan(bins, dv.Dense('1/2')))",

@@ -11,6 +11,11 @@ import dpviz as dv
 from tests.browser.lab import Lab, Notebook
 
 PLAYGROUND = ("import dpviz as dv\ndv.ConsistencyPlayground()",)
+RANGE = (
+    "import dpviz as dv, numpy as np\n"
+    'minutes = dv.Domain.integers(0, 525_599, column="minute")\n'
+    "dv.RangeExplorer(dv.PublicTable(minutes, np.arange(525_600) // 1000 % 7))"
+)
 SHUT_DOWN = "async () => window.panel.sessionContext.session.kernel.shutdown()"
 SIDEWAYS = """() => [...document.querySelectorAll('.dpviz')].map(root => root.scrollWidth - root.clientWidth)"""
 DARK = """async () => {
@@ -64,6 +69,84 @@ def test_figure_2_is_edited_by_keyboard_with_a_kernel_without_one_and_in_the_dar
         assert it.page.evaluate(SIDEWAYS) == [0]
         it.screenshot("dark and narrow")
         assert it.errors == it.offsite == []
+
+
+def test_a_range_of_half_a_million_bins_is_brushed_by_mouse_keyboard_and_label(lab: Lab, browser: Browser) -> None:
+    lab.write("range/range.ipynb", RANGE)
+    with Notebook.open(lab, browser, "range/range.ipynb", viewport={"width": 1280, "height": 1500}) as it:
+        it.run_all()
+        explorer = it.region("How many rows in a range of minute?")
+        expect(explorer.get_by_role("img", name=re.compile("^From 262800 to 394199: "))).to_be_visible()
+        expect(explorer).to_contain_text("public data · not a release")
+
+        first = explorer.get_by_role("slider", name="First bin")
+        first.focus()
+        first.press("ArrowRight")
+        expect(first).to_have_attribute("aria-valuetext", "262801")
+        expect(explorer.get_by_role("img", name=re.compile("^From 262801 to 394199: "))).to_be_visible()
+        low, high = (explorer.get_by_role("textbox", name=name, exact=True) for name in ("From", "to"))
+        low.fill("475500")
+        high.fill("482377")
+        high.press("Enter")
+        expect(explorer).to_contain_text("6,878 bins")
+        expect(explorer.get_by_role("img", name=re.compile("^The fitted answer uses .* noisy counts"))).to_be_visible()
+        low.fill("noon")
+        low.press("Enter")
+        expect(explorer.get_by_role("alert")).to_contain_text("noon")
+
+        chart = explorer.get_by_role("img", name=re.compile("^Rows in stretches of 2,048 bins"))
+        box = chart.bounding_box()
+        assert box is not None
+        it.page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 60)
+        it.page.mouse.down()
+        it.page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 60, steps=5)
+        it.page.mouse.up()
+        expect(explorer.get_by_role("img", name=re.compile("^From 1[34]"))).to_be_visible()
+        explorer.get_by_role("button", name="Look closer").click()
+        expect(explorer.get_by_role("img", name=re.compile("^Rows in stretches of 1,024 bins"))).to_be_visible()
+        it.screenshot("range")
+
+        it.page.evaluate(SHUT_DOWN)
+        last = explorer.get_by_role("slider", name="Last bin")
+        last.focus()
+        last.press("End")
+        expect(explorer).to_contain_text("No kernel: the brush rests on the positions that this file carries.")
+        expect(last).to_have_attribute("aria-valuetext", "525599")
+        it.page.set_viewport_size({"width": 660, "height": 1200})
+        expect(explorer.get_by_role("heading", name="Error against length")).to_be_visible()
+        assert it.page.evaluate(SIDEWAYS) == [0]
+        assert it.errors == it.offsite == []
+
+
+def test_sorted_counts_follow_their_sliders_in_a_report_dark_and_narrow(browser: Browser, tmp_path: Path) -> None:
+    path = dv.report([dv.IsotonicExplorer("half", n=50), dv.RangeExplorer("flat", branching=4)], tmp_path / "fits.html")
+    context = browser.new_context(offline=True, color_scheme="dark", viewport={"width": 320, "height": 900})
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
+    page.goto(path.as_uri())
+    fits = page.get_by_role("region", name="Sorted counts, fitted", exact=True)
+    before = fits.get_by_role("img", name=re.compile("^Pooled into")).get_attribute("aria-label")
+    slider = fits.get_by_role("slider", name="ε")
+    slider.focus()
+    slider.press("Home")
+    expect(slider).to_have_attribute("aria-valuetext", "0.01")
+    expect(fits.get_by_role("img", name=before or "", exact=True)).to_have_count(0)
+    fits.get_by_role("button", name="New noise").click()
+    expect(fits).to_contain_text("seed 2, so not private")
+    expect(fits.get_by_role("region", name="Squared error")).to_contain_text("fitted (S̄)")
+
+    ranges = page.get_by_role("region", name="How many records in a range of minute?", exact=True)
+    first = ranges.get_by_role("slider", name="First bin")
+    first.focus()
+    first.press("ArrowLeft")
+    expect(ranges).to_contain_text(re.compile(r"[\d,]+ bins"))
+    first.evaluate("node => { node.value = '700'; node.dispatchEvent(new Event('input', { bubbles: true })); }")
+    expect(ranges).to_contain_text("No kernel: the brush rests on the positions that this file carries.")
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 320
+    assert wrong == []
+    context.close()
 
 
 def test_in_a_report_the_playground_fits_by_itself(browser: Browser, tmp_path: Path) -> None:

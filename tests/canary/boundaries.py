@@ -51,7 +51,8 @@ def objects(folder: Path) -> dict[str, Any]:
     mechanisms = {
         "stability": dv.Stability(1, "1e-6"), "sparse": dv.PureSparse(1, cap=100), "compact": dv.Compact(1, cap=100),
         "top": dv.TopK(2, 3, 1), "laplace": dv.TopKLaplace(2, 3, 1), "set": dv.TopKSet(2, 1),
-        "exponential": dv.ExponentialTopK(2, 1), "tree": dv.Tree(1, branching=2),
+        "exponential": dv.ExponentialTopK(2, 1), "tree": dv.Tree(1, branching=2), "sorted": dv.Sorted(1),
+        "queries": dv.Queries(1),
     }  # fmt: skip
     found: dict[str, Any] = {
         "session": session, "plan": plan, "sub": sub, "teaching": teaching, "remaining": session.remaining,
@@ -66,6 +67,7 @@ def objects(folder: Path) -> dict[str, Any]:
         "entry": session.ledger.entries()[0], "running": session.release_async(BINS, dv.Dense("1/2")),
         "workbench": dv.Workbench(session, BINS), "explorer": dv.TopKExplorer("power"),
         "composition": dv.CompositionExplorer(), "playground": dv.ConsistencyPlayground(),
+        "ranges": dv.RangeExplorer("flat"), "isotonic": dv.IsotonicExplorer("equal", n=20),
         "sampler": dv.SamplerExplorer(), "tape": dv.PayWhatYouGetTape(sub),
         "comparison": dv.MechanismComparison(None, BINS), "chart": plan.chart(), "between": dv.Between(0, 1),
         "verification": session.ledger.verify(), "error": _refused(session), **mechanisms,

@@ -35,13 +35,17 @@ class Case:
     """One mechanism, bound, with the oracle for its released bins.
 
     most    counts run from 0 to this in the enumeration
-    oracle  true count to the exact law of its released value (independent across bins)
+    oracle  true value to the exact law of its released value (independent across values)
+    asked   the true values of an answer, from the counts of all bins: those counts, unless a mechanism asks for others
+    drawn   the values of an answer as they were drawn, where they are no counts of bins
     """
 
     name: str
     bound: Bound
     most: int
     oracle: Callable[[int], Law]
+    asked: Callable[[tuple[int, ...]], tuple[int, ...]] | None = None
+    drawn: Callable[[Answer], np.ndarray] | None = None
 
     def law(self, count: int) -> Law:
         return _kept(self, count)
@@ -65,10 +69,11 @@ def _kept(case: Case, count: int) -> Law:
 
 def moves(unit: Unit, bins: int) -> Iterator[tuple[int, ...]]:
     """Every way one unit can move the counts: `after - before`, from the definition of the relation."""
+    most = bins if unit.max_bins is None else unit.max_bins
     alone = [
         vector
         for vector in itertools.product(range(unit.max_per_bin + 1), repeat=bins)
-        if sum(1 for part in vector if part) <= min(unit.max_bins, bins)
+        if sum(1 for part in vector if part) <= most
     ]
     if unit.relation == "add-remove":
         for vector in alone:
@@ -82,7 +87,8 @@ def moves(unit: Unit, bins: int) -> Iterator[tuple[int, ...]]:
 def worst_ratio(case: Case) -> Enclosure:
     """The largest ratio of an answer's probabilities over all neighbouring pairs of counts in 0..most, enclosed.
 
-    Bins are independent, so the worst answer for a move is the worst value in each bin.
+    Values are independent, so the worst answer for a pair is the worst value in each place. Where the values are counts
+    of bins, pairs differ in each bin by themselves, and fewer need a look.
     """
 
     @cache
@@ -100,6 +106,17 @@ def worst_ratio(case: Case) -> Enclosure:
 
     bins = case.bound.question.bins
     best = (Fraction(0), Fraction(0))
+    if case.asked is not None:
+        steps = {
+            tuple(sorted(zip(case.asked(before), case.asked(after), strict=True))) for before, after in neighbours(case)
+        }
+        for pairs in steps:
+            low = high = Fraction(1)
+            for pair in pairs:
+                ratio = bin_ratio(*pair)
+                low, high = low * ratio[0], high * ratio[1]
+            best = (max(best[0], low), max(best[1], high))
+        return best
     for move in set(moves(case.bound.unit, bins)):
         low = high = Fraction(1)
         for step in move:
@@ -221,8 +238,10 @@ def check_draws(case: Case, counts: tuple[int, ...], draws: int, mode: Mode, see
     """The least p-value over the bins of a chi-square test of `draws` releases against the oracle."""
     bits = TeachingBits(seed)
     statistic = statistic_of(case.bound, counts)
-    rows = np.array([row(case.bound.draw(statistic, bits, mode=mode), len(counts)) for _ in range(draws)])
-    return min(p_value(rows[:, place], case.law(count)) for place, count in enumerate(counts))
+    answers = [case.bound.draw(statistic, bits, mode=mode) for _ in range(draws)]
+    rows = np.array([row(one, len(counts)) if case.drawn is None else case.drawn(one) for one in answers])
+    asked = counts if case.asked is None else case.asked(counts)
+    return min(p_value(rows[:, place], case.law(value)) for place, value in enumerate(asked))
 
 
 def statistic_of(bound: Bound, counts: tuple[int, ...]) -> Statistic:

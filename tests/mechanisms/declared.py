@@ -67,6 +67,8 @@ GOOD: dict[str, dict[str, list[Any]]] = {
     },
     "TopKSet": {"k": ITEMS, "epsilon": NUMBERS, "delta": CHANCES},
     "ExponentialTopK": {"k": ITEMS, "epsilon": NUMBERS, "delta": [0, *CHANCES]},
+    "Sorted": {"epsilon": NUMBERS, "largest": [None, 10, "30", 10_000], "base": LAWS},
+    "Queries": {"epsilon": NUMBERS, "queries": [None, {"all": None}, {"x": [1, "2"], "y": range(3)}, [("a", (True,))]]},
     "PayWhatYouGet": {
         "symbols": ITEMS, "questions": ROWS, "epsilon": [None, *NUMBERS], "delta": CHANCES,
         "epsilon_per_item": [None, *NUMBERS], "delta_prime": [None, 0, *CHANCES],
@@ -97,6 +99,8 @@ STARTS: dict[str, list[dict[str, Any]]] = {
     "TopKLaplace": [{"epsilon": 1}, {"epsilon": "1/3", "k": 3, "kbar": 9, "delta": "1e-9", "domain_rule": "paper"}],
     "TopKSet": [{"epsilon": 1}],
     "ExponentialTopK": [{"epsilon": 1}, {"epsilon": "1/3", "delta": "1e-9"}],
+    "Sorted": [{"epsilon": 1}, {"epsilon": "1/3", "largest": 9}],
+    "Queries": [{"epsilon": 1}, {"epsilon": "1/3", "queries": {"all": None, "a": ["A"]}}],
     "PayWhatYouGet": [{"epsilon": 1}, {"epsilon_per_item": "0.1", "delta_prime": "1e-7"}],
     "Asking": [{"of": PAY_WHAT_YOU_GET}, {"of": PAY_WHAT_YOU_GET, "k": 3, "kbar": "private", "largest": 9}],
 }

@@ -25,7 +25,9 @@ from dpviz.model.laws.compact import CompactLaw
 from dpviz.model.laws.count_noise import FiniteLaw, NoiseLaw
 from dpviz.model.laws.dense import DenseLaw
 from dpviz.model.laws.pure_sparse import PureSparseLaw
+from dpviz.model.laws.queries import QueriesLaw
 from dpviz.model.laws.ranking import CoinsLaw, ExponentialLaw, NoisyListLaw, PeelingLaw
+from dpviz.model.laws.sorted import SortedLaw
 from dpviz.model.laws.stability import StabilityLaw
 from dpviz.model.laws.tree import TreeLaw
 from dpviz.noise.empty_bin import fold
@@ -423,6 +425,103 @@ def coins(rate: Fraction, gap: int, delta: Fraction) -> Case:
     return Case(CoinsLaw(2, rate, gap, delta), {"listed": missed})
 
 
+def in_order(noise: NoiseLaw, ranks: int, bins: int = 2, n: int | None = None) -> Case:
+    """One or two sorted counts with noise: their fit is what was drawn, or the mean of both where that ascends."""
+    decay, far, scale = noise.decay, 40, 1 << 300
+    one = {
+        z: tuple(int(end * scale) + side for side, end in enumerate(geometric(decay, z))) for z in range(-far, far + 1)
+    }
+    truths = [pair for pair in ((90, 0), (7, 7), (2, 0), (2, 1), (1, 0), (0, 0)) if n is None or sum(pair) <= n]
+
+    def fitted(drawn: Sequence[int]) -> list[Fraction]:
+        mean = Fraction(sum(drawn), len(drawn))
+        return [Fraction(value) for value in drawn] if list(drawn) == sorted(drawn, reverse=True) else [mean] * 2
+
+    @cache
+    def outcomes() -> list[tuple[tuple[int, ...], int, int]]:
+        """Every vector of noises with its chance, in units of 1 / scale**ranks; what lies beyond is the last of all."""
+        vectors = itertools.product(one, repeat=ranks)
+        return [(v, math.prod(one[z][0] for z in v), math.prod(one[z][1] for z in v)) for v in vectors]
+
+    def tail_of(sizes: Callable[[tuple[int, ...]], Fraction]) -> Tail:
+        """The chance that a size exceeds a: which it does where it does when it is rounded up."""
+        found: dict[int, tuple[int, int]] = {}
+        for vector, low, high in outcomes():
+            at, so_far = math.ceil(sizes(vector)), found.get(math.ceil(sizes(vector)), (0, 0))
+            found[at] = so_far[0] + low, so_far[1] + high
+        whole = scale**ranks
+        missing = whole - sum(low for low, _ in found.values())
+
+        def tail(a: int) -> Enclosure:
+            beyond = [chance for at, chance in found.items() if at > a]
+            low, high = sum(low for low, _ in beyond), sum(high for _, high in beyond) + missing
+            return Fraction(low, whole), Fraction(high, whole)
+
+        return tail
+
+    def worst(size: Callable[[list[Fraction]], Fraction]) -> Tail:
+        """The same for the errors of the fit, at the truth where it is most likely."""
+
+        @cache
+        def tails() -> list[Tail]:
+            def error(truth: tuple[int, ...], vector: tuple[int, ...]) -> Fraction:
+                fit = fitted([c + z for c, z in zip(truth, vector, strict=False)])
+                return size([abs(value - c) for value, c in zip(fit, truth, strict=False)])
+
+            return [tail_of(lambda vector, truth=truth: error(truth, vector)) for truth in truths]  # type: ignore[misc]
+
+        return cache(lambda a: (max(tail(a)[0] for tail in tails()), max(tail(a)[1] for tail in tails())))
+
+    of_total = tail_of(lambda vector: Fraction(abs(sum(vector))))
+    first, last = worst(lambda error: error[0]), worst(lambda error: error[-1])
+    tails: dict[str, Tail] = {
+        name: lambda a: max(first(a), last(a)) for name in QUESTIONS if name.startswith("one_bin")
+    }
+    tails |= {"all_bins": worst(max), **({"range 0 1": of_total} if ranks == 2 else {})}
+    return Case(SortedLaw(noise, bins, ranks, n), tails)
+
+
+def queries(noise: NoiseLaw) -> Case:
+    """The total of two bins and each of them. The fit is off by (2 t + a + b) / 3, in a bin by (t + 2 a - b) / 3."""
+    decay, far, scale = noise.decay, 40, 1 << 300
+    exact = {z: geometric(decay, z) for z in range(-far, far + 1)}
+
+    def tail_of(weights: tuple[int, int, int]) -> Tail:
+        found: dict[int, tuple[Fraction, Fraction]] = {}
+        one = {z: (int(low * scale), int(high * scale) + 1) for z, (low, high) in exact.items()}
+        sums: dict[int, list[int]] = {0: [1, 1]}
+        for weight in weights:
+            later: dict[int, list[int]] = {}
+            for total_, (low, high) in sums.items():
+                for z, (least, most) in one.items():
+                    at = later.setdefault(total_ + weight * z, [0, 0])
+                    at[0], at[1] = at[0] + low * least, at[1] + high * most
+            sums = later
+        for total_, (low, high) in sums.items():
+            at, so_far = (
+                math.ceil(Fraction(abs(total_), 3)),
+                found.get(math.ceil(Fraction(abs(total_), 3)), (NONE, NONE)),
+            )
+            found[at] = so_far[0] + Fraction(low, scale**3), so_far[1] + Fraction(high, scale**3)
+        missing = 1 - sum((low for low, _ in found.values()), NONE)
+
+        @cache
+        def tail(a: int) -> Enclosure:
+            beyond = [chance for at, chance in found.items() if at > a]
+            return sum((low for low, _ in beyond), NONE), sum((high for _, high in beyond), missing)
+
+        return tail
+
+    all_of, own = tail_of((2, 1, 1)), tail_of((1, 2, -1))
+
+    def two(a: int) -> Enclosure:
+        """Of two answers at most the sum, so a bound."""
+        return NONE, 2 * max(all_of(a)[1], own(a)[1])
+
+    law = QueriesLaw(noise, '[2,[["all",[[0,2]]],["a",[[0,1]]],["b",[[1,2]]]]]', None)
+    return Case(law, {"range 0 1": all_of, "look_ups 2": two})
+
+
 def tree(law: TreeLaw, far: int = 60) -> Case:
     """Each node's noise counts in a fitted leaf as normal equations say, and a sum of noises is convolved."""
     k, n, pinned = law.branching, law.bins, law.pinned
@@ -508,6 +607,10 @@ CASES: dict[str, Callable[[], Case]] = {
     "exponential": lambda: exponential(Fraction(1, 2)),
     "noisy list": lambda: noisy_list(Fraction(1), 1, 3),
     "noisy list, much noise": lambda: noisy_list(Fraction(3), 1, 4),
+    "sorted": lambda: in_order(noise("1"), 2),
+    "sorted, the largest alone": lambda: in_order(noise("1"), 1, bins=3),
+    "sorted, n": lambda: in_order(noise("2", 3), 2, n=3),
+    "queries": lambda: queries(noise("1")),
     "coins": lambda: coins(Fraction(1, 2), 1, Fraction(1, 40)),
     "tree, one pair": lambda: tree(TreeLaw(2, 2, False, Fraction(1, 2), "1,1", None)),
     "tree, padded": lambda: tree(TreeLaw(2, 3, False, Fraction(1), "1,1,1", None), 30),

@@ -38,6 +38,7 @@ SWAP = Unit("row", relation="replace-one", n=10**6)
 FEW = dv.Question.of(dv.Domain.integers(0, 40, column="a", overflow=True))
 ONE = dv.Question.of(dv.Domain.integers(0, 0, column="a"))
 HUGE = dv.Question.of(dv.Domain.integers(0, 2**64 - 1, column="a"))
+MILLION = dv.Question.of(dv.Domain.integers(1, 10**6, column="a"))
 KEYS = dv.Question.of(dv.Domain.keys(column="a"))
 HALF = Fraction(1, 2)
 
@@ -102,6 +103,7 @@ HARD: dict[str, tuple[Mechanism, dv.Question, Unit]] = {
     "many bins shown": (dv.PureSparse(1, cap=10**6), HUGE, SWAP),
     "noise wider than any count": (dv.Dense(1, base="tight", cap=2**60), FEW, ROW),
     "one bin": (dv.Dense(1), ONE, USER),
+    "a tree of a million leaves": (dv.Tree(1, branching=2), MILLION, USER),
     "a million rows": (dv.TopK(10**6, 10**6, epsilon=1), HUGE, SWAP),
     "a million noisy rows": (dv.TopKLaplace(1000, 10**6, epsilon=1), HUGE, ROW),
     "a million coins": (dv.TopKSet(10**6, epsilon=1), KEYS, ROW),

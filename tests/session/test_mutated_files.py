@@ -24,6 +24,8 @@ MECHANISMS: dict[str, tuple[Any, Any]] = {
     "Dense": (BINS, dv.Dense("1/2")),
     "unclamped Dense": (BINS, dv.Dense("1/2", clamp=False)),
     "finite Dense": (BINS, dv.Dense("1/2", base="tight")),
+    "Sorted": (BINS, dv.Sorted("1/2")),
+    "Queries": (BINS, dv.Queries("1/2", {"all": None, "two": [1, 2]})),
     "PureSparse": (dv.Domain.integers(0, 999, column="x"), dv.PureSparse("1/2")),
     "Compact": (BINS, dv.Compact("1/2")),
     "Stability": (BINS, dv.Stability("1/2", delta="1e-6")),

@@ -44,6 +44,8 @@ VIEWS: dict[str, Callable[[Path], Any]] = {
     "PayWhatYouGetTape": sub_session_view,
     "SamplerExplorer": lambda path: dv.SamplerExplorer(),
     "CompositionExplorer": lambda path: dv.CompositionExplorer(),
+    "IsotonicExplorer": lambda path: dv.IsotonicExplorer("equal", n=20),
+    "RangeExplorer": lambda path: dv.RangeExplorer("flat", branching=4),
     "ConsistencyPlayground": lambda path: dv.ConsistencyPlayground(),
     "MechanismComparison": lambda path: dv.MechanismComparison(None, BINS, ["Dense", "Stability"]),
     "TopKExplorer": lambda path: dv.TopKExplorer("power"),

@@ -4,9 +4,12 @@ import type { Component } from "./component";
 import { compositionExplorer } from "./composition_explorer";
 import { consistencyPlayground } from "./consistency_playground";
 import { Explorer } from "./explorer";
+import { isotonicExplorer } from "./isotonic_explorer";
 import { mechanismComparison } from "./mechanism_comparison";
+import { rangeExplorer } from "./range_explorer";
+import { RangeStore } from "./range_store";
 import { samplerExplorer } from "./sampler_explorer";
-import { readComparison, readComposition, readConsistency, readSampler, readTopK, type Point, type Sheet } from "./sheets";
+import { readComparison, readComposition, readConsistency, readIsotonic, readSampler, readTopK, type Point, type Sheet } from "./sheets";
 import { topKExplorer } from "./top_k_explorer";
 import type { ViewStore } from "./view_store";
 
@@ -21,6 +24,11 @@ function explorerOf<S extends Sheet<Point>>(read: (value: unknown) => S, compone
 }
 
 export const EXPLORERS: Explorers = {
+    "isotonic-explorer": explorerOf(readIsotonic, isotonicExplorer),
+    "range-explorer": () => {
+        const store = new RangeStore();
+        return { store, component: rangeExplorer(store) };
+    },
     "sampler-explorer": explorerOf(readSampler, samplerExplorer),
     "mechanism-comparison": explorerOf(readComparison, mechanismComparison),
     "top-k-explorer": explorerOf(readTopK, topKExplorer),

@@ -166,6 +166,80 @@ const readConsistencyShape = shape({
     fans: table(list(readConsistencyPoint)),
 });
 
+const readReading = shape({
+    low: whole,
+    high: whole,
+    labels: list(text),
+    truth: maybe(exact),
+    /** By estimator. */
+    rows: table(shape({ value: exact, one: readBar, all: readBar, count: whole })),
+    /** Runs of noisy nodes: height, first and last leaf, how many nodes, the weight of each. */
+    nodes: list(list(number)),
+});
+
+const readRangeShape = shape({
+    version,
+    title: text,
+    sentence: text,
+    badge: maybe(text),
+    paid: maybe(text),
+    seed: maybe(text),
+    axis: text,
+    nouns: text,
+    bins: whole,
+    beta: exact,
+    tree: shape({ branching: whole, height: whole, sizes: list(whole), widths: list(whole) }),
+    estimators: list(shape({ name: text, label: text, about: text })),
+    view: shape({
+        first: whole,
+        last: whole,
+        width: whole,
+        edges: list(number),
+        values: list(number),
+        truth: maybe(list(number)),
+        one: readBar,
+        all: readBar,
+        together: whole,
+        ticks: list(shape({ at: number, label: text })),
+    }),
+    range: readReading,
+    curve: shape({ lengths: list(number), places: whole, errors: table(shape({ one: list(number), all: list(number) })) }),
+    stops: list(whole),
+    between: list(readReading),
+});
+
+/** Where a step begins, how long it is, and its value. */
+const readStep: Reader<{ start: number; length: number; value: string }> = (value, where) => {
+    if (!Array.isArray(value) || value.length !== 3) wrong(where, "a step");
+    return { start: number(value[0], where), length: number(value[1], where), value: exact(value[2], where) };
+};
+const steps = list(readStep);
+
+const readIsotonicPoint = shape({
+    at,
+    distinct: whole,
+    truth: steps,
+    noisy: list(list(number)),
+    /** The noise of the same stretches. */
+    noise: list(list(number)),
+    every: number,
+    fitted: steps,
+    multiscale: shape({ low: steps, high: steps, crossed: flag }),
+    one: whole,
+    all: whole,
+    falls: list(number),
+    errors: shape({ noisy: exact, rounded: exact, fitted: exact, expected: exact, bound: exact }),
+});
+
+const readIsotonicShape = shape({
+    version,
+    badge: text,
+    beta: exact,
+    axes: list(readAxis),
+    now: readIsotonicPoint,
+    fans: table(list(readIsotonicPoint)),
+});
+
 export type SamplerPoint = Read<typeof readSamplerPoint>;
 export type SamplerSheet = Read<typeof readSamplerShape>;
 export type ComparisonPoint = Read<typeof readComparisonPoint>;
@@ -176,6 +250,10 @@ export type CompositionPoint = Read<typeof readCompositionPoint>;
 export type CompositionSheet = Read<typeof readCompositionShape>;
 export type ConsistencyPoint = Read<typeof readConsistencyPoint>;
 export type ConsistencySheet = Read<typeof readConsistencyShape>;
+export type RangeReading = Read<typeof readReading>;
+export type RangeSheet = Read<typeof readRangeShape>;
+export type IsotonicPoint = Read<typeof readIsotonicPoint>;
+export type IsotonicSheet = Read<typeof readIsotonicShape>;
 export type Row = ComparisonPoint["rows"][number];
 
 /** Each fan has one point per grid value of its axis, at that value. */
@@ -240,6 +318,52 @@ export const readConsistency = (value: unknown): ConsistencySheet => {
     }
     for (const { counts } of sheet.presets) if (counts.length < 1 || counts.length > most) wrong("sheet.presets", "of counts that can be edited");
     if (!sheet.presets.some(({ name }) => name === sheet.start.preset) || !sheet.branchings.includes(sheet.start.branching)) wrong("sheet.start", "among what can be chosen");
+    return sheet;
+};
+
+export const readIsotonic = (value: unknown): IsotonicSheet => {
+    const sheet = checked<IsotonicPoint, IsotonicSheet>(readIsotonicShape(decode(value), "sheet"));
+    for (const point of [sheet.now, ...[...sheet.fans.values()].flat()]) {
+        const size = Number(point.at.get("n"));
+        for (const parts of [point.truth, point.fitted, point.multiscale.low, point.multiscale.high]) {
+            let next = 0;
+            for (const { start, length } of parts) next = start === next && length >= 1 ? start + length : NaN;
+            if (next !== size) wrong("sheet.steps", "steps from the first position to the last");
+        }
+        for (const pairs of [point.noisy, point.noise]) {
+            if (point.every < 1 || pairs.length !== Math.ceil(size / point.every) || pairs.some((pair) => pair.length !== 2)) wrong("sheet.noisy", "a pair for each stretch");
+        }
+    }
+    return sheet;
+};
+
+/** A range lies in the domain and says the same of every estimator of its sheet. */
+function checkReading(reading: RangeReading, names: readonly string[], bins: number): RangeReading {
+    const [low, high] = [Number(reading.low), Number(reading.high)];
+    if (!(low <= high && high < bins) || reading.labels.length !== 2) wrong("reading", "a range of this domain");
+    if (names.some((name) => !reading.rows.has(name))) wrong("reading.rows", "one of every estimator");
+    if (reading.nodes.some((node) => node.length !== 5)) wrong("reading.nodes", "runs of nodes");
+    return reading;
+}
+
+/** Ranges as a kernel read them for this sheet. */
+export const readReadings = (value: unknown, sheet: RangeSheet): RangeReading[] =>
+    list(readReading)(value, "readings").map((reading) => checkReading(reading, sheet.estimators.map(({ name }) => name), Number(sheet.bins)));
+
+export const readRange = (value: unknown): RangeSheet => {
+    const sheet = readRangeShape(decode(value), "sheet");
+    const { view, curve, estimators, stops, tree } = sheet;
+    const [bins, names] = [Number(sheet.bins), estimators.map(({ name }) => name)];
+    for (const reading of [sheet.range, ...sheet.between]) checkReading(reading, names, bins);
+    if (names.length === 0 || tree.sizes.length !== Number(tree.height) || tree.widths.length !== tree.sizes.length) wrong("sheet.tree", "a tree of its height");
+    if (view.edges.length !== view.values.length + 1 || (view.truth !== null && view.truth.length !== view.values.length)) wrong("sheet.view", "one value per stretch");
+    if (view.edges.some((edge, i) => edge < 0 || edge > bins || (i > 0 && edge <= view.edges[i - 1]!))) wrong("sheet.view.edges", "ascending");
+    for (const name of names) {
+        const errors = curve.errors.get(name) ?? wrong("sheet.curve", "one of every estimator");
+        for (const values of [errors.one, errors.all]) sameLength("curve", values, curve.lengths);
+    }
+    if (stops.length < 2 || stops.some((stop, i) => i > 0 && Number(stop) <= Number(stops[i - 1]!)) || Number(stops.at(-1)!) > bins) wrong("sheet.stops", "ascending");
+    if (sheet.between.length !== (stops.length * (stops.length - 1)) / 2) wrong("sheet.between", "one range for each pair of stops");
     return sheet;
 };
 

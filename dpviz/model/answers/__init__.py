@@ -16,8 +16,10 @@ from dpviz.model.answers.base import (
 from dpviz.model.answers.between import Between
 from dpviz.model.answers.chosen import Chosen
 from dpviz.model.answers.compact import CompactTable
+from dpviz.model.answers.queries import QueryAnswers
 from dpviz.model.answers.ranges import Ranges
 from dpviz.model.answers.ranked import Ranked
+from dpviz.model.answers.ranks import Ranks
 from dpviz.model.answers.sparse import SparseTable
 from dpviz.model.answers.table import Table
 
@@ -31,8 +33,10 @@ __all__ = [
     "Intervals",
     "Listing",
     "Packed",
+    "QueryAnswers",
     "Ranges",
     "Ranked",
+    "Ranks",
     "Reading",
     "SparseTable",
     "Table",

@@ -11,7 +11,7 @@ import binascii
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Final, Literal, NoReturn, Self, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NoReturn, Self, TypeAlias, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.linear import AllKeys, Query
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
+
+if TYPE_CHECKING:
+    from dpviz.fitting.tree import TreeFit
 
 Among: TypeAlias = Literal["one", "all"]
 """What an interval holds for: one point that was picked before looking, or all points at once."""
@@ -138,6 +141,12 @@ class Intervals:
     rule: str
     low_cut: NDArray[np.bool_] | None = None
     high_cut: NDArray[np.bool_] | None = None
+
+    @property
+    def crossed(self) -> bool:
+        """Whether some low end lies above its high end: then not all can hold. It is shown, not repaired."""
+        ends = zip(self.low, self.high, strict=True)
+        return any(low is not None and high is not None and low > high for low, high in ends)
 
 
 @dataclass(frozen=True)
@@ -338,6 +347,11 @@ class Answer:
 
     def listing(self, reading: Reading) -> Listing | None:
         """The items, where the answer is a list or a set of items; else None."""
+        return None
+
+    def tree(self) -> TreeFit | None:
+        """The noisy nodes, where the answer is made of those of a tree: what shows which of them a range uses. Else
+        None."""
         return None
 
     # ------------------------------------------------------------ words and pictures

@@ -142,6 +142,9 @@ class Ranges(Answer):
                 start += width
         return TreeFit(self.design, every)
 
+    def tree(self) -> TreeFit:
+        return self.fit
+
     @cached_property
     def floats(self) -> FloatFit:
         """The whole fit in floats, for pictures, with its error."""

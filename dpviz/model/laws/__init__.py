@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpviz.model.laws import compact, dense, pure_sparse, ranking, stability, tree
+from dpviz.model.laws import compact, dense, pure_sparse, queries, ranking, sorted, stability, tree
 from dpviz.model.laws.base import LAWS, Stored, StoredLaw, law_from_json, stored, unregister
 
 __all__ = [
@@ -13,7 +13,9 @@ __all__ = [
     "dense",
     "law_from_json",
     "pure_sparse",
+    "queries",
     "ranking",
+    "sorted",
     "stability",
     "stored",
     "tree",

@@ -20,6 +20,7 @@ from dpviz.exact import Decay
 from dpviz.model.answers import Answer, Reading
 from dpviz.model.error import ErrorModel
 from dpviz.model.linear import Limits, LinearError, Query
+from dpviz.model.measures import Measure, of_bins
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
 
@@ -73,6 +74,14 @@ class StoredLaw(Stored):
     def accepts(self, answer: Answer) -> bool:
         """Whether an answer of the promised shape can have been drawn from this law, as far as its numbers tell."""
         return True
+
+    def measures(self, question: Question) -> tuple[Measure, ...]:
+        """What can be said of the error of a value before the draw, the most important first."""
+        return of_bins(self.error, question)
+
+    def title(self, question: Question, unit: Unit) -> str:
+        """What is answered, as a heading, where it is no list."""
+        return question.title(unit)
 
     @property
     def adds_up(self) -> bool:

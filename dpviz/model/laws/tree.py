@@ -12,7 +12,7 @@ from typing import ClassVar, Final, cast
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError, ReleaseFormat, short
 from dpviz.exact import Decay, ceil_to, whole
-from dpviz.fitting.noises import Term
+from dpviz.fitting.noises import Noises, Term
 from dpviz.fitting.sums import NoiseSum, Quantile
 from dpviz.fitting.tree import Design, Pieces, Shape
 from dpviz.laws import geometric
@@ -151,7 +151,7 @@ def weights_of(written: str) -> tuple[int, ...]:
         raise ParameterError.of(
             short(written),
             "weights of heights are whole numbers with commas between them, leaves first",
-            'write "1,1,2"',
+            "write one weight for each level",
         )
     weights = tuple(map(int, written.split(",")))
     if max(weights) > LARGEST_WEIGHT or not weights[0]:
@@ -207,15 +207,23 @@ class TreeError(ErrorModel):
     def bias(self, count: int) -> ErrorValue:
         return ErrorValue(Fraction(0), "exact", "a linear fit to unbiased counts, which no clamp cuts")
 
+    @cached_property
+    def _worst(self) -> NoiseSum:
+        """The error of a bin that errs most."""
+        leaf = max(self._one_each, key=lambda leaf: self.range(leaf, leaf, Fraction(1, 2)).value)
+        return _noise_of(self.law, self.reader, leaf, leaf)
+
+    def chance_shown(self, count: int) -> float:
+        low, high = self._worst.above(-count)
+        return float((low + high) / 2)
+
     def quantiles(self, levels: list[Fraction]) -> list[int]:
         """Of the error of a bin that errs most; whole counts, away from 0."""
-        leaf = max(self._one_each, key=lambda leaf: self.range(leaf, leaf, Fraction(1, 2)).value)
-        noise, half = _noise_of(self.law, self.reader, leaf, leaf), Fraction(1, 2)
         upper = {
-            level: max(0, math.ceil(noise.upper(level, exactly=False).value))
+            level: max(0, math.ceil(self._worst.upper(level, exactly=False).value))
             for level in {min(level, 1 - level) for level in levels}
         }
-        return [upper[1 - level] if level >= half else -upper[level] for level in levels]
+        return [upper[1 - level] if 2 * level >= 1 else -upper[level] for level in levels]
 
 
 EXACTLY: Final = "the exact law of a weighted sum of noises"
@@ -225,7 +233,18 @@ EXPONENTIAL: Final = "exponential bound on the tail of a weighted sum of noises 
 
 @lru_cache(maxsize=4096)
 def _radius(law: TreeLaw, reader: str, first: int, last: int, beta: Fraction) -> ErrorValue:
-    return stated(_noise_of(law, reader, first, last).radius(beta, exactly=False))
+    return stated(_reach(_noise_of(law, reader, first, last).noises, beta))
+
+
+@lru_cache(maxsize=4096)
+def _reach(noises: Noises, beta: Fraction) -> Quantile:
+    """Ranges that lie alike in a tree have one law, whatever their place."""
+    return _inverted(noises).radius(beta, exactly=False)
+
+
+@lru_cache(maxsize=256)
+def _inverted(noises: Noises) -> NoiseSum:
+    return NoiseSum(noises)
 
 
 @lru_cache(maxsize=64)
