@@ -21,7 +21,8 @@ export interface Isotonic {
     title: string;
     /** How many positions there are. */
     size: number;
-    truth: readonly Step[];
+    /** Of public or made-up counts; nothing else has any to show. */
+    truth: readonly Step[] | null;
     /** Noisy values: the least and the greatest of each stretch of `every` positions. */
     noisy: readonly (readonly [number, number])[];
     every: number;
@@ -33,14 +34,14 @@ export interface Isotonic {
 }
 
 /** Up to so many positions a noisy value is a dot. */
-const DOTS = 150;
+export const DOTS = 300;
 const CROSS = "M-3.5 -3.5L3.5 3.5M-3.5 3.5L3.5 -3.5";
 
 let hatches = 0;
 
 export function isotonicChart(width: number, height: number, data: Isotonic): SVGSVGElement {
     const { size, truth, noisy, every, fitted, bands } = data;
-    const values = [...truth, ...fitted, ...bands.flatMap(({ low, high }) => [...low, ...high])].map(({ value }) => value);
+    const values = [...(truth ?? []), ...fitted, ...bands.flatMap(({ low, high }) => [...low, ...high])].map(({ value }) => value);
     const all = [0, ...values, ...noisy.flat()];
     const [low, high] = [all.reduce((a, b) => Math.min(a, b)), all.reduce((a, b) => Math.max(a, b))];
     const box = { left: 52, right: width - 10, top: 12, bottom: height - 38 };
@@ -61,13 +62,13 @@ export function isotonicChart(width: number, height: number, data: Isotonic): SV
         chart.append(s("path", { d, class: "dp-band" }), s("path", { d: steps(band.high, left, y, "M") + steps(band.low, left, y, "M"), class: `dp-band-step ${band.kind}` }));
     }
     const base = y(0);
-    chart.append(
+    if (truth !== null) chart.append(
         s("path", { d: `M${px(box.left)} ${px(base)}${steps(truth, left, y, "L")}V${px(base)}Z`, class: "dp-public", fill: `url(#${hatch})` }),
         s("path", { d: steps(truth, left, y, "M"), class: "dp-public-top" }),
     );
     noisy.forEach(([least, most], i) => {
         const at = x(Math.min(size, every * i + (every + 1) / 2));
-        if (size <= DOTS) chart.append(s("circle", { cx: px(at), cy: px(y(most)), r: size <= 40 ? 3.5 : 2.5, class: "dp-noisy-dot" }));
+        if (size <= DOTS) chart.append(s("circle", { cx: px(at), cy: px(y(most)), r: size <= 40 ? 3.5 : size <= 120 ? 2.5 : 1.5, class: "dp-noisy-dot" }));
         else chart.append(line(at, y(least), at, Math.min(y(most), y(least) - 1), "dp-noisy-column"));
     });
     chart.append(s("path", { d: steps(fitted, left, y, "M"), class: "dp-fitted-step" }));
