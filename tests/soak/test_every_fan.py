@@ -42,7 +42,6 @@ def drawn(name: str, chance: random.Random) -> Mechanism:
         "TopKLaplace": {"k": min(k, rows), "kbar": rows, "delta": delta},
         "TopKSet": {"k": k, "delta": delta},
         "ExponentialTopK": {"k": k, "delta": chance.choice((0, delta))},
-        "Tree": {},
         "Sorted": {"largest": k},
         "Queries": {},
     }
