@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NoReturn, TypeAlias
 
 from dpviz.boundary import protect_module
 from dpviz.errors import DomainError
-from dpviz.exact import Enclosure
+from dpviz.exact import Enclosure, ceil_to, place
 from dpviz.fitting.noises import Noises, Term
 from dpviz.fitting.sums import NoiseSum, Quantile
 from dpviz.model.error import ErrorValue
@@ -265,8 +265,8 @@ class SumError(LinearError):
     def bias(self) -> Bias:
         if self.exact:
             return UNBIASED
-        low = None if self.under_mean is None else -self.under.mean()[1] - self.under_mean
-        high = None if self.over_mean is None else self.over.mean()[1] + self.over_mean
+        low = None if self.under_mean is None else -_up(self.under.mean()[1] + self.under_mean)
+        high = None if self.over_mean is None else _up(self.over.mean()[1] + self.over_mean)
         return Bias(self.bias_words, low, high)
 
     def ends(self, beta: Fraction) -> Ends:
@@ -356,6 +356,11 @@ def _reach(noise: NoiseSum, more: Fraction | None, level: Fraction) -> Quantile 
         return None
     found = quantile(noise, level)
     return Quantile(found.value + more, found.least + more)
+
+
+def _up(number: Fraction) -> Fraction:
+    """A mean of 0 or more in four digits, rounded up."""
+    return ceil_to(number, place(number, 4)) if number else number
 
 
 def _sum(parts: Iterable[tuple[Fraction, Fraction | None]]) -> Fraction | None:
