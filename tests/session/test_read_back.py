@@ -58,6 +58,8 @@ MAKERS: dict[str, Callable[[str, str], Mechanism]] = {
     "Dense": lambda e, d: dv.Dense(e),
     "Stability": lambda e, d: dv.Stability(e, d),
     "PureSparse": lambda e, d: dv.PureSparse(e),
+    "Sorted": lambda e, d: dv.Sorted(e),
+    "Queries": lambda e, d: dv.Queries(e),
     "Compact": lambda e, d: dv.Compact(e),
     "Tree": lambda e, d: dv.Tree(e, branching=2, padding="pinned"),
     "TopK": lambda e, d: dv.TopK(2, 3, epsilon=e, delta=d),
