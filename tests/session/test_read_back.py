@@ -59,6 +59,7 @@ MAKERS: dict[str, Callable[[str, str], Mechanism]] = {
     "Stability": lambda e, d: dv.Stability(e, d),
     "PureSparse": lambda e, d: dv.PureSparse(e),
     "Compact": lambda e, d: dv.Compact(e),
+    "Tree": lambda e, d: dv.Tree(e, branching=2, padding="pinned"),
     "TopK": lambda e, d: dv.TopK(2, 3, epsilon=e, delta=d),
     "TopKLaplace": lambda e, d: dv.TopKLaplace(2, 3, epsilon=e, delta=d),
     "TopKSet": lambda e, d: dv.TopKSet(2, epsilon=e, delta=d),
