@@ -2,7 +2,7 @@
 
 import { scaleLinear } from "d3-scale";
 import { s } from "../dom";
-import { bottomAxis, leftAxis, line, px, svg } from "./frame";
+import { bottomAxis, leftAxis, line, px, roomFor, svg } from "./frame";
 
 export interface Step {
     start: number;
@@ -45,8 +45,10 @@ export function isotonicChart(width: number, height: number, data: Isotonic): SV
     const all = [0, ...values, ...noisy.flat()];
     const [low, high] = [all.reduce((a, b) => Math.min(a, b)), all.reduce((a, b) => Math.max(a, b))];
     const box = { left: 52, right: width - 10, top: 12, bottom: height - 38 };
-    const x = scaleLinear().domain([0.5, size + 0.5]).range([box.left, box.right]);
     const y = scaleLinear().domain([low, Math.max(high, low + 1)]).nice().range([box.bottom, box.top]);
+    const levels = y.ticks(Math.max(2, Math.floor(height / 60)));
+    box.left = roomFor(levels, box.left);
+    const x = scaleLinear().domain([0.5, size + 0.5]).range([box.left, box.right]);
     const left = (position: number): number => x(position + 0.5);
     hatches += 1;
     const hatch = `dp-isotonic-${hatches}`;
@@ -55,7 +57,7 @@ export function isotonicChart(width: number, height: number, data: Isotonic): SV
         height,
         data.title,
         s("defs", {}, s("pattern", { id: hatch, width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, line(0, 0, 0, 7, "dp-hatch-line"))),
-        leftAxis(box, { at: y, values: y.ticks(Math.max(2, Math.floor(height / 60))) }),
+        leftAxis(box, { at: y, values: levels }),
     );
     for (const band of bands) {
         const d = `${steps(band.high, left, y, "M")}${steps([...band.low].reverse(), left, y, "L", true)}Z`;
