@@ -5,6 +5,7 @@ The page measures itself (`dpviz:redraw` in the performance timeline). Each case
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -30,6 +31,12 @@ COMPARISON = (
     "import dpviz as dv\n"
     'minutes = dv.Domain.integers(0, 525_599, column="scheduled_minute")\n'
     'dv.MechanismComparison(None, minutes, unit=dv.Unit(relation="replace-one", n=1000), count=30)'
+)
+RANGES = (
+    "import dpviz as dv, numpy as np\n"
+    'minutes = dv.Domain.integers(0, 525_599, column="minute")\n'
+    "counts = np.random.default_rng(1).poisson(0.64, 525_600)\n"
+    "dv.RangeExplorer(dv.PublicTable(minutes, counts))"
 )
 BENCH = "bench = dv.Workbench(session, bins)\nbench"
 REDRAWS = "() => performance.getEntriesByName('dpviz:redraw').map(entry => entry.duration)"
@@ -58,16 +65,43 @@ def table(allowed: Mapping[int, float] = ALLOWED, steps: int = STEPS, browser: B
         with Notebook.open(lab, opened, "comparison.ipynb", viewport={"width": 1280, "height": 1700}) as notebook:
             notebook.run_all()
             lines.append(line("four mechanisms compared", moved(notebook, steps), 100.0))
+        lab.write("ranges.ipynb", RANGES)
+        with Notebook.open(lab, opened, "ranges.ipynb", viewport={"width": 1280, "height": 1700}) as notebook:
+            notebook.run_all()
+            lines.append(
+                line("a range of 525,600 bins brushed by keyboard", moved(notebook, steps, "First bin"), 100.0)
+            )
+            lines.append(line("a range of 525,600 bins brushed by mouse", dragged(notebook, steps), 100.0))
     return lines
 
 
-def moved(notebook: Notebook, steps: int) -> list[float]:
-    """The milliseconds of each redraw while the slider goes up and down."""
+def dragged(notebook: Notebook, steps: int) -> list[float]:
+    """The milliseconds of each redraw while the brush is drawn over the chart."""
+    box = notebook.page.get_by_role("img", name=re.compile("in stretches of")).bounding_box()
+    if box is None:
+        raise RuntimeError("the chart is not on the page")
     notebook.page.evaluate("() => performance.clearMeasures()")
-    notebook.slider("Privacy loss ε").focus()
+    height = box["y"] + box["height"] / 3
+    notebook.page.mouse.move(box["x"] + 0.2 * box["width"], height)
+    notebook.page.mouse.down()
+    for step in range(steps):
+        notebook.page.mouse.move(box["x"] + (0.2 + 0.7 * step / steps) * box["width"], height)
+        notebook.page.wait_for_timeout(50)
+    notebook.page.mouse.up()
+    return measured(notebook, steps)
+
+
+def moved(notebook: Notebook, steps: int, slider: str = "Privacy loss ε") -> list[float]:
+    """The milliseconds of each redraw while a slider goes up and down."""
+    notebook.page.evaluate("() => performance.clearMeasures()")
+    notebook.slider(slider).focus()
     for step in range(steps):
         notebook.page.keyboard.press("ArrowRight" if step % 20 < 10 else "ArrowLeft")
         notebook.page.wait_for_timeout(50)
+    return measured(notebook, steps)
+
+
+def measured(notebook: Notebook, steps: int) -> list[float]:
     found: list[float] = notebook.page.evaluate(REDRAWS)
     if len(found) < steps // 2:
         raise RuntimeError(f"only {len(found)} redraws were measured")

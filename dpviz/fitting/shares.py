@@ -81,7 +81,7 @@ def shares(first: NoiseSum, second: NoiseSum, a: int, b: int, beta: Fraction) ->
     >>> noise = NoiseSum.of([Term(Decay.exp(Fraction(1, 2)))])
     >>> found = shares(noise, noise, 30, 70, Fraction(1, 20))
     >>> round(float(found.low), 3), round(float(found.high), 3)
-    (0.242, 0.351)
+    (0.255, 0.343)
     """
     one, other = Masses.of(first), Masses.of(second)
     if one is None or other is None:

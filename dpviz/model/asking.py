@@ -22,7 +22,7 @@ from dpviz.model.answers.between import between
 from dpviz.model.derived import Among, Chance, Derived, DerivedKind, DerivedTable, Paid
 from dpviz.model.domain import one_of
 from dpviz.model.error import ErrorValue, How
-from dpviz.model.linear import AllKeys, Bias, Kind, LinearError, Members, Query, SumError, length
+from dpviz.model.linear import AllKeys, Bias, Kind, LinearError, Query, SumError, inside, length, outside
 
 Bounds: TypeAlias = tuple[Fraction | None, Fraction | None]
 """Between which a truth lies; None where there is no limit."""
@@ -255,7 +255,7 @@ class _Asked:
     def range(self, low: Any, high: Any) -> Derived:
         points = self.subject.answer.span(self.subject.reading, low, high)
         ends = [self.subject.answer.label(self.subject.reading, points[at]) for at in (0, -1)]
-        what = f"{self._axis}: {ends[0]} to {ends[1]}" if len(points) > 1 else f"{self._axis}: {ends[0]}"
+        what = f"{self._axis}: {ends[0]} to {ends[1]}" if length(points) > 1 else f"{self._axis}: {ends[0]}"
         return self._derived("range", what, Query.of((points, 1)), "ranges")
 
     def difference(self, a: Sequence[Any] | None, b: Sequence[Any] | None) -> Derived:
@@ -263,11 +263,10 @@ class _Asked:
         return self._derived("difference", what, query, kind)
 
     def share(self, part: Sequence[Any] | None, whole_: Sequence[Any] | None) -> Derived:
-        inside, all_of = self._points(part), self._points(whole_)
-        rest = self._rest(inside, all_of)
-        what = f"{self._words(inside, part)}, as a share of {self._short(all_of, whole_)}"
-        first, second = Query.of((inside, 1)), Query.of((rest, 1))
-        together = Query.of((inside, 1), (rest, 1))
+        chosen, all_of = self._points(part), self._points(whole_)
+        second = self._rest(chosen, all_of)
+        what = f"{self._words(chosen, part)}, as a share of {self._short(all_of, whole_)}"
+        first, together = Query.of((chosen, 1)), Query.of((chosen, 1), *second.parts)
         total = self._interval(together, "sums", self.beta)
         reached = total.low is None or total.low <= 0
         values = [between(self.subject.value(query, self.reader)) for query in (first, together)]
@@ -375,17 +374,16 @@ class _Asked:
         what = f"{self._words(first, a)}, less {self._short(second, b)}"
         return what, query, "pairs" if query.one_by_one else "sums"
 
-    def _rest(self, part: Sequence[Any], all_of: Sequence[Any]) -> Sequence[Any]:
+    def _rest(self, part: Sequence[Any], all_of: Sequence[Any]) -> Query:
         """What of the whole is no part; the part must lie in the whole and not be all of it."""
         if isinstance(all_of, AllKeys) or isinstance(part, AllKeys):
             raise DomainError.of("all keys", "a share needs a whole that is known", "name its labels")
-        inside, outer = Members(part), Members(all_of)
-        if any(point not in outer for point in part):
+        if not inside(part, all_of):
             raise DomainError.of("other labels", "a part must lie in its whole", "name the labels of the part in both")
-        rest = [point for point in all_of if point not in inside]
-        if not rest:
+        rest = Query.of(*((piece, 1) for piece in outside(all_of, part)))
+        if not rest.parts:
             raise DomainError.of("all of it", "a part must leave something of its whole", "leave a label out")
-        return _run(rest)
+        return rest
 
     # ------------------------------------------------------------ intervals
 

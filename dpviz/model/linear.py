@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NoReturn, TypeAlias
 
 from dpviz.boundary import protect_module
 from dpviz.errors import DomainError
-from dpviz.exact import Enclosure
+from dpviz.exact import Enclosure, ceil_to, place
 from dpviz.fitting.noises import Noises, Term
 from dpviz.fitting.sums import NoiseSum, Quantile
 from dpviz.model.error import ErrorValue
@@ -50,11 +50,7 @@ class Query:
     @classmethod
     def minus(cls, of: Sequence[Any], other: Sequence[Any]) -> Query:
         """The counts of some points less those of others; what is among both cancels."""
-        first, second = Members(of), Members(other)
-        return cls.of(
-            (of if first.isdisjoint(second) else [point for point in of if point not in second], 1),
-            (other if first.isdisjoint(second) else [point for point in other if point not in first], -1),
-        )
+        return cls.of(*((piece, 1) for piece in outside(of, other)), *((piece, -1) for piece in outside(other, of)))
 
     @property
     def size(self) -> int:
@@ -111,14 +107,27 @@ class Members:
     def __contains__(self, point: object) -> bool:
         return point in self._points
 
-    def isdisjoint(self, other: Members) -> bool:
-        mine, theirs = self._points, other._points
-        if isinstance(mine, range) and isinstance(theirs, range):
-            return mine.stop <= theirs.start or theirs.stop <= mine.start
-        if isinstance(mine, AllKeys) or isinstance(theirs, AllKeys):
-            return False
-        few, many = (theirs, mine) if isinstance(mine, range) else (mine, theirs)
-        return not any(point in many for point in few)
+
+def outside(points: Sequence[Any], other: Sequence[Any]) -> list[Sequence[Any]]:
+    """The points that are not among others, in pieces: of a range, ranges, however long it is."""
+    there = Members(other)
+    if isinstance(points, AllKeys):
+        raise DomainError.of("all keys", "nobody can say which keys are left", "name the labels on both sides")
+    if not isinstance(points, range):
+        return [[point for point in points if point not in there]]
+    if isinstance(other, range):
+        return [range(points.start, min(points.stop, other.start)), range(max(points.start, other.stop), points.stop)]
+    cuts = sorted(point for point in other if point in points)
+    starts = [points.start, *(cut + 1 for cut in cuts)]
+    return [range(*ends) for ends in zip(starts, [*cuts, points.stop], strict=True) if ends[0] < ends[1]]
+
+
+def inside(points: Sequence[Any], other: Sequence[Any]) -> bool:
+    """Whether all of these points are among others."""
+    if isinstance(points, range) and isinstance(other, range):
+        return other.start <= points.start and points.stop <= other.stop
+    there = Members(other)
+    return length(points) <= length(other) and all(point in there for point in points)
 
 
 @dataclass(frozen=True)
@@ -256,8 +265,8 @@ class SumError(LinearError):
     def bias(self) -> Bias:
         if self.exact:
             return UNBIASED
-        low = None if self.under_mean is None else -self.under.mean()[1] - self.under_mean
-        high = None if self.over_mean is None else self.over.mean()[1] + self.over_mean
+        low = None if self.under_mean is None else -_up(self.under.mean()[1] + self.under_mean)
+        high = None if self.over_mean is None else _up(self.over.mean()[1] + self.over_mean)
         return Bias(self.bias_words, low, high)
 
     def ends(self, beta: Fraction) -> Ends:
@@ -347,6 +356,11 @@ def _reach(noise: NoiseSum, more: Fraction | None, level: Fraction) -> Quantile 
         return None
     found = quantile(noise, level)
     return Quantile(found.value + more, found.least + more)
+
+
+def _up(number: Fraction) -> Fraction:
+    """A mean of 0 or more in four digits, rounded up."""
+    return ceil_to(number, place(number, 4)) if number else number
 
 
 def _sum(parts: Iterable[tuple[Fraction, Fraction | None]]) -> Fraction | None:

@@ -155,7 +155,8 @@ def _family(family: str, size: int) -> tuple[int, ...]:
 def _point(counts: tuple[int, ...], epsilon: Fraction, seed: int) -> dict[str, Any]:
     truth, decay = np.array(counts, dtype=np.int64), Decay.exp(epsilon)
     size = len(truth)
-    noisy = truth + two_sided_geometric(decay).draw(size, TeachingBits(seed))
+    noise = two_sided_geometric(decay).draw(size, TeachingBits(seed))
+    noisy = truth + noise
     fit, band = isotonic(noisy), multiscale(noisy, decay, BETA, least=0)
     starts = np.flatnonzero(np.diff(truth, prepend=truth[0] - 1))
     runs = np.diff(starts, append=size).tolist()
@@ -166,7 +167,8 @@ def _point(counts: tuple[int, ...], epsilon: Fraction, seed: int) -> dict[str, A
     return {
         "distinct": str(len(starts)),
         "truth": _steps(truth),
-        "noisy": [[int(part.min()), int(part.max())] for part in np.split(noisy, range(every, size, every))],
+        "noisy": _stretches(noisy, every),
+        "noise": _stretches(noise, every),
         "every": every,
         "fitted": [[start, length, text(value)] for start, length, value in fit.blocks()],
         "multiscale": {"low": _steps(band.low), "high": _steps(band.high), "crossed": band.crossed},
@@ -181,6 +183,12 @@ def _point(counts: tuple[int, ...], epsilon: Fraction, seed: int) -> dict[str, A
             "bound": text(ceil_to(error_bound(runs) * variance, TENTH)),
         },
     }
+
+
+def _stretches(values: NDArray[np.int64], every: int) -> list[list[int]]:
+    """The least and the greatest of each stretch of positions."""
+    parts = np.split(values, range(every, len(values), every))
+    return [[int(part.min()), int(part.max())] for part in parts]
 
 
 def _steps(values: NDArray[Any]) -> list[list[int | str]]:

@@ -319,10 +319,16 @@ class RangeSheet:
 
     def named(self, low: str, high: str) -> tuple[int, int]:
         """The range from one label to another, as somebody typed them."""
-        first, last = self.drawn.domain.index(low), self.drawn.domain.index(high)
+        first, last = self._bin(low), self._bin(high)
         if first > last:
             raise DomainError.of("a reversed range", "a range begins with its lower end", "exchange the two ends")
         return first, last
+
+    def _bin(self, label: str) -> int:
+        """The bin of a value, or of a label as a page shows it: of an interval, its lower end says which it is."""
+        domain = self.drawn.domain
+        around = [at for at in {0, domain.size - 1, max(0, domain.size - 2)} if domain.label(at) == label]
+        return around[0] if around else domain.index(label.partition(" to ")[0])
 
     @property
     def together(self) -> int:
@@ -368,7 +374,7 @@ class RangeSheet:
             "one": alone.to_json(),
             "all": _joint(joint, self.together).to_json(),
             "together": str(self.together),
-            "ticks": [{"at": edges[at], "label": drawn.domain.short_label(edges[at])} for at in ends],
+            "ticks": [{"at": edges[at], "label": drawn.domain.short_label(edges[at]).partition("–")[0]} for at in ends],
         }
 
     def _curve(self) -> dict[str, Any]:

@@ -26,7 +26,7 @@ class MechanismComparison(Explorer):
 
     session     a session or a teaching session, for its unit and budget; None for neither
     question    a Domain or a question; its data are not looked at
-    mechanisms  names or mechanisms; all that dpviz knows where left out. Their epsilon is set to the common one
+    mechanisms  names or mechanisms; the first five that dpviz knows where left out. All get the common epsilon
     unit        who is protected, where there is no session
     epsilon     where the slider stands at first
     count       the true count that is probed at first

@@ -14,5 +14,7 @@ def test_redraws_are_measured_with_the_kernel_idle_releasing_and_gone(browser: B
         "42 bins, a release running",
         "42 bins, no kernel",
         "four mechanisms compared",
+        "a range of 525,600 bins brushed by keyboard",
+        "a range of 525,600 bins brushed by mouse",
     ]
     assert all(line.found.endswith(" ms") for line in lines)

@@ -118,6 +118,37 @@ def test_a_range_of_half_a_million_bins_is_brushed_by_mouse_keyboard_and_label(l
         assert it.errors == it.offsite == []
 
 
+def test_sorted_counts_follow_their_sliders_in_a_report_dark_and_narrow(browser: Browser, tmp_path: Path) -> None:
+    path = dv.report([dv.IsotonicExplorer("half", n=50), dv.RangeExplorer("flat", branching=4)], tmp_path / "fits.html")
+    context = browser.new_context(offline=True, color_scheme="dark", viewport={"width": 320, "height": 900})
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
+    page.goto(path.as_uri())
+    fits = page.get_by_role("region", name="Sorted counts, fitted", exact=True)
+    before = fits.get_by_role("img", name=re.compile("^Pooled into")).get_attribute("aria-label")
+    slider = fits.get_by_role("slider", name="ε")
+    slider.focus()
+    slider.press("Home")
+    expect(slider).to_have_attribute("aria-valuetext", "0.01")
+    expect(fits.get_by_role("img", name=before or "", exact=True)).to_have_count(0)
+    fits.get_by_role("button", name="New noise").click()
+    expect(fits).to_contain_text("seed 2, so not private")
+    expect(fits.get_by_role("region", name="Squared error")).to_contain_text("fitted (S̄)")
+
+    ranges = page.get_by_role("region", name="How many records in a range of minute?", exact=True)
+    first = ranges.get_by_role("slider", name="First bin")
+    first.focus()
+    first.press("ArrowLeft")
+    expect(ranges).to_contain_text(re.compile(r"[\d,]+ bins"))
+    first.evaluate("node => { node.value = '700'; node.dispatchEvent(new Event('input', { bubbles: true })); }")
+    expect(ranges).to_contain_text("No kernel: the brush rests on the positions that this file carries.")
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 320
+    assert wrong == []
+    context.close()
+
+
 def test_in_a_report_the_playground_fits_by_itself(browser: Browser, tmp_path: Path) -> None:
     path = dv.report([dv.ConsistencyPlayground(structure="sorted")], tmp_path / "playground.html")
     context = browser.new_context(offline=True, viewport={"width": 320, "height": 900})

@@ -63,10 +63,10 @@ def test_one_probe_drives_curves_bars_and_table(lab: Lab, browser: Browser) -> N
         table = page.get_by_role("region", name="Mechanisms at this count")
         count, epsilon = it.slider("True count c of a bin"), it.slider("Privacy loss ε")
         expect(count).to_have_attribute("aria-valuetext", "30")
-        names = ["Dense", "Stability", "PureSparse", "Compact"]
+        names = ["Dense", "Stability", "PureSparse", "Compact", "Tree"]
         for name in names:
             expect(page.get_by_role("group", name=name, exact=True)).to_be_visible()
-        expect(table.get_by_role("row")).to_have_count(5)
+        expect(table.get_by_role("row")).to_have_count(6)
         expect(table).to_contain_text("one bin of 30")
 
         moved(count, "ArrowRight", "35")

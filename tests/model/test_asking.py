@@ -170,6 +170,18 @@ def test_forty_empty_bins_are_two_hundred_too_many_and_the_naive_interval_holds_
     )
 
 
+def test_a_public_top_that_nothing_reached_costs_a_sixteenth_of_the_level() -> None:
+    """Of forty counts far below a public n, the upper end is that of Z and not that of Z-, which lies 200 higher."""
+    made = bound(dv.Dense("0.1", cap=10_000), 40)
+    one, beta = Term(made.law.noise.decay, 1, 40), Fraction(1, 20)  # type: ignore[attr-defined]
+    shown = table(made, [500] * 40).sum(beta=beta)
+    assert isinstance(shown, Derived)
+    assert shown.high == 20_000 + NoiseSum.of([one]).upper(beta / 2 * Fraction(15, 16)).value
+    reached = table(made, [500] * 39 + [10_000]).sum(beta=beta)
+    assert isinstance(reached, Derived) and reached.high is not None
+    assert reached.high == 29_500 + NoiseSum.of([replace(one, positive=True)]).upper(beta / 32).value
+
+
 # ---------------------------------------------------------------- many questions at once
 
 
@@ -540,6 +552,19 @@ def test_an_answer_whose_values_are_no_counts_is_refused() -> None:
     release = release_of(made, PairMeans(np.array([3, 4], dtype=np.int64), 4))
     with pytest.raises(ReleaseFormat, match="not counts that add up"):
         release.sum([0, 2])
+
+
+def test_sums_and_shares_of_domains_that_nobody_could_list_take_no_time() -> None:
+    """Ranges of 2**64 bins stay ranges: they are neither listed nor iterated."""
+    huge = dv.Question.of(dv.Domain.integers(0, 2**64 - 1, column="x"))
+    made = dv.Stability(1, "1e-6").bind(huge, dv.Unit(relation="replace-one", n=500))
+    release = release_of(made, SparseTable((3, 2**63), np.array([90, 200], dtype=np.int64)))
+    for asked in (release.sum(), release.range(0, 2**63), release.difference(None, [3, 2**63]), release.share([3])):
+        assert isinstance(asked, Derived) and asked.how == "bound" and asked.high is not None and asked.high <= 500
+    half = release.range(4, 2**64 - 1)
+    assert isinstance(half, Derived) and half.value == 200
+    unbounded = release_of(dv.Stability(1, "1e-6").bind(huge, ADD), release.answer).sum()
+    assert isinstance(unbounded, Derived) and unbounded.high is None and "how many bins" in unbounded.sentence
 
 
 def test_sums_of_long_ranges_are_exact_beyond_64_bits() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -18,9 +19,10 @@ from dpviz.errors import ParameterError
 from dpviz.exact import Decay
 from dpviz.fitting.noises import Term
 from dpviz.fitting.sums import NoiseSum
-from dpviz.model.answers import Ranked, SparseTable
+from dpviz.model.answers import Ranges, Ranked, SparseTable
 from dpviz.model.combination import Combined
 from dpviz.model.derived import Derived
+from dpviz.model.linear import Query
 from dpviz.model.mechanism import Bound
 from dpviz.model.release import Release
 from tests.model.whole_laws import bins, clamped, joint, misses, noise, release_of, table
@@ -235,3 +237,50 @@ def test_what_does_not_fit_together_is_refused_in_words(case: str) -> None:
     combine, words = BAD[case]
     with pytest.raises(ParameterError, match=words):
         combine()
+
+
+# ---------------------------------------------------------------- a tree, by the law of its nodes
+
+
+TREES = tuple(dv.Tree(2 * rate, branching=2).bind(bins(2), dv.Unit()) for rate in RATES)
+
+
+def planted(made: Bound, nodes: list[int]) -> Release:
+    return release_of(made, Ranges(made.law.design, np.array(nodes, dtype=np.int64), None))  # type: ignore[attr-defined]
+
+
+def test_trees_are_averaged_by_the_law_of_their_nodes_and_say_which_estimator_it_is() -> None:
+    """The oracle: how much each stored count moves the combined value, and the law of that sum by convolution."""
+    size = 3
+    still = [planted(made, [200, 100, 100]) for made in TREES]
+    plain = sole(dv.combine(*still).sum([0], beta=BETA))
+    law = {Fraction(0): 1 << 100}
+    for at, made in enumerate(TREES):
+        rate = Decay.exp(RATES[at])  # two levels share epsilon
+        for node in range(size):
+            nodes = [200, 100, 100]
+            nodes[node] += 1
+            moved = [planted(made, nodes) if other == at else one for other, one in enumerate(still)]
+            weight = sole(dv.combine(*moved).sum([0], beta=BETA)).value - plain.value  # type: ignore[operator]
+            drawn: dict[Fraction, int] = {}
+            for (value, chance), (z, part) in itertools.product(law.items(), noise(rate, 9).items()):
+                drawn[value + weight * z] = drawn.get(value + weight * z, 0) + (chance * part >> 100)
+            law = {value: chance for value, chance in drawn.items() if chance > 1 << 76}
+    below, above = dv.combine(*still)._subject.error(Query.of((range(1), 1)), "").ends(BETA)
+    assert plain.value == 100 and below is not None and above is not None
+    assert plain.interval == (math.ceil(100 - below.value), math.floor(100 + above.value))
+    for less, holds in ((0, True), (1, False)):  # one count narrower misses too often
+        least, most = -(above.value - less), below.value - less
+        missed = sum(chance for error, chance in law.items() if not least <= error <= most)
+        assert (Fraction(missed, 1 << 100) <= BETA) == holds
+    assert plain.how in ("exact", "numerical") and "(fitted)" in plain.rule and plain.bias.words == "unbiased"
+
+
+def test_a_tree_and_a_table_of_the_same_bins_are_averaged_too() -> None:
+    dense = dv.Dense(1, clamp=False).bind(bins(2), dv.Unit())
+    tree, flat = planted(TREES[0], [40, 20, 20]), table(dense, [23, 22])
+    both_ = sole(dv.combine(tree, flat).range(0, 1))
+    alone = [sole(one.range(0, 1)) for one in (tree, flat)]
+    assert width(both_) <= min(map(width, alone)) and both_.how in ("exact", "numerical")
+    assert min(one.value for one in alone) <= both_.value <= max(one.value for one in alone)  # type: ignore[type-var,operator]
+    assert len(dv.combine(tree, flat).to_frame()) == 2

@@ -8,7 +8,7 @@ import pytest
 
 import dpviz as dv
 from dpviz.errors import ParameterError
-from dpviz.mechanisms import Compact, Dense, ExponentialTopK, PureSparse, Stability, TopK, TopKLaplace, TopKSet
+from dpviz.mechanisms import Compact, Dense, ExponentialTopK, PureSparse, Stability, TopK, TopKLaplace, TopKSet, Tree
 from dpviz.model.error import ErrorValue
 from dpviz.model.measures import headline, ordinal
 from dpviz.model.mechanism import Bound, Mechanism
@@ -25,6 +25,7 @@ CASES: dict[str, tuple[Mechanism, dv.Question, dv.Unit, list[str]]] = {
     "keys": (Stability("1/2", "1e-6"), KEYS, ROW, ["Any one bin", "All bins at once", "An empty bin"]),
     "PureSparse": (PureSparse("1/2", cap=10), BINS, ROW, ["Any one bin", "All 42 at once", "An empty bin"]),
     "Compact": (Compact("1/2"), BINS, N, ["Any one bin", "All 42 at once", "An empty bin"]),
+    "Tree": (Tree("1/2"), BINS, ROW, ["Any one bin", "The 10 bins 16 to 25", "All 42 at once"]),
     "TopK": (TopK(3, 20, "1", "1e-6"), KEYS, ROW, ["To be listed", "Listed at worst"]),
     "no end": (TopK(3, 42, "1", domain_rule="paper"), BINS, ROW, ["Listed at worst"]),
     "TopKSet": (TopKSet(3, "1", "1e-6"), KEYS, ROW, ["To be listed"]),

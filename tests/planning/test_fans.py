@@ -104,6 +104,8 @@ HARD: dict[str, tuple[Mechanism, dv.Question, Unit]] = {
     "noise wider than any count": (dv.Dense(1, base="tight", cap=2**60), FEW, ROW),
     "one bin": (dv.Dense(1), ONE, USER),
     "a tree of a million leaves": (dv.Tree(1, branching=2), MILLION, USER),
+    "a million sorted counts": (dv.Sorted(1), MILLION, USER),
+    "sums that overlap": (dv.Queries(1, {"all": None, "a": [1, 2], "b": [2, 3]}), FEW, USER),
     "a million rows": (dv.TopK(10**6, 10**6, epsilon=1), HUGE, SWAP),
     "a million noisy rows": (dv.TopKLaplace(1000, 10**6, epsilon=1), HUGE, ROW),
     "a million coins": (dv.TopKSet(10**6, epsilon=1), KEYS, ROW),

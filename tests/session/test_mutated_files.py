@@ -28,6 +28,7 @@ MECHANISMS: dict[str, tuple[Any, Any]] = {
     "Queries": (BINS, dv.Queries("1/2", {"all": None, "two": [1, 2]})),
     "PureSparse": (dv.Domain.integers(0, 999, column="x"), dv.PureSparse("1/2")),
     "Compact": (BINS, dv.Compact("1/2")),
+    "Tree": (BINS, dv.Tree("1/2", branching=2, levels="2,1,1", root="public")),
     "Stability": (BINS, dv.Stability("1/2", delta="1e-6")),
     "TopK": (ITEMS, dv.TopK(k=2, epsilon=2, delta="1e-6")),
     "TopKSet": (ITEMS, dv.TopKSet(k=2, epsilon=2, delta="1e-6")),
@@ -85,7 +86,7 @@ def changed(body: dict[str, Any], chance: random.Random) -> dict[str, Any]:
             except (KeyError, IndexError, TypeError):
                 pass
         else:
-            holder[last] = chance.choice(VALUES)
+            holder[last] = copy.deepcopy(chance.choice(VALUES))
     return new
 
 

@@ -37,10 +37,13 @@ def drawn(name: str, chance: random.Random) -> Mechanism:
             "sampler": sampler,
             "field": chance.choice(("auto", "mersenne", "proth", "paper")),
         },
+        "Tree": {"branching": chance.choice(("auto", 2, 16, 1000)), "padding": chance.choice(("free", "pinned"))},
         "TopK": {"k": min(k, rows), "kbar": rows, "delta": delta, "accounting": chance.choice(("safe", "zcdp"))},
         "TopKLaplace": {"k": min(k, rows), "kbar": rows, "delta": delta},
         "TopKSet": {"k": k, "delta": delta},
         "ExponentialTopK": {"k": k, "delta": chance.choice((0, delta))},
+        "Sorted": {"largest": k},
+        "Queries": {},
     }
     made: Mechanism = REGISTRY[name](epsilon=1, **options[name])
     return made

@@ -112,11 +112,11 @@ def test_mechanisms_are_given_by_name_or_as_they_are_and_share_one_epsilon() -> 
 
 def test_left_out_mechanisms_are_those_that_dpviz_knows() -> None:
     from dpviz.mechanisms import REGISTRY
+    from dpviz.planning.comparison_sheet import MOST
 
     sheet = json.loads(dv.MechanismComparison(None, BINS).sheet)
-    assert [row["name"] for row in sheet["now"]["rows"]] == [
-        name for name, kind in REGISTRY.items() if not kind.names_items
-    ]
+    known = [name for name, kind in REGISTRY.items() if not kind.names_items]
+    assert [row["name"] for row in sheet["now"]["rows"]] == known[:MOST]
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,7 @@ def test_blocks_bands_and_errors_are_those_of_the_noisy_values_that_are_shown() 
     point, decay = said["now"], Decay.exp(Fraction(1, 2))
     truth = [int(value) for value in spread(point["truth"])]
     noisy = np.array([least for least, _most in point["noisy"]])
+    assert [least for least, _most in point["noise"]] == [int(a) - b for a, b in zip(noisy, truth, strict=True)]
     assert truth == sorted(COUNTS) and point["every"] == 1 and point["distinct"] == "4"
     fitted, band = isotonic(noisy).values(), multiscale(noisy, decay, BETA, least=0)
     assert spread(point["fitted"]) == fitted

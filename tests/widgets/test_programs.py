@@ -101,7 +101,7 @@ def test_a_report_carries_the_views_of_the_kinds_that_it_shows_and_no_others(tmp
         data = json.loads(page.split('id="dpviz-data">')[1].split("</script>")[0])
         bundles = {view["kind"]: view["code"] for view in data.get("views", [])}
         assert bundles == {kind: code(f"view-{kind}") for kind in bundles}
-        for kind in {"histogram", "large", "ranked"} - set(bundles):
+        for kind in {"histogram", "large", "ranked", "ranks"} - set(bundles):
             assert reports._embedded(code(f"view-{kind}"))[1:-1] not in page
         return list(bundles)
 

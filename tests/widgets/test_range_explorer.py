@@ -140,6 +140,18 @@ def test_ranges_are_read_by_bins_and_by_labels() -> None:
     assert [one["labels"] for one in several] == [["100", "100"], ["120", "120"]]
 
 
+def test_a_label_is_read_back_as_it_is_shown() -> None:
+    for domain in (
+        dv.Domain.intervals(["0", "1/2", "2", "10"], column="x", underflow=True, overflow=True),
+        dv.Domain.integers(-2, 2, column="x", overflow=True),
+    ):
+        explorer = dv.RangeExplorer(dv.PublicTable(domain, np.ones(domain.size, np.int64)), branching=2)
+        for at in range(domain.size):
+            label = domain.label(at)
+            read = ask(explorer, "read", points=[["labels", label, label]])["body"]["readings"][0]
+            assert (read["low"], read["high"]) == (str(at), str(at)), label
+
+
 @pytest.mark.parametrize(
     "point",
     [

@@ -4,5 +4,6 @@ import { bring } from "./result_view";
 import { histogramView } from "./views/histogram";
 import { largeView } from "./views/large";
 import { rankedView } from "./views/ranked";
+import { ranksView } from "./views/ranks";
 
-bring(histogramView, largeView, rankedView);
+bring(histogramView, largeView, rankedView, ranksView);

@@ -1,7 +1,7 @@
 /** Sorted counts with noise, and what pooling makes of them: the fit, two bands around it, and how far off each is. */
 
 import { axisSlider } from "./axis_slider";
-import { isotonicChart, type Step } from "./charts/isotonic";
+import { DOTS, isotonicChart, type Band, type Step } from "./charts/isotonic";
 import type { Component } from "./component";
 import { h, newId, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
 import { add, approximate, exactly, format, subtract } from "./exact";
@@ -25,6 +25,7 @@ export function isotonicExplorer(store: Explorer<IsotonicSheet>): Component {
     const again = h("button", { type: "button", class: "dp-button dp-draw", onclick: (event: Event) => timed(event, () => drawAgain()) }, "New noise");
     const note = h("p", { class: "dp-fault", role: "alert", hidden: true });
     const picture = figure("Ascending counts: true, noisy and fitted");
+    const off = figure("The same, less the true counts");
     const verdict = h("p", { class: "dp-finding dp-verdict" });
     const flag = h("p", { class: "dp-notice dp-warning", hidden: true }, "The multiscale band is empty somewhere: the noise of this draw went beyond what 95 in 100 draws allow. It is shown as it is.");
     const errors = h("div", {});
@@ -44,6 +45,7 @@ export function isotonicExplorer(store: Explorer<IsotonicSheet>): Component {
         ),
         note,
         picture.element,
+        off.element,
         flag,
         verdict,
         h("figure", { class: "dp-figure" }, h("figcaption", {}, h("h4", {}, "Squared error, all positions together")), errors),
@@ -92,24 +94,29 @@ export function isotonicExplorer(store: Explorer<IsotonicSheet>): Component {
         const { multiscale, all, one } = point;
         setText(
             picture.note,
-            `hatched: true · ${point.every === 1 ? "○" : "grey"} noisy, each within ±${shown(one)} ${often(sheet.beta)} · blue: fitted, flat where counts were pooled · darker band: multiscale, from this draw · paler band: ±${shown(all)} around the fit; each holds everywhere at once ${often(sheet.beta)}, proved`,
+            `hatched: true · ${Number(point.at.get("n")) <= DOTS ? "○" : "grey"} noisy, each within ±${shown(one)} ${often(sheet.beta)} · blue: fitted, flat where counts were pooled · darker band: multiscale, from this draw · paler band: ±${shown(all)} around the fit; each holds everywhere at once ${often(sheet.beta)}, proved`,
         );
-        const fitted = point.fitted.map(stepOf);
-        const off = Number(all);
+        const [truth, fitted, reach, size] = [point.truth.map(stepOf), point.fitted.map(stepOf), Number(all), Number(point.at.get("n"))];
+        const bands: Band[] = [
+            { kind: "dp-thin dp-bound dp-sup", low: fitted.map((step) => ({ ...step, value: Math.max(0, step.value - reach) })), high: fitted.map((step) => ({ ...step, value: step.value + reach })) },
+            { kind: "dp-medium dp-bound", low: multiscale.low.map(stepOf), high: multiscale.high.map(stepOf) },
+        ];
+        const shared = { size, every: point.every, axis: "rank, the smallest count first" };
         picture.plot.replaceChildren(
-            isotonicChart(width, width < NARROW ? LOW : TALL, {
-                title: finding(point),
-                size: Number(point.at.get("n")),
-                truth: point.truth.map(stepOf),
-                noisy: point.noisy as [number, number][],
-                every: point.every,
-                fitted,
-                bands: [
-                    { kind: "dp-thin dp-bound dp-sup", low: fitted.map((step) => ({ ...step, value: Math.max(0, step.value - off) })), high: fitted.map((step) => ({ ...step, value: step.value + off })) },
-                    { kind: "dp-medium dp-bound", low: multiscale.low.map(stepOf), high: multiscale.high.map(stepOf) },
-                ],
-                falls: point.falls,
-                axis: "rank, the smallest count first",
+            isotonicChart(width, width < NARROW ? LOW : TALL, { ...shared, title: finding(point), truth, noisy: point.noisy as [number, number][], fitted, bands, falls: point.falls }),
+        );
+        // On the axis of the counts a band may be thinner than its line: here it has an axis of its own.
+        const less = (steps: readonly Step[]): Step[] => difference(steps, truth);
+        setText(off.note, "above 0: too many. The noise, the fit and both bands, each less the true count at its rank");
+        off.plot.replaceChildren(
+            isotonicChart(width, LOW, {
+                ...shared,
+                title: `The fit is off by ${farthest(less(fitted))} at most, the noise by ${farthest(point.noise.map((pair, start) => ({ start, length: 1, value: Math.max(...pair.map(Math.abs)) })))}`,
+                truth: [{ start: 0, length: size, value: 0 }],
+                noisy: point.noise as [number, number][],
+                fitted: less(fitted),
+                bands: bands.map(({ kind, low, high }) => ({ kind, low: less(low), high: less(high) })),
+                falls: [],
             }),
         );
     }
@@ -148,6 +155,23 @@ export function isotonicExplorer(store: Explorer<IsotonicSheet>): Component {
 }
 
 const stepOf = ({ start, length, value }: { start: number; length: number; value: string }): Step => ({ start, length, value: approximate(exactly(value)) });
+
+/** Steps less others, both from the first position to the last. */
+function difference(steps: readonly Step[], others: readonly Step[]): Step[] {
+    const found: Step[] = [];
+    let other = 0;
+    for (const { start, length, value } of steps) {
+        for (let at = start; at < start + length; ) {
+            while (others[other]!.start + others[other]!.length <= at) other += 1;
+            const end = Math.min(start + length, others[other]!.start + others[other]!.length);
+            found.push({ start: at, length: end - at, value: value - others[other]!.value });
+            at = end;
+        }
+    }
+    return found;
+}
+
+const farthest = (steps: readonly Step[]): string => shown(String(Number(Math.max(...steps.map(({ value }) => Math.abs(value))).toFixed(1))));
 
 /** What the point says, in a sentence: the title of the picture, and what is read out after a move. */
 function finding(point: IsotonicPoint): string {

@@ -1,8 +1,9 @@
 /** Brush a range: what each estimator answers, which noisy counts the fit used, and how errors grow with length. */
 
+import { textWidth } from "./charts/frame";
 import { icicleChart } from "./charts/icicle";
 import { linesChart } from "./charts/lines";
-import { MARGIN, overviewChart, type Brushed } from "./charts/overview";
+import { overviewChart, type Brushed } from "./charts/overview";
 import { WHISKER_ROW, whiskersChart } from "./charts/whiskers";
 import type { Component } from "./component";
 import { h, newId, setAttribute, setText, show, watchWidth } from "./dom";
@@ -245,8 +246,8 @@ export function rangeExplorer(store: RangeStore): Component {
             axis: sheet.axis,
         });
         overview.plot.replaceChildren(chart.element);
-        ends.style.paddingLeft = `${MARGIN.left - 9}px`;
-        ends.style.paddingRight = `${MARGIN.right - 9}px`;
+        ends.style.paddingLeft = `${chart.left - 9}px`;
+        ends.style.paddingRight = `${width - chart.right - 9}px`;
     }
 
     function drawBrush(sheet: RangeSheet, reading: RangeReading): void {
@@ -263,6 +264,7 @@ export function rangeExplorer(store: RangeStore): Component {
             const box = boxes[i]!;
             const typing = boxes.includes(document.activeElement as HTMLInputElement);
             if (store.settled && !typing && box.value !== labels[i]) box.value = labels[i]!;
+            box.style.setProperty("--dp-figures", String(Math.max(...labels.map(({ length: figures }) => figures))));
         });
         const count = high - low + 1;
         setText(length, `${shown(String(count))} ${count === 1 ? "bin" : "bins"}${store.settled ? "" : " · asking the kernel…"}`);
@@ -304,6 +306,7 @@ export function rangeExplorer(store: RangeStore): Component {
 
     function drawUsed(sheet: RangeSheet, reading: RangeReading, each: number): void {
         const sizes = sheet.tree.sizes.map(Number);
+        const long = reading.labels.some((words) => textWidth(words) > each / 4);
         const negative = reading.nodes.filter((node) => node[4]! < 0).reduce((sum, node) => sum + node[3]!, 0);
         const count = reading.nodes.reduce((sum, node) => sum + node[3]!, 0);
         setText(used.note, `weight of each tree node: darker counts more, hatched is subtracted; ${shown(String(count))} noisy counts, ${shown(String(negative))} of them subtracted`);
@@ -317,8 +320,8 @@ export function rangeExplorer(store: RangeStore): Component {
                 to: Number(reading.high) + 1,
                 bins: Number(sheet.bins),
                 ticks: [
-                    { at: Number(reading.low), label: reading.labels[0]! },
-                    { at: Number(reading.high) + 1, label: reading.labels[1]! },
+                    { at: Number(reading.low), label: long ? "from" : reading.labels[0]! },
+                    { at: Number(reading.high) + 1, label: long ? "to" : reading.labels[1]! },
                 ],
                 text: weightText,
             }),

@@ -110,6 +110,8 @@ export class RangeStore extends ViewStore {
 
     /** Without a kernel: the nearest range between stops. */
     #rest(): void {
+        this.drop("read");
+        this.#asked += 1; // what is on its way is not waited for
         const stops = this.sheet!.stops.map(Number);
         const nearest = (at: number): number => stops.reduce((best, stop, i) => (Math.abs(stop - at) < Math.abs(stops[best]! - at) ? i : best), 0);
         let [from, to] = [nearest(this.low), nearest(this.high + 1)];

@@ -220,6 +220,8 @@ const readIsotonicPoint = shape({
     distinct: whole,
     truth: steps,
     noisy: list(list(number)),
+    /** The noise of the same stretches. */
+    noise: list(list(number)),
     every: number,
     fitted: steps,
     multiscale: shape({ low: steps, high: steps, crossed: flag }),
@@ -328,7 +330,9 @@ export const readIsotonic = (value: unknown): IsotonicSheet => {
             for (const { start, length } of parts) next = start === next && length >= 1 ? start + length : NaN;
             if (next !== size) wrong("sheet.steps", "steps from the first position to the last");
         }
-        if (point.every < 1 || point.noisy.length !== Math.ceil(size / point.every) || point.noisy.some((pair) => pair.length !== 2)) wrong("sheet.noisy", "a pair for each stretch");
+        for (const pairs of [point.noisy, point.noise]) {
+            if (point.every < 1 || pairs.length !== Math.ceil(size / point.every) || pairs.some((pair) => pair.length !== 2)) wrong("sheet.noisy", "a pair for each stretch");
+        }
     }
     return sheet;
 };

@@ -13,6 +13,7 @@ function point(at: Record<string, string>): any {
         distinct: "2",
         truth: [[0, 2, "3"], [2, size - 2, "8"]],
         noisy: Array.from({ length: size }, (_, i) => [i === 1 ? 1 : 3 * i, i === 1 ? 1 : 3 * i]),
+        noise: Array.from({ length: size }, (_, i) => [i - 2, i - 2]),
         every: 1,
         fitted: [[0, 3, "7/3"], [3, size - 3, "9.5"]],
         multiscale: { low: [[0, size, "0"]], high: [[0, 2, "6"], [2, size - 2, "20"]], crossed: at["seed"] === "2" },
@@ -54,7 +55,8 @@ afterEach(() => {
 test("the picture has the fit, the noisy values and both bands, and says what it found", () => {
     open();
     expect(title()).toBe("Pooled into 2 blocks of 4 counts; squared error 11.2 fitted, 40 noisy, 31 sorted and rounded.");
-    expect(["circle", ".dp-fall", ".dp-band", ".dp-sup", ".dp-fitted-step"].map((one) => shown.el.querySelectorAll(one).length)).toEqual([4, 1, 2, 1, 1]);
+    expect(["circle", ".dp-fall", ".dp-band", ".dp-sup", ".dp-fitted-step"].map((one) => shown.el.querySelectorAll(one).length)).toEqual([8, 1, 4, 2, 2]);
+    expect(shown.el.querySelectorAll("svg title")[1]!.textContent).toBe("The fit is off by 5.7 at most, the noise by 2");
     expect(shown.text()).toContain("4 counts in ascending order, 2 of them distinct.");
     expect(shown.text()).toContain("paler band: ±5 around the fit; each holds everywhere at once 95 in 100, proved");
     expect(shown.text()).toContain("≤ 5.6 expected: one harmonic number for each run of equal counts");
@@ -104,6 +106,7 @@ test("the table has each block with its exact value, and the ends of both bands"
 test.each([
     ["steps with a gap", (given: any) => (given.now.fitted[1][0] = 2)],
     ["steps that end too soon", (given: any) => given.now.truth.pop()],
+    ["a noise too few", (given: any) => given.now.noise.pop()],
     ["a noisy value too few", (given: any) => given.now.noisy.pop()],
     ["a step without a value", (given: any) => given.now.multiscale.low[0].pop()],
     ["a value that is no number", (given: any) => (given.fans.seed[1].fitted[0][2] = "much")],

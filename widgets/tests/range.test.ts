@@ -215,6 +215,10 @@ test("a kernel that goes while the brush waits leaves it on the nearest stops", 
     await without();
     expect(brushed()).toEqual(["m40", "m59"]);
     expect(shown.text()).toContain(SNAPPED);
+    await vi.advanceTimersByTimeAsync(2000); // the question that was about to be asked is asked no more
+    expect(shown.el.querySelector("[data-stale]")).toBeNull();
+    expect(shown.host.of("read")).toEqual([]);
+    expect(sliders()[0]!.getAttribute("aria-valuetext")).toBe("m40");
 });
 
 test("a closer look asks for other bins in view and keeps the brush", async () => {

@@ -80,11 +80,16 @@ class Table(Answer):
     def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction:
         """A range of bins is read as one piece."""
         self._reader(reader)
-        total = Fraction(0)
-        for points, weight in query.parts:
-            piece = slice(points.start, points.stop) if isinstance(points, range) else list(points)
-            total += weight * whole_sum(self.values[rows_or(piece, len(self.values))])
-        return total
+        return sum((weight * whole_sum(self._of(points)) for points, weight in query.parts), Fraction(0))
+
+    def reaches(self, query: Query, top: int) -> bool:
+        """Whether a value of a query stands at the public top, or above."""
+        return any(bool((self._of(points) >= top).any()) for points, _ in query.parts)
+
+    def _of(self, points: Sequence[Any]) -> NDArray[np.int64]:
+        piece = slice(points.start, points.stop) if isinstance(points, range) else list(points)
+        picked: NDArray[np.int64] = self.values[rows_or(piece, len(self.values))]
+        return picked
 
     def view(self, reading: Reading, betas: Sequence[Fraction]) -> View:
         domain, drawn = reading.question.domain, len(self.values) <= LARGEST_VIEW

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -18,11 +18,11 @@ from dpviz.fitting.noises import Term
 from dpviz.fitting.sums import NoiseSum, Quantile
 from dpviz.laws import geometric
 from dpviz.laws.finite import FastSampleLaw
-from dpviz.model.answers import Answer, Reading
+from dpviz.model.answers import Answer, Reading, Table
 from dpviz.model.error import ErrorModel, ErrorValue, How, mean
 from dpviz.model.laws.base import Clamp, StoredLaw, stored
 from dpviz.model.laws.count_noise import NoiseLaw, inside, least
-from dpviz.model.linear import Ends, Kind, Limits, LinearError, Query, SumError
+from dpviz.model.linear import Ends, Kind, Limits, LinearError, Query, SumError, quantile
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
 
@@ -72,7 +72,13 @@ class DenseLaw(StoredLaw):
         if not self.clamps:
             return BinsError(**vars(self.noise.added_up(query)), decay=self.noise.decay)
         error = self.noise.clamped_sum(query, top=self.limit is not None)
-        return error if self.noise.junk is not None else BinsError(**vars(error), decay=self.noise.decay)
+        if self.noise.junk is not None:
+            return error
+        if self.limit is None or answer is None:
+            return BinsError(**vars(error), decay=self.noise.decay)
+        loose = self.noise.clamped_sum(query, top=False)
+        reached = cast(Table, answer).reaches(query, self.limit)
+        return TopError(**vars(error), decay=self.noise.decay, loose=(loose.over, loose.under), reached=reached)
 
 
 @dataclass(frozen=True)
@@ -107,6 +113,38 @@ class BinsError(SumError):
             return None
         gap = widest(self.decay, rows, beta)
         return (gap, gap), f"the exact law of the largest gap between any two of {rows:,} noises"
+
+
+RARE = Fraction(1, 16)
+"""The part of a level that is kept for sums in which a value stands at a public top."""
+
+
+@dataclass(frozen=True)
+class TopError(BinsError):
+    """The error of a sum of counts that are clamped at a public top, too, which few counts ever come near.
+
+    Where no value of a query stands at the top, it took nothing away, and no count is off by less than Z. So where the
+    level is shared out between the two cases, before looking, each by its own sum misses no oftener than its share:
+    with a value at the top by Z-, at RARE of the level, without one by Z, at all the rest.
+
+    loose    the sums without a top
+    reached  whether a value of the query stands at the top
+    """
+
+    loose: tuple[NoiseSum, NoiseSum] = (NoiseSum.of(()), NoiseSum.of(()))
+    reached: bool = False
+
+    def ends(self, beta: Fraction) -> Ends:
+        level = (beta - self.spare) / 2
+        below, above = (
+            quantile(tight, level)
+            if tight == loose
+            else quantile(tight, level * RARE)
+            if self.reached
+            else quantile(loose, level * (1 - RARE))
+            for tight, loose in zip((self.over, self.under), self.loose, strict=True)
+        )
+        return below, above
 
 
 @lru_cache(maxsize=256)

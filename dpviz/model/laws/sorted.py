@@ -99,7 +99,7 @@ class SortedLaw(StoredLaw):
         ranks = f"all {self.ranks:,} ranks"
         return (
             Measure(
-                name="one",
+                name="one_rank",
                 label="Any one rank",
                 short="one rank",
                 phrase="any one rank within {value}",
@@ -109,7 +109,7 @@ class SortedLaw(StoredLaw):
                 weight="thick",
             ),
             Measure(
-                name="all",
+                name="all_ranks",
                 label=f"{ranks[:1].upper()}{ranks[1:]} at once",
                 short=ranks,
                 phrase=f"{ranks} within {{value}}",
@@ -119,7 +119,7 @@ class SortedLaw(StoredLaw):
                 weight="thin",
             ),
             Measure(
-                name="total",
+                name="total_of_ranks",
                 label="The total of all ranks",
                 short="total",
                 phrase="their total within {value}",

@@ -56,6 +56,9 @@ export function label(
 export const line = (x1: number, y1: number, x2: number, y2: number, kind: string): SVGLineElement =>
     s("line", { x1: px(x1), y1: px(y1), x2: px(x2), y2: px(y2), class: kind });
 
+/** Room for the widest label left of a plot, and no less than `least`. */
+export const roomFor = (values: readonly number[], least: number): number => Math.max(least, ...values.map((value) => textWidth(tickText(value)) + 10));
+
 export interface Ticks {
     at: (value: number) => number;
     values: readonly number[];

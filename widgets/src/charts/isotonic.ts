@@ -2,7 +2,7 @@
 
 import { scaleLinear } from "d3-scale";
 import { s } from "../dom";
-import { bottomAxis, leftAxis, line, px, svg } from "./frame";
+import { bottomAxis, leftAxis, line, px, roomFor, svg } from "./frame";
 
 export interface Step {
     start: number;
@@ -21,7 +21,8 @@ export interface Isotonic {
     title: string;
     /** How many positions there are. */
     size: number;
-    truth: readonly Step[];
+    /** Of public or made-up counts; nothing else has any to show. */
+    truth: readonly Step[] | null;
     /** Noisy values: the least and the greatest of each stretch of `every` positions. */
     noisy: readonly (readonly [number, number])[];
     every: number;
@@ -33,19 +34,21 @@ export interface Isotonic {
 }
 
 /** Up to so many positions a noisy value is a dot. */
-const DOTS = 150;
+export const DOTS = 300;
 const CROSS = "M-3.5 -3.5L3.5 3.5M-3.5 3.5L3.5 -3.5";
 
 let hatches = 0;
 
 export function isotonicChart(width: number, height: number, data: Isotonic): SVGSVGElement {
     const { size, truth, noisy, every, fitted, bands } = data;
-    const values = [...truth, ...fitted, ...bands.flatMap(({ low, high }) => [...low, ...high])].map(({ value }) => value);
+    const values = [...(truth ?? []), ...fitted, ...bands.flatMap(({ low, high }) => [...low, ...high])].map(({ value }) => value);
     const all = [0, ...values, ...noisy.flat()];
     const [low, high] = [all.reduce((a, b) => Math.min(a, b)), all.reduce((a, b) => Math.max(a, b))];
     const box = { left: 52, right: width - 10, top: 12, bottom: height - 38 };
-    const x = scaleLinear().domain([0.5, size + 0.5]).range([box.left, box.right]);
     const y = scaleLinear().domain([low, Math.max(high, low + 1)]).nice().range([box.bottom, box.top]);
+    const levels = y.ticks(Math.max(2, Math.floor(height / 60)));
+    box.left = roomFor(levels, box.left);
+    const x = scaleLinear().domain([0.5, size + 0.5]).range([box.left, box.right]);
     const left = (position: number): number => x(position + 0.5);
     hatches += 1;
     const hatch = `dp-isotonic-${hatches}`;
@@ -54,20 +57,20 @@ export function isotonicChart(width: number, height: number, data: Isotonic): SV
         height,
         data.title,
         s("defs", {}, s("pattern", { id: hatch, width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, line(0, 0, 0, 7, "dp-hatch-line"))),
-        leftAxis(box, { at: y, values: y.ticks(Math.max(2, Math.floor(height / 60))) }),
+        leftAxis(box, { at: y, values: levels }),
     );
     for (const band of bands) {
         const d = `${steps(band.high, left, y, "M")}${steps([...band.low].reverse(), left, y, "L", true)}Z`;
         chart.append(s("path", { d, class: "dp-band" }), s("path", { d: steps(band.high, left, y, "M") + steps(band.low, left, y, "M"), class: `dp-band-step ${band.kind}` }));
     }
     const base = y(0);
-    chart.append(
+    if (truth !== null) chart.append(
         s("path", { d: `M${px(box.left)} ${px(base)}${steps(truth, left, y, "L")}V${px(base)}Z`, class: "dp-public", fill: `url(#${hatch})` }),
         s("path", { d: steps(truth, left, y, "M"), class: "dp-public-top" }),
     );
     noisy.forEach(([least, most], i) => {
         const at = x(Math.min(size, every * i + (every + 1) / 2));
-        if (size <= DOTS) chart.append(s("circle", { cx: px(at), cy: px(y(most)), r: size <= 40 ? 3.5 : 2.5, class: "dp-noisy-dot" }));
+        if (size <= DOTS) chart.append(s("circle", { cx: px(at), cy: px(y(most)), r: size <= 40 ? 3.5 : size <= 120 ? 2.5 : 1.5, class: "dp-noisy-dot" }));
         else chart.append(line(at, y(least), at, Math.min(y(most), y(least) - 1), "dp-noisy-column"));
     });
     chart.append(s("path", { d: steps(fitted, left, y, "M"), class: "dp-fitted-step" }));

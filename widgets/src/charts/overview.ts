@@ -6,7 +6,7 @@
 
 import { scaleLinear } from "d3-scale";
 import { s, setAttribute } from "../dom";
-import { bottomAxis, leftAxis, line, px, svg } from "./frame";
+import { bottomAxis, leftAxis, line, px, roomFor, svg } from "./frame";
 
 export interface Overview {
     title: string;
@@ -30,20 +30,22 @@ export interface Brushed {
     right: number;
 }
 
-export const MARGIN = { left: 56, right: 12 };
+const MARGIN = { left: 56, right: 12 };
 const HANDLE = { width: 9, height: 26 };
 
 let hatches = 0;
 
 export function overviewChart(width: number, height: number, data: Overview): Brushed {
-    const { edges, truth, one, all } = data;
+    const { edges, values, truth, one, all } = data;
     const box = { left: MARGIN.left, right: width - MARGIN.right, top: 10, bottom: height - 38 };
+    const top = Math.max(1, ...values.map((value) => value + one), ...(truth ?? []));
+    const least = Math.min(0, ...values.map((value) => value - one));
+    const y = scaleLinear().domain([least, top]).nice().range([box.bottom, box.top]).clamp(true);
+    const levels = y.ticks(Math.max(2, Math.floor(height / 60)));
+    box.left = roomFor(levels, MARGIN.left);
     const [first, last] = [edges[0]!, edges.at(-1)!];
     const x = scaleLinear().domain([first, last]).range([box.left, box.right]).clamp(true);
     const columns = merged(data, x, box.right - box.left);
-    const top = Math.max(1, ...columns.map(({ high }) => high + one), ...(truth ?? []));
-    const least = Math.min(0, ...columns.map(({ low }) => low - one));
-    const y = scaleLinear().domain([least, top]).nice().range([box.bottom, box.top]).clamp(true);
     hatches += 1;
     const hatch = `dp-overview-${hatches}`;
     const band = (off: number): string => columns.map(({ at, low, high }) => `M${px(at)} ${px(y(low - off))}V${px(y(high + off))}`).join("");
@@ -59,7 +61,7 @@ export function overviewChart(width: number, height: number, data: Overview): Br
         height,
         data.title,
         s("defs", {}, s("pattern", { id: hatch, width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, line(0, 0, 0, 7, "dp-hatch-line"))),
-        leftAxis(box, { at: y, values: y.ticks(Math.max(2, Math.floor(height / 60))) }),
+        leftAxis(box, { at: y, values: levels }),
         ...(truth === null ? [] : [s("path", { d: `M${px(box.left)} ${px(base)}${truth.map((value, i) => `L${px(x(edges[i]!))} ${px(y(value))}H${px(x(edges[i + 1]!))}`).join("")}V${px(base)}Z`, class: "dp-public", fill: `url(#${hatch})` })]),
         shade,
         marks(all, "dp-column-all"),

@@ -1,0 +1,155 @@
+/** Sorted counts: the fit with its pooled blocks, what was drawn, and where each rank and all ranks lie. */
+
+import { isotonicChart, type Step } from "../charts/isotonic";
+import { numbers, type Numbers } from "../columns";
+import { h } from "../dom";
+import { approximate, exactly, format, fraction, type Fraction } from "../exact";
+import { readBar, type Result } from "../protocol";
+import { flag, maybe, shape, table, text, whole, wrong, type Read } from "../readers";
+import type { ResultView } from "../result_view";
+import { dataTable, NUMBERS } from "../table";
+import { kindOf, MINUS, often, shown } from "../words";
+
+const [TALL, LOW, NARROW] = [300, 220, 460];
+/** One mark for so many stretches of ranks at most. */
+const STRETCHES = 600;
+
+const readRanks = shape({
+    noisy: numbers,
+    starts: numbers,
+    sums: numbers,
+    ranks: whole,
+    sentence: text,
+    remark: text,
+    bands: table(shape({ one_crossed: maybe(flag), all_crossed: maybe(flag), supremum: maybe(readBar) })),
+});
+
+/** The ends of the intervals at one level, for one rank and for all. */
+type Ends = Readonly<Record<"one_low" | "one_high" | "all_low" | "all_high", Numbers>>;
+type Ranks = Result & Read<typeof readRanks> & { ends: ReadonlyMap<string, Ends> };
+
+export const ranksView: ResultView<Ranks> = {
+    kind: "ranks",
+    read(result) {
+        const body = readRanks(result.content, "result");
+        const content = result.content as Record<string, unknown>;
+        const size = Number(body.ranks);
+        const column = (name: string): Numbers => {
+            const found = numbers(content[name], `result.${name}`);
+            return found.length === size ? found : wrong(`result.${name}`, "one number for each rank");
+        };
+        if (body.noisy.length !== size || body.starts.length !== body.sums.length || body.starts.length === 0) wrong("result", "an answer about ranks");
+        for (let block = 0; block < body.starts.length; block += 1) {
+            const [start, before] = [body.starts.near(block), block === 0 ? -1 : body.starts.near(block - 1)];
+            if (!(start > before && start < size) || (block === 0 && start !== 0)) wrong("result.starts", "blocks in order");
+        }
+        const told = result.betas.filter((beta) => Object.hasOwn(content, `one_low ${beta}`));
+        const ends = new Map(
+            told.map((beta) => [beta, { one_low: column(`one_low ${beta}`), one_high: column(`one_high ${beta}`), all_low: column(`all_low ${beta}`), all_high: column(`all_high ${beta}`) }]),
+        );
+        return { ...result, ...body, ends };
+    },
+    create(result) {
+        const element = h("div", { class: "dp-ranks" });
+        return {
+            element,
+            levels: result.ends.size > 0,
+            plain: false,
+            draw(beta, width) {
+                const [size, ends] = [result.noisy.length, result.ends.get(beta)];
+                const every = Math.ceil(size / STRETCHES);
+                element.replaceChildren(
+                    isotonicChart(width, width < NARROW ? LOW : TALL, {
+                        title: `${result.title}. ${finding(result)}`,
+                        size,
+                        truth: null,
+                        noisy: stretches(result.noisy, every),
+                        every,
+                        fitted: blocks(result).map(({ start, length, value }) => ({ start, length, value: approximate(value) })),
+                        bands:
+                            ends === undefined
+                                ? []
+                                : [
+                                      { kind: "dp-thin dp-bound", low: steps(ends.all_low, every, 1), high: steps(ends.all_high, every, 0) },
+                                      { kind: "dp-medium dp-bound", low: steps(ends.one_low, every, 1), high: steps(ends.one_high, every, 0) },
+                                  ],
+                        falls: [],
+                        axis: "rank, the largest count first",
+                    }),
+                );
+            },
+            finding: () => finding(result),
+            key: (beta) => [keyOf(result, beta)],
+        };
+    },
+    table: ranksTable,
+};
+
+/** The blocks of the fit, rank 1 first, with their exact means. */
+function blocks({ starts, sums, noisy }: Ranks): { start: number; length: number; value: Fraction }[] {
+    return Array.from({ length: starts.length }, (_, block) => {
+        const start = starts.near(block);
+        const length = (block + 1 < starts.length ? starts.near(block + 1) : noisy.length) - start;
+        const { n, d } = exactly(sums.at(block));
+        return { start, length, value: fraction(n, d * BigInt(length)) };
+    });
+}
+
+/** One step for each stretch: the value at its last rank (1) or its first (0), so that bands grow no narrower. */
+function steps(values: Numbers, every: number, last: 0 | 1): Step[] {
+    return Array.from({ length: Math.ceil(values.length / every) }, (_, i) => {
+        const start = i * every;
+        const length = Math.min(every, values.length - start);
+        const at = Array.from({ length }, (__, k) => values.near(start + k));
+        return { start, length, value: last === 1 ? Math.min(...at) : Math.max(...at) };
+    });
+}
+
+function stretches(values: Numbers, every: number): [number, number][] {
+    const [lows, highs] = [steps(values, every, 1), steps(values, every, 0)];
+    return lows.map(({ value }, i) => [value, highs[i]!.value]);
+}
+
+function finding({ sentence, starts, noisy }: Ranks): string {
+    const count = starts.length;
+    return `${sentence} Fitted: ${shown(String(count))} ${count === 1 ? "block" : "blocks"} of equal values among ${shown(String(noisy.length))} ranks.`;
+}
+
+function keyOf(result: Ranks, beta: string): HTMLElement {
+    const band = result.bands.get(beta);
+    return h(
+        "div",
+        {},
+        h("div", {}, h("strong", {}, "line"), " fitted, flat where ranks were pooled; dots or strokes: as drawn"),
+        result.ends.size > 0 && h("div", {}, h("strong", {}, "inner band"), ` any one rank, ${often(beta)}; `, h("strong", {}, "outer band"), " all ranks at once (both proved bounds, from this answer)"),
+        band?.supremum && h("div", {}, `Without a look at the answer: all ranks within ±${shown(band.supremum.value)} of the fit (${kindOf(band.supremum)}).`),
+        band?.all_crossed === true && h("div", {}, "⚠ The outer band is empty somewhere: the noise was beyond what it allows for."),
+        band?.one_crossed === true && h("div", {}, "The inner band is empty at some ranks: each of its intervals may fail by itself."),
+        h("div", {}, result.remark),
+    );
+}
+
+const ends = (low: Numbers, high: Numbers, rank: number): string => `${signed(low.at(rank))} to ${signed(high.at(rank))}`;
+const signed = (value: string): string => shown(value).replace("-", MINUS);
+
+function ranksTable(result: Ranks, beta: string): HTMLElement {
+    const found = result.ends.get(beta);
+    const all = blocks(result);
+    const columns = [
+        { name: "rank", figures: true },
+        { name: "fitted, exactly", figures: true },
+        { name: "as drawn", figures: true },
+        ...(found === undefined ? [] : [{ name: "this rank alone", figures: true }, { name: "all at once", figures: true }]),
+    ];
+    let at = 0;
+    return dataTable(NUMBERS, columns, result.noisy.length, (rank) => {
+        while (all[at]!.start > rank) at -= 1;
+        while (all[at]!.start + all[at]!.length <= rank) at += 1;
+        return [
+            shown(String(rank + 1)),
+            signed(format(all[at]!.value)),
+            signed(result.noisy.at(rank)),
+            ...(found === undefined ? [] : [ends(found.one_low, found.one_high, rank), ends(found.all_low, found.all_high, rank)]),
+        ];
+    });
+}
