@@ -19,7 +19,7 @@ from dpviz.session.teaching import Teaching
 FRAME = pd.DataFrame({"x": pd.Series([1, 2, 2, 3], dtype="int64")})
 BINS = dv.Domain.integers(0, 4095, column="x")
 BUDGET = dv.Budget("9", "1e-3")
-SMALLEST = {"delta": "1e-6", "cap": "999", "k": "2", "kbar": "3"}
+SMALLEST = {"delta": "1e-6", "cap": "999", "k": "2", "kbar": "3", "queries": '[["all",null]]'}
 """Parameters that go with these bins, where a mechanism has them."""
 
 
