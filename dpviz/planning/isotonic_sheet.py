@@ -37,6 +37,7 @@ COLUMNS = 300
 
 EPSILONS = ticks(Fraction(1, 100), Fraction(10), LABELLED)
 SEEDS = 8
+LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 1000), Fraction(100)
 LAST_SEED = 10**6
 BETA = Fraction(1, 20)
 TENTH = Fraction(1, 10)
@@ -81,8 +82,9 @@ class IsotonicSheet:
             raise ParameterError.of(f"{len(self.counts)} counts", f"at most {MOST:,} ascending counts of at least 0")
         object.__setattr__(self, "size", len(self.counts) or whole(self.size, "n", least=2, most=MOST))
         object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon"))
-        if not Fraction(1, 1000) <= self.epsilon <= 100:
-            raise ParameterError.of(text(self.epsilon), "epsilon must be from 1/1000 to 100 here")
+        if not LEAST_EPSILON <= self.epsilon <= LARGEST_EPSILON:
+            rule = f"epsilon must be from {text(LEAST_EPSILON)} to {text(LARGEST_EPSILON)} here"
+            raise ParameterError.of(text(self.epsilon), rule)
         object.__setattr__(self, "seed", whole(self.seed, "seed", most=LAST_SEED))
 
     @property

@@ -55,7 +55,7 @@ def _made_up(counts: object) -> tuple[int, ...]:
     error = Forbidden.of(
         f"a {kind_of(counts)}",
         "the playground takes made-up whole numbers or a public table",
-        "type a list like [2, 0, 10, 2], or declare public data with dv.teaching(...).table(question)",
+        "type a list of whole numbers, or declare public data with dv.teaching(...).table(question)",
     )
     assert isinstance(error, Forbidden)
     raise error

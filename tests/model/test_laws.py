@@ -19,6 +19,8 @@ from dpviz.mechanisms.compact import Compact
 from dpviz.mechanisms.dense import Dense
 from dpviz.mechanisms.exponential_top_k import ExponentialTopK
 from dpviz.mechanisms.pure_sparse import PureSparse
+from dpviz.mechanisms.queries import Queries
+from dpviz.mechanisms.sorted import Sorted
 from dpviz.mechanisms.stability import Stability
 from dpviz.mechanisms.top_k import TopK
 from dpviz.mechanisms.top_k_laplace import TopKLaplace
@@ -58,6 +60,9 @@ CASES: dict[str, tuple[Mechanism, Domain, Unit]] = {
     "noisy list": (TopKLaplace(3, 10, epsilon=1), KEYS, USER),
     "coins": (TopKSet(3, epsilon=1), KEYS, USER),
     "exponential": (ExponentialTopK(3, epsilon=1), BINS, SWAPPED),
+    "sorted": (Sorted("1/2"), BINS, USER),
+    "sorted, the largest": (Sorted(1, largest=7), BINS, SWAPPED),
+    "queries": (Queries("1/2"), Domain.categories(list("abc"), column="grade"), ROWS),
     "tree": (Tree("1/3"), BINS, USER),
     "tree, weighted": (Tree(1, branching=4, padding="pinned", levels="1,2,0,1", root="public"), BINS, SWAPPED),
 }

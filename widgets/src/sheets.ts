@@ -359,8 +359,8 @@ export const readRange = (value: unknown): RangeSheet => {
     if (view.edges.length !== view.values.length + 1 || (view.truth !== null && view.truth.length !== view.values.length)) wrong("sheet.view", "one value per stretch");
     if (view.edges.some((edge, i) => edge < 0 || edge > bins || (i > 0 && edge <= view.edges[i - 1]!))) wrong("sheet.view.edges", "ascending");
     for (const name of names) {
-        const errors = curve.errors.get(name) ?? wrong("sheet.curve", "one of every estimator");
-        for (const values of [errors.one, errors.all]) sameLength("curve", values, curve.lengths);
+        const widths = curve.errors.get(name) ?? wrong("sheet.curve", "one of every estimator");
+        for (const values of [widths.one, widths.all]) sameLength("curve", values, curve.lengths);
     }
     if (stops.length < 2 || stops.some((stop, i) => i > 0 && Number(stop) <= Number(stops[i - 1]!)) || Number(stops.at(-1)!) > bins) wrong("sheet.stops", "ascending");
     if (sheet.between.length !== (stops.length * (stops.length - 1)) / 2) wrong("sheet.between", "one range for each pair of stops");
