@@ -173,8 +173,9 @@ class Ranks(Answer):
         second is a bound for `rounded`, too, and for any fit.
 
         Every end is cut at 0, and where the number of rows is public, at the largest count that so many ranks can
-        have. Where a low end exceeds a high one (`Intervals.crossed`), which happens with probability beta at most,
-        they are shown like that.
+        have. Where a low end exceeds a high one (`Intervals.crossed`) they are shown like that. For any one rank, and
+        for all at once, that happens with probability beta at most; among many ranks, some of the intervals that hold
+        for one rank each cross more often.
         """
         reader, decay = self._reader(reader), reading.error.noise
         if decay is None:
@@ -201,7 +202,7 @@ class Ranks(Answer):
         if tops is not None:
             high_cut = high > tops[chosen]
             high = np.minimum(high, tops[chosen])
-        crossed = CROSSED if bool((low > high).any()) else ""
+        crossed = CROSSED if among == "all" and bool((low > high).any()) else ""
         return Intervals(low.astype(np.int64), high.astype(np.int64), how, rule + crossed, low_cut, high_cut)
 
     # ------------------------------------------------------------ words and pictures
