@@ -143,7 +143,7 @@ def test_plans_of_a_sub_session_view_are_answered_by_the_latest(
 
 def test_moves_of_an_explorer_are_answered_by_the_latest(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
     explorer = dv.SamplerExplorer()
-    stop = Stop(monkeypatch, type(explorer._model._sheet), "moved")
+    stop = Stop(monkeypatch, type(explorer._exploring.sheet), "moved")
     place = {"n": "30", "epsilon": "0.5", "gamma": "0.01", "t": "2"}
     asks = [{"place": {**place, "c": str(c % 31)}} for c in range(500)]
     first = flood(wire, explorer, "move", asks[:1])

@@ -60,11 +60,17 @@ class Clock:
 
 
 def pauses_of(
-    monkeypatch: pytest.MonkeyPatch, a_pause: Callable[[int], int], *, worked: float = 2 * TURN, waiting: int = 0
+    monkeypatch: pytest.MonkeyPatch,
+    a_pause: Callable[[int], int],
+    *,
+    worked: float = 2 * TURN,
+    came: int = 1,
+    waiting: int = 0,
 ) -> int:
     """How often a writer pauses between two pieces of work, when so many messages come in its n-th pause.
 
-    One message comes during the first piece.
+    worked, came  how long the first piece takes, and how many messages come during it
+    waiting       how many pieces wait behind it
     """
     clock, arrivals, ended = Clock(), Arrivals(), threading.Event()
     monkeypatch.setattr(writer, "time", clock)
@@ -76,7 +82,7 @@ def pauses_of(
 
     def work() -> None:
         clock.now += worked
-        come(1)
+        come(came)
         clock.during = lambda: come(a_pause(clock.pauses))
         for _ in range(waiting):
             one.put(lambda: None)
@@ -102,6 +108,7 @@ def test_no_more_than_one_pause_is_made_for_a_person_and_none_where_nothing_came
 ) -> None:
     assert pauses_of(monkeypatch, lambda n: FLOOD - 1) == 1
     assert pauses_of(monkeypatch, lambda n: FLOOD, worked=TURN / 2) == 0
+    assert pauses_of(monkeypatch, lambda n: FLOOD, came=0) == 0
 
 
 def test_what_waits_has_a_bound_beyond_which_a_flood_is_worked_off(monkeypatch: pytest.MonkeyPatch) -> None:
