@@ -10,7 +10,7 @@ import { barOf, headline, isList, phrase, signed, signOf, slowness, tipOf, words
 import { timed } from "./perf";
 import type { Bar, Measure, Point, Sheet } from "./protocol";
 import type { SessionStore } from "./session_store";
-import { kindOf, leaves, oddsTip, often, PAYS_TIP, priceText, same, shown } from "./words";
+import { kindOf, leaves, oddsTip, often, PAYS_TIP, priceText, same, shown, spread } from "./words";
 
 const CHARTS = ["Error against ε", "20 equally likely errors", "Chance of a value above 0"] as const;
 const HEIGHT = 186;
@@ -46,6 +46,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         { "aria-label": "Which plan chart", onchange: () => draw() },
         ...CHARTS.map((name) => h("option", {}, name)),
     );
+    const after = h("p", { class: "dp-hint dp-after", hidden: true });
     const slow = h("p", { class: "dp-slow", role: "note", hidden: true });
     const known = h("ul", {});
     const how = h(
@@ -68,6 +69,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
             cost.element,
             ...(options.brief ? [] : [space.element, odds.element]),
         ),
+        after,
         slow,
         options.brief ? null : charts,
         options.brief ? null : how,
@@ -106,6 +108,9 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
             h("small", {}, point === null ? "" : rows === "" ? " bits" : " rows"),
         );
         setText(space.note, point?.space.text ?? "");
+        const combined = together(store, point);
+        setText(after, combined);
+        show(after, combined !== "");
         const warning = slowness(point);
         setText(slow, warning === "" ? "" : `⚠ ${warning}`);
         show(slow, warning !== "");
@@ -185,6 +190,16 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
     }
 
     return { element, draw, close: stop };
+}
+
+/** What one bin would be off by once this was paid for and read together with an earlier answer. */
+function together({ sheet, beta }: SessionStore, point: Point | null): string {
+    const errors = sheet?.together?.errors.get(beta);
+    if (sheet == null || !errors || point === null || !equal(exactly(point.epsilon), exactly(sheet.now.epsilon))) return "";
+    const { both, now } = errors;
+    if (both === null) return "";
+    const before = now === null ? "" : `; now ${spread(now)}`;
+    return `After this, together with release ${sheet.together!.number}: any one bin ${spread(both)}, ${kindOf(both)}${before}.`;
 }
 
 interface Stat {
