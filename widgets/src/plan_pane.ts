@@ -308,7 +308,7 @@ function errorStat(store: SessionStore, place: 0 | 1): { element: HTMLElement; d
             );
         show(beta, sheet !== null);
         setText(origin, bar === null ? "" : (measure?.origin ?? ""));
-        setText(kind, bar === null ? (absent ? " · no bound" : "") : ` · ${kindOf(bar)}`);
+        setText(kind, bar === null ? (absent ? " · no bound" : "") : ` · ${bar.kind === "numerical" ? "calculated" : kindOf(bar)}`);
         kind.title = bar?.rule ?? (absent && measure !== null ? noBar(measure) : "");
         element.title = bar === null || measure === null ? "" : tipOf(measure, store.beta, bar);
         setText(fault, mine?.text ?? "");

@@ -15,6 +15,8 @@ import { allTip, kindOf, often, oneTip, shown, spread } from "../words";
 const LONG = 60;
 /** So far apart are the ends of a stretch that is worth a closer look. */
 const CLOSEST = 4;
+/** Above the plot stands its unit. */
+const PLOT_TOP = 24;
 const MOST_NAMED = 5_000;
 const MOST_NARROW = 8;
 
@@ -148,7 +150,7 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
 
     function lay(brush: HTMLElement, from: number, to: number): void {
         const [a, b] = [chart!.probe(from), chart!.probe(to)];
-        const [left, top] = [Math.min(a.left, b.left), Math.min(a.top, b.top)];
+        const [left, top] = [Math.min(a.left, b.left), chart!.sideways ? Math.min(a.top, b.top) : PLOT_TOP];
         Object.assign(brush.style, {
             left: `${left}px`,
             top: `${top}px`,
