@@ -22,7 +22,7 @@ from dpviz.exact import text
 from dpviz.model.answers.between import Between, between, is_enclosed
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel, ErrorValue, How
-from dpviz.model.linear import AllKeys, Query
+from dpviz.model.linear import AllKeys, Query, length
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
 
@@ -231,12 +231,14 @@ class Answer:
     chart       the kind of chart that draws it, as `dpviz.charts.register` knows it
     has_rows    whether it can be listed, row by row; if not, it is asked point by point
     readers     the estimators it offers, the default first, where it offers several
+    noun        what a sum adds up, one by one: bins, or whatever the points of a sum are
     """
 
     kind: ClassVar[str]
     chart: ClassVar[str] = "histogram"
     has_rows: ClassVar[bool] = True
     readers: ClassVar[tuple[str, ...]] = ()
+    noun: ClassVar[str] = "bin"
 
     # ------------------------------------------------------------ storing
 
@@ -294,6 +296,10 @@ class Answer:
         """The point that a label names, for a sum: of a list of items with values, the place of a listed one."""
         return self.point(reading, label)
 
+    def ordered(self, reading: Reading) -> bool:
+        """Whether the order of the points means something, so that a run of them is named by its two ends."""
+        return reading.question.domain.ordered
+
     def span(self, reading: Reading, low: object, high: object) -> Sequence[Any]:
         """The points from one label to another, both included, where the order of the rows means something."""
         domain = reading.question.domain
@@ -305,6 +311,11 @@ class Answer:
                 f"{domain.label(first)} to {domain.label(last)}", "a range must not be reversed", "the lower end first"
             )
         return range(first, last + 1)
+
+    def stretch(self, reading: Reading, labels: range) -> Sequence[Any] | None:
+        """The points of neighbouring whole numbers, where each has a point of its own and both ends say which these
+        are: `release.sum(range(525_600))` looks up two labels. None where every label is looked up by itself."""
+        return None
 
     def every(self, reading: Reading) -> Sequence[Any]:
         """All points that a sum may be over."""
@@ -391,6 +402,14 @@ class Answer:
             known = ", ".join(self.readers) or "none to choose from"
             raise ParameterError.of(reader, f"reader must be one that a {self.kind} answer has: {known}")
         return reader or next(iter(self.readers), "")
+
+
+def stretch_of_bins(answer: Answer, reading: Reading, labels: range) -> Sequence[Any] | None:
+    """`stretch` where points are the numbers of bins: on whole numbers, a bin each."""
+    if reading.question.domain.kind != "integers" or not labels:
+        return None
+    points = answer.span(reading, labels[0], labels[-1])
+    return points if length(points) == length(labels) else None
 
 
 UNORDERED: Final = {

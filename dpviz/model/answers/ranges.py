@@ -38,6 +38,7 @@ from dpviz.model.answers.base import (
     plus,
     register,
     rows_or,
+    stretch_of_bins,
 )
 from dpviz.model.answers.between import Between, between
 from dpviz.model.error import SURENESS, ErrorModel, ErrorValue
@@ -238,6 +239,9 @@ class Ranges(Answer):
     def named(self, reading: Reading, label: object) -> int:
         """The row of one label: a sum is over bins, and a range of them is asked for by its ends."""
         return reading.question.domain.index(label)
+
+    def stretch(self, reading: Reading, labels: range) -> Sequence[Any] | None:
+        return stretch_of_bins(self, reading, labels)
 
     def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction | Between:
         """Bins that lie side by side with one weight are read as one range."""

@@ -25,6 +25,7 @@ from dpviz.model.answers.base import (
     columns_of,
     register,
     rows_or,
+    stretch_of_bins,
     whole_sum,
 )
 from dpviz.model.linear import Query
@@ -76,6 +77,9 @@ class Table(Answer):
         self._reader(reader)
         picked: NDArray[np.int64] = self.values[rows_or(points, len(self.values))]
         return picked
+
+    def stretch(self, reading: Reading, labels: range) -> Sequence[Any] | None:
+        return stretch_of_bins(self, reading, labels)
 
     def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction:
         """A range of bins is read as one piece."""
