@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 from dpviz.boundary import kind_of, plain_arguments, protect_module, single_arguments
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability, text
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.combination import After, after
-from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Bound, Space
 from dpviz.model.release import Release
@@ -132,6 +133,10 @@ class Plan:
         return "\n".join(lines)
 
 
+SIGNS: Final[Mapping[How, str]] = {"exact": "±", "bound": "≤ ", "numerical": "±≈", "simulated": "±≈"}
+"""What stands before an error: whether it is the least that holds, is proved to hold, or was calculated."""
+
+
 def error_lines(bound: Bound) -> list[str]:
     """The errors that hold 95 times in 100, one to a line."""
     drawn = [(measure, measure.at(NOTED)) for measure in bound.measures if measure.weight]
@@ -139,7 +144,7 @@ def error_lines(bound: Bound) -> list[str]:
     wide = max([12, *(len(measure.words) for measure, _ in known)])
     lines = []
     for measure, error in known:
-        sign = measure.sign or ("±" if error.how == "exact" else f"{error.how} ±")
+        sign = measure.sign or SIGNS[error.how]
         size = f"{sign}{text(error.value)} {bound.unit.nouns}"
         ending = f" {measure.origin}" if measure.origin else ""
         lines.append(f"  {measure.words:<{wide}} {size}{ending}, 95 in 100 ({error.how})")
