@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any
 
 from dpviz.boundary import kind_of, plain_arguments, protect_module, single_arguments
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability, text
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.combination import After, after
-from dpviz.model.error import ErrorModel, ErrorValue, How
+from dpviz.model.error import SIGNS, ErrorModel, ErrorValue
 from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Bound, Space
 from dpviz.model.release import Release
@@ -131,10 +130,6 @@ class Plan:
         if self.bound.cost.slow:
             lines.append(f"  slow         {self.bound.cost.text}")
         return "\n".join(lines)
-
-
-SIGNS: Final[Mapping[How, str]] = {"exact": "±", "bound": "≤ ", "numerical": "±≈", "simulated": "±≈"}
-"""What stands before an error: whether it is the least that holds, is proved to hold, or was calculated."""
 
 
 def error_lines(bound: Bound) -> list[str]:
