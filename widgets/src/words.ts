@@ -32,7 +32,7 @@ export function often(beta: string): string {
 
 /** What stands before a half-width: it is the least that holds, is proved to hold, or was calculated. */
 export const plusMinus = (kind: Bar["kind"] | undefined): string =>
-    kind === "bound" ? "≤ " : kind === "numerical" || kind === "simulated" ? "±≈" : "±";
+    kind === "bound" ? "≤ " : kind === "numerical" ? "±≈" : "±";
 
 export const spread = (bar: Pick<Bar, "value" | "kind">): string => `${plusMinus(bar.kind)}${shown(bar.value)}`;
 
