@@ -330,6 +330,8 @@ class _Asked:
         answer, reading = self.subject.answer, self.subject.reading
         if labels is None:
             return answer.every(reading)
+        if isinstance(labels, range) and (run := answer.run(reading, labels)) is not None:
+            return run
         if not len(labels):
             raise DomainError.of(
                 "no labels", "a sum needs at least one label", "name labels, or leave them out for all"

@@ -122,6 +122,17 @@ class Derived:
         return f"at least {_number(self.low)}" if self.high is None else f"{_number(self.low)} to {_number(self.high)}"
 
     @property
+    def value_text(self) -> str:
+        """The value for reading: as it is, or rounded to a tenth of its interval at most, and at most a thousandth."""
+        exact = self.value.low if isinstance(self.value, Between) and self.value.low == self.value.high else self.value
+        if not isinstance(exact, Fraction) or "/" not in text(exact):
+            return shown(exact)
+        unit = Fraction(1, 1000)
+        if self.low is not None and self.high is not None and self.low < self.high:
+            unit = min(unit, place(self.high - self.low, 2))
+        return f"about {shown(round(exact / unit) * unit)}"
+
+    @property
     def known(self) -> str:
         """How the interval is known, in a word or two."""
         if self.off is not None:
@@ -150,7 +161,7 @@ class Derived:
         """All of it in a few words."""
         unit = "" if self.kind == "share" else f" {self.nouns}"
         held = f"{often(self.beta)} times {self.interval_text} ({self.known}), {self.among_text}"
-        said = f"{self.what}: {_number(self.value)}{unit}; {held}; {self.bias_text}."
+        said = f"{self.what}: {self.value_text}{unit}; {held}; {self.bias_text}."
         return " ".join([said, *self._more])
 
     @property
@@ -265,7 +276,7 @@ class DerivedTable(Sequence[Derived]):
         """A table for a notebook, escaped."""
         lines, notes = [], dict[str, None]()
         for row in self.rows:
-            cells = [_number(row.value), row.interval_text, row.known, f"{often(row.beta)}, {row.among_text}"]
+            cells = [row.value_text, row.interval_text, row.known, f"{often(row.beta)}, {row.among_text}"]
             line = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
             lines.append(f"<tr><th scope='row'>{escape(row.what)}</th>{line}</tr>")
             notes |= dict.fromkeys([*row._more, f"{row.bias_text[:1].upper()}{row.bias_text[1:]}.", row.rests_on])

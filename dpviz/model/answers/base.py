@@ -294,6 +294,10 @@ class Answer:
         """The point that a label names, for a sum: of a list of items with values, the place of a listed one."""
         return self.point(reading, label)
 
+    def run(self, reading: Reading, labels: range) -> range | None:
+        """The points that whole numbers in a row name, where that is known without asking for each; else None."""
+        return None
+
     def span(self, reading: Reading, low: object, high: object) -> Sequence[Any]:
         """The points from one label to another, both included, where the order of the rows means something."""
         domain = reading.question.domain

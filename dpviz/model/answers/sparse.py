@@ -76,6 +76,9 @@ class SparseTable(Answer):
         domain = reading.question.domain
         return domain.index(label) if domain.declared else category_text(label)
 
+    def run(self, reading: Reading, labels: range) -> range | None:
+        return reading.question.domain.run(labels)
+
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> NDArray[np.int64]:
         self._reader(reader)
         if points is None or isinstance(points, slice):
