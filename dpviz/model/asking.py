@@ -35,7 +35,7 @@ MOST_ASKED: Final = 100_000
 """So many questions are answered at once."""
 
 MOST_NAMED: Final = 1_000_000
-"""So many labels of a `range` are looked up one by one, where the shape does not find them by both ends."""
+"""So many labels of a `range` are looked up one by one, where its two ends do not say which points they name."""
 
 NONE = Fraction(0)
 
@@ -332,12 +332,16 @@ class _Asked:
         answer, reading = self.subject.answer, self.subject.reading
         if labels is None:
             return answer.every(reading)
+        if isinstance(labels, range) and (run := answer.run(reading, labels)) is not None:
+            return run
         if not labels:
             raise DomainError.of(
                 "no labels", "a sum needs at least one label", "name labels, or leave them out for all"
             )
-        if isinstance(labels, range) and (points := _stretch(answer, reading, labels)) is not None:
-            return points
+        if isinstance(labels, range) and len(labels[: MOST_NAMED + 1]) > MOST_NAMED:
+            raise DomainError.of(
+                "a longer range", f"at most {MOST_NAMED:,} labels are looked up one by one", "ask for fewer at once"
+            )
         if any(isinstance(label, Hidden) for label in labels):
             raise DomainError.of(
                 "a list of something else", "labels must be public texts and numbers", "write them out"
@@ -572,16 +576,6 @@ def _ratio(part: Between, total: Between) -> Fraction | Between:
         return NONE if total.high <= 0 else Between(NONE, Fraction(1))
     ends = [one / other for one in (part.low, part.high) for other in (total.low, total.high)]
     return Between(min(ends), max(ends)) if min(ends) < max(ends) else ends[0]
-
-
-def _stretch(answer: Answer, reading: Reading, labels: range) -> Sequence[Any] | None:
-    """The points of neighbouring whole numbers, where the shape finds them by both ends; else None."""
-    points = answer.stretch(reading, labels) if labels.step == 1 else None
-    if points is None and len(labels[: MOST_NAMED + 1]) > MOST_NAMED:
-        raise DomainError.of(
-            "a longer range", f"at most {MOST_NAMED:,} labels are looked up one by one", "ask for fewer at once"
-        )
-    return points
 
 
 def _run(points: list[Any]) -> Sequence[Any]:

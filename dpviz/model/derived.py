@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from dpviz.boundary import protect_module
-from dpviz.exact import text
+from dpviz.exact import place, text
 from dpviz.model.answers.between import Between
 from dpviz.model.error import How
 from dpviz.model.linear import Bias
@@ -145,16 +145,22 @@ class Derived:
         return "" if self.kind == "share" else f" {self.nouns}"
 
     @property
+    def value_text(self) -> str:
+        """The value for reading: as it is, or rounded to a tenth of its interval at most, and at most a thousandth."""
+        exact = self.value.low if isinstance(self.value, Between) and self.value.low == self.value.high else self.value
+        if not isinstance(exact, Fraction) or "/" not in text(exact):
+            return shown(exact)
+        unit = Fraction(1, 1000)
+        if self.low is not None and self.high is not None and self.low < self.high:
+            unit = min(unit, place(self.high - self.low, 2))
+        return f"about {shown(round(exact / unit) * unit)}"
+
+    @property
     def known(self) -> str:
         """How the interval is known, in a word or two."""
         if self.off is not None:
             return f"calculated to within {few(self.off)}{self._unit}"
         return "proved bound" if self.how == "bound" else self.how
-
-    @property
-    def value_text(self) -> str:
-        """The value for reading; a share to six places, as its ends are."""
-        return _number(self.value, 6 if self.kind == "share" else 3)
 
     @property
     def among_text(self) -> str:
@@ -310,11 +316,11 @@ def _text(number: Fraction | None) -> str | None:
     return None if number is None else text(number)
 
 
-def _number(number: Fraction | Between, places: int = 3) -> str:
-    """A number for reading: one with no finite decimal is rounded to a few places."""
+def _number(number: Fraction | Between) -> str:
+    """A number for reading: one with no finite decimal to three places."""
     exact = number.low if isinstance(number, Between) and number.low == number.high else number
     if isinstance(exact, Fraction) and "/" in text(exact):
-        return f"about {shown(round(exact, places))}"
+        return f"about {shown(round(exact, 3))}"
     return shown(exact)
 
 

@@ -22,7 +22,7 @@ from dpviz.exact import text
 from dpviz.model.answers.between import Between, between, is_enclosed
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel, ErrorValue, How
-from dpviz.model.linear import AllKeys, Query, length
+from dpviz.model.linear import AllKeys, Query
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
 
@@ -300,6 +300,10 @@ class Answer:
         """Whether the order of the points means something, so that a run of them is named by its two ends."""
         return reading.question.domain.ordered
 
+    def run(self, reading: Reading, labels: range) -> range | None:
+        """The points that whole numbers in a row name, where that is known without asking for each; else None."""
+        return None
+
     def span(self, reading: Reading, low: object, high: object) -> Sequence[Any]:
         """The points from one label to another, both included, where the order of the rows means something."""
         domain = reading.question.domain
@@ -311,11 +315,6 @@ class Answer:
                 f"{domain.label(first)} to {domain.label(last)}", "a range must not be reversed", "the lower end first"
             )
         return range(first, last + 1)
-
-    def stretch(self, reading: Reading, labels: range) -> Sequence[Any] | None:
-        """The points of neighbouring whole numbers, where each has a point of its own and both ends say which these
-        are: `release.sum(range(525_600))` looks up two labels. None where every label is looked up by itself."""
-        return None
 
     def every(self, reading: Reading) -> Sequence[Any]:
         """All points that a sum may be over."""
@@ -402,14 +401,6 @@ class Answer:
             known = ", ".join(self.readers) or "none to choose from"
             raise ParameterError.of(reader, f"reader must be one that a {self.kind} answer has: {known}")
         return reader or next(iter(self.readers), "")
-
-
-def stretch_of_bins(answer: Answer, reading: Reading, labels: range) -> Sequence[Any] | None:
-    """`stretch` where points are the numbers of bins: on whole numbers, a bin each."""
-    if reading.question.domain.kind != "integers" or not labels:
-        return None
-    points = answer.span(reading, labels[0], labels[-1])
-    return points if length(points) == length(labels) else None
 
 
 UNORDERED: Final = {

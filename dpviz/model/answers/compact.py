@@ -27,7 +27,6 @@ from dpviz.model.answers.base import (
     bars_json,
     columns_of,
     register,
-    stretch_of_bins,
 )
 from dpviz.model.answers.between import Between
 from dpviz.model.linear import Query
@@ -169,12 +168,12 @@ class CompactTable(Answer):
     def point(self, reading: Reading, label: object) -> int:
         return reading.question.domain.index(label)
 
+    def run(self, reading: Reading, labels: range) -> range | None:
+        return reading.question.domain.run(labels)
+
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> NDArray[np.int64]:
         self._reader(reader)
         return self.rows(reading) if points is None or isinstance(points, slice) else self.many(points)
-
-    def stretch(self, reading: Reading, labels: range) -> Sequence[Any] | None:
-        return stretch_of_bins(self, reading, labels)
 
     def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction | Between:
         """Each bin of a sum is read by itself."""

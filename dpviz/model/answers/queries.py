@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,6 @@ from dpviz.model.answers.base import (
     columns_of,
     register,
     rows_or,
-    stretch_of_bins,
 )
 from dpviz.model.error import ErrorValue, How
 from dpviz.model.linear import Query
@@ -156,9 +155,6 @@ class QueryAnswers(Answer):
     def named(self, reading: Reading, label: object) -> int:
         """A bin by its label: sums are of bins, and queries are read by name."""
         return reading.question.domain.index(label)
-
-    def stretch(self, reading: Reading, labels: range) -> Sequence[Any] | None:
-        return stretch_of_bins(self, reading, labels)
 
     def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction:
         """A sum of bins that follows from the answers, by least squares. As drawn there is none but the answers."""

@@ -38,7 +38,6 @@ from dpviz.model.answers.base import (
     plus,
     register,
     rows_or,
-    stretch_of_bins,
 )
 from dpviz.model.answers.between import Between, between
 from dpviz.model.error import SURENESS, ErrorModel, ErrorValue
@@ -240,8 +239,8 @@ class Ranges(Answer):
         """The row of one label: a sum is over bins, and a range of them is asked for by its ends."""
         return reading.question.domain.index(label)
 
-    def stretch(self, reading: Reading, labels: range) -> Sequence[Any] | None:
-        return stretch_of_bins(self, reading, labels)
+    def run(self, reading: Reading, labels: range) -> range | None:
+        return reading.question.domain.run(labels)
 
     def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction | Between:
         """Bins that lie side by side with one weight are read as one range."""

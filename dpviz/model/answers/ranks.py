@@ -129,8 +129,8 @@ class Ranks(Answer):
             raise DomainError.of(f"{first + 1} to {last + 1}", "a range must not be reversed", "the smaller rank first")
         return range(first, last + 1)
 
-    def stretch(self, reading: Reading, labels: range) -> range:
-        return self.span(reading, labels[0], labels[-1])
+    def run(self, reading: Reading, labels: range) -> range | None:
+        return _places(len(self.noisy)).run(labels)
 
     def every(self, reading: Reading) -> range:
         return range(len(self.noisy))

@@ -24,7 +24,6 @@ from dpviz.model.answers.base import (
     columns_of,
     register,
     rows_or,
-    stretch_of_bins,
     whole_sum,
 )
 from dpviz.model.answers.labels import Labels, are_labels, labels_json, labels_of, shown_labels
@@ -77,6 +76,9 @@ class SparseTable(Answer):
         domain = reading.question.domain
         return domain.index(label) if domain.declared else category_text(label)
 
+    def run(self, reading: Reading, labels: range) -> range | None:
+        return reading.question.domain.run(labels)
+
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> NDArray[np.int64]:
         self._reader(reader)
         if points is None or isinstance(points, slice):
@@ -88,9 +90,6 @@ class SparseTable(Answer):
         """How many of these points are shown. A range may hold more bins than can be listed."""
         inside = Members(points)
         return sum(label in inside for label in self.labels)
-
-    def stretch(self, reading: Reading, labels: range) -> Sequence[Any] | None:
-        return stretch_of_bins(self, reading, labels)
 
     def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction:
         """The values of what is shown; all else reads 0."""

@@ -25,7 +25,6 @@ from dpviz.model.answers.base import (
     columns_of,
     register,
     rows_or,
-    stretch_of_bins,
     whole_sum,
 )
 from dpviz.model.linear import Query
@@ -73,13 +72,13 @@ class Table(Answer):
     def point(self, reading: Reading, label: object) -> int:
         return reading.question.domain.index(label)
 
+    def run(self, reading: Reading, labels: range) -> range | None:
+        return reading.question.domain.run(labels)
+
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> NDArray[np.int64]:
         self._reader(reader)
         picked: NDArray[np.int64] = self.values[rows_or(points, len(self.values))]
         return picked
-
-    def stretch(self, reading: Reading, labels: range) -> Sequence[Any] | None:
-        return stretch_of_bins(self, reading, labels)
 
     def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction:
         """A range of bins is read as one piece."""
