@@ -10,7 +10,7 @@ import { barOf, headline, isList, phrase, signed, signOf, slowness, tipOf, words
 import { timed } from "./perf";
 import type { Bar, Measure, Point, Sheet } from "./protocol";
 import type { SessionStore } from "./session_store";
-import { kindOf, leaves, oddsTip, often, PAYS_TIP, priceText, same, shown } from "./words";
+import { kindOf, leaves, oddsTip, often, PAYS_TIP, priceText, same, shown, spread } from "./words";
 
 const CHARTS = ["Error against ε", "20 equally likely errors", "Chance of a value above 0"] as const;
 const HEIGHT = 186;
@@ -130,7 +130,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
                 return measure.missing === "" ? [] : [h("li", {}, noBar(measure))];
             }),
             ...bounds.map((item) =>
-                line(item.label, `${item.kind === "bound" ? "≤ " : "±"}${shown(item.value)}`, item.rule),
+                line(item.label, spread(item), item.rule),
             ),
             ...(point.bias === null
                 ? []
