@@ -193,9 +193,7 @@ class Numbers(Read):
         )
 
     def _integers(self, domain: IntegerDomain, numbers: str) -> Any:
-        value, rules = self.value, []
-        if missing(domain) != NONE:  # else what follows makes null of null
-            rules.append((value.isnull(), number(missing(domain), numbers)))
+        value, absent, rules = self.value, (self.value.isnull(), number(missing(domain), numbers)), []
         if self.whole:
             first, last = int(np.iinfo(self.dtype).min), int(np.iinfo(self.dtype).max)
         else:
@@ -210,7 +208,7 @@ class Numbers(Read):
         start, stop = max(low, first), min(high, last)
         if start > stop:
             beside = number(under(domain) if low > last else over(domain), numbers)
-            return ibis.cases((value.isnull(), number(missing(domain), numbers)), *rules, else_=beside)
+            return ibis.cases(absent, *rules, else_=beside)
         within = None
         if low > first and high < last and under(domain) == over(domain):  # one look at each row in place of two
             within = value.between(whole(low, wide), whole(high, wide))
@@ -222,6 +220,8 @@ class Numbers(Read):
         narrow = wide == "int64"
         inside = ibis.least(value, whole(stop, wide)) if not narrow or last - start >= 2**63 else value
         inside = ibis.greatest(inside, whole(start, wide)) if not narrow or first - start < -(2**63) else inside
+        if missing(domain) != NONE or not self.whole or inside is not value:  # least and greatest pass over null
+            rules.insert(0, absent)
         step = (inside - whole(start, wide)).cast(numbers)
         offset = start - low + domain.underflow
         step = step + whole(offset, numbers) if offset else step

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 import dpviz as dv
 from dpviz.engines.ibis_source import IbisSource
@@ -55,6 +58,28 @@ def releases_of_minutes_are_those_of_pandas(there: Source, here: Source, unit: U
         one, other = (bound.draw(of, TeachingBits(3), mode="exact").pack() for of in counted)
         assert one.header == other.header and one.arrays.keys() == other.arrays.keys()
         assert all((one.arrays[name] == other.arrays[name]).all() for name in one.arrays)
+
+
+ABSENT = pd.DataFrame(
+    {
+        "whole": pd.array([0, 2**62, -(2**62), 7, None, None], dtype="Int64"),
+        "small": pd.array([0, 99, -99, 7, None, None], dtype="Int8"),
+        "unsigned": pd.array([0, 2**64 - 1, 3, 7, None, None], dtype="UInt64"),
+        "float": [0.0, 1e300, -1e300, 7.0, None, None],
+    }
+)
+SIDES: tuple[dict[str, bool], ...] = ({}, {"underflow": True, "overflow": True}, {"missing": True})
+SPANS = ((0, 9), (1, 9), (-9, -1), (-(2**62), 2**62), (5, 2**63), (2**70, 2**71), (-(2**71), -(2**70)))
+
+
+def absent_values_are_in_no_bin_but_their_own(there: Source, here: Source, spans: Sequence[tuple[int, int]]) -> None:
+    """Of integers of every width and of floats, for bins whose numbers overflow, or lie outside of what there is."""
+    for column, span, sides in itertools.product(ABSENT, spans, SIDES):
+        if column == "float" and max(map(abs, span)) > 2**53:
+            continue
+        question = Question.of(Domain.integers(*span, column=column, **sides))
+        one, other = (source.count(question, Unit(), StatisticKind.SPARSE).take() for source in (here, there))
+        assert [part.tolist() for part in one] == [part.tolist() for part in other], question.text
 
 
 def statement_for_minutes(source: Source, unit: Unit) -> str:

@@ -118,6 +118,11 @@ def test_half_a_million_ordered_bins_are_counted_where_the_data_lies(unit: Unit)
     assert len(rows) == len({label for label, _ in rows}) and min(count for _, count in rows) >= 1
 
 
+def test_absent_values_are_in_no_bin_but_their_own() -> None:
+    there, here = (make(minutes.ABSENT, "data", None) for make in (engines.parquet, engines.pandas))
+    minutes.absent_values_are_in_no_bin_but_their_own(there, here, minutes.SPANS)
+
+
 # ---------------------------------------------------------------- values
 
 

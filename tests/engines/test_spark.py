@@ -81,6 +81,11 @@ def test_half_a_million_ordered_bins_are_counted_where_the_data_lies(flights: di
     assert sent.count() == sent.select("label").distinct().count() == sent.filter("count >= 1").count()
 
 
+def test_absent_values_are_in_no_bin_but_their_own(spark: Any) -> None:
+    there, here = (make(minutes.ABSENT, "data", None) for make in (engines.on_spark(spark), engines.pandas))
+    minutes.absent_values_are_in_no_bin_but_their_own(there, here, [(0, 9), (-(2**62), 2**62)])
+
+
 STRANGE = pd.DataFrame(
     {
         "text": ["z", "Z", "a ", "a", "ä", "\uffff", "\U0001f600", "", None, "x'y", "x\\y", "1"],
