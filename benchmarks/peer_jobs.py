@@ -90,6 +90,19 @@ def opendp_top_k(kind: str, size: int, k: int, scale: float) -> float:
     return time.process_time() - began
 
 
+def opendp_consistent_tree(k: int, leaves: int, listed: bool) -> float:
+    """The consistent leaves of a noisy tree, which comes as a list, as OpenDP's own noisy trees do, or as an array."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    consistent, nodes = dp.t.make_consistent_b_ary_tree(k), (k * leaves - 1) // (k - 1)
+    tree = (np.arange(nodes, dtype=np.int64) * 7919 % 1000).astype(np.int32)
+    given = tree.tolist() if listed else tree
+    began = time.process_time()
+    consistent(given)
+    return time.process_time() - began
+
+
 def diffprivlib_noise(size: int, scale: float) -> float:
     """Geometric noise on each count, truncated to 0..1000."""
     from diffprivlib.mechanisms import GeometricTruncated
@@ -137,6 +150,7 @@ JOBS: dict[str, Callable[..., Any]] = {
         opendp_noise,
         opendp_threshold,
         opendp_top_k,
+        opendp_consistent_tree,
         diffprivlib_noise,
         opendp_single_draws,
         opendp_vectors,

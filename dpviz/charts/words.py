@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from dpviz.charts.theme import FLOOR
-from dpviz.model.error import ErrorValue
+from dpviz.model.error import SIGNS, ErrorValue
 from dpviz.model.words import MINUS as MINUS
 from dpviz.model.words import escape as escape
 from dpviz.model.words import often as often
@@ -13,8 +13,8 @@ from dpviz.model.words import shown as shown
 
 
 def spread(bar: ErrorValue) -> str:
-    """`±30`, or `≤ 30` for a proved bound."""
-    return f"{'≤ ' if bar.how == 'bound' else '±'}{shown(bar.value)}"
+    """`±30`; `≤ 30` for a proved bound, `±≈30` for one that was calculated."""
+    return f"{SIGNS[bar.how]}{shown(bar.value)}"
 
 
 def known(bar: ErrorValue) -> str:

@@ -193,7 +193,7 @@ class Numbers(Read):
         )
 
     def _integers(self, domain: IntegerDomain, numbers: str) -> Any:
-        value, rules = self.value, [(self.value.isnull(), number(missing(domain), numbers))]
+        value, absent, rules = self.value, (self.value.isnull(), number(missing(domain), numbers)), []
         if self.whole:
             first, last = int(np.iinfo(self.dtype).min), int(np.iinfo(self.dtype).max)
         else:
@@ -205,22 +205,28 @@ class Numbers(Read):
             rules.append((value.cast("float64") != near, number(NONE, numbers)))
         wide = WIDE if numbers == WIDE or self.dtype == np.uint64 else "int64"
         value, low, high = value.cast(wide), domain.low, domain.high
-        if low > first:
-            rules.append(
-                (ibis.literal(True) if low > last else value < whole(low, wide), number(under(domain), numbers))
-            )
-        if high < last:
-            rules.append(
-                (ibis.literal(True) if high < first else value > whole(high, wide), number(over(domain), numbers))
-            )
         start, stop = max(low, first), min(high, last)
         if start > stop:
-            return ibis.cases(*rules, else_=number(NONE, numbers))
-        inside = ibis.greatest(
-            ibis.least(value, whole(stop, wide)), whole(start, wide)
-        )  # a difference may not overflow
+            beside = number(under(domain) if low > last else over(domain), numbers)
+            return ibis.cases(absent, *rules, else_=beside)
+        within = None
+        if low > first and high < last and under(domain) == over(domain):  # one look at each row in place of two
+            within = value.between(whole(low, wide), whole(high, wide))
+        elif low > first:
+            rules.append((value < whole(low, wide), number(under(domain), numbers)))
+        if within is None and high < last:
+            rules.append((value > whole(high, wide), number(over(domain), numbers)))
+        # Engines may take the difference for rows outside, too, where it must not overflow.
+        narrow = wide == "int64"
+        inside = ibis.least(value, whole(stop, wide)) if not narrow or last - start >= 2**63 else value
+        inside = ibis.greatest(inside, whole(start, wide)) if not narrow or first - start < -(2**63) else inside
+        if missing(domain) != NONE or not self.whole or inside is not value:  # least and greatest pass over null
+            rules.insert(0, absent)
         step = (inside - whole(start, wide)).cast(numbers)
-        return ibis.cases(*rules, else_=step + whole(start - low + domain.underflow, numbers))
+        offset = start - low + domain.underflow
+        step = step + whole(offset, numbers) if offset else step
+        step = step if within is None else ibis.ifelse(within, step, number(NONE, numbers))
+        return ibis.cases(*rules, else_=step) if rules else step
 
 
 @dataclass(frozen=True, repr=False, eq=False)

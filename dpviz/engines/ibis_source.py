@@ -14,7 +14,7 @@ import numpy as np
 from dpviz.boundary import Hidden, Unstored, kind_of, protect_module, shown, withhold_errors
 from dpviz.engines.columns import WIDEST, assign_bins, most_whole, numbers_for, read, text_numbers
 from dpviz.engines.files import Opened
-from dpviz.engines.queries import DuckDB, Engine, Rows, Spark, answers, ask
+from dpviz.engines.queries import Columns, DuckDB, Engine, Rows, Spark, answers, ask
 from dpviz.engines.reading import WIDE
 from dpviz.engines.schema import Schema, called, declared
 from dpviz.errors import DomainError, EngineGone, ParameterError, ReleaseFailed, SchemaError
@@ -227,7 +227,7 @@ class IbisSource(Unstored, Source):
         query = self._countable(question, unit, need)
         if tick:
             tick(0, 2)
-        rows = ask(self._engine, query, 0, 2, tick)
+        rows = ask(self._engine, query, 0, 2, tick, numbered=_numbered(question, need))
         if tick:
             tick(1, 2)
         counts = withhold_errors(_statistic, rows, question, need)
@@ -326,10 +326,17 @@ def _bounded(rows: Any, question: Question, unit: Unit, text: Any) -> Any:
 # ---------------------------------------------------------------- what comes back
 
 
-def _statistic(held: Hidden[Rows], question: Question, need: Need) -> Statistic | None:
+def _numbered(question: Question, need: Need) -> bool:
+    """Whether labels and counts come back as whole numbers of 64 bits, in any order."""
+    return not isinstance(need, Top) and question.domain.declared and numbers_for(question.domain) == "int64"
+
+
+def _statistic(held: Hidden[Columns | Rows], question: Question, need: Need) -> Statistic | None:
     """The statistic that the rows hold, or None where they cannot be what was asked."""
-    domain = question.domain
-    found = _counted(held.take(), question, ordered=isinstance(need, Top))
+    domain, rows = question.domain, held.take()
+    if isinstance(rows, Columns):
+        return _of_columns(rows, question, need)
+    found = _counted(rows, question, ordered=isinstance(need, Top))
     if found is None:
         return None
     if isinstance(need, Top):
@@ -348,18 +355,40 @@ def _statistic(held: Hidden[Rows], question: Question, need: Need) -> Statistic 
     return SparseCounts(labels, _numbers(found))
 
 
+def _of_columns(columns: Columns, question: Question, need: Need) -> Statistic | None:
+    """The same from columns of whole numbers; None where they are no labels, all different, with counts above 0."""
+    labels, counts = columns
+    if len(labels) != len(counts):
+        return None
+    if len(labels) and not (0 <= labels.min() and labels.max() < question.bins and 0 < counts.min()):
+        return None
+    if len(counts) and counts.max() > LARGEST:
+        return None
+    labels, counts = labels.astype(np.int64), counts.astype(np.int64)
+    if need is StatisticKind.DENSE:
+        every = np.zeros(question.bins, dtype=np.int64)
+        every[labels] = counts
+        return DenseCounts(every) if np.count_nonzero(every) == len(labels) else None
+    order = np.argsort(labels)
+    labels = labels[order]
+    if bool((labels[1:] == labels[:-1]).any()):
+        return None
+    return SparseCounts(labels.astype(np.uint64), counts[order])
+
+
 def _counted(rows: Rows, question: Question, ordered: bool) -> Any:
     """The rows as labels, all different, and counts above 0, in the order of a TopCounts; None where they are not."""
     found: list[tuple[Any, int]] = []
-    domain = question.domain
+    declared, size = question.domain.declared, question.domain.size if question.domain.declared else 0
+    written = declared and numbers_for(question.domain) != "int64"
     for row in rows:
         label, count = row
         if type(count) is not int or not 0 < count <= LARGEST:
             return None
-        if domain.declared:
-            if numbers_for(domain) != "int64" and type(label) is str and label.isdecimal():
+        if declared:
+            if written and type(label) is str and label.isdecimal():
                 label = int(label)
-            if type(label) is not int or not 0 <= label < domain.size:
+            if type(label) is not int or not 0 <= label < size:
                 return None
         elif type(label) is not str:
             return None

@@ -10,9 +10,12 @@ import logging
 import threading
 import time
 import uuid
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import ibis
+import numpy as np
+from numpy.typing import NDArray
 
 from dpviz import threads
 from dpviz.boundary import Hidden, Unstored
@@ -21,6 +24,14 @@ from dpviz.model.source import Tick
 
 Rows: TypeAlias = list[tuple[Any, ...]]
 """What came back, unchecked."""
+
+
+class Columns(NamedTuple):
+    """What came back where both columns are whole numbers of at most 64 bits, none of them missing; else unchecked."""
+
+    labels: NDArray[Any]
+    counts: NDArray[Any]
+
 
 THREAD: Final = "dpviz-query"
 """The name of the threads on which queries run."""
@@ -60,6 +71,10 @@ class Engine(Unstored):
         """Run a prepared query to its end."""
         return [tuple(row.values()) for row in self._backend.to_pyarrow(query).to_pylist()]
 
+    def columns(self, query: Any, stopped: threading.Event) -> Columns | Rows:
+        """The same for numbered bins. As arrays where the engine has a way to give them, which is many times faster."""
+        return self.rows(query, stopped)
+
     def waits(self) -> bool:
         """Whether the engine answers nothing until its owner has done something."""
         return False
@@ -95,14 +110,24 @@ class DuckDB(Engine):
         return self._backend.compile(query)
 
     def rows(self, query: Any, stopped: threading.Event) -> Rows:
+        rows: Rows = self._fetched(query, stopped, lambda found: found.fetchall())
+        return rows
+
+    def columns(self, query: Any, stopped: threading.Event) -> Columns | Rows:
+        found = self._fetched(query, stopped, lambda found: found.fetchnumpy())
+        plain = [np.ma.getdata(column) for column in found.values() if not np.ma.getmaskarray(column).any()]
+        if len(plain) == len(found) == 2 and all(column.dtype.kind in "iu" for column in plain):
+            return Columns(*plain)
+        return self.rows(query, stopped)
+
+    def _fetched(self, query: Any, stopped: threading.Event, fetch: Callable[[Any], Any]) -> Any:
         with self._one:
             deadline = time.monotonic() + PATIENCE
             while True:
                 try:
                     if self._collation() != self._order:
                         raise ReleaseFailed("texts are no longer compared as they were when the source was made")
-                    rows: Rows = self._backend.con.sql(query).fetchall()
-                    return rows
+                    return fetch(self._backend.con.sql(query))
                 except Exception as problem:
                     # The connection may be its owner's, who is busy with something else.
                     if type(problem).__name__ != "ResourceInUseException" or stopped.wait(EVERY / 5):
@@ -191,17 +216,21 @@ def _not_ours(record: logging.LogRecord) -> bool:
     return threads.current() != THREAD
 
 
-def ask(engine: Engine, query: Hidden[Any], step: int, of: int, tick: Tick | None) -> Hidden[Rows]:
-    """The rows of a prepared query. While it runs, `tick` is called with the same step, and may raise to cancel.
+def ask(
+    engine: Engine, query: Hidden[Any], step: int, of: int, tick: Tick | None, *, numbered: bool = False
+) -> Hidden[Any]:
+    """The rows of a prepared query, or its columns where bins are numbered. While it runs, `tick` is called with the
+    same step, and may raise to cancel.
 
     Raises ReleaseFailed where the engine fails, whatever the reason, and what `tick` raises.
     """
-    came: list[Hidden[Rows]] = []
+    came: list[Hidden[Any]] = []
     done, stopped = threading.Event(), threading.Event()
+    take = engine.columns if numbered else engine.rows
 
     def run() -> None:
         try:
-            came.append(Hidden(engine.rows(query.take(), stopped)))
+            came.append(Hidden(take(query.take(), stopped)))
         except BaseException:  # its text may hold data
             return
         finally:

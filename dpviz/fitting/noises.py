@@ -83,6 +83,16 @@ class Noises:
             )
         )
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Made once, for it is asked for by every cache, and that of a Fraction takes a power modulo a prime."""
+        return hash(
+            tuple((term.weight.numerator, term.weight.denominator, term.count, term.positive) for term in self.terms)
+        )
+
     @property
     def symmetric(self) -> bool:
         return not any(term.positive for term in self.terms)

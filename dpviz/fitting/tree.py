@@ -597,9 +597,12 @@ class TreeFit:
         found: list[NDArray[Any]] = []
         for height, (size, precision) in enumerate(zip(shape.sizes, self.design.precisions, strict=True), start=1):
             own = shape.level(noisy, height)[: shape.filled[height - 1]]
+            if not found and precision == 1:
+                found.append(own)  # nobody writes to it, and a copy of the leaves costs as much as all levels above
+                continue
             here = own * (size * precision)
             if found:
-                here += summed(found[-1][: len(own) * shape.k], shape.k)
+                add_up(found[-1][: len(own) * shape.k], shape.k, here)
             found.append(here)
         return tuple(found)
 
@@ -807,6 +810,16 @@ def summed(below: NDArray[Any], k: int) -> NDArray[Any]:
         for child in range(2, k):
             sums += below[child:whole:k]
     return np.append(sums, below[whole:].sum()) if whole < len(below) else sums
+
+
+@error_boundary
+def add_up(below: NDArray[Any], k: int, sums: NDArray[Any]) -> None:
+    """Add each k neighbours to the sum that stands for them."""
+    if k > FEW:
+        sums += below.reshape(-1, k).sum(axis=1)
+    else:
+        for child in range(k):
+            sums += below[child::k]
 
 
 @error_boundary

@@ -23,6 +23,7 @@ from dpviz.model.derived import Among, Chance, Derived, DerivedKind, DerivedTabl
 from dpviz.model.domain import one_of
 from dpviz.model.error import ErrorValue, How
 from dpviz.model.linear import AllKeys, Bias, Kind, LinearError, Query, SumError, inside, length, outside
+from dpviz.model.words import shown
 
 Bounds: TypeAlias = tuple[Fraction | None, Fraction | None]
 """Between which a truth lies; None where there is no limit."""
@@ -33,7 +34,8 @@ SHOWN: Final = 3
 MOST_ASKED: Final = 100_000
 """So many questions are answered at once."""
 
-KINDS: Final[dict[Kind, str]] = {"ranges": "ranges", "pairs": "pairs of bins"}
+MOST_NAMED: Final = 1_000_000
+"""So many labels of a `range` are looked up one by one, where its two ends do not say which points they name."""
 
 NONE = Fraction(0)
 
@@ -332,9 +334,15 @@ class _Asked:
         answer, reading = self.subject.answer, self.subject.reading
         if labels is None:
             return answer.every(reading)
-        if not len(labels):
+        if isinstance(labels, range) and (run := answer.run(reading, labels)) is not None:
+            return run
+        if not labels:
             raise DomainError.of(
                 "no labels", "a sum needs at least one label", "name labels, or leave them out for all"
+            )
+        if isinstance(labels, range) and len(labels[: MOST_NAMED + 1]) > MOST_NAMED:
+            raise DomainError.of(
+                "a longer range", f"at most {MOST_NAMED:,} labels are looked up one by one", "ask for fewer at once"
             )
         if any(isinstance(label, Hidden) for label in labels):
             raise DomainError.of(
@@ -348,19 +356,29 @@ class _Asked:
         for place, point in enumerate(named, 1):
             if point in seen:
                 raise DomainError.of(
-                    f"labels {seen[point]} and {place}", "each bin is added up once", "leave one of the two out"
+                    f"labels {seen[point]} and {place}",
+                    f"each {self._noun} is added up once",
+                    "leave one of the two out",
                 )
             seen[point] = place
         return _run(named)
+
+    @property
+    def _noun(self) -> str:
+        """What is added up: a bin, a rank."""
+        return self.subject.answer.noun
 
     def _words(self, points: Sequence[Any], labels: Sequence[Any] | None) -> str:
         return f"{self._axis}: {self._short(points, labels)}"
 
     def _short(self, points: Sequence[Any], labels: Sequence[Any] | None) -> str:
-        """`0, 1, 2 and 5 more`."""
+        """`0, 1, 2 and 5 more`; of neighbours in order, `0 to 7`."""
+        answer, reading = self.subject.answer, self.subject.reading
         if labels is None:
             return "all" if isinstance(points, AllKeys) else f"all {length(points):,}"
-        named = [self.subject.answer.label(self.subject.reading, point) for point in points[:SHOWN]]
+        if isinstance(points, range) and length(points) > SHOWN and answer.ordered(reading):
+            return " to ".join(answer.label(reading, points[at]) for at in (0, -1))
+        named = [answer.label(reading, point) for point in points[:SHOWN]]
         more = length(points) - len(named)
         return (
             f"{', '.join(named)} and {more:,} more"
@@ -372,7 +390,9 @@ class _Asked:
         first, second = self._points(a), self._points(b)
         query = Query.minus(first, second)
         if not query.parts:
-            raise DomainError.of("the same labels on both sides", "two sets of labels must differ in some bin")
+            raise DomainError.of(
+                "the same labels on both sides", f"two sets of labels must differ in some {self._noun}"
+            )
         what = f"{self._words(first, a)}, less {self._short(second, b)}"
         return what, query, "pairs" if query.one_by_one else "sums"
 
@@ -437,18 +457,19 @@ class _Asked:
                 ends, rule = special
                 return ends, *_known(error.exact, ends), rule, _off(error.exact, ends)
             number = rows * (rows + 1) // 2 if kind == "ranges" else max(1, rows * (rows - 1) // 2)
-            rule = f"{error.rule}; union bound over all {number:,} {KINDS[kind]}"
+            kinds = "ranges" if kind == "ranges" else f"pairs of {self._noun}s"
+            rule = f"{error.rule}; union bound over all {number:,} {kinds}"
             return error.ends(beta / number), "bound", rule, None
         bar = self.subject.all_bins(beta, self.reader)
         if bar is None:
             raise ParameterError.of(
                 '"all"',
-                "nothing public says how far all bins are off at once",
+                f"nothing public says how far all {self._noun}s are off at once",
                 "give among= the number of questions",
             )
         reach = query.total * bar.value
         end = Quantile(reach, reach)
-        return (end, end), "bound", f"every bin within {bar.value} at once: {bar.rule}", None
+        return (end, end), "bound", f"every {self._noun} within {shown(bar.value)} at once: {bar.rule}", None
 
     # ------------------------------------------------------------ shares and comparisons
 
@@ -503,10 +524,12 @@ class _Asked:
             if largest is None:
                 raise ParameterError.of(
                     '"all"',
-                    "the largest gap is known between single bins with noise of one law",
+                    f"the largest gap is known between single {self._noun}s with noise of one law",
                     "give among= the number of pairs",
                 )
-            return Chance(Between(*largest), "exact" if error.exact else "bound", "the largest gap among all bins")
+            return Chance(
+                Between(*largest), "exact" if error.exact else "bound", f"the largest gap among all {self._noun}s"
+            )
         found = error.pair(gap) if query.one_by_one else None
         rule = "the law of the difference of two noises" if found is not None else error.rule
         found = error.at_least(gap) if found is None else found

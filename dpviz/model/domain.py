@@ -114,6 +114,11 @@ class Domain:
         """The bin that a value belongs to. For look-ups by a person: raises DomainError where there is none."""
         raise NotImplementedError
 
+    def run(self, labels: range) -> range | None:
+        """The bins of labels that are whole numbers in a row, where each has a bin of its own that follows the one
+        before; None where they must be asked for one by one."""
+        return None
+
     @property
     def labels(self) -> list[str]:
         return [self.label(index) for index in range(self.size)]
@@ -302,6 +307,12 @@ class IntegerDomain(_OneColumn):
         if number.denominator == 1 and number > self.high and self.overflow:
             return self.underflow + self.inner
         raise DomainError.of(text(number), f"a label must be one of {self.text}")
+
+    def run(self, labels: range) -> range | None:
+        if not labels or labels.step != 1 or labels[0] < self.low or labels[-1] > self.high:
+            return None
+        first = self.underflow - self.low
+        return range(first + labels.start, first + labels.stop)
 
     @property
     def text(self) -> str:

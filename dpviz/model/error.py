@@ -14,6 +14,8 @@ from dpviz.exact import Decay, Enclosure, ceil_to, place, text
 How = Literal["exact", "bound", "numerical", "simulated"]
 SURENESS: Final[tuple[How, ...]] = ("exact", "bound", "numerical", "simulated")
 """The ways in which an error may be known, the surest first."""
+SIGNS: Final[dict[How, str]] = {"exact": "±", "bound": "≤ ", "numerical": "±≈", "simulated": "±"}
+"""What stands before an error: it is the least that holds, is proved to hold, or was calculated."""
 
 
 @dataclass(frozen=True, slots=True)

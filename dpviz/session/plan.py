@@ -13,7 +13,7 @@ from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability, text
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.combination import After, after
-from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.error import SIGNS, ErrorModel, ErrorValue
 from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Bound, Space
 from dpviz.model.release import Release
@@ -139,7 +139,7 @@ def error_lines(bound: Bound) -> list[str]:
     wide = max([12, *(len(measure.words) for measure, _ in known)])
     lines = []
     for measure, error in known:
-        sign = measure.sign or ("±" if error.how == "exact" else f"{error.how} ±")
+        sign = measure.sign or SIGNS[error.how]
         size = f"{sign}{text(error.value)} {bound.unit.nouns}"
         ending = f" {measure.origin}" if measure.origin else ""
         lines.append(f"  {measure.words:<{wide}} {size}{ending}, 95 in 100 ({error.how})")

@@ -23,6 +23,9 @@ from dpviz.model.release import PaidAnswer, Release
 BETWEEN: Final = " to "
 """What stands in the label of an interval between its ends."""
 
+LEAST: Final = Fraction(1, 10**9)
+"""No smaller p-value is told."""
+
 MOST_LISTED: Final = 2_000
 """So many bins without an order are added up for a page."""
 
@@ -86,8 +89,9 @@ def _row(derived: Derived) -> Body:
 
 
 def _chance(value: Between) -> str:
-    """A p-value, rounded up to three digits."""
-    return text(ceil_to(value.high, min(Fraction(1), place(value.high, 3)))) if value.high else "0"
+    """A p-value, rounded up to three digits; one that is smaller than anybody reads, to the least that is told."""
+    chance = max(value.high, LEAST)
+    return text(ceil_to(chance, min(Fraction(1), place(chance, 3))))
 
 
 # ---------------------------------------------------------------- which bins

@@ -135,6 +135,8 @@ class SessionModel(Follower):
         """Let the page show this release, with the bundle that draws its kind where one is registered."""
         result = {**picture(release), "together": combining.beside(self.session, release, self._kept)}
         self._shown_release = release
+        if release.question.id == self._plan.bound.question.id:  # a second answer can now be combined with this one
+            self._sheet = {**self._sheet, "together": combining.planned(self.session, self._plan, self._kept)}
         self._result, self._views = result, {**self._views, **Program.drawing(result["kind"])}
         self._result_text = json_text(columns.named(result))
         named = result.get("buffers")

@@ -16,7 +16,19 @@ from typing import Any
 
 import pytest
 
-from benchmarks import compact, derived, engines, flatness, ledger, noise, pure_sparse, releases, stability, top_k
+from benchmarks import (
+    compact,
+    derived,
+    engines,
+    flatness,
+    ledger,
+    noise,
+    pure_sparse,
+    releases,
+    stability,
+    top_k,
+    tree,
+)
 from benchmarks.__main__ import names, section
 from benchmarks.measured import Measured
 from benchmarks.peer_jobs import JOBS
@@ -49,6 +61,7 @@ CASES: dict[str, Callable[[Path], list[Measured]]] = {
     "releases": lambda folder: releases.table(1, 1),
     "stability": lambda folder: stability.table(100, 1000, 1),
     "top_k": lambda folder: top_k.table(1000, 500, 1, 1, 1),
+    "tree": lambda folder: tree.table(64, 64, (32,), 20, 2, 600, 1),
 }
 
 

@@ -22,13 +22,13 @@ from dpviz import datasets
 from dpviz.boundary import Hidden
 from dpviz.engines import as_source, ibis_source, queries, sources
 from dpviz.engines.ibis_source import IbisSource
-from dpviz.engines.queries import Engine, Rows
+from dpviz.engines.queries import Columns, Engine, Rows
 from dpviz.errors import DomainError, DpvizError, ParameterError, ReleaseCancelled, ReleaseFailed, SchemaError
 from dpviz.model.domain import Domain
 from dpviz.model.question import Between, Question
 from dpviz.model.statistic import Column, Need, StatisticKind, Top
 from dpviz.privacy.unit import Unit
-from tests.engines import contract, engines
+from tests.engines import contract, engines, minutes
 from tests.engines.engines import in_duckdb
 from tests.engines.frames import plain_frames, questions, units, wide_questions
 from tests.frames import is_ours
@@ -105,6 +105,22 @@ def test_the_flights_have_the_same_histograms_as_in_pandas() -> None:
             one, other = (source.count(question, unit, StatisticKind.DENSE).take() for source in (here, there))
             assert one.tolist() == other.tolist()
             assert one.sum() > 0
+
+
+@pytest.mark.parametrize("unit", [ROW, Unit("aircraft", max_bins=3, max_per_bin=2)], ids=["rows", "aircraft"])
+def test_half_a_million_ordered_bins_are_counted_where_the_data_lies(unit: Unit) -> None:
+    frame = datasets.flights()
+    there = engines.parquet(frame, "flights", None)
+    minutes.releases_of_minutes_are_those_of_pandas(there, engines.pandas(frame, "flights", None), unit)
+    sent = minutes.statement_for_minutes(there, unit)
+    assert isinstance(there, IbisSource)
+    rows = there._engine._backend.con.sql(sent).fetchall()
+    assert len(rows) == len({label for label, _ in rows}) and min(count for _, count in rows) >= 1
+
+
+def test_absent_values_are_in_no_bin_but_their_own() -> None:
+    there, here = (make(minutes.ABSENT, "data", None) for make in (engines.parquet, engines.pandas))
+    minutes.absent_values_are_in_no_bin_but_their_own(there, here, minutes.SPANS)
 
 
 # ---------------------------------------------------------------- values
@@ -422,6 +438,44 @@ def test_bins_that_come_back_are_checked(bad: Rows, need: Need) -> None:
     source._engine = Bad(lambda rows: bad)
     with pytest.raises(ReleaseFailed, match="something else than labels and their counts"):
         source.count(Question.of(Domain.categories(["a", "b"], column="x")), ROW, need)
+
+
+INTS = np.array([1, 0, 2])
+ODD: dict[str, tuple[Any, Any]] = {
+    "a label beyond": (INTS + 1, INTS + 1),
+    "a label below": (INTS - 1, INTS + 1),
+    "a label twice": (np.array([1, 0, 1]), INTS + 1),
+    "a count of 0": (INTS, INTS),
+    "a count that is too large": (INTS, np.array([1, 1, 2**63], dtype=np.uint64)),
+    "one count less": (INTS, INTS[1:] + 1),
+}
+
+
+@pytest.mark.parametrize("need", [StatisticKind.DENSE, StatisticKind.SPARSE])
+@pytest.mark.parametrize("name", ODD)
+def test_columns_that_come_back_are_checked(name: str, need: Need) -> None:
+    source, question = tied(), Question.of(Domain.categories(["a", "b", "c"], column="x"))
+
+    class Odd(Bad):
+        def columns(self, query: Any, stopped: threading.Event) -> Any:
+            return Columns(*given)
+
+    source._engine = Odd(lambda rows: rows, source._engine)
+    given: tuple[Any, Any] = INTS, INTS + 1
+    taken = source.count(question, ROW, need).take()
+    assert [one.tolist() for one in (taken if isinstance(taken, tuple) else (taken,))][-1] == [1, 2, 3]
+    given = ODD[name]
+    with pytest.raises(ReleaseFailed, match="something else than labels and their counts"):
+        source.count(question, ROW, need)
+
+
+def test_columns_of_other_things_than_whole_numbers_are_taken_as_rows() -> None:
+    source = tied()
+    for odd in ("SELECT 0 AS label, 1.5 AS count", "SELECT NULL::BIGINT AS label, 1 AS count", "SELECT 0, 'CANARY'"):
+        found = source._engine.columns(odd, threading.Event())
+        assert found == source._engine.rows(odd, threading.Event()) and isinstance(found, list)
+    plain = source._engine.columns("SELECT 3::TINYINT AS label, 1 AS count", threading.Event())
+    assert isinstance(plain, Columns) and (plain.labels.tolist(), plain.counts.tolist()) == ([3], [1])
 
 
 def test_fewer_rows_than_asked_for_are_all_there_are() -> None:

@@ -22,7 +22,7 @@ from dpviz.model.question import Between, Question
 from dpviz.model.source import Source
 from dpviz.model.statistic import Column, StatisticKind, Top
 from dpviz.privacy.unit import Unit
-from tests.engines import contract, engines
+from tests.engines import contract, engines, minutes
 
 ROW = Unit("row")
 KEYS = Question.of(Domain.keys(column="destination"))
@@ -72,6 +72,18 @@ def test_a_histogram_of_the_flights_is_that_of_duckdb_and_pandas(flights: dict[s
     found = [source.count(question, unit, StatisticKind.DENSE).take().tolist() for source in flights.values()]
     assert found[0] == found[1] == found[2]
     assert sum(found[0]) > 0
+
+
+def test_half_a_million_ordered_bins_are_counted_where_the_data_lies(flights: dict[str, Source], spark: Any) -> None:
+    unit = Unit("aircraft", max_bins=3, max_per_bin=2)
+    minutes.releases_of_minutes_are_those_of_pandas(flights["spark"], flights["pandas"], unit)
+    sent = spark.sql(minutes.statement_for_minutes(flights["spark"], unit))
+    assert sent.count() == sent.select("label").distinct().count() == sent.filter("count >= 1").count()
+
+
+def test_absent_values_are_in_no_bin_but_their_own(spark: Any) -> None:
+    there, here = (make(minutes.ABSENT, "data", None) for make in (engines.on_spark(spark), engines.pandas))
+    minutes.absent_values_are_in_no_bin_but_their_own(there, here, [(0, 9), (-(2**62), 2**62)])
 
 
 STRANGE = pd.DataFrame(

@@ -277,6 +277,13 @@ def test_a_whole_that_may_be_empty_leaves_any_share_possible() -> None:
         assert "any share is possible" in shown.sentence
 
 
+def test_a_share_is_written_in_as_many_digits_as_its_interval_needs() -> None:
+    shown = table(bound(dv.Dense(1), 2), [10**7, 3 * 10**9]).share([0])
+    assert isinstance(shown, Derived) and shown.low is not None and shown.high is not None
+    assert shown.value_text == "about 0.0033223"
+    assert shown.low < Fraction("0.0033223") < shown.high
+
+
 def test_a_share_below_zero_says_that_nothing_is_left() -> None:
     shown = table(bound(dv.Dense(1, clamp=False), 2), [-40, 90]).share([0])
     assert isinstance(shown, Derived) and "No share from 0 to 1" in shown.sentence
@@ -563,6 +570,9 @@ def test_sums_and_shares_of_domains_that_nobody_could_list_take_no_time() -> Non
         assert isinstance(asked, Derived) and asked.how == "bound" and asked.high is not None and asked.high <= 500
     half = release.range(4, 2**64 - 1)
     assert isinstance(half, Derived) and half.value == 200
+    assert release.sum(range(4, 2**64)) == replace(
+        half, kind="sum", what="x: 4, 5, 6 and 18,446,744,073,709,551,609 more"
+    )
     unbounded = release_of(dv.Stability(1, "1e-6").bind(huge, ADD), release.answer).sum()
     assert isinstance(unbounded, Derived) and unbounded.high is None and "how many bins" in unbounded.sentence
 

@@ -303,3 +303,15 @@ def test_json_with_one_part_replaced_is_a_domain_or_our_error(data: st.DataObjec
     except ParameterError:
         return
     assert Domain.from_json(found.to_json()) == found
+
+
+@pytest.mark.parametrize("underflow", [False, True])
+@pytest.mark.parametrize("overflow", [False, True])
+def test_whole_numbers_in_a_row_have_the_bins_that_each_of_them_has(underflow: bool, overflow: bool) -> None:
+    domain = Domain.integers(-2, 3, column="x", underflow=underflow, overflow=overflow)
+    for start in range(-4, 6):
+        for stop in range(-4, 7):
+            labels, inside = range(start, stop), start < stop and start >= -2 and stop <= 4
+            assert domain.run(labels) == (range(domain.index(start), domain.index(stop - 1) + 1) if inside else None)
+    assert domain.run(range(0, 3, 2)) is None and domain.run(range(3, 0, -1)) is None
+    assert Domain.intervals([0, Fraction(6, 5), Fraction(3, 2), 4], column="x").run(range(3)) is None

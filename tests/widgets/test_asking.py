@@ -120,6 +120,12 @@ def test_a_pair_that_was_picked_before_looking_still_pays_for_its_direction(sess
     assert told(row) == ends(release.difference(first, second, among="one"))
 
 
+def test_no_p_value_is_told_in_more_digits_than_anybody_reads(session: Session) -> None:
+    session.release(BINS, dv.Dense(20))
+    (row,) = rows(session, what="pair", first=["1"], second=["0"])
+    assert row["chance"]["value"] == "0.000000001"
+
+
 def test_all_pairs_of_dense_answers_rest_on_the_largest_gap(session: Session) -> None:
     release = session.release(BINS, dv.Dense("1/4"))
     (row,) = rows(session, what="pair", first=["1"], second=["0"])
@@ -275,6 +281,14 @@ def test_the_plan_of_a_second_answer_says_what_both_together_are_off_by(session:
         assert said.error is not None and said.before is not None
         assert errors == {"both": said.error.to_json(), "now": said.before.to_json()}
         assert Fraction(errors["both"]["value"]) < Fraction(errors["now"]["value"])
+
+
+def test_once_an_answer_is_on_show_the_plan_says_what_a_second_one_would_gain(session: Session) -> None:
+    model = SessionModel(session, [BINS], dv.Dense("1/2"))
+    assert json.loads(model.mirrors()["sheet"])["together"] is None
+    session.release(BINS, dv.Dense("1/2"))
+    until(lambda: json.loads(model.mirrors()["sheet"])["together"] is not None)
+    assert json.loads(model.mirrors()["sheet"])["together"]["number"] == "1"
 
 
 @pytest.mark.parametrize(("question", "mechanism"), [(CITIES, dv.Dense(1)), (BINS, dv.TopKSet(k=1, epsilon=1))])

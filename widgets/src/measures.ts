@@ -4,7 +4,7 @@
  */
 
 import type { Bar, Measure, Point, Sheet } from "./protocol";
-import { often, shown, spread } from "./words";
+import { often, plusMinus, shown, spread } from "./words";
 
 const HEADLINE = 2;
 
@@ -24,7 +24,7 @@ export const words = (measure: Measure): string => measure.label.charAt(0).toLow
 
 /** The sign before a read-out: to one side, at most, or either way. */
 export const signOf = (measure: Measure, bar: Bar | null): string =>
-    measure.sign !== "" ? measure.sign : bar?.kind === "bound" ? "≤ " : "±";
+    measure.sign !== "" ? measure.sign : plusMinus(bar?.kind);
 
 /** An error with its sign, as it stands in words. */
 export const signed = (measure: Measure, bar: Size): string =>

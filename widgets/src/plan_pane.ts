@@ -135,7 +135,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
                 return measure.missing === "" ? [] : [h("li", {}, noBar(measure))];
             }),
             ...bounds.map((item) =>
-                line(item.label, `${item.kind === "bound" ? "≤ " : "±"}${shown(item.value)}`, item.rule),
+                line(item.label, spread(item), item.rule),
             ),
             ...(point.bias === null
                 ? []

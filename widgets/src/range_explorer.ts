@@ -225,7 +225,7 @@ export function rangeExplorer(store: RangeStore): Component {
         setText(overview.name, view.width === "1" ? `${capital(sheet.nouns)} in each bin` : `${capital(sheet.nouns)} in stretches of ${shown(view.width)} bins`);
         setText(
             overview.note,
-            `each mark is one range, fitted; dark: its value, middle: ${plusMinus(view.one)} alone, pale: ${plusMinus(view.all)} with all ${shown(String(count))} in view${view.truth === null ? "" : "; hatched: true counts, public or made up"}`,
+            `each mark is one range, fitted; dark: its value, middle: ${spread(view.one)} alone, pale: ${spread(view.all)} with all ${shown(String(count))} in view${view.truth === null ? "" : "; hatched: true counts, public or made up"}`,
         );
         setText(
             caption,
@@ -282,7 +282,7 @@ export function rangeExplorer(store: RangeStore): Component {
         );
         told.replaceChildren(
             ...rows.map(({ row }) =>
-                h("div", { class: "dp-answer" }, h("strong", {}, `${valueText(row.value)} ${plusMinus(row.one)}`), h("span", { class: "dp-hint" }, `${plusMinus(row.all)} with all in view`)),
+                h("div", { class: "dp-answer" }, h("strong", {}, `${valueText(row.value)} ${spread(row.one)}`), h("span", { class: "dp-hint" }, `${spread(row.all)} with all in view`)),
             ),
         );
         const room = beside ? width - 140 - 180 - 32 : width;
@@ -360,7 +360,7 @@ export function rangeExplorer(store: RangeStore): Component {
                 (i) => {
                     const { name, label, about } = sheet.estimators[i]!;
                     const row = reading.rows.get(name)!;
-                    return [label, row.value, plusMinus(row.one), `${kindOf(row.one)}: ${row.one.rule}`, plusMinus(row.all), shown(row.count), about];
+                    return [label, row.value, spread(row.one), `${kindOf(row.one)}: ${row.one.rule}`, spread(row.all), shown(row.count), about];
                 },
             ),
         );
@@ -370,9 +370,6 @@ export function rangeExplorer(store: RangeStore): Component {
 }
 
 const near0 = (bar: Bar): number => approximate(exactly(bar.value));
-
-/** A half-width: "±39" where it is exact, "±≈39" where it is calculated, "≤ 83" where it is a bound. */
-const plusMinus = (bar: Bar): string => (bar.kind === "numerical" ? `±≈${shown(bar.value)}` : spread(bar));
 
 function valueText(value: string): string {
     const about = approximate(exactly(value));
@@ -401,5 +398,5 @@ function crossover({ curve, estimators }: RangeSheet): string {
 function finding(sheet: RangeSheet, reading: RangeReading): string {
     const first = sheet.estimators[0]!;
     const row = reading.rows.get(first.name)!;
-    return `From ${reading.labels[0]} to ${reading.labels[1]}: ${valueText(row.value)} ${sheet.nouns} by the ${first.label}, ${plusMinus(row.one)} alone and ${plusMinus(row.all)} with all in view.`;
+    return `From ${reading.labels[0]} to ${reading.labels[1]}: ${valueText(row.value)} ${sheet.nouns} by the ${first.label}, ${spread(row.one)} alone and ${spread(row.all)} with all in view.`;
 }

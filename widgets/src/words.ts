@@ -30,7 +30,11 @@ export function often(beta: string): string {
     return format(holds);
 }
 
-export const spread = (bar: Pick<Bar, "value" | "kind">): string => `${bar.kind === "bound" ? "≤ " : "±"}${shown(bar.value)}`;
+/** What stands before a half-width: it is the least that holds, is proved to hold, or was calculated. */
+export const plusMinus = (kind: Bar["kind"] | undefined): string =>
+    kind === "bound" ? "≤ " : kind === "numerical" ? "±≈" : "±";
+
+export const spread = (bar: Pick<Bar, "value" | "kind">): string => `${plusMinus(bar.kind)}${shown(bar.value)}`;
 
 export function kindOf(bar: Bar): string {
     if (bar.kind === "bound") return "proved bound";

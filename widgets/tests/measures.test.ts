@@ -66,7 +66,7 @@ test("how each is known, and why one is not, stands under the plan", async () =>
     how.dispatchEvent(new Event("toggle"));
     await vi.advanceTimersByTimeAsync(450);
     expect([...how.querySelectorAll("li")].map((line) => line.textContent)).toEqual([
-        "Area of a shape ±1,000: an integral.",
+        "Area of a shape ±≈1,000: an integral.",
         "Reach +3,000 beyond the rim: a union bound.",
         "A void: nobody has measured it.",
     ]);
@@ -81,7 +81,7 @@ test("an error of any measure can be typed, and ε follows", async () => {
     expect(page.el.querySelector<HTMLInputElement>(".dp-epsilon-box")!.value).toBe(wanted.epsilon);
     enter(page.el.querySelector<HTMLInputElement>(".dp-stat-first input")!, "1");
     await vi.advanceTimersByTimeAsync(700);
-    expect(page.el.querySelector(".dp-stat-first .dp-fault")!.textContent).toMatch(/it is ±\d+\. Ask for at least that\.$/);
+    expect(page.el.querySelector(".dp-stat-first .dp-fault")!.textContent).toMatch(/it is ±≈\d+\. Ask for at least that\.$/);
     expect(page.el.querySelector(".dp-stat-second .dp-fault")!.textContent).toBe("");
 });
 
@@ -116,7 +116,7 @@ test("texts of a measure take their numbers, and nothing else is replaced", () =
     const bar = read.now.errors.get("0.05")!.get("area")!;
     expect(tipOf(area!, "0.05", bar)).toBe("95 times in 100 a shape of 1,000, 95 in 100.");
     expect(tipOf({ ...area!, tip: "{constructor} {value}" }, "0.05", bar)).toBe("{constructor} 1,000");
-    expect([signOf(area!, bar), signOf(reach!, bar), signed(reach!, bar)]).toEqual(["±", "+", "+1,000"]);
+    expect([signOf(area!, bar), signOf(reach!, bar), signed(reach!, bar)]).toEqual(["±≈", "+", "+1,000"]);
     expect(phrase(read, read.now, "0.05")).toBe("a shape of 1,000, 3,000 beyond the rim");
     expect(kindOf({ ...bar, off: null })).toBe("calculated");
 });

@@ -232,6 +232,7 @@ class Answer:
     has_rows    whether it can be listed, row by row; if not, it is asked point by point
     readers     the estimators it offers, the default first, where it offers several
     adds_rows   whether the rows that a page draws are counts that add up, so that it offers sums of what is brushed
+    noun        what a sum adds up, one by one: bins, or whatever the points of a sum are
     """
 
     kind: ClassVar[str]
@@ -239,6 +240,7 @@ class Answer:
     has_rows: ClassVar[bool] = True
     readers: ClassVar[tuple[str, ...]] = ()
     adds_rows: ClassVar[bool] = False
+    noun: ClassVar[str] = "bin"
 
     # ------------------------------------------------------------ storing
 
@@ -295,6 +297,14 @@ class Answer:
     def named(self, reading: Reading, label: object) -> Any:
         """The point that a label names, for a sum: of a list of items with values, the place of a listed one."""
         return self.point(reading, label)
+
+    def ordered(self, reading: Reading) -> bool:
+        """Whether the order of the points means something, so that a run of them is named by its two ends."""
+        return reading.question.domain.ordered
+
+    def run(self, reading: Reading, labels: range) -> range | None:
+        """The points that whole numbers in a row name, where that is known without asking for each; else None."""
+        return None
 
     def span(self, reading: Reading, low: object, high: object) -> Sequence[Any]:
         """The points from one label to another, both included, where the order of the rows means something."""

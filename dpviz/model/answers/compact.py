@@ -169,6 +169,9 @@ class CompactTable(Answer):
     def point(self, reading: Reading, label: object) -> int:
         return reading.question.domain.index(label)
 
+    def run(self, reading: Reading, labels: range) -> range | None:
+        return reading.question.domain.run(labels)
+
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> NDArray[np.int64]:
         self._reader(reader)
         return self.rows(reading) if points is None or isinstance(points, slice) else self.many(points)

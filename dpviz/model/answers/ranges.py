@@ -240,6 +240,9 @@ class Ranges(Answer):
         """The row of one label: a sum is over bins, and a range of them is asked for by its ends."""
         return reading.question.domain.index(label)
 
+    def run(self, reading: Reading, labels: range) -> range | None:
+        return reading.question.domain.run(labels)
+
     def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction | Between:
         """Bins that lie side by side with one weight are read as one range."""
         reader, pieces = self._reader(reader), pieces_of(query)

@@ -81,6 +81,9 @@ class SparseTable(Answer):
         place: int = super().in_row(reading, row)
         return self.labels[place]
 
+    def run(self, reading: Reading, labels: range) -> range | None:
+        return reading.question.domain.run(labels)
+
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> NDArray[np.int64]:
         self._reader(reader)
         if points is None or isinstance(points, slice):
