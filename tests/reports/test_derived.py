@@ -11,7 +11,7 @@ import pytest
 
 import dpviz as dv
 from dpviz.errors import ParameterError
-from dpviz.model.derived import Derived
+from dpviz.model.derived import Derived, DerivedTable
 
 BINS = dv.Domain.integers(0, 3, column="x")
 
@@ -36,6 +36,7 @@ def test_a_derived_value_is_told_beside_the_release_it_rests_on(session: dv.Sess
     release = session.release(BINS, dv.Dense("1/2", clamp=False))
     asked, many = release.range(1, 2), release.sum({"first": [0, 1], "last": [2, 3]})
     said = words(dv.report([release, asked, many], tmp_path / "told.html", ledger=session))
+    assert isinstance(many, DerivedTable)
     for row in (asked, *many):
         assert sentence(row) in said
     assert "Total paid: ε 0.5" in said  # what is derived is paid for already, and counted once
