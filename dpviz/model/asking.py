@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Final, Protocol, TypeAlias, cast
+from typing import Any, Final, Literal, Protocol, TypeAlias, cast
 
 from dpviz.boundary import Hidden, kind_of, plain_arguments, protect_module
 from dpviz.errors import DomainError, ParameterError
@@ -23,6 +23,7 @@ from dpviz.model.derived import Among, Chance, Derived, DerivedKind, DerivedTabl
 from dpviz.model.domain import one_of
 from dpviz.model.error import ErrorValue, How
 from dpviz.model.linear import AllKeys, Bias, Kind, LinearError, Query, SumError, inside, length, outside
+from dpviz.model.words import shown
 
 Bounds: TypeAlias = tuple[Fraction | None, Fraction | None]
 """Between which a truth lies; None where there is no limit."""
@@ -33,7 +34,8 @@ SHOWN: Final = 3
 MOST_ASKED: Final = 100_000
 """So many questions are answered at once."""
 
-KINDS: Final[dict[Kind, str]] = {"ranges": "ranges", "pairs": "pairs of bins"}
+MOST_NAMED: Final = 1_000_000
+"""So many labels of a `range` are looked up one by one, where its two ends do not say which points they name."""
 
 NONE = Fraction(0)
 
@@ -253,7 +255,9 @@ class _Asked:
         return self._derived("sum", self._words(points, labels), Query.of((points, 1)), "sums")
 
     def range(self, low: Any, high: Any) -> Derived:
-        points = self.subject.answer.span(self.subject.reading, low, high)
+        return self.stretch(self.subject.answer.span(self.subject.reading, low, high))
+
+    def stretch(self, points: Sequence[Any]) -> Derived:
         ends = [self.subject.answer.label(self.subject.reading, points[at]) for at in (0, -1)]
         what = f"{self._axis}: {ends[0]} to {ends[1]}" if length(points) > 1 else f"{self._axis}: {ends[0]}"
         return self._derived("range", what, Query.of((points, 1)), "ranges")
@@ -332,9 +336,13 @@ class _Asked:
             return answer.every(reading)
         if isinstance(labels, range) and (run := answer.run(reading, labels)) is not None:
             return run
-        if not len(labels):
+        if not labels:
             raise DomainError.of(
                 "no labels", "a sum needs at least one label", "name labels, or leave them out for all"
+            )
+        if isinstance(labels, range) and len(labels[: MOST_NAMED + 1]) > MOST_NAMED:
+            raise DomainError.of(
+                "a longer range", f"at most {MOST_NAMED:,} labels are looked up one by one", "ask for fewer at once"
             )
         if any(isinstance(label, Hidden) for label in labels):
             raise DomainError.of(
@@ -348,19 +356,29 @@ class _Asked:
         for place, point in enumerate(named, 1):
             if point in seen:
                 raise DomainError.of(
-                    f"labels {seen[point]} and {place}", "each bin is added up once", "leave one of the two out"
+                    f"labels {seen[point]} and {place}",
+                    f"each {self._noun} is added up once",
+                    "leave one of the two out",
                 )
             seen[point] = place
         return _run(named)
+
+    @property
+    def _noun(self) -> str:
+        """What is added up: a bin, a rank."""
+        return self.subject.answer.noun
 
     def _words(self, points: Sequence[Any], labels: Sequence[Any] | None) -> str:
         return f"{self._axis}: {self._short(points, labels)}"
 
     def _short(self, points: Sequence[Any], labels: Sequence[Any] | None) -> str:
-        """`0, 1, 2 and 5 more`."""
+        """`0, 1, 2 and 5 more`; of neighbours in order, `0 to 7`."""
+        answer, reading = self.subject.answer, self.subject.reading
         if labels is None:
             return "all" if isinstance(points, AllKeys) else f"all {length(points):,}"
-        named = [self.subject.answer.label(self.subject.reading, point) for point in points[:SHOWN]]
+        if isinstance(points, range) and length(points) > SHOWN and answer.ordered(reading):
+            return " to ".join(answer.label(reading, points[at]) for at in (0, -1))
+        named = [answer.label(reading, point) for point in points[:SHOWN]]
         more = length(points) - len(named)
         return (
             f"{', '.join(named)} and {more:,} more"
@@ -372,7 +390,9 @@ class _Asked:
         first, second = self._points(a), self._points(b)
         query = Query.minus(first, second)
         if not query.parts:
-            raise DomainError.of("the same labels on both sides", "two sets of labels must differ in some bin")
+            raise DomainError.of(
+                "the same labels on both sides", f"two sets of labels must differ in some {self._noun}"
+            )
         what = f"{self._words(first, a)}, less {self._short(second, b)}"
         return what, query, "pairs" if query.one_by_one else "sums"
 
@@ -437,18 +457,19 @@ class _Asked:
                 ends, rule = special
                 return ends, *_known(error.exact, ends), rule, _off(error.exact, ends)
             number = rows * (rows + 1) // 2 if kind == "ranges" else max(1, rows * (rows - 1) // 2)
-            rule = f"{error.rule}; union bound over all {number:,} {KINDS[kind]}"
+            kinds = "ranges" if kind == "ranges" else f"pairs of {self._noun}s"
+            rule = f"{error.rule}; union bound over all {number:,} {kinds}"
             return error.ends(beta / number), "bound", rule, None
         bar = self.subject.all_bins(beta, self.reader)
         if bar is None:
             raise ParameterError.of(
                 '"all"',
-                "nothing public says how far all bins are off at once",
+                f"nothing public says how far all {self._noun}s are off at once",
                 "give among= the number of questions",
             )
         reach = query.total * bar.value
         end = Quantile(reach, reach)
-        return (end, end), "bound", f"every bin within {bar.value} at once: {bar.rule}", None
+        return (end, end), "bound", f"every {self._noun} within {shown(bar.value)} at once: {bar.rule}", None
 
     # ------------------------------------------------------------ shares and comparisons
 
@@ -503,10 +524,12 @@ class _Asked:
             if largest is None:
                 raise ParameterError.of(
                     '"all"',
-                    "the largest gap is known between single bins with noise of one law",
+                    f"the largest gap is known between single {self._noun}s with noise of one law",
                     "give among= the number of pairs",
                 )
-            return Chance(Between(*largest), "exact" if error.exact else "bound", "the largest gap among all bins")
+            return Chance(
+                Between(*largest), "exact" if error.exact else "bound", f"the largest gap among all {self._noun}s"
+            )
         found = error.pair(gap) if query.one_by_one else None
         rule = "the law of the difference of two noises" if found is not None else error.rule
         found = error.at_least(gap) if found is None else found
@@ -526,6 +549,72 @@ def ask(subject: Subject, points: Sequence[Any], beta: Fraction, among: Among) -
     return tuple(
         asked._derived("sum", label(subject.reading, point), Query.of(([point], 1)), "sums") for point in points
     )
+
+
+Picked: TypeAlias = Literal["before", "after"]
+"""Whether a question was picked before the answer was looked at, or after."""
+
+UNBOUNDED: Final = (
+    "Nothing public says how many such questions there are, so this holds only if it was picked before looking."
+)
+
+
+def added(
+    subject: Subject, points: Sequence[Any], beta: Number, picked: Picked, reader: str = "", listed: int | None = None
+) -> Derived:
+    """The sum over points, as somebody brushes them: a range of bins in order, or bins that stand side by side.
+
+    picked  "after": the interval holds for all such sums at once, and so for one that caught the eye
+    listed  of bins without an order, how many stand in a row whose order is public; None: nobody can say
+    """
+    ordered = isinstance(points, range) and subject.reading.question.domain.ordered
+    most = None if listed is None else listed * (listed + 1) // 2
+
+    def ask(among: Among) -> Derived:
+        asked = _Asked(subject, beta, among, reader)
+        if ordered:
+            return asked.stretch(points)
+        return asked._derived("sum", asked._words(points, points), Query.of((points, 1)), "sums")
+
+    return ask("one") if picked == "before" else _after(ask, None if ordered else most, most)
+
+
+def compared(subject: Subject, a: Any, b: Any, beta: Number, picked: Picked) -> tuple[str, Derived]:
+    """Which of two points has the larger value, by its label; its lead with an interval, and a p-value.
+
+    The larger one is known from the answer alone, so even for a pair picked before looking the p-value is that of the
+    better of two questions.
+    """
+    if a == b:
+        raise DomainError.of("one bin twice", "a bin is compared with another", "pick two")
+    value = between(subject.value(Query.minus([a], [b]), ""))
+    first, second = ([b], [a]) if value.high < 0 else ([a], [b])
+    every = subject.answer.every(subject.reading)
+    pairs = None if isinstance(every, AllKeys) else length(every) * (length(every) - 1)
+
+    def ask(among: Among) -> Derived:
+        asked = _Asked(subject, beta, among, "")
+        what = f"{asked._words(first, first)}, less {asked._short(second, second)}"
+        query = Query.minus(first, second)
+        chance = (asked if among != "one" else _Asked(subject, beta, 2, ""))._chance(query)
+        return asked._derived("comparison", what, query, "pairs", chance)
+
+    leader = subject.answer.label(subject.reading, first[0])
+    return leader, ask("one") if picked == "before" else _after(ask, None, pairs)
+
+
+def _after(ask: Callable[[Among], Derived], count: int | None, otherwise: int | None) -> Derived:
+    """For all of a kind at once: of as many as are counted, else by what is known of all, else of as many as there
+    may be; where nothing bounds them, for this one alone, which says so."""
+    if count is not None:
+        return ask(count)
+    try:
+        return ask("all")
+    except ParameterError:
+        if otherwise is not None:
+            return ask(otherwise)
+    alone = ask("one")
+    return replace(alone, remarks=(*alone.remarks, UNBOUNDED))
 
 
 @dataclass(frozen=True)

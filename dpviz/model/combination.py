@@ -14,13 +14,13 @@ from dpviz.model.answers import Answer, Between, Reading
 from dpviz.model.answers.base import plus
 from dpviz.model.answers.between import between
 from dpviz.model.asking import Askable, Subject, ask
-from dpviz.model.derived import DerivedTable, Paid
+from dpviz.model.derived import DerivedTable, Paid, seeds
 from dpviz.model.error import ErrorValue
 from dpviz.model.laws.base import StoredLaw
 from dpviz.model.linear import AllKeys, Bias, Ends, LinearError, Query, SumError, length
 from dpviz.model.question import Question
 from dpviz.model.release import PaidAnswer, Release
-from dpviz.model.words import escape, often, shown
+from dpviz.model.words import escape, few, often
 from dpviz.privacy.unit import Unit
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ FINEST: Final = 60
 MOST_ROWS: Final = 100_000
 """A frame has at most so many rows."""
 
-HALF = Fraction(1, 2)
+HALF, USUAL = Fraction(1, 2), Fraction(1, 20)
 
 
 @plain_arguments
@@ -41,7 +41,8 @@ def combine(first: Release, second: Release) -> Combined:
 
     Where the noise of both adds up, the value is their mean with public weights near the inverse variances. These
     follow from the two laws alone, so they were fixed before the second draw; unclamped values stay unbiased, and the
-    law of the mean is exact. Where a law depends on what is shown, the intervals at beta / 2 are intersected.
+    law of the mean is exact. Where a law depends on what is shown, the intervals at beta / 2 are intersected, and the
+    value is the mean with weights near the inverse squares of what one bin may be off by.
 
     Raises ParameterError for lists, for one answer twice, and for answers to other questions.
     """
@@ -119,12 +120,14 @@ class Combined(Askable):
             points = [subject.answer.named(subject.reading, label) for label in labels]
         elif length(every) > MOST_ROWS:
             raise ParameterError.of(
-                f"{length(every):,} bins", f"a combined frame has at most {MOST_ROWS:,} rows", "ask for sums of them"
+                f"{length(every):,} {subject.answer.noun}s",
+                f"a combined frame has at most {MOST_ROWS:,} rows",
+                "ask for sums of them",
             )
         else:
             points = list(every)
         frame = DerivedTable(ask(subject, points, level, "one")).to_frame()
-        frame = frame.rename(columns={"what": "bin"}).drop(columns="how")
+        frame = frame.rename(columns={"what": subject.answer.noun}).drop(columns="how")
         if subject.all_bins(level, "") is not None:
             together = DerivedTable(ask(subject, points, level, "all")).to_frame()
             frame["low_all"], frame["high_all"] = together["low"], together["high"]
@@ -134,7 +137,8 @@ class Combined(Askable):
     def sentence(self) -> str:
         """What it is, and what it rests on."""
         how = "averaged with public weights" if self.averaged else "intervals intersected"
-        return f"{self.first.plain_title}; {how}. Rests on {' and '.join(one.text for one in self.paid)}."
+        on = " and ".join(one.text for one in self.paid)
+        return f"{self.first.plain_title}; {how}. Rests on {on}.{seeds(self.paid)}"
 
     def _repr_html_(self) -> str:
         return f"<p class='mathjax_ignore tex2jax_ignore'>{escape(self.sentence)}</p>"
@@ -154,6 +158,15 @@ def weights(first: LinearError, second: LinearError) -> tuple[Fraction, Fraction
     if not sum(variances):
         return HALF, HALF
     weight = (variances[1] / sum(variances)).limit_denominator(FINEST)
+    return weight, 1 - weight
+
+
+def shares_of_trust(first: StoredLaw, second: StoredLaw) -> tuple[Fraction, Fraction]:
+    """Where errors do not add up, weights near the inverse squares of what one bin may be off by: the laws decide."""
+    known = [bar.value**2 for law in (first, second) if (bar := law.error.one_bin(USUAL)) is not None]
+    if len(known) < 2 or not sum(known):
+        return HALF, HALF
+    weight = (known[1] / sum(known, Fraction(0))).limit_denominator(FINEST)
     return weight, 1 - weight
 
 
@@ -183,8 +196,13 @@ class BothAnswers:
     def _errors(self, query: Query, reader: str) -> tuple[LinearError, LinearError]:
         return self.first.error(query, reader), self.second.error(query, reader)
 
+    def _weights(self, query: Query, reader: str) -> tuple[Fraction, Fraction]:
+        if self.averaged:
+            return weights(*self._errors(query, reader))
+        return shares_of_trust(*(part.release.terms.law for part in (self.first, self.second)))
+
     def value(self, query: Query, reader: str) -> Fraction | Between:
-        mine, theirs = weights(*self._errors(query, reader)) if self.averaged else (HALF, HALF)
+        mine, theirs = self._weights(query, reader)
         weighted = plus(Fraction(0), self.first.value(query, reader), mine)
         return plus(weighted, self.second.value(query, reader), theirs)
 
@@ -193,7 +211,7 @@ class BothAnswers:
         if self.averaged and isinstance(one, SumError) and isinstance(other, SumError):
             return one.plus(other, *weights(one, other))
         values = self.first.value(query, reader), self.second.value(query, reader)
-        return CommonError(values, (one, other))
+        return CommonError(values, (one, other), self._weights(query, reader))
 
     def limits(self, query: Query) -> tuple[Fraction | None, Fraction | None]:
         (low, high), (other_low, other_high) = self.first.limits(query), self.second.limits(query)
@@ -201,17 +219,27 @@ class BothAnswers:
         return max(lows, default=None), min((end for end in (high, other_high) if end is not None), default=None)
 
     def all_bins(self, beta: Fraction, reader: str) -> ErrorValue | None:
-        """By a union bound over bins where each has the law of the first; else each answer's own band at beta / 2."""
-        every, one = self.answer.every(self.reading), Query.of((range(1), 1))
-        alike = self.averaged and all(error.independent for error in self._errors(one, reader))
-        if alike and not isinstance(every, AllKeys):
-            bar = _wider(self.error(one, reader).ends(beta / length(every)))
-            return None if bar is None else ErrorValue(bar, "bound", f"union bound over {length(every):,} bins")
-        bars = [part.all_bins(beta / 2, reader) for part in (self.first, self.second)]
-        known = [bar for bar in bars if bar is not None]
+        """By a union bound over bins where it is known which err alike; else each answer's own band at beta / 2."""
+        every = self.answer.every(self.reading)
+        parts = alike(*(part.release.terms.law for part in (self.first, self.second)))
+        if parts and self.averaged and not isinstance(every, AllKeys):
+            ends = [self.error(Query.of((range(at, at + 1), 1)), reader).ends(beta / length(every)) for at in parts]
+            bars = [bar for end in ends if (bar := _wider(end)) is not None]
+            if len(bars) < len(ends):
+                return None
+            return ErrorValue(max(bars), "bound", f"union bound over {length(every):,} {self.answer.noun}s")
+        bands = [part.all_bins(beta / 2, reader) for part in (self.first, self.second)]
+        known = [bar for bar in bands if bar is not None]
         if len(known) < 2:
             return None
         return ErrorValue(max(bar.value for bar in known), "bound", "both bands at beta / 2")
+
+
+def alike(first: StoredLaw, second: StoredLaw) -> list[int]:
+    """The first bins of the parts of the domain in each of which all bins err alike by both; none where unknown."""
+    if first.alike is None or second.alike is None:
+        return []
+    return sorted({*first.alike, *second.alike})
 
 
 def _wider(ends: Ends) -> Fraction | None:
@@ -222,13 +250,14 @@ def _wider(ends: Ends) -> Fraction | None:
 
 @dataclass(frozen=True)
 class CommonError(LinearError):
-    """What two intervals at beta / 2 have in common, from the mean of the two values on.
+    """What two intervals at beta / 2 have in common, seen from the mean of the two values with these weights.
 
     Where they have nothing in common, which happens beta of the time at most, what spans both is given.
     """
 
     values: tuple[Fraction | Between, Fraction | Between]
     errors: tuple[LinearError, LinearError]
+    weights: tuple[Fraction, Fraction]
 
     @property
     def rule(self) -> str:
@@ -253,7 +282,8 @@ class CommonError(LinearError):
         return lows, highs
 
     def ends(self, beta: Fraction) -> Ends:
-        middle = between(plus(plus(Fraction(0), self.values[0], HALF), self.values[1], HALF))
+        (one, other), (mine, theirs) = self.values, self.weights
+        middle = between(plus(plus(Fraction(0), one, mine), other, theirs))
         lows, highs = self._intervals(beta)
         apart = bool(lows and highs) and max(lows) > min(highs)
         low = (min if apart else max)(lows, default=None)
@@ -283,21 +313,25 @@ class After:
 
     error   of both together; None where nothing bounds it
     before  of the one that is there
+    noun    what has a value: a bin, a rank
     """
 
     error: ErrorValue | None
     before: ErrorValue | None
     beta: Fraction
     nouns: str
+    noun: str = "bin"
 
     @property
     def sentence(self) -> str:
         """`after this, ±4 rows (exact) in any one bin, 95 in 100; now ±5`."""
         if self.error is None:
-            return "after this, still nothing bounds how far one bin is off"
-        now = "" if self.before is None else f"; now ±{shown(self.before.value)}"
-        held = f"({self.error.how}) in any one bin, {often(self.beta)}"
-        return f"after this, ±{shown(self.error.value)} {self.nouns} {held}{now}"
+            return f"after this, still nothing bounds how far one {self.noun} is off"
+        now = "" if self.before is None else f"; now ±{few(self.before.value)}"
+        if self.before is not None and self.before.value <= self.error.value:
+            now += ", so both together are no surer than the first"
+        held = f"({self.error.how}) in any one {self.noun}, {often(self.beta)}"
+        return f"after this, ±{few(self.error.value)} {self.nouns} {held}{now}"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -318,24 +352,47 @@ def after(
     if max_items is not None or release.max_items is not None:
         raise ParameterError.of("a list of items", "which items are listed is no count, so lists are not combined")
     now = release.answer.bars(release.reading, beta)[0]
-    return After(_together(release.terms.law, law, question, unit, beta), now, beta, unit.nouns)
+    together = _together(release.terms.law, law, question, unit, beta)
+    return After(together, now, beta, unit.nouns, release.answer.noun)
 
 
 def _together(first: StoredLaw, second: StoredLaw, question: Question, unit: Unit, beta: Fraction) -> ErrorValue | None:
-    if adds_up(first, second):
-        one = Query.of((range(1), 1))
-        errors = [law.linear(one, None, Reading(question, unit, law.error, law.clamp)) for law in (first, second)]
-        mine, theirs = errors
-        if isinstance(mine, SumError) and isinstance(theirs, SumError) and mine.independent and theirs.independent:
-            both = mine.plus(theirs, *weights(mine, theirs))
-            ends = both.ends(beta)
-            bar = _wider(ends)
-            sure = both.exact and all(end is not None and end.exact for end in ends)
-            return None if bar is None else ErrorValue(bar, "exact" if sure else "bound", both.rule)
+    """How far the combined value of the bin that errs most may be off.
+
+    What two intervals at beta / 2 have in common reaches no further from the mean of the two values than the mean of
+    their half-widths does, with the same weights.
+    """
+    if adds_up(first, second) and (parts := alike(first, second)):
+        return _widest([_bin(first, second, at, question, unit) for at in parts], beta)
     bars = [law.error.one_bin(beta / 2) for law in (first, second)]
     known = [bar for bar in bars if bar is not None]
-    best = min(known, key=lambda bar: bar.value, default=None)
-    return None if best is None else ErrorValue(best.value, "bound", f"the better of both at beta / 2: {best.rule}")
+    if len(known) < 2:
+        return None
+    reach = sum((one * bar.value for one, bar in zip(shares_of_trust(first, second), known, strict=True)), Fraction(0))
+    rule = f"the mean of both at beta / 2: {' / '.join(dict.fromkeys(bar.rule for bar in known))}"
+    return ErrorValue(reach, "bound", rule)
+
+
+def _bin(first: StoredLaw, second: StoredLaw, at: int, question: Question, unit: Unit) -> LinearError:
+    """The error of one combined bin."""
+    one = Query.of((range(at, at + 1), 1))
+    mine, theirs = (law.linear(one, None, Reading(question, unit, law.error, law.clamp)) for law in (first, second))
+    assert isinstance(mine, SumError) and isinstance(theirs, SumError)
+    return mine.plus(theirs, *weights(mine, theirs))
+
+
+def _widest(errors: list[LinearError], beta: Fraction) -> ErrorValue | None:
+    """The widest of these, and how it is known; None where one of them is open."""
+    found: ErrorValue | None = None
+    for error in errors:
+        ends = error.ends(beta)
+        bar = _wider(ends)
+        if bar is None:
+            return None
+        sure = error.exact and all(end is not None and end.exact for end in ends)
+        if found is None or bar > found.value:
+            found = ErrorValue(bar, "exact" if sure else "bound", error.rule)
+    return found
 
 
 protect_module(vars())

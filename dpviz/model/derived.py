@@ -12,11 +12,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from dpviz.boundary import protect_module
-from dpviz.exact import ceil_to, place, text
+from dpviz.exact import place, text
 from dpviz.model.answers.between import Between
 from dpviz.model.error import How
 from dpviz.model.linear import Bias
-from dpviz.model.words import escape, often, shown
+from dpviz.model.words import escape, few, often, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,6 +64,15 @@ class Paid:
             "title": self.title,
             "teaching": self.teaching,
         }
+
+
+def seeds(paid: Sequence[Paid]) -> str:
+    """What must be known of two teaching draws with one seed, as a sentence; or nothing. What one teaching draws after
+    the other is independent; two that begin with the same seed draw the same noise."""
+    given = [one.teaching for one in paid if one.teaching is not None]
+    if len(given) == len(set(given)):
+        return ""
+    return " Both draws have one seed: this holds if one teaching drew them, one after the other."
 
 
 @dataclass(frozen=True)
@@ -116,10 +125,24 @@ class Derived:
 
     @property
     def interval_text(self) -> str:
-        """`between 100 and 146`, `at least 3`."""
+        """`100 to 146`, `at least 3`."""
         if self.low is None:
             return "anything" if self.high is None else f"at most {_number(self.high)}"
         return f"at least {_number(self.low)}" if self.high is None else f"{_number(self.low)} to {_number(self.high)}"
+
+    @property
+    def _held(self) -> str:
+        """The interval as a clause: `the truth lies between 100 and 146 rows`."""
+        if self.low is None and self.high is None:
+            return "nothing bounds the truth"
+        if self.low is None or self.high is None:
+            return f"the truth is {self.interval_text}{self._unit}"
+        return f"the truth lies between {_number(self.low)} and {_number(self.high)}{self._unit}"
+
+    @property
+    def _unit(self) -> str:
+        """What follows a number of it; nothing after a share."""
+        return "" if self.kind == "share" else f" {self.nouns}"
 
     @property
     def value_text(self) -> str:
@@ -136,7 +159,7 @@ class Derived:
     def known(self) -> str:
         """How the interval is known, in a word or two."""
         if self.off is not None:
-            return f"calculated to within {shown(self.off)}"
+            return f"calculated to within {few(self.off)}{self._unit}"
         return "proved bound" if self.how == "bound" else self.how
 
     @property
@@ -150,18 +173,17 @@ class Derived:
 
     @property
     def bias_text(self) -> str:
-        """`unbiased`, `biased: counts that would be below 0 were raised to 0; on average 0 to 200 too high`."""
+        """`unbiased`, `biased: counts that would be below 0 were raised to 0; on average at most 200 rows too high`."""
         low, high = self.bias.low, self.bias.high
-        parts = [f"{_few(-low)} too low"] if low else []
-        parts += [f"{_few(high)} too high"] if high else []
+        parts = [f"{few(-low)}{self._unit} too low"] if low else []
+        parts += [f"{few(high)}{self._unit} too high"] if high else []
         return f"{self.bias.words}; on average at most {' or '.join(parts)}" if parts else self.bias.words
 
     @property
     def sentence(self) -> str:
         """All of it in a few words."""
-        unit = "" if self.kind == "share" else f" {self.nouns}"
-        held = f"{often(self.beta)} times {self.interval_text} ({self.known}), {self.among_text}"
-        said = f"{self.what}: {self.value_text}{unit}; {held}; {self.bias_text}."
+        held = f"{often(self.beta)} times {self._held} ({self.known}), {self.among_text}"
+        said = f"{self.what}: {self.value_text}{self._unit}; {held}; {self.bias_text}."
         return " ".join([said, *self._more])
 
     @property
@@ -171,7 +193,7 @@ class Derived:
     @property
     def rests_on(self) -> str:
         """`Rests on entry 3 (ε = 0.1); costs nothing more.`"""
-        return f"Rests on {' and '.join(one.text for one in self.paid)}; costs nothing more."
+        return f"Rests on {' and '.join(one.text for one in self.paid)}; costs nothing more.{seeds(self.paid)}"
 
     def to_json(self) -> dict[str, Any]:
         """Every part as plain texts, as a page or a report takes it."""
@@ -232,7 +254,7 @@ class Chance:
     @property
     def sentence(self) -> str:
         """What it says, with the chance rounded up."""
-        chance = _few(self.value.high)
+        chance = few(self.value.high)
         return (
             f"If the first were no larger, so large a difference would come with chance at most {chance} ({self.rule})."
         )
@@ -292,11 +314,6 @@ class DerivedTable(Sequence[Derived]):
 
 def _text(number: Fraction | None) -> str | None:
     return None if number is None else text(number)
-
-
-def _few(number: Fraction) -> str:
-    """A number above 0 in three digits, rounded up."""
-    return shown(ceil_to(number, min(Fraction(1), place(number, 3)))) if number else "0"
 
 
 def _number(number: Fraction | Between) -> str:

@@ -6,7 +6,7 @@ import html
 from fractions import Fraction
 from typing import Final
 
-from dpviz.exact import place, text
+from dpviz.exact import ceil_to, place, text
 from dpviz.model.answers.between import DIGITS, Between, between
 
 LONG_FRACTION: Final = 11
@@ -42,6 +42,15 @@ def shown(number: int | Fraction | Between) -> str:
     whole, point, places = written.partition(".")
     grouped = f"{int(whole):,}" if whole.isdigit() else whole
     return (MINUS if enclosed.low < 0 else "") + grouped + point + places
+
+
+def few(number: Fraction) -> str:
+    """A number of 0 or more in three digits, rounded up.
+
+    >>> few(Fraction(154822, 100000)), few(Fraction(233, 12)), few(Fraction(0))
+    ('1.55', '19.5', '0')
+    """
+    return shown(ceil_to(number, min(Fraction(1), place(number, 3)))) if number else "0"
 
 
 def often(beta: Fraction) -> str:

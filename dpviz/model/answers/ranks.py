@@ -74,6 +74,7 @@ class Ranks(Answer):
     """
 
     kind: ClassVar[str] = "ranks"
+    noun: ClassVar[str] = "rank"
     readers: ClassVar[tuple[str, ...]] = ("fitted", "noisy", "rounded", "nonnegative", "integer")
     noisy: NDArray[np.int64]
 
@@ -118,12 +119,18 @@ class Ranks(Answer):
 
     # ------------------------------------------------------------ sums of ranks
 
+    def ordered(self, reading: Reading) -> bool:
+        return True
+
     def span(self, reading: Reading, low: object, high: object) -> range:
         """From one rank to another: 1 to 10 are the ten largest counts."""
         first, last = self.point(reading, low), self.point(reading, high)
         if first > last:
             raise DomainError.of(f"{first + 1} to {last + 1}", "a range must not be reversed", "the smaller rank first")
         return range(first, last + 1)
+
+    def run(self, reading: Reading, labels: range) -> range | None:
+        return _places(len(self.noisy)).run(labels)
 
     def every(self, reading: Reading) -> range:
         return range(len(self.noisy))

@@ -8,7 +8,7 @@ dataclass with `@stored`, wherever it likes; the fields say how they are written
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from types import NoneType, UnionType
@@ -88,6 +88,12 @@ class StoredLaw(Stored):
         """Whether what a query's value is off by is a sum of independent noises with a law of its own, whatever was
         drawn: then two answers can be averaged with public weights, and `linear` needs no answer."""
         return False
+
+    @property
+    def alike(self) -> Sequence[int] | None:
+        """The first bins of the parts of the domain in each of which every bin errs alike, where `linear` needs no
+        answer: (0,) where all bins do. None where it is not known so."""
+        return None
 
     def limits(self, reading: Reading) -> Limits:
         """What is public about the true counts of all points."""

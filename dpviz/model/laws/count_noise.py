@@ -20,6 +20,8 @@ from dpviz.laws.geometric import TwoSidedGeometric, above_bounds
 from dpviz.model.laws.base import Stored
 from dpviz.model.linear import Query, SumError, length
 
+BEYOND = ", and those beyond the public limit were lowered to it"
+
 SamplerKind = Literal["geosample", "fastsample"]
 
 
@@ -165,7 +167,7 @@ def clamped_sum(decay: Decay, query: Query, *, top: bool, junk: FastSampleLaw | 
         by=f"the law of the sum of max(Z, 0), and of {'max(-Z, 0)' if top else 'Z'} on the other side",
         spare=min(Fraction(1), query.size * uniform),
         why="" if junk is None else "More counts may be uniform ones than an interval may miss.",
-        bias_words="biased: counts that would be below 0 were raised to 0",
+        bias_words=f"biased: counts that would be below 0 were raised to 0{BEYOND if top else ''}",
         over_mean=drift,
         under_mean=drift,
     )

@@ -65,6 +65,10 @@ class DenseLaw(StoredLaw):
     def adds_up(self) -> bool:
         return True
 
+    @property
+    def alike(self) -> tuple[int, ...]:
+        return (0,)
+
     def limits(self, reading: Reading) -> Limits:
         return Limits(0, self.noise.limit, self.n)
 

@@ -129,6 +129,11 @@ class TreeLaw(StoredLaw):
     def adds_up(self) -> bool:
         return True
 
+    @property
+    def alike(self) -> list[int]:
+        """Where padding is pinned, fitted bins beside it err less than others."""
+        return [first for first, _ in segments(self.design.shape)]
+
     def limits(self, reading: Reading) -> Limits:
         return Limits(0, None, reading.unit.n)
 
@@ -218,7 +223,7 @@ class TreeError(ErrorModel):
     @cached_property
     def _one_each(self) -> list[int]:
         """One leaf of each part of the domain whose leaves err alike: all of it, but where padding is pinned."""
-        return [first for first, _ in segments(self.law.design.shape)] if self.reader == "fitted" else [0]
+        return self.law.alike if self.reader == "fitted" else [0]
 
     def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
         values = [self.range(leaf, leaf, beta) for leaf in self._one_each]
