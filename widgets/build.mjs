@@ -38,9 +38,11 @@ const result = await build({
     ],
 });
 
-/** The kinds of answers that the programs draw: one file each. */
-const views = readdirSync(join(here, "src", "views")).map((name) => name.replace(/\.ts$/, ""));
-writeFileSync(join(process.argv[2] ?? out, "views.json"), `${JSON.stringify(views.sort())}\n`);
+/** The kinds of answers that dpviz draws: one file each. Some views come with the programs, the others as bundles. */
+const views = readdirSync(join(here, "src", "views")).map((name) => name.replace(/\.ts$/, "")).sort();
+const brought = readFileSync(join(here, "src", "built_in_views.ts"), "utf8");
+const kinds = views.map((name) => [name, brought.includes(`"./views/${name}"`) ? "program" : "bundle"]);
+writeFileSync(join(process.argv[2] ?? out, "views.json"), `${JSON.stringify(Object.fromEntries(kinds))}\n`);
 
 /** The modules that a report's program lends to views, by their names in `shared.ts`. */
 const LENT = new Map(

@@ -52,6 +52,7 @@ def picture(release: Release) -> dict[str, Any]:
         "price": {"epsilon": text(charged.epsilon), "delta": text(charged.delta)},
         "epsilon": release.terms.mechanism.parameters.get("epsilon") or text(charged.epsilon),
         "nouns": release.unit.nouns,
+        "adds_up": release.answer.adds_rows,
         "clamp": {"low": None if low is None else str(low), "high": None if high is None else str(high)},
         "betas": [text(beta) for beta in BETAS],
         "beta": text(BETAS[1]),

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Final, Protocol, TypeAlias, cast
+from typing import Any, Final, Literal, Protocol, TypeAlias, cast
 
 from dpviz.boundary import Hidden, kind_of, plain_arguments, protect_module
 from dpviz.errors import DomainError, ParameterError
@@ -255,7 +255,9 @@ class _Asked:
         return self._derived("sum", self._words(points, labels), Query.of((points, 1)), "sums")
 
     def range(self, low: Any, high: Any) -> Derived:
-        points = self.subject.answer.span(self.subject.reading, low, high)
+        return self.stretch(self.subject.answer.span(self.subject.reading, low, high))
+
+    def stretch(self, points: Sequence[Any]) -> Derived:
         ends = [self.subject.answer.label(self.subject.reading, points[at]) for at in (0, -1)]
         what = f"{self._axis}: {ends[0]} to {ends[1]}" if length(points) > 1 else f"{self._axis}: {ends[0]}"
         return self._derived("range", what, Query.of((points, 1)), "ranges")
@@ -551,6 +553,72 @@ def ask(subject: Subject, points: Sequence[Any], beta: Fraction, among: Among) -
     return tuple(
         asked._derived("sum", label(subject.reading, point), Query.of(([point], 1)), "sums") for point in points
     )
+
+
+Picked: TypeAlias = Literal["before", "after"]
+"""Whether a question was picked before the answer was looked at, or after."""
+
+UNBOUNDED: Final = (
+    "Nothing public says how many such questions there are, so this holds only if it was picked before looking."
+)
+
+
+def added(
+    subject: Subject, points: Sequence[Any], beta: Number, picked: Picked, reader: str = "", listed: int | None = None
+) -> Derived:
+    """The sum over points, as somebody brushes them: a range of bins in order, or bins that stand side by side.
+
+    picked  "after": the interval holds for all such sums at once, and so for one that caught the eye
+    listed  of bins without an order, how many stand in a row whose order is public; None: nobody can say
+    """
+    ordered = isinstance(points, range) and subject.reading.question.domain.ordered
+    most = None if listed is None else listed * (listed + 1) // 2
+
+    def ask(among: Among) -> Derived:
+        asked = _Asked(subject, beta, among, reader)
+        if ordered:
+            return asked.stretch(points)
+        return asked._derived("sum", asked._words(points, points), Query.of((points, 1)), "sums")
+
+    return ask("one") if picked == "before" else _after(ask, None if ordered else most, most)
+
+
+def compared(subject: Subject, a: Any, b: Any, beta: Number, picked: Picked) -> tuple[str, Derived]:
+    """Which of two points has the larger value, by its label; its lead with an interval, and a p-value.
+
+    The larger one is known from the answer alone, so even for a pair picked before looking the p-value is that of the
+    better of two questions.
+    """
+    if a == b:
+        raise DomainError.of("one bin twice", "a bin is compared with another", "pick two")
+    value = between(subject.value(Query.minus([a], [b]), ""))
+    first, second = ([b], [a]) if value.high < 0 else ([a], [b])
+    every = subject.answer.every(subject.reading)
+    pairs = None if isinstance(every, AllKeys) else length(every) * (length(every) - 1)
+
+    def ask(among: Among) -> Derived:
+        asked = _Asked(subject, beta, among, "")
+        what = f"{asked._words(first, first)}, less {asked._short(second, second)}"
+        query = Query.minus(first, second)
+        chance = (asked if among != "one" else _Asked(subject, beta, 2, ""))._chance(query)
+        return asked._derived("comparison", what, query, "pairs", chance)
+
+    leader = subject.answer.label(subject.reading, first[0])
+    return leader, ask("one") if picked == "before" else _after(ask, None, pairs)
+
+
+def _after(ask: Callable[[Among], Derived], count: int | None, otherwise: int | None) -> Derived:
+    """For all of a kind at once: of as many as are counted, else by what is known of all, else of as many as there
+    may be; where nothing bounds them, for this one alone, which says so."""
+    if count is not None:
+        return ask(count)
+    try:
+        return ask("all")
+    except ParameterError:
+        if otherwise is not None:
+            return ask(otherwise)
+    alone = ask("one")
+    return replace(alone, remarks=(*alone.remarks, UNBOUNDED))
 
 
 @dataclass(frozen=True)

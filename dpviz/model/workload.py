@@ -163,6 +163,26 @@ class Workload:
         parts = [[counts[first:stop].sum(dtype=np.int64) for first, stop in runs] for runs in self.parts]
         return np.array([sum(part) for part in parts], dtype=np.int64)
 
+    @cached_property
+    def constraints(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        """Each query that is the sum of others of the list, with these: the largest that lie in it, where no two of
+        them share a bin.
+
+        >>> Workload.of({"all": range(5), "passed": range(4), "A": [0], "F": [4]}, 5).constraints
+        ((0, (1, 3)),)
+        """
+        found = []
+        inside = self.rows @ self.rows.T == self.rows.sum(axis=1)[None, :]  # [i, j]: whether j lies in i
+        inside &= ~inside.T  # and is not the same
+        for whole in range(len(self.names)):
+            parts = np.flatnonzero(inside[whole])
+            largest = parts[~inside[np.ix_(parts, parts)].any(axis=0)]
+            alike = [tuple(self.rows[part].tolist()) for part in largest.tolist()]
+            chosen = [part for place, part in enumerate(largest.tolist()) if alike[place] not in alike[:place]]
+            if chosen and bool((self.rows[chosen].sum(axis=0) == self.rows[whole]).all()):
+                found.append((whole, tuple(chosen)))
+        return tuple(found)
+
     # ------------------------------------------------------------ what one unit can change
 
     def l1(self, unit: Unit) -> int:

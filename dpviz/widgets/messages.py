@@ -27,7 +27,23 @@ ASKS: Asks = {
     "status": {},
     "show": {"number": str},
     "read": {"number": str, "points": list, "beta": str},
+    "ask": {
+        "number": str,
+        "beside": str,
+        "what": str,
+        "by": str,
+        "first": list,
+        "second": list,
+        "picked": str,
+        "beta": str,
+    },
 }
+CHOICES: dict[str, tuple[str, ...]] = {
+    "what": ("stretch", "pair"),
+    "by": ("rows", "labels"),
+    "picked": ("before", "after"),
+}
+"""What the page may say where an argument is one of a few words."""
 EXPLORERS: Asks = {"status": {}, "move": {"place": dict}}
 """What the page of an explorer may ask for: an explorer has no session."""
 RANGES: Asks = {**EXPLORERS, "read": {"points": list}}
@@ -82,6 +98,10 @@ def parse(content: object, asks: Asks = ASKS) -> Message:
         _shape("price", args["price"], {"epsilon": str, "delta": str})
     if "points" in args:
         _points(args["points"])
+    if ask == "ask":
+        _choices(args)
+        for part in ("first", "second"):
+            _point(args[part])
     return Message(str(content["id"]), ask, args)
 
 
@@ -119,12 +139,22 @@ def _points(points: list[Any]) -> None:
     if not 1 <= len(points) <= MOST_POINTS:
         raise Forbidden(f"a page reads from 1 to {MOST_POINTS} points at a time")
     for point in points:
-        if not isinstance(point, list) or not 1 <= len(point) <= MOST_COLUMNS:
-            raise Forbidden(f"a point is a list of 1 to {MOST_COLUMNS} texts")
-        for value in point:
-            if not isinstance(value, str):
-                raise Forbidden("a point is made of texts")
-            _short_enough("a point", value)
+        _point(point)
+
+
+def _point(point: object) -> None:
+    if not isinstance(point, list) or not 1 <= len(point) <= MOST_COLUMNS:
+        raise Forbidden(f"a point is a list of 1 to {MOST_COLUMNS} texts")
+    for value in point:
+        if not isinstance(value, str):
+            raise Forbidden("a point is made of texts")
+        _short_enough("a point", value)
+
+
+def _choices(args: dict[str, Any]) -> None:
+    for name, words in CHOICES.items():
+        if args[name] not in words:
+            raise Forbidden(f"{name} is one of {', '.join(words)}")
 
 
 def _question(said: dict[Any, Any]) -> None:

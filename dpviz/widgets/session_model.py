@@ -1,8 +1,8 @@
 """The session model: what every component of one session shares, and the one place that answers the page.
 
-A page may forge any trait and send any message. So nothing here is read from traits, and a message is one of six named
-asks with typed arguments; everything else is refused. Prices are computed anew for every release: what the button said
-is compared, never believed.
+A page may forge any trait and send any message. So nothing here is read from traits, and a message is one of seven
+named asks with typed arguments; everything else is refused. Prices are computed anew for every release: what the
+button said is compared, never believed.
 
 Everything here happens on the writer of the session model's dispatcher, one thing after the other, but for plans, which
 are computed on a thread of their own, and cancelling, which waits for nothing.
@@ -29,7 +29,7 @@ from dpviz.planning.sheet import BETAS, PlanSheet
 from dpviz.session.custody import Custody
 from dpviz.session.plan import Plan
 from dpviz.session.running import Running
-from dpviz.widgets import messages, state
+from dpviz.widgets import asking, combining, messages, state
 from dpviz.widgets.dispatcher import Dispatcher, Request
 from dpviz.widgets.order import Order
 from dpviz.widgets.reading import read_points
@@ -38,6 +38,9 @@ from dpviz.widgets.watching import PROGRESS_EVERY, Follower
 
 HANGING = ("pending", "elsewhere")
 """What a page calls a draw that may yet report back."""
+
+AT_HAND = 3
+"""So many stored releases are at hand for questions about them."""
 
 Body = dict[str, Any]
 
@@ -52,6 +55,7 @@ class SessionModel(Follower):
         mechanism: Mechanism | None = None,
     ) -> None:
         self.session = session
+        self._lately: dict[int, Release] = {}
         self._questions: dict[str, Question] = {}
         for asked in [*questions, *state.known_questions(session)]:
             question = Question.of(asked)
@@ -59,8 +63,9 @@ class SessionModel(Follower):
         first = next(iter(self._questions.values()), None) or _declared_default(session)
         self._questions.setdefault(first.id, first)
         self._plan = session.plan(first, mechanism or _fitting(session, first))
-        self._sheet = self._plan.sheet.to_json()
+        self._sheet = self._sheet_of(self._plan)
         self._result: Body | None = None
+        self._shown_release: Release | None = None
         self._result_text = ""
         self._buffers: Body = {}
         self._views: dict[str, Program] = {}
@@ -73,7 +78,7 @@ class SessionModel(Follower):
                 "show": self._on_show,
                 "read": self._on_read,
             },
-            slow={"plan": self._on_plan},
+            slow={"plan": self._on_plan, "ask": self._on_ask},
             at_once={"cancel": self._on_cancel},
         )
         super().__init__(session.log, dispatcher)
@@ -128,7 +133,10 @@ class SessionModel(Follower):
 
     def _put_on_show(self, release: Release) -> None:
         """Let the page show this release, with the bundle that draws its kind where one is registered."""
-        result = picture(release)
+        result = {**picture(release), "together": combining.beside(self.session, release, self._kept)}
+        self._shown_release = release
+        if release.question.id == self._plan.bound.question.id:  # a second answer can now be combined with this one
+            self._sheet = {**self._sheet, "together": combining.planned(self.session, self._plan, self._kept)}
         self._result, self._views = result, {**self._views, **Program.drawing(result["kind"])}
         self._result_text = json_text(columns.named(result))
         named = result.get("buffers")
@@ -175,7 +183,7 @@ class SessionModel(Follower):
     def _on_plan(self, args: Body) -> Callable[[], Body]:
         question, made = self._asked(args)
         plan = self.session.plan(question, made)
-        sheet = plan.sheet.to_json()
+        sheet = self._sheet_of(plan)
 
         def apply() -> Body:
             self._plan, self._sheet = plan, sheet
@@ -184,6 +192,10 @@ class SessionModel(Follower):
             return {"sheet": sheet}
 
         return apply
+
+    def _sheet_of(self, plan: Plan) -> Body:
+        """The plan sheet, and what one bin would be off by together with an answer that is there."""
+        return {**plan.sheet.to_json(), "together": combining.planned(self.session, plan, self._kept)}
 
     def _asked(self, args: Body) -> tuple[Question, Mechanism]:
         question, name = self._question(args["question"]), args["mechanism"]
@@ -288,11 +300,40 @@ class SessionModel(Follower):
             raise Forbidden("beta must be one of the sheet's")
         return {"values": read_points(self._stored(request.args["number"]), request.args["points"], beta)}
 
-    def _stored(self, number: str) -> Release:
-        """The release that a page names by its number."""
+    def _on_ask(self, args: Body) -> Callable[[], Body]:
+        beta = rational(args["beta"], "beta")
+        if beta not in BETAS:
+            raise Forbidden("beta must be one of the sheet's")
+        release = self._paid(args["number"])
+        beside = self._paid(args["beside"]) if args["beside"] else None
+        body = asking.answer(release, beside, args, beta)
+        return lambda: body
+
+    def _paid(self, number: str) -> Release:
+        """The answer that a page asks about: the draw on show where it has no number, as in teaching."""
+        shown = self._shown_release
+        if number == "":
+            if shown is None or shown.number is not None:
+                raise Forbidden("a release is asked by its number")
+            return shown
+        return self._kept(self._number(number))
+
+    def _kept(self, number: int) -> Release:
+        """A stored release. The last few are at hand, for reading a long one takes longer than answering from it."""
+        found = self._lately.get(number)
+        if found is None:
+            found = self.session.releases[number]
+            self._lately = {**dict([*self._lately.items()][1 - AT_HAND :]), number: found}
+        return found
+
+    def _number(self, number: str) -> int:
         if not number.isascii() or not number.isdigit() or len(number) > 18:
             raise Forbidden("a release is shown by its number")
-        return self.session.releases[int(number)]
+        return int(number)
+
+    def _stored(self, number: str) -> Release:
+        """The release that a page names by its number."""
+        return self.session.releases[self._number(number)]
 
     @property
     def sheet(self) -> PlanSheet:

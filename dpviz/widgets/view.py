@@ -147,8 +147,8 @@ class Program(Long):
 
     @classmethod
     def drawing(cls, kind: str) -> dict[str, Program]:
-        """The bundle that draws this kind of answer, by its kind; nothing where none is registered."""
-        bundle = views.registered(kind)
+        """The bundle that draws this kind of answer, by its kind; nothing where the page's program does, or nobody."""
+        bundle = views.sent(kind)
         return {} if bundle is None else {kind: cls._one(bundle.code, bundle.css)}
 
     @classmethod

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -81,9 +82,28 @@ def registered(kind: str) -> Bundle | None:
     return _BUNDLES.get(kind)
 
 
+def sent(kind: str) -> Bundle | None:
+    """The bundle that a page is sent for answers of this kind; None where its program draws them, or nothing does."""
+    if _own().get(kind) == "bundle":
+        return own(kind)
+    return registered(kind)
+
+
+@lru_cache
+def own(kind: str) -> Bundle:
+    """The bundle that draws a kind of ours."""
+    return Bundle(kind, (STATIC / f"view-{kind}.js").read_text(encoding="utf-8"), "")
+
+
 def own_kinds() -> list[str]:
-    """The kinds that the page draws without a bundle: one file each in widgets/src/views."""
-    kinds: list[str] = json.loads((STATIC / "views.json").read_text(encoding="utf-8"))
+    """The kinds that dpviz draws itself: one file each in widgets/src/views."""
+    return list(_own())
+
+
+@lru_cache
+def _own() -> dict[str, str]:
+    """Our kinds, and how the view of each comes to a page: with its "program", or as a "bundle"."""
+    kinds: dict[str, str] = json.loads((STATIC / "views.json").read_text(encoding="utf-8"))
     return kinds
 
 

@@ -775,7 +775,7 @@ def test_a_tree_is_planned_released_read_saved_charted_and_reported(tmp_path: Pa
     assert "histogram" in json.dumps(release.chart().to_dict()) or release.chart().to_dict()
     assert "Age" in release._repr_html_()
     page = picture(release)
-    assert page["kind"] == "histogram" and len(page["values"]) == 5 and page["bars"]["0.05"]["all"]["kind"] == "bound"
+    assert page["kind"] == "tree" and len(page["values"]) == 5 and page["bars"]["0.05"]["all"]["kind"] == "bound"
     assert "Tree" in dv.report([release], tmp_path / "tree.html").read_text()
 
 

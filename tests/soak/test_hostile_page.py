@@ -11,11 +11,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dpviz as dv
 from dpviz import errors
 from dpviz.exact import typed
+from dpviz.model.public import PublicTable
 from dpviz.widgets.dispatcher import MOST_WAITING, Superseded
 from tests.patience import patience, until
 from tests.session.sources import KnownCounts, KnownTop
@@ -56,13 +58,17 @@ def session_asks(question: str) -> Callable[[random.Random], dict[str, Any]]:
         plan = {"question": asked, "mechanism": "Dense", "parameters": {"epsilon": epsilon}}
         if rng.random() < 0.15:
             plan["mechanism"] = rng.choice(["Stability", "PureSparse", "TopK", "Compact", "PayWhatYouGet", "Laplace"])
-        ask = rng.choice(["plan", "plan", "release", "release", "cancel", "status", "show", "read"])
+        ask = rng.choice(["plan", "plan", "release", "release", "cancel", "status", "show", "read", "ask"])
         return {"ask": ask, "args": {
             "plan": plan,
             "release": {**plan, "price": {"epsilon": rng.choice([epsilon, epsilon, epsilon, "0.01"]), "delta": "0"},
                         "key": rng.choice([None, None, f"again-{rng.randrange(30)}"])},
             "cancel": {}, "status": {}, "show": {"number": str(rng.randint(1, 30))},
             "read": {"number": str(rng.randint(1, 30)), "points": [[str(rng.randint(0, 5))]], "beta": "0.05"},
+            "ask": {"number": str(rng.randint(0, 30) or ""), "beside": rng.choice(["", "", "1"]),
+                    "what": rng.choice(["stretch", "pair"]), "by": rng.choice(["rows", "labels"]),
+                    "first": [str(rng.randint(-1, 4))], "second": [str(rng.randint(0, 5))],
+                    "picked": rng.choice(["before", "after"]), "beta": rng.choice(["0.05", "0.05", "0.01", "0.3"])},
         }[ask]}  # fmt: skip
 
     return valid
@@ -92,6 +98,15 @@ def moves(place: dict[str, str]) -> Callable[[random.Random], dict[str, Any]]:
     return valid
 
 
+def ranges(rng: random.Random) -> dict[str, Any]:
+    """Asks of the page of a range explorer over twenty bins, some of them outside."""
+    low, high = str(rng.randint(-1, 20)), str(rng.randint(0, 21))
+    place = {"first": "0", "last": "19", "low": low, "high": high}
+    ask = rng.choice(["status", "move", "read", "read"])
+    points = [[rng.choice(["bins", "labels"]), low, high]]
+    return {"ask": ask, "args": {"status": {}, "move": {"place": place}, "read": {"points": points}}[ask]}
+
+
 def target(view: Any, valid: Callable[[random.Random], dict[str, Any]], weight: float = 1) -> Target:
     return Target(view.name, [view.model_id, view.layout.model_id], [*view.keys, *view.layout.keys], valid, weight)
 
@@ -119,8 +134,11 @@ def test_only_refusals_of_ours_come_back_and_only_what_was_asked_is_charged(
     view = dv.PayWhatYouGetTape(sub, {"All year": dv.Domain.keys(column="dest")})
     offer = json.loads(view.state)["offers"][0]["id"]
     explorers = [dv.SamplerExplorer(), dv.CompositionExplorer(), dv.TopKExplorer("power")]
+    explorers += [dv.ConsistencyPlayground(), dv.IsotonicExplorer("equal", n=20)]
+    twenty = PublicTable(dv.Domain.integers(0, 19, column="x"), np.arange(20))
+    ranging = dv.RangeExplorer(twenty, branching=2)
     comparison = dv.MechanismComparison(opened, dv.Domain.integers(0, 3, column="x"), ["Dense", "Stability"])
-    views = [bench, pane, view, *explorers, comparison]
+    views = [bench, pane, view, *explorers, ranging, comparison]
     fixed = {
         view: {name: getattr(view, name) for name in view.keys if name not in ("sheet", "state", "result", "pulse")}
         for view in views
@@ -130,6 +148,7 @@ def test_only_refusals_of_ours_come_back_and_only_what_was_asked_is_charged(
     targets += [target(view, sub_session_asks(offer, lambda: str(sub.symbols_left)))]
     for view in [*explorers, comparison]:  # their sheets take long, and nothing can be charged there
         targets += [target(view, moves(dict(json.loads(view.sheet)["now"]["at"])), 0.02)]
+    targets += [target(ranging, ranges, 0.05)]
     page = HostilePage(83, targets)
     models = {model: view for view in views for model in (view.model_id, view.layout.model_id)}
     models |= {view.layout.model_id: view.layout for view in views}

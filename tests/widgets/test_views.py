@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import dpviz as dv
@@ -67,7 +68,7 @@ def test_a_kind_is_a_plain_name(bundle: Path, kind: Any) -> None:
 
 
 def test_what_dpviz_draws_itself_is_drawn_by_nothing_else(bundle: Path) -> None:
-    assert views.own_kinds() == ["histogram", "large", "ranked", "ranks"]
+    assert views.own_kinds() == ["histogram", "large", "queries", "ranked", "ranks", "tree"]
     for kind in views.own_kinds():
         with pytest.raises(ParameterError, match="dpviz draws this kind of answer itself"):
             views.register(kind, bundle)
@@ -83,6 +84,30 @@ def test_a_bundle_that_cannot_be_read_registers_nothing(bundle: Path, tmp_path: 
         with pytest.raises(DpvizError):
             views.register("ranges", bundle, style=path)  # type: ignore[arg-type]
     assert views.registered("ranges") is None
+
+
+def test_the_view_of_a_kind_that_the_program_does_not_draw_is_sent_with_its_first_answer(tmp_path: Path) -> None:
+    bins = dv.Domain.integers(0, 3, column="x")
+    frame = pd.DataFrame({"x": [0, 1, 1, 2]})
+    session = dv.Session(frame, dv.Unit("row"), dv.Budget(9), tmp_path / "views.ledger")
+    bench = dv.Workbench(session, bins)
+    assert views.sent("histogram") is None and views.sent("large") is None and bench.views == {}
+    for mechanism, kind in (
+        (dv.Dense(1), None),
+        (dv.Tree(1), "tree"),
+        (dv.Sorted(1), "ranks"),
+        (dv.Queries(1), "queries"),
+    ):
+        session.release(bins, mechanism)
+        reply = bench.answer({"v": 1, "id": "1", "ask": "show", "args": {"number": str(len(session.releases))}})
+        assert reply is not None and reply["ok"]
+        if kind is None:
+            assert bench.views == {}
+            continue
+        own = views.own(kind)
+        assert reply["body"]["result"]["kind"] == kind and bench.views[kind].code == own.code
+        assert own.code == (views.STATIC / f"view-{kind}.js").read_text(encoding="utf-8")
+    assert list(bench.views) == ["tree", "ranks", "queries"]
 
 
 @pytest.mark.usefixtures("ranges")

@@ -1,9 +1,7 @@
-/** The views that programs of releases bring along. */
+/** The views that programs of releases bring along; the others in `views/` are sent when an answer of their kind comes. */
 
 import { bring } from "./result_view";
 import { histogramView } from "./views/histogram";
 import { largeView } from "./views/large";
-import { rankedView } from "./views/ranked";
-import { ranksView } from "./views/ranks";
 
-bring(histogramView, largeView, rankedView, ranksView);
+bring(histogramView, largeView);

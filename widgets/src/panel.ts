@@ -219,7 +219,7 @@ function resting(store: SessionStore): Panel {
             ],
             buttons: [],
             note:
-                "Every release stays free to look at, combine and report. " +
+                "Every release stays free to look at, ask and report. " +
                 "New questions need a new budget and a person who grants it.",
             ...stored(store),
         };
@@ -301,7 +301,7 @@ function already(store: SessionStore, twin: Entry): Panel {
             }),
             button(
                 "link",
-                `A second, independent answer costs ${priceText(store.point!.price)} more; both can be combined.`,
+                `A second, independent answer costs ${priceText(store.point!.price)} more${store.sheet?.together == null ? "." : "; both can be combined."}`,
                 { do: "again" },
             ),
         ],

@@ -46,6 +46,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         { "aria-label": "Which plan chart", onchange: () => draw() },
         ...CHARTS.map((name) => h("option", {}, name)),
     );
+    const after = h("p", { class: "dp-hint dp-after", hidden: true });
     const slow = h("p", { class: "dp-slow", role: "note", hidden: true });
     const known = h("ul", {});
     const how = h(
@@ -68,6 +69,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
             cost.element,
             ...(options.brief ? [] : [space.element, odds.element]),
         ),
+        after,
         slow,
         options.brief ? null : charts,
         options.brief ? null : how,
@@ -106,6 +108,9 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
             h("small", {}, point === null ? "" : rows === "" ? " bits" : " rows"),
         );
         setText(space.note, point?.space.text ?? "");
+        const combined = together(store, point);
+        setText(after, combined);
+        show(after, combined !== "");
         const warning = slowness(point);
         setText(slow, warning === "" ? "" : `⚠ ${warning}`);
         show(slow, warning !== "");
@@ -185,6 +190,16 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
     }
 
     return { element, draw, close: stop };
+}
+
+/** What one bin would be off by once this was paid for and read together with an earlier answer. */
+function together({ sheet, beta }: SessionStore, point: Point | null): string {
+    const errors = sheet?.together?.errors.get(beta);
+    if (sheet == null || !errors || point === null || !equal(exactly(point.epsilon), exactly(sheet.now.epsilon))) return "";
+    const { both, now } = errors;
+    if (both === null) return "";
+    const before = now === null ? "" : `; now ${spread(now)}`;
+    return `After this, together with release ${sheet.together!.number}: any one bin ${spread(both)}, ${kindOf(both)}${before}.`;
 }
 
 interface Stat {
@@ -293,7 +308,7 @@ function errorStat(store: SessionStore, place: 0 | 1): { element: HTMLElement; d
             );
         show(beta, sheet !== null);
         setText(origin, bar === null ? "" : (measure?.origin ?? ""));
-        setText(kind, bar === null ? (absent ? " · no bound" : "") : ` · ${kindOf(bar)}`);
+        setText(kind, bar === null ? (absent ? " · no bound" : "") : ` · ${bar.kind === "numerical" ? "calculated" : kindOf(bar)}`);
         kind.title = bar?.rule ?? (absent && measure !== null ? noBar(measure) : "");
         element.title = bar === null || measure === null ? "" : tipOf(measure, store.beta, bar);
         setText(fault, mine?.text ?? "");

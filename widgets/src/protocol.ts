@@ -97,6 +97,8 @@ const readSheetShape = shape({
     mechanisms: list(readMechanism),
     /** How many items the answer names at most; empty where it has a value per bin. */
     places: maybe(countOfBins),
+    /** What one bin would be off by together with an answer that is there, and what it is off by now, at `now`. */
+    together: maybe(shape({ number: whole, errors: table(shape({ both: maybe(readBar), now: maybe(readBar) })) })),
     /** What can be said of the error, the most important first: the first two head the plan. */
     measures: list(readMeasure),
     betas: list(exact),
@@ -213,6 +215,10 @@ const readHead = shape({
     used: maybe(text),
     python: text,
     csv: file,
+    /** Whether its rows are counts that add up, so that a sum of what is brushed can be asked for. */
+    adds_up: maybe(flag),
+    /** Another answer to the question, and the call that reads both as one. */
+    together: maybe(shape({ number: whole, python: text })),
 });
 
 const readReportShape = shape({
@@ -306,6 +312,9 @@ export function readReport(value: unknown): Report {
 
 /** Asks the kernel for points of a stored answer. */
 export type ReadPoints = (args: { number: string; points: string[][]; beta: string }) => Promise<Reply>;
+
+/** Asks the kernel for a sum or a comparison of what is stored. */
+export type AskStored = (args: Record<string, unknown>) => Promise<Reply>;
 
 export type Reply = { ok: true; body: Record<string, unknown> } | { ok: false; error: Refusal };
 

@@ -5,7 +5,7 @@ import { copy, h, newId, save, setAttribute, setOptions, setText, show, watchWid
 import type { Views } from "./guest_views";
 import { phrase } from "./measures";
 import { timed } from "./perf";
-import type { ReadPoints, Result } from "./protocol";
+import type { AskStored, ReadPoints, Result } from "./protocol";
 import type { Drawing, ResultView } from "./result_view";
 import type { SessionStore } from "./session_store";
 import { often, priceText, shown } from "./words";
@@ -28,6 +28,8 @@ export interface ResultSource {
     focused?: () => void;
     say?: (sentence: string) => void;
     read?: ReadPoints;
+    ask?: AskStored;
+    gone?: () => boolean;
 }
 
 export function resultOf(store: SessionStore): ResultSource {
@@ -51,6 +53,8 @@ export function resultOf(store: SessionStore): ResultSource {
         focused: () => (store.wantsFocus = false),
         say: (sentence) => store.say(sentence),
         read: (args) => store.kernel.ask("read", args),
+        ask: (args) => store.kernel.ask("ask", args),
+        gone: () => store.kernel.health === "gone",
     };
 }
 
@@ -160,13 +164,15 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
                 draw();
             },
             read: source.read,
+            ask: source.ask,
+            gone: () => source.gone?.() ?? false,
         });
         put(next, view.table === undefined ? null : (level) => view.table!(body, level));
     }
 
     function drawPicture(result: Result): void {
         const at = `${chosenBeta} ${width}`;
-        if (drawing === null || at === drawnAt) return;
+        if (drawing === null || at === drawnAt) return drawing?.heed?.();
         drawnAt = at;
         drawing.draw(chosenBeta, width);
         const words = drawing.finding(chosenBeta);

@@ -5,7 +5,7 @@
  * others travel as bundles of their own (`guest_views.ts`), and draw by the same rules.
  */
 
-import type { ReadPoints, Result } from "./protocol";
+import type { AskStored, ReadPoints, Result } from "./protocol";
 
 /** One answer on the page, drawn by the view of its kind. */
 export interface Drawing {
@@ -20,6 +20,8 @@ export interface Drawing {
     finding(beta: string): string;
     /** What the marks mean; asked after each drawing. */
     key(beta: string): readonly Node[];
+    /** Something else on the page has changed, such as whether a kernel answers. */
+    heed?(): void;
     close?(): void;
 }
 
@@ -29,6 +31,10 @@ export interface Surroundings {
     redraw(): void;
     /** Reads points of the stored answer, free; without a kernel there is nobody to ask. */
     readonly read: ReadPoints | undefined;
+    /** Asks for sums and comparisons of the stored answer, free; likewise. */
+    readonly ask?: AskStored | undefined;
+    /** Whether a kernel that was there is gone. */
+    gone?(): boolean;
 }
 
 export interface ResultView<Body = unknown> {

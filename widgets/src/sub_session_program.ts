@@ -1,9 +1,12 @@
-/** The program of a sub-session's sub-session view: each widget of it stands on its own. */
+/** The program of a sub-session's sub-session view: each widget of it stands on its own. Its answers are lists. */
 
-import "./built_in_views";
 import { program } from "./host";
+import { bring } from "./result_view";
 import { payWhatYouGetTape } from "./sub_session_view";
 import { SubSessionStore } from "./sub_session_store";
+import { rankedView } from "./views/ranked";
+
+bring(rankedView);
 
 export default program({
     "pay-what-you-get-tape": () => {

@@ -1,6 +1,7 @@
 /** The program of the Workbench and of its parts: components of one store share its store. */
 
 import "./built_in_views";
+import "./shared";
 import { budgetMeter } from "./budget_meter";
 import type { Component } from "./component";
 import { program, type Mounted } from "./host";

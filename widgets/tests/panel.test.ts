@@ -68,10 +68,10 @@ test("the same question at the same settings is free, and a second answer is not
     it.type("0.1");
     const panel = panelOf(it);
     expect(panel.text).toEqual([["Already released as number 3"], ", same question, same settings."]);
-    expect(labels(panel)).toEqual([
-        "Show release 3 · free",
-        "A second, independent answer costs ε 0.1 more; both can be combined.",
-    ]);
+    expect(labels(panel)).toEqual(["Show release 3 · free", "A second, independent answer costs ε 0.1 more."]);
+    const combined = store(({ sheet }) => Object.assign(sheet, { together: { number: "3", errors: {} } }));
+    combined.type("0.1");
+    expect(labels(panelOf(combined))[1]).toBe("A second, independent answer costs ε 0.1 more; both can be combined.");
 });
 
 test.each([

@@ -1,5 +1,9 @@
 import { afterEach, expect, test } from "vitest";
+import { bring } from "../src/result_view";
+import { ranksView } from "../src/views/ranks";
 import { Host, render, result, type Shown } from "./host";
+
+bring(ranksView);
 
 const NOISY = ["40", "12", "14", "3", "-2"];
 const STARTS = ["0", "1", "3"];

@@ -231,6 +231,7 @@ class Answer:
     chart       the kind of chart that draws it, as `dpviz.charts.register` knows it
     has_rows    whether it can be listed, row by row; if not, it is asked point by point
     readers     the estimators it offers, the default first, where it offers several
+    adds_rows   whether the rows that a page draws are counts that add up, so that it offers sums of what is brushed
     noun        what a sum adds up, one by one: bins, or whatever the points of a sum are
     """
 
@@ -238,6 +239,7 @@ class Answer:
     chart: ClassVar[str] = "histogram"
     has_rows: ClassVar[bool] = True
     readers: ClassVar[tuple[str, ...]] = ()
+    adds_rows: ClassVar[bool] = False
     noun: ClassVar[str] = "bin"
 
     # ------------------------------------------------------------ storing
@@ -315,6 +317,12 @@ class Answer:
                 f"{domain.label(first)} to {domain.label(last)}", "a range must not be reversed", "the lower end first"
             )
         return range(first, last + 1)
+
+    def in_row(self, reading: Reading, row: int) -> Any:
+        """The point of a sum that stands in a row of what the page draws. Raises DomainError where there is no row."""
+        if not 0 <= row < len(self.axis(reading).labels):
+            raise DomainError.of(f"row {row:,}", "there is no such row in this answer", "show the release again")
+        return row
 
     def every(self, reading: Reading) -> Sequence[Any]:
         """All points that a sum may be over."""

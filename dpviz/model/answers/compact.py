@@ -55,6 +55,7 @@ class CompactTable(Answer):
     """
 
     kind: ClassVar[str] = "compact"
+    adds_rows: ClassVar[bool] = True
     has_rows: ClassVar[bool] = False
     field: Field
     empty: EmptyBin

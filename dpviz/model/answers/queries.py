@@ -37,12 +37,15 @@ from dpviz.model.answers.base import (
 from dpviz.model.error import ErrorValue, How
 from dpviz.model.linear import Query
 from dpviz.model.question import Question
-from dpviz.model.workload import Workload
+from dpviz.model.workload import Runs, Workload
 
 FITTED = (
     "The fitted answers agree with each other wherever one query is a sum of others, and each is unbiased. Sums of "
     "bins that follow from the answers can be asked for as well."
 )
+
+TOLD = 6
+"""So many stretches of bins are named."""
 
 SETTLED = 12
 """Of so many queries, intervals are settled to the last count, which may take up to a second each."""
@@ -169,15 +172,19 @@ class QueryAnswers(Answer):
 
     def view(self, reading: Reading, betas: Sequence[Fraction]) -> View:
         """What a page draws of answers to queries, of kind "queries": for each its name, what was drawn, the fitted
-        value as text, and at each beta (as text) the ends of its interval alone and among all."""
+        value as text, at each beta (as text) the ends of its interval alone and among all, and the bins that it adds
+        up; and which queries are the sum of others, with how far what was drawn is off that."""
         kinds: tuple[Among, ...] = ("one", "all")
-        ends = {
-            text(beta): {
-                among: [list(map(str, pair)) for pair in zip(found.low, found.high, strict=True)]
-                for among in kinds
-                if (found := self.intervals(reading, beta, among)) is not None
-            }
+        known: dict[str, dict[Among, Intervals]] = {
+            text(beta): {among: found for among in kinds if (found := self.intervals(reading, beta, among)) is not None}
             for beta in betas
+        }
+        ends = {
+            beta: {
+                among: [list(map(str, pair)) for pair in zip(one.low, one.high, strict=True)]
+                for among, one in found.items()
+            }
+            for beta, found in known.items()
         }
         header = {
             "axis": columns_of(reading.question),
@@ -185,8 +192,24 @@ class QueryAnswers(Answer):
             "fitted": [text(Fraction(value)) for value in self.read(reading)],
             "remark": self.remark(reading),
             "intervals": ends,
+            "how": {beta: {among: one.how for among, one in found.items()} for beta, found in known.items() if found},
+            "about": [self._bins_of(reading, runs) for runs in self.workload.parts],
+            "constraints": [
+                {
+                    "text": f"{self.workload.names[whole]} = {' + '.join(self.workload.names[part] for part in parts)}",
+                    "gap": str(self._drawn[whole] - sum(self._drawn[part] for part in parts)),
+                }
+                for whole, parts in self.workload.constraints
+            ],
         }
         return View("queries", header, {"noisy": self.noisy})
+
+    def _bins_of(self, reading: Reading, runs: Runs) -> str:
+        """The bins of a query in a few words: `A, C to F`."""
+        label = reading.question.domain.label
+        told = [label(first) if stop - first == 1 else f"{label(first)} to {label(stop - 1)}" for first, stop in runs]
+        more = len(told) - TOLD
+        return ", ".join(told) if more <= 0 else f"{', '.join(told[:TOLD])} and {more:,} more"
 
     # ------------------------------------------------------------ the parts
 

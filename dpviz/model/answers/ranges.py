@@ -76,6 +76,7 @@ class Ranges(Answer):
     """
 
     kind: ClassVar[str] = "ranges"
+    adds_rows: ClassVar[bool] = True
     readers: ClassVar[tuple[str, ...]] = tuple(ABOUT)
     design: Design
     nodes: NDArray[np.int64]
@@ -343,7 +344,7 @@ class Ranges(Answer):
         )
 
     def view(self, reading: Reading, betas: Sequence[Fraction]) -> View:
-        """Fitted bins as a histogram, rounded to a thousandth; `picture_off` bounds how far off they are drawn.
+        """Fitted bins, rounded to a thousandth; `picture_off` bounds how far off they are drawn.
 
         Bars are those of the bin that errs most, and hold for every other.
         """
@@ -353,7 +354,7 @@ class Ranges(Answer):
             Fraction(self.floats.error) * (1 + FLOAT) + Fraction(1, 2 * 10**PLACES) + FLOAT * int(np.abs(values).max())
         )
         return View(
-            kind="histogram" if drawn else "large",
+            kind="tree" if drawn else "large",
             header={
                 "axis": columns_of(reading.question),
                 "columns": list(domain.columns),

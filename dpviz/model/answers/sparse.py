@@ -41,6 +41,7 @@ class SparseTable(Answer):
     """
 
     kind: ClassVar[str] = "sparse"
+    adds_rows: ClassVar[bool] = True
     labels: Labels
     values: NDArray[np.int64]
 
@@ -75,6 +76,10 @@ class SparseTable(Answer):
     def point(self, reading: Reading, label: object) -> int | str:
         domain = reading.question.domain
         return domain.index(label) if domain.declared else category_text(label)
+
+    def in_row(self, reading: Reading, row: int) -> int | str:
+        place: int = super().in_row(reading, row)
+        return self.labels[place]
 
     def run(self, reading: Reading, labels: range) -> range | None:
         return reading.question.domain.run(labels)

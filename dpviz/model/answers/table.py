@@ -40,6 +40,7 @@ class Table(Answer):
     """One released count per bin of the domain, in the domain's order."""
 
     kind: ClassVar[str] = "table"
+    adds_rows: ClassVar[bool] = True
     values: NDArray[np.int64]
 
     def pack(self) -> Packed:

@@ -35,6 +35,8 @@ export interface Histogram {
     /** Marks too short to see: the words must say so. */
     tooShort: boolean;
     columns: boolean;
+    /** Whether bins lie under each other. */
+    sideways: boolean;
 }
 
 interface Mark {
@@ -233,6 +235,7 @@ function standing(result: Counted, beta: string, marks: Marks, view: View): Hist
     return {
         element: chart,
         columns,
+        sideways: false,
         tooShort: !legible && cut === null,
         binAt: (x, up) => {
             if (x < full.box.left || x > full.box.right || up < full.box.top || up > bottom.box.bottom) return null;
@@ -491,6 +494,7 @@ function lying(result: Counted, beta: string, all: Marks, view: View): Histogram
     return {
         element: chart,
         columns: false,
+        sideways: true,
         tooShort: !legible,
         binAt: (_, y) =>
             y < box.top || y > box.bottom ? null : Math.min(marks.length - 1, Math.floor((y - box.top) / ROW)),

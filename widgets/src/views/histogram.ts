@@ -1,5 +1,6 @@
 /** Counts in bins: each value in ink with both its bars, a read-out, and for a long one a stretch of it alone. */
 
+import { asker, type Pictured } from "../asking";
 import { histogram, Marks, type Histogram } from "../charts/histogram";
 import { rowOf, type Texts } from "../columns";
 import { among, bounds, counted, findingOf, readOf, type Counted } from "../counted";
@@ -12,6 +13,10 @@ import { allTip, kindOf, often, oneTip, shown, spread } from "../words";
 
 /** From so many bins on, a stretch of them can be looked at alone. */
 const LONG = 60;
+/** So far apart are the ends of a stretch that is worth a closer look. */
+const CLOSEST = 4;
+/** Above the plot stands its unit. */
+const PLOT_TOP = 24;
 const MOST_NAMED = 5_000;
 const MOST_NARROW = 8;
 
@@ -36,12 +41,22 @@ function blank(result: Counted): Drawing {
     };
 }
 
-function drawn(result: Counted, around: Surroundings): Drawing {
+/** A histogram with its marks, a reader's picks and, for a long one, a stretch of it alone. */
+export function drawn(result: Counted, around: Surroundings, pictured?: Pictured): Drawing {
+    const long = result.values.length > LONG;
+    const closer = h("button", { type: "button", class: "dp-button", hidden: true, onclick: (event: Event) => timed(event, () => look()) }, "Look closer");
+    const whole = h(
+        "button",
+        { type: "button", class: "dp-button", hidden: true, onclick: (event: Event) => timed(event, () => setView(0, result.values.length - 1)) },
+        "All bins",
+    );
+    const asking = asker(result, around, () => drawPicked(), [closer, whole], pictured);
     const zoom = zoomFields((from, to) => setView(from, to));
     const plot = h("div", { class: "dp-plot" });
     const cover = h("div", { class: "dp-cover" });
     const outline = h("div", { class: "dp-probe-box", hidden: true });
-    const brush = h("div", { class: "dp-brush", hidden: true });
+    /** What is brushed, or the two bars that are compared. */
+    const brushes = [0, 1].map(() => h("div", { class: "dp-brush", hidden: true }));
     const readout = h("div", { class: "dp-tip", hidden: true });
     const walker = h("input", {
         type: "range",
@@ -51,8 +66,9 @@ function drawn(result: Counted, around: Surroundings): Drawing {
         step: 1,
         "aria-label": "Walk the bins",
     });
-    const stage = h("div", { class: "dp-stage" }, plot, outline, brush, cover, walker, readout);
-    const element = h("div", {}, zoom.element, stage);
+    const stage = h("div", { class: "dp-stage" }, plot, outline, ...brushes, cover, walker, readout);
+    const element = h("div", {}, asking === null ? zoom.element : null, stage, asking?.element ?? elsewhere(result));
+    cover.classList.toggle("dp-brushable", asking !== null);
 
     let width = 640;
     let level = "";
@@ -111,7 +127,40 @@ function drawn(result: Counted, around: Surroundings): Drawing {
         Object.assign(readout.style, { left: `${left}px`, top: `${top}px`, width: `${wide}px` });
     }
 
+    // --- picking bars ------------------------------------------------------------------------------------------------
+
+    function look(): void {
+        const rows = asking?.picked?.rows;
+        if (rows) setView(Math.min(...rows), Math.max(...rows));
+    }
+
+    /** Mark what is picked, as far as it is in view. */
+    function drawPicked(): void {
+        const picked = asking?.picked ?? null;
+        const rows = picked?.rows ?? null;
+        const spans = rows === null ? [] : picked!.what === "pair" ? [...new Set(rows)].map((row) => [row, row]) : [rows];
+        brushes.forEach((brush, i) => {
+            const [from, to] = [Math.max(view.from, spans[i]?.[0] ?? Infinity), Math.min(view.to, spans[i]?.[1] ?? -Infinity)];
+            show(brush, chart !== null && from <= to);
+            if (chart !== null && from <= to) lay(brush, from, to);
+        });
+        show(closer, long && rows !== null && picked!.what === "stretch" && rows[1] - rows[0] >= CLOSEST);
+        show(whole, long && (view.from > 0 || view.to < result.values.length - 1));
+    }
+
+    function lay(brush: HTMLElement, from: number, to: number): void {
+        const [a, b] = [chart!.probe(from), chart!.probe(to)];
+        const [left, top] = [Math.min(a.left, b.left), chart!.sideways ? Math.min(a.top, b.top) : PLOT_TOP];
+        Object.assign(brush.style, {
+            left: `${left}px`,
+            top: `${top}px`,
+            width: `${Math.max(2, Math.max(a.right, b.right) - left)}px`,
+            height: `${Math.max(a.bottom, b.bottom) - top}px`,
+        });
+    }
+
     let dragged: number | null = null;
+    let moved = false;
     const place = (event: PointerEvent): { x: number; y: number } => {
         const rect = cover.getBoundingClientRect();
         return { x: event.clientX - rect.left, y: event.clientY - rect.top };
@@ -119,19 +168,27 @@ function drawn(result: Counted, around: Surroundings): Drawing {
     cover.addEventListener("pointermove", (event) => {
         const at = place(event);
         const over = chart?.binAt(at.x, at.y) ?? null;
-        if (dragged !== null && chart !== null && over !== null)
-            drawBrush(Math.min(dragged, over), Math.max(dragged, over));
+        if (dragged !== null && chart !== null && over !== null && (moved || over !== dragged)) {
+            moved = true;
+            if (asking === null) show(brushes[0]!, true);
+            if (asking === null) lay(brushes[0]!, Math.min(dragged, over), Math.max(dragged, over));
+            else timed(event, () => asking.brush(dragged!, over));
+        }
         setBin(over ?? (document.activeElement === walker ? bin : null));
     });
     cover.addEventListener("pointerdown", (event) => {
         const at = place(event);
-        dragged = result.values.length > LONG ? (chart?.binAt(at.x, at.y) ?? null) : null;
+        moved = false;
+        dragged = (long || asking !== null) && event.button === 0 ? (chart?.binAt(at.x, at.y) ?? null) : null;
+        if (dragged !== null && asking !== null) cover.setPointerCapture?.(event.pointerId);
     });
     cover.addEventListener("pointerup", (event) => {
         const at = place(event);
         const end = chart?.binAt(at.x, at.y) ?? null;
-        show(brush, false);
-        if (dragged !== null && end !== null && Math.abs(end - dragged) >= 4) {
+        if (asking !== null) {
+            if (dragged !== null && !moved && end === dragged) timed(event, () => asking.tick(end));
+        } else show(brushes[0]!, false);
+        if (asking === null && dragged !== null && end !== null && Math.abs(end - dragged) >= CLOSEST) {
             const [from, to] = [Math.min(dragged, end), Math.max(dragged, end)];
             timed(event, () => setView(from, to));
         }
@@ -139,26 +196,18 @@ function drawn(result: Counted, around: Surroundings): Drawing {
     });
     cover.addEventListener("pointerleave", () => {
         dragged = null;
-        show(brush, false);
+        if (asking === null) show(brushes[0]!, false);
         if (document.activeElement !== walker) setBin(null);
     });
 
-    function drawBrush(from: number, to: number): void {
-        const [a, b] = [chart!.probe(from), chart!.probe(to)];
-        show(brush, true);
-        Object.assign(brush.style, {
-            left: `${a.left}px`,
-            width: `${b.right - a.left}px`,
-            top: "0",
-            height: `${a.bottom}px`,
-        });
-    }
+    /** Where a stretch that is picked with Shift began. */
+    let anchor: number | null = null;
 
     walker.addEventListener("focus", () => setBin(bin ?? view.from));
     walker.addEventListener("blur", () => setBin(null));
     walker.addEventListener("input", () => setBin(Number(walker.value)));
     walker.addEventListener("keydown", (event) => {
-        const step = event.shiftKey ? 10 : 1;
+        const step = event.shiftKey && asking === null ? 10 : 1;
         const at = bin ?? view.from;
         const to: Record<string, number | undefined> = {
             ArrowRight: at + step,
@@ -171,10 +220,17 @@ function drawn(result: Counted, around: Surroundings): Drawing {
             End: view.to,
         };
         const next = to[event.key];
-        if (event.key === "Escape") walker.blur();
+        if (event.key === "Escape" && asking?.picked) asking.clear();
+        else if (event.key === "Escape") walker.blur();
+        if (asking !== null && (event.key === "Enter" || event.key === " ")) {
+            event.preventDefault();
+            timed(event, () => asking.tick(at));
+        }
         if (next === undefined || event.ctrlKey || event.metaKey) return;
         event.preventDefault();
         setBin(next);
+        anchor = event.shiftKey ? (anchor ?? at) : null;
+        if (asking !== null && anchor !== null) timed(event, () => asking.brush(anchor!, bin!));
     });
 
     // --- drawing -----------------------------------------------------------------------------------------------------
@@ -187,6 +243,8 @@ function drawn(result: Counted, around: Surroundings): Drawing {
         [walker.min, walker.max] = [String(view.from), String(view.to)];
         zoom.draw(result, view.from, view.to);
         drawReadout();
+        drawPicked();
+        asking?.draw(beta, wide);
     }
 
     return {
@@ -196,7 +254,16 @@ function drawn(result: Counted, around: Surroundings): Drawing {
         draw,
         finding: (beta) => (beta === level ? words : findingOf(result, beta)),
         key: (beta) => keyOf(result, beta, chart!),
+        heed: () => asking?.draw(level, width),
+        close: () => asking?.close(),
     };
+}
+
+/** Where nobody answers: the call that does it. */
+function elsewhere({ adds_up, scale, python }: Counted): HTMLElement | null {
+    if (adds_up !== true || python === "") return null;
+    const call = scale === "integers" || scale === "intervals" ? "range(low, high)" : "sum([...])";
+    return h("p", { class: "dp-hint" }, "To add up bars or to compare two, free, open the notebook: ", h("code", {}, `${python}.${call}`));
 }
 
 function numbers(result: Counted, beta: string): HTMLElement {

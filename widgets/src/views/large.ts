@@ -1,5 +1,6 @@
 /** An answer too long to draw: told in words, and read bin by bin where a kernel is there to ask. */
 
+import { asker } from "../asking";
 import { among, counted, type Counted } from "../counted";
 import { h } from "../dom";
 import { readField } from "../read_field";
@@ -9,18 +10,25 @@ import { often, shown, spread } from "../words";
 export const largeView: ResultView<Counted> = {
     kind: "large",
     read: counted,
-    create(result, { read }) {
+    create(result, around) {
+        const { read } = around;
+        const asking = asker(result, around, () => undefined);
         const words = h("div", { class: "dp-large" });
         const pointwise = result.lookup === true && result.number !== null;
+        let level: [string, number] = [result.beta, 0];
         const field = readField(result, pointwise ? read : undefined);
         return {
-            element: h("div", {}, words, field?.element),
+            element: h("div", {}, words, field?.element, asking?.element),
             levels: false,
             plain: true,
-            draw(beta) {
+            draw(beta, width) {
+                level = [beta, width];
                 words.replaceChildren(...describe(result, beta));
                 field?.draw(beta);
+                asking?.draw(beta, width);
             },
+            heed: () => asking?.draw(...level),
+            close: () => asking?.close(),
             finding: () => "",
             key: () => [],
         };

@@ -1,0 +1,165 @@
+"""What a page asks of a paid answer: the sum over what is brushed, and which of two bins is larger. Free, as in Python.
+
+Two bins are named by their rows in the picture or by their labels as typed. Everything that comes back was computed
+from what is stored; nothing is drawn and nothing is charged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, Final
+
+from dpviz.boundary import protect_module
+from dpviz.errors import DomainError, Forbidden, ReleaseFormat, short
+from dpviz.exact import ceil_to, place, text, whole
+from dpviz.model.answers.between import Between, between
+from dpviz.model.asking import Picked, Subject, added, compared
+from dpviz.model.combination import BothAnswers, combine
+from dpviz.model.derived import Derived
+from dpviz.model.domain import Domain
+from dpviz.model.release import PaidAnswer, Release
+
+BETWEEN: Final = " to "
+"""What stands in the label of an interval between its ends."""
+
+LEAST: Final = Fraction(1, 10**9)
+"""No smaller p-value is told."""
+
+MOST_LISTED: Final = 2_000
+"""So many bins without an order are added up for a page."""
+
+Body = dict[str, Any]
+
+
+def answer(release: Release, beside: Release | None, args: Body, beta: Fraction) -> Body:
+    """What the page gets for one question; `beside` is a second answer to it, which is read together with the first.
+
+    Raises errors of ours for bins that are not there, and for an answer whose values do not add up or are not read for
+    free; then nothing is read.
+    """
+    for one in (release, beside):
+        if one is not None and not one.terms.reuse:
+            raise Forbidden("this answer is not read for free, so a page does not read it")
+    if not release.answer.adds_rows:
+        raise ReleaseFormat.of(release.answer.kind, "the rows of this answer do not add up", "read release.to_frame()")
+    subject: Subject = PaidAnswer(release)
+    if beside is not None:
+        combine(release, beside)  # which refuses two answers that do not fit
+        subject = BothAnswers(PaidAnswer(release), PaidAnswer(beside))
+    picked: Picked = args["picked"]
+    if args["what"] == "pair":
+        ends = _points(release, args["by"], args["first"], args["second"])
+        leader, lead = compared(subject, ends[0], ends[1], beta, picked)
+        found, more = [("", lead)], {"leader": leader}
+    else:
+        points, listed = _stretch(release, args)
+        readers = _readers(release) if beside is None else [""]
+        found, more = [(reader, added(subject, points, beta, picked, reader, listed)) for reader in readers], {}
+    rows = [{"reader": reader, **_row(one)} for reader, one in found]
+    return {"rows": rows, **more, "rests_on": found[0][1].rests_on}
+
+
+def _readers(release: Release) -> list[str]:
+    """The estimators whose error is known, the default first; one without a name where there is no choice."""
+    least = Fraction(1, 2)
+    told = [name for name in release.answer.readers if release.error.estimator(name).one_bin(least) is not None]
+    return told or [""]
+
+
+def _row(derived: Derived) -> Body:
+    """One answer, in texts and in words."""
+    ends = between(derived.value)
+    return {
+        "what": derived.what,
+        "value": text(ends.low if ends.low == ends.high else ends.middle),
+        "low": None if derived.low is None else text(derived.low),
+        "high": None if derived.high is None else text(derived.high),
+        "how": derived.how,
+        "known": derived.known,
+        "rule": derived.rule,
+        "among": derived.among_text,
+        "bias": derived.bias_text,
+        "remarks": list(derived.remarks),
+        "empty": derived.empty,
+        "chance": None
+        if derived.chance is None
+        else {"value": _chance(derived.chance.value), "rule": derived.chance.rule},
+    }
+
+
+def _chance(value: Between) -> str:
+    """A p-value, rounded up to three digits; one that is smaller than anybody reads, to the least that is told."""
+    chance = max(value.high, LEAST)
+    return text(ceil_to(chance, min(Fraction(1), place(chance, 3))))
+
+
+# ---------------------------------------------------------------- which bins
+
+
+def _points(release: Release, by: str, first: Sequence[str], last: Sequence[str]) -> list[Any]:
+    """The two bins that a page names, by their rows in its picture or by their labels."""
+    return [(_in_row if by == "rows" else _named)(release, end) for end in (first, last)]
+
+
+def _in_row(release: Release, end: Sequence[str]) -> Any:
+    if len(end) != 1:
+        raise Forbidden("a row is one whole number")
+    return release.answer.in_row(release.reading, whole(end[0], "a row", least=0))
+
+
+def _named(release: Release, end: Sequence[str]) -> Any:
+    """The point of a label as a page shows it, or as a person types a value."""
+    domain = release.question.domain
+    if len(end) != len(domain.columns):
+        columns = " and ".join(domain.columns)
+        raise DomainError.of(f"{len(end)} texts", f"a bin of {columns} has {len(domain.columns)}, one for each column")
+    if domain.declared and len(end) == 1:
+        size = domain.size
+        for at in {0, size - 1, max(0, size - 2)}:  # "over 40" is a label, and no value that a person could look up
+            if domain.label(at) == end[0]:
+                return at
+    try:
+        return release.answer.point(release.reading, _value(domain, end))
+    except DomainError:
+        # a look-up in Python names no label in its refusal; what a page sent was typed by a person to be read
+        raise DomainError.of(short(", ".join(end)), f"a bin must be one of {domain.text}") from None
+
+
+def _value(domain: Domain, end: Sequence[str]) -> Any:
+    """What stands for a bin: of an interval its lower end, as its label begins."""
+    if len(end) > 1:
+        return tuple(end)
+    return end[0].partition(BETWEEN)[0] if domain.kind == "intervals" else end[0]
+
+
+def _stretch(release: Release, args: Body) -> tuple[Sequence[Any], int | None]:
+    """The points from one end to the other, and of how many rows in a public order they are; None: nobody can say."""
+    domain, public = release.question.domain, release.axis.domain is not None
+    if domain.ordered:
+        first, last = _points(release, args["by"], args["first"], args["second"])
+        _in_order(first, last)
+        return range(first, last + 1), domain.size
+    if args["by"] != "rows" and not public:
+        raise DomainError.of(domain.kind, "a range needs bins in a known order", "ask in Python: release.sum([...])")
+    ends = _points(release, args["by"], args["first"], args["second"])
+    rows = (
+        [whole(end[0], "a row", least=0) for end in (args["first"], args["second"])] if args["by"] == "rows" else ends
+    )
+    _in_order(*rows)
+    if rows[1] - rows[0] >= MOST_LISTED:
+        raise DomainError.of(
+            f"{rows[1] - rows[0] + 1:,} bins",
+            f"a page adds up {MOST_LISTED:,} bins without an order at most",
+            "ask in Python: release.sum([...])",
+        )
+    points = [release.answer.in_row(release.reading, row) for row in range(rows[0], rows[1] + 1)]
+    return points, domain.size if public else None
+
+
+def _in_order(first: int, last: int) -> None:
+    if first > last:
+        raise DomainError.of("a reversed range", "a range begins with its lower end", "exchange the two ends")
+
+
+protect_module(vars())

@@ -1,0 +1,115 @@
+"""Bars of a paid answer are brushed and compared in a real notebook: by mouse, by keyboard, by name; all of it free."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Browser, Locator, expect
+
+from tests.browser.lab import Lab, Notebook
+
+SESSION = """
+import dpviz as dv
+session = dv.Session(
+    dv.datasets.doctor_visits(), dv.Unit("row", noun="person-year"), dv.Budget(epsilon="4"), "{name}.ledger"
+)
+bins = dv.Domain.integers(0, 40, column="visits", overflow=True)
+"""
+TALL = {"width": 1280, "height": 2000}
+HELD = re.compile(r"between [\d,−]+ and [\d,−]+")
+
+
+def place(stage: Locator, bar: int, bars: int = 42) -> tuple[float, float]:
+    """The middle of a bar on the screen, by the axis of the chart."""
+    ends: list[float] = stage.evaluate(
+        """stage => {
+            const lines = [...stage.querySelectorAll('svg .dp-axis')].map(line => line.getBoundingClientRect());
+            const axis = lines.find(({ width }) => width > 100);
+            return [axis.left, axis.right, axis.top - 40];
+        }"""
+    )
+    left, right, height = ends
+    return left + (bar + 0.5) / bars * (right - left), height
+
+
+def test_a_paid_tree_goes_from_its_question_to_a_brushed_range(lab: Lab, browser: Browser) -> None:
+    lab.write("tree.ipynb", SESSION.format(name="tree"), "dv.Workbench(session, bins)")
+    with Notebook.open(lab, browser, "tree.ipynb", viewport=TALL) as it:
+        it.run_all()
+        it.page.locator(".dp-workbench").get_by_label("Mechanism", exact=True).select_option("Tree")
+        expect(it.region("Release")).to_contain_text("57 counts of a tree")
+        it.page.get_by_role("textbox", name="Privacy loss ε, exact").fill("1")
+        it.page.keyboard.press("Enter")
+        pay = it.button("Release").filter(has_text="pay ε 1")
+        expect(pay).not_to_have_attribute("aria-disabled", "true")
+        pay.click()
+        confirm = it.button("Yes, pay ε 1")
+        confirm.or_(it.page.locator(".dp-stage svg")).first.wait_for()
+        if confirm.count():
+            confirm.click()
+        stage = it.page.locator(".dp-stage")
+        expect(stage.locator("svg")).to_be_visible()
+        stage.scroll_into_view_if_needed()
+        it.page.mouse.move(*place(stage, 2))
+        it.page.mouse.down()
+        it.page.mouse.move(*place(stage, 9), steps=8)
+        it.page.mouse.up()
+        asked = it.region("Add up or compare bars")
+        answer = asked.get_by_role("status")
+        expect(answer).to_contain_text(re.compile(r"visits: 2 to 9: [\d,.]+ person-years"))
+        for name, reader in (("fitted tree", "fitted"), ("subtrees", "subtrees"), ("leaves added", "leaves")):
+            row = answer.locator(".dp-answer").filter(has_text=name)
+            said = it.ask(f"d = session.releases[1].range(2, 9, among='all', reader='{reader}'); print(d.low, d.high)")
+            assert len(said.split()) == 2, said
+            low, high = said.split()
+            expect(row).to_contain_text(f"between {int(low):,} and {int(high):,}".replace("-", "−"))
+        assert it.ask("print(session.remaining.epsilon, len(session.releases))").split() == ["3", "1"]
+        assert it.errors == it.offsite == []
+
+
+def test_bars_are_brushed_by_mouse_by_keyboard_and_by_name_and_two_are_compared(lab: Lab, browser: Browser) -> None:
+    lab.write(
+        "brush.ipynb", SESSION.format(name="brush") + "session.release(bins, dv.Dense(1))", "dv.ResultChart(session)"
+    )
+    with Notebook.open(lab, browser, "brush.ipynb", viewport=TALL) as it:
+        it.run_all()
+        stage, asked = it.page.locator(".dp-stage"), it.region("Add up or compare bars")
+        answer = asked.get_by_role("status")
+        expect(answer).to_contain_text("Drag over bars")
+        stage.scroll_into_view_if_needed()
+        it.page.mouse.move(*place(stage, 5))
+        it.page.mouse.down()
+        it.page.mouse.move(*place(stage, 1), steps=6)
+        it.page.mouse.up()
+        expect(answer).to_contain_text("visits: 1 to 5: ")
+        expect(answer).to_contain_text(HELD)
+        total = it.ask("r = session.releases[1]; print(f'{sum(r.values[1:6]):,}')").strip()
+        expect(answer).to_contain_text(f"visits: 1 to 5: {total} person-years")
+        walker = it.page.get_by_role("slider", name="Walk the bins")
+        walker.focus()
+        for key in ("Home", "Shift+ArrowRight", "Shift+ArrowRight"):
+            it.page.keyboard.press(key)
+        expect(answer).to_contain_text("visits: 0 to 2: ")
+        it.page.keyboard.press("Escape")
+        expect(answer).to_contain_text("Drag over bars")
+        first, last = asked.get_by_label("From", exact=True), asked.get_by_label("to", exact=True)
+        first.fill("40")
+        last.fill("over 40")
+        last.press("Enter")
+        expect(answer).to_contain_text("visits: 40 to over 40: ")
+        first.fill("-3")
+        last.press("Enter")
+        expect(asked.get_by_role("alert")).to_contain_text("a bin must be one of 0, 1, …, 40, over 40, got -3")
+        for bar in (7, 0):
+            it.page.mouse.click(*place(stage, bar))
+        expect(answer).to_contain_text("visits: 0, less 7: ")
+        expect(answer).to_contain_text("0 is larger. p ≤ ")
+        asked.get_by_label("picked").select_option("before")
+        expect(answer).to_contain_text("if this was picked before looking")
+        it.screenshot("pair")
+        assert it.ask("print(session.remaining.epsilon)").strip() == "3"
+        it.page.evaluate("async () => window.panel.sessionContext.session.kernel.shutdown()")
+        expect(answer).to_contain_text("0 is larger.")  # what was read stays read
+        asked.get_by_label("picked").select_option("after")
+        expect(answer).to_contain_text("need the running notebook")
+        assert it.errors == it.offsite == []

@@ -1,0 +1,311 @@
+"""A page asks a paid answer for sums and comparisons: what comes back is what Python says, free, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import dpviz as dv
+from dpviz.exact import text
+from dpviz.model.question import Question
+from dpviz.session.session import Session
+from dpviz.widgets.session_model import SessionModel
+from tests.patience import until
+from tests.widgets.pages import Wire, content
+
+BINS = dv.Domain.integers(0, 3, column="x", overflow=True)
+BINS_ID = Question.of(BINS).id
+CITIES = dv.Domain.categories(["oslo", "bern", "rome"], column="city")
+FRAME = pd.DataFrame(
+    {
+        "x": [0] * 60 + [1] * 300 + [2] * 24 + [3] * 36 + [9] * 30,
+        "city": ["oslo"] * 200 + ["bern"] * 150 + ["rome"] * 100,
+    }
+)
+
+ARGS: dict[str, Any] = {
+    "number": "1", "beside": "", "what": "stretch", "by": "rows", "first": ["1"], "second": ["3"],
+    "picked": "after", "beta": "0.05",
+}  # fmt: skip
+"""What the page sends: from the second row to the fourth."""
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    return Session(FRAME, dv.Unit("row", noun="visit"), dv.Budget(60, "1e-3"), tmp_path / "ask.ledger")
+
+
+def ask(session: Session, **args: Any) -> dict[str, Any]:
+    reply = SessionModel(session, [BINS]).answer({"v": 1, "id": "1", "ask": "ask", "args": ARGS | args})
+    assert reply is not None
+    return reply
+
+
+def rows(session: Session, **args: Any) -> list[dict[str, Any]]:
+    reply = ask(session, **args)
+    assert reply["ok"], reply
+    found: list[dict[str, Any]] = reply["body"]["rows"]
+    return found
+
+
+def ends(derived: Any) -> tuple[str, str | None, str | None]:
+    low, high = (None if end is None else text(end) for end in derived.interval)
+    return text(derived.value), low, high
+
+
+def told(row: dict[str, Any]) -> tuple[str, str | None, str | None]:
+    return row["value"], row["low"], row["high"]
+
+
+@pytest.mark.parametrize(
+    "mechanism", [dv.Dense(1), dv.Dense(1, clamp=False), dv.Stability(1, "1e-6"), dv.Compact(1, cap=400)]
+)
+@pytest.mark.parametrize(("picked", "among"), [("after", "all"), ("before", "one")])
+@pytest.mark.parametrize("beta", ["0.05", "0.01"])
+def test_a_stretch_of_bins_is_the_range_that_python_reads(
+    session: Session, mechanism: Any, picked: str, among: Any, beta: str
+) -> None:
+    release = session.release(BINS, mechanism)
+    (row,) = rows(session, by="labels", first=["1"], second=["3"], picked=picked, beta=beta)
+    derived = release.range(1, 3, among=among, beta=beta)
+    assert told(row) == ends(derived) and row["how"] == derived.how and row["bias"] == derived.bias_text
+    assert row["among"] == derived.among_text
+
+
+def test_rows_are_those_of_the_picture_and_labels_those_that_it_shows(session: Session) -> None:
+    release = session.release(BINS, dv.Dense(1))
+    by_row, by_label = (rows(session, **how)[0] for how in (
+        {"first": ["2"], "second": ["4"]}, {"by": "labels", "first": ["2"], "second": ["over 3"]}
+    ))  # fmt: skip
+    assert by_row == by_label and by_row["what"] == "x: 2 to over 3"
+    assert Fraction(by_row["value"]) == sum(release.values[2:5])
+
+
+def test_a_range_that_was_picked_after_looking_is_wider_than_one_that_was_picked_before(session: Session) -> None:
+    """The default of the page is the honest one: it holds for every range at once."""
+    session.release(BINS, dv.Dense(1))
+    width = {}
+    for picked in ("after", "before"):
+        (row,) = rows(session, picked=picked)
+        width[picked] = Fraction(row["high"]) - Fraction(row["low"])
+    assert width["after"] > width["before"]
+
+
+@pytest.mark.parametrize("mechanism", [dv.Dense(1), dv.Dense(1, clamp=False), dv.Stability(1, "1e-6"), dv.Tree(2)])
+def test_of_two_bins_the_larger_comes_first_whichever_was_ticked_first(session: Session, mechanism: Any) -> None:
+    release = session.release(BINS, mechanism)
+    bodies = [
+        ask(session, what="pair", first=[first], second=[second])["body"] for first, second in (("0", "1"), ("1", "0"))
+    ]
+    assert bodies[0] == bodies[1] and bodies[0]["leader"] == "1"
+    (row,) = bodies[0]["rows"]
+    assert Fraction(row["value"]) == Fraction(release[1]) - Fraction(release[0]) > 0
+    assert row["what"] == "x: 1, less 0" and 0 < Fraction(row["chance"]["value"]) <= 1
+
+
+def test_a_pair_that_was_picked_before_looking_still_pays_for_its_direction(session: Session) -> None:
+    """Which of the two is said to lead is read off the answer, so the p-value is twice that of one direction."""
+    release = session.release(BINS, dv.Dense("1/10"))
+    (row,) = rows(session, what="pair", first=["2"], second=["3"], picked="before")
+    first, second = (3, 2) if release[3] >= release[2] else (2, 3)
+    one, two = (release.compare(first, second, among=among).chance for among in ("one", 2))
+    assert one is not None and two is not None
+    assert two.value.high <= Fraction(row["chance"]["value"]) <= two.value.high * Fraction(101, 100)
+    assert Fraction(row["chance"]["value"]) > one.value.high
+    assert told(row) == ends(release.difference(first, second, among="one"))
+
+
+def test_no_p_value_is_told_in_more_digits_than_anybody_reads(session: Session) -> None:
+    session.release(BINS, dv.Dense(20))
+    (row,) = rows(session, what="pair", first=["1"], second=["0"])
+    assert row["chance"]["value"] == "0.000000001"
+
+
+def test_all_pairs_of_dense_answers_rest_on_the_largest_gap(session: Session) -> None:
+    release = session.release(BINS, dv.Dense("1/4"))
+    (row,) = rows(session, what="pair", first=["1"], second=["0"])
+    chance = release.compare(1, 0, among="all").chance
+    assert chance is not None and row["chance"]["rule"] == chance.rule == "the largest gap among all bins"
+
+
+def test_bins_without_an_order_are_added_up_as_they_stand(session: Session) -> None:
+    release = session.release(CITIES, dv.Dense(1))
+    (row,) = rows(session, first=["0"], second=["1"])
+    assert told(row) == ends(release.sum(["oslo", "bern"], among=6)) and "all of 6 such questions" in row["among"]
+    (row,) = rows(session, first=["0"], second=["1"], picked="before")
+    assert told(row) == ends(release.sum(["oslo", "bern"]))
+
+
+def test_bins_of_two_columns_are_named_by_their_rows(session: Session) -> None:
+    release = session.release(CITIES * BINS, dv.Dense(1))
+    (row,) = rows(session, first=["4"], second=["6"], picked="before")
+    assert Fraction(row["value"]) == sum(release.values[4:7])
+    assert told(row) == ends(release.sum([("oslo", 4), ("bern", 0), ("bern", 1)]))
+    (pair,) = rows(session, what="pair", by="labels", first=["oslo", "1"], second=["bern", "1"], picked="before")
+    assert abs(Fraction(pair["value"])) == abs(release[("oslo", 1)] - release[("bern", 1)])
+
+
+def test_shown_keys_hold_only_for_one_that_was_picked_before_looking_and_it_is_said(session: Session) -> None:
+    release = session.release(dv.Domain.keys(column="city"), dv.Stability(1, "1e-6"))
+    assert release.labels == ["bern", "oslo", "rome"]
+    (row,) = rows(session, first=["0"], second=["1"])
+    assert told(row) == ends(release.sum(["bern", "oslo"])) and row["among"] == "if this was picked before looking"
+    assert row["remarks"][-1].startswith("Nothing public says how many such questions there are")
+    (row,) = rows(session, first=["0"], second=["1"], picked="before")
+    assert not [one for one in row["remarks"] if one.startswith("Nothing public")]
+
+
+def test_a_tree_answers_a_range_by_each_estimator_whose_error_is_known(session: Session) -> None:
+    release = session.release(BINS, dv.Tree(2))
+    found = {row["reader"]: told(row) for row in rows(session, picked="before")}
+    assert found == {name: ends(release.range(1, 3, reader=name)) for name in ("fitted", "subtrees", "leaves")}
+
+
+def test_two_answers_to_one_question_are_read_together(session: Session) -> None:
+    one, other = session.release(BINS, dv.Dense(1, clamp=False)), session.release(BINS, dv.Dense("1/2", clamp=False))
+    (row,) = rows(session, number="2", beside="1", picked="before")
+    assert told(row) == ends(dv.combine(one, other).range(1, 3))
+    assert "entry 1 (ε = 1) and entry 2 (ε = 0.5)" in " and ".join(
+        sorted(
+            ask(session, number="1", beside="2")["body"]["rests_on"]
+            .removeprefix("Rests on ")
+            .split("; ")[0]
+            .split(" and ")
+        )
+    )
+
+
+def test_asking_is_free_and_changes_nothing(session: Session) -> None:
+    session.release(BINS, dv.Dense(1))
+    model, left = SessionModel(session, [BINS]), session.remaining.epsilon
+    shown = {**model.mirrors(), "pulse": ""}
+    body = ask(session)["body"]
+    assert body == ask(session)["body"] and body["rests_on"] == "Rests on entry 1 (ε = 1); costs nothing more."
+    assert session.remaining.epsilon == left and len(session.ledger.entries()) == 1
+    assert {**model.mirrors(), "pulse": ""} == shown
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ({"first": ["5"], "second": ["5"]}, "no such row in this answer, got row 5"),
+        ({"first": ["-1"]}, "a row must be a whole number"),
+        ({"first": ["NaN"]}, "NaN"),
+        ({"first": ["1e999999999"]}, ""),
+        ({"first": ["3"], "second": ["1"]}, "begins with its lower end"),
+        ({"first": ["1", "2"]}, "a row is one whole number"),
+        ({"first": []}, "a list of 1 to 50 texts"),
+        ({"first": ["1"] * 100_000}, "a list of 1 to 50 texts"),
+        ({"first": [float("nan")]}, "made of texts"),
+        ({"first": [["1"]]}, "made of texts"),
+        ({"first": "1"}, "first has the wrong type"),
+        ({"first": ["1" * 5_000]}, "longer than 4,000"),
+        ({"by": "labels", "first": ["-7"]}, "a bin must be one of 0, 1, …, 3, over 3, got -7"),
+        ({"by": "labels", "first": ["often"]}, "got often"),
+        ({"by": "labels", "first": ["1", "2"]}, "one for each column"),
+        ({"by": "points"}, "by is one of rows, labels"),
+        ({"what": "share"}, "what is one of stretch, pair"),
+        ({"what": "pair", "first": ["1"], "second": ["1"]}, "a bin is compared with another"),
+        ({"picked": "never"}, "picked is one of before, after"),
+        ({"beta": "0.5"}, "beta must be one"),
+        ({"beta": "nan"}, ""),
+        ({"number": "7"}, "7"),
+        ({"number": "../1"}, "by its number"),
+        ({"number": ""}, "by its number"),
+        ({"beside": "1"}, "one answer twice"),
+        ({"beside": "2"}, "both answers must be to one question"),
+        ({"beside": "9"}, "9"),
+    ],
+)  # fmt: skip
+def test_what_is_no_question_about_a_stored_answer_is_refused(
+    session: Session, args: dict[str, Any], words: str
+) -> None:
+    session.release(BINS, dv.Dense(1))
+    session.release(CITIES, dv.Dense(1))
+    left = session.remaining.epsilon
+    reply = ask(session, **args)
+    assert not reply["ok"] and words in reply["error"]["message"] and session.remaining.epsilon == left
+    assert "could not answer" not in reply["error"]["message"], "a refusal, and no fault of ours"
+
+
+@pytest.mark.parametrize("mechanism", [dv.TopKSet(k=1, epsilon=1), dv.Sorted(1), dv.Queries(1)])
+def test_rows_that_are_no_counts_of_bins_are_not_added_up(session: Session, mechanism: Any) -> None:
+    release = session.release(BINS, mechanism)
+    reply = ask(session, first=["0"], second=["0"])
+    assert not reply["ok"] and "do not add up" in reply["error"]["message"] and not release.answer.adds_rows
+
+
+def test_a_draw_in_teaching_is_asked_while_it_is_on_show() -> None:
+    teaching = dv.teaching(FRAME, 1, dv.Unit("row"))
+    model = SessionModel(teaching, [BINS])
+    message = {"v": 1, "id": "1", "ask": "ask", "args": {**ARGS, "number": "", "first": ["0"], "second": ["2"]}}
+    nothing = model.answer(message)
+    assert nothing is not None and "by its number" in nothing["error"]["message"]
+    plan = {"question": {"id": BINS_ID}, "mechanism": "Dense", "parameters": {"epsilon": "1"}}
+    model.answer(
+        {"v": 1, "id": "2", "ask": "release", "args": {**plan, "price": {"epsilon": "1", "delta": "0"}, "key": None}}
+    )
+    until(lambda: model.mirrors()["result"] != "")
+    values = json.loads(model.mirrors()["result"])["values"]
+    reply = model.answer(message)
+    assert reply is not None and int(reply["body"]["rows"][0]["value"]) == sum(map(int, values[:3]))
+    assert "a teaching draw, seed 1, which is not private" in reply["body"]["rests_on"]
+
+
+def test_of_questions_that_wait_only_the_latest_is_answered(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    session.release(BINS, dv.Dense(1))
+    wire = Wire(monkeypatch)
+    bench = dv.Workbench(session, BINS)
+    ids = [wire.ask(bench, "ask", **{**ARGS, "first": [str(first)]}) for first in range(4)]
+    replies = [content(wire.wait(bench, lambda message, one=one: content(message).get("re") == one)) for one in ids]
+    assert replies[-1]["ok"] and replies[-1]["body"]["rows"][0]["what"] == "x: 3"
+    assert all(reply["error"]["kind"] == "Superseded" for reply in replies[:-1] if not reply["ok"])
+    assert len([reply for reply in replies if not reply["ok"]]) >= 2
+
+
+# ---------------------------------------------------------------- measured again
+
+
+def test_the_plan_of_a_second_answer_says_what_both_together_are_off_by(session: Session) -> None:
+    first = session.release(BINS, dv.Dense("1/2"))
+    model = SessionModel(session, [BINS], dv.Dense("1/2"))
+    sheet = json.loads(model.mirrors()["sheet"])
+    assert sheet["together"]["number"] == "1"
+    for beta, errors in sheet["together"]["errors"].items():
+        said = session.plan(BINS, dv.Dense("1/2")).after(first, beta)
+        assert said.error is not None and said.before is not None
+        assert errors == {"both": said.error.to_json(), "now": said.before.to_json()}
+        assert Fraction(errors["both"]["value"]) < Fraction(errors["now"]["value"])
+
+
+def test_once_an_answer_is_on_show_the_plan_says_what_a_second_one_would_gain(session: Session) -> None:
+    model = SessionModel(session, [BINS], dv.Dense("1/2"))
+    assert json.loads(model.mirrors()["sheet"])["together"] is None
+    session.release(BINS, dv.Dense("1/2"))
+    until(lambda: json.loads(model.mirrors()["sheet"])["together"] is not None)
+    assert json.loads(model.mirrors()["sheet"])["together"]["number"] == "1"
+
+
+@pytest.mark.parametrize(("question", "mechanism"), [(CITIES, dv.Dense(1)), (BINS, dv.TopKSet(k=1, epsilon=1))])
+def test_where_two_answers_do_not_combine_nothing_is_promised(
+    session: Session, question: dv.Domain, mechanism: Any
+) -> None:
+    session.release(question, mechanism)
+    model = SessionModel(session, [BINS], dv.Dense(1))
+    assert json.loads(model.mirrors()["sheet"])["together"] is None
+    session.release(BINS, dv.Dense(2))
+    assert json.loads(SessionModel(session, [BINS]).mirrors()["result"])["together"] is None
+
+
+def test_a_result_names_the_answer_that_it_can_be_combined_with_and_the_call_that_does_it(session: Session) -> None:
+    session.release(BINS, dv.Dense(1))
+    session.release(CITIES, dv.Dense(1))
+    session.release(BINS, dv.Dense("1/2"))
+    together = json.loads(SessionModel(session, [BINS]).mirrors()["result"])["together"]
+    assert together == {"number": "1", "python": "dv.combine(session.releases[1], session.releases[3])"}
+    assert eval(together["python"]).averaged

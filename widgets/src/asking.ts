@@ -1,0 +1,335 @@
+/**
+ * What a reader asks of an answer by picking bars: the sum over a stretch of them, and which of two is larger.
+ *
+ * The kernel answers from what is stored, free; the latest question wins. Without a kernel nothing is guessed: the page
+ * says where to ask.
+ */
+
+import type { Counted } from "./counted";
+import { rowOf } from "./columns";
+import { h, newId, setAttribute, setText, show } from "./dom";
+import { approximate, compare, exactly, ZERO } from "./exact";
+import { timed } from "./perf";
+import type { Reply } from "./protocol";
+import { exact, flag, list, Malformed, maybe, shape, text, type Read } from "./readers";
+import type { Surroundings } from "./result_view";
+import { MINUS, often, shown } from "./words";
+
+const DEBOUNCE = 150;
+
+/** Two bars or more: all from the first to the second, or these two. By their rows, or as they were typed. */
+export interface Picked {
+    what: "stretch" | "pair";
+    rows: readonly [number, number] | null;
+    typed: readonly [string, string] | null;
+}
+
+const readRow = shape({
+    reader: text,
+    what: text,
+    value: exact,
+    low: maybe(exact),
+    high: maybe(exact),
+    how: text,
+    known: text,
+    rule: text,
+    among: text,
+    bias: text,
+    remarks: list(text),
+    empty: flag,
+    chance: maybe(shape({ value: exact, rule: text })),
+});
+const readAnswer = shape({ rows: list(readRow), leader: maybe(text), rests_on: text });
+export type AskedRow = Read<typeof readRow>;
+type Answer = Read<typeof readAnswer>;
+
+/** How a view shows one value by several estimators, where it has a picture of its own for that. */
+export type Pictured = (rows: readonly AskedRow[], beta: string, width: number) => Node;
+
+export interface Asker {
+    readonly element: HTMLElement;
+    readonly picked: Picked | null;
+    /** Pick all bars from one to another. */
+    brush(from: number, to: number): void;
+    /** Pick a bar to compare; a second one is compared with it, and one that was picked is let go. */
+    tick(row: number): void;
+    /** Nothing is picked. */
+    clear(): void;
+    draw(beta: string, width: number): void;
+    close(): void;
+}
+
+export const NO_KERNEL = "Adding up and comparing need the running notebook: no kernel answers.";
+
+/**
+ * The control beside a chart, or null for an answer whose rows do not add up.
+ *
+ * changed  what is picked has changed
+ * tools    buttons of the chart that belong beside the ends
+ */
+export function asker(result: Counted, around: Surroundings, changed: () => void, tools: readonly Node[] = [], pictured?: Pictured): Asker | null {
+    const { ask } = around;
+    if (result.adds_up !== true || ask === undefined) return null;
+    const [wayId, firstId, secondId, whenId, faultId] = [newId(), newId(), newId(), newId(), newId()];
+    const rows = result.labels.length;
+    const way = h("select", { id: wayId, "aria-label": "What to ask", onchange: () => turn() }, h("option", { value: "stretch" }, "Add up"), h("option", { value: "pair" }, "Compare"));
+    const boxes = [firstId, secondId].map((id, i) =>
+        h("input", {
+            id,
+            type: "text",
+            class: "dp-exact-text dp-end-box",
+            autocomplete: "off",
+            spellcheck: "false",
+            "aria-describedby": faultId,
+            onkeydown: (event: KeyboardEvent) => {
+                if (event.key === "Enter") timed(event, commit);
+                if (event.key === "Escape") restore();
+            },
+            onfocusout: (event: FocusEvent) => {
+                if (event.relatedTarget !== boxes[1 - i]) timed(event, commit);
+            },
+        }),
+    );
+    const names = [h("label", { for: firstId }, "From"), h("label", { for: secondId }, "to")];
+    const when = h(
+        "select",
+        { id: whenId, onchange: (event: Event) => timed(event, () => send()) },
+        h("option", { value: "after" }, "after looking"),
+        h("option", { value: "before" }, "before looking"),
+    );
+    const both = h("input", { type: "checkbox", onchange: (event: Event) => timed(event, () => send()) });
+    const letGo = h("button", { type: "button", class: "dp-button", onclick: () => clear() }, "Clear");
+    const fault = h("p", { id: faultId, class: "dp-fault", role: "alert", hidden: true });
+    const answer = h("div", { class: "dp-ask-answer", role: "status" });
+    const python = result.together?.python ?? "";
+    const element = h(
+        "section",
+        { class: "dp-ask", "aria-label": "Add up or compare bars" },
+        h(
+            "div",
+            { class: "dp-ask-row" },
+            way,
+            h("div", { class: "dp-field" }, names[0]!, boxes[0]!),
+            h("div", { class: "dp-field" }, names[1]!, boxes[1]!),
+            h("div", { class: "dp-field" }, h("label", { for: whenId }, "picked"), when),
+            letGo,
+            ...tools,
+        ),
+        fault,
+        answer,
+        python === ""
+            ? null
+            : h(
+                  "p",
+                  { class: "dp-hint" },
+                  h("label", {}, both, ` read together with release ${result.together!.number}, which answers the same question`),
+                  " · in Python: ",
+                  h("code", {}, python),
+              ),
+    );
+    let picked: Picked | null = null;
+    let beta = result.beta;
+    let width = 640;
+    let sent = 0; // only the last question is answered on the page
+    let waiting: ReturnType<typeof setTimeout> | undefined;
+    let pending = false;
+    let alone = false; // no kernel answers
+    let last: Answer | null = null;
+    let written: readonly string[] = ["", ""];
+
+    const labelAt = (row: number): string => result.labels.at(row);
+    const rowNamed = (label: string): number => rowOf(result.labels, label);
+
+    function take(next: Picked | null): void {
+        picked = next;
+        const ends = next?.rows?.map(labelAt) ?? next?.typed ?? ["", ""];
+        boxes.forEach((box, i) => (box.value = ends[i]!));
+        written = ends;
+        if (next !== null) way.value = next.what;
+        drawNames();
+        changed();
+        send();
+    }
+
+    function drawNames(): void {
+        const pair = way.value === "pair";
+        setText(names[0]!, pair ? "Bin" : "From");
+        setText(names[1]!, pair ? "with" : "to");
+        show(letGo, picked !== null || half !== null);
+        letGo.disabled = picked === null && half === null;
+    }
+
+    /** The bar of a pair that waits for a second. */
+    let half: number | null = null;
+
+    function brush(from: number, to: number): void {
+        half = null;
+        take({ what: "stretch", rows: [Math.min(from, to), Math.max(from, to)], typed: null });
+    }
+
+    function tick(row: number): void {
+        const now = picked?.what === "pair" && picked.rows !== null ? picked.rows : half === null ? [] : [half];
+        const next = now.includes(row) ? now.filter((one) => one !== row) : [...now, row].slice(-2);
+        half = next.length === 1 ? next[0]! : null;
+        way.value = "pair";
+        if (next.length === 2) return take({ what: "pair", rows: [next[0]!, next[1]!], typed: null });
+        take(null);
+        if (half !== null) {
+            boxes[0]!.value = labelAt(half);
+            written = [labelAt(half), ""];
+        }
+        drawAnswer();
+    }
+
+    function clear(): void {
+        half = null;
+        take(null);
+        boxes[0]!.focus();
+    }
+
+    function turn(): void {
+        half = null;
+        take(picked === null ? null : { ...picked, what: way.value as Picked["what"] });
+    }
+
+    function restore(): void {
+        boxes.forEach((box, i) => (box.value = written[i]!));
+    }
+
+    function commit(): void {
+        const ends = boxes.map((box) => box.value.trim()) as [string, string];
+        if (ends.includes("") || (ends[0] === written[0] && ends[1] === written[1] && picked !== null)) return;
+        half = null;
+        const found = ends.map(rowNamed) as [number, number];
+        const drawn = rows > 0 && found.every((row) => row >= 0);
+        take({ what: way.value as Picked["what"], rows: drawn ? found : null, typed: ends });
+    }
+
+    function send(): void {
+        clearTimeout(waiting);
+        sent += 1;
+        last = null;
+        pending = picked !== null && !alone;
+        say("");
+        drawAnswer();
+        if (pending) waiting = setTimeout(() => void question(), DEBOUNCE);
+    }
+
+    async function question(): Promise<void> {
+        const [mine, now] = [sent, picked!];
+        const by = now.rows === null ? "labels" : "rows";
+        const [first, second] = (now.rows?.map(String) ?? now.typed) as [string, string];
+        const reply: Reply = await ask!({
+            number: result.number ?? "",
+            beside: both.checked ? result.together!.number : "",
+            what: now.what,
+            by,
+            first: [first],
+            second: [second],
+            picked: when.value,
+            beta,
+        });
+        if (mine !== sent) return;
+        pending = false;
+        if (!reply.ok) say(reply.error.message);
+        else {
+            try {
+                last = readAnswer(reply.body, "body");
+                if (last.rows.length === 0) throw new Malformed("body.rows is empty");
+            } catch (error) {
+                if (!(error instanceof Malformed)) throw error;
+                last = null;
+                say("This page cannot read the kernel's answer; restart the kernel and reload the page.");
+            }
+        }
+        drawAnswer();
+    }
+
+    function say(words: string): void {
+        setText(fault, words);
+        show(fault, words !== "");
+        for (const box of boxes) setAttribute(box, "aria-invalid", words === "" ? null : "true");
+    }
+
+    function drawAnswer(): void {
+        drawNames();
+        if (alone && last === null) answer.replaceChildren(h("p", { class: "dp-hint" }, NO_KERNEL));
+        else if (pending) answer.replaceChildren(h("p", { class: "dp-hint" }, "Asking the kernel…"));
+        else if (last !== null) answer.replaceChildren(...told(result, last, beta, width, pictured));
+        else if (half !== null) answer.replaceChildren(h("p", { class: "dp-hint" }, "Click another bar, or press Enter on it, to compare the two."));
+        else answer.replaceChildren(h("p", { class: "dp-hint" }, rows === 0 ? HINT_TYPED : HINT));
+    }
+
+    /** At another level it is asked again, and so is what was picked while no kernel answered. */
+    function draw(level: string, wide: number): void {
+        const gone = around.gone?.() === true;
+        const again = picked !== null && (level !== beta || (alone && !gone && last === null));
+        const same = level === beta && wide === width && gone === alone;
+        [beta, width, alone] = [level, wide, gone];
+        if (again) return send();
+        if (gone) pending = false; // what waits for an answer that cannot come is told so
+        if (!same || answer.childElementCount === 0) drawAnswer();
+    }
+
+    return {
+        element,
+        get picked() {
+            return picked ?? (half === null ? null : { what: "pair", rows: [half, half], typed: null });
+        },
+        brush,
+        tick,
+        clear,
+        draw,
+        close() {
+            clearTimeout(waiting);
+            sent += 1;
+        },
+    };
+}
+
+const HINT = "Drag over bars, or hold Shift with the arrow keys, to add them up; click two, or press Enter on two, to compare them. Free: they are paid already.";
+const HINT_TYPED = "Name two bins and press Enter. Free: they are paid already.";
+
+// --- in words --------------------------------------------------------------------------------------------------------
+
+function told(result: Counted, { rows, leader, rests_on }: Answer, beta: string, width: number, pictured?: Pictured): Node[] {
+    const [first, ...more] = rows as [AskedRow, ...AskedRow[]];
+    const sentences = [leader === null ? "" : verdict(first, leader), `${held(first, beta)}.`, `${sentence(first.bias)}.`, ...first.remarks, rests_on];
+    return [
+        h("p", { class: "dp-ask-head" }, h("strong", {}, `${first.what}: ${valueText(first.value)} ${result.nouns}`), h("span", {}, intervalText(first))),
+        h("p", { class: "dp-hint" }, sentences.filter((words) => words !== "").join(" ")),
+        ...(more.length === 0 ? [] : [pictured?.(rows, beta, width) ?? others(rows)]),
+    ];
+}
+
+/** Which is larger, as far as the interval settles it. */
+function verdict({ low, chance }: AskedRow, leader: string): string {
+    const settled = low !== null && compare(exactly(low), ZERO) > 0;
+    const words = settled ? `${leader} is larger.` : "Which is larger is not settled.";
+    if (chance === null) return words;
+    return `${words} p ≤ ${shown(chance.value)}: how likely so large a lead would be if ${leader} were no larger (${chance.rule}).`;
+}
+
+function held({ among, known, rule }: AskedRow, beta: string): string {
+    const which = among.startsWith("for all of its kind") ? "for all of its kind at once, so also for one that caught your eye" : among;
+    return `Holds ${often(beta)} times, ${which} (${known}: ${rule})`.replace(/ in (\S+) times/, " times in $1");
+}
+
+function others(rows: readonly AskedRow[]): HTMLElement {
+    return h("ul", { class: "dp-ask-readers" }, ...rows.map((row) => h("li", {}, `${row.reader}: ${valueText(row.value)}, ${intervalText(row)}`)));
+}
+
+/** "between 388 and 425", with how that is known in its sign. */
+export function intervalText({ low, high, how }: AskedRow): string {
+    const sign = how === "numerical" ? "≈ " : "";
+    if (low === null) return high === null ? "no end is known" : `at most ${shown(high)}`;
+    return high === null ? `at least ${shown(low)}` : `${sign}between ${valueText(low)} and ${valueText(high)}`;
+}
+
+/** A whole number digit for digit; any other to a tenth. */
+export function valueText(value: string): string {
+    if (/^-?\d+$/.test(value)) return shown(value);
+    return shown(approximate(exactly(value)).toFixed(1)).replace("-", MINUS);
+}
+
+const sentence = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);

@@ -1,0 +1,51 @@
+/** The fitted bins of a tree: a histogram, on which a range that is brushed is read by each estimator. */
+
+import type { AskedRow } from "../asking";
+import { WHISKER_ROW, whiskersChart } from "../charts/whiskers";
+import { intervalText, valueText } from "../asking";
+import { counted, type Counted } from "../counted";
+import { h } from "../dom";
+import { approximate, exactly } from "../exact";
+import type { ResultView } from "../result_view";
+import { drawn, histogramView } from "./histogram";
+
+/** From this width on the names stand beside their bars. */
+const BESIDE = 620;
+const NAMES = 300;
+
+const TITLES: Partial<Record<string, string>> = { fitted: "fitted tree", subtrees: "subtrees", leaves: "leaves added" };
+
+/** Every estimator's answer on one axis, so that their errors can be compared. */
+function estimators(nouns: string, rows: readonly AskedRow[], width: number): Node {
+    const beside = width >= BESIDE;
+    const near = (text: string): number => approximate(exactly(text));
+    const chart = whiskersChart(Math.max(200, beside ? width - NAMES - 16 : width), {
+        title: rows.map((row) => `${row.reader}: ${valueText(row.value)}, ${intervalText(row)}`).join("; "),
+        rows: rows.map((row, i) => {
+            const value = near(row.value);
+            const reach = row.low === null || row.high === null ? 0 : Math.max(value - near(row.low), near(row.high) - value);
+            return { name: row.reader, value, one: reach, all: reach, kinds: [`dp-${row.how}`, `dp-${row.how}`], colour: i + 1 };
+        }),
+        truth: null,
+        axis: nouns,
+    });
+    const names = rows.map((row, i) =>
+        h(
+            "div",
+            { class: `dp-answer dp-series-${i + 1}`, title: row.rule },
+            h("strong", { class: "dp-answer-name" }, TITLES[row.reader] ?? row.reader),
+            h("span", { class: "dp-hint" }, `${valueText(row.value)}, ${intervalText(row)}`),
+        ),
+    );
+    const element = h("div", { class: `dp-tree-answers${beside ? " dp-beside" : ""}` }, h("div", {}, ...names), h("div", {}, chart));
+    element.style.setProperty("--dp-answer", `${WHISKER_ROW}px`);
+    return element;
+}
+
+export const treeView: ResultView<Counted> = {
+    ...histogramView,
+    kind: "tree",
+    read: counted,
+    create: (result, around) => drawn(result, around, (rows, _, width) => estimators(result.nouns, rows, width)),
+    narrow: () => false,
+};

@@ -1,0 +1,356 @@
+/** Bars that a reader picks are added up or compared by the kernel: by mouse, by keyboard, by name; the latest wins. */
+
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { NO_KERNEL, valueText } from "../src/asking";
+import { bring } from "../src/result_view";
+import { treeView } from "../src/views/tree";
+import { Host, press, render, result, settle, type Shown } from "./host";
+
+bring(treeView);
+
+let shown: Shown;
+
+const askable = (more: Record<string, unknown> = {}): any => ({ ...result(), adds_up: true, ...more });
+
+const ROW = {
+    reader: "",
+    what: "visits: 2 to 9",
+    value: "407",
+    low: "388",
+    high: "425",
+    how: "bound",
+    known: "proved bound",
+    rule: "the law of a sum",
+    among: "for all of its kind at once",
+    bias: "biased: raised to 0",
+    remarks: [],
+    empty: false,
+    chance: null,
+};
+const body = (row: Record<string, unknown> = {}, more: Record<string, unknown> = {}): any => ({
+    rows: [{ ...ROW, ...row }],
+    rests_on: "Rests on entry 3 (ε = 0.1); costs nothing more.",
+    ...more,
+});
+
+const part = (): HTMLElement => shown.el.querySelector<HTMLElement>(".dp-ask")!;
+const answer = (): string => part().querySelector("[role=status]")!.textContent!;
+const fault = (): string => part().querySelector("[role=alert]")!.textContent!;
+const boxes = (): HTMLInputElement[] => [...part().querySelectorAll<HTMLInputElement>("input[type=text]")];
+const choice = (i: number): HTMLSelectElement => part().querySelectorAll<HTMLSelectElement>("select")[i]!;
+const walker = (): HTMLInputElement => shown.el.querySelector<HTMLInputElement>(".dp-walker")!;
+const cover = (): HTMLElement => shown.el.querySelector<HTMLElement>(".dp-cover")!;
+const brushes = (): HTMLElement[] => [...shown.el.querySelectorAll<HTMLElement>(".dp-brush")].filter((one) => !one.hidden);
+const asked = (): any[] => shown.host.of("ask").map(({ args }) => args);
+
+function open(answered: unknown = askable(), traits: Record<string, unknown> = {}): void {
+    shown?.close();
+    shown = render(new Host("workbench", { result: answered as string, ...traits }));
+}
+
+/** Jump over the pause in which more moves may come, and let the answer arrive. */
+async function waited(): Promise<void> {
+    await vi.advanceTimersByTimeAsync(160);
+    await settle();
+}
+
+function pick(select: HTMLSelectElement, value: string): void {
+    select.value = value;
+    select.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+function type(...texts: string[]): void {
+    boxes().forEach((box, i) => (box.value = texts[i]!));
+    press(boxes()[1]!, "Enter");
+}
+
+/** A pointer over the middle of a bar: jsdom lays nothing out, so the chart's own geometry says where that is. */
+function point(kind: string, bin: number): void {
+    const axis = [...shown.el.querySelectorAll(".dp-stage svg .dp-axis")].map((line) => ["x1", "x2"].map((end) => Number(line.getAttribute(end))));
+    const [left, right] = axis.find(([from, to]) => to! - from! > 100)!;
+    const x = left! + ((bin + 0.5) / 42) * (right! - left!);
+    cover().dispatchEvent(new MouseEvent(kind, { bubbles: true, button: 0, clientX: x, clientY: 60 }));
+}
+
+function click(bin: number): void {
+    point("pointerdown", bin);
+    point("pointerup", bin);
+}
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => {
+    shown.close();
+    vi.useRealTimers();
+});
+
+test("an answer whose rows do not add up, or of an older kernel, has no such control", () => {
+    open(result());
+    expect(part()).toBeNull();
+    open(askable({ adds_up: false }));
+    expect(part()).toBeNull();
+});
+
+test("a drag over bars asks for their sum once, by their rows, and says what the kernel says", async () => {
+    open();
+    shown.host.answers["ask"] = () => body();
+    expect(answer()).toContain("Drag over bars");
+    point("pointerdown", 2);
+    for (let bin = 3; bin <= 9; bin += 1) point("pointermove", bin);
+    point("pointerup", 9);
+    expect([boxes().map((box) => box.value), brushes().length, asked().length]).toEqual([["2", "9"], 1, 0]);
+    expect(answer()).toBe("Asking the kernel…");
+    await waited();
+    expect(asked()).toEqual([
+        { number: "3", beside: "", what: "stretch", by: "rows", first: ["2"], second: ["9"], picked: "after", beta: "0.05" },
+    ]);
+    expect(answer()).toBe(
+        "visits: 2 to 9: 407 person-yearsbetween 388 and 425Holds 95 times in 100, for all of its kind at once, so also for one that caught your eye " +
+            "(proved bound: the law of a sum). Biased: raised to 0. Rests on entry 3 (ε = 0.1); costs nothing more.",
+    );
+});
+
+test("a drag to the left is the same stretch", async () => {
+    open();
+    shown.host.answers["ask"] = () => body();
+    point("pointerdown", 9);
+    point("pointermove", 2);
+    point("pointerup", 2);
+    await waited();
+    expect([asked()[0].first, asked()[0].second]).toEqual([["2"], ["9"]]);
+});
+
+test("Shift with arrows brushes from where it began, and an arrow alone walks on without brushing", async () => {
+    open();
+    shown.host.answers["ask"] = () => body();
+    walker().focus();
+    press(walker(), "ArrowRight");
+    for (const _ of "abc") press(walker(), "ArrowRight", { shiftKey: true });
+    expect(boxes().map((box) => box.value)).toEqual(["1", "4"]);
+    await waited();
+    expect(asked().length).toBe(1);
+    press(walker(), "ArrowRight");
+    await waited();
+    expect(asked().length).toBe(1);
+    for (const _ of "ab") press(walker(), "ArrowLeft", { shiftKey: true });
+    await waited();
+    expect([asked()[1].first, asked()[1].second]).toEqual([["3"], ["5"]]);
+    press(walker(), "Escape");
+    expect([brushes().length, boxes().map((box) => box.value)]).toEqual([0, ["", ""]]);
+});
+
+test("two bars that are clicked are compared, and which is larger is said as far as it is settled", async () => {
+    open();
+    shown.host.answers["ask"] = () => body({ what: "visits: 2, less 5", low: "12", chance: { value: "0.000622", rule: "the largest gap" } }, { leader: "2" });
+    click(5);
+    expect([answer(), brushes().length]).toEqual(["Click another bar, or press Enter on it, to compare the two.", 1]);
+    click(2);
+    expect(brushes().length).toBe(2);
+    await waited();
+    expect(asked()).toMatchObject([{ what: "pair", by: "rows", first: ["5"], second: ["2"] }]);
+    expect(answer()).toContain("2 is larger. p ≤ 0.000622: how likely so large a lead would be if 2 were no larger (the largest gap).");
+    shown.host.answers["ask"] = () => body({ low: "-3", chance: { value: "0.4", rule: "r" } }, { leader: "2" });
+    pick(choice(1), "before");
+    await waited();
+    expect([asked()[1].picked, answer().includes("Which is larger is not settled. p ≤ 0.4")]).toEqual(["before", true]);
+    click(2); // let go again: one is left
+    expect([brushes().length, answer()]).toEqual([1, "Click another bar, or press Enter on it, to compare the two."]);
+    click(5);
+    expect([brushes().length, answer().startsWith("Drag over bars")]).toEqual([0, true]);
+});
+
+test("two bars are ticked by keyboard", async () => {
+    open();
+    shown.host.answers["ask"] = () => body({}, { leader: "1" });
+    walker().focus();
+    press(walker(), "ArrowRight");
+    press(walker(), "Enter");
+    press(walker(), "ArrowRight");
+    press(walker(), " ");
+    await waited();
+    expect(asked()).toMatchObject([{ what: "pair", first: ["1"], second: ["2"] }]);
+});
+
+test("bins are named in boxes; one that is not drawn is left to the kernel to find", async () => {
+    open();
+    shown.host.answers["ask"] = () => body();
+    type("3", "over 40");
+    await waited();
+    type("3", " 77 ");
+    await waited();
+    expect(asked().map(({ by, first, second }) => [by, first, second])).toEqual([
+        ["rows", ["3"], ["41"]],
+        ["labels", ["3"], ["77"]],
+    ]);
+    expect(brushes().length).toBe(0);
+    press(boxes()[0]!, "Enter"); // nothing new is asked
+    await waited();
+    expect(asked().length).toBe(2);
+    pick(choice(0), "pair");
+    await waited();
+    expect(asked()[2]).toMatchObject({ what: "pair", by: "labels" });
+});
+
+test("a refusal is told in the kernel's words at the boxes, and the next answer takes it away", async () => {
+    open();
+    shown.host.answers["ask"] = () => ({ error: { kind: "DomainError", message: "a range begins with its lower end" } });
+    type("9", "2");
+    await waited();
+    expect([fault(), boxes()[0]!.getAttribute("aria-invalid")]).toEqual(["a range begins with its lower end", "true"]);
+    shown.host.answers["ask"] = () => body();
+    type("2", "9");
+    await waited();
+    expect([fault(), boxes()[0]!.hasAttribute("aria-invalid"), answer().startsWith("visits: 2 to 9: 407")]).toEqual(["", false, true]);
+});
+
+test("only the latest question is answered, and none about another release", async () => {
+    open();
+    type("1", "2");
+    await waited();
+    type("1", "3");
+    await waited();
+    const [first, second] = shown.host.of("ask");
+    shown.host.tell({ v: 1, re: second!.id, ok: true, body: body({ what: "second" }) });
+    await settle();
+    shown.host.tell({ v: 1, re: first!.id, ok: true, body: body({ what: "first" }) });
+    await settle();
+    expect(answer().startsWith("second: 407")).toBe(true);
+    type("1", "4");
+    await waited();
+    const third = shown.host.of("ask").at(-1)!;
+    shown.host.write("result", askable({ number: "9" }));
+    shown.host.tell({ v: 1, re: third.id, ok: true, body: body({ what: "third" }) });
+    await settle();
+    expect(answer()).toContain("Drag over bars");
+});
+
+test("the level of the chart is that of the interval", async () => {
+    open();
+    shown.host.answers["ask"] = () => body();
+    type("1", "2");
+    await waited();
+    const level = [...shown.el.querySelectorAll<HTMLSelectElement>(".dp-result-tools select")].find((one) => one.getAttribute("aria-label") === "How often the bars hold")!;
+    pick(level, "0.01");
+    await waited();
+    expect(asked().map(({ beta }) => beta)).toEqual(["0.05", "0.01"]);
+    expect(answer()).toContain("Holds 99 times in 100");
+});
+
+test("without a kernel it says what it needs, and asks again when one is back", async () => {
+    open();
+    shown.host.answers["ask"] = () => body();
+    shown.host.widget_manager = { kernel: null };
+    await vi.advanceTimersByTimeAsync(1_100);
+    expect(answer()).toBe(NO_KERNEL);
+    type("1", "2");
+    await waited();
+    expect([answer(), asked().length, brushes().length]).toEqual([NO_KERNEL, 0, 1]);
+    shown.host.widget_manager = { kernel: { status: "idle" } };
+    await vi.advanceTimersByTimeAsync(1_100);
+    await waited();
+    await waited();
+    expect([asked().length, answer().startsWith("visits: 2 to 9")]).toEqual([1, true]);
+});
+
+test("a kernel that goes while a question waits leaves no page that waits for ever", async () => {
+    open();
+    type("1", "2");
+    await waited();
+    expect(answer()).toBe("Asking the kernel…");
+    shown.host.widget_manager = { kernel: null };
+    await vi.advanceTimersByTimeAsync(1_100);
+    expect(answer()).toBe(NO_KERNEL);
+});
+
+test("two answers to one question are read together where the kernel says that they combine", async () => {
+    open(askable({ together: { number: "2", python: "dv.combine(session.releases[2], session.releases[3])" } }));
+    shown.host.answers["ask"] = () => body();
+    expect(part().textContent).toContain("read together with release 2, which answers the same question");
+    expect(part().querySelector("code")!.textContent).toBe("dv.combine(session.releases[2], session.releases[3])");
+    type("1", "2");
+    await waited();
+    part().querySelector<HTMLInputElement>("input[type=checkbox]")!.click();
+    await waited();
+    expect(asked().map(({ beside }) => beside)).toEqual(["", "2"]);
+});
+
+test.each([
+    [{ low: null }, "at most 425"],
+    [{ high: null }, "at least 388"],
+    [{ low: null, high: null }, "no end is known"],
+    [{ how: "numerical" }, "≈ between 388 and 425"],
+    [{ value: "-7/3", low: "-20", high: "15" }, "visits: 2 to 9: −2.3 person-yearsbetween −20 and 15"],
+])("an interval is told as it is known: %j", async (row, words) => {
+    open();
+    shown.host.answers["ask"] = () => body(row);
+    type("1", "2");
+    await waited();
+    expect(answer()).toContain(words);
+});
+
+test.each([[{ value: "many" }], [{ low: 3 }], [{ remarks: "none" }]])("an answer that makes no sense is not shown: %j", async (row) => {
+    open();
+    shown.host.answers["ask"] = () => body(row);
+    type("1", "2");
+    await waited();
+    expect([answer().includes("visits: 2 to 9"), fault().includes("cannot read the kernel's answer")]).toEqual([false, true]);
+});
+
+test("what a kernel says is text and nothing else", async () => {
+    open();
+    const evil = "<img src=x onerror=alert(1)>";
+    shown.host.answers["ask"] = () => body({ what: evil, among: evil, bias: evil, remarks: [evil] });
+    type("1", "2");
+    await waited();
+    expect([part().querySelector("img"), answer().split(evil).length - 1 >= 2]).toEqual([null, true]);
+});
+
+test("of a long answer a stretch that is brushed can be looked at alone, and all of it again", async () => {
+    const count = 200;
+    const labels = Array.from({ length: count }, (_, i) => String(i));
+    open(askable({ labels, short_labels: labels, values: labels, bins: String(count) }));
+    shown.host.answers["ask"] = () => body();
+    expect(shown.el.querySelector<HTMLElement>(".dp-zoom")).toBeNull();
+    expect(shown.button("Look closer").hidden).toBe(true);
+    type("50", "80");
+    await waited();
+    shown.button("Look closer").click();
+    expect([walker().min, walker().max, shown.button("All bins").hidden]).toEqual(["50", "80", false]);
+    shown.button("All bins").click();
+    expect([walker().min, walker().max, shown.button("All bins").hidden, asked().length]).toEqual(["0", "199", true, 1]);
+});
+
+test("an answer that is not drawn is asked by labels", async () => {
+    open(askable({ kind: "large", labels: [], short_labels: [], values: [], csv: "", bins: "1000000" }));
+    shown.host.answers["ask"] = () => body();
+    expect(answer()).toBe("Name two bins and press Enter. Free: they are paid already.");
+    type("3", "900");
+    await waited();
+    expect(asked()).toMatchObject([{ by: "labels", first: ["3"], second: ["900"] }]);
+    expect(answer().startsWith("visits: 2 to 9: 407")).toBe(true);
+});
+
+test("a draw in teaching is asked without a number", async () => {
+    open(askable({ number: null, teaching: { seed: "7" } }));
+    shown.host.answers["ask"] = () => body();
+    type("3", "9");
+    await waited();
+    expect(asked()[0].number).toBe("");
+});
+
+test("a tree answers a range by each estimator, on one axis", async () => {
+    open(askable({ kind: "tree" }));
+    const row = (reader: string, value: string, low: string, high: string): object => ({ ...ROW, reader, value, low, high });
+    shown.host.answers["ask"] = () => ({ rows: [row("fitted", "63509/152", "402", "433"), row("subtrees", "413", "389", "437"), row("leaves", "413", "380", "446")], rests_on: "r" });
+    type("2", "9");
+    await waited();
+    const names = [...shown.el.querySelectorAll(".dp-tree-answers .dp-answer-name")].map((one) => one.textContent);
+    expect(names).toEqual(["fitted tree", "subtrees", "leaves added"]);
+    expect(shown.el.querySelectorAll(".dp-tree-answers .dp-whisker").length).toBe(3);
+    expect(shown.el.querySelector(".dp-tree-answers svg title")!.textContent).toBe("fitted: 417.8, between 402 and 433; subtrees: 413, between 389 and 437; leaves: 413, between 380 and 446");
+});
+
+test.each([
+    ["12345678901234567890", "12,345,678,901,234,567,890"],
+    ["-1/3", "−0.3"],
+    ["0.25", "0.3"],
+])("%s is shown as %s", (value, words) => expect(valueText(value)).toBe(words));
