@@ -16,6 +16,8 @@ from dpviz.charts.words import escape, often, shown
 from dpviz.errors import DpvizError, Forbidden, LedgerCorrupt, ParameterError, UnitError
 from dpviz.exact import text
 from dpviz.mechanisms import REGISTRY, mechanism
+from dpviz.model.combination import Combined
+from dpviz.model.derived import Derived, DerivedTable
 from dpviz.model.measures import headline
 from dpviz.model.question import canonical
 from dpviz.model.release import SESSION, UNCHECKED, Release
@@ -73,7 +75,7 @@ import(URL.createObjectURL(new Blob([program], {{ type: "text/javascript" }}))).
 
 @plain_arguments
 def report(
-    items: Sequence[Release | Plan | PlanSheet | Explorer] | Mapping[int, Release],
+    items: Sequence[Release | Combined | Derived | DerivedTable | Plan | PlanSheet | Explorer] | Mapping[int, Release],
     path: str | Path,
     *,
     title: str = "",
@@ -84,7 +86,9 @@ def report(
     """Write releases and plans into one HTML file that works from a disk, with no network and no kernel.
 
     items   releases (teaching draws are marked as such), plans and plan sheets, all about one privacy unit;
-            `session.releases` for all of a session; and explorers, whose sliders move through what they stand on
+            `session.releases` for all of a session; explorers, whose sliders move through what they stand on; and
+            what was derived from releases that are in the list, too, which is told in words. Two combined answers
+            bring both of their releases
     ledger  the session or ledger that paid: its chain is verified, and every release must be in it as given
     people  whether to name who asked for the releases, and who raised the budget and why: as they said, in the ledger
 
@@ -92,7 +96,9 @@ def report(
     cost. The head adds up what all releases cost one unit. Nothing but what is public in a release and a plan goes in.
     Returns the path.
     """
+    items, derived = _told(items)
     releases, sheets, explorers = _sorted(items)
+    told = [*(one.sentence for one in derived[0]), *_sentences(derived[1], releases)]
     for name, said in (("title", title), ("lead", lead)):
         if not isinstance(said, str):
             raise ParameterError.of(kind_of(said), f"{name} must be text")
@@ -112,7 +118,7 @@ def report(
     data = {
         "version": VERSION,
         "title": heading,
-        "lead": " ".join(filter(None, [lead, _protection(total, unit), _origin(paid, verified)])),
+        "lead": " ".join(filter(None, [lead, *told, _protection(total, unit), _origin(paid, verified)])),
         "releases": results,
         "sheets": [sheet.to_json() for sheet in sheets],
         "explorers": [{"component": explorer.name, "sheet": explorer.shown} for explorer in explorers],
@@ -136,6 +142,40 @@ def report(
 
 
 # ---------------------------------------------------------------- what goes in
+
+
+def _told(items: Any) -> tuple[Any, tuple[list[Combined], list[Derived]]]:
+    """The items without what is told in words, which are combined answers, whose releases take their place, and derived
+    values."""
+    if isinstance(items, Combined | Derived | DerivedTable):
+        items = [items]
+    if not isinstance(items, list | tuple):
+        return items, ([], [])
+    kept: list[Any] = []
+    both: list[Combined] = []
+    rows: list[Derived] = []
+    for item in items:
+        if isinstance(item, Combined):
+            both.append(item)
+            kept += [item.first, item.second]
+        elif isinstance(item, Derived | DerivedTable):
+            rows += [item] if isinstance(item, Derived) else item
+        else:
+            kept.append(item)
+    return items if len(kept) == len(items) and not both else kept, (both, rows)
+
+
+def _sentences(rows: list[Derived], releases: list[Release]) -> list[str]:
+    """What was derived, in words. Each release that it rests on is shown, so its price is in the total."""
+    shown_here = [release.paid for release in releases]
+    for row in rows:
+        if any(one not in shown_here for one in row.paid):
+            raise ParameterError.of(
+                "a derived value",
+                "a report shows every release that a derived value rests on, with its price",
+                "put these releases into the list, too",
+            )
+    return [f"{row.sentence} {row.rests_on}" for row in rows]
 
 
 def _sorted(items: object) -> tuple[list[Release], list[PlanSheet], list[Explorer]]:
@@ -183,7 +223,7 @@ def _explores(item: object) -> bool:
 def _unwanted(item: object) -> Forbidden:
     error = Forbidden.of(
         f"a {kind_of(item)}",
-        "a report is made of a list of releases, plans, plan sheets and explorers",
+        "a report is made of a list of releases, what was derived from them, plans, plan sheets and explorers",
         "release it first",
     )
     assert isinstance(error, Forbidden)

@@ -416,12 +416,16 @@ class _Asked:
         ends = between(value)
         low = None if below is None else ends.low - below.value
         high = None if above is None else ends.high + above.value
-        if all(weight.denominator == 1 for _, weight in query.parts):  # then the truth is a whole number
-            low = None if low is None else Fraction(math.ceil(low))
-            high = None if high is None else Fraction(math.floor(high))
         remarks = [error.why_open] if (low is None or high is None) and error.why_open else []
         if self.among == "one" and (more := error.remark(beta)):
             remarks.append(more)
+        if all(weight.denominator == 1 for _, weight in query.parts):  # then the truth is a whole number
+            first = None if low is None else Fraction(math.ceil(low))
+            last = None if high is None else Fraction(math.floor(high))
+            if first is not None and last is not None and first > last:
+                remarks.append("No whole number lies within the error bar, which is that narrow at this level.")
+                return _Interval(value, low, high, how, rule, off, (False, False), True, tuple(remarks))
+            low, high = first, last
         least, most = self.subject.limits(query)
         cut_low = low if least is None else least if low is None else max(low, least)
         cut_high = high if most is None else most if high is None else min(high, most)

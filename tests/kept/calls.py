@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -11,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 import dpviz as dv
+from dpviz.errors import ReleaseFormat
 from dpviz.session.session import Session
 from dpviz.session.sub_session import SubSession
 
@@ -100,6 +102,26 @@ CALLS = [
     Call("rows asked", "visits", "city", options={"k": 4, "kbar": 8}, sub=0),
 ]
 
+CONSISTENT = [
+    Call("tree", "people", MONTHS, dv.Tree("1")),
+    Call(
+        "tree weighted", "people", MONTHS, dv.Tree("1/2", branching=3, padding="pinned", levels="1,2,1,3"), {"month": 3}
+    ),
+    Call("tree of ages", "people", AGES, dv.Tree("2", branching=2)),
+    Call("sorted", "people", CITIES, dv.Sorted("1/2")),
+    Call("queries", "people", MONTHS, dv.Queries("1", {"all": None, "winter ☃": [12, 1, 2], "May": [5]})),
+    Call("rows tree", "visits", MONTHS, dv.Tree("1/3", branching=2, root="public")),
+    Call("rows sorted", "visits", MONTHS, dv.Sorted("1", 4)),
+    Call("rows queries", "visits", CITIES, dv.Queries("1/2")),
+]
+"""What came later: trees, sorted counts and lists of queries, with the laws that their releases store."""
+
+KEPT = {
+    "0.1.0-2026-11-22": CALLS,
+    "0.1.0-2026-11-22-consistency": sorted([*CALLS, *CONSISTENT], key=lambda call: [*UNITS].index(call.ledger)),
+}
+"""What each folder holds; the last of them is written by today's version."""
+
 TAUGHT = {
     "teaching dense": (MONTHS * CITIES, dv.Dense("1")),
     "teaching top": ("city", dv.TopK(k=3, kbar=6, epsilon="2")),
@@ -116,7 +138,10 @@ def shown(release: dv.Release) -> dict[str, Any]:
     bars: dict[str, list[str | None]] = {}
     if release.valued or release.max_items is None:
         for beta in BETAS:
-            bars[beta] = [None if bar is None else str(bar.value) for bar in release.bars(beta)]
+            try:
+                bars[beta] = [None if bar is None else str(bar.value) for bar in release.bars(beta)]
+            except ReleaseFormat:  # bins that are not equally sure have a bar each, which the rows below show
+                bars[beta] = []
     rows = release.valued or release.max_items is not None
     return {
         "number": release.number,
@@ -131,11 +156,26 @@ def shown(release: dv.Release) -> dict[str, Any]:
         "sentence": release.sentence,
         "question": release.question.text,
         "labels": release.labels if rows else [],
-        "values": release.values if release.valued else [],
+        "values": [plain(value) for value in release.values] if release.valued else [],
         "single": {label: release[label] for label in (0, 5, 2**40)} if not rows else {},
         "bars": bars,
         "csv": {beta: release.to_csv(beta=beta) for beta in BETAS} if rows else {},
     }
+
+
+def read(release: dv.Release) -> dict[str, Any]:
+    """What every estimator reads from a release that has several, and how a sum by it is known."""
+    answer, found = release.answer, {}
+    for reader in answer.readers:
+        values = list(answer.read(release.reading, reader=reader))
+        if all(isinstance(value, Fraction | numbers.Integral) for value in values):  # others are floats, enclosed
+            found[reader] = [plain(value) for value in values]
+    return found
+
+
+def plain(value: Any) -> int | str:
+    """A whole number as it is, a fraction as a text."""
+    return str(value) if isinstance(value, Fraction) else int(value)
 
 
 def left(session: Session) -> dict[str, str]:

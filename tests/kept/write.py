@@ -5,7 +5,8 @@ source.csv   the data: made up, with texts and numbers of every kind
              one, and one that was lost with its process
 *.json       the releases and the teaching draws, as `release.save` wrote them (in saved.zip)
 report.html.gz   a report of some of the releases and teaching draws
-shown.json.gz    what all of them showed: price, promise, sentence, title, labels, values, intervals at four levels
+shown.json.gz    what all of them showed: price, promise, sentence, title, labels, values, intervals at four levels, and
+             what every other estimator read
 
 Run it for a new version, into a new folder, and never again into an old one.
 """
@@ -30,7 +31,7 @@ from dpviz.engines import as_source
 from dpviz.errors import ReleaseCancelled, ReleaseFailed
 from dpviz.session.ledger import owner, records
 from dpviz.session.session import Session
-from tests.kept.calls import BUDGETS, CALLS, MONTHS, RAISED, SUB_SESSIONS, TAUGHT, UNITS, frame, left, shown
+from tests.kept.calls import BUDGETS, KEPT, MONTHS, RAISED, SUB_SESSIONS, TAUGHT, UNITS, frame, left, read, shown
 
 REPORTED = ("dense", "dense product", "stability", "compact", "top", "top laplace", "top set", "asked few")
 
@@ -116,7 +117,7 @@ def main(folder: Path) -> None:
         sessions = {name: opened(name, data, Path(scratch)) for name in UNITS}
         for name, session in sessions.items():
             subs = [session.open(parameters) for parameters in SUB_SESSIONS[name]]
-            for call in CALLS:
+            for call in KEPT[folder.name]:
                 if call.ledger == name:
                     releases[call.name] = call(session, subs)
             go_wrong(name, data, Path(scratch))
@@ -138,7 +139,8 @@ def main(folder: Path) -> None:
             session.ledger.detach()
             content = (Path(scratch) / f"{name}.ledger").read_bytes()
             (folder / f"{name}.ledger.gz").write_bytes(gzip.compress(content, 9, mtime=0))
-    text = {"releases": told, "remaining": balance, "reported": [*REPORTED, *TAUGHT]}
+    estimators = {name: read(release) for name, release in releases.items() if release.valued}
+    text = {"releases": told, "read": estimators, "remaining": balance, "reported": [*REPORTED, *TAUGHT]}
     content = json.dumps(text, indent=1, ensure_ascii=False).encode()
     (folder / "shown.json.gz").write_bytes(gzip.compress(content, 9, mtime=0))
 

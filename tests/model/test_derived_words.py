@@ -125,6 +125,17 @@ def test_a_share_has_no_unit() -> None:
     assert "rows" not in sole(table(FLAT, [70, 0, 0, 40, 0, 0, 0, 80]).share([0])).sentence
 
 
+def test_an_error_bar_without_a_whole_number_in_it_is_shown_as_it_is_and_says_so() -> None:
+    """Its ends, rounded inward, once stood in the wrong order: between 17 and 16."""
+    asked = sole(tree().range(1, 5, beta="0.999"))
+    assert asked.value == Fraction(135, 8) and asked.low is not None and asked.high is not None
+    assert asked.low <= asked.high and asked.empty and asked.cut == (False, False)
+    assert "No whole number lies within the error bar" in asked.sentence
+    assert "No whole number" not in sole(tree().range(1, 5)).sentence
+    share = sole(tree().share([1, 2], beta="0.999"))
+    assert share.low is not None and share.high is not None and share.low <= share.high
+
+
 def test_an_open_end_is_said_in_words() -> None:
     keys = dv.Question.of(dv.Domain.keys(column="k"))
     bound = dv.Stability(1, "1e-6").bind(keys, dv.Unit(max_bins=1))
