@@ -148,7 +148,7 @@ def test_only_refusals_of_ours_come_back_and_only_what_was_asked_is_charged(
     targets += [target(view, sub_session_asks(offer, lambda: str(sub.symbols_left)))]
     for view in [*explorers, comparison]:  # their sheets take long, and nothing can be charged there
         targets += [target(view, moves(dict(json.loads(view.sheet)["now"]["at"])), 0.02)]
-    targets += [target(ranging, ranges, 0.05)]
+    targets += [target(ranging, ranges, 0.02)]
     page = HostilePage(83, targets)
     models = {model: view for view in views for model in (view.model_id, view.layout.model_id)}
     models |= {view.layout.model_id: view.layout for view in views}
