@@ -131,7 +131,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         known.replaceChildren(
             ...sheet.measures.flatMap((measure) => {
                 const bar = barOf(point, store.beta, measure);
-                if (bar !== null) return [line(measure.label, `${signed(measure, bar)} ${measure.origin}`.trim(), bar.rule)];
+                if (bar !== null) return [line(measure.label, `${signed(measure, bar)} ${measure.origin}`.trim(), bar.off === null ? bar.rule : `${kindOf(bar)}, ${bar.rule}`)];
                 return measure.missing === "" ? [] : [h("li", {}, noBar(measure))];
             }),
             ...bounds.map((item) =>

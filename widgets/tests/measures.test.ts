@@ -51,7 +51,7 @@ test("the page shows whatever measures the kernel lists, in their words", async 
     expect(stats(plan, ".dp-stat-name")).toEqual(["Area of a shape", "Reach"]);
     expect(stats(plan, ".dp-origin")).toEqual(["", "beyond the rim"]);
     expect([...plan.querySelectorAll<HTMLInputElement>(".dp-stat input")].map(({ value }) => value)).toEqual(["1,000", "3,000"]);
-    expect(plan.querySelector(".dp-stat-first")!.textContent).toContain("calculated to within 0.01");
+    expect(plan.querySelector(".dp-stat-first")!.textContent).toContain(" · calculated");
     const chart = plan.querySelector("svg[role=img]")!;
     expect(chart.getAttribute("aria-label")).toBe("At ε 0.2 a shape of 1,000, 3,000 beyond the rim");
     expect(chart.querySelector("path.dp-curve.dp-medium.dp-numerical")).not.toBeNull();
@@ -66,7 +66,7 @@ test("how each is known, and why one is not, stands under the plan", async () =>
     how.dispatchEvent(new Event("toggle"));
     await vi.advanceTimersByTimeAsync(450);
     expect([...how.querySelectorAll("li")].map((line) => line.textContent)).toEqual([
-        "Area of a shape ±≈1,000: an integral.",
+        "Area of a shape ±≈1,000: calculated to within 0.01, an integral.",
         "Reach +3,000 beyond the rim: a union bound.",
         "A void: nobody has measured it.",
     ]);

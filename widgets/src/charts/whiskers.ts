@@ -12,6 +12,8 @@ export interface Whisker {
     /** Classes: what is known of each. */
     kinds: readonly [one: string, all: string];
     colour: number;
+    /** Whether it holds for one alone: then it has no caps. */
+    alone?: boolean;
 }
 
 export interface Whiskers {
@@ -43,7 +45,7 @@ export function whiskersChart(width: number, { title, rows, truth, axis }: Whisk
     const ticks = x.ticks(Math.max(2, Math.floor(width / 90)));
     const chart = svg(width, height, title, ...ticks.map((tick) => line(x(tick), box.top, x(tick), box.bottom, "dp-grid")), bottomAxis(box, { at: x, values: ticks }, axis));
     if (truth !== null) chart.append(line(x(truth), box.top, x(truth), box.bottom, "dp-true-line"));
-    rows.forEach(({ value, one, all, kinds, colour }, i) => {
+    rows.forEach(({ value, one, all, kinds, colour, alone }, i) => {
         const y = WHISKER_ROW * (i + 0.5);
         const [a, b] = [x(value - all), x(value + all)];
         chart.append(
@@ -51,8 +53,8 @@ export function whiskersChart(width: number, { title, rows, truth, axis }: Whisk
                 "g",
                 { class: `dp-whisker dp-series-${colour}` },
                 line(a, y, b, y, `dp-whisker-all ${kinds[1]}`),
-                value - all < least ? null : line(a, y - 6, a, y + 6, "dp-whisker-cap"),
-                value + all > most ? null : line(b, y - 6, b, y + 6, "dp-whisker-cap"),
+                alone === true || value - all < least ? null : line(a, y - 6, a, y + 6, "dp-whisker-cap"),
+                alone === true || value + all > most ? null : line(b, y - 6, b, y + 6, "dp-whisker-cap"),
                 line(x(value - one), y, x(value + one), y, `dp-whisker-one ${kinds[0]}`),
                 value < least || value > most
                     ? s("path", { d: value < least ? "M8 -5L0 0L8 5Z" : "M-8 -5L0 0L-8 5Z", transform: `translate(${px(x(value))} ${px(y)})`, class: "dp-whisker-dot" })

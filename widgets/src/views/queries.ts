@@ -64,8 +64,9 @@ function picture(result: Queries, beta: string, width: number): SVGSVGElement {
     const beside = width >= WIDE;
     const most = Math.floor((width * SHARE) / 6.6);
     const names = Array.from({ length: count }, (_, row) => result.labels.at(row)).map((name) => (beside && name.length > most ? `${name.slice(0, most - 1)}…` : name));
-    const left = beside ? Math.max(...names.map(textWidth)) + 18 : 10;
-    const box = { left, right: width - 14, top: TOP, bottom: TOP + ROW * count };
+    const told = names.map((_, row) => signed(result.fitted.at(row)) + (one === null ? "" : `, ${between(one[row]!)}`));
+    const left = beside ? Math.max(...[...names, ...told].map(textWidth)) + 18 : 10;
+    const box = { left, right: width - 26, top: TOP, bottom: TOP + ROW * count };
     const ends = [...(one ?? []), ...(all ?? [])].flat().map(near);
     const drawn = Array.from({ length: count }, (_, row) => result.noisy.near(row));
     const x = scaleLinear()
@@ -85,7 +86,8 @@ function picture(result: Queries, beta: string, width: number): SVGSVGElement {
         const at = x(drawn[row]!);
         chart.append(
             ...[
-                beside ? label(left - 10, middle + 4, names[row]!, "end") : label(left, middle - 14, clipped(names[row]!, width), "start"),
+                beside ? label(left - 10, middle - 3, names[row]!, "end") : label(left, middle - 16, clipped(names[row]!, width - textWidth(told[row]!) - 12), "start"),
+                beside ? label(left - 10, middle + 12, told[row]!, "end", "dp-tick") : label(width - 2, middle - 16, told[row]!, "end", "dp-tick"),
                 across(all?.[row], 4, `dp-all dp-${how?.all ?? "exact"}`),
                 across(one?.[row], 0, `dp-one dp-${how?.one ?? "exact"}`),
                 s("path", { d: `M${px(at - 4)} ${px(middle - 4)}l8 8m0 -8l-8 8`, class: "dp-drawn" }),
@@ -96,8 +98,10 @@ function picture(result: Queries, beta: string, width: number): SVGSVGElement {
     return chart;
 }
 
+const between = ([low, high]: readonly string[]): string => `${signed(low!)} to ${signed(high!)}`;
+
 const clipped = (name: string, width: number): string => {
-    const most = Math.floor((width - 24) / 6.6);
+    const most = Math.max(4, Math.floor((width - 24) / 6.6));
     return name.length > most ? `${name.slice(0, most - 1)}…` : name;
 };
 
@@ -143,7 +147,6 @@ function queriesTable(result: Queries, beta: string): HTMLElement {
         ...(one === null ? [] : [{ name: "this query alone", figures: true }]),
         ...(all === null ? [] : [{ name: "all at once", figures: true }]),
     ];
-    const between = ([low, high]: readonly string[]): string => `${signed(low!)} to ${signed(high!)}`;
     return dataTable(NUMBERS, columns, result.labels.length, (row) => [
         result.labels.at(row),
         result.about[row]!,

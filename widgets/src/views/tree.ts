@@ -1,8 +1,7 @@
 /** The fitted bins of a tree: a histogram, on which a range that is brushed is read by each estimator. */
 
-import type { AskedRow } from "../asking";
+import { intervalText, valueText, type AskedRow } from "../asking";
 import { WHISKER_ROW, whiskersChart } from "../charts/whiskers";
-import { intervalText, valueText } from "../asking";
 import { counted, type Counted } from "../counted";
 import { h } from "../dom";
 import { approximate, exactly } from "../exact";
@@ -24,7 +23,8 @@ function estimators(nouns: string, rows: readonly AskedRow[], width: number): No
         rows: rows.map((row, i) => {
             const value = near(row.value);
             const reach = row.low === null || row.high === null ? 0 : Math.max(value - near(row.low), near(row.high) - value);
-            return { name: row.reader, value, one: reach, all: reach, kinds: [`dp-${row.how}`, `dp-${row.how}`], colour: i + 1 };
+            const alone = row.among.startsWith("if ");
+            return { name: row.reader, value, one: alone ? reach : 0, all: reach, kinds: [`dp-${row.how}`, `dp-${row.how}`], colour: i + 1, alone };
         }),
         truth: null,
         axis: nouns,
