@@ -27,6 +27,9 @@ Ends: TypeAlias = tuple[Quantile | None, Quantile | None]
 
 NONE: Final = Fraction(0)
 
+TINY: Final = Fraction(1, 10**30)
+"""Below this level a quantile that floats leave open is not settled: in integers it would take seconds."""
+
 
 @dataclass(frozen=True)
 class Query:
@@ -348,7 +351,7 @@ def quantile(noise: NoiseSum, level: Fraction) -> Quantile:
 
 @lru_cache(maxsize=4_096)
 def _quantile(noises: Noises, level: Fraction) -> Quantile:
-    return NoiseSum(noises).upper(level)
+    return NoiseSum(noises).upper(level, exactly=level >= TINY)
 
 
 def _reach(noise: NoiseSum, more: Fraction | None, level: Fraction) -> Quantile | None:

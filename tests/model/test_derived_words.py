@@ -136,6 +136,14 @@ def test_an_error_bar_without_a_whole_number_in_it_is_shown_as_it_is_and_says_so
     assert share.low is not None and share.high is not None and share.low <= share.high
 
 
+def test_a_level_below_any_use_is_answered_by_what_takes_no_time_and_is_not_called_exact() -> None:
+    """Settled in integers, one chance in 10**300 took eight seconds."""
+    release = tree(2, branching=2)
+    usual, tiny = (sole(release.sum([1], beta=beta)) for beta in ("0.05", "1e-300"))
+    assert usual.how == "exact" and tiny.how == "numerical" and tiny.off is not None
+    assert tiny.high is not None and usual.high is not None and tiny.high > usual.high
+
+
 def test_an_open_end_is_said_in_words() -> None:
     keys = dv.Question.of(dv.Domain.keys(column="k"))
     bound = dv.Stability(1, "1e-6").bind(keys, dv.Unit(max_bins=1))
