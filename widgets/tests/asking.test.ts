@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { NO_KERNEL, valueText } from "../src/asking";
 import { bring } from "../src/result_view";
 import { treeView } from "../src/views/tree";
-import { Host, press, render, result, settle, type Shown } from "./host";
+import { Host, press, render, result, settle, sheet, type Shown } from "./host";
 
 bring(treeView);
 
@@ -354,3 +354,15 @@ test.each([
     ["-1/3", "−0.3"],
     ["0.25", "0.3"],
 ])("%s is shown as %s", (value, words) => expect(valueText(value)).toBe(words));
+
+test("before a second answer is paid for, the plan says what both together would be off by", async () => {
+    const bar = (value: string): object => ({ value, kind: "bound", rule: "r" });
+    const errors = { both: bar("4"), now: { ...bar("5"), kind: "exact" } };
+    const told = (): string => shown.el.querySelector<HTMLElement>(".dp-after")!.textContent!;
+    open(askable(), { sheet: { ...sheet(), together: { number: "3", errors: { "0.05": errors } } } });
+    expect(told()).toBe("After this, together with release 3: any one bin ≤ 4, proved bound; now ±5.");
+    press(shown.el.querySelector(".dp-track input")!, "Home"); // the kernel has not said it of this ε
+    expect([told(), shown.el.querySelector<HTMLElement>(".dp-after")!.hidden]).toEqual(["", true]);
+    open();
+    expect(told()).toBe("");
+});
