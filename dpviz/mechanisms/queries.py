@@ -52,6 +52,7 @@ class NamedLabels(Reader):
     """Lists of labels by name. In texts, JSON: a list of pairs."""
 
     lists: ClassVar[bool] = True
+    longest: ClassVar[int] = 1 << 17
 
     def read(self, value: Any, name: str, earlier: Mapping[str, Any]) -> Asked:
         pairs = list(value.items()) if isinstance(value, Mapping) else value

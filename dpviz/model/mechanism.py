@@ -174,6 +174,11 @@ class Mechanism(Protocol):
         ...
 
     @classmethod
+    def longest(cls, name: str) -> int:
+        """How many characters the text of a parameter may have."""
+        ...
+
+    @classmethod
     def from_parameters(cls, parameters: dict[str, str]) -> Mechanism: ...
 
     @classmethod

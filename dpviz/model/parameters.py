@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeAlias, Typ
 
 from dpviz.boundary import plain_arguments, protect_module, single_arguments
 from dpviz.errors import ParameterError
-from dpviz.exact import Number, positive, probability, text, typed, whole
+from dpviz.exact import LONGEST, Number, positive, probability, text, typed, whole
 from dpviz.model.mechanism import Choice
 from dpviz.model.question import Question
 from dpviz.privacy.grid import LARGEST_EPSILON
@@ -59,6 +59,9 @@ class Reader:
 
     lists: ClassVar[bool] = False
     """Whether it takes lists. Elsewhere a list is hidden as a column is, and refused."""
+
+    longest: ClassVar[int] = LONGEST
+    """How many characters its text may have to be stored and read back."""
 
     @property
     def options(self) -> Sequence[str]:
@@ -291,6 +294,11 @@ class Parameters:
     def parameters(self) -> dict[str, str]:
         """The parameters as exact texts, in the order a person would type them; part of the idempotency key."""
         return {name: one.text(getattr(self, name)) for name, one in self._declared.items()}
+
+    @classmethod
+    def longest(cls, name: str) -> int:
+        """How many characters the text of a parameter may have."""
+        return cls._declared[name].reads.longest if name in cls._declared else LONGEST
 
     @classmethod
     def from_parameters(cls, parameters: dict[str, str]) -> Self:

@@ -103,7 +103,7 @@ def check_readable(bound: Bound) -> None:
     the mechanism that the ledger's entry names is bound again.
     """
     question, unit, made = bound.question, bound.unit, bound.mechanism
-    _short_numbers(made.parameters())
+    _short_enough(made)
     terms = Terms.of(bound)
     try:
         stored = canonical(terms.to_json()).decode()
@@ -123,7 +123,7 @@ def check_readable(bound: Bound) -> None:
 
 def check_opens(parameters: Opening, unit: Unit) -> None:
     """Refuse a sub-session that could be paid for and never be opened again, or never be asked anything."""
-    _short_numbers(parameters.parameters())
+    _short_enough(parameters)
     stored = json.loads(_text("sub-session", parameters.parameters))
     try:
         same = parameters.from_parameters(stored) == parameters
@@ -149,13 +149,16 @@ def check_opens(parameters: Opening, unit: Unit) -> None:
     )
 
 
-def _short_numbers(parameters: Mapping[str, str]) -> None:
-    for name, value in parameters.items():
-        if len(value) > LONGEST:
+def _short_enough(made: Mechanism | Opening) -> None:
+    for name, value in made.parameters().items():
+        most = made.longest(name)
+        if len(value) > most:
+            number = most == LONGEST
             raise ParameterError.of(
                 short(value, 40),
-                f"{name} must be a number that can be stored and read back, of at most {LONGEST} characters",
-                "type a number like 1e-12",
+                f"{name} must be {'a number' if number else 'something'} that can be stored and read back, of at most "
+                f"{most:,} characters",
+                "type a number like 1e-12" if number else "name fewer labels",
             )
 
 

@@ -374,3 +374,18 @@ def test_a_plan_names_every_query_and_its_error() -> None:
     assert one is not None and every is not None and drawn is not None
     assert one.how == "exact" and one.value < drawn.value < every.value and every.how == "bound"
     assert bound.title == "X, rows, 5 queries"
+
+
+def test_a_list_with_long_names_is_stored_and_read_back(tmp_path: Path) -> None:
+    """Only numbers are short: names and labels may be as long as people write them."""
+    names = {f"everything that a person would call number {place}": [place] for place in range(30)}
+    ledger = tmp_path / "named.ledger"
+    domain = dv.Domain.integers(0, 29, column="x")
+    frame = pd.DataFrame({"x": [0, 1, 1]})
+    session = dv.Session(frame, unit=dv.Unit("row"), budget=dv.Budget(epsilon=1), ledger=ledger)
+    release = session.release(domain, dv.Queries(epsilon=1, queries=names))
+    assert len(session.releases[1].to_frame()) == 30 and session.releases[1] == release
+    named = {("x" * 2_000 + str(place)): [place] for place in range(100)}
+    with pytest.raises(ParameterError, match="name fewer labels"):
+        session.release(dv.Domain.integers(0, 199, column="x"), dv.Queries(epsilon=1, queries=named))
+    assert session.remaining.epsilon == 0
