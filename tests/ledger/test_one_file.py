@@ -11,6 +11,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -236,6 +237,28 @@ def test_after_a_fork_each_process_goes_on_from_what_it_saw(busy: tuple[Ledger, 
 
 
 # ---------------------------------------------------------------- a file that goes away
+
+
+def test_a_charge_of_another_thread_during_a_look_is_not_taken_for_a_file_cut_off(
+    busy: tuple[Ledger, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The look has asked how long the file is when the other thread makes it longer."""
+    ledger, path = busy
+    usual, before, paid = sqlite._found, path.stat().st_size, int(ledger.account["spent"])
+    charged: list[int] = []
+
+    def found(where: Path) -> os.stat_result | None:
+        there = usual(where)
+        if not charged:
+            charged.append(0)
+            with ThreadPoolExecutor(1) as other:
+                while path.stat().st_size == before:
+                    other.submit(spend, ledger, ("another", charged[0])).result()
+                    charged[0] += 1
+        return there
+
+    monkeypatch.setattr(sqlite, "_found", found)
+    assert int(ledger.account["spent"]) == paid + charged[0] > paid
 
 
 @pytest.mark.parametrize("how", ["removed", "replaced", "truncated"])

@@ -240,6 +240,7 @@ class SqliteStore(store.Store):
 
     def _in_place(self, what: str, step: str = "put it back, or open it anew") -> None:
         """Refuse unless the path names the file that was opened, by this one name, and none of it was cut off."""
+        least = self._least  # asked first: another thread may write between the two, and the file only grows
         found = _found(self._path)
         if found is None or (found.st_dev, found.st_ino) != self._identity:
             rule = "a ledger stays in its place while it is open"
@@ -248,7 +249,7 @@ class SqliteStore(store.Store):
             )
         if found.st_nlink > 1:
             _one_name(self._path)
-        if found.st_size < self._least:
+        if found.st_size < least:
             raise broken(f"{self._called} was cut off while it was open")
 
     def leaving(self, connection: Connection) -> None:
