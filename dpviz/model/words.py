@@ -31,6 +31,8 @@ def shown(number: int | Fraction | Between) -> str:
     ('6,293', '−1', '0.25', 'between 1.4 and 1.5')
     >>> shown(Fraction(-1, 3)), shown(Fraction(-59386476235, 7488368))
     ('−1/3', '≈ −7,930.5')
+    >>> shown(Fraction(1, 3 * 10**80))
+    '≈ 3.33333e-81'
     """
     enclosed = between(number)
     if enclosed.low < enclosed.high:
@@ -38,10 +40,18 @@ def shown(number: int | Fraction | Between) -> str:
     written = text(abs(enclosed.low))
     if "/" in written and len(written) > LONG_FRACTION:
         unit = place(enclosed.low, DIGITS)
-        return f"≈ {shown(round(enclosed.low / unit) * unit)}"
+        rounded = round(enclosed.low / unit) * unit
+        return f"≈ {_tiny(rounded)}" if "/" in text(rounded) else f"≈ {shown(rounded)}"
     whole, point, places = written.partition(".")
     grouped = f"{int(whole):,}" if whole.isdigit() else whole
     return (MINUS if enclosed.low < 0 else "") + grouped + point + places
+
+
+def _tiny(number: Fraction) -> str:
+    """A number so near 0 that its digits would not fit a line, by its power of ten."""
+    first = place(number, 1)
+    digits = shown(abs(number) / first)
+    return f"{MINUS if number < 0 else ''}{digits}e-{len(str(first.denominator)) - 1}"
 
 
 def few(number: Fraction) -> str:

@@ -570,9 +570,7 @@ def test_sums_and_shares_of_domains_that_nobody_could_list_take_no_time() -> Non
         assert isinstance(asked, Derived) and asked.how == "bound" and asked.high is not None and asked.high <= 500
     half = release.range(4, 2**64 - 1)
     assert isinstance(half, Derived) and half.value == 200
-    assert release.sum(range(4, 2**64)) == replace(
-        half, kind="sum", what="x: 4, 5, 6 and 18,446,744,073,709,551,609 more"
-    )
+    assert release.sum(range(4, 2**64)) == replace(half, kind="sum")
     unbounded = release_of(dv.Stability(1, "1e-6").bind(huge, ADD), release.answer).sum()
     assert isinstance(unbounded, Derived) and unbounded.high is None and "how many bins" in unbounded.sentence
 
