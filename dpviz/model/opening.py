@@ -137,11 +137,6 @@ class Opening(Protocol):
         ...
 
     @classmethod
-    def longest(cls, name: str) -> int:
-        """How many characters the text of a parameter may have."""
-        ...
-
-    @classmethod
     def from_parameters(cls, parameters: dict[str, str]) -> Opening: ...
 
     @classmethod

@@ -103,7 +103,7 @@ def check_readable(bound: Bound) -> None:
     the mechanism that the ledger's entry names is bound again.
     """
     question, unit, made = bound.question, bound.unit, bound.mechanism
-    _short_enough(made)
+    _short_enough(made.parameters(), made.longest)
     terms = Terms.of(bound)
     try:
         stored = canonical(terms.to_json()).decode()
@@ -123,7 +123,7 @@ def check_readable(bound: Bound) -> None:
 
 def check_opens(parameters: Opening, unit: Unit) -> None:
     """Refuse a sub-session that could be paid for and never be opened again, or never be asked anything."""
-    _short_enough(parameters)
+    _short_enough(parameters.parameters(), lambda name: LONGEST)
     stored = json.loads(_text("sub-session", parameters.parameters))
     try:
         same = parameters.from_parameters(stored) == parameters
@@ -149,9 +149,9 @@ def check_opens(parameters: Opening, unit: Unit) -> None:
     )
 
 
-def _short_enough(made: Mechanism | Opening) -> None:
-    for name, value in made.parameters().items():
-        most = made.longest(name)
+def _short_enough(parameters: Mapping[str, str], longest: Callable[[str], int]) -> None:
+    for name, value in parameters.items():
+        most = longest(name)
         if len(value) > most:
             number = most == LONGEST
             raise ParameterError.of(
