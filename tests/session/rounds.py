@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from dpviz.errors import BudgetExceeded, ParameterError
-from dpviz.exact import text
+from dpviz.exact import LONGEST, text
 from dpviz.mechanisms import OPENINGS
 from dpviz.mechanisms.dense import Dense
 from dpviz.model.answers import Answer
@@ -119,6 +119,10 @@ class Round:
 
     def parameters(self) -> dict[str, str]:
         return self.of.parameters()
+
+    @classmethod
+    def longest(cls, name: str) -> int:
+        return LONGEST
 
     @classmethod
     def from_parameters(cls, parameters: dict[str, str]) -> Round:
