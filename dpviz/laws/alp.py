@@ -143,7 +143,7 @@ class Walks:
         flat, weights = np.concatenate(values), np.concatenate(chances)
         kept = weights > NEGLIGIBLE / len(weights)  # below that, an inverted transform knows nothing
         found, where = np.unique(flat[kept].round(9), return_inverse=True)
-        return found, np.bincount(where, weights[kept])
+        return found, np.bincount(where, weights[kept]).astype(np.float64)
 
     def tail(self, reach: float, below: float = 0.0) -> float:
         """The chance that the estimate, less y and less a number from 0 to 1, is off by more than `reach`.
@@ -227,7 +227,8 @@ def sharper_mean_bound(flips: Flips) -> Fraction:
 def tail_bound(flips: Flips, reach: Fraction) -> float:
     """Lemma 4.9: the chance that the estimate is off y by so much or more, at most."""
     p = float(flips.raised)
-    return min(1.0, 2 * (4 * p * (1 - p)) ** (float(reach) / 2) / (math.sqrt(math.pi) * (1 - 2 * p)))
+    bound: float = 2 * (4 * p * (1 - p)) ** (float(reach) / 2) / (math.sqrt(math.pi) * (1 - 2 * p))
+    return min(1.0, bound)
 
 
 def quantile_bound(flips: Flips, psi: Fraction) -> float:

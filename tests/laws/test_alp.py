@@ -102,7 +102,7 @@ def test_bounds_hold_and_the_sharper_one_is_sharper() -> None:
     for p, q in [("1/5", "0"), ("1/5", "1/10"), ("1/12", "1/20"), ("1/4", "0")]:
         flips = Flips(Fraction(p), Fraction(q))
         values, chances = Walks(flips).law
-        mean = np.abs(values) @ chances
+        mean = float(np.abs(values) @ chances)
         assert mean <= alp.sharper_mean_bound(flips) <= alp.mean_bound(flips)
         for reach in range(1, 60, 4):
             assert Walks(flips).tail(reach - 1e-6) <= alp.tail_bound(flips, Fraction(reach)) + 1e-12
