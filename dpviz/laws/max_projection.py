@@ -1,8 +1,8 @@
 """One hash, the largest value of each bucket, noise on every bucket: what is known of the error of one key.
 
 The estimate of a key is the noisy value of its bucket, so it is too large where a larger key lies there, too. Over the
-hash function that is on average at most the sum of all values over the number of buckets; nothing so good is true of its
-tail, for a key that meets a large one inherits its value.
+hash function that is on average at most the sum of all values over the number of buckets. Nothing so good is true of
+its tail, for a key that meets a large one inherits its value.
 
 Source: Aumüller, Lebeda, Pagh 2022, Algorithm 11 and Lemma 8.2; the tail is a union bound of ours.
 """
