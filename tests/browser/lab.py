@@ -189,8 +189,8 @@ CELLS = """() => window.panel.content.model.sharedModel.cells
 
 
 DEBUGGER_AT_RESTART = "Could not restore the debugger state: Canceled future for debug_request"
-"""JupyterLab's own words where a kernel is restarted while the debugger still asks it for its state, as it does whenever
-a kernel starts. Nothing of ours is in it, and a person may press restart at any time."""
+"""JupyterLab's own words where a kernel is restarted while the debugger still asks it for its state, as it does
+whenever a kernel starts. Nothing of ours is in it, and a person may press restart at any time."""
 
 
 def is_fault(said: ConsoleMessage) -> bool:
