@@ -1,7 +1,7 @@
-"""What a question computes in each bin: how many units, a total of a column, or records. Formats, all public.
+"""What a question computes in each bin: how many units, a total of a column, or records. All public.
 
-Mechanisms answer counts today. Sums and records can be written down, kept and read, and every mechanism and engine
-that cannot serve them says so before anything is charged.
+Engines compute counts and sums. A mechanism or an engine that cannot serve what is asked says so before anything is
+charged. What an engine hands on are whole numbers: of a count the rows, of a sum the steps.
 """
 
 from __future__ import annotations
@@ -9,21 +9,38 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 from dpviz.boundary import kind_of, plain_arguments, protect_module
 from dpviz.errors import DomainError, ParameterError
 from dpviz.exact import Number, text
 from dpviz.model.domain import Domain, column_name, limit, quoted
 
+HEAVIEST: Final = 2**31
+"""One row moves a sum by at most so many steps: the total of 2^31 rows is at most 2^62, so no engine overflows."""
+EXACT: Final = 2**53
+"""Up to here every whole number is a float of 64 bits."""
+
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many units there are."""
+    """How many units there are.
+
+    step      the unit of what an engine hands on: 1
+    heaviest  how far one row moves a bin at most, in steps
+    spread    how far a bin moves at most where one row takes the place of another, in steps
+    signed    whether a row may take something off a bin
+    undeclared  whether the bins may be a column's keys, as they come
+    """
 
     kind: ClassVar[str] = "count"
     noun: ClassVar[str] = "counts"
     counts: ClassVar[bool] = True
+    undeclared: ClassVar[bool] = True
+    step: ClassVar[Fraction] = Fraction(1)
+    heaviest: ClassVar[int] = 1
+    spread: ClassVar[int] = 1
+    signed: ClassVar[bool] = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -54,12 +71,23 @@ class Count:
 class Sum:
     """The total of a number column in each bin: every value is cut to low..high and rounded to the nearest step.
 
-    low, high, step  public numbers, and the range is a whole number of steps, so that a total is one, too
+    A value is the float of 64 bits that is nearest to it, and one in the middle of two steps goes up, where the middle
+    is the float that is nearest to it, too: 0.285 is 0.29 in steps of 0.01, as it is read. Infinities are cut as other
+    numbers are; a row whose value is missing, or no number, is not counted. An engine hands on whole steps, so that
+    all engines agree to the last digit.
+
+    low, high, step  public numbers, low and high whole multiples of the step, so that a total is one, too; at most
+                     2^31 steps from 0, and with middles that are exact as quotients of whole numbers below 2^53
+    heaviest         how far one row moves a total at most, in steps: from no row to the end that lies farther from 0
+    spread           how far a total moves at most where one row takes the place of another, or of none, in steps;
+                     beyond heaviest where low is below 0 and high above
+    signed           whether low is below 0, so that totals may be, and a row may take something off one
     """
 
     kind: ClassVar[str] = "sum"
     noun: ClassVar[str] = "sums"
     counts: ClassVar[bool] = False
+    undeclared: ClassVar[bool] = True
 
     column: str
     low: Fraction
@@ -84,20 +112,42 @@ class Sum:
         object.__setattr__(self, "column", column_name(column))
         for name, value in ends.items():
             object.__setattr__(self, name, value)
+        if self.heaviest > HEAVIEST:
+            raise DomainError.of(
+                self._range,
+                "low and high of a sum must be at most 2^31 steps from 0, so that no engine overflows",
+                "take larger steps, or a smaller range",
+            )
+        if (2 * self.heaviest + 1) * self.step.numerator > EXACT or 2 * self.step.denominator > EXACT:
+            raise DomainError.of(
+                self._range,
+                "the middles between steps of a sum must be quotients of whole numbers up to 2^53",
+                "write the step with fewer digits, or sum up a column in larger units",
+            )
 
     @property
     def columns(self) -> tuple[str, ...]:
         return (self.column,)
+
+    @property
+    def heaviest(self) -> int:
+        return int(max(abs(self.low), abs(self.high)) / self.step)
+
+    @property
+    def spread(self) -> int:
+        return int((max(self.high, Fraction(0)) - min(self.low, Fraction(0))) / self.step)
+
+    @property
+    def signed(self) -> bool:
+        return self.low < 0
 
     def text(self, domain: Domain) -> str:
         return f"sum of {self.column} ({self._range}) by {' × '.join(domain.columns)}, {domain.size_text}"
 
     def sentence(self, domain: Domain, nouns: str, among: str) -> str:
         filtered = f" {among}" if among else ""
-        return (
-            f"What is the total {self.column} ({self._range}) of the {nouns}{filtered}, "
-            f"by {domain.columns_text} in each of: {domain.text}?"
-        )
+        bins = f"by {domain.columns_text} in each of" if domain.declared else f"by {domain.columns_text}, for"
+        return f"What is the total {self.column} ({self._range}) of the {nouns}{filtered}, {bins}: {domain.text}?"
 
     def title(self, domain: Domain, nouns: str) -> str:
         return f"Total {self.column}".replace("_", " ") + f" of {nouns} by {domain.columns_text.replace('_', ' ')}"
@@ -122,6 +172,11 @@ class Records:
     kind: ClassVar[str] = "records"
     noun: ClassVar[str] = "records"
     counts: ClassVar[bool] = False
+    undeclared: ClassVar[bool] = False
+    step: ClassVar[Fraction] = Fraction(1)
+    heaviest: ClassVar[int] = 1
+    spread: ClassVar[int] = 1
+    signed: ClassVar[bool] = False
 
     @property
     def columns(self) -> tuple[str, ...]:

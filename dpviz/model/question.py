@@ -60,7 +60,7 @@ class Question:
             raise ParameterError.of(
                 kind_of(self.aggregate), "a question counts, sums or asks for records", "use dv.Question.sum(...)"
             )
-        if not self.aggregate.counts and not self.domain.declared:
+        if not self.aggregate.undeclared and not self.domain.declared:
             raise DomainError.of(
                 self.domain.python,
                 f"a question for {self.aggregate.noun} needs declared bins",
@@ -95,7 +95,7 @@ class Question:
         cls,
         column: str,
         *,
-        by: Domain,
+        by: Domain | str,
         low: Number,
         high: Number,
         step: Number,
@@ -103,12 +103,17 @@ class Question:
     ) -> Question:
         """The total of a column in each bin of `by`: every value is cut to low..high and rounded to the nearest step.
 
-        A format for mechanisms to come: those of today count rows, and refuse it before anything is charged.
+        `by` is a Domain, or a column's name for its keys, undeclared. Mechanisms that count rows refuse a sum before
+        anything is charged.
 
         >>> months = Domain.integers(1, 12, column="month")
         >>> Question.sum("amount", by=months, low=0, high=100, step="0.5").text
         'sum of amount (each value from 0 to 100 in steps of 0.5) by month, 12 bins'
+        >>> Question.sum("amount", by="customer", low=0, high=1000, step="0.01").aggregate.heaviest
+        100000
         """
+        if isinstance(by, str):
+            by = Domain.keys(column=by)
         return cls(by, {} if where is None else where, Sum(column, low, high, step))  # type: ignore[arg-type]
 
     @classmethod

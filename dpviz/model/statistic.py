@@ -58,7 +58,8 @@ class Statistic(Unstored):
 
 
 class DenseCounts(Statistic):
-    """One non-negative count per bin of a public domain, in the domain's order."""
+    """One count per bin of a public domain, in the domain's order: not negative; of a question for sums the total in
+    whole steps, which may be."""
 
     __slots__ = ()
 
@@ -66,13 +67,16 @@ class DenseCounts(Statistic):
         super().__init__(StatisticKind.DENSE, len(counts), counts)
 
     def take(self) -> NDArray[np.int64]:
-        """The exact counts. For mechanisms and for tests on public data."""
+        """The exact counts, or totals in steps. For mechanisms and for tests on public data."""
         counts: NDArray[np.int64] = self._hidden
         return counts
 
 
 class SparseCounts(Statistic):
     """The bins that are not empty, ascending, and their counts; all other bins of the domain are empty.
+
+    Of a question for sums these are the bins whose totals are not 0, and the totals in whole steps, perhaps negative:
+    a bin whose rows add up to 0 cannot be told from an empty one.
 
     labels  bin numbers of a declared domain (uint64, or whole numbers of any size as objects), or key texts
     """
@@ -83,7 +87,7 @@ class SparseCounts(Statistic):
         super().__init__(StatisticKind.SPARSE, -1, (labels, counts))  # how many bins are occupied is private
 
     def take(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Labels and exact counts. For mechanisms and for tests on public data."""
+        """Labels and exact counts, or totals in steps. For mechanisms and for tests on public data."""
         labels, counts = self._hidden
         return labels, counts
 

@@ -190,6 +190,38 @@ def test_a_count_a_sum_and_records_of_the_same_bins_are_three_questions() -> Non
     assert len({question.id for question in asked}) == 5
 
 
+def test_a_sum_may_be_over_unknown_keys_named_by_their_column() -> None:
+    asked = Question.sum("amount", by="customer", low=0, high=1000, step="0.01")
+    assert asked == Question.sum("amount", by=Domain.keys(column="customer"), low=0, high=1000, step="0.01")
+    assert Question.from_json(json.loads(asked.canonical())) == asked
+    assert asked.columns == ("customer", "amount")
+    assert asked.text == "sum of amount (each value from 0 to 1000 in steps of 0.01) by customer, unknown keys"
+    assert asked.sentence(Unit(noun="order")) == (
+        "What is the total amount (each value from 0 to 1000 in steps of 0.01) of the orders, by customer, for: "
+        "every value that occurs often enough?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "step", "heaviest", "spread", "signed"),
+    [
+        (0, 1000, "0.01", 100_000, 100_000, False),
+        (3, 9, 3, 3, 3, False),
+        (-5, 10, "0.5", 20, 30, True),
+        (-10, 5, "0.5", 20, 30, True),
+        (-9, -3, 3, 3, 3, True),
+        (-(2**31), 2**31, 1, 2**31, 2**32, True),
+    ],
+)
+def test_a_sum_says_how_far_one_row_can_move_it(
+    low: int, high: int, step: Any, heaviest: int, spread: int, signed: bool
+) -> None:
+    total = Question.sum("x", by=MONTHS, low=low, high=high, step=step).aggregate
+    assert (total.heaviest, total.spread, total.signed, total.step) == (heaviest, spread, signed, Fraction(step))
+    counted, records = Question.of(MONTHS).aggregate, RECORDS.aggregate
+    assert all((one.heaviest, one.spread, one.signed, one.step) == (1, 1, False, 1) for one in (counted, records))
+
+
 @pytest.mark.parametrize(
     ("make", "rule"),
     [
@@ -198,8 +230,12 @@ def test_a_count_a_sum_and_records_of_the_same_bins_are_three_questions() -> Non
         (lambda: Question.sum("x", by=MONTHS, low=0, high=1, step="0.3"), "whole multiples of its step"),
         (lambda: Question.sum("x", by=MONTHS, low="0.25", high="1.25", step="0.5"), "whole multiples of its step"),
         (lambda: Question.sum("", by=MONTHS, low=0, high=1, step=1), "the name of a column"),
-        (lambda: Question.sum("x", by="month", low=0, high=1, step=1), "must be a Domain"),
-        (lambda: Question.sum("x", by=Domain.keys(column="y"), low=0, high=1, step=1), "sums needs declared bins"),
+        (lambda: Question.sum("x", by=["month"], low=0, high=1, step=1), "must be a Domain"),
+        (lambda: Question.sum("x", by="", low=0, high=1, step=1), "the name of a column"),
+        (lambda: Question.sum("x", by=MONTHS, low=0, high=2**31 + 1, step=1), "at most 2.31 steps from 0"),
+        (lambda: Question.sum("x", by=MONTHS, low=-(2**31) - 1, high=0, step=1), "at most 2.31 steps from 0"),
+        (lambda: Question.sum("x", by=MONTHS, low=0, high=10**18, step=10**12), "quotients of whole numbers"),
+        (lambda: Question.sum("x", by=MONTHS, low=0, high="1e-20", step="1e-20"), "quotients of whole numbers"),
         (lambda: Question.sum(pd.Series([1]), by=MONTHS, low=0, high=1, step=1), "the name of a column"),
         (lambda: Question.records([]), "a list of one-column domains"),
         (lambda: Question.records(["month"]), "one-column domains"),
