@@ -216,6 +216,9 @@ class _Side:
 MOST_STEPS: Final = 600
 """Where a walk of so many steps may still return, its law is not worked out: the paper's bound stands in for it."""
 
+RARE: Final = 1e-10
+"""What a walk leaves out that is looked at by its heights has at most about this chance."""
+
 SLACK: Final = 1e-9
 """Added to every chance that was worked out in floating point, which errs by far less."""
 
@@ -262,6 +265,8 @@ class Tails:
 
     def of(self, y: float, reach: float) -> float:
         """The same for one value of y bits, which need not be whole."""
+        if reach >= self.bits:
+            return 0.0
         y = min(y, float(self.bits))
         whole_ = min(math.floor(y), self.bits - 1)
         fraction = y - whole_
@@ -269,7 +274,7 @@ class Tails:
         next_ = whole_ + 1
         above, below = np.array([reach + fraction - 1]), np.array([reach + 1 - fraction])
         there = self._above(above)[next_] + self._below(below)[next_]
-        return min(1.0, (1 - fraction) * min(1.0, here[0]) + fraction * min(1.0, there[0]) + SLACK)
+        return min(1.0, (1 - fraction) * min(1.0, float(here[0])) + fraction * min(1.0, float(there[0])) + SLACK)
 
     def _above(self, reach: Floats) -> Floats:
         """For each y a row: the chances that the estimate exceeds y by more than each of `reach`."""
@@ -300,12 +305,12 @@ class _Walk:
 
     def __init__(self, chance: Fraction) -> None:
         self.up = up = float(chance)
-        steps = math.log(NEGLIGIBLE) / math.log(4 * up * (1 - up))
+        steps = math.log(RARE) / math.log(4 * up * (1 - up))
         self.slow = steps > MOST_STEPS
         if self.slow:
             return
         size = 1 << max(7, math.ceil(math.log2(4 * steps)))
-        most = math.ceil(math.log(NEGLIGIBLE) / math.log(up)) + 2
+        most = math.ceil(math.log(RARE) / math.log(up)) + 2
         values: list[list[Floats]] = [[] for _ in range(HEIGHTS)]
         chances: list[list[Floats]] = [[] for _ in range(HEIGHTS)]
         for n in range(1, most + 1):
@@ -321,7 +326,7 @@ class _Walk:
 
     @cached_property
     def allowed(self) -> Floats:
-        """For 0 to FAR steps a row: the chances that the walk came no higher than 0, 1, 2, ...; the last is taken as 1."""
+        """For 0 to FAR steps a row: the chances that the walk came no higher than 0, 1, 2, ...; the last is 1."""
         below = np.zeros((HEIGHTS + 1, FAR + 2))  # by the greatest height so far, and by the depth below it
         below[0, 0] = 1.0
         rows = []

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import ceil_to, exp_bounds, log_up, positive, text, typed
-from dpviz.laws.alp import bits_for, odds
+from dpviz.laws.alp import bits_for, mean_bound, odds, quantile_bound
 from dpviz.mechanisms.moves import Moves
-from dpviz.mechanisms.threshold import check_numbers
+from dpviz.mechanisms.threshold import check_numbers, cut_through
 from dpviz.model.answers import Answer, Sketch
 from dpviz.model.answers.sketch import MOST_BITS, Plan
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.sketch import SketchLaw
 from dpviz.model.laws.threshold import Cut
-from dpviz.model.mechanism import Bound, Cost, Space
+from dpviz.model.mechanism import Bound, Cost, Mechanism, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactNumber, OneOf, Parameters, WholeNumber, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -47,6 +47,8 @@ FINE = 30
 
 MOST_COLUMNS = 1 << 16
 
+MOST_ROOM = 1000
+
 
 @dataclass(frozen=True)
 class Positive(ExactNumber):
@@ -67,9 +69,9 @@ class Room(ExactNumber):
 
     def read(self, value: Any, name: str, earlier: Mapping[str, Any]) -> Fraction:
         room = super().read(value, name, earlier)
-        if not 2 < room <= 1000:
+        if not 2 < room <= MOST_ROOM:
             raise ParameterError.of(
-                text(room), f"{name} must be above 2, and at most 1000", "type 10 for ten bits to a key and column"
+                text(room), f"{name} must be above 2, and at most {MOST_ROOM:,}", "give more bits to each key"
             )
         return room
 
@@ -190,7 +192,7 @@ def sketch(
     numbered: bool,
     tick: Tick | None = None,
 ) -> tuple[bytes, NDArray[np.uint8]]:
-    """A fresh public seed, and the bits of all columns. Nothing here looks at how many values there are, or how large."""
+    """A fresh public seed, and the bits of all columns. How many values there are, and how large, changes nothing."""
     seed, flips = bits.take(SEED_BYTES), Flips(plan.ones, plan.places)
     columns = Columns(seed, plan.halves * plan.columns, plan.width)
     keys, values = merged(coded(labels, seed, numbered=numbered), values)
@@ -215,8 +217,8 @@ class ALP(Parameters):
     """Write every value as a unary number of bits, scatter the bits by public hashing, and flip each with one chance.
 
     epsilon     the price in the session's unit
-    keys        about how many bins are not empty: public, and never from the data. More cost accuracy, not privacy
     cap         the largest value that can be read: public. Larger ones are cut to it, in silence
+    keys        about how many bins are not empty: public, and never from the data. More cost accuracy, not privacy
     alpha       the paper's: a larger one has fewer columns, and its bits are flipped less often
     room        bits for each key in a column, above 2. A column has the next power of 2
     accounting  "count-exact": the exact worst likelihood ratio of a value that one unit moves; "l1-real": the paper's
@@ -242,8 +244,8 @@ class ALP(Parameters):
     delta_text: ClassVar[str] = "ALP is pure: no δ."
 
     epsilon: Exact = parameter(reads=Epsilon())
-    keys: int = KEYS
     cap: Exact = parameter(reads=Positive(), suggested="1000", label="Largest value that can be read (public)")
+    keys: int = KEYS
     alpha: Exact = ALPHA
     room: Exact = ROOM
     accounting: Accounting = ACCOUNTING
@@ -280,16 +282,20 @@ class ALP(Parameters):
 class SketchBound(Bound):
     """A mechanism that answers a sketch, bound to a question and a unit; alone, or behind a threshold."""
 
-    mechanism: Any
+    mechanism: Mechanism
     question: Question
     unit: Unit
     plan: Plan
-    price: Guarantee
+    paid: Guarantee
     cut: Cut | None
     adaptive: bool
 
     needs: ClassVar[StatisticKind] = StatisticKind.SPARSE
     shape: ClassVar[type[Answer]] = Sketch
+
+    @property
+    def price(self) -> Guarantee:
+        return self.paid
 
     @cached_property
     def space(self) -> Space:
@@ -331,17 +337,17 @@ class SketchBound(Bound):
         kept = ""
         if self.cut is not None:
             kept = f" and keeps those whose noisy value reaches {text(self.cut.least * step)}"
-        return f"Scatters the values over {plan.halves * plan.columns:,} columns of bits that are flipped at random{kept}."
+        return (
+            f"Scatters the values over {plan.halves * plan.columns:,} columns of bits that are flipped at random{kept}."
+        )
 
     @property
     def notes(self) -> list[tuple[str, dict[str, Any]]]:
         """The paper's bounds beside ours."""
-        from dpviz.laws import alp as law
-
         flips, step = self.plan.flips, self.question.aggregate.step
         unit = step / self.plan.worth
-        mean = (Fraction(1, 2) + law.mean_bound(flips)) * unit
-        tail = (1 + Fraction(law.quantile_bound(flips, Fraction(1, 20)))) * unit
+        mean = (Fraction(1, 2) + mean_bound(flips)) * unit
+        tail = (1 + Fraction(quantile_bound(flips, Fraction(1, 20)))) * unit
         shown = ErrorValue(_short(mean), "bound", "Aumüller, Lebeda, Pagh 2022, Lemma 4.8")
         often = ErrorValue(_short(tail), "bound", "Aumüller, Lebeda, Pagh 2022, Lemma 4.15")
         return [
@@ -349,10 +355,8 @@ class SketchBound(Bound):
             ("The paper's bound, any one bin", {**often.to_json(), "beta": "0.05"}),
         ]
 
-    def draw(self, statistic: Statistic, bits: Bits, *, mode: str, tick: Tick | None = None) -> Sketch:
+    def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Sketch:
         """Draw the sketch. How many bins are occupied is private: ticks count columns."""
-        from dpviz.mechanisms.threshold import cut_through
-
         assert isinstance(statistic, SparseCounts)
         labels, values = statistic.take()
         bins = self.question.bins if self.question.domain.declared else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -13,11 +12,12 @@ from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
+from dpviz.exact import text
 from dpviz.mechanisms.moves import Moves
 from dpviz.model.answers import Answer, SparseTable
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.threshold import Cut, ThresholdLaw, least_passing
-from dpviz.model.mechanism import Bound, Cost, Space
+from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, Parameters, Probability, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -90,9 +90,7 @@ def check_numbers(question: Question, who: str) -> None:
         )
 
 
-def cut_for(
-    who: str, epsilon: Fraction, delta: Fraction | None, question: Question, unit: Unit, moves: Moves
-) -> Cut:
+def cut_for(who: str, epsilon: Fraction, delta: Fraction | None, question: Question, unit: Unit, moves: Moves) -> Cut:
     """Noise for this price, and the least threshold. Refuses unknown keys without a delta."""
     exponent, signed = epsilon / moves.l1, question.aggregate.signed
     cut = Cut(exponent, 1, delta is None, signed)
@@ -118,7 +116,8 @@ def cut_through(
     """What reaches the threshold, ascending by label: noisy values of bins that are not empty, and, where the cut is
     certain, of those empty bins that reach it. How many do is one binomial number; by how much is a geometric one."""
     noisy = two_sided_geometric(cut.decay).add(values, None, None, bits)
-    reached = (np.sign(values) * noisy if cut.signed and not cut.certain else np.abs(noisy) if cut.signed else noisy) >= cut.least
+    heights = noisy if not cut.signed else np.abs(noisy) if cut.certain else np.sign(values) * noisy
+    reached = heights >= cut.least
     shown, kept = labels[reached], noisy[reached]
     if not cut.certain:
         return shown, kept
@@ -158,9 +157,7 @@ class ThresholdBound(Bound):
         delta = self.mechanism.delta
         loss: Loss = PureDP(self.mechanism.epsilon) if delta is None else ApproxDP(self.mechanism.epsilon, delta)
         algorithm = "Algorithm 6" if delta is None else "Algorithm 9, on whole steps"
-        return Guarantee(
-            loss, self.unit, f"Aumüller, Lebeda, Pagh 2022, {algorithm}", requested=self.mechanism.epsilon
-        )
+        return Guarantee(loss, self.unit, f"Aumüller, Lebeda, Pagh 2022, {algorithm}", requested=self.mechanism.epsilon)
 
     @cached_property
     def space(self) -> Space:
@@ -185,14 +182,12 @@ class ThresholdBound(Bound):
 
     @property
     def verb(self) -> str:
-        from dpviz.exact import text
-
         shown = text(self.cut.least * self.question.aggregate.step)
         which = "every bin, empty ones too," if self.cut.certain else "the bins that are not empty"
         size = f" {'or more, in either direction' if self.cut.signed else 'or more'}"
         return f"Adds noise to {which} and shows those that reach {shown}{size}."
 
-    def draw(self, statistic: Statistic, bits: Bits, *, mode: str, tick: Tick | None = None) -> SparseTable:
+    def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> SparseTable:
         """Draw what is shown. How many bins are occupied is private: no tick tells."""
         assert isinstance(statistic, SparseCounts)
         labels, values = statistic.take()
@@ -202,7 +197,5 @@ class ThresholdBound(Bound):
         shown, kept = cut_through(self.cut, labels, values, bins, bits)
         return SparseTable(tuple(shown.tolist()), kept)
 
-
-_ = Mapping
 
 protect_module(vars())

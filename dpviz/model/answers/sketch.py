@@ -87,7 +87,8 @@ class Plan:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Plan:
         """What `to_json` wrote. What it did not write is refused, or raises what goes wrong."""
-        plan = cls(*(Fraction(data[name]) if name == "worth" else int(data[name]) for name in NUMBERS))
+        numbers = {name: int(data[name]) for name in NUMBERS if name != "worth"}
+        plan = cls(worth=Fraction(data["worth"]), **numbers)
         if plan.to_json() != dict(data):
             raise ReleaseFormat("a saved sketch writes its public numbers in their shortest form, as texts")
         return plan
@@ -159,7 +160,11 @@ class Sketch(Answer):
         plan, seed = Plan.from_json(header["plan"]), bytes.fromhex(header["seed"])
         labels, values, bits = labels_of(header, "labels"), arrays["values"], arrays["packed"]
         names: list[Any] = list(labels)
-        if seed.hex() != header["seed"] or set(header) != {"plan", "seed", "keys", "labels"} or set(arrays) != {"packed", "values"}:
+        if (
+            seed.hex() != header["seed"]
+            or set(header) != {"plan", "seed", "keys", "labels"}
+            or set(arrays) != {"packed", "values"}
+        ):
             raise ReleaseFormat("a saved sketch writes its seed as the digits of 16 bytes")
         if bits.dtype != np.uint8 or bits.shape != (plan.halves * plan.columns, 1 << plan.width - 3):
             raise ReleaseFormat.of(f"bits of shape {bits.shape}", "a sketch has one row of bits for each column")
@@ -242,14 +247,20 @@ class Sketch(Answer):
         values = self.read(reading, points, reader)
         step = reading.question.aggregate.step
         top, known = self.plan.reach * step, self._known
-        kept = [points is not None and not isinstance(points, slice) and point in known for point in points or ()]
+        asked = () if points is None or isinstance(points, slice) else points
+        kept = [point in known for point in asked]
         signed = self.plan.halves == 2
-        low = [_end(value - bar.value, kept_, -top if signed else None, down=True) for value, kept_ in zip(values, kept, strict=True)]
+        low = [
+            _end(value - bar.value, kept_, -top if signed else None, down=True)
+            for value, kept_ in zip(values, kept, strict=True)
+        ]
         high = [_end(value + bar.value, kept_, top, down=False) for value, kept_ in zip(values, kept, strict=True)]
         if signed:
             return Intervals(low, high, bar.how, bar.rule)
         cut = np.array([end is not None and end < 0 for end in low], dtype=np.bool_)
-        return Intervals([Fraction(0) if end is None else max(end, Fraction(0)) for end in low], high, bar.how, bar.rule, low_cut=cut)
+        return Intervals(
+            [Fraction(0) if end is None else max(end, Fraction(0)) for end in low], high, bar.how, bar.rule, low_cut=cut
+        )
 
     def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction:
         """Each bin of a sum is read by itself."""

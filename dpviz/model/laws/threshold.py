@@ -99,7 +99,7 @@ class ThresholdLaw(StoredLaw):
 
 
 def without_floors(measures: tuple[Measure, ...], question: Question) -> tuple[Measure, ...]:
-    """The measures without the least error that is possible, where the question is none for counts: it is about them."""
+    """The measures; of a question for sums without the least error that is possible, which is about counts."""
     return measures if question.aggregate.counts else tuple(replace(one, floor=None) for one in measures)
 
 
@@ -132,15 +132,17 @@ class ThresholdError(ErrorModel):
         return self._scaled(self.law.stability.error.shown(beta))
 
     def _scaled(self, value: ErrorValue | None) -> ErrorValue | None:
-        """An error of whole steps in the unit of the question. With two signs a value near 0 may be shown with the wrong
-        one, which the law of one sign does not tell, so it is a bound there."""
+        """An error of whole steps in the unit of the question. With two signs a value near 0 may be shown with the
+        wrong one, which the law of one sign does not tell, so it is a bound there."""
         if value is None:
             return None
         how = "bound" if self.law.cut.signed and value.how == "exact" else value.how
         return replace(value, value=value.value * self.law.step, how=how)
 
     def expected(self, count: int) -> ErrorValue | None:
-        return None if count or self.law.cut.certain else ErrorValue(Fraction(0), "exact", "an empty bin is never shown")
+        return (
+            None if count or self.law.cut.certain else ErrorValue(Fraction(0), "exact", "an empty bin is never shown")
+        )
 
     def bias(self, count: int) -> ErrorValue | None:
         return self.expected(count)
