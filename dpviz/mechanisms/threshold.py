@@ -33,6 +33,9 @@ DELTA: Any = parameter(
     reads=Probability(zero=False), default=None, optional=True, label="δ (left out: pure, on declared bins)"
 )
 
+VALUE = 64
+"""The bits of a value that is shown."""
+
 MOST_SHOWN = 10_000_000
 """More bins than this would not fit in memory, so a threshold that brings more empty ones is refused."""
 
@@ -103,7 +106,7 @@ def cut_for(who: str, epsilon: Fraction, delta: Fraction | None, question: Quest
         raise ParameterError.of(
             "no delta",
             f"without a delta {who} adds noise to every bin, and these keys are not declared",
-            'give delta="1e-6", or declare the bins',
+            "give a delta, or declare the bins",
         )
     sides = 2 if signed else 1
     each = Fraction(1, 2 * sides * question.bins**2)
@@ -163,9 +166,9 @@ class ThresholdBound(Bound):
     def space(self) -> Space:
         """Of one shown bin: how many will be shown depends on the data."""
         if not self.question.domain.declared:
-            return Space(bits=64, text="64 and its label, for each bin that is shown")
+            return Space(bits=VALUE, text=f"{VALUE} and its label, for each bin that is shown")
         label = max(1, (self.question.bins - 1).bit_length())
-        return Space(bits=64 + label, text=f"64 + {label}, for each bin that is shown")
+        return Space(bits=VALUE + label, text=f"{VALUE} + {label}, for each bin that is shown")
 
     @property
     def cost(self) -> Cost:

@@ -109,7 +109,7 @@ def rounded(values: NDArray[np.int64], worth: int, step: int, most: int, bits: B
     whole(most, "most")
     largest = -(-most * step // worth)
     if (largest + 1) * worth >= 1 << 62:
-        raise ParameterError.of(f"{largest:,} times {worth:,}", "scaled values must fit into 62 bits")
+        raise ParameterError.of(f"{largest:,} times {worth:,}", "scaled values must fit into a word of the machine")
     scaled = np.clip(values, 0, largest) * worth
     levels, rest = np.divmod(scaled, step)
     open_ = np.flatnonzero(rest)

@@ -165,7 +165,7 @@ class Sketch(Answer):
             or set(header) != {"plan", "seed", "keys", "labels"}
             or set(arrays) != {"packed", "values"}
         ):
-            raise ReleaseFormat("a saved sketch writes its seed as the digits of 16 bytes")
+            raise ReleaseFormat("a saved sketch writes its seed as hexadecimal digits")
         if bits.dtype != np.uint8 or bits.shape != (plan.halves * plan.columns, 1 << plan.width - 3):
             raise ReleaseFormat.of(f"bits of shape {bits.shape}", "a sketch has one row of bits for each column")
         if values.dtype != np.int64 or values.shape != (len(labels),) or names != sorted(set(names)):

@@ -183,21 +183,18 @@ class SketchError(ErrorModel):
 
     def _sketched(self, reach: float) -> float:
         """The chance, at most, that a sketch by itself is off by more than so many bits."""
-        if self.law.halves == 1:
-            return self.law.tails.beyond(reach)
-        best = 1.0  # the half of the other sign holds an estimate of 0
-        for part in range(17):
-            other = reach * part / 32
-            best = min(best, self.law.tails.beyond(reach - other) + self.law.tails.of(0, other))
-        return best
+        return self._with_other_sign(self.law.tails.beyond, reach)
 
     def _short(self, reach: float) -> float:
         """The chance, at most, that a value as large as the bits can stand for is read as so many bits less."""
-        return min(
-            1.0,
-            self.law.tails.of(float(self.law.columns), reach)
-            + (self.law.tails.of(0, 0) if self.law.halves == 2 else 0),
-        )
+        return self._with_other_sign(lambda bits: self.law.tails.of(float(self.law.columns), bits), reach)
+
+    def _with_other_sign(self, tail: Callable[[float], float], reach: float) -> float:
+        """A tail of one half; where there are two, the other one holds an estimate of 0, and takes a part of the way."""
+        if self.law.halves == 1:
+            return tail(reach)
+        parts = [reach * part / 32 for part in range(17)]
+        return min(1.0, *(tail(reach - other) + self.law.tails.of(0, other) for other in parts))
 
     def _of(self, steps: Fraction, beta: Fraction, count: int) -> ErrorValue:
         """Of one true value, by its own tail, where it is read from the sketch alone; else that of the worst."""
