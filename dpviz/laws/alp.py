@@ -270,11 +270,35 @@ class Tails:
         y = min(y, float(self.bits))
         whole_ = min(math.floor(y), self.bits - 1)
         fraction = y - whole_
-        here = self._above(np.array([reach + fraction]))[whole_] + self._below(np.array([reach - fraction]))[whole_]
-        next_ = whole_ + 1
+        row = self._row(whole_)
+        here = self._above(np.array([reach + fraction]))[row] + self._below(np.array([reach - fraction]))[row]
+        next_ = self._row(whole_ + 1)
         above, below = np.array([reach + fraction - 1]), np.array([reach + 1 - fraction])
         there = self._above(above)[next_] + self._below(below)[next_]
         return min(1.0, (1 - fraction) * min(1.0, float(here[0])) + fraction * min(1.0, float(there[0])) + SLACK)
+
+    def _row(self, y: int) -> int:
+        """The row of y where rows far from both ends, which are alike, are left out."""
+        left_out = max(0, self.bits - MIDDLE)
+        return y if y <= MIDDLE // 2 else max(MIDDLE // 2, y - left_out) if left_out else y
+
+    def short(self, reach: Floats) -> Floats:
+        """The chances, at most, that the estimate of a value of all m bits is off by more than so many bits."""
+        if self.bits <= ENUMERATED:
+            tail = _enumerated(self.flips, self.bits).short(reach)
+        else:
+            tail = _walk(self.flips.p).against(_walk(self.flips.p), reach)[0]
+        found: Floats = np.where(reach >= self.bits, 0.0, np.where(reach < 0, 1.0, np.minimum(1.0, tail + SLACK)))
+        return found
+
+    def zero(self, reach: Floats) -> Floats:
+        """The same of a value of no bits."""
+        if self.bits <= ENUMERATED:
+            tail = _enumerated(self.flips, self.bits).zero(reach)
+        else:
+            tail = _walk(self.flips.raised).against(_walk(self.flips.p), reach)[0]
+        found: Floats = np.where(reach >= self.bits, 0.0, np.where(reach < 0, 1.0, np.minimum(1.0, tail + SLACK)))
+        return found
 
     def _above(self, reach: Floats) -> Floats:
         """For each y a row: the chances that the estimate exceeds y by more than each of `reach`."""
@@ -294,10 +318,11 @@ class Tails:
 def _rows(sides: Floats, reach: Floats, m: int) -> Floats:
     """A row for each y from the rows for 0, 1, 2, ... places on the other side, which do not rise; beyond the last bit
     there is nothing to be reached."""
-    rows = sides[np.minimum(np.arange(m + 1), len(sides) - 1)]
+    rows: Floats = sides[np.minimum(np.arange(min(m, MIDDLE) + 1), len(sides) - 1)]
+    if m > MIDDLE:
+        return rows
     room = m - np.arange(m + 1)[:, None]
-    found: Floats = np.where(reach[None, :] >= room, 0.0, rows)
-    return found
+    return np.where(reach[None, :] >= room, 0.0, rows)
 
 
 class _Walk:
@@ -358,9 +383,8 @@ class _Law:
     """A law of few values: the chances to lie above a number."""
 
     def __init__(self, values: Floats, chances: Floats) -> None:
-        order = np.argsort(values)
-        self._values = values[order]
-        self._above = np.append(np.cumsum(chances[order][::-1])[::-1], 0.0)
+        self._values, where = np.unique(values.round(9), return_inverse=True)
+        self._above = np.append(np.cumsum(np.bincount(where, chances)[::-1])[::-1], 0.0)
 
     def above(self, reach: Floats) -> Floats:
         found: Floats = self._above[np.searchsorted(self._values, reach + 1e-9, side="right")]
@@ -378,6 +402,10 @@ HEIGHTS: Final = 8
 
 FAR: Final = 24
 """So many places on the other side are told apart; more make the chance only smaller."""
+
+
+MIDDLE: Final = 2 * FAR + 2
+"""Of more bits, values farther than FAR from both ends are alike, and stand in one row or two."""
 
 
 @lru_cache(maxsize=64)
@@ -399,6 +427,12 @@ class _Enumerated:
                 chances = (1 - p) ** (y - lost) * p**lost * more**raised * (1 - more) ** (m - y - raised)
                 pair.append(_Law(sign * (mean - y), chances))
             self._laws.append(pair)
+
+    def short(self, reach: Floats) -> Floats:
+        return self._laws[-1][1].above(reach)
+
+    def zero(self, reach: Floats) -> Floats:
+        return self._laws[0][0].above(reach)
 
     def above(self, reach: Floats) -> Floats:
         return np.array([pair[0].above(reach) for pair in self._laws])

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,9 @@ from dpviz.privacy.unit import Unit
 
 CELLS = 64
 """How finely values are told apart where what may happen to them depends on their distance from a threshold."""
+
+HALVINGS = 9
+"""In so many ways an error is shared between a sketch's two halves."""
 
 FINEST = 4096
 """Values of so many steps are looked at one by one; beyond, a half-width is found on a grid that has as many."""
@@ -176,25 +179,29 @@ class SketchError(ErrorModel):
         found = float((missed * alone + shown).max()) if len(ends) > 1 else 1.0
         # beyond what the bits can stand for, the estimate falls short by what is missing, too
         more = np.unique(np.linspace(0, a + 1, CELLS // 2 + 1).astype(np.int64))
-        for first, last in zip(more[:-1].tolist(), more[1:].tolist(), strict=True):
-            short = self._short((a - last) * float(self.law.worth)) if last <= a else 1.0
-            found = max(found, float(1 - _reaches(rate, t - top - first)) * short + noise)
-        return min(1.0, found)
+        short = self._short((a - more[1:]) * float(self.law.worth))
+        return min(1.0, max(found, float(((1 - _reaches(rate, t - top - more[:-1])) * short).max()) + noise))
 
     def _sketched(self, reach: float) -> float:
-        """The chance, at most, that a sketch by itself is off by more than so many bits."""
-        return self._with_other_sign(self.law.tails.beyond, reach)
-
-    def _short(self, reach: float) -> float:
-        """The chance, at most, that a value as large as the bits can stand for is read as so many bits less."""
-        return self._with_other_sign(lambda bits: self.law.tails.of(float(self.law.columns), bits), reach)
-
-    def _with_other_sign(self, tail: Callable[[float], float], reach: float) -> float:
-        """A tail of one half; where there are two, the other one holds an estimate of 0, and takes a part of the way."""
+        """The chance, at most, that a sketch by itself is off by more than so many bits. Where there are two halves the
+        other one holds an estimate of 0, and takes a part of the way."""
         if self.law.halves == 1:
-            return tail(reach)
-        parts = [reach * part / 32 for part in range(17)]
-        return min(1.0, *(tail(reach - other) + self.law.tails.of(0, other) for other in parts))
+            return self.law.tails.beyond(reach)
+        parts = np.linspace(0, reach / 2, HALVINGS)
+        others: list[float] = self.law.tails.zero(parts).tolist()
+        ways = [self.law.tails.beyond(reach - part) for part in parts.tolist()]
+        return min(1.0, *(way + other for way, other in zip(ways, others, strict=True)))
+
+    def _short(self, reach: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+        """The chances, at most, that a value as large as the bits can stand for is read as so many bits less."""
+        if self.law.halves == 1:
+            return self.law.tails.short(reach.astype(np.float64))
+        found = [
+            self.law.tails.short(reach * (1 - part)) + self.law.tails.zero(reach * part)
+            for part in np.linspace(0, 1 / 2, HALVINGS).tolist()
+        ]
+        least_: NDArray[np.float64] = np.minimum(1.0, np.min(found, axis=0))
+        return np.where(reach < 0, 1.0, least_)
 
     def _of(self, steps: Fraction, beta: Fraction, count: int) -> ErrorValue:
         """Of one true value, by its own tail, where it is read from the sketch alone; else that of the worst."""
