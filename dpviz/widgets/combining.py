@@ -10,6 +10,7 @@ from dpviz.boundary import protect_module
 from dpviz.errors import DpvizError
 from dpviz.exact import text
 from dpviz.model.combination import combine
+from dpviz.model.identity import release_key
 from dpviz.model.question import Question
 from dpviz.model.release import Release
 from dpviz.planning.sheet import BETAS
@@ -25,11 +26,18 @@ LATEST: Final = 3
 """Among so many of the latest answers to a question one is looked for that combines."""
 
 
-def planned(session: Custody, plan: Plan, read: Read) -> Body | None:
+def planned(session: Custody, plan: Plan, read: Read) -> Body:
     """How far one bin would be off once this plan was paid for and combined with the latest answer to its question.
 
-    None where there is no answer yet, or where the two would not combine. It follows from the two laws alone.
+    `key` names the plan as a sheet does. `together` is None where there is no answer yet, or where the two would not
+    combine. It follows from the two laws alone.
     """
+    bound = plan.bound
+    key = release_key(bound.question, bound.unit, bound.mechanism, bound.modes()[0])
+    return {"key": key, "together": _together(session, plan, read)}
+
+
+def _together(session: Custody, plan: Plan, read: Read) -> Body | None:
     for earlier in _answers(session, plan.bound.question, read):
         try:
             found = {text(beta): plan.after(earlier, beta) for beta in BETAS}

@@ -22,6 +22,7 @@ Asks: TypeAlias = dict[str, dict[str, type | tuple[type, ...]]]
 _PLAN: dict[str, type | tuple[type, ...]] = {"question": dict, "mechanism": str, "parameters": dict}
 ASKS: Asks = {
     "plan": _PLAN,
+    "after": _PLAN,
     "release": {**_PLAN, "price": dict, "key": (str, type(None))},
     "cancel": {"token": str},
     "status": {},

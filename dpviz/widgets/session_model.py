@@ -1,6 +1,6 @@
 """The session model: what every component of one session shares, and the one place that answers the page.
 
-A page may forge any trait and send any message. So nothing here is read from traits, and a message is one of seven
+A page may forge any trait and send any message. So nothing here is read from traits, and a message is one of eight
 named asks with typed arguments; everything else is refused. Prices are computed anew for every release: what the
 button said is compared, never believed.
 
@@ -63,7 +63,7 @@ class SessionModel(Follower):
         first = next(iter(self._questions.values()), None) or _declared_default(session)
         self._questions.setdefault(first.id, first)
         self._plan = session.plan(first, mechanism or _fitting(session, first))
-        self._sheet = self._sheet_of(self._plan)
+        self._sheet = self._plan.sheet.to_json()
         self._result: Body | None = None
         self._shown_release: Release | None = None
         self._result_text = ""
@@ -78,7 +78,7 @@ class SessionModel(Follower):
                 "show": self._on_show,
                 "read": self._on_read,
             },
-            slow={"plan": self._on_plan, "ask": self._on_ask},
+            slow={"plan": self._on_plan, "ask": self._on_ask, "after": self._on_after},
             at_once={"cancel": self._on_cancel},
         )
         super().__init__(session.log, dispatcher)
@@ -135,8 +135,6 @@ class SessionModel(Follower):
         """Let the page show this release, with the bundle that draws its kind where one is registered."""
         result = {**picture(release), "together": combining.beside(self.session, release, self._kept)}
         self._shown_release = release
-        if release.question.id == self._plan.bound.question.id:  # a second answer can now be combined with this one
-            self._sheet = {**self._sheet, "together": combining.planned(self.session, self._plan, self._kept)}
         self._result, self._views = result, {**self._views, **Program.drawing(result["kind"])}
         self._result_text = json_text(columns.named(result))
         named = result.get("buffers")
@@ -183,7 +181,7 @@ class SessionModel(Follower):
     def _on_plan(self, args: Body) -> Callable[[], Body]:
         question, made = self._asked(args)
         plan = self.session.plan(question, made)
-        sheet = self._sheet_of(plan)
+        sheet = plan.sheet.to_json()
 
         def apply() -> Body:
             self._plan, self._sheet = plan, sheet
@@ -193,9 +191,11 @@ class SessionModel(Follower):
 
         return apply
 
-    def _sheet_of(self, plan: Plan) -> Body:
-        """The plan sheet, and what one bin would be off by together with an answer that is there."""
-        return {**plan.sheet.to_json(), "together": combining.planned(self.session, plan, self._kept)}
+    def _on_after(self, args: Body) -> Callable[[], Body]:
+        """What one bin would be off by together with an answer that is there. No sheet waits for it: the page asks once
+        its slider rests."""
+        body = combining.planned(self.session, self.session.plan(*self._asked(args)), self._kept)
+        return lambda: body
 
     def _asked(self, args: Body) -> tuple[Question, Mechanism]:
         question, name = self._question(args["question"]), args["mechanism"]
@@ -233,9 +233,6 @@ class SessionModel(Follower):
         self._questions.setdefault(question.id, question)
         self._start(request, self.session.release_async(question, made, key=args["key"]))
         return None
-
-    def _reply_name(self, order: Order, known: Body) -> None:
-        order.name()
 
     def _show_wait(self, order: Order) -> None:
         self.tell("progress", state.running_json(order.running))  # what it waits for was said before it had a name

@@ -181,8 +181,8 @@ class SubSessionModel(Follower):
         self._fault = None
         self._start(request, running)
 
-    def _reply_name(self, order: Order, known: Body) -> None:
-        order.name(state=known)
+    def _told_with_name(self, known: Body) -> Body:
+        return {"state": known}
 
     def _follow(self, order: Order) -> None:
         """Show how far a question is; once it has ended, what came of it, or why nothing did."""

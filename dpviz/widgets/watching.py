@@ -329,7 +329,7 @@ class Follower(WidgetModel):
         try:
             self._show(known)
         finally:
-            self._reply_name(order, known)
+            order.name(**self._told_with_name(known))
         if waits:
             self._show_wait(order)
 
@@ -342,9 +342,9 @@ class Follower(WidgetModel):
         running.cancel()
         return {}
 
-    def _reply_name(self, order: Order, known: Body) -> None:
-        """The reply that names the order, once this state is shown."""
-        raise NotImplementedError
+    def _told_with_name(self, known: Body) -> Body:
+        """What the reply that names an order says besides, once this state is shown."""
+        return {}
 
     def _show_wait(self, order: Order) -> None:
         """Show what an order waits for that has just been named."""

@@ -26,7 +26,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import nbformat
-from playwright.sync_api import Browser, Locator, Page, Request, WebSocket, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request, WebSocket, sync_playwright
 
 from tools import system
 from tools.copy_notebooks import copy_notebooks
@@ -188,6 +188,16 @@ CELLS = """() => window.panel.content.model.sharedModel.cells
     .map(cell => ({ source: cell.source, count: cell.execution_count, outputs: cell.toJSON().outputs }))"""
 
 
+DEBUGGER_AT_RESTART = "Could not restore the debugger state: Canceled future for debug_request"
+"""JupyterLab's own words where a kernel is restarted while the debugger still asks it for its state, as it does
+whenever a kernel starts. Nothing of ours is in it, and a person may press restart at any time."""
+
+
+def is_fault(said: ConsoleMessage) -> bool:
+    """Whether the page complains of something."""
+    return said.type == "error" and not said.text.startswith(DEBUGGER_AT_RESTART)
+
+
 @dataclass
 class Notebook:
     """One notebook in one fresh browser window, with a record of what went wrong and what was said."""
@@ -220,7 +230,7 @@ class Notebook:
     def listen(self) -> None:
         """Record errors, requests that leave this machine, and every message to and from the kernel."""
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("console", lambda said: self.errors.append(said.text) if said.type == "error" else None)
+        self.page.on("console", lambda said: self.errors.append(said.text) if is_fault(said) else None)
         self.page.on("request", self.watch)
         self.page.on("websocket", self.overhear)
 

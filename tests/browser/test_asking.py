@@ -113,3 +113,40 @@ def test_bars_are_brushed_by_mouse_by_keyboard_and_by_name_and_two_are_compared(
         asked.get_by_label("picked").select_option("after")
         expect(answer).to_contain_text("need the running notebook")
         assert it.errors == it.offsite == []
+
+
+def test_a_resting_slider_says_what_a_second_answer_would_gain_and_a_moving_one_asks_nobody(
+    lab: Lab, browser: Browser
+) -> None:
+    source = SESSION.format(name="after") + "first = session.release(bins, dv.Dense('1/2'))"
+    lab.write("after.ipynb", source, "dv.Workbench(session, bins)")
+    with Notebook.open(lab, browser, "after.ipynb", viewport=TALL) as it:
+        it.run_all()
+        line = it.page.locator(".dp-after")
+
+        def promised(epsilon: str) -> str:
+            said = it.ask(
+                f"a = session.plan(bins, dv.Dense('{epsilon}')).after(first); print(a.error.value, a.before.value)"
+            )
+            both, now = said.split()
+            return f"After this, together with release 1: any one bin ≤ {both}, proved bound; now ±{now}."
+
+        box = it.page.get_by_role("textbox", name="Privacy loss ε, exact")
+        expect(line).to_have_text(promised(box.input_value()))
+        height = it.region("Plan").evaluate("element => element.getBoundingClientRect().height")
+        it.slider("Privacy loss ε").focus()
+        for key in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft"):
+            it.page.keyboard.press(key)
+        moved = it.page.evaluate(
+            """() => {
+                const slider = document.querySelector(".dp-track input"), line = document.querySelector(".dp-after");
+                slider.value = String(Number(slider.value) + 1);
+                slider.dispatchEvent(new Event("input", { bubbles: true }));
+                const plan = line.closest(".dp-plan");
+                return [line.textContent.trim(), line.hidden, plan.getBoundingClientRect().height];
+            }"""
+        )
+        assert moved[:2] == ["", False] and abs(moved[2] - height) < 2
+        expect(line).to_have_text(promised(box.input_value()))
+        assert it.ask("print(len(session.releases))").strip() == "1"
+        assert it.errors == it.offsite == []

@@ -58,9 +58,10 @@ def session_asks(question: str) -> Callable[[random.Random], dict[str, Any]]:
         plan = {"question": asked, "mechanism": "Dense", "parameters": {"epsilon": epsilon}}
         if rng.random() < 0.15:
             plan["mechanism"] = rng.choice(["Stability", "PureSparse", "TopK", "Compact", "PayWhatYouGet", "Laplace"])
-        ask = rng.choice(["plan", "plan", "release", "release", "cancel", "status", "show", "read", "ask"])
+        ask = rng.choice(["plan", "plan", "after", "release", "release", "cancel", "status", "show", "read", "ask"])
         return {"ask": ask, "args": {
             "plan": plan,
+            "after": plan,
             "release": {**plan, "price": {"epsilon": rng.choice([epsilon, epsilon, epsilon, "0.01"]), "delta": "0"},
                         "key": rng.choice([None, None, f"again-{rng.randrange(30)}"])},
             "cancel": {}, "status": {}, "show": {"number": str(rng.randint(1, 30))},

@@ -13,6 +13,7 @@ import pytest
 import dpviz as dv
 from dpviz.exact import text
 from dpviz.model.question import Question
+from dpviz.session.plan import Plan
 from dpviz.session.session import Session
 from dpviz.widgets.session_model import SessionModel
 from tests.patience import until
@@ -271,24 +272,79 @@ def test_of_questions_that_wait_only_the_latest_is_answered(session: Session, mo
 # ---------------------------------------------------------------- measured again
 
 
-def test_the_plan_of_a_second_answer_says_what_both_together_are_off_by(session: Session) -> None:
+PLAN: dict[str, Any] = {"question": {"id": BINS_ID}, "mechanism": "Dense", "parameters": {"epsilon": "1/2"}}
+
+
+def gained(model: SessionModel, **args: Any) -> Any:
+    """What the kernel says of a second answer; its key names the plan that was asked about."""
+    reply = model.answer({"v": 1, "id": "2", "ask": "after", "args": PLAN | args})
+    assert reply is not None and reply["ok"], reply
+    planned = model.answer({"v": 1, "id": "3", "ask": "plan", "args": PLAN | args})
+    assert planned is not None and planned["body"]["sheet"]["now"]["key"] == reply["body"]["key"]
+    return reply["body"]["together"]
+
+
+@pytest.mark.parametrize("epsilon", ["1/2", "0.13"])
+def test_the_plan_of_a_second_answer_says_what_both_together_are_off_by(session: Session, epsilon: str) -> None:
     first = session.release(BINS, dv.Dense("1/2"))
-    model = SessionModel(session, [BINS], dv.Dense("1/2"))
-    sheet = json.loads(model.mirrors()["sheet"])
-    assert sheet["together"]["number"] == "1"
-    for beta, errors in sheet["together"]["errors"].items():
-        said = session.plan(BINS, dv.Dense("1/2")).after(first, beta)
+    together = gained(SessionModel(session, [BINS]), parameters={"epsilon": epsilon})
+    assert together["number"] == "1" and len(together["errors"]) == 3
+    for beta, errors in together["errors"].items():
+        said = session.plan(BINS, dv.Dense(epsilon)).after(first, beta)
         assert said.error is not None and said.before is not None
         assert errors == {"both": said.error.to_json(), "now": said.before.to_json()}
         assert Fraction(errors["both"]["value"]) < Fraction(errors["now"]["value"])
 
 
-def test_once_an_answer_is_on_show_the_plan_says_what_a_second_one_would_gain(session: Session) -> None:
-    model = SessionModel(session, [BINS], dv.Dense("1/2"))
-    assert json.loads(model.mirrors()["sheet"])["together"] is None
+def test_every_point_of_the_slider_can_be_asked_about_by_the_key_that_its_sheet_carries(session: Session) -> None:
     session.release(BINS, dv.Dense("1/2"))
-    until(lambda: json.loads(model.mirrors()["sheet"])["together"] is not None)
-    assert json.loads(model.mirrors()["sheet"])["together"]["number"] == "1"
+    model = SessionModel(session, [BINS], dv.Dense("1/2"))
+    points = model.sheet.to_json()["fans"]["epsilon"]
+    for point in (points[0], points[-1]):
+        args = {**PLAN, "parameters": {"epsilon": point["epsilon"]}}
+        reply = model.answer({"v": 1, "id": "2", "ask": "after", "args": args})
+        assert reply is not None and reply["body"]["key"] == point["key"]
+
+
+def test_once_there_is_an_answer_the_kernel_says_what_a_second_one_would_gain(session: Session) -> None:
+    model = SessionModel(session, [BINS])
+    assert gained(model) is None
+    session.release(BINS, dv.Dense("1/2"))
+    assert gained(model)["number"] == "1"
+
+
+def test_no_sheet_waits_for_what_a_second_answer_would_gain(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the first sheet, nor a plan, nor an answer that comes on show reads an earlier answer's law for it."""
+    session.release(BINS, dv.Dense("1/2"))
+    worked_out: list[Plan] = []
+    told = Plan.after
+
+    def after(plan: Plan, *args: Any) -> Any:
+        worked_out.append(plan)
+        return told(plan, *args)
+
+    monkeypatch.setattr(Plan, "after", after)
+    model = SessionModel(session, [BINS])
+    reply = model.answer({"v": 1, "id": "1", "ask": "plan", "args": PLAN})
+    assert reply is not None and reply["ok"] and "together" not in reply["body"]["sheet"]
+    session.release(BINS, dv.Dense("1/2"), key="again")
+    shown = model.answer({"v": 1, "id": "2", "ask": "show", "args": {"number": "2"}})
+    assert shown is not None and shown["body"]["result"]["together"]["number"] == "1"
+    assert "together" not in json.loads(model.mirrors()["sheet"]) and worked_out == []
+    assert gained(model)["number"] == "2" and len(worked_out) == 3  # a level each
+
+
+def test_of_requests_about_a_second_answer_that_wait_only_the_latest_is_answered(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.release(BINS, dv.Dense(1))
+    wire = Wire(monkeypatch)
+    bench = dv.Workbench(session, BINS)
+    ids = [wire.ask(bench, "after", **{**PLAN, "parameters": {"epsilon": f"0.{n}"}}) for n in range(1, 6)]
+    replies = [content(wire.wait(bench, lambda message, one=one: content(message).get("re") == one)) for one in ids]
+    assert replies[-1]["ok"] and replies[-1]["body"]["together"]["number"] == "1"
+    assert all(reply["error"]["kind"] == "Superseded" for reply in replies[:-1] if not reply["ok"])
+    assert len([reply for reply in replies if not reply["ok"]]) >= 2
 
 
 @pytest.mark.parametrize(("question", "mechanism"), [(CITIES, dv.Dense(1)), (BINS, dv.TopKSet(k=1, epsilon=1))])
@@ -296,8 +352,7 @@ def test_where_two_answers_do_not_combine_nothing_is_promised(
     session: Session, question: dv.Domain, mechanism: Any
 ) -> None:
     session.release(question, mechanism)
-    model = SessionModel(session, [BINS], dv.Dense(1))
-    assert json.loads(model.mirrors()["sheet"])["together"] is None
+    assert gained(SessionModel(session, [BINS])) is None
     session.release(BINS, dv.Dense(2))
     assert json.loads(SessionModel(session, [BINS]).mirrors()["result"])["together"] is None
 

@@ -301,7 +301,7 @@ function already(store: SessionStore, twin: Entry): Panel {
             }),
             button(
                 "link",
-                `A second, independent answer costs ${priceText(store.point!.price)} more${store.sheet?.together == null ? "." : "; both can be combined."}`,
+                `A second, independent answer costs ${priceText(store.point!.price)} more${store.combines ? "; both can be combined." : "."}`,
                 { do: "again" },
             ),
         ],

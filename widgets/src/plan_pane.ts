@@ -108,9 +108,9 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
             h("small", {}, point === null ? "" : rows === "" ? " bits" : " rows"),
         );
         setText(space.note, point?.space.text ?? "");
-        const combined = together(store, point);
-        setText(after, combined);
-        show(after, combined !== "");
+        const combined = together(store);
+        setText(after, combined || "\u00a0");
+        show(after, combined !== "" || (store.together === null && store.combines)); // an empty line while the slider moves, so that nothing jumps
         const warning = slowness(point);
         setText(slow, warning === "" ? "" : `⚠ ${warning}`);
         show(slow, warning !== "");
@@ -193,13 +193,12 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
 }
 
 /** What one bin would be off by once this was paid for and read together with an earlier answer. */
-function together({ sheet, beta }: SessionStore, point: Point | null): string {
-    const errors = sheet?.together?.errors.get(beta);
-    if (sheet == null || !errors || point === null || !equal(exactly(point.epsilon), exactly(sheet.now.epsilon))) return "";
+function together({ together: found, beta }: SessionStore): string {
+    const errors = found?.errors.get(beta);
+    if (found === null || errors === undefined || errors.both === null) return "";
     const { both, now } = errors;
-    if (both === null) return "";
     const before = now === null ? "" : `; now ${spread(now)}`;
-    return `After this, together with release ${sheet.together!.number}: any one bin ${spread(both)}, ${kindOf(both)}${before}.`;
+    return `After this, together with release ${found.number}: any one bin ${spread(both)}, ${kindOf(both)}${before}.`;
 }
 
 interface Stat {

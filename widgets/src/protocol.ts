@@ -97,8 +97,6 @@ const readSheetShape = shape({
     mechanisms: list(readMechanism),
     /** How many items the answer names at most; empty where it has a value per bin. */
     places: maybe(countOfBins),
-    /** What one bin would be off by together with an answer that is there, and what it is off by now, at `now`. */
-    together: maybe(shape({ number: whole, errors: table(shape({ both: maybe(readBar), now: maybe(readBar) })) })),
     /** What can be said of the error, the most important first: the first two head the plan. */
     measures: list(readMeasure),
     betas: list(exact),
@@ -108,6 +106,13 @@ const readSheetShape = shape({
     fans: shape({ epsilon: list(readPoint) }),
     python: text,
 });
+
+/** What one bin would be off by together with an answer that is there, and what it is off by now; `key` is the plan's. */
+export const readAfter = shape({
+    key: text,
+    together: maybe(shape({ number: whole, errors: table(shape({ both: maybe(readBar), now: maybe(readBar) })) })),
+});
+export type After = ReturnType<typeof readAfter>;
 
 /** `number` is empty until it is charged, `waiting` what the charge waits for, `re` the message that ordered it. */
 export const readRunning = shape({

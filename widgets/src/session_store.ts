@@ -8,14 +8,16 @@
 import { beside, readParts, type Parts } from "./columns";
 import { compare, equal, exactly, morePrivate, parse, times, ZERO, type Fraction } from "./exact";
 import { news } from "./following";
-import { SUPERSEDED, type Heed } from "./kernel";
+import { LOST, SUPERSEDED, type Heed } from "./kernel";
 import { barOf, isList, phrase, signed, slowness } from "./measures";
 import {
     decode,
     epsilonAxis,
+    readAfter,
     readResult,
     readSheet,
     readState,
+    type After,
     type Bar,
     type Entry,
     type Measure,
@@ -40,6 +42,8 @@ export interface Order {
 export type Paid = Pick<Entry, "number" | "epsilon">;
 export type Question = { id: string } | Record<string, unknown>;
 const DEBOUNCE = 150;
+/** What a second answer would gain is asked for once the plan on show has stayed for so long: no slider waits for it. */
+const STILL = 400;
 /** The news of a release brings the answer: it is waited for so long before the answer is asked for. */
 const SETTLE = 800;
 const REMEMBERED = 16;
@@ -61,6 +65,11 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
     settled = false;
     beta = "";
     seekFault: { measure: string; text: string } | null = null;
+
+    /** What is known of a second answer: for which plan and which first answer, in one text. */
+    #after: { pair: string; subject: string; found: After["together"] } | null = null;
+    /** The pair that was asked about last, or is about to be; empty where none is. */
+    #pairAsked = "";
 
     /** A plan was asked for and has not come. */
     asking = false;
@@ -86,6 +95,11 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
 
     override get asof(): string {
         return this.state?.teaching != null ? "" : super.asof;
+    }
+
+    protected override tell(): void {
+        this.#heedAfter();
+        super.tell();
     }
 
     // --- what the kernel writes ----------------------------------------------------------------------------------
@@ -347,14 +361,67 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         return {
             price: { epsilon: point.price.epsilon, delta: point.price.delta },
             args: {
-                question: { id: sheet.question.id },
-                mechanism: sheet.mechanism.name,
-                parameters: { ...Object.fromEntries(sheet.mechanism.parameters), epsilon: point.epsilon },
+                ...planOf(sheet, point),
                 price: { epsilon: point.price.epsilon, delta: point.price.delta },
                 key: this.fresh,
             },
         };
     }
+
+    // --- a second answer -----------------------------------------------------------------------------------------
+
+    /** The plan on show and the answer that it would be combined with, in one text; empty where there is none of both. */
+    get #pair(): string {
+        const { point, last } = this;
+        if (point === null || last === null || this.state === null || !this.settled || this.fault !== null) return "";
+        return `${point.key} ${last.number}`;
+    }
+
+    /** Whether two answers combine rests on the question, the mechanism and the first answer, whatever ε is. */
+    get #subject(): string {
+        const { sheet, last } = this;
+        return sheet === null || last === null ? "" : [sheet.question.id, sheet.mechanism.name, last.number].join(" ");
+    }
+
+    /** What one bin would be off by once the plan on show was paid for and combined; null where nobody has said it. */
+    get together(): After["together"] {
+        return this.#after !== null && this.#after.pair === this.#pair ? this.#after.found : null;
+    }
+
+    /** Whether the kernel has said that an answer of this kind combines with the last one. */
+    get combines(): boolean {
+        return this.#after !== null && this.#after.found !== null && this.#after.subject === this.#subject;
+    }
+
+    /** Ask about another pair once it has stayed on show for a moment. */
+    #heedAfter(): void {
+        const pair = this.#pair;
+        if (pair === this.#pairAsked) return;
+        this.#pairAsked = pair;
+        this.drop("after");
+        if (pair !== "") this.later("after", STILL, () => void this.#askAfter(pair));
+    }
+
+    async #askAfter(pair: string): Promise<void> {
+        const { sheet, point } = this;
+        if (sheet === null || point === null) return;
+        if (this.kernel.health === "gone") {
+            this.#pairAsked = ""; // once it is back, whatever is told next begins anew
+            return;
+        }
+        const subject = this.#subject;
+        const reply = await this.kernel.ask("after", planOf(sheet, point));
+        if (pair !== this.#pairAsked) return;
+        if (reply.ok) {
+            this.guard(() => {
+                const { key, together: found } = readAfter(reply.body, "after");
+                if (key === point.key) this.#after = { pair, subject, found };
+            });
+        } else if (reply.error.kind === SUPERSEDED || reply.error.kind === LOST) this.#pairAsked = "";
+        this.tell();
+    }
+
+    // --- ordering ------------------------------------------------------------------------------------------------
 
     /** The main button: order at once up to a quarter of what is left, else ask once more on the same spot. */
     override press(): void {
@@ -471,6 +538,13 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         return this.fresh === null ? call : call.replace(/,?\s*\)$/, `,\n    key="${this.fresh}",\n)`);
     }
 }
+
+/** What the kernel is sent of a plan. */
+const planOf = (sheet: Sheet, point: Point): Record<string, unknown> => ({
+    question: { id: sheet.question.id },
+    mechanism: sheet.mechanism.name,
+    parameters: { ...Object.fromEntries(sheet.mechanism.parameters), epsilon: point.epsilon },
+});
 
 const lastNumber = (state: State | null): bigint =>
     (state?.entries ?? []).reduce((last, { number }) => (BigInt(number) > last ? BigInt(number) : last), 0n);

@@ -357,12 +357,20 @@ test.each([
 
 test("before a second answer is paid for, the plan says what both together would be off by", async () => {
     const bar = (value: string): object => ({ value, kind: "bound", rule: "r" });
-    const errors = { both: bar("4"), now: { ...bar("5"), kind: "exact" } };
-    const told = (): string => shown.el.querySelector<HTMLElement>(".dp-after")!.textContent!;
-    open(askable(), { sheet: { ...sheet(), together: { number: "3", errors: { "0.05": errors } } } });
-    expect(told()).toBe("After this, together with release 3: any one bin ≤ 4, proved bound; now ±5.");
-    press(shown.el.querySelector(".dp-track input")!, "Home"); // the kernel has not said it of this ε
-    expect([told(), shown.el.querySelector<HTMLElement>(".dp-after")!.hidden]).toEqual(["", true]);
+    const errors = { "0.05": { both: bar("4"), now: { ...bar("5"), kind: "exact" } } };
+    const line = (): HTMLElement => shown.el.querySelector<HTMLElement>(".dp-after")!;
+    const slider = (): HTMLInputElement => shown.el.querySelector<HTMLInputElement>(".dp-track input")!;
     open();
-    expect(told()).toBe("");
+    expect(line().hidden).toBe(true);
+    shown.host.answers["after"] = () => ({ key: sheet().now.key, together: { number: "3", errors } });
+    await vi.advanceTimersByTimeAsync(450);
+    expect(line().textContent).toBe("After this, together with release 3: any one bin ≤ 4, proved bound; now ±5.");
+    press(slider(), "Home"); // of this ε nothing was said: the line stays, so that nothing below it jumps, and is empty
+    expect([line().textContent, line().hidden]).toEqual(["\u00a0", false]);
+    await vi.advanceTimersByTimeAsync(450); // the answer is about another plan
+    expect(line().textContent).toBe("\u00a0");
+    open();
+    shown.host.answers["after"] = () => ({ key: sheet().now.key, together: null });
+    await vi.advanceTimersByTimeAsync(450);
+    expect(line().hidden).toBe(true);
 });

@@ -31,6 +31,102 @@ afterEach(() => {
 /** Past the rest after a change of price. */
 const rested = (): unknown => vi.advanceTimersByTimeAsync(450);
 
+// --- a second answer -----------------------------------------------------------------------------------------------
+
+const BAR = { kind: "bound", rule: "r" };
+const KNOWN = (both: string, number = "3"): object => ({
+    number,
+    errors: { "0.05": { both: { ...BAR, value: both }, now: { ...BAR, kind: "exact", value: "5" } } },
+});
+const keyOf = (epsilon: string): string => {
+    const { now, fans } = sheet();
+    return [now, ...fans.epsilon].find((point) => point.epsilon === epsilon)!.key;
+};
+const answered = (args: Record<string, unknown>): Record<string, unknown> => {
+    const { epsilon } = args["parameters"] as { epsilon: string };
+    return { key: keyOf(epsilon), together: KNOWN(epsilon) };
+};
+const said = (): string | undefined => store.together?.errors.get("0.05")?.both?.value;
+const asks = (): string[] => host.of("after").map(({ args }) => (args["parameters"] as { epsilon: string }).epsilon);
+
+test("what a second answer would gain is asked for once the slider is still, and never while it moves", async () => {
+    host.answers["after"] = answered;
+    for (let i = 0; i < 30; i += 1) {
+        store.moveTo(i % 2 === 0 ? 3 : 4);
+        await vi.advanceTimersByTimeAsync(50);
+    }
+    expect(asks()).toEqual([]);
+    const { epsilon } = store.point!;
+    await vi.advanceTimersByTimeAsync(400);
+    await settle();
+    expect([asks(), said()]).toEqual([[epsilon], epsilon]);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(asks()).toEqual([epsilon]);
+});
+
+test("what was said of one value is never shown beside another", async () => {
+    host.answers["after"] = answered;
+    store.moveTo(3);
+    await rested();
+    expect(said()).toBe(store.point!.epsilon);
+    store.moveTo(4);
+    expect([said(), store.combines]).toEqual([undefined, true]);
+    store.type("0.1301"); // which the kernel has yet to plan
+    await rested();
+    expect(said()).toBe(undefined);
+    store.type("nothing");
+    await rested();
+    expect(said()).toBe(undefined);
+});
+
+test("an answer that comes late is dropped, and so is one about another plan", async () => {
+    store.moveTo(3);
+    await rested();
+    const late = host.of("after")[0]!;
+    store.moveTo(4);
+    host.tell({ v: 1, re: late.id, ok: true, body: answered(late.args) });
+    await settle();
+    expect([said(), store.combines]).toEqual([undefined, false]);
+    await rested();
+    const [, other] = host.of("after");
+    host.tell({ v: 1, re: other!.id, ok: true, body: { ...answered(other!.args), key: "of another plan" } });
+    await settle();
+    expect(said()).toBe(undefined);
+});
+
+test("it is asked for again once there is another first answer, and after a request that another page overtook", async () => {
+    host.answers["after"] = answered;
+    store.moveTo(3);
+    await rested();
+    expect(asks()).toHaveLength(1);
+    const more = state();
+    more.entries.push({ ...more.entries.findLast((entry) => entry.status === "done" && entry.question_id === sheet().question.id)!, number: "9" });
+    store.take("state", JSON.stringify(more));
+    expect(said()).toBe(undefined);
+    host.answers["after"] = () => ({ error: { kind: "Superseded", message: "later" } });
+    await rested();
+    host.answers["after"] = answered;
+    await rested();
+    expect([asks().length, said()]).toEqual([3, store.point!.epsilon]);
+});
+
+test("where the question has no answer, or no kernel is there, nothing is asked", async () => {
+    const none = state();
+    none.entries = none.entries.filter((entry) => entry.question_id !== sheet().question.id);
+    store.close();
+    open({ state: none });
+    await rested();
+    expect(asks()).toEqual([]);
+    store.close();
+    open();
+    host.widget_manager.kernel = null;
+    store.probe();
+    await rested();
+    store.moveTo(5);
+    await rested();
+    expect(asks()).toEqual([]);
+});
+
 // --- choosing ------------------------------------------------------------------------------------------------------
 
 test("the store opens at the kernel's point, with its text as typed", () => {
