@@ -169,7 +169,8 @@ class Thresholded:
     def quantile(self, value: int, otherwise: Sizes, beta: float) -> float:
         """The least size of an error of this entry that is exceeded with chance at most beta."""
         gap, hidden = self.threshold - value, 1 - self.chance_shown(value)
-        sizes, beyond = otherwise.values.tolist(), otherwise.beyond.tolist()
+        sizes: list[float] = otherwise.values.tolist()
+        beyond: list[float] = otherwise.beyond.tolist()
 
         def enough(place: int) -> bool:
             return self._shown_beyond(gap, sizes[place]) + hidden * beyond[place] <= beta + NEAR
