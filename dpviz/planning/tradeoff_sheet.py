@@ -59,6 +59,22 @@ RELATIONS: Final[dict[str, tuple[str, int]]] = {
 }
 """Who is protected: in words, and how many entries may move by one."""
 
+CALLED: Final = {
+    "both": "Threshold + ALP",
+    "stability": "Stability (δ)",
+    "alp": "ALP alone",
+    "threshold": "Threshold",
+    "max": "Threshold + max",
+    "dense": "Dense",
+}
+"""What is compared, in the order of its colours and signs, and how it is called."""
+
+TOLD: Final = ("both", "threshold")
+"""These are told in the sentence about the probe."""
+
+TRACED: Final = "both"
+"""For this one the picture of space shows what s/k does."""
+
 ACCOUNTING: Final = {"paper": "the paper's ε", "exact": "exact, for counts"}
 
 Numbers: TypeAlias = Sequence[float] | None
@@ -187,12 +203,14 @@ class TradeoffSheet:
         both = _Alp.of(before.threshold, self._bits(self.each - self.first), self.flips)
         single = _Alp.of(before.threshold, self._bits(self.each), self.flips)
         rows = [
-            self._row("both", needs, entry + float(self.load * both.m), both.m, self._after(before, both, xs)),
-            self._row("stability", True, entry, entry, self._shown(stability, xs)),
-            self._row("threshold", needs, entry, entry, self._shown(alone, xs)),
-            self._row("alp", False, float(self.load * single.m), single.m, self._alone(single, xs)),
+            self._row("both", needs, entry + float(self.load * both.m), both.read, self._after(before, both, xs)),
+            self._row("stability", True, entry, _entry(entry), self._shown(stability, xs)),
+            self._row("threshold", needs, entry, _entry(entry), self._shown(alone, xs)),
+            self._row(
+                "alp", False, float(self.load * single.m), single.read, self._alone(single, xs), before.threshold
+            ),
             self._projected(needs, entry, before, xs),
-            self._row("dense", False, self.d * VALUE_BITS / min(self.k, self.d), VALUE_BITS, self._dense(xs)),
+            self._row("dense", False, self.d * VALUE_BITS / min(self.k, self.d), _entry(VALUE_BITS), self._dense(xs)),
         ]
         return {
             "at": self.at,
@@ -202,8 +220,13 @@ class TradeoffSheet:
             "rows": rows,
         }
 
-    def _row(self, name: str, needs_delta: bool, bits: float, read: int, curves: dict[str, Any]) -> dict[str, Any]:
-        return {"name": name, "needs_delta": needs_delta, "bits": _told(bits), "read": read, **curves}
+    def _row(
+        self, name: str, needs_delta: bool, bits: float, read: str, curves: dict[str, Any], cap: int | None = None
+    ) -> dict[str, Any]:
+        """One mechanism. Values above `cap`, where there is one, are cut off there."""
+        said = {"name": name, "label": CALLED[name], "series": str(list(CALLED).index(name) + 1), "read": read}
+        limit = None if cap is None else str(cap)
+        return {**said, "needs_delta": needs_delta, "bits": _told(bits), "cap": limit, **curves}
 
     @property
     def _far(self) -> float:
@@ -256,7 +279,7 @@ class TradeoffSheet:
         word = max(1, math.ceil(math.log2(t + 1)))
         means = [before.mean_error(x, mean) + (1 - before.chance_shown(x)) * max(0, x - t) for x in xs]
         curves = _curves(("bound", means), ("bound", reach(PSI)), ("bound", reach(PSI / self.look_ups)))
-        return self._row("max", needs, entry + float(self.load) * word, word, curves)
+        return self._row("max", needs, entry + float(self.load) * word, f"1 bucket, {word} bits", curves)
 
     def _dense(self, xs: Sequence[int]) -> dict[str, Any]:
         """Noise on every one of d counts; the errors of different keys are independent."""
@@ -277,6 +300,8 @@ class TradeoffSheet:
             "value_bits": str(VALUE_BITS),
             "psi": text(PSI),
             "runs": str(RUNS),
+            "told": list(TOLD),
+            "traced": TRACED,
             "start": str(2 * self._threshold(self.each).threshold // 3),
             "axes": axes,
             "now": self.point(),
@@ -332,6 +357,10 @@ class _Alp:
         return self.m <= FEW
 
     @property
+    def read(self) -> str:
+        return f"{self.m:,} bit{'s' if self.m > 1 else ''}"
+
+    @property
     def how(self) -> str:
         return "exact" if self.exact else "simulated"
 
@@ -367,6 +396,10 @@ def _curves(
         },
         "off": _told(off),
     }
+
+
+def _entry(bits: int) -> str:
+    return f"1 entry, {bits} bits"
 
 
 def _told(value: float) -> float:
@@ -408,13 +441,13 @@ LIMITS: Final = (
 )
 AXES: Final[dict[str, tuple[str, str, Sequence[Any], Callable[[Any], str]]]] = {
     "epsilon": ("Privacy loss ε", "of the whole release", EPSILONS, text),
-    "d": ("Keys possible, d", "public", KEYS, _power),
+    "d": ("Keys, d", "how many are possible; public", KEYS, _power),
     "load": ("Room per entry, s/k", "bits of a column for each non-zero", LOADS, _short),
     "alpha": ("Flip setting α", "flips have chance 1/(α+2)", ALPHAS, _short),
     "split": ("Split ε₂/ε₁", "ALP's part over the threshold's", SPLITS, text),
     "threshold": ("Threshold", "", tuple(THRESHOLDS), THRESHOLDS.__getitem__),
     "delta": ("δ", "for what needs one", DELTAS, _tiny),
-    "look_ups": ("Look-ups together, Q", "for error bars around all of them", LOOK_UPS, _power),
+    "look_ups": ("Look-ups, Q", "for error bars around all of them", LOOK_UPS, _power),
     "relation": ("Protects", "", tuple(RELATIONS), lambda name: RELATIONS[name][0]),
     "accounting": ("ALP is charged", "", tuple(ACCOUNTING), ACCOUNTING.__getitem__),
 }

@@ -43,7 +43,7 @@ SMALL = TradeoffSheet(d=1000, threshold="approximate", delta=Fraction(1, 1000), 
 
 def test_expected_errors_are_those_of_every_noise_and_every_string_of_bits() -> None:
     point = SMALL.point()
-    t, m = point["thresholds"]["before"], row(point, "both")["read"]
+    t, m = point["thresholds"]["before"], int(row(point, "both")["read"].split()[0])
     decay, bits = Decay.exp(Fraction(1)), 1 / SMALL.flips.alpha
     assert m == math.ceil(t * bits) and m <= 8
     noise = {z: float(TwoSidedGeometric(decay).pmf(z)[0]) for z in range(-60, 61)}
@@ -70,7 +70,7 @@ def test_expected_errors_are_those_of_every_noise_and_every_string_of_bits() -> 
 def test_the_designed_picture_s_numbers() -> None:
     # epsilon 1, d = 2**32, s/k = 16.384, alpha 38/13, split 1: 314 bits and 16 reads an entry; errors of 7.5 and 30
     point = TradeoffSheet().point()
-    assert (row(point, "both")["bits"], row(point, "both")["read"]) == (314.1, 16)
+    assert (row(point, "both")["bits"], row(point, "both")["read"]) == (314.1, "16 bits")
     assert point["thresholds"] == {"alone": 45, "before": 90, "stability": 15}
     assert at(point, "both", 0) == pytest.approx(7.5, abs=0.05) and at(point, "both", 30) == pytest.approx(9.1, abs=0.1)
     assert at(point, "threshold", 30) == pytest.approx(30, abs=0.1) and at(point, "threshold", 0) < 1e-9

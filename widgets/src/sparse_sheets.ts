@@ -7,12 +7,16 @@ import { at, checked, number, readAxis } from "./sheet_parts";
 const how = oneOf("exact", "bound", "simulated");
 const readCurve = shape({ how, values: maybe(list(number)) });
 
-/** One mechanism: its error by true value in three ways, the bits it stores for each non-zero entry, the bits of a read. */
+/** One mechanism: its colour and sign, its error by true value in three ways, the bits that it stores for each non-zero entry, what a read touches. */
 const readTraded = shape({
     name: text,
+    label: text,
+    series: oneOf("1", "2", "3", "4", "5", "6"),
+    read: text,
     needs_delta: flag,
     bits: number,
-    read: number,
+    /** Values above it are cut off. */
+    cap: maybe(whole),
     errors: shape({ mean: readCurve, one: readCurve, all: readCurve }),
     off: number,
 });
@@ -32,6 +36,9 @@ const readTradeoffShape = shape({
     psi: exact,
     runs: whole,
     start: whole,
+    /** The mechanisms that are told in the sentence about the probe, and the one of which s/k is traced. */
+    told: list(text),
+    traced: text,
     axes: list(readAxis),
     now: readTradeoffPoint,
     fans: table(list(readTradeoffPoint)),

@@ -14,15 +14,6 @@ import { often, shown } from "./words";
 
 type Way = "mean" | "one" | "all";
 
-/** Mechanisms by name: their number as a series, and how they are called. */
-const NAMES: Record<string, { series: number; label: string }> = {
-    both: { series: 1, label: "Threshold + ALP" },
-    stability: { series: 2, label: "Stability (δ)" },
-    alp: { series: 3, label: "ALP alone" },
-    threshold: { series: 4, label: "Threshold" },
-    max: { series: 5, label: "Threshold + max" },
-    dense: { series: 6, label: "Dense" },
-};
 const [WIDE, TALL, LOW] = [640, 340, 270];
 const CHOICES = ["threshold", "relation", "accounting"];
 
@@ -149,7 +140,7 @@ export function tradeoffExplorer(store: Explorer<TradeoffSheet>): Component {
             );
             which.append(
                 h("legend", {}, "Show"),
-                ...sheet.now.rows.map(({ name }) =>
+                ...sheet.now.rows.map(({ name, label, series }) =>
                     h(
                         "label",
                         {},
@@ -164,8 +155,8 @@ export function tradeoffExplorer(store: Explorer<TradeoffSheet>): Component {
                                     draw();
                                 }),
                         }),
-                        sign(NAMES[name]?.series ?? 6, false),
-                        NAMES[name]?.label ?? name,
+                        sign(series, false),
+                        label,
                     ),
                 ),
             );
@@ -210,7 +201,7 @@ export function tradeoffExplorer(store: Explorer<TradeoffSheet>): Component {
         const what = whatOf(sheet, point, way);
         setText(left.note, `${what}, |estimate − x|, by the true value of the entry`);
         setText(right.note, `the same error at x = ${shown(String(xs[at]!))}; down and left is better`);
-        const sentence = findingOf(point, rows, way, at, best, what);
+        const sentence = findingOf(point, rows, way, at, best, what, sheet.told);
         left.plot.replaceChildren(curvesChart(wide, high, { title: sentence, xs, probe: xs[at]!, top, curves }));
         const other = width >= WIDE ? width - 24 - wide : width;
         const stands = curves.filter((curve) => curve.best).sort((a, b) => a.bits - b.bits);
@@ -225,10 +216,8 @@ export function tradeoffExplorer(store: Explorer<TradeoffSheet>): Component {
     return { element, draw, close: stop };
 }
 
-const nameOf = (row: Traded): string => NAMES[row.name]?.label ?? row.name;
-
-function sign(series: number, best: boolean): SVGSVGElement {
-    return s("svg", { class: "dp-sign", viewBox: "-7 -7 14 14", "aria-hidden": "true" }, s("path", { d: SIGNS[series - 1]!, class: `dp-spot dp-series-${series}`, "data-best": best }));
+function sign(series: string, best: boolean): SVGSVGElement {
+    return s("svg", { class: "dp-sign", viewBox: "-7 -7 14 14", "aria-hidden": "true" }, s("path", { d: SIGNS[Number(series) - 1]!, class: `dp-spot dp-series-${series}`, "data-best": best }));
 }
 
 const errorAt = (row: Traded, way: Way, at: number): number | null => row.errors[way].values?.[at] ?? null;
@@ -243,30 +232,28 @@ function frontier(rows: readonly Traded[], way: Way, at: number, pure: boolean):
     return new Set(running.filter((row) => !running.some((other) => better(other, row))).map(({ name }) => name));
 }
 
-const readText = (row: Traded): string => (["both", "alp"].includes(row.name) ? `${shown(String(row.read))} ${row.read === 1 ? "bit" : "bits"}` : row.name === "max" ? `1 bucket, ${row.read} bits` : `1 entry, ${row.read} bits`);
-
 function curveOf(row: Traded, way: Way, at: number, best: ReadonlySet<string>): Curve {
     const { how, values } = row.errors[way];
-    return { name: nameOf(row), series: NAMES[row.name]?.series ?? 6, values, how, at: errorAt(row, way, at), bits: row.bits, read: `reads ${readText(row)}`, best: best.has(row.name) };
+    return { name: row.label, series: Number(row.series), values, how, at: errorAt(row, way, at), bits: row.bits, read: `reads ${row.read}`, best: best.has(row.name) };
 }
 
-/** Up to the threshold everything fits; what ALP alone cuts off beyond its cap may leave the picture. */
-function topOf(rows: readonly Traded[], way: Way, { xs, thresholds }: TradeoffPoint): number {
-    const within = rows.flatMap((row) => (row.errors[way].values ?? []).filter((_, i) => xs[i]! <= thresholds.before || row.name !== "alp"));
+/** Up to its cap everything fits; beyond it a curve may leave the picture. */
+function topOf(rows: readonly Traded[], way: Way, { xs }: TradeoffPoint): number {
+    const within = rows.flatMap(({ errors, cap }) => (errors[way].values ?? []).filter((_, i) => cap === null || xs[i]! <= Number(cap)));
     return niceCeiling(Math.max(1, ...within) * 1.02);
 }
 
-/** What s/k would do to the error and space of Threshold + ALP, where the sheet holds it for this place. */
-function trailOf(sheet: TradeoffSheet, point: TradeoffPoint, way: Way, at: number, hidden: ReadonlySet<string>): { series: number; points: [number, number][]; name: string } | null {
+/** What s/k would do to error and space of the mechanism that is traced, where the sheet holds it for this place. */
+function trailOf(sheet: TradeoffSheet, point: TradeoffPoint, way: Way, at: number, hidden: ReadonlySet<string>): { series: number; points: [number, number][] } | null {
     const fan = sheet.fans.get("load") ?? [];
-    if (hidden.has("both") || ![...point.at].every(([name, value]) => name === "load" || sheet.now.at.get(name) === value)) return null;
+    if (hidden.has(sheet.traced) || ![...point.at].every(([name, value]) => name === "load" || sheet.now.at.get(name) === value)) return null;
     const x = point.xs[at]!;
     const points = fan.flatMap((one): [number, number][] => {
-        const row = one.rows.find(({ name }) => name === "both");
+        const row = one.rows.find(({ name }) => name === sheet.traced);
         const error = row === undefined ? null : errorAt(row, way, one.xs.indexOf(x));
         return row === undefined || error === null ? [] : [[row.bits, error]];
     });
-    return { series: NAMES["both"]!.series, points, name: "s/k from 3 to 100" };
+    return { series: Number(point.rows.find(({ name }) => name === sheet.traced)?.series ?? 1), points };
 }
 
 function whatOf(sheet: TradeoffSheet, point: TradeoffPoint, way: Way): string {
@@ -290,11 +277,10 @@ function sizeText(row: Traded, way: Way, at: number): string {
     return way === "mean" ? `${how === "bound" ? "≤ " : how === "simulated" ? "~" : ""}${text}` : `${how === "bound" ? "≤ " : "±"}${text}`;
 }
 
-function findingOf(point: TradeoffPoint, rows: readonly Traded[], way: Way, at: number, best: ReadonlySet<string>, what: string): string {
+function findingOf(point: TradeoffPoint, rows: readonly Traded[], way: Way, at: number, best: ReadonlySet<string>, what: string, told: readonly string[]): string {
     const x = shown(String(point.xs[at]!));
-    const [both, threshold] = ["both", "threshold"].map((name) => rows.find((row) => row.name === name));
-    const parts = [both, threshold].flatMap((row) => (row === undefined ? [] : [`${nameOf(row)} ${sizeText(row, way, at)}`]));
-    const stands = rows.filter(({ name }) => best.has(name)).map(nameOf);
+    const parts = rows.filter(({ name }) => told.includes(name)).map((row) => `${row.label} ${sizeText(row, way, at)}`);
+    const stands = rows.filter(({ name }) => best.has(name)).map(({ label }) => label);
     const among = point.at.get("threshold") === "pure" ? " without δ" : "";
     return `An entry of ${x}, ${what}: ${parts.join("; ") || "neither is shown"}. Best for their space${among}: ${stands.join(", ") || "none"}.`;
 }
@@ -304,7 +290,7 @@ function tableOf(sheet: TradeoffSheet, point: TradeoffPoint, at: number, best: R
     const x = shown(String(point.xs[at]!));
     const worst = (row: Traded): string => {
         const values = row.errors.mean.values ?? [];
-        const reach = values.map((value, i) => (row.name === "alp" && point.xs[i]! > point.thresholds.before ? -1 : value));
+        const reach = values.map((value, i) => (row.cap !== null && point.xs[i]! > Number(row.cap) ? -1 : value));
         return sizeText(row, "mean", reach.indexOf(Math.max(...reach)));
     };
     const columns = ["mechanism", "guarantee", "expected at x = 0", `expected at x = ${x}`, "expected, worst x", `${usual} at x = ${x}`, `${usual}, ${shown(point.at.get("look_ups")!)} look-ups at x = ${x}`, "bits per entry", "one read touches"];
@@ -315,18 +301,19 @@ function tableOf(sheet: TradeoffSheet, point: TradeoffPoint, at: number, best: R
         (i) => {
             const row = point.rows[i]!;
             const stands = best.has(row.name);
-            const name = h("span", { "data-best": stands }, sign(NAMES[row.name]?.series ?? 6, stands), ` ${nameOf(row)}${row.name === "alp" ? `, up to ${shown(String(point.thresholds.before))}` : ""}${stands ? " ★" : ""}`);
-            return [name, row.needs_delta ? "needs δ" : "pure", sizeText(row, "mean", 0), sizeText(row, "mean", at), worst(row), sizeText(row, "one", at), sizeText(row, "all", at), bitsText(row.bits), readText(row)];
+            const name = h("span", { "data-best": stands }, sign(row.series, stands), ` ${row.label}${row.cap === null ? "" : `, up to ${shown(row.cap)}`}${stands ? " ★" : ""}`);
+            return [name, row.needs_delta ? "needs δ" : "pure", sizeText(row, "mean", 0), sizeText(row, "mean", at), worst(row), sizeText(row, "one", at), sizeText(row, "all", at), bitsText(row.bits), row.read];
         },
     );
 }
 
 function keyOf(sheet: TradeoffSheet, point: TradeoffPoint): string {
+    const traced = point.rows.find(({ name }) => name === sheet.traced)?.label ?? "";
     const simulated = point.rows.filter(({ errors }) => errors.mean.how === "simulated");
-    const runs = simulated.length === 0 ? "" : ` Dotted and ~: simulated, ${shown(sheet.runs)} runs, expected errors ${simulated.map((row) => `of ${nameOf(row)} ±${row.off.toFixed(2)}`).join(", ")}.`;
+    const runs = simulated.length === 0 ? "" : ` Dotted and ~: simulated, ${shown(sheet.runs)} runs, expected errors ${simulated.map((row) => `of ${row.label} ±${row.off.toFixed(2)}`).join(", ")}.`;
     return (
         `Solid: exact, for ALP with a collision chance of k/s in every column. Dashed and ≤: a proved bound.${runs} ` +
-        `★ and filled: no other takes less space and errs less${point.at.get("threshold") === "pure" ? ", without δ" : ""}; the line joins them, and the small dots are Threshold + ALP for s/k from 3 to 100. ` +
+        `★ and filled: no other takes less space and errs less${point.at.get("threshold") === "pure" ? ", without δ" : ""}; the line joins them, and the small dots are ${traced} for s/k from 3 to 100. ` +
         `A flip has chance ${point.flip}. Counts take ${sheet.value_bits} bits, keys as many as d needs. Reading is free: look up as many keys as you like. Max projection follows a threshold and is bounded on average alone where keys meet more often than ${sheet.psi}. Aumüller, Lebeda, Pagh 2022; Stability: Balcer, Vadhan 2019.`
     );
 }

@@ -11,12 +11,13 @@ const GRIDS: Record<string, string[]> = {
 const START: Record<string, string> = {
     epsilon: "1", d: "4294967296", load: "16.384", alpha: "38/13", split: "1", threshold: "pure", delta: "0.000001", look_ups: "1000", relation: "add", accounting: "paper",
 };
+const CALLED: Record<string, string> = { both: "Threshold + ALP", stability: "Stability (δ)", alp: "ALP alone", threshold: "Threshold", max: "Threshold + max", dense: "Dense" };
 const XS = [0, 15, 30, 45, 90, 135];
 
 function row(name: string, bits: number, mean: number[], how = "exact", needs = false): any {
     const wide = (factor: number): number[] => mean.map((value) => factor * value);
     return {
-        name, needs_delta: needs, bits, read: 16, off: how === "simulated" ? 0.22 : 0,
+        name, label: CALLED[name], series: String(Object.keys(CALLED).indexOf(name) + 1), needs_delta: needs, bits, read: "16 bits", cap: name === "alp" ? "90" : null, off: how === "simulated" ? 0.22 : 0,
         errors: { mean: { how, values: mean }, one: { how, values: name === "max" ? null : wide(3) }, all: { how: "bound", values: name === "max" ? null : wide(5) } },
     };
 }
@@ -38,7 +39,7 @@ function point(at: Record<string, string>): any {
 }
 
 const sheet = (): any => ({
-    version: 1, k: "1000", value_bits: "20", psi: "0.05", runs: "4000", start: "30",
+    version: 1, k: "1000", value_bits: "20", psi: "0.05", runs: "4000", start: "30", told: ["both", "threshold"], traced: "both",
     axes: Object.entries(GRIDS).map(([name, grid]) => ({ name, label: `Axis ${name}`, hint: "", grid, values: grid })),
     now: point(START),
     fans: Object.fromEntries(Object.entries(GRIDS).map(([name, grid]) => [name, grid.map((value) => point({ ...START, [name]: value }))])),
@@ -140,6 +141,7 @@ test("sheets that do not hold together are not drawn", () => {
         (one) => one.now.rows.pop(),
         (one) => (one.now.rows[2].bits = 0),
         (one) => one.fans.epsilon.pop(),
+        (one) => (one.now.rows[3].series = "7"),
         (one) => (one.now.rows[1].errors.one.how = "certain"),
     ];
     for (const spoil of wrong) {

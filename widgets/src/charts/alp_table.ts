@@ -67,7 +67,7 @@ export function alpTable(width: number, data: AlpTable): SVGSVGElement {
         );
     });
     if (data.shows.walk) chart.append(...mountain(data, x, climb, columns, pitch));
-    else chart.append(label(x(columns / 2), climb + CLIMB / 2, columns * pitch < 250 ? "the climb comes later" : "what these bits add up to comes with the last steps", "middle", "dp-tick"));
+    else chart.append(label(x(columns / 2), climb + CLIMB / 2, "the climb comes in step 6", "middle", "dp-tick"));
     chart.append(line(LEFT, tableEnd + 7, x(columns), tableEnd + 7, "dp-grid"));
     return chart;
 }

@@ -43,7 +43,7 @@ export interface Frontier {
     /** Who stands on the frontier, from left to right. */
     best: readonly Curve[];
     /** What one setting would do to space and error of a series. */
-    trail: { series: number; points: readonly (readonly [bits: number, error: number])[]; name: string } | null;
+    trail: { series: number; points: readonly (readonly [bits: number, error: number])[] } | null;
 }
 
 const AXIS = 38;
