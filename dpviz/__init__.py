@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from dpviz.session.loading import load as load
     from dpviz.session.session import Session as Session
     from dpviz.session.teaching import teaching as teaching
+    from dpviz.widgets import AlpAnatomy as AlpAnatomy
     from dpviz.widgets import BudgetMeter as BudgetMeter
     from dpviz.widgets import CompositionExplorer as CompositionExplorer
     from dpviz.widgets import ConsistencyPlayground as ConsistencyPlayground
@@ -65,11 +66,13 @@ if TYPE_CHECKING:
     from dpviz.widgets import ResultChart as ResultChart
     from dpviz.widgets import SamplerExplorer as SamplerExplorer
     from dpviz.widgets import TopKExplorer as TopKExplorer
+    from dpviz.widgets import TradeoffExplorer as TradeoffExplorer
     from dpviz.widgets import Workbench as Workbench
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "AlpAnatomy": "dpviz.widgets",
     "Between": "dpviz.model.question",
     "Budget": "dpviz.session.accountant",
     "BudgetMeter": "dpviz.widgets",
@@ -93,6 +96,7 @@ _HOME = {
     "SamplerExplorer": "dpviz.widgets",
     "Session": "dpviz.session.session",
     "TopKExplorer": "dpviz.widgets",
+    "TradeoffExplorer": "dpviz.widgets",
     "Unit": "dpviz.privacy.unit",
     "Workbench": "dpviz.widgets",
     "combine": "dpviz.model.combination",
