@@ -1,8 +1,9 @@
-"""What one user may add: at most so many bins, and so much in each.
+"""What one user may add: at most so many bins, and so many rows in each.
 
 Which bins a user keeps is decided by an MD5 digest of the question, the user and the bin, which every SQL engine can
-compute too. It looks at nobody else, nor at the order of the rows: that is what makes one user's weight at most
-max_bins * max_per_bin.
+compute too; which rows of a bin are summed up, by one of the question, the user, the bin and the row's steps. Rows of
+equal steps are alike. Neither looks at anybody else, nor at the order of the rows: that is what makes one user's weight
+at most max_bins * max_per_bin rows.
 """
 
 from __future__ import annotations
@@ -30,6 +31,14 @@ def count_rows(bins: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     return np.bincount(bins[bins >= 0], minlength=size).astype(np.int64, copy=False)
 
 
+def sum_rows(bins: NDArray[np.int64], steps: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """The total of the steps in each bin; a negative bin is none."""
+    totals = np.zeros(size, dtype=np.int64)
+    counted = bins >= 0
+    np.add.at(totals, bins[counted], steps[counted])
+    return totals
+
+
 def count_users(
     bins: NDArray[np.int64],
     size: int,
@@ -54,6 +63,59 @@ def count_users(
     return counts
 
 
+def sum_users(
+    bins: NDArray[np.int64],
+    steps: NDArray[np.int64],
+    size: int,
+    users: Users,
+    unit: Unit,
+    question: str,
+    labels: Sequence[object] | NDArray[np.generic] | None = None,
+) -> NDArray[np.int64]:
+    """The total of the steps in each bin, of the rows that a user counts with. `labels` as in `count_users`."""
+    counted = (bins >= 0) & (users.codes >= 0)
+    steps = steps[counted]
+    pairs, at, rows = np.unique(users.codes[counted] * size + bins[counted], return_inverse=True, return_counts=True)
+    user, touched = np.divmod(pairs, size)
+    most = np.minimum(rows, min(unit.max_per_bin, np.iinfo(np.int64).max))
+    if unit.max_bins is not None and unit.max_bins < size:
+        most[~first(unit.max_bins, user, touched, users, question, labels)] = 0
+    totals = sum_rows(np.where(most == rows, touched, -1)[at], steps, size)
+    over = ((most > 0) & (most < rows))[at]
+    pair, values, times = _alike(at[over], steps[over])
+    names = {bin: str(bin if labels is None else labels[bin]) for bin in set(touched[pair].tolist())}
+    heads = {code: head(question, users.names[code]) for code in set(user[pair].tolist())}
+    digests = [
+        digest(heads[code], f"{names[bin]} {value}")
+        for code, bin, value in zip(user[pair].tolist(), touched[pair].tolist(), values.tolist(), strict=True)
+    ]
+    order = _ranked(digests, pair)
+    pair, values, times = pair[order], values[order], times[order]
+    through = np.cumsum(times)
+    before = through - times
+    before -= before[np.searchsorted(pair, pair)]  # of the same pair
+    np.add.at(totals, touched[pair], values * np.clip(most[pair] - before, 0, times))
+    return totals
+
+
+def _alike(
+    pairs: NDArray[np.int64], steps: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The different steps in each pair, ascending, and how often each is there."""
+    order = np.lexsort((steps, pairs))
+    pairs, steps = pairs[order], steps[order]
+    fresh = np.ones(len(pairs), dtype=np.bool_)
+    fresh[1:] = (pairs[1:] != pairs[:-1]) | (steps[1:] != steps[:-1])
+    starts = np.flatnonzero(fresh)
+    return pairs[starts], steps[starts], np.diff(starts, append=len(pairs))
+
+
+def _ranked(digests: Sequence[bytes], groups: NDArray[np.int64]) -> NDArray[np.intp]:
+    """The order by group, and in a group by digest; stable where digests are equal."""
+    ranks = np.frombuffer(b"".join(digests), dtype=">u8").reshape(-1, 2)
+    return np.lexsort((ranks[:, 1], ranks[:, 0], groups))
+
+
 def first(
     most: int,
     user: NDArray[np.int64],
@@ -68,10 +130,8 @@ def first(
     named = touched[over].tolist()
     called = {bin: str(bin if labels is None else labels[bin]) for bin in set(named)}
     heads = {code: head(question, users.names[code]) for code in set(user[over].tolist())}
-    digests = b"".join(digest(heads[code], called[bin]) for code, bin in zip(user[over].tolist(), named, strict=True))
-    ranks = np.frombuffer(digests, dtype=">u8").reshape(-1, 2)
-    # lexsort is stable: equal digests are decided by the bin.
-    order = over[np.lexsort((ranks[:, 1], ranks[:, 0], user[over]))]
+    digests = [digest(heads[code], called[bin]) for code, bin in zip(user[over].tolist(), named, strict=True)]
+    order = over[_ranked(digests, user[over])]  # equal digests are decided by the bin
     place = np.arange(len(order)) - np.searchsorted(user[order], user[order])
     kept[order[place < most]] = True
     return kept

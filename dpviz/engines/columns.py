@@ -36,6 +36,7 @@ from dpviz.engines.reading import (
     over,
     under,
 )
+from dpviz.engines.steps import Scale
 from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain
 from dpviz.model.question import Between, Condition
 
@@ -69,6 +70,11 @@ class Read(ABC):
     @abstractmethod
     def passes(self, condition: Condition) -> list[Any]:
         """What must be true of a row that passes a public filter."""
+
+    @property
+    @abstractmethod
+    def floats(self) -> Any:
+        """The float of 64 bits that is nearest to the number, null where there is none."""
 
 
 def read(value: Any, kind: str, numbers: TextNumbers | None = None) -> Read:
@@ -120,6 +126,11 @@ class Texts(Read):
     def text(self) -> Any:
         return self.value
 
+    @property
+    def floats(self) -> Any:
+        assert self.numbers is not None
+        return self.numbers.floats
+
     def assign_bins(self, domain: Domain, numbers: str) -> Any:
         if not isinstance(domain, CategoryDomain):
             assert self.numbers is not None
@@ -149,6 +160,10 @@ class Numbers(Read):
     def text(self) -> Any:
         assert self.whole
         return self.value.cast("string")
+
+    @property
+    def floats(self) -> Any:
+        return self.value.cast("float64")
 
     def assign_bins(self, domain: Domain, numbers: str) -> Any:
         if isinstance(domain, IntegerDomain):
@@ -272,6 +287,10 @@ class TextNumbers(Read):
         return self.value
 
     @property
+    def floats(self) -> Any:
+        return self.real
+
+    @property
     def _near(self) -> Any:
         """The float, cut at 2^53: from there on all of them are whole, and SQL's whole numbers end."""
         return ibis.greatest(ibis.least(self.real, float64(EXACT)), float64(-EXACT))
@@ -364,6 +383,25 @@ class TextNumbers(Read):
             (beyond, number(over(domain), numbers)),
             else_=placed,
         )
+
+
+def floats_of_decimals(value: Any) -> Any:
+    """The floats that are nearest to decimals: read from their digits, for engines round on the way in their own."""
+    return value.cast("string").cast("float64")
+
+
+def with_steps(rows: Any, scale: Scale) -> Any:
+    """The rows with a column `steps` in place of `value`: `steps.steps_of` in SQL. No value may be null."""
+    low, high, rate, half, parts = (
+        ibis.literal(repr(one)).cast("float64") for one in (scale.low, scale.high, scale.rate, scale.half, scale.parts)
+    )
+    others = [name for name in rows.columns if name != "value"]
+    rows = rows.select(*others, cut=ibis.least(ibis.greatest(rows.value, low), high))
+    rows = rows.select(*others, "cut", below=(rows.cut * rate).floor().cast("int64"))
+    middle = (rows.below * 2 + 1).cast("float64") * half / parts
+    return rows.select(
+        *others, steps=rows.below + ibis.ifelse(rows.cut >= middle, whole(1, "int64"), whole(0, "int64"))
+    )
 
 
 def text_numbers(table: Any, names: Sequence[str]) -> tuple[Any, dict[str, TextNumbers]]:

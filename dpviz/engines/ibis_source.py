@@ -12,13 +12,25 @@ import ibis
 import numpy as np
 
 from dpviz.boundary import Hidden, Unstored, kind_of, protect_module, shown, withhold_errors
-from dpviz.engines.columns import WIDEST, assign_bins, most_whole, numbers_for, read, text_numbers
+from dpviz.engines.columns import (
+    WIDEST,
+    assign_bins,
+    floats_of_decimals,
+    most_whole,
+    numbers_for,
+    read,
+    text_numbers,
+    whole,
+    with_steps,
+)
 from dpviz.engines.files import Opened
 from dpviz.engines.queries import Columns, DuckDB, Engine, Rows, Spark, answers, ask
 from dpviz.engines.reading import WIDE
 from dpviz.engines.schema import Schema, called, declared
+from dpviz.engines.steps import Scale
 from dpviz.errors import DomainError, EngineGone, ParameterError, ReleaseFailed, SchemaError
 from dpviz.kinds import is_a
+from dpviz.model.aggregate import Sum
 from dpviz.model.domain import IntegerDomain, IntervalDomain, KeyDomain
 from dpviz.model.question import Between, Question
 from dpviz.model.source import Source, Tick, TopRules
@@ -26,7 +38,7 @@ from dpviz.model.statistic import Column, DenseCounts, Need, SparseCounts, Stati
 from dpviz.privacy.unit import Unit
 
 Counted: TypeAlias = list[tuple[int, int]] | list[tuple[str, int]]
-"""Rows that were found to be labels and counts."""
+"""Rows that were found to be labels and counts, or totals in steps."""
 
 LARGEST: Final = 2**63 - 1
 REMEMBERED: Final = 64
@@ -49,7 +61,8 @@ class IbisSource(Unstored, Source):
     that are not empty, or kbar + 1 rows where a mechanism asks for the largest counts. What comes back is checked: rows
     that are not labels and counts end the release, after its charge and without an answer.
 
-    Columns of integers and floats are `number`, those of texts and booleans `text`; others cannot be counted. In a
+    Columns of integers and floats are `number`, those of texts and booleans `text`; others cannot be counted, though
+    decimals can be summed up. In a
     column of texts that is declared `number`, DuckDB and Spark read numbers as `reading.text_number` does; keys and
     users are the whole ones among them. Texts must be compared by code point, which is tried once, on public texts.
     Floats are counted into bins; they are refused as keys and users, for every engine writes them in its own way.
@@ -103,7 +116,8 @@ class IbisSource(Unstored, Source):
             Column(one.name, "collated text" if one.name in collated else one.kind, untyped=one.name in either)
             for one in columns
         )
-        self._schema = Schema(name, columns, measured=readable)
+        decimals = frozenset(name for name, stored in self._stored.items() if stored.startswith("decimal"))
+        self._schema = Schema(name, columns, measured=readable, summed=decimals)
         self._top = TopRules(exact=not approximate, ties=ties)
         self._prepared: dict[tuple[bytes, Unit, Need], Hidden[Any]] = {}
 
@@ -220,7 +234,7 @@ class IbisSource(Unstored, Source):
         return found
 
     def count(self, question: Question, unit: Unit, need: Need, tick: Tick | None = None) -> Statistic:
-        """Count rows, or users inside the unit's bounds, in the engine. Filters first, then bounds what a user adds.
+        """Count or sum up rows, of users inside the unit's bounds, in the engine. Filters come first, then the bounds.
 
         Raises ReleaseFailed where the engine fails, or answers what cannot be.
         """
@@ -258,17 +272,21 @@ def _prepared(
 
 
 def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit: Unit, need: Need) -> Hidden[Any]:
-    """The query that counts: a label and a count for each bin that is not empty, or for the largest ones in order."""
+    """The query that counts or sums up: a label and a whole number for each bin that is not empty, or for the largest
+    ones in order."""
     table, kinds, domain = held.take(), {column.name: column.kind for column in columns}, question.domain
     users = () if unit.is_row else (unit.of,)
     names = tuple(dict.fromkeys([*question.columns, *users]))
-    measured = {factor.columns[0] for factor in domain.factors if isinstance(factor, IntegerDomain | IntervalDomain)}
+    total = question.aggregate if isinstance(question.aggregate, Sum) else None
+    measured = set(question.aggregate.columns)
+    measured |= {factor.columns[0] for factor in domain.factors if isinstance(factor, IntegerDomain | IntervalDomain)}
     measured |= {name for name, condition in question.where.items() if isinstance(condition, Between)}
     table, found = text_numbers(
         table,
         [name for name in names if table[name].type().is_string() and (kinds[name] == "number" or name in measured)],
     )
-    cells = {name: read(table[name], kinds[name], found.get(name)) for name in names}
+    decimals = {name for name in names if table[name].type().is_decimal()}
+    cells = {name: read(table[name], kinds[name], found.get(name)) for name in names if name not in decimals}
     passing = [rule for name, condition in question.where.items() for rule in cells[name].passes(condition)]
     passing += [rule for one in domain.factors if one.declared for rule in cells[one.columns[0]].has_bin(one)]
     key = domain.column if isinstance(domain, KeyDomain) else None
@@ -277,6 +295,10 @@ def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit
     if not unit.is_row:
         picked["user"] = cells[unit.of].value
         passing.append(picked["user"].notnull())
+    if total is not None:
+        of = total.column
+        picked["value"] = floats_of_decimals(table[of]) if of in decimals else cells[of].floats
+        passing.append(picked["value"].notnull())
     rows = (table.filter(*passing) if passing else table).select(**picked)
 
     def text(name: str, counted: Any) -> Any:
@@ -286,9 +308,13 @@ def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit
             return counted[name].cast("string")
         return read(counted[name], kinds[of]).text
 
-    counts = (
-        present(rows.group_by("item").agg(count=rows.count())) if unit.is_row else _bounded(rows, question, unit, text)
-    )
+    if total is not None:
+        rows = with_steps(present(rows), Scale.of(total))
+        counts = _summed(rows if unit.is_row else _rows_of_users(rows, question, unit, text))
+    elif unit.is_row:
+        counts = present(rows.group_by("item").agg(count=rows.count()))
+    else:
+        counts = _bounded(rows, question, unit, text)
     numbered = key is None and numbers_for(domain) == "int64"
     counts = counts.mutate(label=counts.item if numbered else text("item", counts))
     if isinstance(need, Top):
@@ -298,8 +324,19 @@ def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit
 
 
 def present(counted: Any) -> Any:
-    """What has an item. After grouping, so that an engine finds the item of each row once."""
+    """What has an item. Counts are grouped first, so that an engine finds the item of each row once."""
     return counted.filter(counted.item.notnull())
+
+
+def _summed(rows: Any) -> Any:
+    """The total of the steps of each item, where it is not 0: what adds up to 0 must look as if it were not there."""
+    totals = rows.group_by("item").agg(count=whole_total(rows.steps))
+    return totals.filter(totals["count"] != whole(0, "int64"))
+
+
+def whole_total(numbers: Any) -> Any:
+    """A total that comes back as a whole number of 64 bits, also where the engine adds up in wider ones."""
+    return numbers.sum().cast("decimal(38, 0)").cast("int64")
 
 
 @ibis.udf.agg.builtin(name="row_number")  # type: ignore[untyped-decorator]
@@ -322,6 +359,26 @@ def _bounded(rows: Any, question: Question, unit: Unit, text: Any) -> Any:
         return pairs.group_by("item").agg(count=pairs.count())
     most = ibis.literal(min(unit.max_per_bin, LARGEST), "int64")
     return pairs.group_by("item").agg(count=ibis.least(pairs.times, most).sum().cast("int64"))
+
+
+def _rows_of_users(rows: Any, question: Question, unit: Unit, text: Any) -> Any:
+    """The rows that users count with, as bounding.py has it: a user's max_bins first items by digest, and in each the
+    max_per_bin first rows by theirs. Rows of equal steps come as one, with their steps added up."""
+    alike = rows.group_by("user", "item", "steps").agg(times=rows.count())
+    name = text("item", alike)
+    head = ibis.literal(question.id) + text("user", alike).hexdigest("md5")
+    alike = alike.mutate(bin_rank=(head + name).hexdigest("md5") + name)
+    alike = alike.mutate(row_rank=(head + name + " " + alike.steps.cast("string")).hexdigest("md5"))
+    if unit.max_bins is not None and (not question.domain.declared or unit.max_bins < question.bins):
+        place = ibis.dense_rank().over(group_by=alike.user, order_by=alike.bin_rank)
+        placed = alike.mutate(place=place)
+        alike = placed.filter(placed.place < whole(unit.max_bins, "int64"))
+    order = [alike.row_rank, alike.steps]
+    through = alike.times.sum().over(group_by=[alike.user, alike.item], order_by=order, rows=(None, 0))
+    alike = alike.mutate(through=through.cast("decimal(38, 0)").cast("int64"))
+    left = ibis.literal(min(unit.max_per_bin, LARGEST), "int64") - (alike.through - alike.times)
+    kept = ibis.greatest(ibis.least(alike.times, left), whole(0, "int64"))
+    return alike.select("item", steps=alike.steps * kept)
 
 
 # ---------------------------------------------------------------- what comes back
@@ -357,13 +414,14 @@ def _statistic(held: Hidden[Columns | Rows], question: Question, need: Need) -> 
 
 
 def _of_columns(columns: Columns, question: Question, need: Need) -> Statistic | None:
-    """The same from columns of whole numbers; None where they are no labels, all different, with counts above 0."""
+    """The same from columns of whole numbers; None where they are no labels, all different, with possible counts."""
     labels, counts = columns
     if len(labels) != len(counts):
         return None
-    if len(labels) and not (0 <= labels.min() and labels.max() < question.bins and 0 < counts.min()):
+    if len(labels) and not (0 <= labels.min() and labels.max() < question.bins):
         return None
-    if len(counts) and counts.max() > LARGEST:
+    ends = (int(counts.min()), int(counts.max())) if len(counts) else ()
+    if not all(_possible(end, question) for end in ends) or not counts.all():
         return None
     labels, counts = labels.astype(np.int64), counts.astype(np.int64)
     if need is StatisticKind.DENSE:
@@ -377,14 +435,19 @@ def _of_columns(columns: Columns, question: Question, need: Need) -> Statistic |
     return SparseCounts(labels.astype(np.uint64), counts[order])
 
 
+def _possible(count: int, question: Question) -> bool:
+    """Whether a bin that is not empty may have this count, or this total in steps."""
+    return count != 0 and (-LARGEST if question.aggregate.signed else 1) <= count <= LARGEST
+
+
 def _counted(rows: Rows, question: Question, ordered: bool) -> Any:
-    """The rows as labels, all different, and counts above 0, in the order of a TopCounts; None where they are not."""
+    """The rows as labels, all different, and possible counts, in the order of a TopCounts; None where they are not."""
     found: list[tuple[Any, int]] = []
     declared, size = question.domain.declared, question.domain.size if question.domain.declared else 0
     written = declared and numbers_for(question.domain) != "int64"
     for row in rows:
         label, count = row
-        if type(count) is not int or not 0 < count <= LARGEST:
+        if type(count) is not int or not _possible(count, question):
             return None
         if declared:
             if written and type(label) is str and label.isdecimal():

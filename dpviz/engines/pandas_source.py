@@ -10,11 +10,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.boundary import Hidden, Unstored, protect_module, shown, withhold_errors
-from dpviz.engines.bounding import count_rows, count_users
+from dpviz.engines.bounding import count_rows, count_users, sum_rows, sum_users
 from dpviz.engines.reading import NONE, WIDE, Bins, Located, Reading, read
 from dpviz.engines.schema import Schema, called, declared
+from dpviz.engines.steps import Scale, steps_of
 from dpviz.errors import ParameterError
 from dpviz.kinds import is_a
+from dpviz.model.aggregate import Sum
 from dpviz.model.domain import Domain, KeyDomain
 from dpviz.model.question import Question
 from dpviz.model.source import Source, Tick, TopRules
@@ -80,7 +82,7 @@ class PandasSource(Unstored, Source):
         return self
 
     def count(self, question: Question, unit: Unit, need: Need, tick: Tick | None = None) -> Statistic:
-        """Count rows, or users inside the unit's bounds. Filters first, then bounds what a user adds."""
+        """Count or sum up rows, of users inside the unit's bounds. Filters first, then bounds what a user adds."""
         self.check(question, unit, need)
         names = list(dict.fromkeys([*question.columns, *([] if unit.is_row else [unit.of])]))
         for done, name in enumerate(names):
@@ -105,20 +107,29 @@ class PandasSource(Unstored, Source):
 
     def _dense(self, question: Question, unit: Unit) -> Statistic:
         bins = self._filtered(self._place(question.domain), question)
-        if unit.is_row:
-            return DenseCounts(count_rows(bins, question.bins))
-        return DenseCounts(count_users(bins, question.bins, self._read(unit.of).users, unit, question.id))
+        return DenseCounts(self._added(bins, question.bins, question, unit))
 
     def _sparse(self, question: Question, unit: Unit) -> Statistic:
         """Number the bins that occur by their rank, and count those."""
         labels, ranks = self._occurring(question.domain)
         ranks = self._filtered(ranks, question)
-        if unit.is_row:
-            counts = count_rows(ranks, len(labels))
-        else:
-            counts = count_users(ranks, len(labels), self._read(unit.of).users, unit, question.id, labels)
-        occupied = counts > 0
+        counts = self._added(ranks, len(labels), question, unit, labels)
+        occupied = counts != 0
         return SparseCounts(labels[occupied], counts[occupied])
+
+    def _added(
+        self, bins: Bins, size: int, question: Question, unit: Unit, labels: NDArray[Any] | None = None
+    ) -> NDArray[np.int64]:
+        """The count, or the total in steps, of each bin. `labels` names sparse bins, which are numbered by rank."""
+        if isinstance(question.aggregate, Sum):
+            values, there = self._read(question.aggregate.column).floats
+            bins, steps = np.where(there, bins, NONE), steps_of(values, Scale.of(question.aggregate))
+            if unit.is_row:
+                return sum_rows(bins, steps, size)
+            return sum_users(bins, steps, size, self._read(unit.of).users, unit, question.id, labels)
+        if unit.is_row:
+            return count_rows(bins, size)
+        return count_users(bins, size, self._read(unit.of).users, unit, question.id, labels)
 
     def _filtered(self, bins: Bins, question: Question) -> Bins:
         """The bins, NONE where a row does not pass the question's filters."""

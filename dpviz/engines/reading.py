@@ -66,6 +66,12 @@ class Reading(Unstored, ABC):
     def passes(self, condition: Condition) -> NDArray[np.bool_]:
         """Whether each row passes a public filter; a missing value never does."""
 
+    @property
+    @abstractmethod
+    def floats(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """The float of 64 bits that is nearest to each number, perhaps infinite, and whether there is a number; where
+        there is none the float is 0."""
+
     @cached_property
     @abstractmethod
     def keys(self) -> tuple[NDArray[Any], Bins]:
@@ -141,6 +147,10 @@ class Numbers(Reading):
             if condition.high is not None:
                 passed &= self.values < least(self.values.dtype, condition.high, above=True)
         return passed
+
+    @property
+    def floats(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        return np.where(self.missing, 0, self.values).astype(np.float64), ~self.missing
 
     @cached_property
     def keys(self) -> tuple[NDArray[Any], Bins]:
@@ -353,6 +363,12 @@ class Listed(Reading):
             passed = [not isinstance(value, float) and value in named for value in self.plain]
         return np.array([*passed, False])[self.codes]
 
+    @property
+    def floats(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        found = [nearest(value) if isinstance(value, Fraction | float) else None for value in self.plain]
+        floats = np.array([*(0.0 if one is None else one for one in found), 0.0])
+        return floats[self.codes], np.array([*(one is not None for one in found), False])[self.codes]
+
     def _wide(self, domain: IntegerDomain) -> Located:
         found = [bin_of(domain, value) if isinstance(value, Fraction | float) else NONE for value in self.plain]
         found.append(missing(domain))
@@ -373,6 +389,14 @@ class Listed(Reading):
         known = {name: code for code, name in enumerate(dict.fromkeys(name for name in names if name is not None))}
         codes = np.array([*(NONE if name is None else known[name] for name in names), NONE], dtype=np.int64)
         return Users(codes[self.codes], tuple(known))
+
+
+def nearest(value: Fraction | float) -> float:
+    """The float of 64 bits that is nearest to a number; infinite beyond the greatest one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def by_label(labels: Sequence[str]) -> dict[Plain, int]:

@@ -27,18 +27,21 @@ class Schema:
     """A dataset's public columns, and whether a question can be asked of them.
 
     measured  columns of texts in which a question for numbers reads numbers, without a declaration: those of a CSV file
+    summed    columns of numbers that can be summed up and not counted: decimals of an SQL engine
     """
 
     name: str
     columns: tuple[Column, ...]
     measured: frozenset[str] = frozenset()
+    summed: frozenset[str] = frozenset()
 
     def check(self, question: Question, unit: Unit, need: Need) -> None:
         """Refuse what cannot be counted. Raises SchemaError, DomainError or ParameterError."""
-        question.check_counts("this engine")
+        question.check_adds("this engine")
         if isinstance(need, Top):
             if need.rows < 1:
                 raise ParameterError.of(need.rows, "a source is asked for at least one of the largest counts")
+            question.check_counts("a list of the largest counts")
         elif need not in (StatisticKind.DENSE, StatisticKind.SPARSE):
             raise ParameterError.of(need.value, "a table is counted into one number per bin of a domain")
         for domain in question.domain.factors:
@@ -53,6 +56,9 @@ class Schema:
                 self._can_measure(name, "a range filter")
             else:
                 self._can_hold(name, condition)
+        for name in question.aggregate.columns:
+            if name not in self.summed:
+                self._can_measure(name, f"a question for {question.aggregate.noun}")
         if not unit.is_row:
             self.kind(unit.of)
         if need is StatisticKind.DENSE and question.bins > MOST_BINS:

@@ -30,13 +30,13 @@ class Count:
     heaviest  how far one row moves a bin at most, in steps
     spread    how far a bin moves at most where one row takes the place of another, in steps
     signed    whether a row may take something off a bin
-    undeclared  whether the bins may be a column's keys, as they come
+    additive  whether rows add up in each bin, so that engines compute it, and bins may be a column's keys
     """
 
     kind: ClassVar[str] = "count"
     noun: ClassVar[str] = "counts"
     counts: ClassVar[bool] = True
-    undeclared: ClassVar[bool] = True
+    additive: ClassVar[bool] = True
     step: ClassVar[Fraction] = Fraction(1)
     heaviest: ClassVar[int] = 1
     spread: ClassVar[int] = 1
@@ -87,7 +87,7 @@ class Sum:
     kind: ClassVar[str] = "sum"
     noun: ClassVar[str] = "sums"
     counts: ClassVar[bool] = False
-    undeclared: ClassVar[bool] = True
+    additive: ClassVar[bool] = True
 
     column: str
     low: Fraction
@@ -172,7 +172,7 @@ class Records:
     kind: ClassVar[str] = "records"
     noun: ClassVar[str] = "records"
     counts: ClassVar[bool] = False
-    undeclared: ClassVar[bool] = False
+    additive: ClassVar[bool] = False
     step: ClassVar[Fraction] = Fraction(1)
     heaviest: ClassVar[int] = 1
     spread: ClassVar[int] = 1

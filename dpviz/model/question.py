@@ -60,7 +60,7 @@ class Question:
             raise ParameterError.of(
                 kind_of(self.aggregate), "a question counts, sums or asks for records", "use dv.Question.sum(...)"
             )
-        if not self.aggregate.undeclared and not self.domain.declared:
+        if not self.aggregate.additive and not self.domain.declared:
             raise DomainError.of(
                 self.domain.python,
                 f"a question for {self.aggregate.noun} needs declared bins",
@@ -236,6 +236,15 @@ class Question:
                 f"a question for {self.aggregate.noun}",
                 f"{who} counts rows; it cannot answer what is asked here",
                 "ask for counts: give the domain alone",
+            )
+
+    def check_adds(self, who: str) -> None:
+        """Refuse, for an engine that adds up rows in each bin, a question for anything else."""
+        if not self.aggregate.additive:
+            raise ParameterError.of(
+                f"a question for {self.aggregate.noun}",
+                f"{who} counts rows and adds up values; it cannot answer what is asked here",
+                "ask for counts or sums",
             )
 
     @property

@@ -213,6 +213,11 @@ def one_user_weighs_little_in_every_tiny_frame(count: Counter, unit: Unit, rows:
     return pairs
 
 
+def rows_of_one_user(unit: Unit, bins: int) -> int:
+    """How many rows of one user count at most, over this many bins."""
+    return min(bins, bins if unit.max_bins is None else unit.max_bins) * unit.max_per_bin
+
+
 def neighbours(pieces: list[tuple[int, ...]], unit: Unit) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     if unit.relation == "replace-one":
         return itertools.product(pieces, repeat=2)

@@ -45,6 +45,7 @@ ROW, USER = Unit("row"), Unit("user", max_bins=1)
 NUMBERS = Domain.integers(0, 9, column="number", overflow=True)
 ASKED = Question.of(NUMBERS, {"text": "nobody"})
 KEYED = Question.of(Domain.keys(column="text"))
+SUMMED = Question.sum("number", by="text", low=0, high=9, step=1)
 
 
 def source(**schema: str) -> PandasSource:
@@ -59,7 +60,9 @@ def stopping(step: int) -> Callable[[int, int], None]:
     return tick
 
 
-def dying(part: Any, name: str, error: type[BaseException], need: Need = StatisticKind.DENSE) -> Callable[[], object]:
+def dying(
+    part: Any, name: str, error: type[BaseException], need: Need = StatisticKind.DENSE, asked: Question | None = None
+) -> Callable[[], object]:
     """A count in which a private step dies with a message full of data."""
 
     def step(*private: Any, **named: Any) -> Any:
@@ -69,7 +72,8 @@ def dying(part: Any, name: str, error: type[BaseException], need: Need = Statist
         kept = getattr(part, name)
         setattr(part, name, step)
         try:
-            return source().count(Question.of(NUMBERS) if need is StatisticKind.DENSE else KEYED, USER, need)
+            plain = Question.of(NUMBERS) if need is StatisticKind.DENSE else KEYED
+            return source().count(plain if asked is None else asked, USER, need)
         finally:
             setattr(part, name, kept)
 
@@ -82,6 +86,15 @@ def counted() -> Any:
 
 def counted_keys() -> Any:
     return source().count(KEYED, USER, StatisticKind.SPARSE)
+
+
+def summed() -> Any:
+    return source().count(SUMMED, USER, StatisticKind.SPARSE)
+
+
+def sum_of(column: str, need: Need = StatisticKind.SPARSE) -> Callable[[], object]:
+    question = Question.sum(column, by="user", low=0, high=9, step=1)
+    return lambda: source().count(question, ROW, need)
 
 
 def counted_top() -> Any:
@@ -128,6 +141,21 @@ MISTAKES: dict[str, Callable[[], object]] = {
     "choosing the largest counts dies": dying(pandas_source, "largest", MemoryError, Top(2)),
     "counting keys dies": dying(pandas_source, "count_users", RuntimeError, StatisticKind.SPARSE),
     "counting is interrupted": dying(pandas_source, "count_users", KeyboardInterrupt),
+    "a sum of a column that is not there": sum_of("age"),
+    "a sum of text": sum_of("text"),
+    "a sum of mixed values": sum_of("mixed"),
+    "a sum of times": sum_of("when"),
+    "the largest sums": sum_of("number", Top(2)),
+    "rounding dies": dying(pandas_source, "steps_of", RuntimeError, StatisticKind.SPARSE, SUMMED),
+    "summing up dies": dying(pandas_source, "sum_users", MemoryError, StatisticKind.SPARSE, SUMMED),
+    "choosing rows dies": dying(bounding, "_ranked", MemoryError, StatisticKind.SPARSE, SUMMED),
+    "an end of a sum from a series": lambda: Question.sum("number", by="text", low=0, high=FRAME["number"], step=1),
+    "an end of a sum from the largest value": lambda: Question.sum(
+        "number", by="text", low=0, high=FRAME["number"].max(), step=1
+    ),
+    "a series summed up": lambda: Question.sum(FRAME["number"], by="text", low=0, high=1, step=1),
+    "bins of a sum from a series": lambda: Question.sum("number", by=FRAME["text"], low=0, high=1, step=1),
+    "a statistic of sums pickled": lambda: pickle.dumps(summed()),
     "a source pickled": lambda: pickle.dumps(source()),
     "a source copied": lambda: copy.copy(source()),
     "a source copied deeply": lambda: copy.deepcopy(source()),
@@ -164,6 +192,8 @@ HELD: dict[str, Callable[[], object]] = {
     "source after a count": lambda: (made := source(), made.count(ASKED, USER, StatisticKind.DENSE))[0],
     "statistic": counted,
     "statistic of keys": counted_keys,
+    "statistic of sums": summed,
+    "source after a sum": lambda: (made := source(), made.count(SUMMED, USER, StatisticKind.SPARSE))[0],
     "statistic of the largest counts": counted_top,
     "source after a count of keys": lambda: (made := source(), made.count(KEYED, USER, StatisticKind.SPARSE))[0],
     "what a source holds": lambda: source()._cells,

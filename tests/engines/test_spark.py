@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from dpviz.model.question import Between, Question
 from dpviz.model.source import Source
 from dpviz.model.statistic import Column, StatisticKind, Top
 from dpviz.privacy.unit import Unit
-from tests.engines import contract, engines, minutes
+from tests.engines import contract, engines, minutes, sums, test_sums
 
 ROW = Unit("row")
 KEYS = Question.of(Domain.keys(column="destination"))
@@ -134,6 +135,39 @@ def test_strange_values_are_counted_as_in_pandas(spark: Any) -> None:
         assert [list(part) if hasattr(part, "__len__") else part for part in one] == [
             list(part) if hasattr(part, "__len__") else part for part in other
         ]
+
+
+def test_sums_are_those_of_pandas_to_the_last_digit(spark: Any) -> None:
+    """Many rows of few users with every strange amount, and a table of strange types: few questions, each is slow."""
+    plain, schema = test_sums.many(), {"flag": "number"}
+    for frame, asked, kinds in ((plain, test_sums.MANY, None), (STRANGE, STRANGE_SUMS, schema)):
+        here, there = engines.pandas(frame, "data", kinds), engines.on_spark(spark)(frame, "data", kinds)
+        for question, unit in asked:
+            one, other = (source.count(question, unit, StatisticKind.SPARSE).take() for source in (here, there))
+            assert [part.tolist() for part in one] == [part.tolist() for part in other]
+            assert len(one[0]) > 0
+
+
+STRANGE_SUMS = [
+    (Question.sum(name, by="text", low=-40, high=100, step=step), Unit("user", max_bins=4, max_per_bin=2))
+    for name, step in (("whole", "0.5"), ("single", "0.1"), ("flag", 1))
+]
+
+
+def test_decimals_and_texts_of_spark_are_summed_up_as_their_nearest_floats(spark: Any) -> None:
+    written = [*test_sums.WRITTEN, "0.285", "99999999999999999999.9999999999"]
+    frame = pd.DataFrame({"k": ["a", "b", "c"] * 7, "x": pd.Series(written, dtype="str")})
+    question = Question.sum("x", by="k", low=-1000, high=1000, step="0.01")
+    sums.sums_as_the_reference(engines.on_spark(spark)(frame, "data", {"x": "number"}), frame, question, ROW)
+    exact = ["0.2850000000", "-1.0050000000", "0.0049999999", "99999999999999999999.9999999999", None, "0E-10"]
+    rows = ", ".join(
+        "('a', CAST(NULL AS DECIMAL(38, 10)))" if one is None else f"('a', CAST('{one}' AS DECIMAL(38, 10)))"
+        for one in exact
+    )
+    table = as_source(spark.sql(f"SELECT * FROM VALUES {rows} AS t(k, x)"), name="data")
+    decimals = pd.DataFrame({"k": ["a"] * 6, "x": [None if one is None else Decimal(one) for one in exact]})
+    columns = Column("k", "text"), Column("x", "number")
+    assert sums.sums_as_the_reference(table, decimals, question, ROW, columns) == {"a": 29 - 100 + 0 + 100_000}
 
 
 TEXTS = pd.DataFrame(
