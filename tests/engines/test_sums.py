@@ -333,7 +333,7 @@ def test_a_twin_that_bounds_by_order_by_others_or_not_is_rejected(twin: sums.Sum
 # ---------------------------------------------------------------- what is refused before a charge
 
 
-def test_a_sum_of_no_column_of_texts_or_of_times_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_sum_of_no_column_of_texts_or_of_times_is_refused_by_name() -> None:
     data = pd.DataFrame({"k": ["a"], "x": [1.5], "name": ["CANARY"], "when": pd.to_datetime(["2020-01-01"])})
     for make in engines.HERE.values():
         source = make(data, "data", None)
