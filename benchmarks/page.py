@@ -76,7 +76,7 @@ def table(allowed: Mapping[int, float] = ALLOWED, steps: int = STEPS, browser: B
         lab.write("tradeoff.ipynb", TRADEOFF)
         with Notebook.open(lab, opened, "tradeoff.ipynb", viewport={"width": 1280, "height": 1700}) as notebook:
             notebook.run_all()
-            for slider in ("Privacy loss ε", "Room per entry, s/k", "True value x of an entry"):
+            for slider in ("True value x of an entry", "Privacy loss ε", "Room per entry, s/k"):
                 lines.append(line(f"sparse releases, {slider}", moved(notebook, steps, slider), 100.0))
     return lines
 
