@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dpviz.engines import sources as sources
     from dpviz.errors import DpvizError as DpvizError
     from dpviz.errors import ReleaseInterrupted as ReleaseInterrupted
+    from dpviz.mechanisms import ALP as ALP
     from dpviz.mechanisms import Compact as Compact
     from dpviz.mechanisms import Dense as Dense
     from dpviz.mechanisms import ExponentialTopK as ExponentialTopK
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from dpviz.mechanisms import Queries as Queries
     from dpviz.mechanisms import Sorted as Sorted
     from dpviz.mechanisms import Stability as Stability
+    from dpviz.mechanisms import Threshold as Threshold
+    from dpviz.mechanisms import ThresholdALP as ThresholdALP
     from dpviz.mechanisms import TopK as TopK
     from dpviz.mechanisms import TopKLaplace as TopKLaplace
     from dpviz.mechanisms import TopKSet as TopKSet
