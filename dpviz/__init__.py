@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dpviz.engines import sources as sources
     from dpviz.errors import DpvizError as DpvizError
     from dpviz.errors import ReleaseInterrupted as ReleaseInterrupted
+    from dpviz.mechanisms import ALP as ALP
     from dpviz.mechanisms import Compact as Compact
     from dpviz.mechanisms import Dense as Dense
     from dpviz.mechanisms import ExponentialTopK as ExponentialTopK
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from dpviz.mechanisms import Queries as Queries
     from dpviz.mechanisms import Sorted as Sorted
     from dpviz.mechanisms import Stability as Stability
+    from dpviz.mechanisms import Threshold as Threshold
+    from dpviz.mechanisms import ThresholdALP as ThresholdALP
     from dpviz.mechanisms import TopK as TopK
     from dpviz.mechanisms import TopKLaplace as TopKLaplace
     from dpviz.mechanisms import TopKSet as TopKSet
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
     from dpviz.session.loading import load as load
     from dpviz.session.session import Session as Session
     from dpviz.session.teaching import teaching as teaching
+    from dpviz.widgets import AlpAnatomy as AlpAnatomy
     from dpviz.widgets import BudgetMeter as BudgetMeter
     from dpviz.widgets import CompositionExplorer as CompositionExplorer
     from dpviz.widgets import ConsistencyPlayground as ConsistencyPlayground
@@ -62,11 +66,13 @@ if TYPE_CHECKING:
     from dpviz.widgets import ResultChart as ResultChart
     from dpviz.widgets import SamplerExplorer as SamplerExplorer
     from dpviz.widgets import TopKExplorer as TopKExplorer
+    from dpviz.widgets import TradeoffExplorer as TradeoffExplorer
     from dpviz.widgets import Workbench as Workbench
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "AlpAnatomy": "dpviz.widgets",
     "Between": "dpviz.model.question",
     "Budget": "dpviz.session.accountant",
     "BudgetMeter": "dpviz.widgets",
@@ -90,6 +96,7 @@ _HOME = {
     "SamplerExplorer": "dpviz.widgets",
     "Session": "dpviz.session.session",
     "TopKExplorer": "dpviz.widgets",
+    "TradeoffExplorer": "dpviz.widgets",
     "Unit": "dpviz.privacy.unit",
     "Workbench": "dpviz.widgets",
     "combine": "dpviz.model.combination",

@@ -338,7 +338,10 @@ def _program(releases: list[Release], sheets: list[PlanSheet], explorers: list[E
     """The file of the program that draws what the report holds, and nothing else."""
     if not explorers:
         return "report.js"
-    return "report-all.js" if releases or sheets else "report-explorers.js"
+    if releases or sheets:
+        return "report-all.js"
+    programs = {explorer.program_name for explorer in explorers}
+    return f"report-{programs.pop()}.js" if len(programs) == 1 else "report-explorers.js"
 
 
 def _bundles(results: list[dict[str, Any]]) -> list[dict[str, str]]:

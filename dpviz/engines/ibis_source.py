@@ -288,6 +288,7 @@ def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit
     decimals = {name for name in names if table[name].type().is_decimal()}
     cells = {name: read(table[name], kinds[name], found.get(name)) for name in names if name not in decimals}
     passing = [rule for name, condition in question.where.items() for rule in cells[name].passes(condition)]
+    passing += [rule for one in domain.factors if one.declared for rule in cells[one.columns[0]].has_bin(one)]
     key = domain.column if isinstance(domain, KeyDomain) else None
     item = assign_bins(domain, cells, numbers_for(domain)) if key is None else cells[key].value
     picked = {"item": item}

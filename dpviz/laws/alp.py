@@ -210,6 +210,251 @@ class _Side:
         return (first / (1 - first) - other * first / (1 - other * first)) * self.again(places)
 
 
+# ---------------------------------------------------------------- tails that hold for every y
+
+
+MOST_STEPS: Final = 600
+"""Where a walk of so many steps may still return, its law is not worked out: the paper's bound stands in for it."""
+
+RARE: Final = 1e-10
+"""What a walk leaves out that is looked at by its heights has at most about this chance."""
+
+SLACK: Final = 1e-9
+"""Added to every chance that was worked out in floating point, which errs by far less."""
+
+ENUMERATED: Final = 12
+"""Tails of so few bits are worked out for every y; of more bits they are those of the worst y."""
+
+CELLS: Final = 64
+"""How finely the fraction of a value between two whole numbers of bits is told apart."""
+
+
+@dataclass(frozen=True)
+class Tails:
+    """How far the estimate of any value may be from it, at most: in bits, for every value from 0 to m bits.
+
+    The estimate never falls where a bit that was 0 is read as a one. So it exceeds y most where every bit beyond y is
+    set by others as often as can be, and falls short of it most where none is. Few bits are enumerated; of more bits a
+    place on the other side of y that is as high as the highest on this side is not counted, which pulls towards y.
+
+    bits  m, the number of columns
+    """
+
+    flips: Flips
+    bits: int
+
+    def beyond(self, reach: float) -> float:
+        """The chance, at most, that the estimate of a value is off by more than so many bits, whatever the value."""
+        if reach >= self.bits:
+            return 0.0
+        least = np.arange(CELLS) / CELLS
+        most = least + 1 / CELLS
+        above, below = self._above, self._below
+        here = above(reach + least)[:-1] + below(reach - most)[:-1]
+        next_ = above(reach + least - 1)[1:] + below(reach + 1 - most)[1:]
+        worst = (1 - least) * np.minimum(1, here) + most * np.minimum(1, next_)
+        return min(1.0, float(worst.max()) + SLACK)
+
+    def within(self, beta: float, grid: int = 64) -> float:
+        """The least reach on a grid of 1/grid bits that is passed with chance `beta` at most."""
+        low, high = -1, self.bits * grid
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.beyond(middle / grid) <= beta else (middle, high)
+        return high / grid
+
+    def of(self, y: float, reach: float) -> float:
+        """The same for one value of y bits, which need not be whole."""
+        if reach >= self.bits:
+            return 0.0
+        y = min(y, float(self.bits))
+        whole_ = min(math.floor(y), self.bits - 1)
+        fraction = y - whole_
+        row = self._row(whole_)
+        here = self._above(np.array([reach + fraction]))[row] + self._below(np.array([reach - fraction]))[row]
+        next_ = self._row(whole_ + 1)
+        above, below = np.array([reach + fraction - 1]), np.array([reach + 1 - fraction])
+        there = self._above(above)[next_] + self._below(below)[next_]
+        return min(1.0, (1 - fraction) * min(1.0, float(here[0])) + fraction * min(1.0, float(there[0])) + SLACK)
+
+    def _row(self, y: int) -> int:
+        """The row of y where rows far from both ends, which are alike, are left out."""
+        left_out = max(0, self.bits - MIDDLE)
+        return y if y <= MIDDLE // 2 else max(MIDDLE // 2, y - left_out) if left_out else y
+
+    def short(self, reach: Floats) -> Floats:
+        """The chances, at most, that the estimate of a value of all m bits is off by more than so many bits."""
+        if self.bits <= ENUMERATED:
+            tail = _enumerated(self.flips, self.bits).short(reach)
+        else:
+            tail = _walk(self.flips.p).against(_walk(self.flips.p), reach)[0]
+        found: Floats = np.where(reach >= self.bits, 0.0, np.where(reach < 0, 1.0, np.minimum(1.0, tail + SLACK)))
+        return found
+
+    def zero(self, reach: Floats) -> Floats:
+        """The same of a value of no bits."""
+        if self.bits <= ENUMERATED:
+            tail = _enumerated(self.flips, self.bits).zero(reach)
+        else:
+            tail = _walk(self.flips.raised).against(_walk(self.flips.p), reach)[0]
+        found: Floats = np.where(reach >= self.bits, 0.0, np.where(reach < 0, 1.0, np.minimum(1.0, tail + SLACK)))
+        return found
+
+    def _above(self, reach: Floats) -> Floats:
+        """For each y a row: the chances that the estimate exceeds y by more than each of `reach`."""
+        if self.bits <= ENUMERATED:
+            return _enumerated(self.flips, self.bits).above(reach)
+        sides = _walk(self.flips.raised).against(_walk(self.flips.p), reach)
+        return _rows(sides, reach, self.bits)
+
+    def _below(self, reach: Floats) -> Floats:
+        """The same for falling short of y."""
+        if self.bits <= ENUMERATED:
+            return _enumerated(self.flips, self.bits).below(reach)
+        sides = _walk(self.flips.p).against(_walk(self.flips.p), reach)
+        return _rows(sides, reach, self.bits)[::-1]
+
+
+def _rows(sides: Floats, reach: Floats, m: int) -> Floats:
+    """A row for each y from the rows for 0, 1, 2, ... places on the other side, which do not rise; beyond the last bit
+    there is nothing to be reached."""
+    rows: Floats = sides[np.minimum(np.arange(min(m, MIDDLE) + 1), len(sides) - 1)]
+    if m > MIDDLE:
+        return rows
+    room = m - np.arange(m + 1)[:, None]
+    return np.where(reach[None, :] >= room, 0.0, rows)
+
+
+class _Walk:
+    """One walk from y that goes up with a chance below 1/2: how high it comes, and the mean of its highest places."""
+
+    def __init__(self, chance: Fraction) -> None:
+        self.up = up = float(chance)
+        steps = math.log(RARE) / math.log(4 * up * (1 - up))
+        self.slow = steps > MOST_STEPS
+        if self.slow:
+            return
+        size = 1 << max(7, math.ceil(math.log2(4 * steps)))
+        most = math.ceil(math.log(RARE) / math.log(up)) + 2
+        values: list[list[Floats]] = [[] for _ in range(HEIGHTS)]
+        chances: list[list[Floats]] = [[] for _ in range(HEIGHTS)]
+        for n in range(1, most + 1):
+            side = _Side(up, np.exp(-2j * np.pi * np.arange(size * n) / (size * n)))
+            rising, first, places = side.again(n), side.first(n), np.arange(size * n) / n
+            for height in range(HEIGHTS):
+                found = np.fft.ifft(rising if height < HEIGHTS - 1 else rising / (1 - first)).real
+                kept = found > NEGLIGIBLE / (len(found) * HEIGHTS)
+                values[height].append(places[kept])
+                chances[height].append(found[kept])
+                rising = rising * first
+        self.laws = [_Law(np.concatenate(one), np.concatenate(two)) for one, two in zip(values, chances, strict=True)]
+
+    @cached_property
+    def allowed(self) -> Floats:
+        """For 0 to FAR steps a row: the chances that the walk came no higher than 0, 1, 2, ...; the last is 1."""
+        below = np.zeros((HEIGHTS + 1, FAR + 2))  # by the greatest height so far, and by the depth below it
+        below[0, 0] = 1.0
+        rows = []
+        for _ in range(FAR + 1):
+            rows.append(np.minimum(1.0, np.cumsum(below[:HEIGHTS].sum(axis=1))))
+            later = np.zeros_like(below)
+            later[:, 1:] += (1 - self.up) * below[:, :-1]
+            later[:, :-1] += self.up * below[:, 1:]
+            later[1:, 0] += self.up * below[:-1, 0]
+            below = later
+        found = np.array(rows)
+        found[:, -1] = 1.0
+        return found
+
+    def against(self, other: _Walk, reach: Floats) -> Floats:
+        """The chances that the mean of the highest places of this walk is above each of `reach` while the other one, of
+        0, 1, 2, ... steps, came no higher: a row for each number of steps. They do not rise from row to row."""
+        if self.slow:
+            shrink, factor = 4 * self.up * (1 - self.up), 1 / (math.sqrt(math.pi) * (1 - 2 * self.up))
+            bound = np.where(reach < 0, 1.0, np.minimum(1, factor * shrink ** (np.maximum(reach, 0) / 2)))
+            return bound[None, :]
+        allowed = np.ones((1, HEIGHTS)) if other.slow else other.allowed
+        found: Floats = allowed @ np.array([law.above(reach) for law in self.laws])
+        found[:, reach < 0] = 1.0  # the other side counts there, too
+        return np.minimum(1.0, found)
+
+
+class _Law:
+    """A law of few values: the chances to lie above a number."""
+
+    def __init__(self, values: Floats, chances: Floats) -> None:
+        self._values, where = np.unique(values.round(9), return_inverse=True)
+        self._above = np.append(np.cumsum(np.bincount(where, chances)[::-1])[::-1], 0.0)
+
+    def above(self, reach: Floats) -> Floats:
+        found: Floats = self._above[np.searchsorted(self._values, reach + 1e-9, side="right")]
+        return found
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        """Mean and mean square."""
+        chances = -np.diff(self._above)
+        return float(self._values @ chances), float(self._values**2 @ chances)
+
+
+HEIGHTS: Final = 8
+"""So many heights of a walk are told apart; all that are greater count as the last."""
+
+FAR: Final = 24
+"""So many places on the other side are told apart; more make the chance only smaller."""
+
+
+MIDDLE: Final = 2 * FAR + 2
+"""Of more bits, values farther than FAR from both ends are alike, and stand in one row or two."""
+
+
+@lru_cache(maxsize=64)
+def _walk(chance: Fraction) -> _Walk:
+    return _Walk(chance)
+
+
+class _Enumerated:
+    """For every y the laws of estimate - y with collisions, and of y - estimate without any, from all strings."""
+
+    def __init__(self, flips: Flips, m: int) -> None:
+        strings, self._laws = _strings(m), []
+        mean, p = strings.sums / strings.places, float(flips.p)
+        for y in range(m + 1):
+            lost = y - strings.bits[:, :y].sum(axis=1, dtype=np.int64)
+            raised = strings.bits[:, y:].sum(axis=1, dtype=np.int64)
+            pair = []
+            for more, sign in ((float(flips.raised), 1), (p, -1)):
+                chances = (1 - p) ** (y - lost) * p**lost * more**raised * (1 - more) ** (m - y - raised)
+                pair.append(_Law(sign * (mean - y), chances))
+            self._laws.append(pair)
+
+    def short(self, reach: Floats) -> Floats:
+        return self._laws[-1][1].above(reach)
+
+    def zero(self, reach: Floats) -> Floats:
+        return self._laws[0][0].above(reach)
+
+    def above(self, reach: Floats) -> Floats:
+        return np.array([pair[0].above(reach) for pair in self._laws])
+
+    def below(self, reach: Floats) -> Floats:
+        return np.array([pair[1].above(reach) for pair in self._laws])
+
+
+@lru_cache(maxsize=32)
+def _enumerated(flips: Flips, m: int) -> _Enumerated:
+    return _Enumerated(flips, m)
+
+
+def of_zero(flips: Flips) -> tuple[float, float] | None:
+    """Mean and mean square of the estimate of 0 from many bits, in bits; None where the walk takes too long."""
+    walk = _walk(flips.raised)
+    if walk.slow:
+        return None
+    moments = [law.moments for law in walk.laws]
+    return sum(one for one, _ in moments), sum(two for _, two in moments)
+
+
 # ---------------------------------------------------------------- bounds of the paper
 
 

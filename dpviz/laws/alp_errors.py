@@ -9,6 +9,7 @@ Source: Aumüller, Lebeda, Pagh 2022, Algorithms 2 to 5; the exact law is ours.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -20,8 +21,8 @@ from dpviz.laws.alp import FEW, Flips, _strings
 from dpviz.laws.threshold import Sizes
 
 Floats: TypeAlias = NDArray[np.float64]
-Laws: TypeAlias = tuple[Floats, Floats]
-"""Estimates in rising order, and for each y from 0 on a row with their chances."""
+Laws: TypeAlias = Sequence[tuple[Floats, Floats]]
+"""For each y from 0 to the number of bits: the estimates, in bits, and their chances."""
 
 
 @lru_cache(maxsize=FEW)
@@ -46,17 +47,18 @@ def laws_of_few(m: int, flips: Flips) -> Laws:
     """The law of the estimate of each y from 0 to m, from m bits, at most 16.
 
     >>> from fractions import Fraction
-    >>> values, chances = laws_of_few(2, Flips(Fraction(1, 4)))
-    >>> values[[0, -1]].tolist(), chances[1].tolist()
-    ([0.0, 2.0], [0.1875, 0.0, 0.625, 0.0, 0.1875])
+    >>> values, chances = laws_of_few(2, Flips(Fraction(1, 4)))[1]
+    >>> values.tolist(), chances.tolist()
+    ([0.0, 1.0, 2.0], [0.1875, 0.625, 0.1875])
     """
     values, counts = _counts(whole(m, "the number of bits", most=FEW))
     p, more = float(flips.p), float(flips.raised)
     rows = []
     for y, kinds in enumerate(counts):
         lost, raised = np.arange(y + 1), np.arange(m - y + 1)
-        rows.append(kinds @ (more**raised * (1 - more) ** (m - y - raised)) @ (p**lost * (1 - p) ** (y - lost)))
-    return values, np.array(rows)
+        chances = kinds @ (more**raised * (1 - more) ** (m - y - raised)) @ (p**lost * (1 - p) ** (y - lost))
+        rows.append((values, chances))
+    return rows
 
 
 def errors(laws: Laws, value: float, bits: float) -> Sizes:
@@ -65,10 +67,10 @@ def errors(laws: Laws, value: float, bits: float) -> Sizes:
     value  the true value, at least 0; what is beyond the last bit is cut off
     bits   how many bits one unit of value is worth
     """
-    values, chances = laws
-    last = len(chances) - 1
+    last = len(laws) - 1
     y = min(value * bits, float(last))
     low = min(int(y + 1e-9), last)
     share = max(0.0, y - low)
-    mixed = (1 - share) * chances[low] + share * chances[min(low + 1, last)]
-    return Sizes.of(values / bits - value, mixed)
+    (below, of_below), (above, of_above) = laws[low], laws[min(low + 1, last)]
+    estimates, chances = np.concatenate((below, above)), np.concatenate(((1 - share) * of_below, share * of_above))
+    return Sizes.of(estimates[chances > 0] / bits - value, chances[chances > 0])

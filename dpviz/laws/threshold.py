@@ -10,6 +10,7 @@ closed forms in floating point, for plans and pictures.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -168,16 +169,19 @@ class Thresholded:
     def quantile(self, value: int, otherwise: Sizes, beta: float) -> float:
         """The least size of an error of this entry that is exceeded with chance at most beta."""
         gap, hidden = self.threshold - value, 1 - self.chance_shown(value)
-        totals = np.array([self._shown_beyond(gap, size) for size in otherwise.values]) + hidden * otherwise.beyond
-        enough = totals <= beta + NEAR
-        if not enough.any():
-            return max(float(otherwise.values[-1]), self._least(gap, beta))
-        first = int(np.argmax(enough))
-        before = hidden * (float(otherwise.beyond[first - 1]) if first else 1.0)
-        from_ = float(otherwise.values[first - 1]) if first else 0.0
-        if beta - before < 0:
-            return float(otherwise.values[first])
-        return min(float(otherwise.values[first]), max(from_, self._least(gap, beta - before)))
+        sizes: list[float] = otherwise.values.tolist()
+        beyond: list[float] = otherwise.beyond.tolist()
+
+        def enough(place: int) -> bool:
+            return self._shown_beyond(gap, sizes[place]) + hidden * beyond[place] <= beta + NEAR
+
+        first = bisect_left(range(len(sizes)), True, key=enough)
+        if first == len(sizes):
+            return max(sizes[-1], self._least(gap, beta))
+        left, from_ = beta - hidden * (beyond[first - 1] if first else 1.0), sizes[first - 1] if first else 0.0
+        if left < 0:
+            return sizes[first]
+        return min(sizes[first], max(from_, self._least(gap, left)))
 
     def _shown_beyond(self, gap: int, reach: float) -> float:
         """The chance that the noise is at least `gap` and further from 0 than `reach`."""

@@ -11,6 +11,7 @@ from dpviz.boundary import kind_of, protect_module, single_arguments
 from dpviz.errors import ParameterError
 
 if TYPE_CHECKING:
+    from dpviz.mechanisms.alp import ALP as ALP
     from dpviz.mechanisms.compact import Compact as Compact
     from dpviz.mechanisms.dense import Dense as Dense
     from dpviz.mechanisms.exponential_top_k import ExponentialTopK as ExponentialTopK
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from dpviz.mechanisms.queries import Queries as Queries
     from dpviz.mechanisms.sorted import Sorted as Sorted
     from dpviz.mechanisms.stability import Stability as Stability
+    from dpviz.mechanisms.threshold import Threshold as Threshold
+    from dpviz.mechanisms.threshold_alp import ThresholdALP as ThresholdALP
     from dpviz.mechanisms.top_k import TopK as TopK
     from dpviz.mechanisms.top_k_laplace import TopKLaplace as TopKLaplace
     from dpviz.mechanisms.top_k_set import TopKSet as TopKSet
@@ -38,6 +41,9 @@ _RELEASED: Final = {
     "ExponentialTopK": "exponential_top_k",
     "Sorted": "sorted",
     "Queries": "queries",
+    "Threshold": "threshold",
+    "ALP": "alp",
+    "ThresholdALP": "threshold_alp",
 }
 """Every mechanism of dpviz and its file, in the order in which widgets offer them."""
 

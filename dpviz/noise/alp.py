@@ -10,8 +10,10 @@ and in how many bits one unit of value is worth.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,7 @@ from dpviz.errors import ParameterError
 from dpviz.exact import whole
 from dpviz.noise.bits import Bits
 from dpviz.noise.flips import Flips
+from dpviz.noise.order import uniform_below
 from dpviz.noise.table import Tick
 
 Keys = NDArray[np.uint64]
@@ -59,12 +62,41 @@ class Columns:
         numbers[:, 0] |= np.uint64(1)
         return numbers
 
+    def part(self, first: int, columns: int) -> Columns:
+        """Some of the columns, with the functions that they have among all."""
+        chosen = Columns(self.seed, columns, self.width)
+        chosen.__dict__["_numbers"] = self._numbers[first : first + columns]
+        return chosen
+
     def places(self, column: int, keys: Keys) -> NDArray[np.int64]:
         """Where keys lie in one column."""
         a, b = self._numbers[column]
         with np.errstate(over="ignore"):
             places: NDArray[np.int64] = ((keys * a + b) >> np.uint64(64 - self.width)).astype(np.int64)
         return places
+
+
+def coded(labels: Sequence[Any] | NDArray[Any], seed: bytes, *, numbered: bool) -> Keys:
+    """Keys of 64 bits for labels: bin numbers below 2^64 are keys themselves, everything else by a keyed digest.
+
+    numbered  whether the labels are bin numbers of a domain of at most 2^64 bins
+    """
+    if numbered:
+        return np.asarray(labels, dtype=np.uint64)
+    new = partial(hashlib.blake2b, digest_size=8, key=seed)
+    content = b"".join([new(str(label).encode("utf-8", "surrogatepass")).digest() for label in labels])
+    return np.frombuffer(content, dtype="<u8").astype(np.uint64)
+
+
+def merged(keys: Keys, values: NDArray[np.int64]) -> tuple[Keys, NDArray[np.int64]]:
+    """Keys that are all different: the values of equal ones are added up, so that no record moves more than its own
+    share of one."""
+    found, where = np.unique(keys, return_inverse=True)
+    if len(found) == len(keys):
+        return keys, values
+    totals = np.zeros(len(found), dtype=np.int64)
+    np.add.at(totals, where, values)
+    return found, totals
 
 
 def rounded(values: NDArray[np.int64], worth: int, step: int, most: int, bits: Bits) -> NDArray[np.int64]:
@@ -77,12 +109,11 @@ def rounded(values: NDArray[np.int64], worth: int, step: int, most: int, bits: B
     whole(most, "most")
     largest = -(-most * step // worth)
     if (largest + 1) * worth >= 1 << 62:
-        raise ParameterError.of(f"{largest:,} times {worth:,}", "scaled values must fit into 62 bits")
+        raise ParameterError.of(f"{largest:,} times {worth:,}", "scaled values must fit into a word of the machine")
     scaled = np.clip(values, 0, largest) * worth
     levels, rest = np.divmod(scaled, step)
     open_ = np.flatnonzero(rest)
-    up = np.fromiter((bits.below(step) for _ in range(len(open_))), dtype=np.int64, count=len(open_)) < rest[open_]
-    levels[open_] += up
+    levels[open_] += uniform_below(step, len(open_), bits).astype(np.int64) < rest[open_]
     clamped: NDArray[np.int64] = np.minimum(levels, most)
     return clamped
 

@@ -250,12 +250,12 @@ def outside(count: int, taken: Labels, size: int, bits: Bits) -> tuple[Labels, N
     free = size - len(taken)
     if size > 2**64:
         return _outside_by_hand(count, taken.tolist(), free, bits)
-    ranks = _below(free, count, bits)
+    ranks = uniform_below(free, count, bits)
     order = np.argsort(ranks)
     ascending = ranks[order]
     while (ascending[1:] == ascending[:-1]).any():  # keep the first of each and go on with the sequence
         firsts = np.sort(np.unique(ranks, return_index=True)[1])
-        ranks = np.concatenate((ranks[firsts], _below(free, count - firsts.size, bits)))
+        ranks = np.concatenate((ranks[firsts], uniform_below(free, count - firsts.size, bits)))
         order = np.argsort(ranks)
         ascending = ranks[order]
     gaps = taken - np.arange(len(taken), dtype=np.uint64)  # how many free bins lie below each taken one
@@ -276,7 +276,7 @@ def _outside_by_hand(count: int, taken: list[int], free: int, bits: Bits) -> tup
     return np.array(labels, dtype=object), order
 
 
-def _below(bound: int, count: int, bits: Bits) -> NDArray[np.uint64]:
+def uniform_below(bound: int, count: int, bits: Bits) -> NDArray[np.uint64]:
     """Independent uniform numbers in 0..bound-1, for a bound of at most 2**64."""
     drawn = np.zeros(count, dtype=np.uint64)
     if count == 0 or bound == 1:

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dpviz.widgets.alp_anatomy import AlpAnatomy
     from dpviz.widgets.budget_meter import BudgetMeter
     from dpviz.widgets.composition_explorer import CompositionExplorer
     from dpviz.widgets.consistency_playground import ConsistencyPlayground
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
     from dpviz.widgets.session_model import SessionModel
     from dpviz.widgets.sub_session_view import PayWhatYouGetTape
     from dpviz.widgets.top_k_explorer import TopKExplorer
+    from dpviz.widgets.tradeoff_explorer import TradeoffExplorer
     from dpviz.widgets.workbench import Workbench
 
 _HOME: dict[str, Callable[[], ModuleType]] = {
+    "AlpAnatomy": lambda: import_module("dpviz.widgets.alp_anatomy"),
     "BudgetMeter": lambda: import_module("dpviz.widgets.budget_meter"),
     "CompositionExplorer": lambda: import_module("dpviz.widgets.composition_explorer"),
     "ConsistencyPlayground": lambda: import_module("dpviz.widgets.consistency_playground"),
@@ -42,6 +45,7 @@ _HOME: dict[str, Callable[[], ModuleType]] = {
     "ResultChart": lambda: import_module("dpviz.widgets.result_chart"),
     "SamplerExplorer": lambda: import_module("dpviz.widgets.sampler_explorer"),
     "TopKExplorer": lambda: import_module("dpviz.widgets.top_k_explorer"),
+    "TradeoffExplorer": lambda: import_module("dpviz.widgets.tradeoff_explorer"),
     "Workbench": lambda: import_module("dpviz.widgets.workbench"),
 }
 
@@ -54,6 +58,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "AlpAnatomy",
     "BudgetMeter",
     "CompositionExplorer",
     "ConsistencyPlayground",
@@ -68,5 +73,6 @@ __all__ = [
     "SamplerExplorer",
     "SessionModel",
     "TopKExplorer",
+    "TradeoffExplorer",
     "Workbench",
 ]

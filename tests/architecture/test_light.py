@@ -35,6 +35,8 @@ def run(text: str) -> subprocess.CompletedProcess[str]:
         'dv.TopKExplorer(dv.PublicTop(("a", "b", "c"), (9, 7, 2), "x", "rows"))',
         "dv.CompositionExplorer()",
         "dv.ConsistencyPlayground()",
+        "dv.AlpAnatomy()",
+        "dv.TradeoffExplorer()",
         'dv.RangeExplorer("flat")',
         'dv.IsotonicExplorer("equal", n=20)',
         BINS + "dv.MechanismComparison(None, bins)",

@@ -67,6 +67,7 @@ def objects(folder: Path) -> dict[str, Any]:
         "entry": session.ledger.entries()[0], "running": session.release_async(BINS, dv.Dense("1/2")),
         "workbench": dv.Workbench(session, BINS), "explorer": dv.TopKExplorer("power"),
         "composition": dv.CompositionExplorer(), "playground": dv.ConsistencyPlayground(),
+        "anatomy": dv.AlpAnatomy(), "tradeoff": dv.TradeoffExplorer(),
         "ranges": dv.RangeExplorer("flat"), "isotonic": dv.IsotonicExplorer("equal", n=20),
         "sampler": dv.SamplerExplorer(), "tape": dv.PayWhatYouGetTape(sub),
         "comparison": dv.MechanismComparison(None, BINS), "chart": plan.chart(), "between": dv.Between(0, 1),

@@ -136,18 +136,15 @@ def test_max_projection_has_no_tail_where_keys_meet_too_often() -> None:
 @pytest.mark.parametrize("flips", [Flips(Fraction(13, 64)), Flips(Fraction(2, 5), Fraction(1, 3))])
 def test_all_values_at_once_have_the_exact_laws_of_each(flips: Flips) -> None:
     for m in (1, 2, 7, 10):
-        values, chances = laws_of_few(m, flips)
+        laws = laws_of_few(m, flips)
         for y in range(m + 1):
             exact = alp.estimates(m, y, flips)
-            kept = {
-                Fraction(value).limit_denominator(m + 1): chance
-                for value, chance in zip(values, chances[y], strict=True)
-            }
+            values, chances = laws[y]
+            kept = dict(zip((Fraction(value).limit_denominator(m + 1) for value in values), chances, strict=True))
             assert all(kept[value] == pytest.approx(float(chance), abs=1e-12) for value, chance in exact.items())
-            assert chances[y].sum() == pytest.approx(1)
-    assert (
-        laws_of_few(7, Flips(Fraction(1, 4)))[1][3].tolist() != laws_of_few(7, Flips(Fraction(13, 64)))[1][3].tolist()
-    )
+            assert chances.sum() == pytest.approx(1)
+    others = [laws_of_few(7, Flips(p))[3][1].tolist() for p in (Fraction(1, 4), Fraction(13, 64))]
+    assert others[0] != others[1]
 
 
 def test_a_value_between_two_whole_numbers_of_bits_errs_like_a_mixture_of_both() -> None:

@@ -69,6 +69,15 @@ GOOD: dict[str, dict[str, list[Any]]] = {
     "ExponentialTopK": {"k": ITEMS, "epsilon": NUMBERS, "delta": [0, *CHANCES]},
     "Sorted": {"epsilon": NUMBERS, "largest": [None, 10, "30", 10_000], "base": LAWS},
     "Queries": {"epsilon": NUMBERS, "queries": [None, {"all": None}, {"x": [1, "2"], "y": range(3)}, [("a", (True,))]]},
+    "Threshold": {"epsilon": NUMBERS, "delta": [None, *CHANCES]},
+    "ALP": {
+        "epsilon": NUMBERS, "cap": [*ITEMS, "0.5", 10**6], "keys": COUNTS, "alpha": [3, "38/13", 0.5, 100],
+        "room": [10, "2.1", 1000], "accounting": ["auto", "count-exact", "l1-real"], "encoding": ["unary", "histogram"],
+    },
+    "ThresholdALP": {
+        "epsilon": NUMBERS, "keys": COUNTS, "delta": [None, *CHANCES], "split": ["1/2", "0.1", Fraction(9, 10)],
+        "alpha": [3, "38/13"], "room": [10, "2.1"], "accounting": ["auto", "l1-real"], "adaptive": [True, False],
+    },
     "PayWhatYouGet": {
         "symbols": ITEMS, "questions": ROWS, "epsilon": [None, *NUMBERS], "delta": CHANCES,
         "epsilon_per_item": [None, *NUMBERS], "delta_prime": [None, 0, *CHANCES],
@@ -101,6 +110,12 @@ STARTS: dict[str, list[dict[str, Any]]] = {
     "ExponentialTopK": [{"epsilon": 1}, {"epsilon": "1/3", "delta": "1e-9"}],
     "Sorted": [{"epsilon": 1}, {"epsilon": "1/3", "largest": 9}],
     "Queries": [{"epsilon": 1}, {"epsilon": "1/3", "queries": {"all": None, "a": ["A"]}}],
+    "Threshold": [{"epsilon": 1}, {"epsilon": "1/3", "delta": "1e-9"}],
+    "ALP": [
+        {"epsilon": 1, "cap": 9, "keys": 5},
+        {"epsilon": "1/3", "cap": "2.5", "keys": 5, "alpha": 6, "room": 4, "accounting": "l1-real"},
+    ],
+    "ThresholdALP": [{"epsilon": 1, "keys": 5}, {"epsilon": "1/3", "keys": 5, "delta": "1e-9", "adaptive": True}],
     "PayWhatYouGet": [{"epsilon": 1}, {"epsilon_per_item": "0.1", "delta_prime": "1e-7"}],
     "Asking": [{"of": PAY_WHAT_YOU_GET}, {"of": PAY_WHAT_YOU_GET, "k": 3, "kbar": "private", "largest": 9}],
 }

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import pytest
 
 from dpviz.errors import DpvizError, ReleaseFormat
+from dpviz.mechanisms.alp import ALP
 from dpviz.mechanisms.compact import Compact
 from dpviz.mechanisms.dense import Dense
 from dpviz.mechanisms.exponential_top_k import ExponentialTopK
@@ -22,6 +23,8 @@ from dpviz.mechanisms.pure_sparse import PureSparse
 from dpviz.mechanisms.queries import Queries
 from dpviz.mechanisms.sorted import Sorted
 from dpviz.mechanisms.stability import Stability
+from dpviz.mechanisms.threshold import Threshold
+from dpviz.mechanisms.threshold_alp import ThresholdALP
 from dpviz.mechanisms.top_k import TopK
 from dpviz.mechanisms.top_k_laplace import TopKLaplace
 from dpviz.mechanisms.top_k_set import TopKSet
@@ -53,6 +56,10 @@ CASES: dict[str, tuple[Mechanism, Domain, Unit]] = {
     "pure sparse, strict": (PureSparse("1/2", base="tight", cap=3), Domain.integers(0, 999, column="x"), ROWS),
     "compact": (Compact(1), HUGE, SWAPPED),
     "compact, fast": (Compact(1, sampler="fastsample"), HUGE, SWAPPED),
+    "threshold": (Threshold("1/2"), HUGE, ROWS),
+    "threshold with delta": (Threshold("1/2", "1e-6"), KEYS, USER),
+    "sketch": (ALP(1, cap=50, keys=30), KEYS, USER),
+    "threshold and sketch": (ThresholdALP(1, keys=30, delta="1e-6", adaptive=True), BINS, ROWS),
     "top k": (TopK(3, 10, epsilon=1), KEYS, USER),
     "top k, strict": (TopK(3, 10, epsilon=1, domain_rule="strict"), BINS, SWAPPED),
     "top k, private": (TopK(4, "private", epsilon=1, largest=20), KEYS, ROWS),

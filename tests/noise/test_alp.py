@@ -77,11 +77,11 @@ def test_rounding_is_exact_and_unbiased(worth: int, step: int) -> None:
 
     class Each(TeachingBits):
         def __init__(self, first: int) -> None:
-            self.drawn = itertools.cycle([first])
+            self.word = first << 64 - (step - 1).bit_length()
 
-        def below(self, bound: int) -> int:
-            assert bound == step
-            return next(self.drawn)
+        def take(self, count: int) -> bytes:
+            assert count % 8 == 0
+            return self.word.to_bytes(8, "little") * (count // 8)
 
     values = np.arange(40, dtype=np.int64)
     found = [alp.rounded(values, worth, step, 10**6, Each(first)) for first in range(step)]

@@ -109,6 +109,10 @@ HARD: dict[str, tuple[Mechanism, dv.Question, Unit]] = {
     "a million rows": (dv.TopK(10**6, 10**6, epsilon=1), HUGE, SWAP),
     "a million noisy rows": (dv.TopKLaplace(1000, 10**6, epsilon=1), HUGE, ROW),
     "a million coins": (dv.TopKSet(10**6, epsilon=1), KEYS, ROW),
+    "a sketch": (dv.ALP(1, cap=1000, keys=1000), HUGE, USER),
+    "a sketch of counts": (dv.ALP(1, cap=40, keys=10, encoding="histogram"), KEYS, ROW),
+    "what passes": (dv.Threshold(1), HUGE, SWAP),
+    "what passes, and a sketch": (dv.ThresholdALP(1, keys=10**5, delta="1e-6"), KEYS, USER),
     "all of few bins": (dv.ExponentialTopK(42, epsilon=1, delta="1e-6"), FEW, USER),
 }
 

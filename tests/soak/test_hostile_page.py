@@ -135,7 +135,7 @@ def test_only_refusals_of_ours_come_back_and_only_what_was_asked_is_charged(
     view = dv.PayWhatYouGetTape(sub, {"All year": dv.Domain.keys(column="dest")})
     offer = json.loads(view.state)["offers"][0]["id"]
     explorers = [dv.SamplerExplorer(), dv.CompositionExplorer(), dv.TopKExplorer("power")]
-    explorers += [dv.ConsistencyPlayground(), dv.IsotonicExplorer("equal", n=20)]
+    explorers += [dv.ConsistencyPlayground(), dv.IsotonicExplorer("equal", n=20), dv.AlpAnatomy()]
     twenty = PublicTable(dv.Domain.integers(0, 19, column="x"), np.arange(20))
     ranging = dv.RangeExplorer(twenty, branching=2)
     comparison = dv.MechanismComparison(opened, dv.Domain.integers(0, 3, column="x"), ["Dense", "Stability"])

@@ -47,6 +47,8 @@ VIEWS: dict[str, Callable[[Path], Any]] = {
     "IsotonicExplorer": lambda path: dv.IsotonicExplorer("equal", n=20),
     "RangeExplorer": lambda path: dv.RangeExplorer("flat", branching=4),
     "ConsistencyPlayground": lambda path: dv.ConsistencyPlayground(),
+    "AlpAnatomy": lambda path: dv.AlpAnatomy(),
+    "TradeoffExplorer": lambda path: dv.TradeoffExplorer(),
     "MechanismComparison": lambda path: dv.MechanismComparison(None, BINS, ["Dense", "Stability"]),
     "TopKExplorer": lambda path: dv.TopKExplorer("power"),
 }

@@ -22,6 +22,9 @@ BINS = dv.Domain.integers(0, 3, column="x")
 LARGEST = 150_000
 """How long the program of the Workbench may be, before compression."""
 
+SPARSE = 95_000
+"""And that of the explorers of sparse releases."""
+
 
 @pytest.fixture
 def session(tmp_path: Path) -> dv.Session:
@@ -49,6 +52,9 @@ def test_explorers_and_sub_session_views_have_programs_of_their_own(session: dv.
     assert {explorer.program.code for explorer in explorers} == {code("explorers")}
     assert len({explorer.program.model_id for explorer in explorers}) == 1
     assert dv.Workbench(session, BINS).program is not explorers[0].program
+    assert dv.AlpAnatomy().program.code == code("sparse") == dv.TradeoffExplorer().program.code
+    assert "alp-anatomy" in code("sparse") and "alp-anatomy" not in code("explorers")
+    assert len(code("sparse").encode()) <= SPARSE
     assert dv.PayWhatYouGetTape.program_name == "tape" and "Symbols left" in code("tape")
 
 
@@ -84,9 +90,14 @@ def test_a_program_that_was_closed_is_sent_anew_with_the_next_view(
 
 def test_a_report_carries_the_program_of_what_it_shows(session: dv.Session, tmp_path: Path) -> None:
     plan, explorer = session.plan(BINS, dv.Dense("1")), dv.SamplerExplorer()
-    for items, name in (([plan], "report"), ([explorer], "report-explorers"), ([plan, explorer], "report-all")):
+    sparse = dv.AlpAnatomy()
+    cases: list[tuple[list[Any], str]] = [
+        ([plan], "report"), ([explorer], "report-explorers"), ([sparse], "report-sparse"),
+        ([sparse, explorer], "report-explorers"), ([plan, explorer], "report-all"),
+    ]  # fmt: skip
+    for items, name in cases:
         content = dv.report(items, tmp_path / "report.html").read_text()
-        others = {"report", "report-explorers", "report-all"} - {name}
+        others = {"report", "report-explorers", "report-sparse", "report-all"} - {name}
         assert reports._embedded(code(name)) in content
         assert not [other for other in others if reports._embedded(code(other)) in content]
     assert len(code("report")) < len(code("report-all"))

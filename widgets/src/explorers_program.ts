@@ -1,16 +1,6 @@
-/** The program of the explorers: each stands on a sheet of its own, and on no session. */
+/** The program of the explorers. */
 
 import { EXPLORERS } from "./explorers";
-import { program, type Mounted } from "./host";
+import { programOf } from "./explorers_of";
 
-export default program(
-    Object.fromEntries(
-        Object.entries(EXPLORERS).map(([name, make]) => [
-            name,
-            (): Mounted => {
-                const { store: store, component } = make();
-                return { store, component, leave: () => store.close() };
-            },
-        ]),
-    ),
-);
+export default programOf(EXPLORERS);

@@ -3,5 +3,6 @@
 import { EXPLORERS } from "./explorers";
 import { start } from "./report";
 import { RELEASES } from "./report_releases";
+import { SPARSE } from "./sparse_explorers";
 
-void start({ releases: RELEASES, explorers: EXPLORERS });
+void start({ releases: RELEASES, explorers: { ...EXPLORERS, ...SPARSE } });

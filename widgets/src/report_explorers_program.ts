@@ -2,5 +2,6 @@
 
 import { EXPLORERS } from "./explorers";
 import { start } from "./report";
+import { SPARSE } from "./sparse_explorers";
 
-void start({ explorers: EXPLORERS });
+void start({ explorers: { ...EXPLORERS, ...SPARSE } });

@@ -3,28 +3,11 @@
 import { treeOf } from "./consistency";
 import { decode, readBar, readHow, readMeasure, version } from "./protocol";
 import { exact, list, maybe, oneOf, shape, share, table, text, whole, wrong, type Read, type Reader } from "./readers";
+import { at, checked, number, readAxis } from "./sheet_parts";
+
+export type { Axis, Point, Sheet } from "./sheet_parts";
 
 const flag: Reader<boolean> = (value, where) => (typeof value === "boolean" ? value : wrong(where, "true or false"));
-
-const number: Reader<number> = (value, where) =>
-    typeof value === "number" && Number.isFinite(value) ? value : wrong(where, "a number");
-
-const readAxis = shape({ name: text, label: text, hint: text, grid: list(text), values: list(text) });
-
-export type Axis = Read<typeof readAxis>;
-
-export interface Point {
-    readonly at: ReadonlyMap<string, string>;
-}
-
-/** One fan per slider through the current point; an axis without a fan is chosen within a point. */
-export interface Sheet<P extends Point> {
-    readonly axes: readonly Axis[];
-    readonly now: P;
-    readonly fans: ReadonlyMap<string, readonly P[]>;
-}
-
-const at = table(text);
 
 const readLaw = shape({ pmf: list(share), ratio: text, holds: flag, bits: text });
 
@@ -255,22 +238,6 @@ export type RangeSheet = Read<typeof readRangeShape>;
 export type IsotonicPoint = Read<typeof readIsotonicPoint>;
 export type IsotonicSheet = Read<typeof readIsotonicShape>;
 export type Row = ComparisonPoint["rows"][number];
-
-/** Each fan has one point per grid value of its axis, at that value. */
-function checked<P extends Point, S extends Sheet<P>>(sheet: S): S {
-    for (const axis of sheet.axes) {
-        if (axis.grid.length === 0 || axis.grid.length !== axis.values.length) wrong(`sheet.axes.${axis.name}`, "a grid");
-        if (!sheet.now.at.has(axis.name)) wrong("sheet.now.at", `in possession of ${axis.name}`);
-    }
-    for (const [name, points] of sheet.fans) {
-        const axis = sheet.axes.find((one) => one.name === name) ?? wrong("sheet.fans", "of its axes");
-        if (points.length !== axis.grid.length) wrong(`sheet.fans.${name}`, "one point per grid value");
-        points.forEach((point, i) => {
-            if (point.at.get(name) !== axis.grid[i]) wrong(`sheet.fans.${name}[${i}]`, "the point of its grid value");
-        });
-    }
-    return sheet;
-}
 
 export const readSampler = (value: unknown): SamplerSheet =>
     checked<SamplerPoint, SamplerSheet>(readSamplerShape(decode(value), "sheet"));

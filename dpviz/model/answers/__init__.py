@@ -20,6 +20,7 @@ from dpviz.model.answers.queries import QueryAnswers
 from dpviz.model.answers.ranges import Ranges
 from dpviz.model.answers.ranked import Ranked
 from dpviz.model.answers.ranks import Ranks
+from dpviz.model.answers.sketch import Sketch
 from dpviz.model.answers.sparse import SparseTable
 from dpviz.model.answers.table import Table
 
@@ -38,6 +39,7 @@ __all__ = [
     "Ranked",
     "Ranks",
     "Reading",
+    "Sketch",
     "SparseTable",
     "Table",
     "View",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpviz.model.laws import compact, dense, pure_sparse, queries, ranking, sorted, stability, tree
+from dpviz.model.laws import compact, dense, pure_sparse, queries, ranking, sketch, sorted, stability, threshold, tree
 from dpviz.model.laws.base import LAWS, Stored, StoredLaw, law_from_json, stored, unregister
 
 __all__ = [
@@ -15,9 +15,11 @@ __all__ = [
     "pure_sparse",
     "queries",
     "ranking",
+    "sketch",
     "sorted",
     "stability",
     "stored",
+    "threshold",
     "tree",
     "unregister",
 ]

@@ -121,22 +121,19 @@ export class Labels {
         this.#taken.push(box);
     }
 
+    /** Whether nothing is in this box, and it lies inside the chart from left to right. */
+    free(box: Box): boolean {
+        return (
+            box.left >= this.#within.left &&
+            box.right <= this.#within.right &&
+            this.#taken.every(
+                (other) => box.right < other.left || box.left > other.right || box.bottom < other.top || box.top > other.bottom,
+            )
+        );
+    }
+
     place(text: string, kind: string, spots: readonly Spot[], must = false): SVGTextElement | null {
-        const fits = (spot: Spot): boolean => {
-            const box = Labels.box(spot, text);
-            return (
-                box.left >= this.#within.left &&
-                box.right <= this.#within.right &&
-                this.#taken.every(
-                    (other) =>
-                        box.right < other.left ||
-                        box.left > other.right ||
-                        box.bottom < other.top ||
-                        box.top > other.bottom,
-                )
-            );
-        };
-        const spot = spots.find(fits) ?? (must ? spots[0] : undefined);
+        const spot = spots.find((one) => this.free(Labels.box(one, text))) ?? (must ? spots[0] : undefined);
         if (spot === undefined) return null;
         this.take(Labels.box(spot, text));
         return label(spot.x, spot.y, text, spot.anchor, kind);

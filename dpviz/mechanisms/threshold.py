@@ -1,0 +1,204 @@
+"""Threshold: noise on a sparse vector, shown where it reaches a threshold; pure on declared bins, or with a delta."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.boundary import protect_module
+from dpviz.errors import ParameterError
+from dpviz.exact import text
+from dpviz.mechanisms.moves import Moves
+from dpviz.model.answers import Answer, SparseTable
+from dpviz.model.error import ErrorModel
+from dpviz.model.laws.threshold import Cut, ThresholdLaw, least_passing
+from dpviz.model.mechanism import Bound, Cost, Mode, Space
+from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, Parameters, Probability, parameter
+from dpviz.model.question import Question
+from dpviz.model.source import Tick
+from dpviz.model.statistic import SparseCounts, Statistic, StatisticKind
+from dpviz.noise.bits import Bits
+from dpviz.noise.geometric import check_scale, two_sided_geometric
+from dpviz.noise.order import binomial, geometric, outside
+from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.loss import ApproxDP, Loss, PureDP
+from dpviz.privacy.unit import Unit
+
+DELTA: Any = parameter(
+    reads=Probability(zero=False), default=None, optional=True, label="δ (left out: pure, on declared bins)"
+)
+
+VALUE = 64
+"""The bits of a value that is shown."""
+
+MOST_SHOWN = 10_000_000
+"""More bins than this would not fit in memory, so a threshold that brings more empty ones is refused."""
+
+
+class Threshold(Parameters):
+    """Add noise to a sparse vector of counts or sums, and show what reaches a threshold.
+
+    epsilon  the price in the session's unit
+    delta    the chance, in the session's unit, that a bin which exists because of one unit is shown. Left out, every
+             bin of the domain gets noise, empty ones too, and the price is pure; the bins must then be declared
+
+    Values are whole steps: rows, or the steps of a sum. Without a delta the threshold is the least one that all empty
+    bins together pass with a chance of 1/(2 d), d the number of bins; it is for accuracy alone. With a delta it is the
+    least one whose delta fits, and empty bins are never shown.
+
+    Privacy: pure DP without a delta: noise on every bin. With one (epsilon, delta): a bin that one unit moves by w
+             steps at most shows, from being empty, with chance P[noise >= t - w]; this is added over the places that
+             one unit moves, and only one of them for a row.
+    Error:   exact, in closed form, for one sign of values; an empty bin is off only where it is shown.
+    Source:  Aumüller, Lebeda, Pagh 2022, Algorithms 6 and 9 (Cormode, Procopiuc, Srivastava, Tran 2012; Korolova et
+             al. 2009), with geometric noise on whole steps. Algorithm 9 rounds values below 1 at random because a unit
+             may move any number of bins by fractions; here it moves a known number of bins by whole steps.
+
+    >>> from dpviz.model.domain import Domain
+    >>> keys = Question.of(Domain.integers(0, 2**32 - 1, column="key"))
+    >>> bound = Threshold(epsilon=1).bind(keys, Unit())
+    >>> bound.cut.least, bound.price.sentence
+    (45, '1-differential privacy for adding or removing one row')
+    """
+
+    name: ClassVar[str] = "Threshold"
+    about: ClassVar[str] = "Shows what reaches a threshold: counts or sums over a huge domain. Pure, or with a δ."
+    delta_text: ClassVar[str] = "Without δ every bin gets noise, empty ones too; with δ unknown keys can be asked."
+
+    epsilon: Exact = parameter(reads=Epsilon())
+    delta: ExactOrNone = DELTA
+
+    @classmethod
+    def at_price(cls, epsilon: Fraction, delta: Fraction) -> Threshold:
+        return cls(epsilon=epsilon, delta=delta or None)
+
+    def bind(self, question: Question, unit: Unit) -> ThresholdBound:
+        """Fix the noise and the threshold. Raises ParameterError on public facts only."""
+        check_numbers(question, self.name)
+        moves = Moves.of(question, unit)
+        cut = cut_for(self.name, self.epsilon, self.delta, question, unit, moves)
+        return ThresholdBound(self, question, unit, cut)
+
+
+def check_numbers(question: Question, who: str) -> None:
+    """Refuse a question whose values are no whole steps."""
+    if question.aggregate.heaviest < 1:
+        raise ParameterError.of(
+            f"a question for {question.aggregate.noun}", f"{who} answers counts and sums", "ask for one of these"
+        )
+
+
+def cut_for(who: str, epsilon: Fraction, delta: Fraction | None, question: Question, unit: Unit, moves: Moves) -> Cut:
+    """Noise for this price, and the least threshold. Refuses unknown keys without a delta."""
+    exponent, signed = epsilon / moves.l1, question.aggregate.signed
+    cut = Cut(exponent, 1, delta is None, signed)
+    check_scale(cut.decay)
+    if delta is not None:
+        places = 1 if unit.is_row and question.aggregate.counts else min(many for many, _ in moves.slots)
+        farthest = max(far for _, far in moves.slots)
+        return Cut(exponent, least_passing(exponent, delta / places, farthest), False, signed)
+    if not question.domain.declared:
+        raise ParameterError.of(
+            "no delta",
+            f"without a delta {who} adds noise to every bin, and these keys are not declared",
+            "give a delta, or declare the bins",
+        )
+    sides = 2 if signed else 1
+    each = Fraction(1, 2 * sides * question.bins**2)
+    return Cut(exponent, least_passing(exponent, each, 0), True, signed)
+
+
+def cut_through(
+    cut: Cut, labels: NDArray[Any], values: NDArray[np.int64], bins: int | None, bits: Bits
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """What reaches the threshold, ascending by label: noisy values of bins that are not empty, and, where the cut is
+    certain, of those empty bins that reach it. How many do is one binomial number; by how much is a geometric one."""
+    noisy = two_sided_geometric(cut.decay).add(values, None, None, bits)
+    heights = noisy if not cut.signed else np.abs(noisy) if cut.certain else np.sign(values) * noisy
+    reached = heights >= cut.least
+    shown, kept = labels[reached], noisy[reached]
+    if not cut.certain:
+        return shown, kept
+    assert bins is not None
+    every = labels.astype(np.uint64 if bins <= 2**64 else object)
+    sides = 2 if cut.signed else 1
+    passed = binomial(bins - len(labels), lambda places: _reach(cut, sides, places), bits, MOST_SHOWN)
+    added, order = outside(passed, every, bins, bits)
+    heights = (cut.least + geometric(cut.decay).draw(passed, bits))[order]
+    if cut.signed and passed:
+        heights *= 1 - 2 * (np.frombuffer(bits.take(passed), dtype=np.uint8) & 1).astype(np.int64)
+    every = np.concatenate((every[reached], added))
+    place = np.argsort(every)
+    return every[place], np.concatenate((kept, heights))[place]
+
+
+def _reach(cut: Cut, sides: int, places: int) -> tuple[int, int]:
+    """The chance that an empty bin reaches the threshold, times 2**places, enclosed."""
+    low, high = cut.passes(0, places + 64)
+    return int(sides * low * 2**places), int(sides * high * 2**places) + 1
+
+
+@dataclass(frozen=True)
+class ThresholdBound(Bound):
+    """Threshold, bound to a question and a unit."""
+
+    mechanism: Threshold
+    question: Question
+    unit: Unit
+    cut: Cut
+
+    needs: ClassVar[StatisticKind] = StatisticKind.SPARSE
+    shape: ClassVar[type[Answer]] = SparseTable
+
+    @cached_property
+    def price(self) -> Guarantee:
+        delta = self.mechanism.delta
+        loss: Loss = PureDP(self.mechanism.epsilon) if delta is None else ApproxDP(self.mechanism.epsilon, delta)
+        algorithm = "Algorithm 6" if delta is None else "Algorithm 9, on whole steps"
+        return Guarantee(loss, self.unit, f"Aumüller, Lebeda, Pagh 2022, {algorithm}", requested=self.mechanism.epsilon)
+
+    @cached_property
+    def space(self) -> Space:
+        """Of one shown bin: how many will be shown depends on the data."""
+        if not self.question.domain.declared:
+            return Space(bits=VALUE, text=f"{VALUE} and its label, for each bin that is shown")
+        label = max(1, (self.question.bins - 1).bit_length())
+        return Space(bits=VALUE + label, text=f"{VALUE} + {label}, for each bin that is shown")
+
+    @property
+    def cost(self) -> Cost:
+        return Cost(steps=1, text="one draw for each bin that is not empty")
+
+    @cached_property
+    def law(self) -> ThresholdLaw:
+        bins = self.question.bins if self.question.domain.declared else None
+        return ThresholdLaw(self.cut, self.question.aggregate.step, bins)
+
+    @property
+    def error(self) -> ErrorModel:
+        return self.law.error
+
+    @property
+    def verb(self) -> str:
+        shown = text(self.cut.least * self.question.aggregate.step)
+        which = "every bin, empty ones too," if self.cut.certain else "the bins that are not empty"
+        size = f" {'or more, in either direction' if self.cut.signed else 'or more'}"
+        return f"Adds noise to {which} and shows those that reach {shown}{size}."
+
+    def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> SparseTable:
+        """Draw what is shown. How many bins are occupied is private: no tick tells."""
+        assert isinstance(statistic, SparseCounts)
+        labels, values = statistic.take()
+        if tick is not None:
+            tick(0, self.cost.steps)
+        bins = self.question.bins if self.question.domain.declared else None
+        shown, kept = cut_through(self.cut, labels, values, bins, bits)
+        return SparseTable(tuple(shown.tolist()), kept)
+
+
+protect_module(vars())

@@ -1,0 +1,167 @@
+"""Noise on every bin that is not empty, shown from a threshold on, and what the empty ones do; how far off that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+from dpviz.boundary import protect_module
+from dpviz.errors import ReleaseFormat
+from dpviz.exact import Decay, Enclosure, whole
+from dpviz.laws.geometric import above_bounds
+from dpviz.model.answers import Answer, Reading
+from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.laws.base import Clamp, Stored, StoredLaw, stored
+from dpviz.model.laws.count_noise import NoiseLaw, least
+from dpviz.model.laws.stability import StabilityLaw
+from dpviz.model.linear import LinearError, Query
+from dpviz.model.measures import Measure
+from dpviz.model.question import Question
+from dpviz.privacy.unit import Unit
+
+
+@dataclass(frozen=True)
+class Cut(Stored):
+    """Noise of exp(-exponent |z|) on a value in whole steps, which is shown where it reaches `least`.
+
+    certain  whether empty bins get noise, too, and may be shown: then nothing is told by what is shown
+    signed   whether a value may be negative, and is shown where it reaches -least
+    """
+
+    exponent: Fraction
+    least: int
+    certain: bool
+    signed: bool
+
+    def __post_init__(self) -> None:
+        whole(self.least, "least")
+        if self.exponent <= 0:
+            raise ReleaseFormat("the noise at a threshold has a positive exponent")
+
+    @cached_property
+    def decay(self) -> Decay:
+        return Decay.exp(self.exponent)
+
+    def passes(self, value: int, precision: int = 128) -> Enclosure:
+        """The chance that a value from 0 to `least` reaches the threshold, enclosed."""
+        if value >= self.least:  # P[Z >= 0]
+            return tuple(1 / (1 + end) for end in reversed(self.decay.bounds(precision)))  # type: ignore[return-value]
+        return above_bounds(self.decay, self.least - value - 1, precision)
+
+
+@stored
+@dataclass(frozen=True)
+class ThresholdLaw(StoredLaw):
+    """A cut by itself: what does not reach it reads 0.
+
+    step  what one whole step of a value is worth
+    bins  of a declared domain; None for unknown keys
+    """
+
+    name: ClassVar[str] = "threshold"
+
+    cut: Cut
+    step: Fraction
+    bins: int | None
+
+    def __post_init__(self) -> None:
+        if self.step <= 0 or (self.cut.certain and self.bins is None):
+            raise ReleaseFormat("a threshold on every bin needs declared bins, and a step is positive")
+
+    @cached_property
+    def stability(self) -> StabilityLaw:
+        """What bins that are not empty do is what they do under Stability with the threshold one lower."""
+        return StabilityLaw(NoiseLaw(self.cut.exponent, None, None), self.cut.least - 1, self.bins, None)
+
+    @property
+    def clamp(self) -> Clamp:
+        return (None, None) if self.cut.signed else (0, None)
+
+    def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:
+        bins = question.bins if question.domain.declared else None
+        aggregate = question.aggregate
+        return (self.bins, self.step, self.cut.signed) == (bins, aggregate.step, aggregate.signed)
+
+    @cached_property
+    def error(self) -> ErrorModel:
+        return ThresholdError(self)
+
+    def measures(self, question: Question) -> tuple[Measure, ...]:
+        return without_floors(super().measures(question), question)
+
+    def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
+        """As under Stability, where empty bins are never shown and values are counts."""
+        if self.cut.certain or self.step != 1 or self.cut.signed:
+            return super().linear(query, answer, reading, reader)
+        return self.stability.linear(query, answer, reading, reader)
+
+
+def without_floors(measures: tuple[Measure, ...], question: Question) -> tuple[Measure, ...]:
+    """The measures; of a question for sums without the least error that is possible, which is about counts."""
+    return measures if question.aggregate.counts else tuple(replace(one, floor=None) for one in measures)
+
+
+@dataclass(frozen=True)
+class ThresholdError(ErrorModel):
+    """The error at a threshold: that of Stability in whole steps; an empty bin is off only where it may be shown."""
+
+    law: ThresholdLaw
+
+    def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue | None:
+        if count is None:
+            return self._scaled(self.law.stability.error.one_bin(beta))
+        if count:
+            steps = int(count / self.law.step)
+            return self._scaled(self.law.stability.error.one_bin(beta, count=steps))
+        cut = self.law.cut
+        if not cut.certain:
+            return ErrorValue(Fraction(0), "exact", "an empty bin is never shown")
+        sides = 2 if cut.signed else 1
+        high = sides * cut.passes(0)[1]
+        if high <= beta:
+            return ErrorValue(Fraction(0), "exact", "the chance that an empty bin is shown")
+        return self._scaled(self.law.stability.error.one_bin(beta))
+
+    def all_bins(self, beta: Fraction) -> ErrorValue | None:
+        """With two signs an empty bin errs on both sides, which half of beta pays for."""
+        return self._scaled(self.law.stability.error.all_bins(beta / 2 if self.law.cut.signed else beta))
+
+    def shown(self, beta: Fraction) -> ErrorValue | None:
+        return self._scaled(self.law.stability.error.shown(beta))
+
+    def _scaled(self, value: ErrorValue | None) -> ErrorValue | None:
+        """An error of whole steps in the unit of the question. With two signs a value near 0 may be shown with the
+        wrong one, which the law of one sign does not tell, so it is a bound there."""
+        if value is None:
+            return None
+        how = "bound" if self.law.cut.signed and value.how == "exact" else value.how
+        return replace(value, value=value.value * self.law.step, how=how)
+
+    def expected(self, count: int) -> ErrorValue | None:
+        return (
+            None if count or self.law.cut.certain else ErrorValue(Fraction(0), "exact", "an empty bin is never shown")
+        )
+
+    def bias(self, count: int) -> ErrorValue | None:
+        return self.expected(count)
+
+    def chance_shown(self, count: int) -> float | None:
+        if self.law.step != 1 or self.law.cut.signed:
+            return None
+        if count == 0:
+            return float(self.law.cut.passes(0)[1]) if self.law.cut.certain else 0.0
+        return self.law.stability.error.chance_shown(count)
+
+    def quantiles(self, levels: list[Fraction]) -> list[int] | None:
+        return self.law.stability.error.quantiles(levels) if self.law.step == 1 else None
+
+
+def least_passing(exponent: Fraction, chance: Fraction, above: int) -> int:
+    """The least threshold t > above with P[Z >= t - above] <= chance, for noise of this exponent."""
+    decay = Decay.exp(exponent)
+    return above + least(lambda distance: above_bounds(decay, distance - 1, 128)[1] <= chance, start=1)
+
+
+protect_module(vars())

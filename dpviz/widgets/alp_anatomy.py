@@ -1,0 +1,67 @@
+"""The anatomy of ALP: unary bits scattered by hashing, flipped, read off for one key and climbed to its estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import ClassVar
+
+from dpviz.boundary import kind_of, plain_arguments, protect_module
+from dpviz.errors import Forbidden
+from dpviz.exact import Number, rational
+from dpviz.planning.anatomy_sheet import AnatomySheet
+from dpviz.widgets.explorer import Explorer
+
+
+class AlpAnatomy(Explorer):
+    """Figures 1 and 2 of Aumüller, Lebeda and Pagh, step by step: what ALP stores of a value, and how it is read.
+
+    values     up to four made-up values, whole numbers from 0 to the number of columns; the worked figure if left out
+    columns    how many columns the table has, up to 16: one for each bit of a value
+    bits       how many bits a column has, up to 32; few make keys collide
+    p          the chance that a bit is flipped, below 1/2
+    estimator  "paper", "likelihood" or "posterior-median"
+    seed       of hashes and flips: it is known to everybody, so nothing is private here
+
+    All is computed on the page, in a report as in a notebook. Nothing is released and nothing is charged. Raises
+    Forbidden for values that were not typed, without showing them, and ParameterError outside the ranges above.
+
+    >>> AlpAnatomy([5, 2, 7], columns=8, bits=4)
+    AlpAnatomy()
+    """
+
+    name: ClassVar[str] = "alp-anatomy"
+    title: ClassVar[str] = "Anatomy of ALP"
+    program_name: ClassVar[str] = "sparse"
+
+    @plain_arguments
+    def __init__(
+        self,
+        values: Sequence[int] | None = None,
+        columns: int = 8,
+        bits: int = 5,
+        p: Number = Fraction(13, 64),
+        *,
+        estimator: str = "paper",
+        seed: int = 1,
+    ) -> None:
+        chance = rational(p, "p")
+        if values is None:
+            figure = columns == 8 and chance == Fraction(13, 64)
+            common = min(columns, 5) if type(columns) is int else 0
+            made_up = (common, min(common, 2), columns - 1 if type(columns) is int else 0)
+            super().__init__(AnatomySheet(made_up, columns, bits, chance, seed, estimator, figure))
+            return
+        super().__init__(AnatomySheet(_made_up(values), columns, bits, chance, seed, estimator, figure=False))
+
+
+def _made_up(values: object) -> tuple[int, ...]:
+    """Values that somebody typed. A column of data is none."""
+    if isinstance(values, list | tuple) and all(type(value) is int for value in values):
+        return tuple(values)
+    error = Forbidden.of(f"a {kind_of(values)}", "the anatomy takes made-up whole numbers", "type a list of them")
+    assert isinstance(error, Forbidden)
+    raise error
+
+
+protect_module(vars())

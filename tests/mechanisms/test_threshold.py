@@ -1,0 +1,154 @@
+"""Threshold, by enumeration of whole answers: price over all neighbours, the least threshold, error, draws."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import dpviz as dv
+from dpviz.errors import ParameterError
+from dpviz.exact import exp_bounds
+from dpviz.mechanisms.threshold import ThresholdBound
+from dpviz.model.laws.threshold import Cut
+from dpviz.model.question import Question
+from dpviz.model.statistic import SparseCounts
+from dpviz.noise.bits import TeachingBits
+from dpviz.privacy import Unit
+from tests.mechanisms import contract
+from tests.mechanisms.contract import Case
+from tests.mechanisms.test_dense import exponential, geometric_oracle
+from tests.mechanisms.test_stability import shown_above
+
+ROW, SWAP = Unit("row"), Unit("row", relation="replace-one", n=5)
+USER, HEAVY = Unit("user", max_bins=2, max_per_bin=1), Unit("user", max_bins=1, max_per_bin=2)
+MORE = 6
+"""So far beyond the threshold values are told apart; all that are larger are one."""
+
+
+def bound_of(unit: Unit, bins: int, **parameters: str) -> ThresholdBound:
+    return dv.Threshold(**parameters).bind(Question.of(dv.Domain.integers(0, bins - 1, column="x")), unit)
+
+
+def made(name: str, unit: Unit, bins: int, most: int, **parameters: str) -> Case:
+    bound = bound_of(unit, bins, **parameters)
+    step = bound.mechanism.epsilon / unit.l1(bins)
+    noisy = geometric_oracle(exponential(step), 0, bound.cut.least + MORE)
+    return Case(name, bound, most, shown_above(bound.cut.least - 1, noisy, empty=bound.cut.certain))
+
+
+PURE = [
+    made("add-remove", ROW, 2, 4, epsilon="2"),
+    made("replace-one", SWAP, 2, 4, epsilon="3"),
+    made("a user in two of three bins", USER, 3, 3, epsilon="3"),
+    made("a user twice in one bin", HEAVY, 2, 4, epsilon="3"),
+]
+WITH_DELTA = [
+    made("add-remove", ROW, 2, 4, epsilon="1", delta="1/8"),
+    made("replace-one", SWAP, 2, 4, epsilon="2", delta="1/12"),
+    made("a user in two bins", USER, 2, 4, epsilon="2", delta="1/4"),
+    made("a user twice in one bin", HEAVY, 2, 4, epsilon="2", delta="1/5"),
+]
+
+
+def names(case: Case) -> str:
+    return case.name
+
+
+def cut_of(case: Case) -> Cut:
+    assert isinstance(case.bound, ThresholdBound)
+    return case.bound.cut
+
+
+@pytest.mark.parametrize("case", PURE, ids=names)
+def test_the_worst_ratio_of_noise_on_every_bin_is_the_price(case: Case) -> None:
+    contract.check_price(case, exact_odds=exp_bounds(case.bound.price.epsilon, 256))
+    with pytest.raises(AssertionError, match="not the worst ratio"):
+        contract.check_price(case, exact_odds=exp_bounds(case.bound.price.epsilon * Fraction(999, 1000), 256))
+
+
+@pytest.mark.parametrize("case", PURE, ids=names)
+def test_a_threshold_on_occupied_bins_alone_has_no_pure_price(case: Case) -> None:
+    noisy = geometric_oracle(exponential(cut_of(case).exponent), 0, cut_of(case).least + MORE)
+    silent = Case("silent", case.bound, case.most, shown_above(cut_of(case).least - 1, noisy))
+    with pytest.raises(AssertionError):
+        contract.worst_ratio(silent)
+
+
+@pytest.mark.parametrize("case", WITH_DELTA, ids=names)
+def test_the_worst_divergence_is_within_the_charge_and_one_lower_threshold_is_not(case: Case) -> None:
+    cut, loss = cut_of(case), case.bound.price.loss
+    odds = exp_bounds(loss.epsilon, 256)  # type: ignore[union-attr]
+    assert contract.worst_delta(case, odds)[1] <= loss.delta
+    noisy = geometric_oracle(exponential(cut.exponent), 0, cut.least + MORE)
+    lower = Case("lower", case.bound, case.most, shown_above(cut.least - 2, noisy))
+    assert contract.worst_delta(lower, odds)[0] > loss.delta or case.bound.unit.max_bins == 2  # added over two places
+
+
+def test_a_row_meets_its_delta() -> None:
+    for case in WITH_DELTA[:2]:
+        tau = cut_of(case).passes(1, 256)
+        odds = exp_bounds(case.bound.price.loss.epsilon, 256)  # type: ignore[union-attr]
+        contract.check_delta(case, exact_odds=odds, exact_delta=tau)
+
+
+def test_thresholds_are_the_least_that_fit() -> None:
+    for case in WITH_DELTA:
+        cut, unit = cut_of(case), case.bound.unit
+        places = 1 if unit.is_row else unit.max_bins or 0
+        lower = Cut(cut.exponent, cut.least - 1, cut.certain, cut.signed)
+        assert places * cut.passes(unit.max_per_bin)[1] <= case.bound.price.loss.delta
+        assert places * lower.passes(unit.max_per_bin)[0] > case.bound.price.loss.delta
+    for case in PURE:
+        cut, bins = cut_of(case), case.bound.question.bins
+        assert cut.passes(0)[1] <= Fraction(1, 2 * bins**2)
+        assert cut.least == 1 or Cut(cut.exponent, cut.least - 1, True, False).passes(0)[0] > Fraction(1, 2 * bins**2)
+
+
+@pytest.mark.parametrize("beta", [Fraction(1, 10), Fraction(1, 20)])
+def test_the_error_of_one_bin_is_the_least_that_holds_whatever_it_holds(beta: Fraction) -> None:
+    for parameters in ({"epsilon": "2"}, {"epsilon": "2", "delta": "1/100"}):
+        bound = bound_of(ROW, 3, **parameters)
+        stated = int(bound.error.one_bin(beta).value)  # type: ignore[union-attr]
+        noisy = geometric_oracle(exponential(Fraction(2)), 0, stated + bound.cut.least + 40)
+        law = shown_above(bound.cut.least - 1, noisy, empty=bound.cut.certain)
+        contract.check_one_bin(Case("error", bound, stated + 2, law), beta)
+
+
+@pytest.mark.parametrize("case", [PURE[0], PURE[2], WITH_DELTA[0], WITH_DELTA[3]], ids=names)
+def test_draws_have_the_stated_law(case: Case) -> None:
+    """False alarm 1e-9 at most, seeds fixed. The twin, a threshold one higher, is rejected with power above 0.999."""
+    counts = (3, 0, 1)[: case.bound.question.bins]
+    assert contract.check_draws(case, counts, 4000, "exact", seed=5) > contract.FALSE_ALARM
+    cut = cut_of(case)
+    noisy = geometric_oracle(exponential(cut.exponent), 0, cut.least + MORE)
+    twin = Case("twin", case.bound, case.most, shown_above(cut.least, noisy, empty=cut.certain))
+    assert contract.check_draws(twin, (cut.least,) * case.bound.question.bins, 4000, "exact", 5) < contract.FALSE_ALARM
+
+
+def test_empty_bins_of_a_huge_domain_are_drawn_without_being_touched() -> None:
+    bound = bound_of(ROW, 2**32, epsilon="1/2")
+    labels = np.arange(0, 2**32, 2**28, dtype=np.uint64)
+    answer = bound.draw(SparseCounts(labels, np.full(16, 10**6)), TeachingBits(1), mode="exact")
+    assert set(answer.labels) >= set(labels.tolist()) and len(answer.labels) <= 17
+    assert (answer.values >= bound.cut.least).all() and list(answer.labels) == sorted(answer.labels)
+
+
+def test_keys_that_nobody_declared_need_a_delta() -> None:
+    keys = Question.of(dv.Domain.keys(column="word"))
+    with pytest.raises(ParameterError, match="delta"):
+        dv.Threshold(1).bind(keys, ROW)
+    bound = dv.Threshold(1, delta="1e-6").bind(keys, ROW)
+    labels = np.array(["a", "b"], dtype=object)
+    assert bound.draw(SparseCounts(labels, np.array([900, 1])), TeachingBits(1), mode="exact").labels == ("a",)
+
+
+def test_values_below_zero_are_shown_in_either_direction() -> None:
+    sums = Question.sum("x", by=dv.Domain.integers(0, 9, column="k"), low=-2, high=3, step="0.5")
+    for parameters in ({"epsilon": 1}, {"epsilon": 1, "delta": "1e-6"}):
+        bound = dv.Threshold(**parameters).bind(sums, ROW)
+        assert bound.cut.signed and bound.cut.exponent == Fraction(1, 6)
+        statistic = SparseCounts(np.array([1, 5], dtype=np.uint64), np.array([-5000, 5000]))
+        answer = bound.draw(statistic, TeachingBits(2), mode="exact")
+        assert answer.labels == (1, 5) and answer.values[0] < -4000 and answer.values[1] > 4000

@@ -1,0 +1,319 @@
+/** Figures 1 and 2 of the ALP paper, step by step: unary bits scattered by hashing, flipped, read off and climbed. */
+
+import { estimateOf, placeOf, rowOf, tableOf, type Cell, type Estimate, type Setting } from "./alp";
+import { axisSlider } from "./axis_slider";
+import { alpTable } from "./charts/alp_table";
+import type { Component } from "./component";
+import { h, newId, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
+import { approximate, exactly } from "./exact";
+import type { Explorer } from "./explorer";
+import { figure } from "./figure";
+import { timed } from "./perf";
+import type { AnatomySheet } from "./sparse_sheets";
+import { dataTable } from "./table";
+
+const STEPS = ["Write", "Scatter", "Share", "Flip", "Read", "Climb", "Estimate"];
+const ESTIMATORS: Record<string, string> = { paper: "paper: mean of the highest places", likelihood: "likelihood: the likeliest values", "posterior-median": "posterior median" };
+
+interface Scene {
+    setting: Setting;
+    key: number;
+    name: string;
+    value: number;
+    cells: Cell[][];
+    row: Cell[];
+    bits: number[];
+    estimate: Estimate;
+    estimator: string;
+    p: string;
+    figure: boolean;
+}
+
+export function alpAnatomy(store: Explorer<AnatomySheet>): Component {
+    const [titleId, keyId, estimatorId, seedId, faultId] = [newId(), newId(), newId(), newId(), newId()];
+    let values: number[] = [];
+    let [columns, bits, key, step, given, estimator] = [8, 5, 0, 0, false, "paper"];
+    let refused = "";
+
+    const badge = h("span", { class: "dp-chip dp-violet" });
+    const fields = h("div", { class: "dp-axes dp-alp-values" });
+    const keySelect = h("select", { id: keyId, onchange: (event: Event) => timed(event, () => turn(() => (key = Number(keySelect.value)))) });
+    const estimators = h("select", { id: estimatorId, onchange: (event: Event) => timed(event, () => turn(() => (estimator = estimators.value))) });
+    const slider = axisSlider(store, "p", true);
+    const seed = h("input", {
+        id: seedId,
+        type: "text",
+        class: "dp-exact-text",
+        autocomplete: "off",
+        inputmode: "numeric",
+        onchange: (event: Event) =>
+            timed(event, () => {
+                given = false;
+                store.set("seed", seed.value.trim().replaceAll(",", ""));
+                draw();
+            }),
+    });
+    const again = h("button", { type: "button", class: "dp-button dp-draw", onclick: (event: Event) => timed(event, () => drawAgain()) }, "Draw again");
+    const worked = h("button", { type: "button", class: "dp-button", onclick: (event: Event) => timed(event, () => takeFigure()) }, "Worked figure");
+    const fault = h("p", { id: faultId, class: "dp-fault", role: "alert", hidden: true });
+    const back = h("button", { type: "button", class: "dp-button", onclick: (event: Event) => timed(event, () => go(step - 1)) }, "Previous");
+    const next = h("button", { type: "button", class: "dp-button", onclick: (event: Event) => timed(event, () => go(step + 1)) }, "Next");
+    const steps = h("ol", { class: "dp-alp-steps" }, ...STEPS.map((name, i) => h("li", {}, h("button", { type: "button", class: "dp-alp-jump", onclick: (event: Event) => timed(event, () => go(i)) }, name))));
+    const sentence = h("p", { class: "dp-finding dp-alp-sentence" });
+    const stepper = h(
+        "div",
+        {
+            class: "dp-alp-stepper",
+            role: "group",
+            "aria-label": "Steps",
+            onkeydown: (event: KeyboardEvent) => {
+                const to: Record<string, number | undefined> = { ArrowLeft: step - 1, ArrowRight: step + 1, Home: 0, End: STEPS.length - 1 };
+                const found = to[event.key];
+                if (found === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+                event.preventDefault();
+                timed(event, () => go(found));
+            },
+        },
+        back,
+        steps,
+        next,
+    );
+    const picture = figure("The table, one key's bits, and the climb");
+    const numbers = h("div", { class: "dp-numbers-box" });
+    const table = h("details", { class: "dp-how", ontoggle: () => drawTable() }, h("summary", {}, "Table"), numbers);
+    const element = h(
+        "section",
+        { class: "dp-explorer dp-plan dp-anatomy", "aria-labelledby": titleId },
+        h("div", { class: "dp-pane-head" }, h("h3", { id: titleId, class: "dp-screen-title" }, "Anatomy of ALP"), badge, h("span", { class: "dp-chip dp-free" }, "free")),
+        h("p", { class: "dp-quiet" }, "How a sparse vector is stored in few bits and any entry read back. Values are in whole bits here; a release first scales a count and rounds it at random."),
+        fields,
+        h(
+            "div",
+            { class: "dp-axes dp-five" },
+            slider.element,
+            h("div", { class: "dp-field" }, h("label", { for: keyId }, "Key that is read"), keySelect),
+            h("div", { class: "dp-field" }, h("label", { for: estimatorId }, "Estimator"), estimators),
+            h("div", { class: "dp-field" }, h("label", { for: seedId }, "Seed"), seed),
+            h("div", { class: "dp-field dp-alp-buttons" }, again, worked),
+        ),
+        fault,
+        stepper,
+        sentence,
+        picture.element,
+        h("p", { class: "dp-hint" }, "Made-up values, and a seed that everybody knows: nothing here is private, and nothing is released. Reading is free: any key, any number of times. Aumüller, Lebeda, Pagh 2022, Figures 1 and 2; likelihood and posterior median are ours."),
+        table,
+    );
+    let inputs: { box: HTMLInputElement; name: string; most: () => number; least: number; take: (value: number) => void; value: () => number }[] = [];
+    let width = 780;
+    let scene: Scene | null = null;
+    let spoken = "";
+    const stop = watchWidth(picture.element, (now) => {
+        width = now;
+        draw();
+    });
+
+    function turn(change: () => void): void {
+        change();
+        draw();
+    }
+
+    function go(to: number): void {
+        turn(() => (step = Math.max(0, Math.min(STEPS.length - 1, to))));
+        steps.children[step]?.scrollIntoView?.({ block: "nearest" });
+    }
+
+    function drawAgain(): void {
+        const grid = store.axis("seed")!.grid;
+        const at = grid.indexOf(store.position.get("seed") ?? "");
+        if (!given) store.set("seed", grid[(at + 1) % grid.length]!);
+        given = false;
+        step = Math.max(step, 3);
+        draw();
+    }
+
+    function takeFigure(): void {
+        const sheet = store.sheet!;
+        values = sheet.figure.values.map(Number);
+        [columns, key, given, estimator, refused] = [sheet.figure.bits.length, 0, true, "paper", ""];
+        bits = Math.max(bits, 2);
+        draw();
+    }
+
+    /** The boxes for values and sizes, once the sheet says what there is. */
+    function build(sheet: AnatomySheet): void {
+        values = sheet.start.values.map(Number);
+        [columns, bits, estimator] = [Number(sheet.start.columns), Number(sheet.start.bits), sheet.start.estimator];
+        if (sheet.start.figure) {
+            values = sheet.figure.values.map(Number);
+            [columns, given] = [sheet.figure.bits.length, true];
+        }
+        const field = (name: string, label: string, least: number, most: () => number, value: () => number, take: (value: number) => void): HTMLElement => {
+            const id = newId();
+            const box = h("input", {
+                id,
+                type: "number",
+                class: "dp-exact-text",
+                min: least,
+                step: 1,
+                "aria-describedby": faultId,
+                onchange: (event: Event) =>
+                    timed(event, () => {
+                        const typed = Number(box.value);
+                        const fits = box.value.trim() !== "" && Number.isInteger(typed) && typed >= least && typed <= most();
+                        refused = fits ? "" : `${name} must be a whole number from ${least} to ${most()}, got ${box.value.slice(0, 20) || "nothing"}.`;
+                        if (fits) take(typed);
+                        draw();
+                    }),
+            });
+            inputs.push({ box, name, most, least, take, value });
+            return h("div", { class: "dp-field" }, h("label", { for: id }, label), box);
+        };
+        fields.replaceChildren(
+            ...sheet.keys.map((name, i) =>
+                field(`The value of ${name}`, `Value of ${name}`, 0, () => columns, () => values[i]!, (value) => {
+                    values[i] = value;
+                    given = false;
+                }),
+            ),
+            field("The number of columns", "Columns, m", 1, () => Number(sheet.most.columns), () => columns, (value) => {
+                columns = value;
+                values = values.map((one) => Math.min(one, value));
+                given = false;
+            }),
+            field("The number of bits", "Bits a column, s", 2, () => Number(sheet.most.bits), () => bits, (value) => (bits = value)),
+        );
+    }
+
+    function sceneOf(sheet: AnatomySheet): Scene {
+        const known = sheet.seeds.get(store.position.get("seed") ?? "") ?? sheet.seeds.get(store.point!.at.get("seed")!)!;
+        const position = store.axis("p")!.grid.includes(store.position.get("p")!) ? store.position.get("p")! : store.point!.at.get("p")!;
+        const p = approximate(exactly(position));
+        const setting: Setting = { values, columns, bits, p, draw: known, flips: given ? sheet.figure.flipped.map(Number) : null };
+        const cells = tableOf(setting);
+        const row = rowOf(setting, cells, key);
+        const read = row.map(({ bit }) => bit as number);
+        const others = values.filter((value, i) => i !== key && value > 0).length;
+        const raised = p + Math.min(0.49, others / bits) * (1 - 2 * p);
+        return { setting, key, name: sheet.keys[key]!, value: values[key]!, cells, row, bits: read, estimate: estimateOf(read, estimator, p, raised), estimator, p: position, figure: given };
+    }
+
+    function draw(): void {
+        const { point, sheet } = store;
+        slider.draw();
+        if (point === null || sheet === null) return;
+        if (inputs.length === 0) build(sheet);
+        setText(badge, sheet.badge);
+        setOptions(keySelect, sheet.keys.map((name, i) => ({ value: String(i), label: name })), String(key));
+        setOptions(estimators, sheet.estimators.map((name) => ({ value: name, label: ESTIMATORS[name] ?? name })), estimator);
+        for (const { box, value, most } of inputs) {
+            setAttribute(box, "max", String(most()));
+            if (document.activeElement !== box || box.value === "" || Number(box.value) === value()) box.value = String(value());
+        }
+        const words = refused || (store.fault ?? "");
+        setText(fault, words);
+        show(fault, words !== "");
+        if (document.activeElement !== seed) seed.value = store.position.get("seed") ?? "";
+        scene = sceneOf(sheet);
+        back.disabled = step === 0;
+        next.disabled = step === STEPS.length - 1;
+        [...steps.children].forEach((item, i) => setAttribute(item.firstElementChild!, "aria-current", i === step ? "step" : null));
+        const told = sentenceOf(scene, step);
+        setText(sentence, told);
+        setText(picture.note, noteOf(scene, step));
+        picture.plot.replaceChildren(chartOf(scene, step, width));
+        drawTable();
+        if (told !== spoken) store.say(`Step ${step + 1} of ${STEPS.length}, ${STEPS[step]}. ${told}`);
+        spoken = told;
+    }
+
+    function drawTable(): void {
+        if (scene === null || !table.open) return;
+        const { row, bits: read, estimate, value, setting } = scene;
+        const climbed = scene.estimator === "paper";
+        numbers.replaceChildren(
+            dataTable(
+                `The bits of ${scene.name}`,
+                ["column", "hashed to bit", "unary", "set by another key", "flipped", "read", climbed ? "height after it" : "log likelihood after it", "highest"].map((name, i) => ({ name, figures: i !== 3 && i !== 4 && i !== 7 })),
+                row.length,
+                (i) => [
+                    String(i + 1),
+                    String(placeOf(setting, scene!.key, i) + 1),
+                    i < value ? "1" : "0",
+                    row[i]!.setBy.some((other) => other !== scene!.key) ? "yes" : "no",
+                    row[i]!.flipped ? "yes" : "no",
+                    String(read[i]!),
+                    number(estimate.heights[i + 1]!),
+                    estimate.peaks.includes(i + 1) ? "yes" : "no",
+                ],
+            ),
+        );
+    }
+
+    return { element, draw, close: stop };
+}
+
+const number = (value: number): string => String(Number(value.toFixed(2))).replace("-", "\u2212");
+const count = (value: number, noun: string): string => `${value} ${noun}${value === 1 ? "" : "s"}`;
+
+function listed(parts: readonly number[]): string {
+    return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
+}
+
+/** One plain sentence for each step. */
+function sentenceOf({ setting, key, name, value, cells, row, bits, estimate, estimator, p, figure: given }: Scene, step: number): string {
+    const { columns, bits: tall } = setting;
+    switch (step) {
+        case 0:
+            return value === 0 ? `${name} holds 0: its unary number has a zero in all ${columns} columns.` : `${name} holds ${value}: ones in ${value === 1 ? "column 1" : `columns 1 to ${value}`}, zeros beyond.`;
+        case 1:
+            return `In each column a public hash picks one of ${tall} bits for ${name}; its ${count(value, "one")} ${value === 1 ? "is" : "are"} written there.`;
+        case 2: {
+            const met = row.filter(({ setBy }, i) => i >= value && setBy.some((other) => other !== key)).length;
+            return met === 0 ? `Other keys write into the same table. None of them sets a bit that ${name} left at 0.` : `Other keys write into the same table: in ${count(met, "column")} one of them sets a bit that ${name} left at 0.`;
+        }
+        case 3: {
+            const flipped = cells.flat().filter((cell) => cell.flipped).length;
+            const own = row.filter((cell) => cell.flipped).length;
+            return given ? `Bits are flipped, whoever wrote them; in the worked figure three bits of ${name} are.` : `Each of the ${columns * tall} bits is flipped with chance ${p}, whoever wrote it: ${flipped} were, ${own} of them bits of ${name}.`;
+        }
+        case 4:
+            return `To read ${name}, take its bit from each column: ${bits.join("")}.`;
+        case 5:
+            return estimator === "paper" || setting.p === 0 ? "Climb from place 0: one up for every 1, one down for every 0." : "Climb from place 0 by the logarithm of how likely each bit is: a 1 up, a 0 down, by different amounts where other keys may have set bits.";
+        default: {
+            const found = number(estimate.total / estimate.count);
+            const off = Math.abs(estimate.total / estimate.count - value);
+            const end = `${name} holds ${value}, so the estimate is ${off === 0 ? "right" : `off by ${number(off)}`}.`;
+            if (estimator === "posterior-median" && setting.p > 0) return `If all values were equally likely before, ${found} is the median of what ${name} may hold: the estimate. ${end}`;
+            const highest = estimate.peaks.length === 1 ? `The highest place is ${listed(estimate.peaks)}: the estimate.` : `The highest places are ${listed(estimate.peaks)}; their mean, ${found}, is the estimate.`;
+            return `${highest} ${end}`;
+        }
+    }
+}
+
+function noteOf({ name }: Scene, step: number): string {
+    const parts = step === 0 ? [`only ${name}'s number, not yet in the table`] : [`blue: ${name}'s ones`];
+    if (step >= 2) parts.push("hatched: other keys' ones, ringed where both");
+    if (step >= 3) parts.push("red frame: flipped");
+    if (step >= 4) parts.push(`heavy frame: read for ${name}`);
+    return parts.join(" · ");
+}
+
+function chartOf(scene: Scene, step: number, width: number): SVGSVGElement {
+    const { setting, key, name, cells, bits, estimate, value } = scene;
+    const found = estimate.total / estimate.count;
+    const read = step >= 4;
+    return alpTable(width, {
+        title: sentenceOf(scene, step),
+        cells,
+        places: cells.map((_, i) => placeOf(setting, key, i)),
+        key,
+        shows: { own: step >= 1, others: step >= 2, flips: step >= 3, path: read, walk: step >= 5, peaks: step >= 6 },
+        strip: { bits: read ? bits : bits.map((_, i) => (i < value ? 1 : 0)), name: read ? "read" : name },
+        heights: estimate.heights,
+        peaks: estimate.peaks,
+        estimate: found,
+        truth: value,
+        words: { truth: `true ${value}`, estimate: `estimate ${number(found)}` },
+    });
+}

@@ -1,0 +1,6 @@
+/** The program of a report of the explorers of sparse releases alone. */
+
+import { start } from "./report";
+import { SPARSE } from "./sparse_explorers";
+
+void start({ explorers: SPARSE });
