@@ -18,7 +18,7 @@ from dpviz.exact import text, whole
 from dpviz.laws.alp import ENUMERATED, SLACK, Tails, Walks, estimates, of_zero
 from dpviz.laws.geometric import float_rate
 from dpviz.model.answers import Answer, Reading, Sketch
-from dpviz.model.answers.sketch import READERS, Plan
+from dpviz.model.answers.sketch import PARTS, READERS, Plan
 from dpviz.model.domain import bins_text
 from dpviz.model.error import ErrorModel, ErrorValue, mean
 from dpviz.model.laws.base import Clamp, StoredLaw, stored
@@ -166,7 +166,7 @@ class SketchError(ErrorModel):
 
     def _beyond(self, a: int) -> float:
         """The chance, at most, that a value is off by more than a whole steps."""
-        reach = a * float(self.law.worth)
+        reach = max(0.0, a - 1 / PARTS) * float(self.law.worth)  # an estimate is rounded by less
         alone = self._sketched(reach)
         cut = self.law.cut
         if cut is None:
@@ -179,7 +179,7 @@ class SketchError(ErrorModel):
         found = float((missed * alone + shown).max()) if len(ends) > 1 else 1.0
         # beyond what the bits can stand for, the estimate falls short by what is missing, too
         more = np.unique(np.linspace(0, a + 1, CELLS // 2 + 1).astype(np.int64))
-        short = self._short((a - more[1:]) * float(self.law.worth))
+        short = self._short((a - more[1:] - 1 / PARTS) * float(self.law.worth))
         return min(1.0, max(found, float(((1 - _reaches(rate, t - top - more[:-1])) * short).max()) + noise))
 
     def _sketched(self, reach: float) -> float:
@@ -218,7 +218,7 @@ class SketchError(ErrorModel):
 
         def holds(a: int) -> bool:
             shown = min(2 * float(_reaches(rate, a + 1)), kept) if noisy else 0.0
-            return (1 - kept) * law.tails.of(y, a * float(law.worth)) + shown <= level
+            return (1 - kept) * law.tails.of(y, max(0.0, a - 1 / PARTS) * float(law.worth)) + shown <= level
 
         return ErrorValue(self._least(holds) * law.step, "bound", rule)
 
