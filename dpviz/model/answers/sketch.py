@@ -43,6 +43,9 @@ MOST_BITS: Final = 1 << 30
 MOST_READ: Final = 100_000
 """A sum reads at most so many bins."""
 
+PARTS: Final = 1000
+"""An estimate is told to so many parts of a step."""
+
 READERS: Final = ("paper", "likelihood", "posterior-median")
 """The estimators, the default first."""
 
@@ -194,7 +197,8 @@ class Sketch(Answer):
         return reading.question.domain.run(labels)
 
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> list[Fraction]:
-        """Values in the unit of the question: a kept one as it was drawn, all others by the estimator."""
+        """Values in the unit of the question: a kept one as it was drawn, all others by the estimator, rounded to a
+        thousandth of a step."""
         reader = self._reader(reader)
         if points is None or isinstance(points, slice):
             return self.rows(reading)
@@ -204,7 +208,7 @@ class Sketch(Answer):
         found: list[Fraction] = [known.get(point, Fraction(0)) * step for point in points] if known else []
         asked = points if not known else [points[place] for place in open_]
         estimates = self._estimates(coded(asked, self.seed, numbered=_numbered(reading.question)), reader)
-        scaled = {one: one / self.plan.worth * step for one in set(estimates)}
+        scaled = {one: round(one / self.plan.worth * PARTS) * step / PARTS for one in set(estimates)}
         if not known:
             return [scaled[one] for one in estimates]
         for place, one in zip(open_, estimates, strict=True):
@@ -285,7 +289,7 @@ class Sketch(Answer):
                 "axis": columns_of(reading.question),
                 "columns": list(domain.columns),
                 "scale": domain.kind,
-                "bins": str(domain.size) if domain.declared else "",
+                "bins": str(domain.size) if domain.declared else None,
                 "size": domain.size_text,
                 "sparse": False,
                 "lookup": True,
