@@ -31,7 +31,7 @@ def simulated_laws(m: int, flips: Flips, runs: int = RUNS, seed: int = SEED) -> 
 
     >>> from fractions import Fraction
     >>> values, shares = simulated_laws(20, Flips(Fraction(1, 5)), runs=100)[0]
-    >>> bool(values.min() >= 0), round(shares.sum(), 9)
+    >>> bool(values.min() >= 0), round(float(shares.sum()), 9)
     (True, 1.0)
     """
     drawn = uniform(whole(m, "m", most=MOST), runs, seed)
