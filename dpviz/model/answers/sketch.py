@@ -193,6 +193,9 @@ class Sketch(Answer):
     def run(self, reading: Reading, labels: range) -> range | None:
         return reading.question.domain.run(labels)
 
+    def several(self, reading: Reading, labels: Sequence[object]) -> Sequence[int] | None:
+        return reading.question.domain.several(labels)
+
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> list[Fraction]:
         """Values in the unit of the question: a kept one as it was drawn, all others by the estimator."""
         reader = self._reader(reader)
@@ -200,16 +203,14 @@ class Sketch(Answer):
             return self.rows(reading)
         step = reading.question.aggregate.step
         known = self._known
-        open_ = [place for place, point in enumerate(points) if point not in known] if known else range(len(points))
-        found: list[Fraction] = [known.get(point, Fraction(0)) * step for point in points] if known else []
-        asked = points if not known else [points[place] for place in open_]
-        estimates = self._estimates(coded(asked, self.seed, numbered=_numbered(reading.question)), reader)
-        scaled = {one: one / self.plan.worth * step for one in set(estimates)}
+        open_ = [point for point in points if point not in known] if known else points
+        keys = coded(open_, self.seed, numbered=_numbered(reading.question))
+        estimates = self._estimates(keys, step / self.plan.worth, reader)
         if not known:
-            return [scaled[one] for one in estimates]
-        for place, one in zip(open_, estimates, strict=True):
-            found[place] = scaled[one]
-        return found
+            return estimates
+        kept, rest = [known.get(point) for point in points], iter(estimates)
+        drawn = {value: value * step for value in {*kept} if value is not None}
+        return [next(rest) if value is None else drawn[value] for value in kept]
 
     @cached_property
     def _known(self) -> dict[int | str, int]:
@@ -220,16 +221,16 @@ class Sketch(Answer):
     def _columns(self) -> Columns:
         return Columns(self.seed, self.plan.halves * self.plan.columns, self.plan.width)
 
-    def _estimates(self, keys: Keys, reader: str) -> list[Fraction]:
-        """The estimates of keys, in bits."""
+    def _estimates(self, keys: Keys, unit: Fraction, reader: str) -> list[Fraction]:
+        """The estimates of keys, where one bit is worth so much."""
         rows = read(self.packed, self._columns, keys)
         flips, m = self.plan.flips, self.plan.columns
         halves = [rows[:, m * half : m * (half + 1)] for half in range(self.plan.halves)]
         if reader == "paper":
-            parts = [unary.paper(half) for half in halves]
+            parts = [unary.paper(half, unit) for half in halves]
         else:
             estimator = unary.likelihood if reader == "likelihood" else unary.posterior_median
-            parts = [estimator(half, float(flips.p), float(flips.raised)) for half in halves]
+            parts = [estimator(half, float(flips.p), float(flips.raised), unit) for half in halves]
         if len(parts) == 1:
             return parts[0]
         return [more - less for more, less in zip(*parts, strict=True)]
