@@ -59,9 +59,9 @@ class Data:
 
 
 def sizes(keys: int) -> Mapping[str, dv.ALP | dv.ThresholdALP]:
-    """About 8 and 32 MiB for 100,000 keys: 64 and 256 columns of ten bits to a key."""
+    """About 8 and 32 MiB for 100,000 keys: 128 columns of five bits to a key, and 256 of ten."""
     return {
-        "8 MiB": dv.ALP(1, cap=CAP, keys=keys, alpha=27),
+        "8 MiB": dv.ALP(1, cap=CAP, keys=keys, alpha="13.5", room=5),
         "32 MiB": dv.ALP(1, cap=CAP, keys=keys, alpha="6.75"),
         "ThresholdALP": dv.ThresholdALP(1, keys=keys),
     }

@@ -132,7 +132,12 @@ def opendp_alp(keys: int, looked: int) -> list[float]:
     asked, began = [*exact][:: max(1, keys // looked)][:looked], time.process_time()
     found = [embedded(key) for key in asked]
     read = time.process_time() - began
-    return [took, sum(abs(value - exact[key]) for key, value in zip(asked, found)) / len(asked), read, grown]
+    return [
+        took,
+        sum(abs(value - exact[key]) for key, value in zip(asked, found, strict=True)) / len(asked),
+        read,
+        grown,
+    ]
 
 
 def diffprivlib_noise(size: int, scale: float) -> float:
