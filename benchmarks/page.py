@@ -38,6 +38,7 @@ RANGES = (
     "counts = np.random.default_rng(1).poisson(0.64, 525_600)\n"
     "dv.RangeExplorer(dv.PublicTable(minutes, counts))"
 )
+TRADEOFF = "import dpviz as dv\ndv.TradeoffExplorer()"
 BENCH = "bench = dv.Workbench(session, bins)\nbench"
 REDRAWS = "() => performance.getEntriesByName('dpviz:redraw').map(entry => entry.duration)"
 
@@ -72,6 +73,11 @@ def table(allowed: Mapping[int, float] = ALLOWED, steps: int = STEPS, browser: B
                 line("a range of 525,600 bins brushed by keyboard", moved(notebook, steps, "First bin"), 100.0)
             )
             lines.append(line("a range of 525,600 bins brushed by mouse", dragged(notebook, steps), 100.0))
+        lab.write("tradeoff.ipynb", TRADEOFF)
+        with Notebook.open(lab, opened, "tradeoff.ipynb", viewport={"width": 1280, "height": 1700}) as notebook:
+            notebook.run_all()
+            for slider in ("True value x of an entry", "Privacy loss ε", "Room per entry, s/k"):
+                lines.append(line(f"sparse releases, {slider}", moved(notebook, steps, slider), 100.0))
     return lines
 
 

@@ -24,6 +24,7 @@ from dpviz.model.release import SESSION, UNCHECKED, Release
 from dpviz.planning.sheet import PlanSheet
 from dpviz.privacy import ApproxDP, Guarantee, Unit, compose, to_approx
 from dpviz.privacy.grid import payable
+from dpviz.privacy.unit import plural_of
 from dpviz.session import accountant, arithmetic
 from dpviz.session.ledger import Ledger
 from dpviz.session.plan import Plan
@@ -415,6 +416,10 @@ def _bins(unit: Unit) -> str:
     return "any number of bins" if unit.max_bins is None else f"at most {unit.max_bins:,} bins"
 
 
+def _records(unit: Unit) -> str:
+    return "" if unit.max_records is None else f", and {plural_of(unit.max_records, 'record')} in all"
+
+
 def _caveats(releases: list[Release], unit: Unit | None, verified: _Verified | None) -> list[str]:
     """What this does not protect."""
     said: list[str] = []
@@ -426,7 +431,7 @@ def _caveats(releases: list[Release], unit: Unit | None, verified: _Verified | N
             f"Facts that hold with or without any one {unit.noun} are learned as intended.",
             f"Where one person stands behind several {unit.nouns}, each is protected by itself, and all together less."
             if unit.is_row
-            else f"Per {unit.noun} {_bins(unit)} counted, and {unit.max_per_bin:,} in each.",
+            else f"Per {unit.noun} {_bins(unit)} counted, and {unit.max_per_bin:,} in each{_records(unit)}.",
             "How long a release took is not hidden from who watched the machine.",
         ]
     if unit.n is not None:

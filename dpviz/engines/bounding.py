@@ -1,9 +1,10 @@
-"""What one user may add: at most so many bins, and so many rows in each.
+"""What one user may add: at most so many bins, so many rows in each, and so many in all.
 
 Which bins a user keeps is decided by an MD5 digest of the question, the user and the bin, which every SQL engine can
 compute too; which rows of a bin are summed up, by one of the question, the user, the bin and the row's steps. Rows of
-equal steps are alike. Neither looks at anybody else, nor at the order of the rows: that is what makes one user's weight
-at most max_bins * max_per_bin rows.
+equal steps are alike. Where a user may count with max_records rows in all, the bins are filled one after the other in
+the order of their digests. Nothing looks at anybody else, nor at the order of the rows: that is what makes one user's
+weight at most max_bins * max_per_bin rows, and at most max_records.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import md5
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.privacy.unit import Unit
+
+LARGEST: Final = int(np.iinfo(np.int64).max)
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -47,7 +51,8 @@ def count_users(
     question: str,
     labels: Sequence[object] | NDArray[np.generic] | None = None,
 ) -> NDArray[np.int64]:
-    """The rows in each bin, where a user counts in at most max_bins bins and at most max_per_bin times in each.
+    """The rows in each bin, where a user counts in at most max_bins bins and at most max_per_bin times in each, and at
+    most max_records times in all.
 
     `question` is the question's id. `labels` says what each bin is called, where that is not its place: sparse bins are
     numbered by their rank among those that occur, and other users must not move the choice.
@@ -57,9 +62,12 @@ def count_users(
     user, touched = np.divmod(pairs, size)
     if unit.max_bins is not None and unit.max_bins < size:
         kept = first(unit.max_bins, user, touched, users, question, labels)
-        touched, rows = touched[kept], rows[kept]
+        user, touched, rows = user[kept], touched[kept], rows[kept]
+    rows = np.minimum(rows, min(unit.max_per_bin, LARGEST))
+    if unit.max_records is not None:
+        rows = within(unit.max_records, user, touched, rows, users, question, labels)
     counts = np.zeros(size, dtype=np.int64)
-    np.add.at(counts, touched, np.minimum(rows, min(unit.max_per_bin, np.iinfo(np.int64).max)))
+    np.add.at(counts, touched, rows)
     return counts
 
 
@@ -77,9 +85,11 @@ def sum_users(
     steps = steps[counted]
     pairs, at, rows = np.unique(users.codes[counted] * size + bins[counted], return_inverse=True, return_counts=True)
     user, touched = np.divmod(pairs, size)
-    most = np.minimum(rows, min(unit.max_per_bin, np.iinfo(np.int64).max))
+    most = np.minimum(rows, min(unit.max_per_bin, LARGEST))
     if unit.max_bins is not None and unit.max_bins < size:
         most[~first(unit.max_bins, user, touched, users, question, labels)] = 0
+    if unit.max_records is not None:
+        most = within(unit.max_records, user, touched, most, users, question, labels)
     totals = sum_rows(np.where(most == rows, touched, -1)[at], steps, size)
     over = ((most > 0) & (most < rows))[at]
     pair, values, times = _alike(at[over], steps[over])
@@ -91,11 +101,34 @@ def sum_users(
     ]
     order = _ranked(digests, pair)
     pair, values, times = pair[order], values[order], times[order]
-    through = np.cumsum(times)
-    before = through - times
-    before -= before[np.searchsorted(pair, pair)]  # of the same pair
-    np.add.at(totals, touched[pair], values * np.clip(most[pair] - before, 0, times))
+    np.add.at(totals, touched[pair], values * np.clip(most[pair] - _before(pair, times), 0, times))
     return totals
+
+
+def within(
+    most: int,
+    user: NDArray[np.int64],
+    touched: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    users: Users,
+    question: str,
+    labels: Sequence[object] | NDArray[np.generic] | None,
+) -> NDArray[np.int64]:
+    """How many of the rows of each pair of a user and a bin, sorted by user and bin, are among the user's `most` first,
+    bin after bin by digest."""
+    found = rows.copy()
+    every = np.zeros(int(user.max(initial=-1)) + 1, dtype=np.int64)
+    np.add.at(every, user, rows)
+    over = np.flatnonzero((every[user] > most) & (rows > 0))
+    order = over[_by_digest(user[over], touched[over], users, question, labels)]
+    found[order] = np.clip(most - _before(user[order], rows[order]), 0, rows[order])
+    return found
+
+
+def _before(groups: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many rows come before, in the same group. Groups are sorted."""
+    before = np.cumsum(rows) - rows
+    return before - before[np.searchsorted(groups, groups)]
 
 
 def _alike(
@@ -127,14 +160,25 @@ def first(
     """Which pairs of a user and a bin, sorted by user and bin, are among the user's `most` first by digest."""
     kept = np.bincount(user)[user] <= most if len(user) else np.zeros(0, dtype=np.bool_)
     over = np.flatnonzero(~kept)
-    named = touched[over].tolist()
-    called = {bin: str(bin if labels is None else labels[bin]) for bin in set(named)}
-    heads = {code: head(question, users.names[code]) for code in set(user[over].tolist())}
-    digests = [digest(heads[code], called[bin]) for code, bin in zip(user[over].tolist(), named, strict=True)]
-    order = over[_ranked(digests, user[over])]  # equal digests are decided by the bin
+    order = over[_by_digest(user[over], touched[over], users, question, labels)]
     place = np.arange(len(order)) - np.searchsorted(user[order], user[order])
     kept[order[place < most]] = True
     return kept
+
+
+def _by_digest(
+    user: NDArray[np.int64],
+    touched: NDArray[np.int64],
+    users: Users,
+    question: str,
+    labels: Sequence[object] | NDArray[np.generic] | None,
+) -> NDArray[np.intp]:
+    """The order of pairs of a user and a bin by user, and then by digest. Equal digests are decided by the bin."""
+    named = touched.tolist()
+    called = {bin: str(bin if labels is None else labels[bin]) for bin in set(named)}
+    heads = {code: head(question, users.names[code]) for code in set(user.tolist())}
+    digests = [digest(heads[code], called[bin]) for code, bin in zip(user.tolist(), named, strict=True)]
+    return _ranked(digests, user)
 
 
 def head(question: str, user: str) -> str:

@@ -62,6 +62,11 @@ class Read(ABC):
     def assign_bins(self, domain: Domain, numbers: str) -> Any:
         """The bin of each row in a one-column domain, as an Ibis type of whole numbers."""
 
+    def has_bin(self, domain: Domain) -> tuple[Any, ...]:
+        """What must be true of a row that has a bin in a one-column domain, as far as an engine needs to see it before
+        it finds the bin: it reads fewer rows then."""
+        return ()
+
     @abstractmethod
     def passes(self, condition: Condition) -> list[Any]:
         """What must be true of a row that passes a public filter."""
@@ -168,6 +173,19 @@ class Numbers(Read):
         assert isinstance(domain, CategoryDomain)
         return matched(self.value, self._known(domain.values), domain, numbers, self._at)
 
+    def has_bin(self, domain: Domain) -> tuple[Any, ...]:
+        limits = self._limits(domain)
+        return () if limits is None else (self.value.between(*(whole(limit, "int64") for limit in limits)),)
+
+    def _limits(self, domain: Domain) -> tuple[int, int] | None:
+        """The least and greatest value of the rows that have a bin, where all others can be left out before."""
+        if not isinstance(domain, IntegerDomain) or not self.whole or self.dtype == np.uint64:
+            return None
+        beside = {under(domain), over(domain), missing(domain)}
+        bounds = np.iinfo(self.dtype)
+        start, stop = max(domain.low, int(bounds.min)), min(domain.high, int(bounds.max))
+        return (start, stop) if beside == {NONE} and start <= stop else None
+
     def passes(self, condition: Condition) -> list[Any]:
         if not isinstance(condition, Between):
             return [self.value.isin([self._at(value) for value in self._known(condition)])]
@@ -224,12 +242,14 @@ class Numbers(Read):
         if start > stop:
             beside = number(under(domain) if low > last else over(domain), numbers)
             return ibis.cases(absent, *rules, else_=beside)
-        within = None
-        if low > first and high < last and under(domain) == over(domain):  # one look at each row in place of two
+        within, left_out = None, self._limits(domain) is not None
+        if (
+            low > first and high < last and not left_out and under(domain) == over(domain)
+        ):  # one look at each row in place of two
             within = value.between(whole(low, wide), whole(high, wide))
-        elif low > first:
+        elif low > first and not left_out:
             rules.append((value < whole(low, wide), number(under(domain), numbers)))
-        if within is None and high < last:
+        if within is None and high < last and not left_out:
             rules.append((value > whole(high, wide), number(over(domain), numbers)))
         # Engines may take the difference for rows outside, too, where it must not overflow.
         narrow = wide == "int64"
@@ -237,7 +257,7 @@ class Numbers(Read):
         inside = ibis.greatest(inside, whole(start, wide)) if not narrow or first - start < -(2**63) else inside
         if missing(domain) != NONE or not self.whole or inside is not value:  # least and greatest pass over null
             rules.insert(0, absent)
-        step = (inside - whole(start, wide)).cast(numbers)
+        step = (inside - whole(start, wide) if start else inside).cast(numbers)
         offset = start - low + domain.underflow
         step = step + whole(offset, numbers) if offset else step
         step = step if within is None else ibis.ifelse(within, step, number(NONE, numbers))

@@ -288,6 +288,7 @@ def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit
     decimals = {name for name in names if table[name].type().is_decimal()}
     cells = {name: read(table[name], kinds[name], found.get(name)) for name in names if name not in decimals}
     passing = [rule for name, condition in question.where.items() for rule in cells[name].passes(condition)]
+    passing += [rule for one in domain.factors if one.declared for rule in cells[one.columns[0]].has_bin(one)]
     key = domain.column if isinstance(domain, KeyDomain) else None
     item = assign_bins(domain, cells, numbers_for(domain)) if key is None else cells[key].value
     picked = {"item": item}
@@ -345,24 +346,47 @@ def _row_number() -> int:
 
 
 def _bounded(rows: Any, question: Question, unit: Unit, text: Any) -> Any:
-    """Count users: each in its max_bins first items by digest, and at most max_per_bin times in each."""
+    """Count users: each in its max_bins first items by digest, at most max_per_bin times in each, and at most
+    max_records times in all, item after item by digest."""
     once = unit.max_per_bin == 1
     pairs = present(rows.distinct() if once else rows.group_by("user", "item").agg(times=rows.count()))
-    if unit.max_bins is not None and (not question.domain.declared or unit.max_bins < question.bins):
+    chosen = unit.max_bins is not None and (not question.domain.declared or unit.max_bins < question.bins)
+    if chosen or unit.max_records is not None:
         name = text("item", pairs)
         # As bounding.py has it; the item itself follows its digest and decides where two digests are equal.
         rank = (ibis.literal(question.id) + text("user", pairs).hexdigest("md5") + name).hexdigest("md5") + name
-        placed = pairs.mutate(place=_row_number().over(group_by=pairs.user, order_by=rank, rows=(None, 0)))
-        pairs = placed.filter(placed.place <= unit.max_bins)
-    if once:
+        if chosen:
+            placed = pairs.mutate(place=_row_number().over(group_by=pairs.user, order_by=rank, rows=(None, 0)))
+            if unit.max_records is not None:
+                placed = placed.mutate(rank=rank)
+            pairs = placed.filter(placed.place <= unit.max_bins)
+        else:
+            pairs = pairs.mutate(rank=rank)
+    if once and unit.max_records is None:
         return pairs.group_by("item").agg(count=pairs.count())
+    if once:
+        pairs = pairs.mutate(times=whole(1, "int64"))
     most = ibis.literal(min(unit.max_per_bin, LARGEST), "int64")
-    return pairs.group_by("item").agg(count=ibis.least(pairs.times, most).sum().cast("int64"))
+    if unit.max_records is None:
+        return pairs.group_by("item").agg(count=ibis.least(pairs.times, most).sum().cast("int64"))
+    pairs = pairs.mutate(times=ibis.least(pairs.times, most))
+    pairs = _within(unit.max_records, pairs, [pairs.user], [pairs.rank])
+    pairs = pairs.filter(pairs.times > 0)
+    return pairs.group_by("item").agg(count=whole_total(pairs.times))
+
+
+def _within(most: int, rows: Any, groups: Sequence[Any], order: Sequence[Any]) -> Any:
+    """The rows with as many of their `times` as are among the `most` first of their group, in this order."""
+    through = rows.times.sum().over(group_by=groups, order_by=order, rows=(None, 0))
+    rows = rows.mutate(through=through.cast("decimal(38, 0)").cast("int64"))
+    left = ibis.literal(min(most, LARGEST), "int64") - (rows.through - rows.times)
+    return rows.mutate(times=ibis.greatest(ibis.least(rows.times, left), whole(0, "int64"))).drop("through")
 
 
 def _rows_of_users(rows: Any, question: Question, unit: Unit, text: Any) -> Any:
-    """The rows that users count with, as bounding.py has it: a user's max_bins first items by digest, and in each the
-    max_per_bin first rows by theirs. Rows of equal steps come as one, with their steps added up."""
+    """The rows that users count with, as bounding.py has it: a user's max_bins first items by digest, in each the
+    max_per_bin first rows by theirs, and the max_records first of all. Rows of equal steps come as one, with their
+    steps added up."""
     alike = rows.group_by("user", "item", "steps").agg(times=rows.count())
     name = text("item", alike)
     head = ibis.literal(question.id) + text("user", alike).hexdigest("md5")
@@ -372,12 +396,11 @@ def _rows_of_users(rows: Any, question: Question, unit: Unit, text: Any) -> Any:
         place = ibis.dense_rank().over(group_by=alike.user, order_by=alike.bin_rank)
         placed = alike.mutate(place=place)
         alike = placed.filter(placed.place < whole(unit.max_bins, "int64"))
-    order = [alike.row_rank, alike.steps]
-    through = alike.times.sum().over(group_by=[alike.user, alike.item], order_by=order, rows=(None, 0))
-    alike = alike.mutate(through=through.cast("decimal(38, 0)").cast("int64"))
-    left = ibis.literal(min(unit.max_per_bin, LARGEST), "int64") - (alike.through - alike.times)
-    kept = ibis.greatest(ibis.least(alike.times, left), whole(0, "int64"))
-    return alike.select("item", steps=alike.steps * kept)
+    alike = _within(unit.max_per_bin, alike, [alike.user, alike.item], [alike.row_rank, alike.steps])
+    if unit.max_records is not None:
+        order = [alike.bin_rank, alike.row_rank, alike.steps]
+        alike = _within(unit.max_records, alike, [alike.user], order)
+    return alike.select("item", steps=alike.steps * alike.times)
 
 
 # ---------------------------------------------------------------- what comes back

@@ -141,7 +141,7 @@ class DuckDB(Engine):
         deadline = time.monotonic() + SOON
         while not self._one.locked():
             try:
-                self._collation()
+                self._backend.con.sql("SELECT 1").fetchall()
                 return False
             except Exception as problem:
                 if not _half_read(problem):

@@ -20,15 +20,13 @@ NEAR = 1e-9
 """Two logarithms of likelihoods that differ by less are the same number, rounded in two ways."""
 
 
-def paper(rows: Rows, unit: Fraction = Fraction(1)) -> list[Fraction]:
+def paper(rows: Rows) -> list[Fraction]:
     """The mean of all places from 0 on where the prefix sum of ones less zeros is largest, of each row of bits.
-
-    unit  what one place is worth
 
     >>> paper(np.array([[1, 1, 1, 0, 1, 0, 0, 1], [0] * 8, [1] * 8], dtype=np.uint8))
     [Fraction(4, 1), Fraction(0, 1), Fraction(8, 1)]
     """
-    return _means(*highest(rows), rows.shape[1] + 1, unit)
+    return _means(*highest(rows), rows.shape[1] + 1)
 
 
 def highest(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -53,31 +51,28 @@ def highest(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return sums.astype(np.int64), places.astype(np.int64)
 
 
-def _means(
-    sums: NDArray[np.int64], counts: NDArray[np.int64], most: int, unit: Fraction = Fraction(1)
-) -> list[Fraction]:
+def _means(sums: NDArray[np.int64], counts: NDArray[np.int64], most: int) -> list[Fraction]:
     """Sums divided by counts, of at most `most`: few are different, and each of these is divided once."""
     found, where = np.unique(sums * (most + 1) + counts, return_inverse=True)
     means = np.empty(len(found), dtype=object)
-    means[:] = [unit * Fraction(code // (most + 1), code % (most + 1)) for code in found.tolist()]
+    means[:] = [Fraction(code // (most + 1), code % (most + 1)) for code in found.tolist()]
     every: list[Fraction] = means[where.ravel()].tolist()
     return every
 
 
-def likelihood(rows: Rows, p: float, raised: float, unit: Fraction = Fraction(1)) -> list[Fraction]:
+def likelihood(rows: Rows, p: float, raised: float) -> list[Fraction]:
     """The mean of all y that make the bits most likely. With no collisions, where `raised` is p, it is `paper`.
 
     p       the chance that a bit is flipped
     raised  the chance that a bit beyond y is read as a one, at least p
-    unit    what one place is worth
     """
     weights = _logarithms(rows, p, raised)
     largest = weights >= weights.max(axis=1, keepdims=True) - NEAR
     sums, counts = largest @ np.arange(rows.shape[1] + 1), largest.sum(axis=1)
-    return _means(sums, counts, rows.shape[1] + 1, unit)
+    return _means(sums, counts, rows.shape[1] + 1)
 
 
-def posterior_median(rows: Rows, p: float, raised: float, unit: Fraction = Fraction(1)) -> list[Fraction]:
+def posterior_median(rows: Rows, p: float, raised: float) -> list[Fraction]:
     """The least y that is at most the number with chance 1/2 or more, where all y were equally likely before.
 
     unit  what one place is worth
@@ -86,7 +81,7 @@ def posterior_median(rows: Rows, p: float, raised: float, unit: Fraction = Fract
     chances = np.exp(weights - weights.max(axis=1, keepdims=True))
     reached = np.cumsum(chances, axis=1)
     medians = (reached < reached[:, -1:] * (0.5 - NEAR)).sum(axis=1)
-    return _means(medians, np.ones_like(medians), 1, unit)
+    return _means(medians, np.ones_like(medians), 1)
 
 
 def _logarithms(rows: Rows, p: float, raised: float) -> NDArray[np.float64]:

@@ -139,7 +139,7 @@ class Compact(Parameters):
                 "Compact needs a public bound on the number of rows, and this unit has no public n",
                 "give cap=, chosen without looking at the data",
             )
-        rows = (bins if unit.max_bins is None else min(unit.max_bins, bins)) * unit.max_per_bin
+        rows = unit.records(bins)
         design = _design(self, bins, n, rows)
         return CompactBound(self, question, unit, rows, design)
 

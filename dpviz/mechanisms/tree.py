@@ -201,10 +201,15 @@ class Spread:
 
     @classmethod
     def of(cls, unit: Unit, bins: int) -> Spread:
-        """From the unit's limits. A replacement raises leaves of the one and lowers others, all of them different."""
+        """From the unit's limits. A replacement raises leaves of the one and lowers others, all of them different.
+
+        As many leaves are left to the others as the records of the one do not fill: where the records end inside a
+        leaf, it counts for both, which is no less than what any replacement moves.
+        """
         touched = bins if unit.max_bins is None else min(unit.max_bins, bins)
-        others = min(touched, bins - touched) if unit.relation == "replace-one" else 0
-        return cls(touched * unit.max_per_bin, others * unit.max_per_bin)
+        up = unit.records(bins)
+        others = min(touched, bins - up // unit.max_per_bin) if unit.relation == "replace-one" else 0
+        return cls(up, min(up, others * unit.max_per_bin))
 
     def moved(self, weights: tuple[int, ...], known: bool = False) -> int:
         """The most that weighted counts of all nodes can move in L1, by the weight of each height, leaves first.

@@ -62,8 +62,7 @@ def _check(first: Release, second: Release) -> None:
         raise ParameterError.of(f"{first.dataset} and {second.dataset}", "both answers must be about one dataset")
     if (first.teaching is None) != (second.teaching is None):
         raise ParameterError.of("a release and a teaching draw", "a teaching draw is not private and stands alone")
-    entry = first.number is not None and (first.number, first.use) == (second.number, second.use)
-    if entry or first == second:
+    if first == second or (same_entry(first, second) and first.answer.to_json() == second.answer.to_json()):
         raise ParameterError.of(
             "one answer twice", "an answer says nothing new by being read again", "draw another, with another key="
         )
@@ -72,6 +71,15 @@ def _check(first: Release, second: Release) -> None:
         raise ParameterError.of(
             f"{axes[0].noun} and {axes[1].noun}", "both answers must have values for the same points"
         )
+
+
+def same_entry(first: Release, second: Release) -> bool:
+    """Whether both bear the number of one entry.
+
+    A release does not say which ledger it is from. An entry has one answer for good, so two answers of one number that
+    differ are from two ledgers; where they do not differ they are taken for one.
+    """
+    return first.number is not None and (first.number, first.use) == (second.number, second.use)
 
 
 def fits(question: Question, unit: Unit, other: Question, other_unit: Unit) -> None:
@@ -138,7 +146,8 @@ class Combined(Askable):
         """What it is, and what it rests on."""
         how = "averaged with public weights" if self.averaged else "intervals intersected"
         on = " and ".join(one.text for one in self.paid)
-        return f"{self.first.plain_title}; {how}. Rests on {on}.{seeds(self.paid)}"
+        two = " They bear one number and differ, so they are of two ledgers." * same_entry(self.first, self.second)
+        return f"{self.first.plain_title}; {how}. Rests on {on}.{two}{seeds(self.paid)}"
 
     def _repr_html_(self) -> str:
         return f"<p class='mathjax_ignore tex2jax_ignore'>{escape(self.sentence)}</p>"

@@ -79,10 +79,10 @@ class Release(Askable):
         return cls(Terms.of(bound), answer, uses=bound.uses(answer), **drawn)
 
     @classmethod
-    def stored(cls, body: Mapping[str, Any], **parts: Any) -> Release:
-        """The release that was written as this body, of which the parts were read."""
+    def stored(cls, written: bytes, **parts: Any) -> Release:
+        """The release of this saved form, which `opened` gave and of which the parts were read."""
         release = cls(**parts)
-        object.__setattr__(release, "written", with_checksum(body))
+        object.__setattr__(release, "written", written)
         return release
 
     @property
@@ -384,11 +384,22 @@ def listed(values: Values) -> list[Any]:
 
 def with_checksum(body: Mapping[str, Any]) -> bytes:
     """The JSON of a release as it is saved."""
-    return canonical({"release": body, "sha256": sha256(canonical(body)).hexdigest()})
+    written = canonical(body)
+    return _saved(written, sha256(written).hexdigest())
+
+
+def _saved(written: bytes, digest: str) -> bytes:
+    """`canonical({"release": body, "sha256": digest})` of a body that is written already, which takes long."""
+    return b"".join([b'{"release":', written, b',"sha256":', canonical(digest), b"}"])
 
 
 def checked(content: bytes) -> dict[str, Any]:
     """The JSON of a saved release, or ReleaseFormat where it is truncated, altered or of a newer format."""
+    return opened(content)[0]
+
+
+def opened(content: bytes) -> tuple[dict[str, Any], bytes]:
+    """The JSON of a saved release and its saved form, or ReleaseFormat as above."""
     try:
         outer = json.loads(content)
         body = outer["release"]
@@ -401,10 +412,11 @@ def checked(content: bytes) -> dict[str, Any]:
         raise ReleaseFormat("a saved release must be a dpviz.release file; this one is truncated or something else")
     if version > VERSION:
         raise ReleaseFormat.of(version, f"this dpviz reads release formats up to {VERSION}", "update dpviz")
-    if sha256(canonical(body)).hexdigest() != digest:
+    written = canonical(body)
+    if sha256(written).hexdigest() != digest:
         raise ReleaseFormat("a saved release must match its checksum; this one was altered or damaged")
     assert isinstance(body, dict)
-    return body
+    return body, _saved(written, digest)
 
 
 protect_module(vars())

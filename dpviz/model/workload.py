@@ -188,23 +188,22 @@ class Workload:
     def l1(self, unit: Unit) -> int:
         """How far one unit moves all answers together, at most, in L1.
 
-        Added or removed, a unit in at most b bins adds up to m to each, and no answer falls while another grows: m
-        times the b largest sums of columns, which is attained. Replaced, it is no more than twice that, and no more
-        than b m times the most that one record moves by going from one bin to another, or to none that is declared:
-        the records before and after can be paired. For a row the second is attained.
+        Added or removed, a unit in at most b bins adds up to m to each, r records in all, and no answer falls while
+        another grows: its records lie where the sums of columns are largest, which is attained. Replaced, it is no more
+        than twice that, and no more than r times the most that one record moves by going from one bin to another, or to
+        none that is declared: the records before and after can be paired. For a row the second is attained.
         """
         sums = self.rows.sum(axis=0)
-        bins = self.bins if unit.max_bins is None else min(unit.max_bins, self.bins)
+        records = left = unit.records(self.bins)
         order = np.argsort(-sums, kind="stable")
-        left, added = bins, 0
+        added = 0
         for group in order.tolist():
-            taken = min(left, int(self.sizes[group]))
+            taken = min(left, int(self.sizes[group]) * unit.max_per_bin)
             left, added = left - taken, added + taken * int(sums[group])
-        added *= unit.max_per_bin
         if unit.relation == "add-remove":
             return added
         moved = max(int(sums.max()), self._farthest)
-        return min(2 * added, bins * unit.max_per_bin * moved)
+        return min(2 * added, records * moved)
 
     @cached_property
     def _farthest(self) -> int:

@@ -1,4 +1,4 @@
-"""Simulated lists: seeded noise in floats, for pictures of public data that stand beside an exact law.
+"""Simulated lists and bits: seeded noise in floats, for pictures of public data that stand beside an exact law.
 
 Nothing here can reach a ledger: a release is drawn with exact bits (`noise/race.py`, `noise/geometric.py`).
 """
@@ -12,6 +12,11 @@ Floats = NDArray[np.float64]
 
 ROWS = 64
 """So many rows of noise are drawn at once."""
+
+
+def uniform(rows: int, runs: int, seed: int) -> Floats:
+    """A table of numbers from 0 to 1, one row for each of some bits; the same for every setting."""
+    return np.random.default_rng(seed).random((rows, runs))
 
 
 class Noise:

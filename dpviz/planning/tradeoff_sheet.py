@@ -54,8 +54,8 @@ THRESHOLDS: Final = {
 RELATIONS: Final[dict[str, tuple[str, int]]] = {
     "add": ("one record, in or out", 1),
     "replace": ("replace one record", 2),
-    "user-4": ("a user with 4 keys", 4),
-    "user-16": ("a user with 16 keys", 16),
+    "user-4": ("a user with four keys", 4),
+    "user-16": ("a user with sixteen keys", 16),
 }
 """Who is protected: in words, and how many entries may move by one."""
 

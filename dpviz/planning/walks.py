@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dpviz.exact import whole
 from dpviz.laws.alp import Flips
 from dpviz.laws.alp_errors import Laws
+from dpviz.noise.simulated import uniform
 
 RUNS = 4_000
 SEED = 4_571
@@ -30,10 +31,10 @@ def simulated_laws(m: int, flips: Flips, runs: int = RUNS, seed: int = SEED) -> 
 
     >>> from fractions import Fraction
     >>> values, shares = simulated_laws(20, Flips(Fraction(1, 5)), runs=100)[0]
-    >>> bool(values.min() >= 0), round(shares.sum(), 9)
+    >>> bool(values.min() >= 0), round(float(shares.sum()), 9)
     (True, 1.0)
     """
-    drawn = np.random.default_rng(seed).random((whole(m, "m", most=MOST), runs))
+    drawn = uniform(whole(m, "m", most=MOST), runs, seed)
     ones = np.where(drawn >= float(flips.p), 1, -1)
     zeros = np.where(drawn < float(flips.raised), 1, -1)
     rising, falling = (

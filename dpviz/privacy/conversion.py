@@ -54,7 +54,8 @@ def convert(guarantee: Guarantee, unit: Unit) -> Guarantee:
             "a replace-one price says nothing about adding or removing",
             "use a mechanism with an add-or-remove price",
         )
-    if (own.of, own.max_bins, own.max_per_bin) != (unit.of, unit.max_bins, unit.max_per_bin):
+    bounds = [(one.of, one.max_bins, one.max_per_bin, one.max_records) for one in (own, unit)]
+    if bounds[0] != bounds[1]:
         raise ConversionError.of(own.text, f"this price protects another unit than {unit.text}")
     doubled = None if guarantee.zcdp_steps is None else group(guarantee.zcdp_steps, 2)
     return Guarantee(

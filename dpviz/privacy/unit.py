@@ -22,6 +22,8 @@ class Unit:
     noun         what to call one unit in sentences ("person-year")
     max_bins     how many bins one unit may touch (1 for a row); None for no limit
     max_per_bin  how much one unit may add to one bin (1 for a row)
+    max_records  how many records one unit counts with in all bins together; None for no limit but the other two. They
+                 are cut to it, for no unit can touch more bins, or add more to one, than it has records
     n            the number of rows, public under replace-one of rows and unknown to every plan otherwise
     """
 
@@ -31,6 +33,7 @@ class Unit:
     max_bins: int | None = 1
     max_per_bin: int = 1
     n: int | None = None
+    max_records: int | None = None
 
     @single_arguments
     def __init__(
@@ -41,8 +44,17 @@ class Unit:
         max_bins: int | None = 1,
         max_per_bin: int = 1,
         n: int | None = None,
+        max_records: int | None = None,
     ) -> None:
-        given = {"of": of, "relation": relation, "noun": noun, "max_bins": max_bins, "max_per_bin": max_per_bin, "n": n}
+        given = {
+            "of": of,
+            "relation": relation,
+            "noun": noun,
+            "max_bins": max_bins,
+            "max_per_bin": max_per_bin,
+            "n": n,
+            "max_records": max_records,
+        }
         for name, value in given.items():
             object.__setattr__(self, name, value)
         self._check()
@@ -57,10 +69,20 @@ class Unit:
         for name in ("of", "noun"):
             if unwritable(getattr(self, name)):
                 raise UnitError.of(ascii(getattr(self, name)), f"{name} must be text that can be written as UTF-8")
-        for name in ("max_bins", "max_per_bin"):
-            if name == "max_bins" and self.max_bins is None:
+        for name in ("max_bins", "max_per_bin", "max_records"):
+            if name != "max_per_bin" and getattr(self, name) is None:
                 continue
             object.__setattr__(self, name, whole(getattr(self, name), name))
+        if self.is_row and self.max_records is not None:
+            raise UnitError.of(
+                f"max_records={self.max_records}",
+                "a row is one record",
+                "name the user column as the unit to bound contributions",
+            )
+        if self.max_records is not None:
+            bins = self.max_records if self.max_bins is None else min(self.max_bins, self.max_records)
+            object.__setattr__(self, "max_bins", bins)
+            object.__setattr__(self, "max_per_bin", min(self.max_per_bin, self.max_records))
         if self.is_row and (self.max_bins, self.max_per_bin) != (1, 1):
             raise UnitError.of(
                 f"max_bins={self.max_bins}, max_per_bin={self.max_per_bin}",
@@ -95,8 +117,9 @@ class Unit:
     def l1(self, bins: int | None = None) -> int:
         """How far one unit moves a vector of `bins` counts, in L1: the sensitivity of a histogram.
 
-        A replacement empties some bins and fills others; in each the count moves by max_per_bin at most. Raises
-        UnitError where nothing limits how many bins there are.
+        A replacement empties some bins and fills others; in each the count moves by max_per_bin at most, and in all
+        together by the records that go and those that come. Raises UnitError where nothing limits how many bins there
+        are.
         """
         if self.max_bins is None:
             if bins is None:
@@ -106,8 +129,15 @@ class Unit:
                     "declare the bins, give max_bins, or ask for the top k",
                 )
             return bins * self.max_per_bin
-        touched = self.max_bins * (1 if self.relation == "add-remove" else 2)
-        return (touched if bins is None else min(touched, bins)) * self.max_per_bin
+        sides = 1 if self.relation == "add-remove" else 2
+        touched = self.max_bins * sides
+        moved = (touched if bins is None else min(touched, bins)) * self.max_per_bin
+        return moved if self.max_records is None else min(moved, sides * self.max_records)
+
+    def records(self, bins: int) -> int:
+        """How many records one unit counts with at most, over `bins` bins."""
+        most = (bins if self.max_bins is None else min(self.max_bins, bins)) * self.max_per_bin
+        return most if self.max_records is None else min(most, self.max_records)
 
     @property
     def text(self) -> str:
@@ -115,6 +145,8 @@ class Unit:
         change = "add or remove" if self.relation == "add-remove" else "replace"
         bins = "any number of bins" if self.max_bins is None else f"at most {self.max_bins} bins"
         bounds = "" if self.is_row else f", {bins}, {self.max_per_bin} in each"
+        if self.max_records is not None:
+            bounds += f", {plural_of(self.max_records, 'record')} in all"
         return f"one {self.noun}, {change}{bounds}"
 
     @property
@@ -124,7 +156,7 @@ class Unit:
         return f"{change} one {self.noun}"
 
     def to_json(self) -> dict[str, object]:
-        return {
+        written: dict[str, object] = {
             "of": self.of,
             "relation": self.relation,
             "noun": self.noun,
@@ -132,6 +164,14 @@ class Unit:
             "max_per_bin": self.max_per_bin,
             "n": self.n,
         }
+        if self.max_records is not None:  # as it was written before there was such a limit: an answer is known by it
+            written["max_records"] = self.max_records
+        return written
+
+
+def plural_of(number: int, noun: str) -> str:
+    """`1 record`, `2 records`."""
+    return f"{number:,} {noun if number == 1 else plural(noun)}"
 
 
 def plural(noun: str) -> str:

@@ -19,7 +19,7 @@ from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.model.opening import Opening
 from dpviz.model.question import Question, canonical
-from dpviz.model.release import SESSION, Release, checked
+from dpviz.model.release import SESSION, Release, opened
 from dpviz.model.terms import Terms, Used
 from dpviz.planning.sheet import BETAS
 from dpviz.privacy.unit import Unit
@@ -30,16 +30,16 @@ UNREADABLE = (DpvizError, KeyError, TypeError, ValueError, ArithmeticError, Attr
 
 def from_bytes(content: bytes, origin: str = SESSION) -> Release:
     """The release in these bytes, which a ledger of this session stored, if nothing else is said of their origin."""
-    body = checked(content)
+    body, written = opened(content)
     try:
-        return _from_json(body, origin)
+        return _from_json(body, written, origin)
     except ReleaseFormat:
         raise
     except UNREADABLE:
         raise ReleaseFormat("a saved release must hold a question, unit, mechanism and answer that agree") from None
 
 
-def _from_json(body: dict[str, Any], origin: str) -> Release:
+def _from_json(body: dict[str, Any], written: bytes, origin: str) -> Release:
     """A release of format 2 holds what was promised; for one of format 1 its mechanism is bound again."""
     answer = answers.from_json(body["answer"])
     if body["version"] == 1:
@@ -58,7 +58,7 @@ def _from_json(body: dict[str, Any], origin: str) -> Release:
     if body["mode"] not in modes or not whole or not all(isinstance(said, str) for said in texts):
         raise ReleaseFormat("a saved release must say how it was drawn, in texts and whole numbers")
     return Release.stored(
-        body,
+        written,
         terms=terms,
         answer=answer,
         mode=body["mode"],

@@ -16,5 +16,8 @@ def test_redraws_are_measured_with_the_kernel_idle_releasing_and_gone(browser: B
         "four mechanisms compared",
         "a range of 525,600 bins brushed by keyboard",
         "a range of 525,600 bins brushed by mouse",
+        "sparse releases, True value x of an entry",
+        "sparse releases, Privacy loss ε",
+        "sparse releases, Room per entry, s/k",
     ]
     assert all(line.found.endswith(" ms") for line in lines)

@@ -215,7 +215,8 @@ def one_user_weighs_little_in_every_tiny_frame(count: Counter, unit: Unit, rows:
 
 def rows_of_one_user(unit: Unit, bins: int) -> int:
     """How many rows of one user count at most, over this many bins."""
-    return min(bins, bins if unit.max_bins is None else unit.max_bins) * unit.max_per_bin
+    most = min(bins, bins if unit.max_bins is None else unit.max_bins) * unit.max_per_bin
+    return most if unit.max_records is None else min(most, unit.max_records)
 
 
 def neighbours(pieces: list[tuple[int, ...]], unit: Unit) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:

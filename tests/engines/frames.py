@@ -164,5 +164,10 @@ def questions(draw: st.DrawFn, kinds: dict[str, str]) -> Question:
 
 units = st.one_of(
     st.just(Unit("row")),
-    st.builds(lambda bins, most: Unit("user", max_bins=bins, max_per_bin=most), st.integers(1, 3), st.integers(1, 3)),
+    st.builds(
+        lambda bins, most, records: Unit("user", max_bins=bins, max_per_bin=most, max_records=records),
+        st.integers(1, 3),
+        st.integers(1, 3),
+        st.sampled_from([None, None, 1, 2, 4]),
+    ),
 )

@@ -200,8 +200,11 @@ def sparse(rows: list[Row], columns: tuple[Column, ...], question: Question, uni
     counts: Counter[int | str] = Counter()
     for user in {user for user, _ in pairs}:
         touched = sorted((bin for name, bin in pairs if name == user), key=lambda bin: rank(question, user, bin))
-        for bin in touched if unit.is_row else touched[: unit.max_bins]:
-            counts[bin] += pairs[user, bin] if unit.is_row else min(pairs[user, bin], unit.max_per_bin)
+        rows = [bin for bin in touched for _ in range(pairs[user, bin])]
+        if not unit.is_row:
+            rows = [bin for bin in touched[: unit.max_bins] for _ in range(min(pairs[user, bin], unit.max_per_bin))]
+        for bin in rows if unit.max_records is None else rows[: unit.max_records]:
+            counts[bin] += 1
     return sorted(counts.items())
 
 

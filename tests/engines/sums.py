@@ -78,7 +78,7 @@ def kept(
     for bin in touched[: unit.max_bins]:
         order = sorted(bins[bin].elements(), key=lambda amount: (reference.hexed(f"{head}{bin} {amount}"), amount))
         counted += [(bin, amount) for amount in order[: unit.max_per_bin]]
-    return counted
+    return counted if unit.max_records is None else counted[: unit.max_records]
 
 
 def sums_as_the_reference(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -69,6 +70,19 @@ def test_the_reference_itself_passes() -> None:
 def test_a_twin_that_looks_at_others_or_does_not_cap_is_rejected(twin: contract.Counter) -> None:
     with pytest.raises(AssertionError, match="one unit moves"):
         contract.one_user_weighs_little_in_every_tiny_frame(twin, UNIT)
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+def test_a_twin_that_does_not_cap_records_is_rejected(relation: Any) -> None:
+    def does_not_cap_records(frame: pd.DataFrame, question: Question, unit: Unit) -> Sequence[int]:
+        return right(frame, question, Unit(unit.of, max_bins=unit.max_bins, max_per_bin=unit.max_per_bin))
+
+    unit = Unit("user", relation=relation, max_bins=2, max_per_bin=2, max_records=2)
+    assert contract.one_user_weighs_little_in_every_tiny_frame(right, unit) == (
+        400 if relation == "add-remove" else 8_000
+    )
+    with pytest.raises(AssertionError, match="one unit moves"):
+        contract.one_user_weighs_little_in_every_tiny_frame(does_not_cap_records, unit)
 
 
 def test_a_twin_that_follows_the_order_of_rows_is_rejected() -> None:

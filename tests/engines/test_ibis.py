@@ -118,6 +118,35 @@ def test_half_a_million_ordered_bins_are_counted_where_the_data_lies(unit: Unit)
     assert len(rows) == len({label for label, _ in rows}) and min(count for _, count in rows) >= 1
 
 
+def test_rows_without_a_bin_are_left_out_before_bins_are_found() -> None:
+    """An engine then reads less of a file, and tests each row once. Where a row beside has a bin, all are read."""
+    there = engines.parquet(datasets.flights(), "flights", None)
+    sent = minutes.statement_for_minutes(there, ROW)
+    assert "WHERE" in sent and "CASE" not in sent and " - " not in sent
+    for beside in ({"overflow": True}, {"underflow": True}, {"missing": True}):
+        question = Question.of(Domain.integers(5, 9, column="scheduled_minute", **beside))
+        assert isinstance(there, IbisSource)
+        assert 'AS "t0" WHERE' not in str(there._query(question, ROW, StatisticKind.DENSE).take())
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint64", "float64"])
+@pytest.mark.parametrize(("low", "high"), [(-3, 4), (2, 2), (-(10**19), 10**19), (1, 2**62)])
+def test_the_ends_of_bins_and_of_a_type_are_counted_as_in_pandas(dtype: str, low: int, high: int) -> None:
+    ends = [0, 1, 2, 3, 4, 5, 100]
+    if dtype == "float64":
+        low, high = max(low, -(2**50)), min(high, 2**50)  # beyond, bins of floats are refused
+    if dtype != "uint64":
+        ends += [-1, -3, -4, -100]
+    if dtype in ("int64", "uint64"):
+        ends += [2**62, 2**62 + 1, int(np.iinfo(dtype).max), int(np.iinfo(dtype).min)]
+    frame = pd.DataFrame({"x": pd.Series(ends, dtype=dtype), "other": range(len(ends))})
+    question = Question.of(Domain.integers(low, high, column="x") * Domain.integers(1, 5, column="other"))
+    there, here = (make(frame, "data", None) for make in (engines.shared, engines.pandas))
+    found = [source.count(question, ROW, StatisticKind.SPARSE).take() for source in (there, here)]
+    assert [list(map(int, one)) for one in found[0]] == [list(map(int, one)) for one in found[1]]
+    assert sum(found[0][1]) > 0
+
+
 def test_absent_values_are_in_no_bin_but_their_own() -> None:
     there, here = (make(minutes.ABSENT, "data", None) for make in (engines.parquet, engines.pandas))
     minutes.absent_values_are_in_no_bin_but_their_own(there, here, minutes.SPANS)

@@ -127,6 +127,11 @@ def test_strange_values_are_counted_as_in_pandas(spark: Any) -> None:
         (Question.of(Domain.keys(column="flag"), {"whole": Between(0, 40)}), Unit("whole"), Top(20)),
         (Question.of(floats, {"float": Between("-1", 10**23)}), ROW, StatisticKind.SPARSE),
         (Question.of(Domain.integers(0, 3, column="float", **sides)), user, StatisticKind.DENSE),
+        (
+            Question.of(Domain.keys(column="text")),
+            Unit("user", max_bins=3, max_per_bin=2, max_records=2),
+            StatisticKind.SPARSE,
+        ),
     ]
     for question, unit, need in asked:
         one, other = (source.count(question, unit, need).take() for source in (here, there))

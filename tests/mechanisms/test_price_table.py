@@ -60,6 +60,9 @@ def with_at_most(records: int) -> tuple[tuple[int, ...], ...]:
 
 
 EVERYWHERE, PAIRS = with_at_most(1), tuple(itertools.combinations(range(BINS), 2))
+ANYWHERE = tuple(
+    itertools.chain.from_iterable(itertools.combinations_with_replacement(range(BINS), size) for size in range(3))
+)
 THRICE = tuple((bin,) * times for bin in range(BINS) for times in range(4))
 REPLACE = Unit("row", relation="replace-one", n=9)
 COLUMNS = {
@@ -69,6 +72,12 @@ COLUMNS = {
     "a user of 2 records comes or goes": Column(Unit("user", max_bins=2), with_at_most(2)),
     "a user of 3 records in one bin comes or goes": Column(Unit("user", max_per_bin=3), THRICE),
     "a user of 2 records is replaced": Column(Unit("user", relation="replace-one", max_bins=2), with_at_most(2)),
+    "a user of 2 records anywhere comes or goes": Column(
+        Unit("user", max_bins=2, max_per_bin=2, max_records=2), ANYWHERE
+    ),
+    "a user of 2 records anywhere is replaced": Column(
+        Unit("user", relation="replace-one", max_bins=2, max_per_bin=2, max_records=2), ANYWHERE
+    ),
     "an edge comes or goes": Column(Unit("edge", max_bins=2), PAIRS),
 }
 
@@ -111,6 +120,21 @@ TABLE: dict[str, dict[str, int]] = {
         "S, the 2 largest": 2,  # not 4: no rank moves by more than one record
         "H": 2 * 2 * (LEVELS - 1),
         "H without its root": 2 * 2 * (LEVELS - 1),
+    },
+    "a user of 2 records anywhere comes or goes": {
+        "L": 2,
+        "S": 2,
+        "S, the 2 largest": 2,
+        "H": 2 * LEVELS,
+        "H without its root": 2 * (LEVELS - 1),
+        "queries": 8,
+    },
+    "a user of 2 records anywhere is replaced": {
+        "L": 4,
+        "S": 4,
+        "H": max(2 * LEVELS, 2 * 2 * (LEVELS - 1)),
+        "H without its root": 2 * 2 * (LEVELS - 1),
+        "queries": 8,
     },
     "an edge comes or goes": {
         "L": 2,

@@ -366,6 +366,68 @@ def test_sums_of_ranks_hold_as_often_as_they_say_by_enumeration(name: str) -> No
             assert misses(bound, truth, QUERIES[name], Fraction(1, 10), reader) <= 0.1
 
 
+@pytest.mark.parametrize("truth", [(0, 0, 0), (7, 7, 7), (40, 20, 0)], ids=str)
+def test_a_sum_of_two_ranks_that_is_said_one_count_closer_does_not_hold(truth: tuple[int, ...]) -> None:
+    """What the enumeration says of the least mistake: of equal counts, at the cut at 0, and of others."""
+    bound, query = bound_of(ROW, 3, 3), QUERIES["the two largest"]
+    assert misses(bound, truth, query, Fraction(1, 10), "fitted") <= 0.02
+    assert misses(bound, truth, query, Fraction(1, 10), "fitted", less=1) > 0.1
+
+
+@pytest.mark.parametrize("truth", [(0, 0, 0), (7, 7, 7), (40, 20, 0)], ids=str)
+def test_all_ranges_of_ranks_hold_at_once_by_enumeration(truth: tuple[int, ...]) -> None:
+    bound, beta = bound_of(ROW, 3, 3), Fraction(1, 3)
+    reading, wrong = reading_of(bound), [0.0, 0.0]
+    ranges = [range(first, last) for first in range(3) for last in range(first + 1, 4)]
+    for vector, chance in zip(*runs(3, 3, 3), strict=True):  # 4e-5 lies beyond
+        answer, missed = Ranks(np.array(truth) + vector), [False, False]
+        for points in ranges:
+            query = Query.of((points, 1))
+            error = bound.law.linear(query, answer, reading, "nonnegative")
+            found = error.every("ranges", 3, beta)
+            assert found is not None
+            off = answer.weighted(reading, query, "nonnegative") - sum(truth[at] for at in points)
+            for less in range(2):
+                below, above = found[0]
+                assert below is not None and above is not None
+                missed[less] |= off > below.value - less or -off > above.value - less
+        for less in range(2):
+            wrong[less] += float(chance) * missed[less]
+    assert wrong[0] <= 1 / 3 - 4e-5 and (truth == (40, 20, 0) or wrong[1] > 1 / 3)
+
+
+@pytest.mark.parametrize("among", AMONG)
+def test_a_sum_of_ranks_is_never_wider_than_the_answers_own_band_at_half_the_level(among: Among) -> None:
+    """And where the counts are equal it is narrower than what is known before an answer is there."""
+    bound = bound_of(ROW, 1_000)
+    reading, beta, query = reading_of(bound), Fraction(1, 10), Query.of((range(100), 1))
+    answer = bound.draw(DenseCounts(np.full(1_000, 30)), TeachingBits(1), mode="exact")
+    band = answer.intervals(reading, beta / 2, "all", range(100))
+    assert band is not None
+    error = bound.law.linear(query, answer, reading)
+    before = bound.law.linear(query, None, reading)
+    widths = []
+    for one in (error, before):
+        found = one.every("ranges", 1_000, beta) if among == "all" else (one.ends(beta), "")
+        assert found is not None and found[0][0] is not None and found[0][1] is not None
+        widths.append(found[0][0].value + found[0][1].value)
+    assert widths[0] <= int(np.asarray(band.high).sum() - np.asarray(band.low).sum())
+    assert widths[0] < Fraction(4, 5) * widths[1]
+
+
+def test_bounds_that_have_nothing_in_common_give_what_spans_both_and_say_so() -> None:
+    """Noise far beyond what a level allows for: a count of 0 drawn as -1,000,000 beside others."""
+    bound = bound_of(ROW, 3, 3)
+    answer, query = Ranks(np.array([0, 0, -1_000_000])), Query.of(([0, 2], 1))
+    error = bound.law.linear(query, answer, reading_of(bound))
+    below, above = error.ends(Fraction(1, 10))
+    assert below is not None and above is not None and "nothing in common" in error.remark(Fraction(1, 10))
+    value = answer.weighted(reading_of(bound), query)
+    assert value - below.value <= value <= 0 <= value + above.value
+    calm = bound.law.linear(query, Ranks(np.array([9, 5, 2])), reading_of(bound))
+    assert calm.remark(Fraction(1, 10)) == ""
+
+
 def test_the_total_is_unbiased_with_an_exact_law_fitted_or_not() -> None:
     bound = bound_of(ROW, 3, 3)
     for reader in ("fitted", "noisy"):

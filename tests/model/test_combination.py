@@ -211,7 +211,10 @@ def same() -> tuple[Release, Release]:
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "no release": (lambda: dv.combine(same()[0], 3), "two releases"),  # type: ignore[arg-type]
     "one twice": (lambda: dv.combine(same()[0], same()[0]), "nothing new"),
-    "one entry": (lambda: dv.combine(*(replace(one, number=4) for one in same())), "nothing new"),
+    "one entry": (
+        lambda: dv.combine(*(replace(same()[0], number=4, dataset="made up", origin=o) for o in "ab")),
+        "nothing new",
+    ),
     "another question": (
         lambda: dv.combine(same()[0], table(dv.Dense(1).bind(bins(3), dv.Unit()), [1, 2, 3])),
         "one question",
@@ -237,6 +240,22 @@ def test_what_does_not_fit_together_is_refused_in_words(case: str) -> None:
     combine, words = BAD[case]
     with pytest.raises(ParameterError, match=words):
         combine()
+
+
+def test_entries_of_one_number_are_of_two_ledgers_where_their_answers_differ(tmp_path: Path) -> None:
+    """An entry has one answer for good, so one that is read twice is refused, from a file too."""
+    frame, releases = pd.DataFrame({"x": [0, 0, 1]}), []
+    for name in ("one", "other"):
+        session = dv.Session(frame, dv.Unit(), dv.Budget(2), tmp_path / f"{name}.ledger", dataset="visits")
+        releases.append(session.release(dv.Domain.integers(0, 40, column="x"), dv.Dense("1/20", clamp=False)))
+    one, other = releases
+    assert one.number == other.number == 1 and list(one.values) != list(other.values)
+    both = dv.combine(one, other)
+    assert "They bear one number and differ, so they are of two ledgers." in both.sentence
+    one.save(tmp_path / "one.json")
+    for again in (one, dv.load(tmp_path / "one.json")):
+        with pytest.raises(ParameterError, match="one answer twice"):
+            dv.combine(one, again)
 
 
 # ---------------------------------------------------------------- a tree, by the law of its nodes

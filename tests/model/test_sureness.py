@@ -27,8 +27,10 @@ from dpviz.model.laws.dense import DenseLaw
 from dpviz.model.laws.pure_sparse import PureSparseLaw
 from dpviz.model.laws.queries import QueriesLaw
 from dpviz.model.laws.ranking import CoinsLaw, ExponentialLaw, NoisyListLaw, PeelingLaw
+from dpviz.model.laws.sketch import SketchLaw
 from dpviz.model.laws.sorted import SortedLaw
 from dpviz.model.laws.stability import StabilityLaw
+from dpviz.model.laws.threshold import Cut, ThresholdLaw
 from dpviz.model.laws.tree import TreeLaw
 from dpviz.noise.empty_bin import fold
 from tests.fitting.reference import LeastSquares
@@ -282,6 +284,67 @@ def compact(sampler: FiniteLaw, name: str, elements: int, bins: int = 5) -> Case
 
     tails = {**case.tails, "look_ups 2": lambda a: of_many(2, a), "all_bins": lambda a: of_many(bins, a)}
     return Case(law, tails, case.means)
+
+
+def threshold(cut: Cut, bins: int = 2) -> Case:
+    """What reaches the threshold is shown; an empty bin gets noise only where that is said."""
+    own = NoiseLaw(cut.exponent, None, None)
+
+    def pmf(count: int) -> Pmf:
+        if count == 0 and not cut.certain:
+            return {0: whole(SURE)}
+        kept: Pmf = {}
+        for value, chance in noisy(own, count, 0, None).items():
+            at = value if value >= cut.least else 0
+            kept[at] = total([kept.get(at, whole(NONE)), chance])
+        return kept
+
+    case = independent(ThresholdLaw(cut, SURE, bins), pmf, bins, None, None, cut.least - 1)
+    return replace(case, means={"expected 0": whole(NONE), "bias 0": whole(NONE)})
+
+
+def sketch(worth: Fraction, columns: int, keys: int, cut: Cut | None = None, bins: int = 5) -> Case:
+    """The estimate from each string of bits, with as many collisions as may be or with none; behind a threshold what
+    reaches it is read as it was drawn."""
+    law = SketchLaw(13, 6, worth, columns, 7, keys, 1, SURE, bins, cut, False)
+    most = max(16, 2 * cut.least if cut else 0) if cut else int(columns / worth)
+
+    @cache
+    def pmf(count: int, more: Fraction) -> dict[Fraction, Fraction]:
+        scaled, p = min(count * worth, Fraction(columns)), Fraction(13, 64)
+        raised, found = p + more * (1 - 2 * p), {}
+        for y, share in ((int(scaled), 1 - scaled % 1), (int(scaled) + 1, scaled % 1)):
+            for string in itertools.product((0, 1), repeat=columns) if share else ():
+                chance = share
+                for place, bit in enumerate(string):
+                    one = 1 - p if place < y else raised
+                    chance *= one if bit else 1 - one
+                sums = [0, *itertools.accumulate(2 * bit - 1 for bit in string)]
+                peaks = [place for place, sum_ in enumerate(sums) if sum_ == max(sums)]
+                value = Fraction(sum(peaks), len(peaks)) / worth
+                found[value] = found.get(value, NONE) + chance
+        return found
+
+    @cache
+    def far(count: int, a: int) -> Fraction:
+        laws = [pmf(count, law.plan.collisions), pmf(count, NONE)]
+        read = max(sum((part for value, part in one.items() if abs(value - count) > a), NONE) for one in laws)
+        if cut is None or (count == 0 and not cut.certain):
+            return read
+        noise = noisy(NoiseLaw(cut.exponent, None, None), count, None, None)
+        shown = [(value, chance[1]) for value, chance in noise.items() if value >= cut.least]
+        kept = sum((chance for _, chance in shown), NONE)
+        return (1 - kept) * read + sum((chance for value, chance in shown if abs(value - count) > a), NONE)
+
+    def of_one(a: int) -> Enclosure:
+        return NONE, max(far(count, a) for count in range(most + 1))
+
+    tails: dict[str, Tail] = {"one_bin": of_one}
+    tails |= {f"one_bin {c}": lambda a, c=c: (NONE, far(c, a)) for c in COUNTS}  # type: ignore[misc]
+    tails |= {"look_ups 2": lambda a: (NONE, 2 * of_one(a)[1]), "all_bins": lambda a: (NONE, bins * of_one(a)[1])}
+    reading = pmf(0, law.plan.collisions)
+    empty = whole(sum((value * chance for value, chance in reading.items()), NONE))
+    return Case(law, tails, {"expected 0": empty, "bias 0": empty})
 
 
 # ---------------------------------------------------------------- the largest noisy counts of all bins
@@ -602,6 +665,12 @@ CASES: dict[str, Callable[[], Case]] = {
     "pure sparse, four bins": lambda: pure_sparse(Decay.exp(Fraction(1)), bins=4),
     "compact": lambda: compact(THIRDS, "3*2^5+1", 97),
     "compact, fastsample": lambda: compact(FiniteLaw("fastsample", 3, 2, 1, 3, 4), "9*2^7+1", 1153),
+    "threshold": lambda: threshold(Cut(Fraction(2), 3, False, False)),
+    "threshold, every bin": lambda: threshold(Cut(Fraction(1), 3, True, False)),
+    "sketch": lambda: sketch(Fraction(3, 5), 7, 12),
+    "sketch, without collisions, almost": lambda: sketch(Fraction(1), 6, 1),
+    "sketch behind a threshold": lambda: sketch(Fraction(2, 3), 4, 10, Cut(Fraction(1), 6, False, False)),
+    "sketch behind a threshold on every bin": lambda: sketch(Fraction(2, 3), 4, 10, Cut(Fraction(1), 6, True, False)),
     "peeling": lambda: peeling(strict=False),
     "peeling, strict": lambda: peeling(strict=True, gap=1, weight=Fraction(1, 4)),
     "exponential": lambda: exponential(Fraction(1, 2)),

@@ -7,6 +7,7 @@ import json
 import random
 from collections.abc import Iterator
 from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 
 import dpviz as dv
 from dpviz.errors import DpvizError
+from dpviz.model.question import canonical
 from dpviz.model.release import Release, with_checksum
 from dpviz.session.saved import from_bytes
 
@@ -106,6 +108,10 @@ BETA = Fraction(1, 20)
 def test_whatever_is_changed_it_is_refused_in_our_words_or_read(name: str, tmp_path: Path) -> None:
     body = json.loads(drawn(tmp_path, name).to_bytes())["release"]
     assert body["version"] == 2 and read(from_bytes(with_checksum(body)))
+    digest = sha256(canonical(body)).hexdigest()
+    assert (
+        with_checksum(body) == canonical({"release": body, "sha256": digest}) == from_bytes(with_checksum(body)).written
+    )
     chance = random.Random(f"5 {name}")
     refused = 0
     for _ in range(300):

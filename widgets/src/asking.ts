@@ -7,7 +7,7 @@
 
 import type { Counted } from "./counted";
 import { rowOf } from "./columns";
-import { h, newId, setAttribute, setText, show } from "./dom";
+import { endBoxes, h, newId, setAttribute, setText, show } from "./dom";
 import { approximate, compare, exactly, ZERO } from "./exact";
 import { timed } from "./perf";
 import type { Reply } from "./protocol";
@@ -73,23 +73,7 @@ export function asker(result: Counted, around: Surroundings, changed: () => void
     const [wayId, firstId, secondId, whenId, faultId] = [newId(), newId(), newId(), newId(), newId()];
     const rows = result.labels.length;
     const way = h("select", { id: wayId, "aria-label": "What to ask", onchange: () => turn() }, h("option", { value: "stretch" }, "Add up"), h("option", { value: "pair" }, "Compare"));
-    const boxes = [firstId, secondId].map((id, i) =>
-        h("input", {
-            id,
-            type: "text",
-            class: "dp-exact-text dp-end-box",
-            autocomplete: "off",
-            spellcheck: "false",
-            "aria-describedby": faultId,
-            onkeydown: (event: KeyboardEvent) => {
-                if (event.key === "Enter") timed(event, commit);
-                if (event.key === "Escape") restore();
-            },
-            onfocusout: (event: FocusEvent) => {
-                if (event.relatedTarget !== boxes[1 - i]) timed(event, commit);
-            },
-        }),
-    );
+    const boxes = endBoxes([firstId, secondId], faultId, (event) => timed(event, commit), restore);
     const names = [h("label", { for: firstId }, "From"), h("label", { for: secondId }, "to")];
     const when = h(
         "select",

@@ -45,6 +45,31 @@ export function show(node: HTMLElement, visible: boolean): void {
     if (node.hidden === visible) node.hidden = !visible;
 }
 
+/**
+ * Two boxes for the ends of a stretch. They are read when one is left or Enter is pressed; from one box to the other
+ * nothing is read yet, for the two are read together. Escape puts back what stood there.
+ */
+export function endBoxes(ids: readonly string[], faultId: string, commit: (event: Event) => void, restore: () => void): HTMLInputElement[] {
+    const boxes = ids.map((id, i) =>
+        h("input", {
+            id,
+            type: "text",
+            class: "dp-exact-text dp-end-box",
+            autocomplete: "off",
+            spellcheck: "false",
+            "aria-describedby": faultId,
+            onkeydown: (event: KeyboardEvent) => {
+                if (event.key === "Enter") commit(event);
+                if (event.key === "Escape") restore();
+            },
+            onfocusout: (event: FocusEvent) => {
+                if (event.relatedTarget !== boxes[1 - i]) commit(event);
+            },
+        }),
+    );
+    return boxes;
+}
+
 let ids = 0;
 
 export function newId(): string {

@@ -6,7 +6,7 @@ import { linesChart } from "./charts/lines";
 import { overviewChart, type Brushed } from "./charts/overview";
 import { WHISKER_ROW, whiskersChart } from "./charts/whiskers";
 import type { Component } from "./component";
-import { h, newId, setAttribute, setText, show, watchWidth } from "./dom";
+import { endBoxes, h, newId, setAttribute, setText, show, watchWidth } from "./dom";
 import { approximate, exactly } from "./exact";
 import { figure } from "./figure";
 import { timed } from "./perf";
@@ -34,24 +34,7 @@ export function rangeExplorer(store: RangeStore): Component {
     const sentence = h("p", { class: "dp-quiet" });
     const overview = figure("");
     overview.plot.classList.add("dp-brushable");
-    const boxes = [fromId, toId].map((id, i) =>
-        h("input", {
-            id,
-            type: "text",
-            class: "dp-exact-text dp-end-box",
-            autocomplete: "off",
-            spellcheck: "false",
-            "aria-describedby": faultId,
-            onkeydown: (event: KeyboardEvent) => {
-                if (event.key === "Enter") commit(event);
-                if (event.key === "Escape") restore();
-            },
-            // From one box to the other nothing is asked yet: the two are read together.
-            onfocusout: (event: FocusEvent) => {
-                if (event.relatedTarget !== boxes[1 - i]) commit(event);
-            },
-        }),
-    );
+    const boxes = endBoxes([fromId, toId], faultId, commit, restore);
     const sliders = ["First bin", "Last bin"].map((name, i) =>
         h("input", {
             type: "range",

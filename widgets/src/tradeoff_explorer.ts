@@ -59,7 +59,7 @@ export function tradeoffExplorer(store: Explorer<TradeoffSheet>): Component {
         h("div", { class: "dp-pane-head" }, h("h3", { id: titleId, class: "dp-screen-title" }, "What does space buy?"), h("span", { class: "dp-chip dp-free" }, "free · sees no data")),
         subject,
         h("div", { class: "dp-axes dp-five" }, ...["epsilon", "d", "load", "alpha", "split"].map((name) => sliders[name]!.element)),
-        h("div", { class: "dp-axes dp-five" }, ...selects.map((one) => one.element), sliders["delta"]!.element, sliders["look_ups"]!.element),
+        h("div", { class: "dp-axes dp-five dp-chosen" }, ...selects.map((one) => one.element), sliders["delta"]!.element, sliders["look_ups"]!.element),
         note,
         h("div", { class: "dp-asked" }, ways, probing),
         pair,

@@ -45,6 +45,9 @@ BIASED = (
     "A rank says nothing about which bin has the count. Where true counts are equal, the fit spreads them a little: "
     "those at the upper end of the run lie too high on average, those at the lower end too low. The total is unbiased."
 )
+MOST_BANDS = 12
+"""So many bands of one answer are kept: each is as long as the answer."""
+
 CROSSED = "; the ends cross, so the noise was beyond what they allow for"
 
 
@@ -278,15 +281,19 @@ class Ranks(Answer):
     def _band(self, decay: Decay, beta: Fraction, among: Among) -> Band:
         """Both ends in ascending order, computed once."""
         key = decay, beta, among
-        if key not in self._bands:
-            self._bands[key] = (at_one_position if among == "one" else multiscale)(self.noisy[::-1], decay, beta, 0)
-        return self._bands[key]
+        found = self._bands.get(key)
+        if found is None:
+            found = (at_one_position if among == "one" else multiscale)(self.noisy[::-1], decay, beta, 0)
+            while len(self._bands) >= MOST_BANDS:
+                self._bands.pop(next(iter(self._bands)), None)  # another thread may have been first
+            self._bands[key] = found
+        return found
 
     def _tops(self, reading: Reading) -> NDArray[np.int64] | None:
         """The largest count that a rank can have where the number of rows is public: so many ranks share the rows."""
         if reading.unit.n is None:
             return None
-        return np.array([reading.unit.n // rank for rank in range(1, len(self.noisy) + 1)], dtype=np.int64)
+        return reading.unit.n // np.arange(1, len(self.noisy) + 1, dtype=np.int64)
 
 
 def _places(size: int) -> Domain:

@@ -43,6 +43,9 @@ MOST_BITS: Final = 1 << 30
 MOST_READ: Final = 100_000
 """A sum reads at most so many bins."""
 
+PARTS: Final = 1000
+"""An estimate is told to so many parts of a step."""
+
 READERS: Final = ("paper", "likelihood", "posterior-median")
 """The estimators, the default first."""
 
@@ -197,20 +200,22 @@ class Sketch(Answer):
         return reading.question.domain.several(labels)
 
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> list[Fraction]:
-        """Values in the unit of the question: a kept one as it was drawn, all others by the estimator."""
+        """Values in the unit of the question: a kept one as it was drawn, all others by the estimator, rounded to a
+        thousandth of a step."""
         reader = self._reader(reader)
         if points is None or isinstance(points, slice):
             return self.rows(reading)
         step = reading.question.aggregate.step
         known = self._known
         open_ = [point for point in points if point not in known] if known else points
-        keys = coded(open_, self.seed, numbered=_numbered(reading.question))
-        estimates = self._estimates(keys, step / self.plan.worth, reader)
+        estimates = self._estimates(coded(open_, self.seed, numbered=_numbered(reading.question)), reader)
+        different = {id(one): one for one in estimates}  # equal ones are most often the same object
+        scaled = {name: round(one / self.plan.worth * PARTS) * step / PARTS for name, one in different.items()}
         if not known:
-            return estimates
+            return [scaled[id(one)] for one in estimates]
         kept, rest = [known.get(point) for point in points], iter(estimates)
         drawn = {value: value * step for value in {*kept} if value is not None}
-        return [next(rest) if value is None else drawn[value] for value in kept]
+        return [scaled[id(next(rest))] if value is None else drawn[value] for value in kept]
 
     @cached_property
     def _known(self) -> dict[int | str, int]:
@@ -221,16 +226,16 @@ class Sketch(Answer):
     def _columns(self) -> Columns:
         return Columns(self.seed, self.plan.halves * self.plan.columns, self.plan.width)
 
-    def _estimates(self, keys: Keys, unit: Fraction, reader: str) -> list[Fraction]:
-        """The estimates of keys, where one bit is worth so much."""
+    def _estimates(self, keys: Keys, reader: str) -> list[Fraction]:
+        """The estimates of keys, in bits."""
         rows = read(self.packed, self._columns, keys)
         flips, m = self.plan.flips, self.plan.columns
         halves = [rows[:, m * half : m * (half + 1)] for half in range(self.plan.halves)]
         if reader == "paper":
-            parts = [unary.paper(half, unit) for half in halves]
+            parts = [unary.paper(half) for half in halves]
         else:
             estimator = unary.likelihood if reader == "likelihood" else unary.posterior_median
-            parts = [estimator(half, float(flips.p), float(flips.raised), unit) for half in halves]
+            parts = [estimator(half, float(flips.p), float(flips.raised)) for half in halves]
         if len(parts) == 1:
             return parts[0]
         return [more - less for more, less in zip(*parts, strict=True)]
@@ -286,7 +291,7 @@ class Sketch(Answer):
                 "axis": columns_of(reading.question),
                 "columns": list(domain.columns),
                 "scale": domain.kind,
-                "bins": str(domain.size) if domain.declared else "",
+                "bins": str(domain.size) if domain.declared else None,
                 "size": domain.size_text,
                 "sparse": False,
                 "lookup": True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, ClassVar, cast
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
-from dpviz.exact import ceil_to, place, text, whole
-from dpviz.laws.alp import ENUMERATED, Tails, Walks, estimates, of_zero
+from dpviz.exact import text, whole
+from dpviz.laws.alp import ENUMERATED, SLACK, Tails, Walks, estimates, of_zero
 from dpviz.laws.geometric import float_rate
 from dpviz.model.answers import Answer, Reading, Sketch
-from dpviz.model.answers.sketch import READERS, Plan
+from dpviz.model.answers.sketch import PARTS, READERS, Plan
 from dpviz.model.domain import bins_text
-from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.error import ErrorModel, ErrorValue, mean
 from dpviz.model.laws.base import Clamp, StoredLaw, stored
 from dpviz.model.laws.count_noise import least
 from dpviz.model.laws.threshold import Cut, without_floors
@@ -166,7 +166,7 @@ class SketchError(ErrorModel):
 
     def _beyond(self, a: int) -> float:
         """The chance, at most, that a value is off by more than a whole steps."""
-        reach = a * float(self.law.worth)
+        reach = max(0.0, a - 1 / PARTS) * float(self.law.worth)  # an estimate is rounded by less
         alone = self._sketched(reach)
         cut = self.law.cut
         if cut is None:
@@ -179,7 +179,7 @@ class SketchError(ErrorModel):
         found = float((missed * alone + shown).max()) if len(ends) > 1 else 1.0
         # beyond what the bits can stand for, the estimate falls short by what is missing, too
         more = np.unique(np.linspace(0, a + 1, CELLS // 2 + 1).astype(np.int64))
-        short = self._short((a - more[1:]) * float(self.law.worth))
+        short = self._short((a - more[1:] - 1 / PARTS) * float(self.law.worth))
         return min(1.0, max(found, float(((1 - _reaches(rate, t - top - more[:-1])) * short).max()) + noise))
 
     def _sketched(self, reach: float) -> float:
@@ -208,7 +208,9 @@ class SketchError(ErrorModel):
         rule = f"the law of a bin whose true value is {count:,}, {self._given}"
         law, level = self.law, float(beta)
         if law.halves == 2 or steps > law.plan.reach:
-            return self._worst(beta, rule)
+            missing = 0 if law.cut is not None else max(0, math.ceil(steps - law.plan.reach))
+            worst = self._worst(beta, rule)
+            return replace(worst, value=worst.value + missing * law.step)
         y = float(steps * law.worth)
         rate = 0.0 if law.cut is None else float_rate(law.cut.decay)
         noisy = law.cut is not None and (steps > 0 or law.cut.certain)
@@ -216,28 +218,32 @@ class SketchError(ErrorModel):
 
         def holds(a: int) -> bool:
             shown = min(2 * float(_reaches(rate, a + 1)), kept) if noisy else 0.0
-            return (1 - kept) * law.tails.of(y, a * float(law.worth)) + shown <= level
+            return (1 - kept) * law.tails.of(y, max(0.0, a - 1 / PARTS) * float(law.worth)) + shown <= level
 
         return ErrorValue(self._least(holds) * law.step, "bound", rule)
 
     # ------------------------------------------------------------ pictures
 
     @cached_property
-    def _zero(self) -> tuple[float, float] | None:
-        """Mean and mean square of the estimate of 0, in bits, where every column is as full as it may be."""
+    def _zero(self) -> tuple[Fraction, Fraction] | None:
+        """The mean estimate of 0, in bits, where every column is as full as it may be, enclosed; None where it is not
+        worked out."""
         if self.law.columns <= ENUMERATED:
             law = estimates(self.law.columns, 0, self.law.plan.flips)
-            return float(sum(value * chance for value, chance in law.items())), 0.0
-        return of_zero(self.law.plan.flips)
+            exact = sum((value * chance for value, chance in law.items()), Fraction(0))
+            return exact, exact
+        found = of_zero(self.law.plan.flips)
+        if found is None or found[0] < 1e6 * SLACK:
+            return None
+        return Fraction(found[0] - SLACK), Fraction(found[0] + SLACK)
 
     def expected(self, count: int) -> ErrorValue | None:
-        if count or self._zero is None or self.law.halves == 2:
+        if count or self._zero is None or self.law.halves == 2 or self.law.cut is not None:
             return None
-        value = Fraction(self._zero[0]) / self.law.worth * self.law.step
-        unit = place(value, 3) if value > Fraction(1, 10**6) else Fraction(1, 10**9)
-        shown = round(value / unit) * unit
+        unit = self.law.step / self.law.worth
+        low, high = (end * unit for end in self._zero)
         rule = f"mean of the law at a true value of 0, where {self.law.keys:,} bins set bits in every column"
-        return ErrorValue(shown, "numerical", rule, off=ceil_to(unit, place(unit, 1)))
+        return mean(lambda precision: (low, high), rule)
 
     def bias(self, count: int) -> ErrorValue | None:
         return self.expected(count)

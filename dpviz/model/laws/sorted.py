@@ -8,6 +8,9 @@ from functools import cached_property
 from math import isqrt
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import Decay, Enclosure, ceil_to, counted, log_bounds, place, root_bounds, whole
@@ -16,6 +19,7 @@ from dpviz.fitting.noises import Term
 from dpviz.fitting.sums import NoiseSum, Quantile
 from dpviz.laws import geometric
 from dpviz.model.answers import Answer, Reading
+from dpviz.model.answers.base import Among
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.laws.base import StoredLaw, stored
 from dpviz.model.laws.count_noise import NoiseLaw
@@ -78,7 +82,8 @@ class SortedLaw(StoredLaw):
             return BinsError(**vars(self.noise.added_up(query)), decay=self.noise.decay)
         run = self._run(query) if reader in ("", "fitted") else None
         words = BIASED if reader in ("", "fitted", "rounded") else f"{BIASED}, and values below 0 were raised to 0"
-        return FitError(self, query.total, run, words)
+        fit = FitError(self, query.total, run, words)
+        return fit if answer is None else BandedError(fit, query, answer, reading, reader)
 
     def _run(self, query: Query) -> tuple[Fraction, int] | None:
         """Of a query for ranks in a row with one weight, that weight, and how many of the run's ends lie inside."""
@@ -188,6 +193,73 @@ class FitError(LinearError):
         return Fraction(0), min(Fraction(1), 2 * self.law.ranks * tail)
 
 
+@dataclass(frozen=True, eq=False)
+class BandedError(LinearError):
+    """The same with the answer at hand: what is known without it, and what the answer's own band says, at once.
+
+    Half of beta goes to each of the two, whatever the answer is: each fails at most half of beta of the time, so that
+    both hold but for beta, and then the truth is in what they have in common. Whichever is narrower is never chosen by
+    looking, which would make the two levels one. Where they have nothing in common, which happens beta of the time at
+    most, what spans both is given.
+
+    The band is the one for a rank picked before looking where the sum is about one rank, and else the one that holds
+    for all ranks at once, and so for every sum of them: between the sums of its low ends and of its high ends.
+    """
+
+    fit: FitError
+    query: Query
+    answer: Answer
+    reading: Reading
+    reader: str
+
+    @property
+    def rule(self) -> str:
+        return f"{self.fit.rule}, and what the answer's own band says of the same ranks, each at beta / 2"
+
+    @property
+    def bias(self) -> Bias:
+        return self.fit.bias
+
+    def at_least(self, gap: Fraction) -> Enclosure:
+        return self.fit.at_least(gap)
+
+    def ends(self, beta: Fraction) -> Ends:
+        return self._common(self.fit.ends(beta / 2), "one" if self.query.size == 1 else "all", beta / 2)[0]
+
+    def remark(self, beta: Fraction) -> str:
+        apart = self._common(self.fit.ends(beta / 2), "one" if self.query.size == 1 else "all", beta / 2)[1]
+        return "Two bounds have nothing in common here; what spans both is given." if apart else ""
+
+    def every(self, kind: Kind, rows: int, beta: Fraction) -> tuple[Ends, str] | None:
+        """The band for all ranks at once holds for all sums of them as it stands, and so does the largest noise."""
+        special = self.fit.every(kind, rows, beta / 2)
+        known = self.fit.ends(beta / 2) if special is None and self.fit.run is None else special and special[0]
+        return None if known is None else (self._common(known, "all", beta / 2)[0], f"{self.rule}, for all at once")
+
+    def _common(self, known: Ends, among: Among, beta: Fraction) -> tuple[Ends, bool]:
+        """What the ends that are known have in common with the band at this level, seen from the value; and whether
+        that is nothing."""
+        below, above = known
+        assert below is not None and above is not None
+        value = Fraction(self.answer.weighted(self.reading, self.query, self.reader))  # type: ignore[arg-type]
+        low, high = self._band(among, beta)
+        lows, highs = (value - below.value, low), (value + above.value, high)
+        apart = max(lows) > min(highs)
+        first, last = (min(lows), max(highs)) if apart else (max(lows), min(highs))
+        return (Quantile(value - first, value - first), Quantile(last - value, last - value)), apart
+
+    def _band(self, among: Among, beta: Fraction) -> tuple[Fraction, Fraction]:
+        """Between which numbers the band of the fit has the sum."""
+        ends = [Fraction(0), Fraction(0)]
+        for points, weight in self.query.parts:
+            run = slice(points[0], points[-1] + 1) if isinstance(points, range) else points
+            found = self.answer.intervals(self.reading, beta, among, run)
+            assert found is not None
+            for end, side in enumerate((found.low, found.high) if weight > 0 else (found.high, found.low)):
+                ends[end] += weight * _sum(np.asarray(side))
+        return ends[0], ends[1]
+
+
 @dataclass(frozen=True)
 class SortedError(ErrorModel):
     """What holds for the fit whatever the counts are, and what would hold if so many of them were distinct."""
@@ -261,6 +333,12 @@ class SortedError(ErrorModel):
         """How many distinct counts there can be: d of them add up to d (d - 1) / 2 at least."""
         n = self.law.n
         return self.law.ranks if n is None else min(self.law.ranks, (1 + isqrt(1 + 8 * n)) // 2)
+
+
+def _sum(numbers: NDArray[np.int64]) -> int:
+    """The sum of whole numbers, in 64 bits where it fits."""
+    fits = len(numbers) * int(np.abs(numbers).max()) < 1 << 62
+    return int(numbers.sum()) if fits else sum(numbers.tolist())
 
 
 def _harmonic(count: int) -> Fraction:

@@ -119,10 +119,11 @@ class ThresholdError(ErrorModel):
         if not cut.certain:
             return ErrorValue(Fraction(0), "exact", "an empty bin is never shown")
         sides = 2 if cut.signed else 1
-        high = sides * cut.passes(0)[1]
-        if high <= beta:
-            return ErrorValue(Fraction(0), "exact", "the chance that an empty bin is shown")
-        return self._scaled(self.law.stability.error.one_bin(beta))
+        rule = "the law of an empty bin"
+        if sides * cut.passes(0)[1] <= beta:
+            return ErrorValue(Fraction(0), "exact", rule)
+        value = least(lambda a: sides * above_bounds(cut.decay, a, 128)[1] <= beta, start=cut.least)
+        return ErrorValue(value * self.law.step, "exact", rule)
 
     def all_bins(self, beta: Fraction) -> ErrorValue | None:
         """With two signs an empty bin errs on both sides, which half of beta pays for."""

@@ -38,12 +38,13 @@ export const largeView: ResultView<Counted> = {
 /** A release too long to draw here: how wrong it is, how long it is, and the call that has it all. */
 function describe(result: Counted, beta: string): Node[] {
     const { one, all } = result.bars.get(beta)!;
-    const count = shown(result.bins ?? "0");
+    const count = result.bins === null ? "" : shown(result.bins);
+    const size = count === "" ? (result.size ?? "") : `${count} bins`;
     return [
         h(
             "p",
             {},
-            `${count} bins, ${spread(one)} for any one bin` +
+            `${size}, ${spread(one)} for any one bin` +
                 (all === null ? "" : `, ${spread(all)} for all ${result.sparse === true ? among(result) : count} at once`) +
                 `, ${often(beta)}: ${result.lookup === true ? "answered one by one" : "too many to draw here"}.`,
         ),
