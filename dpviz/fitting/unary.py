@@ -73,10 +73,7 @@ def likelihood(rows: Rows, p: float, raised: float) -> list[Fraction]:
 
 
 def posterior_median(rows: Rows, p: float, raised: float) -> list[Fraction]:
-    """The least y that is at most the number with chance 1/2 or more, where all y were equally likely before.
-
-    unit  what one place is worth
-    """
+    """The least y that is at most the number with chance 1/2 or more, where all y were equally likely before."""
     weights = _logarithms(rows, p, raised)
     chances = np.exp(weights - weights.max(axis=1, keepdims=True))
     reached = np.cumsum(chances, axis=1)
