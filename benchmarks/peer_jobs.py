@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import json
+import resource
 import sys
 import time
 from collections.abc import Callable
@@ -103,6 +104,42 @@ def opendp_consistent_tree(k: int, leaves: int, listed: bool) -> float:
     return time.process_time() - began
 
 
+@functools.cache
+def power_law(keys: int) -> dict[int, int]:
+    """What is embedded: the same as in `alp.py`."""
+    return {number * 42_949: min(1000, 8 * keys // (number * 7919 % keys + 1)) for number in range(keys)}
+
+
+def resident() -> int:
+    """The bytes of this process that are in memory."""
+    with open("/proc/self/statm") as about:
+        return int(about.read().split()[1]) * resource.getpagesize()
+
+
+def opendp_alp(keys: int, looked: int) -> list[float]:
+    """The seconds of a build at its own size for epsilon 1, the mean absolute error of `looked` keys, the seconds of
+    reading them one by one, and the bytes that the process has grown by."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    exact, kind = power_law(keys), dp.atom_domain(T=dp.u32)
+    space = dp.map_domain(kind, kind), dp.l01inf_distance(dp.absolute_distance(T=dp.u32))
+    total = sum(exact.values())
+    measurement = dp.m.make_alp_queryable(*space, scale=1.0, total_limit=total, value_limit=1000)
+    before, began = resident(), time.process_time()
+    embedded = measurement(exact)
+    took, grown = time.process_time() - began, resident() - before
+    asked, began = [*exact][:: max(1, keys // looked)][:looked], time.process_time()
+    found = [embedded(key) for key in asked]
+    read = time.process_time() - began
+    return [
+        took,
+        sum(abs(value - exact[key]) for key, value in zip(asked, found, strict=True)) / len(asked),
+        read,
+        grown,
+    ]
+
+
 def diffprivlib_noise(size: int, scale: float) -> float:
     """Geometric noise on each count, truncated to 0..1000."""
     from diffprivlib.mechanisms import GeometricTruncated
@@ -151,6 +188,7 @@ JOBS: dict[str, Callable[..., Any]] = {
         opendp_threshold,
         opendp_top_k,
         opendp_consistent_tree,
+        opendp_alp,
         diffprivlib_noise,
         opendp_single_draws,
         opendp_vectors,

@@ -26,21 +26,38 @@ def paper(rows: Rows) -> list[Fraction]:
     >>> paper(np.array([[1, 1, 1, 0, 1, 0, 0, 1], [0] * 8, [1] * 8], dtype=np.uint8))
     [Fraction(4, 1), Fraction(0, 1), Fraction(8, 1)]
     """
-    sums, places = highest(rows)
-    return [Fraction(total, count) for total, count in zip(sums.tolist(), places.tolist(), strict=True)]
+    return _means(*highest(rows), rows.shape[1] + 1)
 
 
 def highest(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The sum of the places where the prefix sum is largest, and how many there are."""
-    walk, best, sums = (np.zeros(len(rows), dtype=np.int64) for _ in range(3))
-    places = np.ones(len(rows), dtype=np.int64)
-    for place in range(1, rows.shape[1] + 1):
-        walk += 2 * rows[:, place - 1].astype(np.int64) - 1
+    """The sum of the places where the prefix sum is largest, and how many there are.
+
+    Fastest where the bits of all keys in one column lie together.
+    """
+    m = rows.shape[1]
+    narrow = np.int32 if m < 1 << 15 else np.int64  # a sum of places is below m squared
+    walk, best, places = (np.full(len(rows), first, dtype=np.int32) for first in (0, 0, 1))
+    sums, more = np.zeros((2, len(rows)), dtype=narrow)
+    steps = 2 * rows.view(np.int8) - 1
+    for place in range(1, m + 1):
+        walk += steps[:, place - 1]
         above, level = walk > best, walk == best
-        sums = np.where(above, place, sums + place * level)
-        places = np.where(above, 1, places + level)
+        np.multiply(level, place, out=more, casting="unsafe")
+        sums += more
+        places += level
+        np.copyto(sums, place, where=above)
+        np.copyto(places, 1, where=above)
         np.maximum(best, walk, out=best)
-    return sums, places
+    return sums.astype(np.int64), places.astype(np.int64)
+
+
+def _means(sums: NDArray[np.int64], counts: NDArray[np.int64], most: int) -> list[Fraction]:
+    """Sums divided by counts, of at most `most`: few are different, and each of these is divided once."""
+    found, where = np.unique(sums * (most + 1) + counts, return_inverse=True)
+    means = np.empty(len(found), dtype=object)
+    means[:] = [Fraction(code // (most + 1), code % (most + 1)) for code in found.tolist()]
+    every: list[Fraction] = means[where.ravel()].tolist()
+    return every
 
 
 def likelihood(rows: Rows, p: float, raised: float) -> list[Fraction]:
@@ -52,7 +69,7 @@ def likelihood(rows: Rows, p: float, raised: float) -> list[Fraction]:
     weights = _logarithms(rows, p, raised)
     largest = weights >= weights.max(axis=1, keepdims=True) - NEAR
     sums, counts = largest @ np.arange(rows.shape[1] + 1), largest.sum(axis=1)
-    return [Fraction(total, count) for total, count in zip(sums.tolist(), counts.tolist(), strict=True)]
+    return _means(sums, counts, rows.shape[1] + 1)
 
 
 def posterior_median(rows: Rows, p: float, raised: float) -> list[Fraction]:
@@ -61,7 +78,7 @@ def posterior_median(rows: Rows, p: float, raised: float) -> list[Fraction]:
     chances = np.exp(weights - weights.max(axis=1, keepdims=True))
     reached = np.cumsum(chances, axis=1)
     medians = (reached < reached[:, -1:] * (0.5 - NEAR)).sum(axis=1)
-    return [Fraction(place) for place in medians.tolist()]
+    return _means(medians, np.ones_like(medians), 1)
 
 
 def _logarithms(rows: Rows, p: float, raised: float) -> NDArray[np.float64]:

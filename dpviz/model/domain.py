@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from itertools import pairwise
 from math import prod
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar, cast
 
 from dpviz.boundary import Hidden, kind_of, plain_arguments, protect_module
 from dpviz.errors import DomainError, ParameterError, short, unwritable
@@ -117,6 +117,10 @@ class Domain:
     def run(self, labels: range) -> range | None:
         """The bins of labels that are whole numbers in a row, where each has a bin of its own that follows the one
         before; None where they must be asked for one by one."""
+        return None
+
+    def several(self, labels: Sequence[object]) -> Sequence[int] | None:
+        """The bins of many labels, where they can be told at once; None where they must be asked for one by one."""
         return None
 
     @property
@@ -313,6 +317,14 @@ class IntegerDomain(_OneColumn):
             return None
         first = self.underflow - self.low
         return range(first + labels.start, first + labels.stop)
+
+    def several(self, labels: Sequence[object]) -> Sequence[int] | None:
+        if {*map(type, labels)} != {int}:
+            return None
+        numbers, first = cast(Sequence[int], labels), self.underflow - self.low
+        if min(numbers) < self.low or max(numbers) > self.high:
+            return None
+        return [number + first for number in numbers] if first else numbers
 
     @property
     def text(self) -> str:

@@ -214,7 +214,10 @@ class Release(Askable):
         """The released values of many bins at once, free."""
         if not isinstance(labels, list | tuple | range):
             raise DomainError.of(kind_of(labels), "labels are given in a list", "write release.many([1, 2])")
-        return self._read([one_of(label, self._point, f"label {place}") for place, label in enumerate(labels, 1)])
+        points = self.answer.several(self.reading, labels)
+        if points is None:
+            points = [one_of(label, self._point, f"label {place}") for place, label in enumerate(labels, 1)]
+        return self._read(points)
 
     def _point(self, label: object, name: str = "a label") -> Any:
         """The point of the answer that a label names."""

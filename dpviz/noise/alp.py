@@ -72,8 +72,10 @@ class Columns:
         """Where keys lie in one column."""
         a, b = self._numbers[column]
         with np.errstate(over="ignore"):
-            places: NDArray[np.int64] = ((keys * a + b) >> np.uint64(64 - self.width)).astype(np.int64)
-        return places
+            places: Keys = keys * a
+            places += b
+        places >>= np.uint64(64 - self.width)
+        return places.view(np.int64)
 
 
 def coded(labels: Sequence[Any] | NDArray[Any], seed: bytes, *, numbered: bool) -> Keys:
@@ -141,9 +143,14 @@ def project(
 
 
 def read(packed: Packed, columns: Columns, keys: Keys) -> NDArray[np.uint8]:
-    """The bits of keys, one row for each key."""
-    found = np.empty((len(keys), columns.columns), dtype=np.uint8)
-    for column in range(columns.columns):
+    """The bits of keys, one row for each key; those of one column lie together."""
+    found = np.empty((columns.columns, len(keys)), dtype=np.uint8)
+    for column, bits in enumerate(found):
         place = columns.places(column, keys)
-        found[:, column] = packed[column, place >> 3] >> (place & 7).astype(np.uint8) & 1
-    return found
+        shift = place.astype(np.uint8)
+        shift &= 7
+        place >>= 3
+        np.take(packed[column], place, out=bits, mode="clip")  # a place is below the size of a column
+        bits >>= shift
+        bits &= 1
+    return found.T

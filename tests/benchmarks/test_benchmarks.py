@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from benchmarks import (
+    alp,
     compact,
     derived,
     engines,
@@ -41,6 +42,8 @@ class TranscriptRow:
 
     def ask(self, job: str, **arguments: Any) -> Any:
         inspect.signature(JOBS[job]).bind(**arguments)
+        if job == "opendp_alp":
+            return [1.0, 1.0, 1.0, 1.0]
         columns = {"opendp_single_draws": 2, "opendp_vectors": 3}.get(job)
         return 1.0 if columns is None else [list(range(arguments["size"]))] * columns
 
@@ -51,6 +54,7 @@ def on_engines(folder: Path) -> list[Measured]:
 
 
 CASES: dict[str, Callable[[Path], list[Measured]]] = {
+    "alp": lambda folder: alp.table(60, 200, 20, (20,), ("25",), ("1",), 1),
     "compact": lambda folder: compact.table(20, (20,), 10, 1),
     "derived": lambda folder: derived.table(20, 1),
     "engines": on_engines,

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import dpviz as dv
-from dpviz.errors import ParameterError, ReleaseFormat
+from dpviz.errors import DomainError, ParameterError, ReleaseFormat
 from dpviz.exact import log_at_most
 from dpviz.laws.alp import Flips, estimates, odds
 from dpviz.mechanisms.alp import SketchBound
@@ -266,6 +266,21 @@ def test_a_release_is_saved_loaded_and_read_alike(tmp_path: Path, mechanism: dv.
         place.write_bytes(part)
         with pytest.raises(ReleaseFormat):
             dv.load(place)
+
+
+@pytest.mark.parametrize("mechanism", [dv.ALP(1, cap=50, keys=400), dv.ThresholdALP(1, keys=400)])
+@pytest.mark.parametrize("under", [False, True])
+def test_many_keys_read_as_one_by_one(tmp_path: Path, mechanism: dv.ALP, under: bool) -> None:
+    """Whole numbers are told at once; other labels, and those that no bin has, are read as a single one is."""
+    domain = dv.Domain.integers(10, 2**32 - 1, column="key", underflow=under)
+    release = session_of(tmp_path).release(domain, mechanism)
+    for keys in ([10, 2**32 - 1, 10, 77], [10, "11", 12.0], range(10, 40), [], [10, 9] if under else [10]):
+        assert list(release.many(keys)) == [release[key] for key in keys]
+    assert all(type(value) is Fraction for value in release.many([10, 11]))
+    with pytest.raises(DomainError, match="label 3"):
+        release.many([10, 11, "x"] if under else [10, 11, 2**32])
+    with pytest.raises(DomainError):
+        release.many([10, True])
 
 
 def test_a_sketch_with_other_numbers_than_its_law_is_refused() -> None:

@@ -306,6 +306,10 @@ class Answer:
         """The points that whole numbers in a row name, where that is known without asking for each; else None."""
         return None
 
+    def several(self, reading: Reading, labels: Sequence[object]) -> Sequence[Any] | None:
+        """The points of many labels, where they can be told at once; None where they must be asked for one by one."""
+        return None
+
     def span(self, reading: Reading, low: object, high: object) -> Sequence[Any]:
         """The points from one label to another, both included, where the order of the rows means something."""
         domain = reading.question.domain

@@ -196,6 +196,9 @@ class Sketch(Answer):
     def run(self, reading: Reading, labels: range) -> range | None:
         return reading.question.domain.run(labels)
 
+    def several(self, reading: Reading, labels: Sequence[object]) -> Sequence[int] | None:
+        return reading.question.domain.several(labels)
+
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> list[Fraction]:
         """Values in the unit of the question: a kept one as it was drawn, all others by the estimator, rounded to a
         thousandth of a step."""
@@ -204,16 +207,15 @@ class Sketch(Answer):
             return self.rows(reading)
         step = reading.question.aggregate.step
         known = self._known
-        open_ = [place for place, point in enumerate(points) if point not in known] if known else range(len(points))
-        found: list[Fraction] = [known.get(point, Fraction(0)) * step for point in points] if known else []
-        asked = points if not known else [points[place] for place in open_]
-        estimates = self._estimates(coded(asked, self.seed, numbered=_numbered(reading.question)), reader)
-        scaled = {one: round(one / self.plan.worth * PARTS) * step / PARTS for one in set(estimates)}
+        open_ = [point for point in points if point not in known] if known else points
+        estimates = self._estimates(coded(open_, self.seed, numbered=_numbered(reading.question)), reader)
+        different = {id(one): one for one in estimates}  # equal ones are most often the same object
+        scaled = {name: round(one / self.plan.worth * PARTS) * step / PARTS for name, one in different.items()}
         if not known:
-            return [scaled[one] for one in estimates]
-        for place, one in zip(open_, estimates, strict=True):
-            found[place] = scaled[one]
-        return found
+            return [scaled[id(one)] for one in estimates]
+        kept, rest = [known.get(point) for point in points], iter(estimates)
+        drawn = {value: value * step for value in {*kept} if value is not None}
+        return [scaled[id(next(rest))] if value is None else drawn[value] for value in kept]
 
     @cached_property
     def _known(self) -> dict[int | str, int]:
