@@ -400,6 +400,9 @@ class _Law:
 HEIGHTS: Final = 8
 """So many heights of a walk are told apart; all that are greater count as the last."""
 
+FARTHEST: Final = 400
+"""Beyond so many bits nobody asks whether a value is read as nothing."""
+
 FAR: Final = 24
 """So many places on the other side are told apart; more make the chance only smaller."""
 
@@ -444,6 +447,24 @@ class _Enumerated:
 @lru_cache(maxsize=32)
 def _enumerated(flips: Flips, m: int) -> _Enumerated:
     return _Enumerated(flips, m)
+
+
+def chance_of_nothing(flips: Flips, y: int) -> float:
+    """The chance that many bits are read as 0: the walk is below its start for ever after. Zero beyond FARTHEST."""
+    if y > FARTHEST:
+        return 0.0
+    p, more = float(flips.p), float(flips.raised)
+    below = np.zeros(y + 2)  # by how far the walk lies below its start, having been there at no step
+    below[0] = 1.0
+    for _ in range(y):
+        later = np.zeros_like(below)
+        later[1:] += p * below[:-1]
+        later[1:-1] += (1 - p) * below[2:]
+        below = later
+    if y == 0:
+        return 1 - 2 * more
+    rises = more / (1 - more)
+    return float((below * (1 - rises ** np.arange(y + 2)))[1:].sum())
 
 
 def of_zero(flips: Flips) -> tuple[float, float] | None:

@@ -17,7 +17,7 @@ from dpviz.errors import ParameterError
 from dpviz.exact import ceil_to, exp_bounds, log_up, positive, text, typed
 from dpviz.laws.alp import bits_for, mean_bound, odds, quantile_bound
 from dpviz.mechanisms.moves import Moves
-from dpviz.mechanisms.threshold import check_numbers, cut_through
+from dpviz.mechanisms.threshold import cut_through
 from dpviz.model.answers import Answer, Sketch
 from dpviz.model.answers.sketch import MOST_BITS, Plan
 from dpviz.model.error import ErrorModel, ErrorValue
@@ -78,7 +78,7 @@ class Room(ExactNumber):
 
 ALPHA: Final[Any] = parameter(reads=Positive(1000), default=Fraction(3), label="α, bits and error of a column")
 KEYS: Final[Any] = parameter(
-    reads=WholeNumber(most=1 << 34), suggested="1000", label="Bins that are not empty, about (public)"
+    reads=WholeNumber(most=1 << 34), default=1000, always=True, label="Bins that are not empty, about (public)"
 )
 ROOM: Final[Any] = parameter(reads=Room(), default=Fraction(10), label="Bits for each of them in a column, at least")
 ACCOUNTING: Final[Any] = parameter(
@@ -244,7 +244,9 @@ class ALP(Parameters):
     delta_text: ClassVar[str] = "ALP is pure: no δ."
 
     epsilon: Exact = parameter(reads=Epsilon())
-    cap: Exact = parameter(reads=Positive(), suggested="1000", label="Largest value that can be read (public)")
+    cap: Exact = parameter(
+        reads=Positive(), default=Fraction(1000), always=True, label="Largest value that can be read (public)"
+    )
     keys: int = KEYS
     alpha: Exact = ALPHA
     room: Exact = ROOM
@@ -258,7 +260,7 @@ class ALP(Parameters):
 
     def bind(self, question: Question, unit: Unit) -> SketchBound:
         """Fix the scale and the size. Raises ParameterError on public facts only."""
-        check_numbers(question, self.name)
+        question.check_adds(self.name)
         moves = Moves.of(question, unit)
         cap = math.ceil(self.cap / question.aggregate.step)
         if self.encoding == "histogram":

@@ -38,7 +38,10 @@ class Moves:
         if bins is not None:
             spread = max(aggregate.spread, aggregate.heaviest) if replaced else aggregate.heaviest
             slots.append((bins, spread * unit.max_per_bin))
-        return cls(min(many * far for many, far in slots), tuple(slots))
+        l1 = min(many * far for many, far in slots)
+        if unit.max_records is not None:
+            l1 = min(l1, unit.max_records * aggregate.heaviest * (2 if replaced else 1))
+        return cls(l1, tuple(slots))
 
 
 protect_module(vars())

@@ -79,18 +79,10 @@ class Threshold(Parameters):
 
     def bind(self, question: Question, unit: Unit) -> ThresholdBound:
         """Fix the noise and the threshold. Raises ParameterError on public facts only."""
-        check_numbers(question, self.name)
+        question.check_adds(self.name)
         moves = Moves.of(question, unit)
         cut = cut_for(self.name, self.epsilon, self.delta, question, unit, moves)
         return ThresholdBound(self, question, unit, cut)
-
-
-def check_numbers(question: Question, who: str) -> None:
-    """Refuse a question whose values are no whole steps."""
-    if question.aggregate.heaviest < 1:
-        raise ParameterError.of(
-            f"a question for {question.aggregate.noun}", f"{who} answers counts and sums", "ask for one of these"
-        )
 
 
 def cut_for(who: str, epsilon: Fraction, delta: Fraction | None, question: Question, unit: Unit, moves: Moves) -> Cut:

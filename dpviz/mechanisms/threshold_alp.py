@@ -18,7 +18,7 @@ from dpviz.mechanisms.alp import (
     scale_for,
 )
 from dpviz.mechanisms.moves import Moves
-from dpviz.mechanisms.threshold import DELTA, check_numbers, cut_for
+from dpviz.mechanisms.threshold import DELTA, cut_for
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, Parameters, Probability, Switch, parameter
 from dpviz.model.question import Question
 from dpviz.privacy.guarantee import Guarantee
@@ -69,11 +69,11 @@ class ThresholdALP(Parameters):
 
     @classmethod
     def at_price(cls, epsilon: Fraction, delta: Fraction) -> ThresholdALP:
-        return cls.from_parameters({"epsilon": str(epsilon), "delta": str(delta) if delta else ""})
+        return cls(epsilon=epsilon, delta=delta or None)
 
     def bind(self, question: Question, unit: Unit) -> SketchBound:
         """Fix both parts. Raises ParameterError on public facts only."""
-        check_numbers(question, self.name)
+        question.check_adds(self.name)
         moves = Moves.of(question, unit)
         first = self.epsilon * self.split
         cut = cut_for(self.name, first, self.delta, question, unit, moves)

@@ -165,3 +165,37 @@ def test_the_bits_for_a_ratio_are_what_that_ratio_pays_for() -> None:
 def test_flips_that_leave_no_estimate_are_refused(p: str, q: str) -> None:
     with pytest.raises(ParameterError):
         Flips(Fraction(p), Fraction(q))
+
+
+@pytest.mark.parametrize("flips", [Flips(Fraction(1, 5)), Flips(Fraction(13, 64), Fraction(1, 10))])
+def test_the_chance_to_read_nothing_is_that_of_all_strings_of_more_and_more_bits(flips: Flips) -> None:
+    for y in (0, 1, 3):
+        found = [float(alp.estimates(m, y, flips).get(Fraction(0), Fraction(0))) for m in (6, 10, 14)]
+        many = alp.chance_of_nothing(flips, y)
+        assert found[0] > found[1] > found[2] > many > found[2] - (found[1] - found[2])
+
+
+@pytest.mark.parametrize("flips", [Flips(Fraction(1, 5)), Flips(Fraction(13, 64), Fraction(1, 10))])
+@pytest.mark.parametrize("m", [14, 16])
+def test_tails_of_many_bits_hold_for_every_value_and_are_not_far_off(flips: Flips, m: int) -> None:
+    """Against all strings: no value of y bits is off by more, more often; and a quarter less does not hold."""
+    tails = alp.Tails(flips, m)
+
+    def beyond(y: int, off: float) -> float:
+        return float(sum((part for one, part in alp.estimates(m, y, flips).items() if abs(one - y) > off), Fraction(0)))
+
+    for beta in (0.1, 0.05):
+        reach = tails.within(beta)
+        worst = [
+            float(
+                sum((part for value, part in alp.estimates(m, y, flips).items() if abs(value - y) > off), Fraction(0))
+            )
+            for off in (Fraction(reach), Fraction(reach) * Fraction(3, 5))
+            for y in (0, m // 2, m)
+        ]
+        assert max(worst[:3]) <= beta < max(worst[3:])
+        for y in (0, m // 2, m):
+            off = float(
+                sum((part for value, part in alp.estimates(m, y, flips).items() if abs(value - y) > 3), Fraction(0))
+            )
+            assert off <= tails.of(y, 3) <= 2.2 * off

@@ -52,7 +52,8 @@ class Case:
 
 
 @cache
-def _laws() -> dict[tuple[int, int], Law]:
+def _laws() -> dict[tuple[int, int], tuple[Case, Law]]:
+    """Kept with their cases, so that no later case has the number of one that is gone."""
     return {}
 
 
@@ -60,8 +61,8 @@ def _kept(case: Case, count: int) -> Law:
     store = _laws()
     key = (id(case), count)
     if key not in store:
-        store[key] = case.oracle(count)
-    return store[key]
+        store[key] = case, case.oracle(count)
+    return store[key][1]
 
 
 # ---------------------------------------------------------------- price

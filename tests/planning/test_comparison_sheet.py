@@ -15,7 +15,7 @@ from dpviz.mechanisms import REGISTRY
 from dpviz.mechanisms import mechanism as made
 from dpviz.model.error import ErrorValue
 from dpviz.model.mechanism import Mechanism
-from dpviz.planning.comparison_sheet import ComparisonSheet, weakest
+from dpviz.planning.comparison_sheet import MOST, ComparisonSheet, weakest
 
 BINS = dv.Question.of(dv.Domain.integers(0, 525_599, column="scheduled_minute"))
 ROWS = dv.Unit(relation="replace-one", n=5000)
@@ -43,8 +43,9 @@ def test_what_is_said_of_ranks_and_of_sums_is_never_compared_with_what_is_said_o
     assert drawn["Sorted"].isdisjoint(drawn["Queries"]) and drawn["Dense"] == {"one", "all", "edge"}
 
 
-def test_every_number_is_the_one_that_the_mechanism_itself_gives() -> None:
-    mechanisms = [made(name, {"epsilon": "1"}) for name in REGISTRY if name in PER_BIN]
+@pytest.mark.parametrize("first", range(0, len(PER_BIN), MOST))
+def test_every_number_is_the_one_that_the_mechanism_itself_gives(first: int) -> None:
+    mechanisms = [made(name, {"epsilon": "1"}) for name in PER_BIN[first : first + MOST]]
     said = sheet_of(*mechanisms).to_json()
     counts = [int(c) for c in said["axes"][2]["grid"]]
     beta = Fraction(1, 20)

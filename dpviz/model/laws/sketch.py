@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import text, whole
-from dpviz.laws.alp import ENUMERATED, SLACK, Tails, Walks, estimates, of_zero
+from dpviz.laws.alp import ENUMERATED, SLACK, Tails, Walks, chance_of_nothing, estimates, of_zero
 from dpviz.laws.geometric import float_rate
 from dpviz.model.answers import Answer, Reading, Sketch
 from dpviz.model.answers.sketch import PARTS, READERS, Plan
@@ -247,6 +247,18 @@ class SketchError(ErrorModel):
 
     def bias(self, count: int) -> ErrorValue | None:
         return self.expected(count)
+
+    def chance_shown(self, count: int) -> float | None:
+        if self.law.step != 1 or self.law.halves == 2:
+            return None
+        law, flips = self.law, self.law.plan.flips
+        y = min(count * float(law.worth), float(law.columns))
+        low, share = int(y), y - int(y)
+        nothing = (1 - share) * chance_of_nothing(flips, low) + share * chance_of_nothing(flips, low + 1)
+        kept = 0.0
+        if law.cut is not None and (count or law.cut.certain):
+            kept = float(_reaches(float_rate(law.cut.decay), law.cut.least - count))
+        return 1 - (1 - kept) * nothing
 
     def quantiles(self, levels: list[Fraction]) -> list[int] | None:
         if self.law.step != 1 or self.law.halves == 2 or self._zero is None:
