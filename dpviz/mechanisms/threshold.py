@@ -36,9 +36,6 @@ DELTA: Any = parameter(
 VALUE = 64
 """The bits of a value that is shown."""
 
-MOST_SHOWN = 10_000_000
-"""More bins than this would not fit in memory, so a threshold that brings more empty ones is refused."""
-
 
 class Threshold(Parameters):
     """Add noise to a sparse vector of counts or sums, and show what reaches a threshold.
@@ -119,7 +116,7 @@ def cut_through(
     assert bins is not None
     every = labels.astype(np.uint64 if bins <= 2**64 else object)
     sides = 2 if cut.signed else 1
-    passed = binomial(bins - len(labels), lambda places: _reach(cut, sides, places), bits, MOST_SHOWN)
+    passed = binomial(bins - len(labels), lambda places: _reach(cut, sides, places), bits)
     added, order = outside(passed, every, bins, bits)
     heights = (cut.least + geometric(cut.decay).draw(passed, bits))[order]
     if cut.signed and passed:

@@ -226,6 +226,14 @@ class Release(Askable):
     def _read(self, points: Sequence[Any]) -> Values:
         return self.answer.read(self.reading, points)
 
+    @property
+    def bits(self) -> int:
+        """What the answer takes to store, in bits, for one that answers look-ups: a sketch or a compact table."""
+        size = self.answer.bits
+        if size is None:
+            raise ReleaseFormat.of(self.answer.kind, "only an answer to look-ups states its size", "see plan.space")
+        return size
+
     @single_arguments
     def bars(self, beta: Number = "0.05") -> tuple[ErrorValue, ErrorValue | None]:
         """Half-widths that fail at most `beta` of the time: of one bin, and of all bins at once.

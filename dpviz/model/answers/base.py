@@ -378,6 +378,11 @@ class Answer:
 
     # ------------------------------------------------------------ words and pictures
 
+    @property
+    def bits(self) -> int | None:
+        """What it takes to store, for a shape whose size is what it is chosen for; else None."""
+        return None
+
     def sentence(self, reading: Reading) -> str:
         """What the answer says as a whole; empty where it is only the sum of its rows."""
         return ""

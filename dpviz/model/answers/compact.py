@@ -184,6 +184,11 @@ class CompactTable(Answer):
             )
         return added_up(self, reading, query, reader)
 
+    @property
+    def bits(self) -> int:
+        """Of all coefficients."""
+        return len(self.coefficients) * self.element_bits
+
     def remark(self, reading: Reading) -> str:
         return f"{reading.question.domain.size_text}, answered one by one: release[label]."
 

@@ -278,6 +278,11 @@ class Sketch(Answer):
         assert isinstance(total, Fraction)
         return total
 
+    @property
+    def bits(self) -> int:
+        """Of the sketch, and of the values that are kept beside it; not of their labels."""
+        return self.plan.bits + 8 * self.values.nbytes
+
     def remark(self, reading: Reading) -> str:
         kept = f" {len(self.labels):,} large ones are kept beside the bits." if len(self.labels) else ""
         size = reading.question.domain.size_text
