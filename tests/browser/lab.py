@@ -181,6 +181,15 @@ READY = """async () => {
     while (kernel.status !== 'idle') await new Promise(next => setTimeout(next, 50));
 }"""
 
+LIGHT = """async () => {
+    const light = 'JupyterLab Light';
+    await window.jupyterapp.started;
+    if (document.body.dataset.jpThemeName === light) return;
+    await window.jupyterapp.commands.execute('apputils:change-theme', { theme: light });
+    while (document.body.dataset.jpThemeName !== light) await new Promise(next => setTimeout(next, 50));
+}"""
+"""A theme is a setting of the user, which lasts: a test that goes dark does not leave the next one in the dark."""
+
 SAVE = """async () => window.panel.context.save()"""
 
 CELLS = """() => window.panel.content.model.sharedModel.cells
@@ -219,6 +228,7 @@ class Notebook:
         notebook.listen()
         notebook.page.goto(f"{lab.url}/lab?token={lab.token}&reset")
         notebook.page.wait_for_function("() => window.jupyterapp !== undefined")
+        notebook.page.evaluate(LIGHT)
         notebook.page.evaluate(OPEN, name)
         try:
             yield notebook

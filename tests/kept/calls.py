@@ -116,9 +116,27 @@ CONSISTENT = [
 ]
 """What came later: trees, sorted counts and lists of queries, with the laws that their releases store."""
 
+SPARSE = [
+    Call("threshold", "people", "city", dv.Threshold("3/4", "1e-6")),
+    Call("threshold pure", "people", WIDE, dv.Threshold("1/4")),
+    Call("alp", "people", WIDE, dv.ALP("3/4", cap=30, keys=40)),
+    Call("alp histogram", "people", "city", dv.ALP("3/2", cap=20, keys=6, encoding="histogram")),
+    Call("threshold alp", "people", "city", dv.ThresholdALP("1", keys=6, delta="1e-6", adaptive=True)),
+    Call(
+        "threshold alp of sums",
+        "people",
+        dv.Question.sum("amount", by="city", low=-500, high=2000, step=100),
+        dv.ThresholdALP("2", keys=6, delta="1e-6", room=3),
+    ),
+    Call("rows alp", "visits", WIDE, dv.ALP("1/2", cap=10, keys=40, alpha=6)),
+    Call("rows threshold alp", "visits", WIDE, dv.ThresholdALP("1", keys=40)),
+]
+"""What came later still: thresholds and sketches, of counts and of a sum."""
+
 KEPT = {
     "0.1.0-2026-11-22": CALLS,
     "0.1.0-2026-11-22-consistency": sorted([*CALLS, *CONSISTENT], key=lambda call: [*UNITS].index(call.ledger)),
+    "0.1.0-2026-11-22-sparse": sorted([*CALLS, *CONSISTENT, *SPARSE], key=lambda call: [*UNITS].index(call.ledger)),
 }
 """What each folder holds; the last of them is written by today's version."""
 
@@ -131,6 +149,10 @@ TAUGHT = {
 def frame(path: Path) -> pd.DataFrame:
     """The data, as it was read then."""
     return pd.read_csv(path, dtype={"person": str, "city": str, "month": int, "amount": int})
+
+
+SINGLE = (0, 5, 2**40)
+"""What is looked up in an answer without rows."""
 
 
 def shown(release: dv.Release) -> dict[str, Any]:
@@ -157,7 +179,7 @@ def shown(release: dv.Release) -> dict[str, Any]:
         "question": release.question.text,
         "labels": release.labels if rows else [],
         "values": [plain(value) for value in release.values] if release.valued else [],
-        "single": {label: release[label] for label in (0, 5, 2**40)} if not rows else {},
+        "single": {label: plain(release[label]) for label in SINGLE} if not rows else {},
         "bars": bars,
         "csv": {beta: release.to_csv(beta=beta) for beta in BETAS} if rows else {},
     }
@@ -167,7 +189,8 @@ def read(release: dv.Release) -> dict[str, Any]:
     """What every estimator reads from a release that has several, and how a sum by it is known."""
     answer, found = release.answer, {}
     for reader in answer.readers:
-        values = list(answer.read(release.reading, reader=reader))
+        points = None if answer.has_rows else [answer.point(release.reading, label) for label in SINGLE]
+        values = list(answer.read(release.reading, points, reader=reader))
         if all(isinstance(value, Fraction | numbers.Integral) for value in values):  # others are floats, enclosed
             found[reader] = [plain(value) for value in values]
     return found

@@ -70,6 +70,10 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
     #after: { pair: string; subject: string; found: After["together"] } | null = null;
     /** The pair that was asked about last, or is about to be; empty where none is. */
     #pairAsked = "";
+    /** The plan that was on show when it was last seen whether to ask; null where that begins anew. */
+    #heeded: string | null = null;
+    /** Something was ordered here, and its answer has not come. */
+    #ordered = false;
 
     /** A plan was asked for and has not come. */
     asking = false;
@@ -393,10 +397,18 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         return this.#after !== null && this.#after.found !== null && this.#after.subject === this.#subject;
     }
 
-    /** Ask about another pair once it has stayed on show for a moment. */
+    /**
+     * Ask about another pair once it has stayed on show for a moment. An answer that somebody else paid for is no reason
+     * to ask: whoever only follows keeps no kernel busy.
+     */
     #heedAfter(): void {
+        const { point, state } = this;
+        if (point === null || state === null) return;
         const pair = this.#pair;
-        if (pair === this.#pairAsked) return;
+        const elsewhere = point.key === this.#heeded && !this.#ordered;
+        this.#heeded = point.key;
+        if (pair === this.#pairAsked || (pair !== "" && elsewhere)) return;
+        if (pair !== "") this.#ordered = false;
         this.#pairAsked = pair;
         this.drop("after");
         if (pair !== "") this.later("after", STILL, () => void this.#askAfter(pair));
@@ -406,7 +418,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         const { sheet, point } = this;
         if (sheet === null || point === null) return;
         if (this.kernel.health === "gone") {
-            this.#pairAsked = ""; // once it is back, whatever is told next begins anew
+            this.#anew(); // once it is back, with whatever is told next
             return;
         }
         const subject = this.#subject;
@@ -417,14 +429,20 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
                 const { key, together: found } = readAfter(reply.body, "after");
                 if (key === point.key) this.#after = { pair, subject, found };
             });
-        } else if (reply.error.kind === SUPERSEDED || reply.error.kind === LOST) this.#pairAsked = "";
+        } else if (reply.error.kind === SUPERSEDED || reply.error.kind === LOST) this.#anew();
         this.tell();
+    }
+
+    #anew(): void {
+        this.#pairAsked = "";
+        this.#heeded = null;
     }
 
     // --- ordering ------------------------------------------------------------------------------------------------
 
     /** The main button: order at once up to a quarter of what is left, else ask once more on the same spot. */
     override press(): void {
+        this.#ordered = true;
         const { offer } = this;
         if (offer === null || this.resting || this.locked || this.purchase.kind === "confirm") return;
         void this.order(offer, this.state?.teaching == null && this.#large(offer.price));
