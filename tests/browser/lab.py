@@ -183,7 +183,6 @@ READY = """async () => {
 
 LIGHT = """async () => {
     const light = 'JupyterLab Light';
-    await window.jupyterapp.started;
     if (document.body.dataset.jpThemeName === light) return;
     await window.jupyterapp.commands.execute('apputils:change-theme', { theme: light });
     while (document.body.dataset.jpThemeName !== light) await new Promise(next => setTimeout(next, 50));
@@ -228,12 +227,12 @@ class Notebook:
         notebook.listen()
         notebook.page.goto(f"{lab.url}/lab?token={lab.token}&reset")
         notebook.page.wait_for_function("() => window.jupyterapp !== undefined")
-        notebook.page.evaluate(LIGHT)
         notebook.page.evaluate(OPEN, name)
         try:
             yield notebook
         finally:
             notebook.screenshot("last")
+            notebook.page.evaluate(LIGHT)
             notebook.page.evaluate("async () => window.panel.sessionContext.shutdown()")
             context.close()
 
