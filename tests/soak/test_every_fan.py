@@ -44,6 +44,16 @@ def drawn(name: str, chance: random.Random) -> Mechanism:
         "ExponentialTopK": {"k": k, "delta": chance.choice((0, delta))},
         "Sorted": {"largest": k},
         "Queries": {},
+        "Threshold": {"delta": chance.choice((None, delta))},
+        "ALP": {
+            "cap": chance.choice((1, "2.5", 1000, 10**6)),
+            "keys": rows,
+            "alpha": chance.choice((3, "1/2", 1000)),
+            "room": chance.choice((10, "2.1")),
+            "accounting": chance.choice(("auto", "l1-real")),
+            "encoding": chance.choice(("unary", "histogram")),
+        },
+        "ThresholdALP": {"delta": chance.choice((None, delta)), "keys": rows, "split": chance.choice(("0.5", "0.999"))},
     }
     made: Mechanism = REGISTRY[name](epsilon=1, **options[name])
     return made
