@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 import dpviz as dv
 from benchmarks.measured import Measured, cpu_seconds, interleave, ms
 from benchmarks.peers import peers
+from dpviz.errors import ParameterError
 from dpviz.mechanisms.alp import SketchBound
 from dpviz.model.answers import Reading, Sketch
 from dpviz.model.question import Question
@@ -212,7 +213,11 @@ def by_parameters(of_table: tuple[int, ...], alphas: tuple[str, ...], epsilons: 
         data = Data(keys)
         for epsilon in epsilons:
             for alpha in alphas:
-                bound = bound_to(dv.ALP(Fraction(epsilon), cap=CAP, keys=keys, alpha=alpha))
+                try:
+                    bound = bound_to(dv.ALP(Fraction(epsilon), cap=CAP, keys=keys, alpha=alpha))
+                except ParameterError:  # more bits than a sketch may have
+                    lines.append(Measured(f"{keys:,} keys, epsilon {epsilon}, alpha {alpha}", "more than 128 MiB"))
+                    continue
                 took, off = cpu_seconds(partial(build, bound, data)), error(bound, data)
                 what = f"build, mean absolute error: {keys:,} keys, epsilon {epsilon}, alpha {alpha}, {mib(bound)}"
                 lines.append(Measured(what, f"{ms(took)}, {off:.2f}"))
