@@ -189,20 +189,24 @@ def saved(folder: Path, keys: int, looked: int, rounds: int) -> list[Measured]:
     lines, half = [], looked // 2
     labels = [*Data(keys).labels[:half].tolist(), *(2**32 - 1 - 7919 * np.arange(looked - half)).tolist()]
     for name, mechanism in sizes(keys).items():
-        path = session.release(LABELS, mechanism).save(folder / f"{name}.json")
-        release, bound = dv.load(path), bound_to(mechanism)
+        drawn, bound = session.release(LABELS, mechanism), bound_to(mechanism)
+        text, path = drawn.save(folder / f"{name}.json"), drawn.save(folder / f"{name}.dpviz")
+        release = dv.load(path)
         found = interleave(
             {
                 "load": partial(cpu_seconds, partial(dv.load, path)),
+                "JSON": partial(cpu_seconds, partial(dv.load, text)),
                 "look-ups": partial(cpu_seconds, partial(release.many, labels)),
             },
             rounds,
         )
         who, limited = f"{bound.mechanism.name}, {keys:,} keys, {mib(bound)}", name != "32 MiB"
         for what, most in (("load", LOAD), ("look-ups", LOOK_UPS)):
-            shown = f"{looked:,} look-ups together" if what == "look-ups" else "load of a saved release"
+            shown = f"{looked:,} look-ups together" if what == "look-ups" else "load of a saved release (binary)"
             allowed = ms(most) if limited else ""
             lines.append(Measured(f"{who}: {shown}", ms(found[what]), allowed, not limited or found[what] <= most))
+        size = f"{text.stat().st_size / 2**20:.1f} MiB against {path.stat().st_size / 2**20:.1f}"
+        lines.append(Measured(f"{who}: load of the same release saved as JSON, {size}", ms(found["JSON"])))
     return lines
 
 

@@ -24,6 +24,13 @@ def cpu_seconds(work: Callable[[], object]) -> float:
     return time.process_time() - began
 
 
+def warm_cpu_seconds(work: Callable[[], object]) -> float:
+    """The processor time of the second of two calls: the first has brought into the caches what somebody else's turn
+    drove out."""
+    work()
+    return cpu_seconds(work)
+
+
 def interleave(contestants: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
     """The median seconds of each contestant. They take turns, so that all meet the same machine."""
     for once in contestants.values():

@@ -28,13 +28,20 @@ if TYPE_CHECKING:
     from dpviz.mechanisms import Compact as Compact
     from dpviz.mechanisms import Dense as Dense
     from dpviz.mechanisms import ExponentialTopK as ExponentialTopK
+    from dpviz.mechanisms import KeyCount as KeyCount
+    from dpviz.mechanisms import MaxProjection as MaxProjection
     from dpviz.mechanisms import PayWhatYouGet as PayWhatYouGet
     from dpviz.mechanisms import PureSparse as PureSparse
     from dpviz.mechanisms import Queries as Queries
+    from dpviz.mechanisms import RandomisedRecord as RandomisedRecord
+    from dpviz.mechanisms import SampleBounded as SampleBounded
+    from dpviz.mechanisms import SampleCategory as SampleCategory
+    from dpviz.mechanisms import SampleProduct as SampleProduct
     from dpviz.mechanisms import Sorted as Sorted
     from dpviz.mechanisms import Stability as Stability
     from dpviz.mechanisms import Threshold as Threshold
     from dpviz.mechanisms import ThresholdALP as ThresholdALP
+    from dpviz.mechanisms import ThresholdMaxProjection as ThresholdMaxProjection
     from dpviz.mechanisms import TopK as TopK
     from dpviz.mechanisms import TopKLaplace as TopKLaplace
     from dpviz.mechanisms import TopKSet as TopKSet
@@ -61,10 +68,12 @@ if TYPE_CHECKING:
     from dpviz.widgets import MechanismPicker as MechanismPicker
     from dpviz.widgets import PayWhatYouGetTape as PayWhatYouGetTape
     from dpviz.widgets import PlanPane as PlanPane
+    from dpviz.widgets import ProductSamplerTrace as ProductSamplerTrace
     from dpviz.widgets import RangeExplorer as RangeExplorer
     from dpviz.widgets import ReleasePane as ReleasePane
     from dpviz.widgets import ResultChart as ResultChart
     from dpviz.widgets import SamplerExplorer as SamplerExplorer
+    from dpviz.widgets import SamplingExplorer as SamplingExplorer
     from dpviz.widgets import TopKExplorer as TopKExplorer
     from dpviz.widgets import TradeoffExplorer as TradeoffExplorer
     from dpviz.widgets import Workbench as Workbench
@@ -85,6 +94,7 @@ _HOME = {
     "MechanismPicker": "dpviz.widgets",
     "PayWhatYouGetTape": "dpviz.widgets",
     "PlanPane": "dpviz.widgets",
+    "ProductSamplerTrace": "dpviz.widgets",
     "PublicTable": "dpviz.model.public",
     "PublicTop": "dpviz.model.public",
     "Question": "dpviz.model.question",
@@ -94,6 +104,7 @@ _HOME = {
     "ReleasePane": "dpviz.widgets",
     "ResultChart": "dpviz.widgets",
     "SamplerExplorer": "dpviz.widgets",
+    "SamplingExplorer": "dpviz.widgets",
     "Session": "dpviz.session.session",
     "TopKExplorer": "dpviz.widgets",
     "TradeoffExplorer": "dpviz.widgets",

@@ -12,7 +12,7 @@ from dpviz import files
 from dpviz.boundary import kind_of, plain_arguments
 from dpviz.charts import columns, tables
 from dpviz.charts.picture import picture
-from dpviz.charts.words import escape, often, shown
+from dpviz.charts.words import escape, often, reach
 from dpviz.errors import DpvizError, Forbidden, LedgerCorrupt, ParameterError, UnitError
 from dpviz.exact import text
 from dpviz.mechanisms import REGISTRY, mechanism
@@ -30,7 +30,7 @@ from dpviz.session.ledger import Ledger
 from dpviz.session.plan import Plan
 from dpviz.session.releases import Releases
 from dpviz.session.session import Session
-from dpviz.widgets import views
+from dpviz.widgets import carrying, views
 
 if TYPE_CHECKING:
     from dpviz.widgets.explorer import Explorer
@@ -83,6 +83,7 @@ def report(
     lead: str = "",
     ledger: Ledger | Session | str | Path | None = None,
     people: bool = False,
+    keys: Sequence[object] | None = None,
 ) -> Path:
     """Write releases and plans into one HTML file that works from a disk, with no network and no kernel.
 
@@ -91,6 +92,8 @@ def report(
             what was derived from releases that are in the list, too, which is told in words. Two combined answers
             bring both of their releases
     ledger  the session or ledger that paid: its chain is verified, and every release must be in it as given
+    keys    of a release that answers look-ups (a sketch, a compact table) the keys that the report answers. Left out,
+            a sketch of at most 16 MiB is carried whole, and answers for any key. A look-up is free: it is paid already
     people  whether to name who asked for the releases, and who raised the budget and why: as they said, in the ledger
 
     Each release brings the plan sheet of its question, so a reader can move epsilon and see what else it would have
@@ -114,7 +117,8 @@ def report(
     total = compose(prices) if paid else None
     verified = None if ledger is None else _Verified.of(ledger, paid)
     heading = title or _heading(releases, sheets, explorers)
-    results = [columns.written(picture(release)) for release in releases]
+    asked = carrying.checked(keys)
+    results = [columns.written(picture(release)) | carrying.carried(release, asked) for release in releases]
     bundles = _bundles(results)
     data = {
         "version": VERSION,
@@ -480,7 +484,7 @@ def _planned(sheet: PlanSheet) -> str:
     bound = sheet.bound
     said = f"Plan, free: {bound.title}, {bound.mechanism!r}: {bound.price.sentence}."
     known = [(measure, measure.at(sheet.beta)) for measure in headline(bound.measures)]
-    told = [measure.phrase.format(value=shown(error.value)) for measure, error in known if error is not None]
+    told = [measure.phrase.format(value=reach(error.value)) for measure, error in known if error is not None]
     return f"{said} {often(sheet.beta)}: {', '.join(told)}." if told else said
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dpviz.charts.counts import histogram
     from dpviz.charts.lists import ranked
     from dpviz.charts.plans import error_against_epsilon, noise_law, of_plan
+    from dpviz.charts.records import record
     from dpviz.charts.registry import of_release, register
     from dpviz.charts.tables import of_release as table_of_release
 
@@ -29,6 +30,7 @@ __all__ = [
     "of_plan",
     "of_release",
     "ranked",
+    "record",
     "register",
     "table_of_release",
 ]
@@ -42,6 +44,6 @@ def __getattr__(name: str) -> Any:
         from dpviz.charts import tables
 
         return tables.of_release
-    from dpviz.charts import counts, lists, plans, registry
+    from dpviz.charts import counts, lists, plans, records, registry
 
-    return next(getattr(module, name) for module in (registry, counts, lists, plans) if name in vars(module))
+    return next(getattr(module, name) for module in (registry, counts, lists, records, plans) if name in vars(module))

@@ -15,7 +15,7 @@ from dpviz.charts.picture import promise
 from dpviz.charts.registry import register
 from dpviz.charts.theme import SMALL, TEXT, TITLE, Theme, palette
 from dpviz.charts.ticks import plot_width, position, room_for, ticks
-from dpviz.charts.words import capital, known, measured, shown, spread, wrapped
+from dpviz.charts.words import capital, known, measured, reach, shown, spread, wrapped
 from dpviz.errors import ParameterError, ReleaseFormat
 from dpviz.exact import Number, probability
 from dpviz.model.public import PublicTable
@@ -129,8 +129,8 @@ def _finding(release: Release, counts: Counts) -> str:
     greatest = int(counts.values.argmax())
     within = f" {counts.often} times {counts.axis.one} lies within its interval"
     if counts.one is not None:
-        within = f" {counts.often} times {counts.axis.one} is within {shown(counts.one.value)} of the truth"
-    among = "" if counts.every is None else f", and {counts.axis.every} within {shown(counts.every.value)}"
+        within = f" {counts.often} times {counts.axis.one} is within {reach(counts.one.value)} of the truth"
+    among = "" if counts.every is None else f", and {counts.axis.every} within {reach(counts.every.value)}"
     marked = "" if release.teaching is None else f"Not private · teaching, seed {release.teaching}. "
     return (
         f"{marked}{release.title}: {counts.size:,} {counts.axis.noun}s, the largest value "

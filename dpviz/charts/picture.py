@@ -34,6 +34,7 @@ def picture(release: Release) -> dict[str, Any]:
     Its long columns are bytes, in `buffers`: `columns.apart` and `columns.written` say how they leave the kernel.
     """
     view = release.answer.view(release.reading, BETAS)
+    rows = len(release.axis.labels) if release.answer.has_rows else 0
     charged = payable(to_approx(release.guarantee.loss))
     low, high = release.terms.clamp
     return {
@@ -52,7 +53,7 @@ def picture(release: Release) -> dict[str, Any]:
         "price": {"epsilon": text(charged.epsilon), "delta": text(charged.delta)},
         "epsilon": release.terms.mechanism.parameters.get("epsilon") or text(charged.epsilon),
         "nouns": release.unit.nouns,
-        "adds_up": release.answer.adds_rows,
+        "adds_up": release.answer.adds_rows or release.answer.adds_bins,
         "clamp": {"low": None if low is None else str(low), "high": None if high is None else str(high)},
         "betas": [text(beta) for beta in BETAS],
         "beta": text(BETAS[1]),
@@ -62,7 +63,8 @@ def picture(release: Release) -> dict[str, Any]:
         "teaching": None if release.teaching is None else {"seed": str(release.teaching)},
         "used": release.used,
         "python": _python(release),
-        "csv": release.to_csv() if release.answer.has_rows and len(release.axis.labels) <= columns.IN_JSON else "",
+        "table_rows": str(rows),
+        "csv": release.to_csv() if release.answer.has_rows and rows <= columns.IN_JSON else "",
     }
 
 

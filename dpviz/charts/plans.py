@@ -14,7 +14,7 @@ import altair as alt
 from dpviz.boundary import plain_arguments
 from dpviz.charts.canvas import DASHES, Picture, picture_of, refused, upright_axis, width_of
 from dpviz.charts.theme import FLOOR, SMALL, TEXT, Palette, Theme, palette
-from dpviz.charts.words import capital, known, often, shown, spread, wrapped
+from dpviz.charts.words import capital, known, often, reach, spread, wrapped
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability, text
 from dpviz.mechanisms import REGISTRY
@@ -130,7 +130,7 @@ class _Stated:
     def text(self) -> str:
         """The error with its sign."""
         sign = self.measure.sign
-        return f"{sign}{shown(self.error.value)}" if sign else spread(self.error)
+        return f"{sign}{reach(self.error.value)}" if sign else spread(self.error)
 
     @property
     def origin(self) -> str:
@@ -138,7 +138,7 @@ class _Stated:
 
     @property
     def phrase(self) -> str:
-        return f"{self.measure.phrase.format(value=shown(self.error.value))} ({known(self.error)})"
+        return f"{self.measure.phrase.format(value=reach(self.error.value))} ({known(self.error)})"
 
 
 @dataclass(frozen=True)

@@ -9,18 +9,19 @@ from dpviz.model.error import SIGNS, ErrorValue
 from dpviz.model.words import MINUS as MINUS
 from dpviz.model.words import escape as escape
 from dpviz.model.words import often as often
+from dpviz.model.words import reach as reach
 from dpviz.model.words import shown as shown
 
 
 def spread(bar: ErrorValue) -> str:
     """`±30`; `≤ 30` for a proved bound, `±≈30` for one that was calculated."""
-    return f"{SIGNS[bar.how]}{shown(bar.value)}"
+    return f"{SIGNS[bar.how]}{reach(bar.value)}"
 
 
 def known(bar: ErrorValue) -> str:
     """How an error is known, in a word or two; a simulation's rule names its runs."""
     if bar.off is not None:
-        return f"calculated to within {shown(bar.off)}"
+        return f"calculated to within {reach(bar.off)}"
     return {"exact": "exact", "bound": "proved bound", "simulated": f"simulated, {bar.rule}"}[bar.how]
 
 

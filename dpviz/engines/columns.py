@@ -99,11 +99,20 @@ def numbers_for(domain: Domain) -> str:
     return "int64" if domain.size <= NARROW else WIDE
 
 
-def assign_bins(domain: Domain, columns: Mapping[str, Read], numbers: str) -> Any:
-    """The bin of each row in a declared domain."""
-    return _joined([(columns[one.columns[0]].assign_bins(one, numbers), one.size) for one in domain.factors], numbers)[
-        0
-    ]
+def assign_bins(
+    domain: Domain, columns: Mapping[str, Read], numbers: str, fallback: Sequence[int] | None = None
+) -> Any:
+    """The bin of each row in a declared domain; of a row without a bin in some column, with the one in `fallback`."""
+    places = []
+    for at, one in enumerate(domain.factors):
+        column = columns[one.columns[0]]
+        place = column.assign_bins(one, numbers)
+        if fallback is not None:
+            for seen in column.has_bin(one):
+                place = ibis.ifelse(seen, place, number(NONE, numbers))
+            place = ibis.coalesce(place, number(fallback[at], numbers))
+        places.append((place, one.size))
+    return _joined(places, numbers)[0]
 
 
 def _joined(places: Sequence[tuple[Any, int]], numbers: str) -> tuple[Any, int]:

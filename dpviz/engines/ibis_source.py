@@ -31,16 +31,29 @@ from dpviz.engines.steps import Scale
 from dpviz.errors import DomainError, EngineGone, ParameterError, ReleaseFailed, SchemaError
 from dpviz.kinds import is_a
 from dpviz.model.aggregate import Sum
-from dpviz.model.domain import IntegerDomain, IntervalDomain, KeyDomain
+from dpviz.model.domain import Domain, IntegerDomain, IntervalDomain, KeyDomain
 from dpviz.model.question import Between, Question
 from dpviz.model.source import Source, Tick, TopRules
-from dpviz.model.statistic import Column, DenseCounts, Need, SparseCounts, Statistic, StatisticKind, Top, TopCounts
+from dpviz.model.statistic import (
+    Column,
+    ColumnOnes,
+    DenseCounts,
+    Need,
+    RecordBits,
+    SparseCounts,
+    Statistic,
+    StatisticKind,
+    Top,
+    TopCounts,
+)
 from dpviz.privacy.unit import Unit
 
 Counted: TypeAlias = list[tuple[int, int]] | list[tuple[str, int]]
 """Rows that were found to be labels and counts, or totals in steps."""
 
 LARGEST: Final = 2**63 - 1
+TOGETHER: Final = 32
+"""So many columns of bits come back as one whole number."""
 REMEMBERED: Final = 64
 """So many questions are kept in the engine's words."""
 READ_AS: Final = {
@@ -211,7 +224,8 @@ class IbisSource(Unstored, Source):
                 raise DomainError.of(
                     domain.text, "bins of whole numbers over a column of texts lie between -10^36 and 10^36"
                 )
-        if question.domain.declared and question.bins > WIDEST:
+        bits = need in (StatisticKind.ONES, StatisticKind.BITS)
+        if question.domain.declared and not bits and question.bins > WIDEST:
             raise DomainError.of(question.domain.size_text, "an SQL engine numbers at most 10^36 bins")
         return self._query(question, unit, need)
 
@@ -241,7 +255,8 @@ class IbisSource(Unstored, Source):
         query = self._countable(question, unit, need)
         if tick:
             tick(0, 2)
-        rows = ask(self._engine, query, 0, 2, tick, numbered=_numbered(question, need))
+        table = need in (StatisticKind.ONES, StatisticKind.BITS)
+        rows = ask(self._engine, query, 0, 2, tick, numbered=_numbered(question, need), table=table)
         if tick:
             tick(1, 2)
         counts = withhold_errors(_statistic, rows, question, need)
@@ -288,9 +303,13 @@ def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit
     decimals = {name for name in names if table[name].type().is_decimal()}
     cells = {name: read(table[name], kinds[name], found.get(name)) for name in names if name not in decimals}
     passing = [rule for name, condition in question.where.items() for rule in cells[name].passes(condition)]
-    passing += [rule for one in domain.factors if one.declared for rule in cells[one.columns[0]].has_bin(one)]
+    fallback = question.fallback
+    if need in (StatisticKind.ONES, StatisticKind.BITS):
+        return Hidden(_table(table, domain, cells, fallback or (), need))
+    inside = [cells[one.columns[0]].has_bin(one) for one in domain.factors if one.declared and fallback is None]
+    passing += [rule for rules in inside for rule in rules]
     key = domain.column if isinstance(domain, KeyDomain) else None
-    item = assign_bins(domain, cells, numbers_for(domain)) if key is None else cells[key].value
+    item = assign_bins(domain, cells, numbers_for(domain), fallback) if key is None else cells[key].value
     picked = {"item": item}
     if not unit.is_row:
         picked["user"] = cells[unit.of].value
@@ -312,7 +331,9 @@ def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit
         rows = with_steps(present(rows), Scale.of(total))
         counts = _summed(rows if unit.is_row else _rows_of_users(rows, question, unit, text))
     elif unit.is_row:
-        counts = present(rows.group_by("item").agg(count=rows.count()))
+        counts = rows.group_by("item").agg(count=rows.count())
+        if fallback is not None or not domain.declared or not all(inside):  # else whatever has no bin did not pass
+            counts = present(counts)
     else:
         counts = _bounded(rows, question, unit, text)
     numbered = key is None and numbers_for(domain) == "int64"
@@ -321,6 +342,20 @@ def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit
         order = ibis.desc("count"), ibis.asc("label" if key is not None else "item")
         counts = counts.order_by(*order).limit(need.rows + 1)
     return Hidden(counts.select("label", "count"))
+
+
+def _table(table: Any, domain: Domain, cells: Mapping[str, Any], fallback: Sequence[int], need: Need) -> Any:
+    """Bits, as whole numbers that hold many columns each; or how many rows have a 1 in each column."""
+    factors, width = domain.factors, 1 if need is StatisticKind.ONES else TOGETHER
+    numbers = {}
+    for at in range(0, len(factors), width):
+        some = factors[at : at + width]
+        joined = some[0] if len(some) == 1 else Domain.product(*some)
+        numbers[f"c{at // width}"] = assign_bins(joined, cells, "int64", fallback[at : at + width])
+    rows = table.select(**numbers)
+    if need is StatisticKind.BITS:
+        return rows
+    return rows.agg(**{name: ibis.coalesce(whole_total(rows[name]), whole(0, "int64")) for name in numbers})
 
 
 def present(counted: Any) -> Any:
@@ -414,6 +449,8 @@ def _numbered(question: Question, need: Need) -> bool:
 def _statistic(held: Hidden[Columns | Rows], question: Question, need: Need) -> Statistic | None:
     """The statistic that the rows hold, or None where they cannot be what was asked."""
     domain, rows = question.domain, held.take()
+    if need in (StatisticKind.ONES, StatisticKind.BITS):
+        return _of_table(rows, len(domain.factors), need)
     if isinstance(rows, Columns):
         return _of_columns(rows, question, need)
     found = _counted(rows, question, ordered=isinstance(need, Top))
@@ -435,6 +472,29 @@ def _statistic(held: Hidden[Columns | Rows], question: Question, need: Need) -> 
     return SparseCounts(labels, _numbers(found))
 
 
+def _of_table(rows: Any, columns: int, need: Need) -> Statistic | None:
+    """The statistic of a table of whole numbers, an array a column or a tuple a row; None where they cannot be it."""
+    width = 1 if need is StatisticKind.ONES else TOGETHER
+    widths = [min(width, columns - at) for at in range(0, columns, width)]
+    if rows and not isinstance(rows[0], np.ndarray):
+        if any(len(row) != len(widths) or any(type(number) is not int for number in row) for row in rows):
+            return None
+        rows = list(np.array(rows, dtype=np.int64).T)
+    rows = rows or [np.zeros(0, dtype=np.int64)] * len(widths)
+    if len(rows) != len(widths) or any(len(numbers) != len(rows[0]) for numbers in rows):
+        return None
+    if need is StatisticKind.ONES:
+        ones = np.array([numbers[0] if len(numbers) == 1 else -1 for numbers in rows], dtype=np.int64)
+        return None if (ones < 0).any() else ColumnOnes(ones)
+    packed = np.zeros((len(rows[0]), 4 * len(widths)), dtype=np.uint8)
+    for at, (numbers, bits) in enumerate(zip(rows, widths, strict=True)):
+        if len(numbers) and not (0 <= numbers.min() and numbers.max() < 1 << bits):
+            return None
+        aligned = (numbers.astype(np.int64) << (TOGETHER - bits)).astype(">u4")
+        packed[:, 4 * at : 4 * at + 4] = aligned.view(np.uint8).reshape(-1, 4)
+    return RecordBits(columns, np.ascontiguousarray(packed[:, : -(-columns // 8)]))
+
+
 def _of_columns(columns: Columns, question: Question, need: Need) -> Statistic | None:
     """The same from columns of whole numbers; None where they are no labels, all different, with possible counts."""
     labels, counts = columns
@@ -443,13 +503,14 @@ def _of_columns(columns: Columns, question: Question, need: Need) -> Statistic |
     if len(labels) and not (0 <= labels.min() and labels.max() < question.bins):
         return None
     ends = (int(counts.min()), int(counts.max())) if len(counts) else ()
-    if not all(_possible(end, question) for end in ends) or not counts.all():
+    if not all(_possible(end, question) for end in ends) or (ends and ends[0] < 0 and not counts.all()):
         return None
-    labels, counts = labels.astype(np.int64), counts.astype(np.int64)
+    labels, counts = labels.astype(np.int64, copy=False), counts.astype(np.int64, copy=False)
     if need is StatisticKind.DENSE:
         every = np.zeros(question.bins, dtype=np.int64)
         every[labels] = counts
-        return DenseCounts(every) if np.count_nonzero(every) == len(labels) else None
+        occupied = np.count_nonzero(every != 0)  # of truth values, which are counted many times faster than numbers
+        return DenseCounts(every) if occupied == len(labels) else None
     order = np.argsort(labels)
     labels = labels[order]
     if bool((labels[1:] == labels[:-1]).any()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,7 +20,18 @@ from dpviz.model.aggregate import Sum
 from dpviz.model.domain import Domain, KeyDomain
 from dpviz.model.question import Question
 from dpviz.model.source import Source, Tick, TopRules
-from dpviz.model.statistic import Column, DenseCounts, Need, SparseCounts, Statistic, StatisticKind, Top, TopCounts
+from dpviz.model.statistic import (
+    Column,
+    ColumnOnes,
+    DenseCounts,
+    Need,
+    RecordBits,
+    SparseCounts,
+    Statistic,
+    StatisticKind,
+    Top,
+    TopCounts,
+)
 from dpviz.privacy.unit import Unit
 
 Cells: TypeAlias = dict[str, Any]
@@ -91,7 +102,13 @@ class PandasSource(Unstored, Source):
             withhold_errors(self._read, name)
         if tick:
             tick(len(names), len(names) + 1)
-        counts = withhold_errors(self._dense if need is StatisticKind.DENSE else self._sparse, question, unit)
+        found = {
+            StatisticKind.DENSE: self._dense,
+            StatisticKind.ONES: self._ones,
+            StatisticKind.BITS: self._bits,
+        }
+        reads = self._sparse if isinstance(need, Top) else found.get(need, self._sparse)
+        counts: Statistic = withhold_errors(reads, question, unit)
         if isinstance(need, Top):
             counts = withhold_errors(largest, counts, need)
         if tick:
@@ -106,12 +123,12 @@ class PandasSource(Unstored, Source):
         return cell
 
     def _dense(self, question: Question, unit: Unit) -> Statistic:
-        bins = self._filtered(self._place(question.domain), question)
+        bins = self._filtered(self._place(question), question)
         return DenseCounts(self._added(bins, question.bins, question, unit))
 
     def _sparse(self, question: Question, unit: Unit) -> Statistic:
         """Number the bins that occur by their rank, and count those."""
-        labels, ranks = self._occurring(question.domain)
+        labels, ranks = self._occurring(question)
         ranks = self._filtered(ranks, question)
         counts = self._added(ranks, len(labels), question, unit, labels)
         occupied = counts != 0
@@ -137,30 +154,61 @@ class PandasSource(Unstored, Source):
             bins = np.where(self._read(name).passes(condition), bins, NONE)
         return bins
 
-    def _place(self, domain: Domain) -> Bins:
-        bins, *others = [self._read(factor.columns[0]).assign_bins(factor) for factor in domain.factors]
-        for factor, place in zip(domain.factors[1:], others, strict=True):
+    def _ones(self, question: Question, unit: Unit) -> Statistic:
+        """One column after the other, so that no more than one is in memory as bins."""
+        return ColumnOnes(np.array([np.count_nonzero(bins == 1) for bins in self._columns(question)], dtype=np.int64))
+
+    def _bits(self, question: Question, unit: Unit) -> Statistic:
+        """Packed column after column, for a table of bytes would take eight times the memory."""
+        columns, packed = len(question.domain.factors), np.zeros((0, 0), dtype=np.uint8)
+        for at, bins in enumerate(self._columns(question)):
+            if at == 0:
+                packed = np.zeros((len(bins), -(-columns // 8)), dtype=np.uint8)
+            packed[:, at // 8] |= (bins == 1).astype(np.uint8) << (7 - at % 8)
+        return RecordBits(columns, packed)
+
+    def _columns(self, question: Question) -> Iterator[Bins]:
+        """Each row's bin, one column after the other; NONE only where such rows are left out."""
+        factors = question.domain.factors
+        for factor, beside in zip(factors, question.fallback or [NONE] * len(factors), strict=True):
+            bins = self._read(factor.columns[0]).assign_bins(factor)
+            yield bins if beside == NONE else np.where(bins == NONE, beside, bins)
+
+    def _place(self, question: Question) -> Bins:
+        bins, *others = self._columns(question)
+        for factor, place in zip(question.domain.factors[1:], others, strict=True):
             bins = np.where((bins == NONE) | (place == NONE), NONE, bins * factor.size + place)
         return bins
 
-    def _occurring(self, domain: Domain) -> tuple[NDArray[Any], Bins]:
+    def _occurring(self, question: Question) -> tuple[NDArray[Any], Bins]:
         """The labels that occur, ascending, and each row's rank among them, or NONE."""
+        domain = question.domain
         if isinstance(domain, KeyDomain):
             return self._read(domain.column).keys
-        bins, inside = self._locate(domain)
+        bins, inside = self._locate(domain, question.fallback)
         labels, found = np.unique(bins[inside], return_inverse=True)
         ranks = np.full(len(bins), NONE)
         ranks[inside] = found
         return labels, ranks
 
-    def _locate(self, domain: Domain) -> Located:
-        (bins, inside), *others = [self._read(factor.columns[0]).locate(factor) for factor in domain.factors]
+    def _locate(self, domain: Domain, fallback: Sequence[int] | None) -> Located:
+        located = [self._read(factor.columns[0]).locate(factor) for factor in domain.factors]
+        if fallback is not None:
+            located = [_with(beside, *found) for beside, found in zip(fallback, located, strict=True)]
+        (bins, inside), *others = located
         wide = bool(others) and domain.size > WIDE
         bins = bins.astype(object) if wide else bins
         for factor, (place, has) in zip(domain.factors[1:], others, strict=True):
             step = factor.size if wide else np.uint64(factor.size % WIDE)
             bins, inside = bins * step + (place.astype(object) if wide else place), inside & has
         return bins, inside
+
+
+def _with(beside: int, bins: NDArray[Any], inside: NDArray[np.bool_]) -> Located:
+    """The same bins where a row without one has this one."""
+    bins = bins.copy()
+    bins[~inside] = beside
+    return bins, np.ones_like(inside)
 
 
 def largest(sparse: SparseCounts, need: Top) -> TopCounts:

@@ -75,6 +75,10 @@ class Engine(Unstored):
         """The same for numbered bins. As arrays where the engine has a way to give them, which is many times faster."""
         return self.rows(query, stopped)
 
+    def table(self, query: Any, stopped: threading.Event) -> list[NDArray[Any]] | Rows:
+        """The same for any number of columns of whole numbers; as one array a column where the engine has a way."""
+        return self.rows(query, stopped)
+
     def waits(self) -> bool:
         """Whether the engine answers nothing until its owner has done something."""
         return False
@@ -114,10 +118,14 @@ class DuckDB(Engine):
         return rows
 
     def columns(self, query: Any, stopped: threading.Event) -> Columns | Rows:
+        found = self.table(query, stopped)
+        return Columns(*found) if len(found) == 2 and isinstance(found[0], np.ndarray) else self.rows(query, stopped)
+
+    def table(self, query: Any, stopped: threading.Event) -> list[NDArray[Any]] | Rows:
         found = self._fetched(query, stopped, lambda found: found.fetchnumpy())
-        plain = [np.ma.getdata(column) for column in found.values() if not np.ma.getmaskarray(column).any()]
-        if len(plain) == len(found) == 2 and all(column.dtype.kind in "iu" for column in plain):
-            return Columns(*plain)
+        plain = [np.ma.getdata(column) for column in found.values() if not np.any(np.ma.getmask(column))]
+        if len(plain) == len(found) and all(column.dtype.kind in "iu" for column in plain):
+            return plain
         return self.rows(query, stopped)
 
     def _fetched(self, query: Any, stopped: threading.Event, fetch: Callable[[Any], Any]) -> Any:
@@ -217,16 +225,23 @@ def _not_ours(record: logging.LogRecord) -> bool:
 
 
 def ask(
-    engine: Engine, query: Hidden[Any], step: int, of: int, tick: Tick | None, *, numbered: bool = False
+    engine: Engine,
+    query: Hidden[Any],
+    step: int,
+    of: int,
+    tick: Tick | None,
+    *,
+    numbered: bool = False,
+    table: bool = False,
 ) -> Hidden[Any]:
-    """The rows of a prepared query, or its columns where bins are numbered. While it runs, `tick` is called with the
-    same step, and may raise to cancel.
+    """The rows of a prepared query, or its columns where bins are numbered or it is a table of numbers. While it runs,
+    `tick` is called with the same step, and may raise to cancel.
 
     Raises ReleaseFailed where the engine fails, whatever the reason, and what `tick` raises.
     """
     came: list[Hidden[Any]] = []
     done, stopped = threading.Event(), threading.Event()
-    take = engine.columns if numbered else engine.rows
+    take = engine.table if table else engine.columns if numbered else engine.rows
 
     def run() -> None:
         try:

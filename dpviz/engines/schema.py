@@ -37,8 +37,9 @@ class Schema:
 
     def check(self, question: Question, unit: Unit, need: Need) -> None:
         """Refuse what cannot be counted. Raises SchemaError, DomainError or ParameterError."""
-        question.check_adds("this engine")
-        if isinstance(need, Top):
+        if need in (StatisticKind.ONES, StatisticKind.BITS):
+            _check_bits(question, unit)
+        elif isinstance(need, Top):
             if need.rows < 1:
                 raise ParameterError.of(need.rows, "a source is asked for at least one of the largest counts")
             question.check_counts("a list of the largest counts")
@@ -96,6 +97,24 @@ class Schema:
                         f"{name} is a column of numbers, so its labels must be numbers in their shortest form",
                         f'write 1 and not "1.0", or declare schema={{"{name}": "text"}}',
                     )
+
+
+def _check_bits(question: Question, unit: Unit) -> None:
+    """Refuse records that are no rows of bits, or whose number is not public."""
+    question.check_records("a table of bits")
+    for factor in question.domain.factors:
+        if factor.size != 2:
+            raise DomainError.of(
+                f"{factor.columns[0]}, {factor.size_text}",
+                "a table of bits has columns of two labels each",
+                "declare dv.Domain.integers(0, 1, column=...), or two categories",
+            )
+    if not unit.is_row or question.where:
+        raise ParameterError.of(
+            question.where_text or unit.text,
+            "a table of bits has all rows of the table, for only their number is public",
+            "leave the filter out, and name the row as the unit",
+        )
 
 
 def declared(found: Sequence[tuple[object, str]], schema: Mapping[str, str] | None) -> tuple[Column, ...]:

@@ -89,7 +89,8 @@ class Inversion:
 
     def _smoothed(self, t: float) -> float:
         turned = self.points * t
-        return 0.5 + float(self.imaginary @ np.cos(turned) - self.real @ np.sin(turned))
+        parts = self.imaginary * np.cos(turned) - self.real * np.sin(turned)
+        return 0.5 + float(parts.sum())  # in pairs, and on this thread alone
 
 
 protect_module(vars())

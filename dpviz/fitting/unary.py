@@ -60,30 +60,34 @@ def _means(sums: NDArray[np.int64], counts: NDArray[np.int64], most: int) -> lis
     return every
 
 
-def likelihood(rows: Rows, p: float, raised: float) -> list[Fraction]:
+def likelihood(rows: Rows, p: float, raised: float, cleared: int = 0) -> list[Fraction]:
     """The mean of all y that make the bits most likely. With no collisions, where `raised` is p, it is `paper`.
 
-    p       the chance that a bit is flipped
-    raised  the chance that a bit beyond y is read as a one, at least p
+    p        the chance that a bit is flipped
+    raised   the chance that a bit beyond y is read as a one, at least p
+    cleared  in so many columns, the first, other keys clear bits instead of setting them: there it is a bit up to y
+             that is read as a zero with the chance `raised`
     """
-    weights = _logarithms(rows, p, raised)
+    weights = _logarithms(rows, p, raised, cleared)
     largest = weights >= weights.max(axis=1, keepdims=True) - NEAR
     sums, counts = largest @ np.arange(rows.shape[1] + 1), largest.sum(axis=1)
     return _means(sums, counts, rows.shape[1] + 1)
 
 
-def posterior_median(rows: Rows, p: float, raised: float) -> list[Fraction]:
+def posterior_median(rows: Rows, p: float, raised: float, cleared: int = 0) -> list[Fraction]:
     """The least y that is at most the number with chance 1/2 or more, where all y were equally likely before."""
-    weights = _logarithms(rows, p, raised)
+    weights = _logarithms(rows, p, raised, cleared)
     chances = np.exp(weights - weights.max(axis=1, keepdims=True))
     reached = np.cumsum(chances, axis=1)
     medians = (reached < reached[:, -1:] * (0.5 - NEAR)).sum(axis=1)
     return _means(medians, np.ones_like(medians), 1)
 
 
-def _logarithms(rows: Rows, p: float, raised: float) -> NDArray[np.float64]:
+def _logarithms(rows: Rows, p: float, raised: float, cleared: int = 0) -> NDArray[np.float64]:
     """The logarithm of the likelihood of each y from 0 on, but for one constant in each row."""
     one, zero = math.log((1 - p) / raised), math.log(p / (1 - raised))
+    steps = np.where(rows == 1, one, zero)
+    steps[:, :cleared] = np.where(rows[:, :cleared] == 1, -zero, -one)
     weights = np.zeros((len(rows), rows.shape[1] + 1))
-    np.cumsum(np.where(rows == 1, one, zero), axis=1, out=weights[:, 1:])
+    np.cumsum(steps, axis=1, out=weights[:, 1:])
     return weights

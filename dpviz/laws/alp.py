@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +70,7 @@ class Flips:
 
 
 @dataclass(frozen=True)
-class _Strings:
+class Strings:
     """All strings of m bits: the estimate of each, as a sum of places and how many there are."""
 
     sums: NDArray[np.int64]
@@ -79,12 +79,12 @@ class _Strings:
 
 
 @lru_cache(maxsize=4)
-def _strings(m: int) -> _Strings:
+def strings(m: int) -> Strings:
     bits = ((np.arange(1 << m)[:, None] >> np.arange(m)) & 1).astype(np.int8)
     prefix = np.zeros((1 << m, m + 1), dtype=np.int8)
     np.cumsum(2 * bits - 1, axis=1, out=prefix[:, 1:])
     largest = prefix == prefix.max(axis=1, keepdims=True)
-    return _Strings(largest @ np.arange(m + 1), largest.sum(axis=1), bits)
+    return Strings(largest @ np.arange(m + 1), largest.sum(axis=1), bits)
 
 
 def estimates(m: int, y: int, flips: Flips) -> dict[Fraction, Fraction]:
@@ -96,10 +96,10 @@ def estimates(m: int, y: int, flips: Flips) -> dict[Fraction, Fraction]:
     """
     whole(m, "the number of bits", most=FEW)
     whole(y, "y", least=0, most=m)
-    strings = _strings(m)
-    lost = y - strings.bits[:, :y].sum(axis=1, dtype=np.int64)
-    raised = strings.bits[:, y:].sum(axis=1, dtype=np.int64)
-    kinds = np.stack([strings.sums, strings.places, lost, raised])
+    every = strings(m)
+    lost = y - every.bits[:, :y].sum(axis=1, dtype=np.int64)
+    raised = every.bits[:, y:].sum(axis=1, dtype=np.int64)
+    kinds = np.stack([every.sums, every.places, lost, raised])
     found, counts = np.unique(kinds, axis=1, return_counts=True)
     p, more = flips.p, flips.raised
     below = [(1 - p) ** (y - one) * p**one for one in range(y + 1)]
@@ -109,6 +109,48 @@ def estimates(m: int, y: int, flips: Flips) -> dict[Fraction, Fraction]:
         value = Fraction(sum_, places)
         law[value] = law.get(value, Fraction(0)) + count * below[zeros] * beyond[ones]
     return law
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """All strings of m bits by what an estimator reads from them, so that any chance is a product of small tables.
+
+    values  all that it can read, ascending
+    kinds   for each y how many strings are read as each value, by how many of the ones up to y are lost and how many of
+            the zeros beyond are raised
+    """
+
+    values: Floats
+    kinds: list[Floats]
+
+    @classmethod
+    def of(cls, m: int, values: Floats, where: NDArray[np.int64]) -> Counted:
+        """By the place among the values of what each string is read as, in the order of `strings`."""
+        ones = np.zeros((1 << m, m + 1), dtype=np.int64)
+        np.cumsum(strings(m).bits, axis=1, out=ones[:, 1:])
+        kinds = []
+        for y in range(m + 1):
+            lost, raised = y - ones[:, y], ones[:, m] - ones[:, y]
+            shape = (len(values), y + 1, m - y + 1)
+            codes = (where * shape[1] + lost) * shape[2] + raised
+            kinds.append(np.bincount(codes, minlength=math.prod(shape)).reshape(shape).astype(np.float64))
+        return cls(values, kinds)
+
+    def chances(self, y: int, p: float, more: float) -> Floats:
+        """Of each value, where a one up to y is lost with chance p and a zero beyond is raised with chance `more`."""
+        kinds = self.kinds[y]
+        lost, raised = np.arange(kinds.shape[1]), np.arange(kinds.shape[2])
+        of_raised = more**raised * (1 - more) ** raised[::-1]
+        found: Floats = kinds @ of_raised @ (p**lost * (1 - p) ** lost[::-1])
+        return found
+
+
+@lru_cache(maxsize=FEW)
+def counted(m: int) -> Counted:
+    """All strings of m bits, at most 16, by the paper's estimate."""
+    every, multiple = strings(whole(m, "the number of bits", most=FEW)), math.lcm(*range(1, m + 2))
+    values, where = np.unique(every.sums * multiple // every.places, return_inverse=True)
+    return Counted.of(m, values / multiple, where.ravel())
 
 
 # ---------------------------------------------------------------- many bits: two walks
@@ -229,6 +271,23 @@ CELLS: Final = 64
 """How finely the fraction of a value between two whole numbers of bits is told apart."""
 
 
+class Sides(Protocol):
+    """How often an estimate exceeds y by more than each reach, and falls short of it, at most: a row for each y, as
+    `rows_of` lays them out."""
+
+    def above(self, reach: Floats) -> Floats: ...
+
+    def below(self, reach: Floats) -> Floats: ...
+
+    def zero(self, reach: Floats) -> Floats:
+        """`above` where y is 0."""
+        ...
+
+    def short(self, reach: Floats) -> Floats:
+        """`below` where all bits are ones."""
+        ...
+
+
 @dataclass(frozen=True)
 class Tails:
     """How far the estimate of any value may be from it, at most: in bits, for every value from 0 to m bits.
@@ -237,11 +296,17 @@ class Tails:
     set by others as often as can be, and falls short of it most where none is. Few bits are enumerated; of more bits a
     place on the other side of y that is as high as the highest on this side is not counted, which pulls towards y.
 
-    bits  m, the number of columns
+    bits     m, the number of columns
+    sides    the tails of another estimator, where it is not the paper's
+    cleared  whether a bit up to y may be cleared by another key as often as one beyond y may be set; of the paper's
+             estimator alone, for other sides know it by themselves. Then complements, read from the other end, have
+             the law of m - y, so an estimate falls short of y as one exceeds m - y
     """
 
     flips: Flips
     bits: int
+    sides: Sides | None = None
+    cleared: bool = False
 
     def beyond(self, reach: float) -> float:
         """The chance, at most, that the estimate of a value is off by more than so many bits, whatever the value."""
@@ -277,6 +342,11 @@ class Tails:
         there = self._above(above)[next_] + self._below(below)[next_]
         return min(1.0, (1 - fraction) * min(1.0, float(here[0])) + fraction * min(1.0, float(there[0])) + SLACK)
 
+    @cached_property
+    def _known(self) -> Sides | None:
+        """What is known for every y, or of another estimator; None where the walks of the paper's are asked."""
+        return _enumerated(self.flips, self.bits) if self.sides is None and self.bits <= ENUMERATED else self.sides
+
     def _row(self, y: int) -> int:
         """The row of y where rows far from both ends, which are alike, are left out."""
         left_out = max(0, self.bits - MIDDLE)
@@ -284,8 +354,10 @@ class Tails:
 
     def short(self, reach: Floats) -> Floats:
         """The chances, at most, that the estimate of a value of all m bits is off by more than so many bits."""
-        if self.bits <= ENUMERATED:
-            tail = _enumerated(self.flips, self.bits).short(reach)
+        if self.cleared:
+            return self.zero(reach)
+        if self._known is not None:
+            tail = self._known.short(reach)
         else:
             tail = _walk(self.flips.p).against(_walk(self.flips.p), reach)[0]
         found: Floats = np.where(reach >= self.bits, 0.0, np.where(reach < 0, 1.0, np.minimum(1.0, tail + SLACK)))
@@ -293,8 +365,8 @@ class Tails:
 
     def zero(self, reach: Floats) -> Floats:
         """The same of a value of no bits."""
-        if self.bits <= ENUMERATED:
-            tail = _enumerated(self.flips, self.bits).zero(reach)
+        if self._known is not None:
+            tail = self._known.zero(reach)
         else:
             tail = _walk(self.flips.raised).against(_walk(self.flips.p), reach)[0]
         found: Floats = np.where(reach >= self.bits, 0.0, np.where(reach < 0, 1.0, np.minimum(1.0, tail + SLACK)))
@@ -302,20 +374,22 @@ class Tails:
 
     def _above(self, reach: Floats) -> Floats:
         """For each y a row: the chances that the estimate exceeds y by more than each of `reach`."""
-        if self.bits <= ENUMERATED:
-            return _enumerated(self.flips, self.bits).above(reach)
+        if self._known is not None:
+            return self._known.above(reach)
         sides = _walk(self.flips.raised).against(_walk(self.flips.p), reach)
-        return _rows(sides, reach, self.bits)
+        return rows_of(sides, reach, self.bits)
 
     def _below(self, reach: Floats) -> Floats:
         """The same for falling short of y."""
-        if self.bits <= ENUMERATED:
-            return _enumerated(self.flips, self.bits).below(reach)
+        if self.cleared:
+            return self._above(reach)[::-1]
+        if self._known is not None:
+            return self._known.below(reach)
         sides = _walk(self.flips.p).against(_walk(self.flips.p), reach)
-        return _rows(sides, reach, self.bits)[::-1]
+        return rows_of(sides, reach, self.bits)[::-1]
 
 
-def _rows(sides: Floats, reach: Floats, m: int) -> Floats:
+def rows_of(sides: Floats, reach: Floats, m: int) -> Floats:
     """A row for each y from the rows for 0, 1, 2, ... places on the other side, which do not rise; beyond the last bit
     there is nothing to be reached."""
     rows: Floats = sides[np.minimum(np.arange(min(m, MIDDLE) + 1), len(sides) - 1)]
@@ -373,28 +447,42 @@ class _Walk:
             shrink, factor = 4 * self.up * (1 - self.up), 1 / (math.sqrt(math.pi) * (1 - 2 * self.up))
             bound = np.where(reach < 0, 1.0, np.minimum(1, factor * shrink ** (np.maximum(reach, 0) / 2)))
             return bound[None, :]
-        allowed = np.ones((1, HEIGHTS)) if other.slow else other.allowed
-        found: Floats = allowed @ np.array([law.above(reach) for law in self.laws])
+        found: Floats = _against(self, other)[:, np.searchsorted(self.values, reach + 1e-9, side="right")]
         found[:, reach < 0] = 1.0  # the other side counts there, too
-        return np.minimum(1.0, found)
+        return found
+
+    @cached_property
+    def values(self) -> Floats:
+        """All means of highest places, ascending."""
+        found: Floats = np.unique(np.concatenate([law.values for law in self.laws]))
+        return found
+
+
+@lru_cache(maxsize=8)
+def _against(walk: _Walk, other: _Walk) -> Floats:
+    """`walk.against(other, ...)` from each of its values on, and beyond the last one."""
+    allowed = np.ones((1, HEIGHTS)) if other.slow else other.allowed
+    just_below = np.append(walk.values - 1e-6, np.inf)
+    found: Floats = np.minimum(1.0, allowed @ np.array([law.above(just_below) for law in walk.laws]))
+    return found
 
 
 class _Law:
     """A law of few values: the chances to lie above a number."""
 
     def __init__(self, values: Floats, chances: Floats) -> None:
-        self._values, where = np.unique(values.round(9), return_inverse=True)
+        self.values, where = np.unique(values.round(9), return_inverse=True)
         self._above = np.append(np.cumsum(np.bincount(where, chances)[::-1])[::-1], 0.0)
 
     def above(self, reach: Floats) -> Floats:
-        found: Floats = self._above[np.searchsorted(self._values, reach + 1e-9, side="right")]
+        found: Floats = self._above[np.searchsorted(self.values, reach + 1e-9, side="right")]
         return found
 
     @property
     def moments(self) -> tuple[float, float]:
         """Mean and mean square."""
         chances = -np.diff(self._above)
-        return float(self._values @ chances), float(self._values**2 @ chances)
+        return float(self.values @ chances), float(self.values**2 @ chances)
 
 
 HEIGHTS: Final = 8
@@ -416,37 +504,51 @@ def _walk(chance: Fraction) -> _Walk:
     return _Walk(chance)
 
 
-class _Enumerated:
-    """For every y the laws of estimate - y with collisions, and of y - estimate without any, from all strings."""
+class Enumerated:
+    """For every y the chances that an estimate exceeds y and falls short of it, from all strings of few bits: of any
+    estimator that never falls where a bit is read as a one.
 
-    def __init__(self, flips: Flips, m: int) -> None:
-        strings, self._laws = _strings(m), []
-        mean, p = strings.sums / strings.places, float(flips.p)
-        for y in range(m + 1):
-            lost = y - strings.bits[:, :y].sum(axis=1, dtype=np.int64)
-            raised = strings.bits[:, y:].sum(axis=1, dtype=np.int64)
-            pair = []
-            for more, sign in ((float(flips.raised), 1), (p, -1)):
-                chances = (1 - p) ** (y - lost) * p**lost * more**raised * (1 - more) ** (m - y - raised)
-                pair.append(_Law(sign * (mean - y), chances))
-            self._laws.append(pair)
+    values       all that it can read, ascending
+    high, low    for each y the chances of these values where other keys raise the estimate as often as they can, and
+                 where they lower it as often as they can
+    """
+
+    def __init__(self, values: Floats, high: list[Floats], low: list[Floats]) -> None:
+        none = np.zeros(1)
+        self._values = values.round(9)
+        self._from = np.array([np.append(row[::-1].cumsum()[::-1], none) for row in high])
+        self._up_to = np.array([np.append(none, row.cumsum()) for row in low])
+        self._y = np.arange(len(high))[:, None]
+
+    @classmethod
+    def of(cls, flips: Flips, m: int, counted_: Counted) -> Enumerated:
+        """With collisions, which raise an estimate, and without any."""
+        p, more = float(flips.p), float(flips.raised)
+        chances = [[counted_.chances(y, p, beyond) for y in range(m + 1)] for beyond in (more, p)]
+        return cls(counted_.values, *chances)
 
     def short(self, reach: Floats) -> Floats:
-        return self._laws[-1][1].above(reach)
+        found: Floats = self.below(reach)[-1]
+        return found
 
     def zero(self, reach: Floats) -> Floats:
-        return self._laws[0][0].above(reach)
+        found: Floats = self.above(reach)[0]
+        return found
 
     def above(self, reach: Floats) -> Floats:
-        return np.array([pair[0].above(reach) for pair in self._laws])
+        """For each y a row: the chances to exceed it by more than each reach."""
+        found: Floats = self._from[self._y, np.searchsorted(self._values, self._y + reach + 1e-9, side="right")]
+        return found
 
     def below(self, reach: Floats) -> Floats:
-        return np.array([pair[1].above(reach) for pair in self._laws])
+        """The same for falling short."""
+        found: Floats = self._up_to[self._y, np.searchsorted(self._values, self._y - reach - 1e-9, side="left")]
+        return found
 
 
 @lru_cache(maxsize=32)
-def _enumerated(flips: Flips, m: int) -> _Enumerated:
-    return _Enumerated(flips, m)
+def _enumerated(flips: Flips, m: int) -> Enumerated:
+    return Enumerated.of(flips, m, counted(m))
 
 
 def chance_of_nothing(flips: Flips, y: int) -> float:

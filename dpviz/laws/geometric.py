@@ -156,6 +156,14 @@ def power_bounds(decay: Decay, times: int, precision: int) -> Enclosure:
     return exp_bounds(-high * times, precision)[0], exp_bounds(-low * times, precision)[1]
 
 
+def short_bounds(decay: Decay, value: int, precision: int) -> Enclosure:
+    """The same as `above_bounds`, between 0 and exp(-FAR) where it is smaller than that: for errors that are told, and
+    never for what a threshold or a price is compared with, which may be smaller still."""
+    if rate_bounds(decay, precision)[0] * (value + 1) > FAR:
+        return Fraction(0), exp_bounds(-FAR, precision)[1]
+    return above_bounds(decay, value, precision)
+
+
 def above_bounds(decay: Decay, value: int, precision: int) -> Enclosure:
     """Pr[Z > value] for value >= 0, enclosed; an exact rational where precision is EXACTLY or more, unless its
     denominator has more than LONGEST_TIE bits."""

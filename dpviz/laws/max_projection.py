@@ -18,14 +18,14 @@ from dpviz.laws.geometric import TwoSidedGeometric, error_quantile
 
 
 @dataclass(frozen=True)
-class MaxProjection:
+class BucketError:
     """The error of one key: the noise of its bucket and, at most, what its neighbours add.
 
     decay   of the noise on a bucket
     load    how many keys there are for each bucket, at most: k / s
     total   the sum of all values for each bucket, at most: their sum over s
 
-    >>> law = MaxProjection(Decay.rational(Fraction(1, 2)), Fraction(1, 100), Fraction(3))
+    >>> law = BucketError(Decay.rational(Fraction(1, 2)), Fraction(1, 100), Fraction(3))
     >>> law.mean_bound()
     Fraction(13, 3)
     >>> law.quantile_bound(Fraction(1, 20)), law.quantile_bound(Fraction(1, 100))

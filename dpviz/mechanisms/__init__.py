@@ -15,13 +15,20 @@ if TYPE_CHECKING:
     from dpviz.mechanisms.compact import Compact as Compact
     from dpviz.mechanisms.dense import Dense as Dense
     from dpviz.mechanisms.exponential_top_k import ExponentialTopK as ExponentialTopK
+    from dpviz.mechanisms.key_count import KeyCount as KeyCount
+    from dpviz.mechanisms.max_projection import MaxProjection as MaxProjection
     from dpviz.mechanisms.pay_what_you_get import PayWhatYouGet as PayWhatYouGet
     from dpviz.mechanisms.pure_sparse import PureSparse as PureSparse
     from dpviz.mechanisms.queries import Queries as Queries
+    from dpviz.mechanisms.randomised_record import RandomisedRecord as RandomisedRecord
+    from dpviz.mechanisms.sample_bounded import SampleBounded as SampleBounded
+    from dpviz.mechanisms.sample_category import SampleCategory as SampleCategory
+    from dpviz.mechanisms.sample_product import SampleProduct as SampleProduct
     from dpviz.mechanisms.sorted import Sorted as Sorted
     from dpviz.mechanisms.stability import Stability as Stability
     from dpviz.mechanisms.threshold import Threshold as Threshold
     from dpviz.mechanisms.threshold_alp import ThresholdALP as ThresholdALP
+    from dpviz.mechanisms.threshold_max_projection import ThresholdMaxProjection as ThresholdMaxProjection
     from dpviz.mechanisms.top_k import TopK as TopK
     from dpviz.mechanisms.top_k_laplace import TopKLaplace as TopKLaplace
     from dpviz.mechanisms.top_k_set import TopKSet as TopKSet
@@ -44,6 +51,13 @@ _RELEASED: Final = {
     "Threshold": "threshold",
     "ALP": "alp",
     "ThresholdALP": "threshold_alp",
+    "MaxProjection": "max_projection",
+    "ThresholdMaxProjection": "threshold_max_projection",
+    "KeyCount": "key_count",
+    "SampleCategory": "sample_category",
+    "SampleBounded": "sample_bounded",
+    "SampleProduct": "sample_product",
+    "RandomisedRecord": "randomised_record",
 }
 """Every mechanism of dpviz and its file, in the order in which widgets offer them."""
 

@@ -3,41 +3,49 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
-from dpviz.exact import ceil_to, exp_bounds, log_up, positive, text, typed
+from dpviz.exact import ceil_to, exp_bounds, log_up, text
 from dpviz.laws.alp import bits_for, mean_bound, odds, quantile_bound
+from dpviz.laws.log_encoding import FINE as FINE_RUNGS
+from dpviz.laws.log_encoding import HIGHEST, Rungs, growth, paper_factor, paper_floor
+from dpviz.mechanisms.cuts import cut_through
+from dpviz.mechanisms.look_ups import Capped, Positive, Room
 from dpviz.mechanisms.moves import Moves
-from dpviz.mechanisms.threshold import cut_through
-from dpviz.model.answers import Answer, Sketch
+from dpviz.model.answers import LogSketch, SignedSketch, Sketch
+from dpviz.model.answers.log_sketch import LogPlan
+from dpviz.model.answers.signed_sketch import SignedPlan
 from dpviz.model.answers.sketch import MOST_BITS, Plan
 from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.laws.base import StoredLaw
+from dpviz.model.laws.log_sketch import LogSketchLaw
+from dpviz.model.laws.signed_sketch import SignedSketchLaw
 from dpviz.model.laws.sketch import SketchLaw
 from dpviz.model.laws.threshold import Cut
 from dpviz.model.mechanism import Bound, Cost, Mechanism, Mode, Space
-from dpviz.model.parameters import Epsilon, Exact, ExactNumber, OneOf, Parameters, WholeNumber, parameter
+from dpviz.model.parameters import Exact, OneOf, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import SparseCounts, Statistic, StatisticKind
-from dpviz.noise.alp import SEED_BYTES, Columns, coded, merged, project, rounded
+from dpviz.noise.alp import SEED_BYTES, climbed, coded, merged, project, rounded
 from dpviz.noise.bits import Bits
 from dpviz.noise.flips import Flips, chance_for
 from dpviz.privacy.conversion import STEP
 from dpviz.privacy.guarantee import Guarantee
-from dpviz.privacy.loss import PureDP
 from dpviz.privacy.unit import Unit
 
 Accounting = Literal["auto", "count-exact", "l1-real"]
-Encoding = Literal["unary", "histogram"]
+Encoding = Literal["unary", "histogram", "log", "signed"]
+Hashing = Literal["multiply-shift", "carter-wegman"]
 
 PLACES = 16
 """A bit is flipped with a chance of so many binary places."""
@@ -47,39 +55,7 @@ FINE = 30
 
 MOST_COLUMNS = 1 << 16
 
-MOST_ROOM = 1000
-
-
-@dataclass(frozen=True)
-class Positive(ExactNumber):
-    """A number above 0."""
-
-    most: int = 0
-
-    def read(self, value: Any, name: str, earlier: Mapping[str, Any]) -> Fraction:
-        number = positive(typed(value, name), name)
-        if self.most and number > self.most:
-            raise ParameterError.of(text(number), f"{name} must be at most {self.most:,}")
-        return number
-
-
-@dataclass(frozen=True)
-class Room(ExactNumber):
-    """More than 2 bits for each key: with 2 or fewer, nothing can be said of an estimate."""
-
-    def read(self, value: Any, name: str, earlier: Mapping[str, Any]) -> Fraction:
-        room = super().read(value, name, earlier)
-        if not 2 < room <= MOST_ROOM:
-            raise ParameterError.of(
-                text(room), f"{name} must be above 2, and at most {MOST_ROOM:,}", "give more bits to each key"
-            )
-        return room
-
-
 ALPHA: Final[Any] = parameter(reads=Positive(1000), default=Fraction(3), label="α, bits and error of a column")
-KEYS: Final[Any] = parameter(
-    reads=WholeNumber(most=1 << 34), default=1000, always=True, label="Bins that are not empty, about (public)"
-)
 ROOM: Final[Any] = parameter(reads=Room(), default=Fraction(10), label="Bits for each of them in a column, at least")
 ACCOUNTING: Final[Any] = parameter(
     reads=OneOf(Accounting),
@@ -91,6 +67,24 @@ ACCOUNTING: Final[Any] = parameter(
         "l1-real": "the paper's bound",
     },
 )
+
+HASHING: Final[Any] = parameter(reads=OneOf(Hashing), default="multiply-shift", later=True)
+
+
+def encoding(*, later: bool) -> Any:
+    """The parameter that says how values are written as bits."""
+    return parameter(
+        reads=OneOf(Encoding),
+        default="unary",
+        label="Encoding",
+        options={
+            "unary": "as many bits as ε allows",
+            "histogram": "one bit for each count",
+            "log": "logarithms: any range in few columns, with an error that is a factor",
+            "signed": "both signs in one number, for sums that may be negative",
+        },
+        later=later,
+    )
 
 
 # ---------------------------------------------------------------- the scale
@@ -119,15 +113,26 @@ class Scale:
 
 
 def scale_for(
-    epsilon: Fraction, alpha: Fraction, accounting: Accounting, question: Question, moves: Moves, most: int
+    epsilon: Fraction,
+    alpha: Fraction,
+    accounting: Accounting,
+    question: Question,
+    moves: Moves,
+    most: int,
+    *,
+    together: bool = False,
 ) -> Scale:
-    """The largest worth of a step that costs at most epsilon. `most` is how many bits a value has at most, about."""
-    signed = question.aggregate.signed
+    """The largest worth of a step that costs at most epsilon.
+
+    most      how many bits a value has at most, about
+    together  whether a value of either sign is one unary number: then it moves as one that is never negative does
+    """
+    signed = question.aggregate.signed and not together
     if accounting == "count-exact" and signed and moves.slots[0][1] > 1:
         raise ParameterError.of(
             'accounting="count-exact"',
             "a value that may change its sign moves in two halves of a sketch, whose exact price is not worked out",
-            'use accounting="l1-real"',
+            'use accounting="l1-real", or encoding="signed"',
         )
     ones, places = chance_for(alpha.numerator, alpha.denominator, PLACES)
     kept = Fraction(1 << places, ones) - 2
@@ -169,18 +174,87 @@ def histogram_scale(epsilon: Fraction, question: Question, moves: Moves) -> Scal
     return Scale(ones, places, 1, 1, min(epsilon, log_up(1 + kept, STEP, moves.l1)))
 
 
-def plan_for(scale: Scale, cap: int, keys: int, room: Fraction, *, signed: bool) -> Plan:
+def plan_for(scale: Scale, cap: int, keys: int, room: Fraction, *, signed: bool, hashing: Hashing) -> Plan:
     """The sketch for values of up to `cap` steps."""
-    columns = math.ceil(cap * scale.worth)
-    width = max(3, math.ceil(keys * room - 1).bit_length())
-    halves = 2 if signed else 1
-    if columns > MOST_COLUMNS or (halves * columns) << width > MOST_BITS:
+    return sized(scale, math.ceil(cap * scale.worth), keys, room, signed=signed, hashing=hashing)
+
+
+def sized(scale: Scale, columns: int, keys: int, room: Fraction, *, signed: bool, hashing: Hashing) -> Plan:
+    """The sketch of so many columns. Raises ParameterError where they are too many."""
+    size = max(1, math.ceil(keys * room / 8)) * 8 if hashing == "carter-wegman" else 0
+    width = max(3, ((size or math.ceil(keys * room)) - 1).bit_length())
+    halves, slots = 2 if signed else 1, size or 1 << width
+    if columns > MOST_COLUMNS or halves * columns * slots > MOST_BITS:
         raise ParameterError.of(
-            f"{halves * columns:,} columns of 2^{width} bits",
+            f"{halves * columns:,} columns of {f'{size:,}' if size else f'2^{width}'} bits",
             f"a sketch has at most {MOST_COLUMNS:,} columns and {MOST_BITS:,} bits",
             "use ThresholdALP, a larger alpha, a smaller cap or fewer keys",
         )
-    return Plan(scale.ones, scale.places, scale.worth, columns, width, keys, halves)
+    return Plan(scale.ones, scale.places, scale.worth, columns, width, keys, halves, size=size)
+
+
+def log_plan(
+    scale: Scale, cap: int, keys: int, room: Fraction, question: Question, hashing: Hashing, low: tuple[str, str]
+) -> LogPlan:
+    """The sketch of logarithms for values of up to `cap` steps: the paper's factor from bit to bit.
+
+    low  what `cap` is called, and what a person can do where it is too low
+    """
+    if question.aggregate.signed:
+        raise ParameterError.of(
+            'encoding="log"', "a logarithm is of values that are never negative", 'use encoding="unary"'
+        )
+    if cap > HIGHEST:
+        raise ParameterError.of(text(cap), f"a table of logarithms reaches {HIGHEST:,} steps", "use a larger step")
+    one = sized(scale, 1, keys, room, signed=False, hashing=hashing)
+    factor = growth(one.flips)
+    rungs = Rungs.up_to(scale.worth, factor, cap, MOST_COLUMNS)
+    if rungs is not None and rungs.floor >= cap:
+        floor = ceil_to(rungs.floor * question.aggregate.step, Fraction(1, 100))
+        raise ParameterError.of(
+            text(cap * question.aggregate.step),
+            f"{low[0]} must be above the floor of the logarithms, which is {text(floor)} at this epsilon",
+            f'{low[1]}, or use encoding="unary"',
+        )
+    columns = MOST_COLUMNS + 1 if rungs is None else rungs.columns
+    plan = sized(scale, columns, keys, room, signed=False, hashing=hashing)
+    return LogPlan(**{one.name: getattr(plan, one.name) for one in fields(plan)}, growth=factor)
+
+
+def signed_plan(plan: Plan, question: Question) -> SignedPlan:
+    """The same sketch, read as one number of both halves."""
+    if not question.aggregate.signed:
+        raise ParameterError.of(
+            'encoding="signed"', "no value of this question is negative, so half the bits say nothing", 'use "unary"'
+        )
+    return SignedPlan(**{one.name: getattr(plan, one.name) for one in fields(plan)})
+
+
+def log_price(plan: LogPlan, scale: Scale, accounting: Accounting, question: Question, moves: Moves) -> Fraction:
+    """What the table costs: no step moves a value by more bits than the first one above the floor does."""
+    alpha, rungs = scale.alpha, plan.rungs
+    paid = ceil_to(alpha * rungs.moved(1) * moves.l1, STEP)
+    if accounting == "count-exact" or (accounting == "auto" and question.aggregate.counts):
+        paid = min(paid, *(log_up(odds(alpha, rungs.moved(far)), STEP, many) for many, far in moves.slots))
+    return min(scale.paid, paid)
+
+
+LOW_CAP: Final = ("cap", "raise cap or epsilon")
+"""What must lie above the floor of the logarithms, and what a person can do where it does not."""
+
+Levels: TypeAlias = Callable[[NDArray[np.int64], Bits], NDArray[np.int64]]
+"""How many bits values are written as, rounded at random."""
+
+
+def in_proportion(plan: Plan) -> Levels:
+    """Each step is worth the same."""
+    return lambda values, bits: rounded(values, plan.worth.numerator, plan.worth.denominator, plan.columns, bits)
+
+
+def by_logarithm(plan: LogPlan) -> Levels:
+    """From one bit to the next a value grows by a factor."""
+    rungs = np.array(plan.rungs.table, dtype=np.int64)
+    return lambda values, bits: climbed(values, rungs, FINE_RUNGS, bits)
 
 
 def sketch(
@@ -189,22 +263,20 @@ def sketch(
     values: NDArray[np.int64],
     bits: Bits,
     *,
+    levels_of: Levels,
     numbered: bool,
     tick: Tick | None = None,
 ) -> tuple[bytes, NDArray[np.uint8]]:
     """A fresh public seed, and the bits of all columns. How many values there are, and how large, changes nothing."""
     seed, flips = bits.take(SEED_BYTES), Flips(plan.ones, plan.places)
-    columns = Columns(seed, plan.halves * plan.columns, plan.width)
+    columns = plan.hashes(seed)
     keys, values = merged(coded(labels, seed, numbered=numbered), values)
-    worth, step = plan.worth.numerator, plan.worth.denominator
     if plan.halves == 1:
-        levels = rounded(values, worth, step, plan.columns, bits)
-        return seed, project(keys, levels, columns, flips, bits, tick)
+        return seed, project(keys, levels_of(values, bits), columns, flips, bits, tick)
     parts = []
     for half, sign in enumerate((1, -1)):
         own = columns.part(half * plan.columns, plan.columns)
-        levels = rounded(sign * values, worth, step, plan.columns, bits)
-        parts.append(project(keys, levels, own, flips, bits, None))
+        parts.append(project(keys, levels_of(sign * values, bits), own, flips, bits, None))
         if tick is not None:
             tick((half + 1) * plan.columns, 2 * plan.columns)
     return seed, np.concatenate(parts)
@@ -213,68 +285,130 @@ def sketch(
 # ---------------------------------------------------------------- parameters
 
 
-class ALP(Parameters):
+class ALP(Capped):
     """Write every value as a unary number of bits, scatter the bits by public hashing, and flip each with one chance.
 
     epsilon     the price in the session's unit
     cap         the largest value that can be read: public. Larger ones are cut to it, in silence
     keys        about how many bins are not empty: public, and never from the data. More cost accuracy, not privacy
     alpha       the paper's: a larger one has fewer columns, and its bits are flipped less often
-    room        bits for each key in a column, above 2. A column has the next power of 2
+    room        bits for each key in a column, above 2. A column has the next power of 2, or with "carter-wegman" no
+                more than the next multiple of 8
     accounting  "count-exact": the exact worst likelihood ratio of a value that one unit moves; "l1-real": the paper's
                 epsilon for each unit of l1; "auto": the first for counts, the second for sums
     encoding    "unary": a step is worth as many bits as epsilon allows; "histogram": one bit for each count, and the
-                flips are what epsilon allows (Algorithm 10)
+                flips are what epsilon allows (Algorithm 10); "log": from bit to bit a value grows by a factor, so that
+                few columns reach any cap. Values above a floor are read with an error that is a factor; a value below
+                it, an empty bin too, is read as the floor or more (Section 6). Not for values below 0; "signed": for
+                sums of both signs, each one number of 2m bits, where else each sign has a half of its own. One estimate
+                instead of the difference of two, so its error is smaller at the same price and size (Section 10)
+    hashing     "multiply-shift": fast; "carter-wegman": modulo a prime, for columns of any size, slower to build and
+                to read
 
     Privacy: pure DP, for any data and any hash functions.
     Error:   a bound for any one value, from the law of the estimate: exactly for up to 12 columns, else by two walks.
              It holds where at most `keys` bins are not empty, and no value is above the cap.
     Reading: free, any number of times: `release[key]`, `release.many(keys)`.
-    Source:  Aumüller, Lebeda, Pagh 2022, Algorithms 2 to 5 and 10; the exact price is ours.
+    Source:  Aumüller, Lebeda, Pagh 2022, Algorithms 2 to 5 and 10, Sections 6 and 10; the exact price is ours.
 
     >>> from dpviz.model.domain import Domain
     >>> keys = Question.of(Domain.integers(0, 2**32 - 1, column="key"))
     >>> bound = ALP(epsilon=1, keys=1000, cap=100).bind(keys, Unit())
     >>> bound.space.text, bound.price.sentence
     ('58 × 16,384', '1-differential privacy for adding or removing one row')
+
+    Values up to a million in steps of a factor; with "unary" they would need more than half a million columns:
+
+    >>> bound = ALP(epsilon=1, keys=1000, cap=10**6, encoding="log").bind(keys, Unit())
+    >>> bound.space.text, bound.measures[0].label
+    ('133 × 16,384', 'Any one bin of 21 or more, as a factor')
     """
 
     name: ClassVar[str] = "ALP"
     about: ClassVar[str] = "Answers any key of a huge domain from a few bits per entry. Counts or sums. No δ."
     delta_text: ClassVar[str] = "ALP is pure: no δ."
 
-    epsilon: Exact = parameter(reads=Epsilon())
-    cap: Exact = parameter(
-        reads=Positive(), default=Fraction(1000), always=True, label="Largest value that can be read (public)"
-    )
-    keys: int = KEYS
     alpha: Exact = ALPHA
     room: Exact = ROOM
     accounting: Accounting = ACCOUNTING
-    encoding: Encoding = parameter(
-        reads=OneOf(Encoding),
-        default="unary",
-        label="Encoding",
-        options={"unary": "as many bits as ε allows", "histogram": "one bit for each count"},
-    )
+    encoding: Encoding = encoding(later=False)
+    hashing: Hashing = HASHING
 
     def bind(self, question: Question, unit: Unit) -> SketchBound:
         """Fix the scale and the size. Raises ParameterError on public facts only."""
-        question.check_adds(self.name)
-        moves = Moves.of(question, unit)
-        cap = math.ceil(self.cap / question.aggregate.step)
-        if self.encoding == "histogram":
-            scale = histogram_scale(self.epsilon, question, moves)
-        else:
-            scale = scale_for(self.epsilon, self.alpha, self.accounting, question, moves, MOST_COLUMNS)
-        plan = plan_for(scale, cap, self.keys, self.room, signed=question.aggregate.signed)
-        rule = "Aumüller, Lebeda, Pagh 2022, Lemma 4.12"
-        if self.encoding == "histogram":
-            rule = "Aumüller, Lebeda, Pagh 2022, Lemma 7.1"
-        elif scale.paid < scale.alpha * scale.worth * moves.l1 or self.accounting == "count-exact":
-            rule = "the exact worst likelihood ratio of moved values; Aumüller, Lebeda, Pagh 2022, Algorithm 4"
-        price = Guarantee(PureDP(scale.paid), unit, rule, requested=self.epsilon)
-        return SketchBound(self, question, unit, plan, price, None, False)
+        moves, cap = self.begun(question, unit)
+        part = part_for(self, self.total, cap, question, moves, LOW_CAP)
+        price = self.guarantee(unit, part.paid, part.rule)
+        return part.kind(self, question, unit, part.plan, price, None, False)
+
+
+# ---------------------------------------------------------------- a sketch at a price
+
+
+class Options(Protocol):
+    """The public parameters of a sketch, of whatever mechanism."""
+
+    @property
+    def keys(self) -> int: ...
+
+    @property
+    def alpha(self) -> Fraction: ...
+
+    @property
+    def room(self) -> Fraction: ...
+
+    @property
+    def accounting(self) -> Accounting: ...
+
+    @property
+    def encoding(self) -> Encoding: ...
+
+    @property
+    def hashing(self) -> Hashing: ...
+
+
+@dataclass(frozen=True)
+class Part:
+    """A sketch at a price, by itself or behind a threshold.
+
+    paid, rule  what it costs one unit, and by which rule
+    kind        what a mechanism is bound to that answers it
+    """
+
+    plan: Plan
+    paid: Fraction
+    rule: str
+    kind: type[SketchBound]
+
+
+def part_for(
+    options: Options, epsilon: Fraction, cap: int, question: Question, moves: Moves, low: tuple[str, str]
+) -> Part:
+    """The sketch for values of up to `cap` steps that costs at most epsilon.
+
+    low  what `cap` is called, and what a person can do where it lies below the floor of the logarithms
+    """
+    paper, together = "Aumüller, Lebeda, Pagh 2022", options.encoding == "signed"
+    if options.encoding == "histogram":
+        scale = histogram_scale(epsilon, question, moves)
+    else:
+        scale = scale_for(epsilon, options.alpha, options.accounting, question, moves, MOST_COLUMNS, together=together)
+    if options.encoding == "log":
+        table = log_plan(scale, cap, options.keys, options.room, question, options.hashing, low)
+        rule = f"no step of a value is worth more bits than one of a sketch without logarithms; {paper}, Lemma 6.1"
+        return Part(table, log_price(table, scale, options.accounting, question, moves), rule, LogSketchBound)
+    signed = question.aggregate.signed
+    plan = plan_for(scale, cap, options.keys, options.room, signed=signed, hashing=options.hashing)
+    if options.encoding == "histogram":
+        return Part(plan, scale.paid, f"{paper}, Lemma 7.1", SketchBound)
+    if together:
+        rule = f"the likelihood ratio of a number of 2m bits; {paper}, Section 10"
+        return Part(signed_plan(plan, question), scale.paid, rule, SignedSketchBound)
+    exact = scale.paid < scale.alpha * scale.worth * moves.l1 or options.accounting == "count-exact"
+    rule = (
+        f"the exact worst likelihood ratio of moved values; {paper}, Algorithm 4" if exact else f"{paper}, Lemma 4.12"
+    )
+    return Part(plan, scale.paid, rule, SketchBound)
 
 
 # ---------------------------------------------------------------- bound
@@ -293,7 +427,8 @@ class SketchBound(Bound):
     adaptive: bool
 
     needs: ClassVar[StatisticKind] = StatisticKind.SPARSE
-    shape: ClassVar[type[Answer]] = Sketch
+    shape: ClassVar[type[Sketch]] = Sketch
+    scattered: ClassVar[str] = "the values"
 
     @property
     def price(self) -> Guarantee:
@@ -302,7 +437,7 @@ class SketchBound(Bound):
     @cached_property
     def space(self) -> Space:
         plan = self.plan
-        size = f"{plan.halves * plan.columns:,} × {1 << plan.width:,}"
+        size = f"{plan.halves * plan.columns:,} × {plan.slots:,}"
         return Space(bits=plan.bits, text=size if self.cut is None else f"{size}, and what is kept")
 
     @cached_property
@@ -311,23 +446,18 @@ class SketchBound(Bound):
         text_ = f"read {plan.halves * plan.columns:,} bits for each look-up"
         return Cost(steps=plan.halves * plan.columns, text=text_, slow=plan.bits > 1 << 28)
 
+    @property
+    def bins(self) -> int | None:
+        return self.question.bins if self.question.domain.declared else None
+
     @cached_property
-    def law(self) -> SketchLaw:
-        plan = self.plan
-        bins = self.question.bins if self.question.domain.declared else None
-        return SketchLaw(
-            plan.ones,
-            plan.places,
-            plan.worth,
-            plan.columns,
-            plan.width,
-            plan.keys,
-            plan.halves,
-            self.question.aggregate.step,
-            bins,
-            self.cut,
-            self.adaptive,
-        )
+    def law(self) -> StoredLaw:
+        return SketchLaw(self.plan, self.question.aggregate.step, self.bins, self.cut, self.adaptive)
+
+    @property
+    def levels_of(self) -> Levels:
+        """How many bits values are written as."""
+        return in_proportion(self.plan)
 
     @property
     def error(self) -> ErrorModel:
@@ -339,9 +469,8 @@ class SketchBound(Bound):
         kept = ""
         if self.cut is not None:
             kept = f" and keeps those whose noisy value reaches {text(self.cut.least * step)}"
-        return (
-            f"Scatters the values over {plan.halves * plan.columns:,} columns of bits that are flipped at random{kept}."
-        )
+        columns = f"{plan.halves * plan.columns:,} columns of bits that are flipped at random"
+        return f"Scatters {self.scattered} over {columns}{kept}."
 
     @property
     def notes(self) -> list[tuple[str, dict[str, Any]]]:
@@ -361,15 +490,60 @@ class SketchBound(Bound):
         """Draw the sketch. How many bins are occupied is private: ticks count columns."""
         assert isinstance(statistic, SparseCounts)
         labels, values = statistic.take()
-        bins = self.question.bins if self.question.domain.declared else None
         kept_labels, kept = labels[:0], values[:0]
         if self.cut is not None:
-            kept_labels, kept = cut_through(self.cut, labels, values, bins, bits)
+            kept_labels, kept = cut_through(self.cut, labels, values, self.bins, bits)
             if self.adaptive:
                 open_ = ~np.isin(labels, kept_labels)
                 labels, values = labels[open_], values[open_]
-        seed, packed = sketch(self.plan, labels, values, bits, numbered=bins is not None and bins <= 2**64, tick=tick)
-        return Sketch(self.plan, seed, packed, tuple(kept_labels.tolist()), kept)
+        numbered = self.bins is not None and self.bins <= 2**64
+        seed, packed = sketch(self.plan, labels, values, bits, levels_of=self.levels_of, numbered=numbered, tick=tick)
+        return self.shape(self.plan, seed, packed, tuple(kept_labels.tolist()), kept)
+
+
+@dataclass(frozen=True)
+class LogSketchBound(SketchBound):
+    """A sketch of logarithms."""
+
+    plan: LogPlan
+
+    shape: ClassVar[type[Sketch]] = LogSketch
+    scattered: ClassVar[str] = "the logarithms of the values"
+
+    @cached_property
+    def law(self) -> LogSketchLaw:
+        return LogSketchLaw(self.plan, self.question.aggregate.step, self.bins, self.cut, self.adaptive)
+
+    @property
+    def levels_of(self) -> Levels:
+        return by_logarithm(self.plan)
+
+    @property
+    def notes(self) -> list[tuple[str, dict[str, Any]]]:
+        """The paper's floor, which ours is a little below, and its bound on the factor."""
+        source = "Aumüller, Lebeda, Pagh 2022, Lemma 6.2"
+        floor = paper_floor(self.plan.flips, self.plan.worth)[1] * self.question.aggregate.step
+        shown = ErrorValue(_short(floor), "bound", f"{source}: 1 / ln B")
+        factor = ErrorValue(_short(Fraction(paper_factor(self.plan.flips))), "bound", source)
+        return [("The paper's floor", shown.to_json()), ("The paper's bound on the mean factor", factor.to_json())]
+
+
+@dataclass(frozen=True)
+class SignedSketchBound(SketchBound):
+    """A sketch of values of both signs, each one number of 2m bits."""
+
+    plan: SignedPlan
+
+    shape: ClassVar[type[Sketch]] = SignedSketch
+
+    @cached_property
+    def law(self) -> SignedSketchLaw:
+        return SignedSketchLaw(self.plan, self.question.aggregate.step, self.bins, self.cut, self.adaptive)
+
+    @property
+    def notes(self) -> list[tuple[str, dict[str, Any]]]:
+        """The paper states no error for values of both signs."""
+        return []
 
 
 def _short(value: Fraction) -> Fraction:

@@ -122,7 +122,7 @@ class Compact(Parameters):
         },
     )
     gamma: ExactOrNone = UNIFORM
-    cap: int | None = parameter(reads=COUNTS, default=None, optional=True, label="Cap on the rows (public)")
+    cap: int | None = parameter(reads=COUNTS, default=None, optional=True, label="Cap on the rows (public)", stays=True)
 
     @property
     def noise(self) -> CountNoise:

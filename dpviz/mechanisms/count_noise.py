@@ -75,7 +75,7 @@ SAMPLER: Final[Any] = parameter(
 )
 UNIFORM: Final[Any] = parameter(reads=OneOver(), default=None, optional=True, label="γ, chance of a uniform count")
 COUNTS: Final = WholeNumber(most=MOST_COUNT)
-CAP: Final[Any] = parameter(reads=COUNTS, default=None, optional=True, label="Cap on a count (public)")
+CAP: Final[Any] = parameter(reads=COUNTS, default=None, optional=True, label="Cap on a count (public)", stays=True)
 
 
 def check_law(base: Base, sampler: Sampler, gamma: object) -> None:

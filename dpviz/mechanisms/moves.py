@@ -16,10 +16,13 @@ class Moves:
     l1     the sum of all moves, in steps
     slots  pairs (how many, how far): the vector moves in that many places by that many steps each; where there are
            several pairs, each of them is a bound by itself
+    turn   how far a single bin moves at most, in steps: where a unit that is exchanged both leaves and joins it, and
+           values of both signs count, farther than by what one of the two contributes; it takes two places then
     """
 
     l1: int
     slots: tuple[tuple[int, int], ...]
+    turn: int
 
     @classmethod
     def of(cls, question: Question, unit: Unit) -> Moves:
@@ -32,16 +35,16 @@ class Moves:
         unit.l1(bins)  # raises where there is no bound
         heaviest = aggregate.heaviest * unit.max_per_bin
         replaced = unit.relation == "replace-one"
+        spread = max(aggregate.spread, aggregate.heaviest) if replaced else aggregate.heaviest
         slots = []
         if unit.max_bins is not None:
             slots.append((unit.max_bins * (2 if replaced else 1), heaviest))
         if bins is not None:
-            spread = max(aggregate.spread, aggregate.heaviest) if replaced else aggregate.heaviest
             slots.append((bins, spread * unit.max_per_bin))
         l1 = min(many * far for many, far in slots)
         if unit.max_records is not None:
             l1 = min(l1, unit.max_records * aggregate.heaviest * (2 if replaced else 1))
-        return cls(l1, tuple(slots))
+        return cls(l1, tuple(slots), spread * unit.max_per_bin)
 
 
 protect_module(vars())

@@ -3,41 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import ClassVar
 
 from dpviz.boundary import protect_module
-from dpviz.errors import ParameterError
 from dpviz.exact import text
+from dpviz.mechanisms.cuts import DELTA, PureOrNot, cut_for, cut_through, loss_of
 from dpviz.mechanisms.moves import Moves
 from dpviz.model.answers import Answer, SparseTable
 from dpviz.model.error import ErrorModel
-from dpviz.model.laws.threshold import Cut, ThresholdLaw, least_passing
+from dpviz.model.laws.threshold import Cut, ThresholdLaw
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
-from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, Parameters, Probability, parameter
+from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import SparseCounts, Statistic, StatisticKind
 from dpviz.noise.bits import Bits
-from dpviz.noise.geometric import check_scale, two_sided_geometric
-from dpviz.noise.order import binomial, geometric, outside
 from dpviz.privacy.guarantee import Guarantee
-from dpviz.privacy.loss import ApproxDP, Loss, PureDP
 from dpviz.privacy.unit import Unit
-
-DELTA: Any = parameter(
-    reads=Probability(zero=False), default=None, optional=True, label="δ (left out: pure, on declared bins)"
-)
 
 VALUE = 64
 """The bits of a value that is shown."""
 
 
-class Threshold(Parameters):
+class Threshold(PureOrNot):
     """Add noise to a sparse vector of counts or sums, and show what reaches a threshold.
 
     epsilon  the price in the session's unit
@@ -70,66 +59,12 @@ class Threshold(Parameters):
     epsilon: Exact = parameter(reads=Epsilon())
     delta: ExactOrNone = DELTA
 
-    @classmethod
-    def at_price(cls, epsilon: Fraction, delta: Fraction) -> Threshold:
-        return cls(epsilon=epsilon, delta=delta or None)
-
     def bind(self, question: Question, unit: Unit) -> ThresholdBound:
         """Fix the noise and the threshold. Raises ParameterError on public facts only."""
         question.check_adds(self.name)
         moves = Moves.of(question, unit)
         cut = cut_for(self.name, self.epsilon, self.delta, question, unit, moves)
         return ThresholdBound(self, question, unit, cut)
-
-
-def cut_for(who: str, epsilon: Fraction, delta: Fraction | None, question: Question, unit: Unit, moves: Moves) -> Cut:
-    """Noise for this price, and the least threshold. Refuses unknown keys without a delta."""
-    exponent, signed = epsilon / moves.l1, question.aggregate.signed
-    cut = Cut(exponent, 1, delta is None, signed)
-    check_scale(cut.decay)
-    if delta is not None:
-        places = 1 if unit.is_row and question.aggregate.counts else min(many for many, _ in moves.slots)
-        farthest = max(far for _, far in moves.slots)
-        return Cut(exponent, least_passing(exponent, delta / places, farthest), False, signed)
-    if not question.domain.declared:
-        raise ParameterError.of(
-            "no delta",
-            f"without a delta {who} adds noise to every bin, and these keys are not declared",
-            "give a delta, or declare the bins",
-        )
-    sides = 2 if signed else 1
-    each = Fraction(1, 2 * sides * question.bins**2)
-    return Cut(exponent, least_passing(exponent, each, 0), True, signed)
-
-
-def cut_through(
-    cut: Cut, labels: NDArray[Any], values: NDArray[np.int64], bins: int | None, bits: Bits
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """What reaches the threshold, ascending by label: noisy values of bins that are not empty, and, where the cut is
-    certain, of those empty bins that reach it. How many do is one binomial number; by how much is a geometric one."""
-    noisy = two_sided_geometric(cut.decay).add(values, None, None, bits)
-    heights = noisy if not cut.signed else np.abs(noisy) if cut.certain else np.sign(values) * noisy
-    reached = heights >= cut.least
-    shown, kept = labels[reached], noisy[reached]
-    if not cut.certain:
-        return shown, kept
-    assert bins is not None
-    every = labels.astype(np.uint64 if bins <= 2**64 else object)
-    sides = 2 if cut.signed else 1
-    passed = binomial(bins - len(labels), lambda places: _reach(cut, sides, places), bits)
-    added, order = outside(passed, every, bins, bits)
-    heights = (cut.least + geometric(cut.decay).draw(passed, bits))[order]
-    if cut.signed and passed:
-        heights *= 1 - 2 * (np.frombuffer(bits.take(passed), dtype=np.uint8) & 1).astype(np.int64)
-    every = np.concatenate((every[reached], added))
-    place = np.argsort(every)
-    return every[place], np.concatenate((kept, heights))[place]
-
-
-def _reach(cut: Cut, sides: int, places: int) -> tuple[int, int]:
-    """The chance that an empty bin reaches the threshold, times 2**places, enclosed."""
-    low, high = cut.passes(0, places + 64)
-    return int(sides * low * 2**places), int(sides * high * 2**places) + 1
 
 
 @dataclass(frozen=True)
@@ -146,10 +81,10 @@ class ThresholdBound(Bound):
 
     @cached_property
     def price(self) -> Guarantee:
-        delta = self.mechanism.delta
-        loss: Loss = PureDP(self.mechanism.epsilon) if delta is None else ApproxDP(self.mechanism.epsilon, delta)
+        epsilon, delta = self.mechanism.epsilon, self.mechanism.delta
         algorithm = "Algorithm 6" if delta is None else "Algorithm 9, on whole steps"
-        return Guarantee(loss, self.unit, f"Aumüller, Lebeda, Pagh 2022, {algorithm}", requested=self.mechanism.epsilon)
+        rule = f"Aumüller, Lebeda, Pagh 2022, {algorithm}"
+        return Guarantee(loss_of(epsilon, delta), self.unit, rule, requested=epsilon)
 
     @cached_property
     def space(self) -> Space:

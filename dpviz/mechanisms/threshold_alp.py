@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from dpviz.boundary import protect_module
 from dpviz.mechanisms.alp import (
     ACCOUNTING,
     ALPHA,
-    KEYS,
-    MOST_COLUMNS,
+    HASHING,
     ROOM,
     Accounting,
+    Encoding,
+    Hashing,
     SketchBound,
-    plan_for,
-    scale_for,
+    encoding,
+    part_for,
 )
-from dpviz.mechanisms.moves import Moves
-from dpviz.mechanisms.threshold import DELTA, cut_for
-from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, Parameters, Probability, Switch, parameter
+from dpviz.mechanisms.look_ups import BehindThreshold
+from dpviz.model.parameters import Exact, Switch, parameter
 from dpviz.model.question import Question
-from dpviz.privacy.guarantee import Guarantee
-from dpviz.privacy.loss import ApproxDP, Loss, PureDP
 from dpviz.privacy.unit import Unit
 
+LOW_THRESHOLD: Final = ("the threshold", "give the threshold a smaller share of epsilon")
+"""What must lie above the floor of the logarithms, and what a person can do where it does not."""
 
-class ThresholdALP(Parameters):
+
+class ThresholdALP(BehindThreshold):
     """Keep what reaches a threshold with its noise, and put all values into a sketch for what lies below it.
 
     epsilon  the price in the session's unit, of both parts together
     keys     about how many bins are not empty: public, and never from the data
     delta    as for Threshold: left out, it is pure, and the bins must be declared
     split    the share of epsilon that the threshold gets
-    alpha, room, accounting   as for ALP; the sketch's cap is the threshold
+    alpha, room, accounting, hashing, encoding   as for ALP; the sketch's cap is the threshold
     adaptive whether bins that are kept are left out of the sketch: fewer bits collide, at the same price
+
+    With encoding="log" the columns are few even where the threshold is high, as with a small share of epsilon, and the
+    threshold must lie above the floor of the logarithms (Section 6.1). With "signed" a sum of either sign is one number
+    in the sketch, and is kept where it is far enough from 0.
 
     Privacy: the sum of both parts, which draw their randomness independently: pure DP, or (epsilon, delta).
     Error:   a bound for any one value, large or small; see ALP.
@@ -45,18 +49,15 @@ class ThresholdALP(Parameters):
     >>> bound = ThresholdALP(epsilon=1, keys=100000).bind(keys, Unit())
     >>> bound.space.text, bound.cut.least
     ('20 × 1,048,576, and what is kept', 90)
+    >>> low = ThresholdALP(epsilon=1, keys=100000, split="1/10", encoding="log").bind(keys, Unit())
+    >>> low.space.text, low.cut.least
+    ('41 × 1,048,576, and what is kept', 445)
     """
 
     name: ClassVar[str] = "ThresholdALP"
     about: ClassVar[str] = "Keeps large values, and answers any other key from a small sketch. Counts or sums."
     delta_text: ClassVar[str] = "Without δ every bin gets noise, empty ones too; with δ unknown keys can be asked."
 
-    epsilon: Exact = parameter(reads=Epsilon())
-    keys: int = KEYS
-    delta: ExactOrNone = DELTA
-    split: Exact = parameter(
-        reads=Probability(zero=False), default=Fraction(1, 2), label="Share of ε for the threshold"
-    )
     alpha: Exact = ALPHA
     room: Exact = ROOM
     accounting: Accounting = ACCOUNTING
@@ -66,24 +67,16 @@ class ThresholdALP(Parameters):
         label="Leave kept bins out of the sketch",
         options={"false": "no: as in the paper", "true": "yes: fewer bits collide"},
     )
-
-    @classmethod
-    def at_price(cls, epsilon: Fraction, delta: Fraction) -> ThresholdALP:
-        return cls(epsilon=epsilon, delta=delta or None)
+    hashing: Hashing = HASHING
+    encoding: Encoding = encoding(later=True)
 
     def bind(self, question: Question, unit: Unit) -> SketchBound:
         """Fix both parts. Raises ParameterError on public facts only."""
-        question.check_adds(self.name)
-        moves = Moves.of(question, unit)
-        first = self.epsilon * self.split
-        cut = cut_for(self.name, first, self.delta, question, unit, moves)
-        scale = scale_for(self.epsilon - first, self.alpha, self.accounting, question, moves, MOST_COLUMNS)
-        plan = plan_for(scale, cut.least, self.keys, self.room, signed=question.aggregate.signed)
-        paid = first + scale.paid
-        loss: Loss = PureDP(paid) if self.delta is None else ApproxDP(paid, self.delta)
-        theorem = "Theorem 5.10" if self.delta is None else "Theorem 5.11"
-        price = Guarantee(loss, unit, f"Aumüller, Lebeda, Pagh 2022, {theorem}", requested=self.epsilon)
-        return SketchBound(self, question, unit, plan, price, cut, self.adaptive)
+        moves, cut = self.begun(question, unit)
+        part = part_for(self, self.rest, cut.least, question, moves, LOW_THRESHOLD)
+        rule = f"Aumüller, Lebeda, Pagh 2022, {'Theorem 5.10' if self.delta is None else 'Theorem 5.11'}"
+        price = self.guarantee(unit, self.first + part.paid, rule)
+        return part.kind(self, question, unit, part.plan, price, cut, self.adaptive)
 
 
 protect_module(vars())

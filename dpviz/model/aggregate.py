@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 from dpviz.boundary import kind_of, plain_arguments, protect_module
 from dpviz.errors import DomainError, ParameterError
 from dpviz.exact import Number, text
-from dpviz.model.domain import Domain, column_name, limit, quoted
+from dpviz.model.domain import Domain, category_text, column_name, limit, quoted
 
 HEAVIEST: Final = 2**31
 """One row moves a sum by at most so many steps: the total of 2^31 rows is at most 2^62, so no engine overflows."""
@@ -46,6 +46,10 @@ class Count:
     def columns(self) -> tuple[str, ...]:
         """The columns that it reads, besides those of the bins."""
         return ()
+
+    def fallback(self, domain: Domain) -> tuple[int, ...] | None:
+        """The bin of each column of the domain for a row that has none there; None where such a row is left out."""
+        return None
 
     def text(self, domain: Domain) -> str:
         """For a table row."""
@@ -129,6 +133,9 @@ class Sum:
     def columns(self) -> tuple[str, ...]:
         return (self.column,)
 
+    def fallback(self, domain: Domain) -> tuple[int, ...] | None:
+        return None
+
     @property
     def heaviest(self) -> int:
         return int(max(abs(self.low), abs(self.high)) / self.step)
@@ -167,7 +174,15 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Records of the columns of the domain, one bin of each column in a record."""
+    """Records of the columns of the domain, one bin of each column in a record.
+
+    Every row that passes the filter is a record. A cell outside its column's domain, or a missing one, counts as the
+    label that `otherwise` names for the column, or as its first label. Such a row is not left out, for then the number
+    of records, which is public under replace-one, would move with a value; and it is not refused, for a refusal would
+    say that it is there. Both rules look at one row alone, so a replaced row still changes one record.
+
+    otherwise  for a column the value that stands for whatever lies outside its domain, as its text
+    """
 
     kind: ClassVar[str] = "records"
     noun: ClassVar[str] = "records"
@@ -178,9 +193,29 @@ class Records:
     spread: ClassVar[int] = 1
     signed: ClassVar[bool] = False
 
+    otherwise: tuple[tuple[str, str], ...]
+
+    @plain_arguments
+    def __init__(self, otherwise: Mapping[str, object] | None = None) -> None:
+        given = {} if otherwise is None else otherwise
+        if not isinstance(given, dict):
+            raise ParameterError.of(
+                kind_of(given), "otherwise must map columns to labels", 'write otherwise={"region": "unknown"}'
+            )
+        labels = {column_name(name): category_text(label, "a label") for name, label in given.items()}
+        object.__setattr__(self, "otherwise", tuple(sorted(labels.items())))
+
     @property
     def columns(self) -> tuple[str, ...]:
         return ()
+
+    def fallback(self, domain: Domain) -> tuple[int, ...]:
+        """The bin of each column that stands for cells outside its domain. Raises DomainError where a label is none."""
+        labels = dict(self.otherwise)
+        if beside := set(labels) - set(domain.columns):
+            raise DomainError.of(min(beside), f"otherwise names columns of the records: {', '.join(domain.columns)}")
+        factors = [(factor, labels.get(factor.columns[0])) for factor in domain.factors]
+        return tuple(0 if label is None else factor.index(label) for factor, label in factors)
 
     def text(self, domain: Domain) -> str:
         return f"records of {' × '.join(domain.columns)}, {domain.size_text}"
@@ -194,10 +229,12 @@ class Records:
 
     def python(self, domain: Domain, where: str) -> str:
         columns = ", ".join(factor.python for factor in domain.factors)
-        return f"dv.Question.records([{columns}]{where and f', {where}'})"
+        labels = ", ".join(f"{quoted(name)}: {quoted(label)}" for name, label in self.otherwise)
+        beside = f", otherwise={{{labels}}}" if labels else ""
+        return f"dv.Question.records([{columns}]{beside}{where and f', {where}'})"
 
     def to_json(self) -> dict[str, Any]:
-        return {"aggregate": {"kind": self.kind}}
+        return {"aggregate": {"kind": self.kind, **({"otherwise": dict(self.otherwise)} if self.otherwise else {})}}
 
 
 Aggregate: TypeAlias = Count | Sum | Records
@@ -212,16 +249,17 @@ def is_aggregate(thing: object) -> bool:
 
 def aggregate_from_json(data: object) -> Aggregate:
     """What `to_json` wrote under "aggregate". What it did not write is refused."""
-    known = {"sum": {"kind", "column", "low", "high", "step"}, "records": {"kind"}}
+    beside = {"otherwise"} if isinstance(data, Mapping) and "otherwise" in data else set()
+    known = {"sum": {"kind", "column", "low", "high", "step"}, "records": {"kind", *beside}}
     kind = data.get("kind") if isinstance(data, Mapping) else None
     if not isinstance(data, Mapping) or not isinstance(kind, str) or known.get(kind) != set(data):
         raise ParameterError.of(
             kind if isinstance(kind, str) else kind_of(data), "a saved aggregate must be a whole sum, or records"
         )
     values = {name: value for name, value in data.items() if name != "kind"}
-    read = Records() if kind == "records" else Sum(**values)
+    read = Records(**values) if kind == "records" else Sum(**values)
     if read.to_json()["aggregate"] != dict(data):
-        raise ParameterError.of(kind, "a saved sum must have its numbers in their shortest form, as texts")
+        raise ParameterError.of(kind, "a saved aggregate must have its numbers in their shortest form, as texts")
     return read
 
 

@@ -14,16 +14,16 @@ from typing import Any, Final, Literal, Protocol, TypeAlias, cast
 
 from dpviz.boundary import Hidden, kind_of, plain_arguments, protect_module
 from dpviz.errors import DomainError, ParameterError
-from dpviz.exact import Number, ceil_to, floor_to, probability, whole
-from dpviz.fitting.shares import shares
+from dpviz.exact import Number, ceil_to, floor_to, probability, text, whole
+from dpviz.fitting.shares import Pair, Shares, shares, shares_of_pair
 from dpviz.fitting.sums import Quantile
-from dpviz.model.answers import Answer, Between, Reading
+from dpviz.model.answers import Answer, Between, Reading, Side
 from dpviz.model.answers.between import between
 from dpviz.model.derived import Among, Chance, Derived, DerivedKind, DerivedTable, Paid
 from dpviz.model.domain import one_of
 from dpviz.model.error import ErrorValue, How
-from dpviz.model.linear import AllKeys, Bias, Kind, LinearError, Query, SumError, inside, length, outside
-from dpviz.model.words import shown
+from dpviz.model.linear import AllKeys, Bias, Kind, LinearError, Query, inside, length, outside
+from dpviz.model.words import reach
 
 Bounds: TypeAlias = tuple[Fraction | None, Fraction | None]
 """Between which a truth lies; None where there is no limit."""
@@ -65,6 +65,10 @@ class Subject(Protocol):
 
     def error(self, query: Query, reader: str) -> LinearError:
         """What is known of how far that is off."""
+        ...
+
+    def pair(self, first: Query, second: Query, reader: str) -> Pair | None:
+        """Two sums without a point in common, and the law of any weighted sum of both; None where it is not known."""
         ...
 
     def limits(self, query: Query) -> Bounds:
@@ -273,12 +277,15 @@ class _Asked:
         first, together = Query.of((chosen, 1)), Query.of((chosen, 1), *second.parts)
         total = self._interval(together, "sums", self.beta)
         reached = total.low is None or total.low <= 0
-        values = [between(self.subject.value(query, self.reader)) for query in (first, together)]
-        value = _ratio(*values)
+        pair = self.subject.pair(first, second, self.reader)
+        if pair is None:
+            value = _ratio(*(between(self.subject.value(query, self.reader)) for query in (first, together)))
+        else:
+            value = _ratio(between(pair.a), between(pair.a + pair.b))
         found = _Share(NONE, Fraction(1), "bound", "a share of a whole that may be 0") if reached else None
         remarks = ["The whole may be 0, so any share is possible."] if reached else []
         if found is None:
-            found = self._fieller(first, second) or self._rectangle(first, second)
+            found = self._fieller(first, second, pair) or self._rectangle(first, second)
             remarks += found.remarks
         return Derived(
             kind="share",
@@ -419,11 +426,13 @@ class _Asked:
         remarks = [error.why_open] if (low is None or high is None) and error.why_open else []
         if self.among == "one" and (more := error.remark(beta)):
             remarks.append(more)
-        if all(weight.denominator == 1 for _, weight in query.parts):  # then the truth is a whole number
-            first = None if low is None else Fraction(math.ceil(low))
-            last = None if high is None else Fraction(math.floor(high))
+        if all(weight.denominator == 1 for _, weight in query.parts):  # then the truth is a number of whole steps
+            step = self.subject.reading.question.aggregate.step
+            first = None if low is None else math.ceil(low / step) * step
+            last = None if high is None else math.floor(high / step) * step
             if first is not None and last is not None and first > last:
-                remarks.append("No whole number lies within the error bar, which is that narrow at this level.")
+                number = "whole number" if step == 1 else f"multiple of {text(step)}"
+                remarks.append(f"No {number} lies within the error bar, which is that narrow at this level.")
                 return _Interval(value, low, high, how, rule, off, (False, False), True, tuple(remarks))
             low, high = first, last
         least, most = self.subject.limits(query)
@@ -471,34 +480,36 @@ class _Asked:
                 f"nothing public says how far all {self._noun}s are off at once",
                 "give among= the number of questions",
             )
-        reach = query.total * bar.value
-        end = Quantile(reach, reach)
-        return (end, end), "bound", f"every {self._noun} within {shown(bar.value)} at once: {bar.rule}", None
+        most = query.total * bar.value
+        end = Quantile(most, most)
+        return (end, end), "bound", f"every {self._noun} within {reach(bar.value)} at once: {bar.rule}", None
 
     # ------------------------------------------------------------ shares and comparisons
 
-    def _fieller(self, first: Query, second: Query) -> _Share | None:
-        """By inversion of the test, where errors are independent sums with their exact laws."""
-        if self.among == "all":
+    def _fieller(self, first: Query, second: Query, pair: Pair | None) -> _Share | None:
+        """By inversion of the test, where the errors of both sums have exact laws."""
+        if self.among == "all" or pair is None:
             return None
-        errors = [self.subject.error(query, self.reader) for query in (first, second)]
-        values = [self.subject.value(query, self.reader) for query in (first, second)]
-        if not all(isinstance(one, SumError) and one.exact and one.independent for one in errors):
-            return None
-        if any(isinstance(value, Between) or value.denominator != 1 for value in values):
-            return None
-        over = [cast(SumError, error).over for error in errors]
         number = 1 if self.among == "one" else self.among
-        found = shares(
-            over[0], over[1], int(cast(Fraction, values[0])), int(cast(Fraction, values[1])), self.beta / number
-        )
+        found = self._independent(first, second, pair, self.beta / number) or shares_of_pair(pair, self.beta / number)
         if found is None:
             return None
         remarks = ("No share from 0 to 1 lies within the error bar: the noise was larger than it allows for.",)
         rule = "Fieller's test with the exact law of the noise, inverted"
         if number > 1:
             return _Share(found.low, found.high, "bound", f"{rule}; union bound over {number:,} questions")
+        if found.undecided:
+            remarks = ("The whole is so near 0 that any share is possible.",)
+            return _Share(found.low, found.high, "bound", rule, None, remarks)
         return _Share(found.low, found.high, "numerical", rule, found.off, remarks if found.empty else ())
+
+    def _independent(self, first: Query, second: Query, pair: Pair, beta: Fraction) -> Shares | None:
+        """Where both are sums of whole counts whose noises have nothing in common, with less to allow for."""
+        errors = [self.subject.error(query, self.reader) for query in (first, second)]
+        if not all(error.independent for error in errors) or not (pair.a.denominator == pair.b.denominator == 1):
+            return None
+        laws = pair.law(Fraction(1), NONE), pair.law(NONE, Fraction(1))
+        return shares(*laws, int(pair.a), int(pair.b), beta)
 
     def _rectangle(self, first: Query, second: Query) -> _Share:
         """From intervals of the part and of the rest, each at beta / 2: the share grows with one and falls with the
@@ -571,7 +582,7 @@ def added(
     picked  "after": the interval holds for all such sums at once, and so for one that caught the eye
     listed  of bins without an order, how many stand in a row whose order is public; None: nobody can say
     """
-    ordered = isinstance(points, range) and subject.reading.question.domain.ordered
+    ordered = isinstance(points, range) and subject.answer.ordered(subject.reading)
     most = None if listed is None else listed * (listed + 1) // 2
 
     def ask(among: Among) -> Derived:
@@ -583,28 +594,28 @@ def added(
     return ask("one") if picked == "before" else _after(ask, None if ordered else most, most)
 
 
-def compared(subject: Subject, a: Any, b: Any, beta: Number, picked: Picked) -> tuple[str, Derived]:
-    """Which of two points has the larger value, by its label; its lead with an interval, and a p-value.
+def compared(subject: Subject, a: Side, b: Side, beta: Number, picked: Picked) -> tuple[str, Derived]:
+    """Which of two has the larger value, by its name; its lead with an interval, and a p-value.
 
     The larger one is known from the answer alone, so even for a pair picked before looking the p-value is that of the
     better of two questions.
     """
-    if a == b:
-        raise DomainError.of("one bin twice", "a bin is compared with another", "pick two")
-    value = between(subject.value(Query.minus([a], [b]), ""))
-    first, second = ([b], [a]) if value.high < 0 else ([a], [b])
-    every = subject.answer.every(subject.reading)
-    pairs = None if isinstance(every, AllKeys) else length(every) * (length(every) - 1)
+    if a[1] == b[1]:
+        noun = subject.answer.noun
+        raise DomainError.of(f"one {noun} twice", f"a {noun} is compared with another", "pick two")
+    value = between(subject.value(Query.minus(a[1], b[1]), ""))
+    first, second = (b, a) if value.high < 0 else (a, b)
+    sides = subject.answer.sides(subject.reading)
+    pairs = None if sides is None else sides * (sides - 1)
+    query = Query.minus(first[1], second[1])
 
     def ask(among: Among) -> Derived:
         asked = _Asked(subject, beta, among, "")
-        what = f"{asked._words(first, first)}, less {asked._short(second, second)}"
-        query = Query.minus(first, second)
+        what = f"{asked._axis}: {first[0]}, less {second[0]}"
         chance = (asked if among != "one" else _Asked(subject, beta, 2, ""))._chance(query)
-        return asked._derived("comparison", what, query, "pairs", chance)
+        return asked._derived("comparison", what, query, "pairs" if query.one_by_one else "sums", chance)
 
-    leader = subject.answer.label(subject.reading, first[0])
-    return leader, ask("one") if picked == "before" else _after(ask, None, pairs)
+    return first[0], ask("one") if picked == "before" else _after(ask, None, pairs)
 
 
 def _after(ask: Callable[[Among], Derived], count: int | None, otherwise: int | None) -> Derived:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dpviz.boundary import kind_of, plain_arguments, protect_module, single_arguments
 from dpviz.errors import ParameterError
 from dpviz.exact import Enclosure, Number, probability
+from dpviz.fitting.shares import Pair
 from dpviz.fitting.sums import Quantile
 from dpviz.model.answers import Answer, Between, Reading
 from dpviz.model.answers.base import plus
@@ -17,7 +18,7 @@ from dpviz.model.asking import Askable, Subject, ask
 from dpviz.model.derived import DerivedTable, Paid, seeds
 from dpviz.model.error import ErrorValue
 from dpviz.model.laws.base import StoredLaw
-from dpviz.model.linear import AllKeys, Bias, Ends, LinearError, Query, SumError, length
+from dpviz.model.linear import AllKeys, Bias, Ends, LinearError, Query, SumError, length, pair_of
 from dpviz.model.question import Question
 from dpviz.model.release import PaidAnswer, Release
 from dpviz.model.words import escape, few, often
@@ -221,6 +222,24 @@ class BothAnswers:
             return one.plus(other, *weights(one, other))
         values = self.first.value(query, reader), self.second.value(query, reader)
         return CommonError(values, (one, other), self._weights(query, reader))
+
+    def pair(self, first: Query, second: Query, reader: str) -> Pair | None:
+        """Both sums by the weights of the whole, so that the law of p times the one and q times the other is known."""
+        if not self.averaged:
+            return None
+        together = Query.of(*first.parts, *second.parts)
+        mine, theirs = self._weights(together, reader)
+
+        def value(query: Query) -> Fraction | Between:
+            weighted = plus(Fraction(0), self.first.value(query, reader), mine)
+            return plus(weighted, self.second.value(query, reader), theirs)
+
+        def error(query: Query) -> LinearError:
+            one, other = self._errors(query, reader)
+            assert isinstance(one, SumError) and isinstance(other, SumError)
+            return one.plus(other, mine, theirs)
+
+        return pair_of(first, second, value, error)
 
     def limits(self, query: Query) -> tuple[Fraction | None, Fraction | None]:
         (low, high), (other_low, other_high) = self.first.limits(query), self.second.limits(query)

@@ -113,6 +113,12 @@ class ErrorModel:
         """How far the worst of `number` look-ups may be off."""
         return None
 
+    def above(self, number: int | None, beta: Fraction) -> ErrorValue | None:
+        """How far the truth may lie above what is read, in the worst of `number` look-ups, or of all bins where that is
+        None; for an answer of which this is known where nothing bounds how far it may lie below. Where what is read
+        stands at a public top, the truth may lie anywhere above it."""
+        return None
+
     def range(self, first: int, last: int, beta: Fraction) -> ErrorValue | None:
         """How far the sum of bins first..last, picked before looking, may be off."""
         return None

@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Final, Literal, NoReturn, TypeAlias
+from typing import Any, Final, Literal, NoReturn, TypeAlias, cast
 
 from dpviz.boundary import protect_module
 from dpviz.errors import DomainError
 from dpviz.exact import Enclosure, ceil_to, place
 from dpviz.fitting.noises import Noises, Term
+from dpviz.fitting.shares import Pair
 from dpviz.fitting.sums import NoiseSum, Quantile
+from dpviz.model.answers.between import Between
 from dpviz.model.error import ErrorValue
 
 Kind: TypeAlias = Literal["sums", "ranges", "pairs"]
@@ -59,6 +61,10 @@ class Query:
     def size(self) -> int:
         """How many points have a weight. Raises DomainError where nobody can say."""
         return sum(length(points) for points, _ in self.parts)
+
+    def times(self, factor: Fraction) -> Iterable[tuple[Sequence[Any], Fraction]]:
+        """The parts of a multiple."""
+        return ((points, factor * weight) for points, weight in self.parts)
 
     @property
     def total(self) -> Fraction:
@@ -198,6 +204,11 @@ class LinearError:
     def bias(self) -> Bias:
         raise NotImplementedError
 
+    @property
+    def distribution(self) -> NoiseSum | None:
+        """The law of `value - truth`, where that is a sum of independent noises whatever the truth is."""
+        return None
+
     def ends(self, beta: Fraction) -> Ends:
         """How far the truth may lie below the value and above it: the two fail at most beta of the time together."""
         raise NotImplementedError
@@ -272,6 +283,10 @@ class SumError(LinearError):
         high = None if self.over_mean is None else _up(self.over.mean()[1] + self.over_mean)
         return Bias(self.bias_words, low, high)
 
+    @property
+    def distribution(self) -> NoiseSum | None:
+        return self.over if self.exact else None
+
     def ends(self, beta: Fraction) -> Ends:
         level = (beta - self.spare) / 2
         if level <= 0:
@@ -342,6 +357,27 @@ class WorstError(LinearError):
             return None
         within = -(-gap // self.weight) - 1  # the largest whole number w with weight * w < gap
         return NONE, min(Fraction(1), self.beyond(int(within)))
+
+
+def pair_of(
+    first: Query,
+    second: Query,
+    value: Callable[[Query], Fraction | Between],
+    error: Callable[[Query], LinearError],
+) -> Pair | None:
+    """Two linear questions without a point in common as a pair of noisy sums; None where a law or a value of theirs is
+    not known exactly."""
+    values = [value(query) for query in (first, second)]
+    known = all(error(query).distribution is not None for query in (first, second))
+    if not known or any(isinstance(one, Between) for one in values):
+        return None
+
+    def law(x: Fraction, y: Fraction) -> NoiseSum:
+        found = error(Query.of(*first.times(x), *second.times(y))).distribution
+        assert found is not None
+        return found
+
+    return Pair(cast(Fraction, values[0]), cast(Fraction, values[1]), law)
 
 
 def quantile(noise: NoiseSum, level: Fraction) -> Quantile:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from dpviz.boundary import protect_module
 from dpviz.exact import text
@@ -69,6 +69,10 @@ class Measure:
     pictured  whether the picture of equally likely errors, `ErrorModel.quantiles`, is about this measure
     given     the error for a beta of a bin whose true count is known, where that makes a difference
     floor     the least error that is possible for a beta, where a lower bound is known
+    counts    whether the error is so many rows or units; a factor is not
+    certain   whether the statement holds for sure, so that no chance that it fails is told beside it
+    many      of a statement about several look-ups at once, how many they are
+    among     the same statement about another number of them
     """
 
     name: str
@@ -84,6 +88,10 @@ class Measure:
     pictured: bool = False
     given: Callable[[Fraction, int], ErrorValue | None] | None = None
     floor: Callable[[Fraction, Setting], Floor | None] | None = None
+    counts: bool = True
+    certain: bool = False
+    many: int | None = None
+    among: Callable[[int], Measure] | None = None
 
     @property
     def words(self) -> str:
@@ -103,6 +111,8 @@ class Measure:
             "missing": self.missing,
             "weight": self.weight,
             "pictured": self.pictured,
+            **({"certain": True} if self.certain else {}),
+            **({} if self.many is None else {"many": str(self.many)}),
         }
 
 
@@ -170,6 +180,37 @@ def empty_bin(error: ErrorModel) -> Measure:
         at=lambda beta: error.one_bin(beta, count=0),
         weight="",
     )
+
+
+LOOK_UPS: Final = 1000
+"""A plan says how far off the worst of so many look-ups may be, where nobody gives another number."""
+
+MOST_LOOK_UPS: Final = 10**9
+"""The most look-ups that one statement is about."""
+
+
+def look_ups(error: ErrorModel, many: int = LOOK_UPS) -> Measure:
+    """How far the worst of so many look-ups may be off, of keys that were picked before looking."""
+    return Measure(
+        name="look_ups",
+        label=f"{many:,} look-ups at once",
+        short=f"{many:,} look-ups",
+        phrase=f"all of {many:,} look-ups within {{value}}",
+        tip=f"Pick {many:,} keys before looking: at least {{times}} every one of them is read within {{value}} of the "
+        "truth.",
+        at=partial(error.look_ups, many),
+        missing="nothing is proved of several look-ups at once",
+        weight="",
+        many=many,
+        among=partial(look_ups, error),
+    )
+
+
+def among(measures: tuple[Measure, ...], many: int | None) -> tuple[Measure, ...]:
+    """The measures; those of several look-ups about so many of them, where a number is given."""
+    if many is None:
+        return measures
+    return tuple(one if one.among is None else one.among(many) for one in measures)
 
 
 def _one_bin_floor(question: Question, beta: Fraction, setting: Setting) -> Floor:

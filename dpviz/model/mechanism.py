@@ -43,11 +43,15 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A parameter that a person may choose in a widget: its name, label and options (value, label)."""
+    """A parameter that a person may choose in a widget: its name, label and options (value, label).
+
+    stays  whether it is about the data, so that its value stays where another mechanism that has it, too, is chosen
+    """
 
     name: str
     label: str
     options: tuple[tuple[str, str], ...] = ()
+    stays: bool = False
 
 
 class Bound:
@@ -167,6 +171,7 @@ class Mechanism(Protocol):
     about: ClassVar[str]
     delta_text: ClassVar[str]
     names_items: ClassVar[bool]
+    draws_records: ClassVar[bool]
     first_choice: ClassVar[int]
 
     def parameters(self) -> dict[str, str]:
@@ -188,7 +193,7 @@ class Mechanism(Protocol):
 
     @classmethod
     def fitted(cls, question: Question) -> dict[str, str]:
-        """The parameters that a widget gives because their defaults are too large for the question."""
+        """The parameters that a widget gives because their defaults do not fit the question."""
         ...
 
     @classmethod

@@ -198,6 +198,9 @@ class Parameter:
     always     the Python call names it even at its default
     beside     the parameter in whose place it may be given: setting that one takes this one away
     in_bins    whether it counts bins or rows of the question, of which a smaller question has fewer
+    stays      whether it says something public about the data, which holds for whatever other mechanism is chosen
+    later      whether it came after releases had been stored: at its default it is not written down, so that what was
+               stored without it has the same key
     """
 
     reads: Reader
@@ -209,6 +212,8 @@ class Parameter:
     always: bool = False
     beside: str = ""
     in_bins: bool = False
+    stays: bool = False
+    later: bool = False
 
     def __post_init__(self) -> None:
         if unknown := set(self.options) - set(self.reads.options):
@@ -217,11 +222,15 @@ class Parameter:
     def read(self, value: Any, name: str, earlier: Mapping[str, Any]) -> Any:
         return None if value is None and self.optional else self.reads.read(value, name, earlier)
 
+    def written(self, value: Any, name: str) -> bool:
+        """Whether it is among the texts of its thing."""
+        return not self.later or value != self.read(self.default, name, {})
+
     def text(self, value: Any) -> str:
         return MAY_BE_LEFT_OUT if value is None else self.reads.text(value)
 
     def choice(self, name: str) -> Choice:
-        return Choice(name, self.label, tuple(self.options.items()))
+        return Choice(name, self.label, tuple(self.options.items()), self.stays)
 
 
 def parameter(
@@ -235,9 +244,11 @@ def parameter(
     always: bool = False,
     beside: str = "",
     in_bins: bool = False,
+    stays: bool = False,
+    later: bool = False,
 ) -> Any:
     """Declare a parameter of a class built on `Parameters`; see `Parameter`."""
-    return Parameter(reads, default, optional, suggested, label, options or {}, always, beside, in_bins)
+    return Parameter(reads, default, optional, suggested, label, options or {}, always, beside, in_bins, stays, later)
 
 
 # ---------------------------------------------------------------- all parameters of one thing
@@ -254,6 +265,9 @@ class Parameters:
     revision: ClassVar[int] = 1
     names_items: ClassVar[bool] = False
     """Whether an answer names the largest items, instead of having a value for every bin."""
+
+    draws_records: ClassVar[bool] = False
+    """Whether it answers questions for records, and no others."""
 
     first_choice: ClassVar[int] = 0
     """How soon a widget takes it to open with, where nobody has chosen: 1 before 2. 0: not at all."""
@@ -293,7 +307,8 @@ class Parameters:
 
     def parameters(self) -> dict[str, str]:
         """The parameters as exact texts, in the order a person would type them; part of the idempotency key."""
-        return {name: one.text(getattr(self, name)) for name, one in self._declared.items()}
+        values = {name: (one, getattr(self, name)) for name, one in self._declared.items()}
+        return {name: one.text(value) for name, (one, value) in values.items() if one.written(value, name)}
 
     @classmethod
     def longest(cls, name: str) -> int:

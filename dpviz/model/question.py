@@ -10,7 +10,7 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from dpviz.boundary import kind_of, plain_arguments, protect_module, shown
+from dpviz.boundary import kind_of, plain_arguments, protect_module, shown, single_arguments
 from dpviz.errors import DomainError, ParameterError
 from dpviz.exact import Number, text
 from dpviz.model.aggregate import COUNT, Aggregate, Records, Sum, aggregate_from_json, is_aggregate
@@ -66,6 +66,7 @@ class Question:
                 f"a question for {self.aggregate.noun} needs declared bins",
                 "declare them with dv.Domain.categories(...)",
             )
+        self.aggregate.fallback(self.domain)  # refuses what stands for no bin
         where = shown(self.where)
         if not isinstance(where, dict):
             raise ParameterError.of(
@@ -118,10 +119,22 @@ class Question:
 
     @classmethod
     @plain_arguments
-    def records(cls, columns: Sequence[Domain], *, where: Mapping[str, object] | None = None) -> Question:
-        """Records with one bin of each of these one-column domains.
+    def records(
+        cls,
+        columns: Sequence[Domain],
+        *,
+        otherwise: Mapping[str, object] | None = None,
+        where: Mapping[str, object] | None = None,
+    ) -> Question:
+        """Records with one bin of each of these one-column domains, for mechanisms that draw one: SampleCategory and
+        its kin. Those that count rows refuse it before anything is charged.
 
-        A format for mechanisms to come: those of today count rows, and refuse it before anything is charged.
+        Every row that passes the filter is a record: a cell outside its column's domain, or a missing one, counts as
+        the label that `otherwise` names for the column, or as its first label.
+
+        >>> smokes = Domain.categories(["no", "yes"], column="smokes")
+        >>> Question.records([smokes, Domain.integers(0, 9, column="visits")], otherwise={"visits": 9}).text
+        'records of smokes × visits, 20 bins'
         """
         if not isinstance(columns, list | tuple) or not columns:
             raise ParameterError.of(
@@ -133,12 +146,17 @@ class Question:
             if not is_domain(domain) or domain.factors != (domain,):
                 raise DomainError.of(kind_of(domain), "records are of one-column domains", "list each column")
         domain = columns[0] if len(columns) == 1 else Domain.product(*columns)
-        return cls(domain, {} if where is None else where, Records())  # type: ignore[arg-type]
+        return cls(domain, {} if where is None else where, Records(otherwise))  # type: ignore[arg-type]
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column that is read."""
         return tuple(dict.fromkeys([*self.domain.columns, *self.aggregate.columns, *self.where]))
+
+    @property
+    def fallback(self) -> tuple[int, ...] | None:
+        """The bin of each column for a row that has none there; None where such a row is left out, as it mostly is."""
+        return self.aggregate.fallback(self.domain)
 
     @property
     def bins(self) -> int:
@@ -238,8 +256,20 @@ class Question:
                 "ask for counts: give the domain alone",
             )
 
+    @single_arguments
+    def check_records(self, who: str) -> None:
+        """Refuse, for a mechanism that draws records, a question for anything else."""
+        who = who if type(who) is str else kind_of(who)
+        if self.aggregate.additive:
+            raise ParameterError.of(
+                f"a question for {self.aggregate.noun}",
+                f"{who} draws records; it answers nothing else",
+                "ask for records: dv.Question.records([dv.Domain.integers(0, 1, column=...)])",
+            )
+
     def check_adds(self, who: str) -> None:
         """Refuse, for an engine that adds up rows in each bin, a question for anything else."""
+        who = who if type(who) is str else kind_of(who)
         if not self.aggregate.additive:
             raise ParameterError.of(
                 f"a question for {self.aggregate.noun}",

@@ -18,16 +18,20 @@ from dpviz import files
 from dpviz.boundary import kind_of, plain_arguments, protect_module, single_arguments
 from dpviz.errors import DomainError, ParameterError, ReleaseFormat
 from dpviz.exact import Number, probability, text
-from dpviz.model.answers import Answer, Axis, Between, Intervals, Listing, Reading
+from dpviz.fitting.shares import Pair
+from dpviz.model import binary
+from dpviz.model.answers import Answer, Axis, Between, Draws, Intervals, Listing, Reading
 from dpviz.model.answers.base import Among, Values, value_columns
 from dpviz.model.asking import Askable, Subject
 from dpviz.model.derived import Paid
 from dpviz.model.domain import one_of
 from dpviz.model.error import ErrorModel, ErrorValue
-from dpviz.model.linear import LinearError, Query
+from dpviz.model.linear import LinearError, Query, pair_of
 from dpviz.model.mechanism import Bound, Mode
 from dpviz.model.question import Question, canonical
+from dpviz.model.spreadsheet import comment, csv_text
 from dpviz.model.terms import Terms, Used
+from dpviz.noise.bits import SystemBits, TeachingBits
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
 
@@ -39,6 +43,8 @@ VERSION = 2
 SESSION, TEACHING, UNCHECKED = "session", "teaching", "unchecked"
 """Where a release may come from, besides a ledger that is named."""
 
+
+AGAIN: Final = "release another record, which is paid for anew"
 
 ENDINGS: Final[dict[Among, str]] = {"one": "", "all": "_all"}
 """How the columns of a frame are called that hold the ends of intervals: `low` and `low_all`."""
@@ -56,8 +62,8 @@ class Release(Askable):
     uses        what an answer of a sub-session used of what was paid before; nothing where a release is paid by itself
     origin      how it is known that its ledger made it: "session", where it came from the session's own ledger;
                 "ledger visits.ledger", where `dv.load(..., ledger=...)` found it there; "teaching"; else "unchecked"
-    written     what it was read from, where it was stored: it is saved as these bytes again, whatever their format; a
-                copy with another part has none
+    written     what it was read from, where it was stored: it is saved as these bytes again, whatever their format; of
+                a binary file its JSON, but for the columns of the answer; a copy with another part has none
     """
 
     terms: Terms
@@ -71,7 +77,7 @@ class Release(Askable):
     teaching: int | None = None
     origin: str = UNCHECKED
     uses: tuple[Used, ...] = ()
-    written: bytes | None = field(default=None, init=False)
+    written: bytes | Mapping[str, Any] | None = field(default=None, init=False)
 
     @classmethod
     def of(cls, bound: Bound, answer: Answer, **drawn: Any) -> Release:
@@ -79,8 +85,8 @@ class Release(Askable):
         return cls(Terms.of(bound), answer, uses=bound.uses(answer), **drawn)
 
     @classmethod
-    def stored(cls, written: bytes, **parts: Any) -> Release:
-        """The release of this saved form, which `opened` gave and of which the parts were read."""
+    def stored(cls, written: bytes | Mapping[str, Any], **parts: Any) -> Release:
+        """The release of this saved form, which `opened` or `binary.opened` gave and of which the parts were read."""
         release = cls(**parts)
         object.__setattr__(release, "written", written)
         return release
@@ -185,6 +191,28 @@ class Release(Askable):
         return list(self.axis.labels)
 
     @property
+    def record(self) -> dict[str, str]:
+        """The drawn record: its label in each column."""
+        return dict(self.answer.labels_of(self.reading))
+
+    @single_arguments
+    def draw(self, count: int = 1, *, seed: int | None = None) -> Draws:
+        """Further records from this release, free where what they are drawn from was released with the first one.
+
+        Each has the law of the released record. They are not independent of each other, for all share the noise of this
+        one release. They are drawn now, with the system's bits, so that the next call draws others.
+
+        seed  for a teaching draw: the seed of these draws
+
+        Raises ReleaseFormat where the answer is no record, or is one that no other may be drawn from, and says why.
+        """
+        if seed is not None and self.teaching is None:
+            raise ParameterError.of(seed, "records of a release are drawn with the system's bits", "leave seed out")
+        if why := self.terms.law.once:
+            raise ReleaseFormat.of(f"{count!r} further records" if type(count) is int else kind_of(count), why, AGAIN)
+        return self.answer.draws(self.reading, count, SystemBits() if seed is None else TeachingBits(seed))
+
+    @property
     def valued(self) -> bool:
         """Whether the answer has released values, one for each label."""
         return self.answer.has_rows and self.answer.has_values
@@ -210,21 +238,31 @@ class Release(Askable):
         return value
 
     @plain_arguments
-    def many(self, labels: Sequence[object]) -> Values:
-        """The released values of many bins at once, free."""
+    def value(self, label: object, reader: str = "") -> int | Fraction | Between:
+        """`release[label]`, read by one of `release.answer.readers`, where there are several; left out, the first."""
+        value: int | Fraction | Between = listed(self._read([self._point(label)], reader))[0]
+        return value
+
+    @plain_arguments
+    def many(self, labels: Sequence[object], reader: str = "") -> Values:
+        """The released values of many bins at once, free.
+
+        reader  one of `release.answer.readers`, where there are several; left out, the first. What is known of the
+                error of each, `release.error.estimator(reader).one_bin(beta)` says: None where nobody states one
+        """
         if not isinstance(labels, list | tuple | range):
             raise DomainError.of(kind_of(labels), "labels are given in a list", "write release.many([1, 2])")
         points = self.answer.several(self.reading, labels)
         if points is None:
             points = [one_of(label, self._point, f"label {place}") for place, label in enumerate(labels, 1)]
-        return self._read(points)
+        return self._read(points, reader)
 
     def _point(self, label: object, name: str = "a label") -> Any:
         """The point of the answer that a label names."""
         return self.answer.point(self.reading, label)
 
-    def _read(self, points: Sequence[Any]) -> Values:
-        return self.answer.read(self.reading, points)
+    def _read(self, points: Sequence[Any], reader: str = "") -> Values:
+        return self.answer.read(self.reading, points, reader)
 
     @property
     def bits(self) -> int:
@@ -285,14 +323,18 @@ class Release(Askable):
 
     @single_arguments
     def to_csv(self, path: str | Path | None = None, beta: Number = "0.05") -> str | None:
-        """The frame of `to_frame` as CSV, preceded by comment lines that state the guarantee."""
-        note = "not a release: seeded teaching draw" if self.teaching is not None else self.promise
-        content = f"# {note}\n"
+        """The frame of `to_frame` as CSV, preceded by comment lines that state the guarantee.
+
+        A label that a spreadsheet would run as a formula, as `=1+1`, is written with an apostrophe before it: `'=1+1`.
+        pandas reads the apostrophe back as a part of the label (`pd.read_csv(path, comment="#", dtype=str)`); numbers
+        are written as they are.
+        """
+        content = comment("not a release: seeded teaching draw" if self.teaching is not None else self.promise)
         if self.sentence:
-            content += f"# {self.sentence}\n"
+            content += comment(self.sentence)
         if self.valued:
-            content += f"# intervals fail at most {text(probability(beta, 'beta', zero=False))} of the time\n"
-        content += self.to_frame(beta).to_csv(index=False)
+            content += comment(f"intervals fail at most {text(probability(beta, 'beta', zero=False))} of the time")
+        content += csv_text(self.to_frame(beta))
         if path is None:
             return content
         files.write(path, content.encode("utf-8", "backslashreplace"), "a CSV file", "visits.csv")
@@ -307,8 +349,10 @@ class Release(Askable):
 
     def to_json(self) -> dict[str, Any]:
         """Every part as texts, in the format of `VERSION`; of a release that was stored, what was stored."""
-        if self.written is not None:
+        if isinstance(self.written, bytes):
             return checked(self.written)
+        if self.written is not None:
+            return {**self.written, "answer": self.answer.to_json()}
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -326,14 +370,27 @@ class Release(Askable):
 
     def to_bytes(self) -> bytes:
         """The saved form: canonical JSON and its SHA-256, so that damage is noticed (it is no signature)."""
-        if self.written is not None:
+        if isinstance(self.written, bytes):
             return self.written
         return with_checksum(self.to_json())
 
+    def to_binary(self) -> bytes:
+        """The saved form with the columns of the answer as they lie in memory, for long ones; see docs/formats.md."""
+        body, answer = self.to_json(), self.answer.to_json()
+        # an answer in a form that is no longer written stays as it was, so that it is saved as the same JSON again
+        return binary.File(body, self.answer.pack() if body["answer"] == answer else None).to_bytes()
+
     @single_arguments
     def save(self, path: str | Path) -> Path:
-        """Write the release to a file that `dv.load` reads. It holds public things only."""
-        return files.write(path, self.to_bytes(), "a release", "visits.json")
+        """Write the release to a file that `dv.load` reads. It holds public things only.
+
+        A file whose name ends in `.dpviz` is binary: smaller, and read at once where an answer is long. Any other name
+        gets JSON, which people and other programs can read. The content is the same, and one can be loaded and saved
+        as the other. The name decides, and not the length, so that a script always writes the same kind of file.
+        """
+        place = files.named(path, "a release", "visits.json")
+        long = place.suffix.lower() == binary.SUFFIX
+        return files.write(place, self.to_binary() if long else self.to_bytes(), "a release", "visits.json")
 
     def _repr_html_(self) -> str:
         """A short table for a notebook, escaped; found by name, as for `chart`."""
@@ -378,6 +435,9 @@ class PaidAnswer:
     def error(self, query: Query, reader: str) -> LinearError:
         return self.release.terms.law.linear(query, self.answer, self.reading, reader)
 
+    def pair(self, first: Query, second: Query, reader: str) -> Pair | None:
+        return pair_of(first, second, lambda query: self.value(query, reader), lambda query: self.error(query, reader))
+
     def limits(self, query: Query) -> tuple[Fraction | None, Fraction | None]:
         return self.release.terms.law.limits(self.reading).of(query)
 
@@ -408,23 +468,93 @@ def checked(content: bytes) -> dict[str, Any]:
 
 def opened(content: bytes) -> tuple[dict[str, Any], bytes]:
     """The JSON of a saved release and its saved form, or ReleaseFormat as above."""
+    body = _as_saved(content)
+    if body is not None:
+        known_format(body)
+        return body, content
     try:
         outer = json.loads(content)
-        body = outer["release"]
-        digest = outer["sha256"]
-        version = body["version"]
-        known = body["format"] == FORMAT and isinstance(version, int)
+        body, digest = outer["release"], outer["sha256"]
+        known_format(body)
+        written = canonical(body)
     except (ValueError, KeyError, TypeError, RecursionError):
-        known = False
-    if not known:
-        raise ReleaseFormat("a saved release must be a dpviz.release file; this one is truncated or something else")
-    if version > VERSION:
-        raise ReleaseFormat.of(version, f"this dpviz reads release formats up to {VERSION}", "update dpviz")
-    written = canonical(body)
+        body = None
+    if body is None:
+        raise _unknown()
     if sha256(written).hexdigest() != digest:
         raise ReleaseFormat("a saved release must match its checksum; this one was altered or damaged")
-    assert isinstance(body, dict)
     return body, _saved(written, digest)
+
+
+def known_format(body: object) -> None:
+    """Refuse what is no release, or one of a newer format."""
+    version = body.get("version") if isinstance(body, dict) and body.get("format") == FORMAT else None
+    if type(version) is not int or version < 1:
+        raise _unknown()
+    if version > VERSION:
+        raise ReleaseFormat.of(version, f"this dpviz reads release formats up to {VERSION}", "update dpviz")
+
+
+def _unknown() -> ReleaseFormat:
+    return ReleaseFormat("a saved release must be a dpviz.release file; this one is truncated or something else")
+
+
+BEFORE: Final = b'{"release":'
+BETWEEN: Final = b',"sha256":"'
+AFTER: Final = b'"}'
+DIGITS: Final = 64
+"""What stands around the JSON of a release in its saved form, and how many digits its checksum has."""
+
+
+def _as_saved(content: bytes) -> dict[str, Any] | None:
+    """The JSON of a release, where the content is, byte for byte, what `with_checksum` writes; else None. The checksum
+    is that of what was read, and a long answer is not written once more."""
+    end = max(0, len(content) - len(BETWEEN) - DIGITS - len(AFTER))
+    written, rest = content[len(BEFORE) : end], content[end:]
+    between, digest = rest[: len(BETWEEN)], rest[len(BETWEEN) : -len(AFTER)]
+    if not (content.startswith(BEFORE) and content.endswith(AFTER) and between == BETWEEN):
+        return None
+    if sha256(written).hexdigest().encode() != digest:
+        return None
+    try:
+        body = json.loads(written.decode())
+        return body if isinstance(body, dict) and _is_canonical(body, written) else None
+    except (ValueError, RecursionError):
+        return None
+
+
+LONG: Final = 4096
+"""A text of more characters is not written again to be compared."""
+
+
+def _is_canonical(body: Mapping[str, Any], written: bytes) -> bool:
+    """Whether `canonical` writes the body like this. A text without a backslash is written in one way only, so long
+    ones are compared as they are."""
+    long: list[bytes] = []
+    short = canonical(_shortened(body, long)).split(canonical(HOLE)[1:-1])
+    if any(b"\\" in text for text in long):
+        return canonical(body) == written
+    at = 0
+    for pair in zip(short, [*long, b""], strict=True):
+        for part in pair:
+            if not written.startswith(part, at):
+                return False
+            at += len(part)
+    return at == len(written)
+
+
+HOLE: Final = "\0"
+"""Stands for a long text, where no other text has it."""
+
+
+def _shortened(value: object, long: list[bytes]) -> object:
+    """The same with a hole for each long text, in the order of their keys. Lists stay as they are."""
+    if isinstance(value, dict):
+        return {key: _shortened(value[key], long) for key in sorted(value)}
+    if isinstance(value, str) and len(value) > LONG:
+        long.append(value.encode())
+        return HOLE
+    return value
 
 
 protect_module(vars())

@@ -23,7 +23,8 @@ class StatisticKind(Enum):
     DENSE = "one count per bin of a domain"
     SPARSE = "counts of the bins that are not empty"
     TOP = "the largest counts and the next one"
-    BITS = "a table of bits, one row per unit"
+    ONES = "how many records have the second label, column by column"
+    BITS = "a table of bits, one row per record"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,45 @@ class TopCounts(Statistic):
         """Labels, exact counts, and the next count. For mechanisms and for tests on public data."""
         items, counts, next_count = self._hidden
         return items, counts, next_count
+
+
+class ColumnOnes(Statistic):
+    """Of records of columns with two labels each, how many have the second one, column by column."""
+
+    __slots__ = ()
+
+    def __init__(self, ones: NDArray[np.int64]) -> None:
+        super().__init__(StatisticKind.ONES, len(ones), ones)
+
+    def take(self) -> NDArray[np.int64]:
+        """The exact numbers, in the order of the columns. For mechanisms and for tests on public data."""
+        ones: NDArray[np.int64] = self._hidden
+        return ones
+
+
+class RecordBits(Statistic):
+    """Records of columns with two labels each, one row a record: 1 where a record has the second label.
+
+    The rows are in whatever order the engine has them, which may depend on values. Whoever cuts them into parts
+    shuffles them first, with `noise.shuffle.permutation`: then it does not matter.
+
+    columns  how many columns there are; `size` is their number, too
+    packed   uint8, one row a record, eight columns to a byte, the first column in the highest bit (`np.packbits`)
+    """
+
+    __slots__ = ()
+
+    def __init__(self, columns: int, packed: NDArray[np.uint8]) -> None:
+        super().__init__(StatisticKind.BITS, columns, packed)
+
+    @property
+    def columns(self) -> int:
+        return self.size
+
+    def take(self) -> NDArray[np.uint8]:
+        """The packed rows. For mechanisms and for tests on public data."""
+        packed: NDArray[np.uint8] = self._hidden
+        return packed
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,8 +225,8 @@ def price_from_json(data: Mapping[str, Any], unit: Unit) -> Guarantee:
     rule, exact, sentence = data["rule"], data["exact"], data["text"]
     if not all(isinstance(part, str) for part in (rule, exact, sentence)):
         raise ReleaseFormat("a stored price states its rule in words")
-    if zcdp_steps is not None and not isinstance(zcdp_steps, RangeBounded):
-        raise ReleaseFormat("the steps of a stored price are range-bounded")
+    if zcdp_steps is not None and not isinstance(zcdp_steps, RangeBounded | ZCDP):
+        raise ReleaseFormat("the steps of a stored price are range-bounded, or a rho")
     price = Guarantee(loss, unit, rule, asked, exact, zcdp_steps)
     if price_json(price)["charged"] != data["charged"]:
         raise ReleaseFormat.of("a price", "what a saved release was charged must be what its loss costs")

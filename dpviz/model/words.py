@@ -63,6 +63,15 @@ def few(number: Fraction) -> str:
     return shown(ceil_to(number, min(Fraction(1), place(number, 3)))) if number else "0"
 
 
+def reach(number: Fraction) -> str:
+    """How far something is off: as it is, or in three digits, rounded up, where it is no finite decimal.
+
+    >>> reach(Fraction(6293)), reach(Fraction(11, 2)), reach(Fraction(330, 59)), reach(Fraction(10001, 3))
+    ('6,293', '5.5', '5.6', '3,334')
+    """
+    return few(number) if "/" in text(number) else shown(number)
+
+
 def often(beta: Fraction) -> str:
     """How often a statement holds that fails with chance beta: `95 in 100`, `999 in 1,000`."""
     holds, of = 1 - beta, 100

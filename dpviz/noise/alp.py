@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any
 
@@ -62,9 +63,24 @@ class Columns:
         numbers[:, 0] |= np.uint64(1)
         return numbers
 
+    @property
+    def functions(self) -> NDArray[np.uint64]:
+        """a and b of each column, which are public."""
+        return self._numbers
+
+    @property
+    def slots(self) -> int:
+        """How many bits a column has."""
+        return 1 << self.width
+
+    @property
+    def meeting(self) -> Fraction:
+        """With what chance, at most, two keys meet in a column."""
+        return Fraction(1, self.slots)
+
     def part(self, first: int, columns: int) -> Columns:
         """Some of the columns, with the functions that they have among all."""
-        chosen = Columns(self.seed, columns, self.width)
+        chosen = replace(self, columns=columns)
         chosen.__dict__["_numbers"] = self._numbers[first : first + columns]
         return chosen
 
@@ -76,6 +92,82 @@ class Columns:
             places += b
         places >>= np.uint64(64 - self.width)
         return places.view(np.int64)
+
+
+@dataclass(frozen=True)
+class PrimeColumns(Columns):
+    """Public hash functions for columns of any number of bits: h(x) = ((a u + c v + b) mod P) mod size, where u and v
+    are the upper and lower 32 bits of a key, and P = 2^61 - 1 (Carter and Wegman).
+
+    Over uniform a, b and c the values of two keys modulo P are uniform and independent, so that they meet with chance
+    `meeting(P, size)`: 1 / size, and less than size / P^2 more. It takes several times as long as multiply-shift.
+
+    width  as many binary digits as a place has
+    size   a multiple of 8
+    """
+
+    size: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if whole(self.size, "size", least=8, most=1 << 40) % 8 or (self.size - 1).bit_length() != self.width:
+            raise ParameterError.of(
+                f"{self.size:,} bits", "a column has whole bytes of bits, and places of as many digits"
+            )
+
+    @property
+    def slots(self) -> int:
+        return self.size
+
+    @property
+    def meeting(self) -> Fraction:
+        return meeting(PRIME, self.size)
+
+    @cached_property
+    def _numbers(self) -> NDArray[np.uint64]:
+        """a, c and b of each column: uniform below P, for what is not is left out."""
+        wanted, more = 3 * self.columns, 64
+        while True:
+            stream = hashlib.shake_128(b"dpviz alp columns of any size" + self.seed).digest(8 * (wanted + more))
+            numbers = np.frombuffer(stream, dtype="<u8").astype(np.uint64) & np.uint64(PRIME)
+            kept: Keys = numbers[numbers != PRIME][:wanted]
+            if len(kept) == wanted:
+                return kept.reshape(-1, 3)
+            more *= 2
+
+    def places(self, column: int, keys: Keys) -> NDArray[np.int64]:
+        a, c, b = self._numbers[column]
+        total = _products(keys >> np.uint64(32), a)
+        total += _products(keys & np.uint64(0xFFFFFFFF), c)
+        total += b  # below 2^64: two products below 2^62 + 8 each, and b below 2^61
+        total = (total & np.uint64(PRIME)) + (total >> np.uint64(61))
+        total -= np.uint64(PRIME) * (total >= PRIME).astype(np.uint64)
+        return (total % np.uint64(self.size)).view(np.int64)
+
+
+PRIME = (1 << 61) - 1
+"""Modulo this, 2^61 is 1."""
+
+
+def _products(digits: Keys, factor: np.uint64) -> Keys:
+    """Digits of 32 bits times a factor below P: a number below 2^62 + 8 that is the same modulo P."""
+    high, low = factor >> np.uint64(32), factor & np.uint64(0xFFFFFFFF)
+    upper = digits * high  # below 2^61, and to be shifted by 32: what leaves at the top comes in again below
+    lower = digits * low
+    upper = ((upper << np.uint64(32)) & np.uint64(PRIME)) | (upper >> np.uint64(29))
+    upper += lower & np.uint64(PRIME)
+    upper += lower >> np.uint64(61)
+    return upper
+
+
+def meeting(prime: int, size: int) -> Fraction:
+    """The chance that two independent uniform numbers below `prime` are the same modulo `size`.
+
+    >>> str(meeting(7, 2)), str(meeting(7, 7))
+    ('25/49', '1/7')
+    """
+    least, more = divmod(prime, size)
+    return Fraction(more * (least + 1) ** 2 + (size - more) * least**2, prime**2)
 
 
 def coded(labels: Sequence[Any] | NDArray[Any], seed: bytes, *, numbered: bool) -> Keys:
@@ -120,6 +212,22 @@ def rounded(values: NDArray[np.int64], worth: int, step: int, most: int, bits: B
     return clamped
 
 
+def climbed(values: NDArray[np.int64], rungs: NDArray[np.int64], shift: int, bits: Bits) -> NDArray[np.int64]:
+    """How many rungs each value reaches, rounded up or down at random so that the mean rung is the value, exactly.
+
+    rungs  rising, in 2**-shift steps of a value; the first one counts as 0, and values below it reach no more
+    """
+    last = len(rungs) - 1
+    scaled = np.clip(values, 0, int(rungs[-1] >> shift) + 1) << shift
+    levels = np.clip(np.searchsorted(rungs, scaled, side="right") - 1, 0, last)
+    inside = (levels < last) & (scaled > rungs[0])
+    for level in np.unique(levels[inside]).tolist():
+        here = np.flatnonzero(inside & (levels == level))
+        low, gap = int(rungs[level]), int(rungs[level + 1] - rungs[level])
+        levels[here] += uniform_below(gap, len(here), bits).astype(np.int64) < scaled[here] - low
+    return levels
+
+
 def project(
     keys: Keys, levels: NDArray[np.int64], columns: Columns, flips: Flips, bits: Bits, tick: Tick | None = None
 ) -> Packed:
@@ -128,7 +236,7 @@ def project(
     keys    all different
     levels  how many ones each key has: its number of columns from the first on, cut at their number
     """
-    size = 1 << columns.width
+    size = columns.slots
     order = np.argsort(-levels, kind="stable")
     sorted_keys, sorted_levels = keys[order], levels[order]
     reached = np.searchsorted(-sorted_levels, -np.arange(columns.columns), side="left")  # levels above 0, 1, 2, ...

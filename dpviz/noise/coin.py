@@ -17,8 +17,10 @@ GUARD = 8
 """Binary places of the chance beyond the bits revealed."""
 
 
-def flip(chance: Callable[[int], Enclosure], bits: Bits) -> bool:
+def flip(chance: Callable[[int], Enclosure], bits: Bits, drawn: int | None = None) -> bool:
     """True with the probability that chance(precision) encloses, ever closer for a growing number of binary places.
+
+    drawn  the first 64 bits of the uniform number, where they were drawn before
 
     Ends with certainty for a rational chance given exactly, and with probability 1 for any other.
 
@@ -28,7 +30,8 @@ def flip(chance: Callable[[int], Enclosure], bits: Bits) -> bool:
     """
     revealed, fraction_bits = 0, 0
     while True:
-        revealed = revealed << 64 | int.from_bytes(bits.take(8), "little")
+        more = int.from_bytes(bits.take(8), "little") if drawn is None or fraction_bits else drawn
+        revealed = revealed << 64 | more
         fraction_bits += 64
         low, high = chance(fraction_bits + GUARD)
         if revealed + 1 <= low * 2**fraction_bits:

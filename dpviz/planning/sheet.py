@@ -17,7 +17,7 @@ from dpviz.errors import ParameterError
 from dpviz.exact import text
 from dpviz.model.error import ErrorModel
 from dpviz.model.identity import release_key
-from dpviz.model.measures import values_json
+from dpviz.model.measures import among, values_json
 from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.question import Question
 from dpviz.model.statistic import Top
@@ -34,7 +34,10 @@ CHANCE_UP_TO = 40
 
 @dataclass(frozen=True)
 class PlanSheet:
-    """A plan for one question, unit and mechanism, with a fan over epsilon up to `top`."""
+    """A plan for one question, unit and mechanism, with a fan over epsilon up to `top`.
+
+    many  how many look-ups the error of several at once is about; None for the usual number
+    """
 
     question: Question
     unit: Unit
@@ -43,6 +46,7 @@ class PlanSheet:
     offered: Mapping[str, type[Mechanism]] = field(default_factory=dict)
     made: str = ""
     beta: Fraction = Fraction(1, 20)
+    many: int | None = None
 
     @property
     def bound(self) -> Bound:
@@ -86,12 +90,21 @@ class PlanSheet:
                         "name": choice.name,
                         "label": choice.label,
                         "options": [{"value": value, "label": label} for value, label in choice.options],
+                        **({"stays": True} if choice.stays else {}),
                     }
                     for choice in type(self.mechanism).choices()
                 ],
             },
-            "mechanisms": [{"name": name, "title": name, "about": kind.about} for name, kind in self.offered.items()],
-            "measures": [measure.to_json() for measure in now.measures],
+            "mechanisms": [
+                {
+                    "name": name,
+                    "title": name,
+                    "about": kind.about,
+                    "stays": [choice.name for choice in kind.choices() if choice.stays],
+                }
+                for name, kind in self.offered.items()
+            ],
+            "measures": [measure.to_json() for measure in among(now.measures, self.many)],
             "betas": [text(beta) for beta in BETAS],
             "beta": text(self.beta),
             "axes": [
@@ -103,8 +116,8 @@ class PlanSheet:
                     "labelled": [text(value) for value in labelled],
                 }
             ],
-            "now": point_json(now, self.epsilon),
-            "fans": {"epsilon": [point_json(bound, epsilon) for epsilon, bound in fan]},
+            "now": point_json(now, self.epsilon, self.many),
+            "fans": {"epsilon": [point_json(bound, epsilon, self.many) for epsilon, bound in fan]},
             "python": python_call(self.question, self.mechanism),
         }
 
@@ -123,9 +136,9 @@ def question_json(question: Question, unit: Unit, max_items: int | None = None) 
     }
 
 
-def point_json(bound: Bound, epsilon: Fraction) -> dict[str, Any]:
+def point_json(bound: Bound, epsilon: Fraction, many: int | None = None) -> dict[str, Any]:
     """One point of a fan: price, errors and pictures at one epsilon."""
-    price, measures = bound.price, bound.measures
+    price, measures = bound.price, among(bound.measures, many)
     charged = payable(to_approx(price.loss))
     return {
         "epsilon": text(epsilon),

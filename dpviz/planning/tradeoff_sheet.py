@@ -4,7 +4,7 @@ Every point holds, for each mechanism, its error against the true value of an en
 all look-ups together) and its space and reads. A fan through the current point for each slider makes the page redraw by
 itself. Laws are exact for up to 16 bits a key and simulated beyond; what is only bounded says so.
 
-Source: Aumüller, Lebeda, Pagh 2022 (Algorithms 1, 4 to 9 and 11), Balcer and Vadhan 2019 for Stability.
+Source: Aumüller, Lebeda, Pagh 2022 (Algorithms 1, 4 to 9 and 11), Balcer and Vadhan 2019 for Stability and Compact.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
+
+import numpy as np
 
 from dpviz.boundary import kind_of, protect_module
 from dpviz.errors import ParameterError
@@ -22,11 +24,21 @@ from dpviz.exact import Decay, exp_bounds, positive, rational, text, whole
 from dpviz.laws.alp import FEW, Flips, bits_for, quantile_bound
 from dpviz.laws.alp_errors import Laws, errors, laws_of_few
 from dpviz.laws.geometric import TwoSidedGeometric, error_quantile, simultaneous_quantile
-from dpviz.laws.max_projection import MaxProjection
+from dpviz.laws.log_encoding import FINE
+from dpviz.laws.max_projection import BucketError
 from dpviz.laws.threshold import Sizes, Thresholded, approximate_threshold, pure_threshold, tight_threshold
+from dpviz.mechanisms import mechanism
+from dpviz.mechanisms.count_noise import MOST_COUNT
+from dpviz.model.answers.log_sketch import LogPlan
+from dpviz.model.domain import Domain
+from dpviz.model.error import ErrorValue
+from dpviz.model.laws.log_sketch import LogSketchLaw
+from dpviz.model.mechanism import Bound
+from dpviz.model.question import Question
 from dpviz.noise.flips import chance_for
 from dpviz.planning.grid import ticks
 from dpviz.planning.walks import RUNS, simulated_laws
+from dpviz.privacy.unit import Unit
 
 VERSION = 1
 PSI = Fraction(1, 20)
@@ -34,6 +46,9 @@ PSI = Fraction(1, 20)
 
 VALUE_BITS = 20
 """A stored count takes so many bits: counts below a million."""
+
+FAR_BELOW = 256
+"""Of values of both signs so many bits below 0 are simulated at most."""
 
 STEPS = 36
 """The true values are shown in so many steps."""
@@ -66,8 +81,28 @@ CALLED: Final = {
     "threshold": "Threshold",
     "max": "Threshold + max",
     "dense": "Dense",
+    "compact": "Compact",
+    "log": "ALP of logarithms",
+    "signed": "ALP, both signs",
 }
 """What is compared, in the order of its colours and signs, and how it is called."""
+
+MOVED_BY: Final = {
+    "both": "ε d s/k α split",
+    "stability": "ε δ d",
+    "alp": "ε d s/k α split",
+    "threshold": "ε d",
+    "max": "ε d s/k split",
+    "dense": "ε d",
+    "compact": "ε d",
+    "log": "ε s/k α",
+    "signed": "ε d s/k α split",
+}
+"""The sliders that move each of them, where thresholds are pure."""
+
+SHOWN_ABOVE: Final = ("both", "threshold", "max")
+CAPPED_AT: Final = ("alp", "signed")
+"""These rest on a threshold: where it costs a δ, that one moves them, and d only how long a key is."""
 
 TOLD: Final = ("both", "threshold")
 """These are told in the sentence about the probe."""
@@ -75,7 +110,7 @@ TOLD: Final = ("both", "threshold")
 TRACED: Final = "both"
 """For this one the picture of space shows what s/k does."""
 
-ACCOUNTING: Final = {"paper": "the paper's ε", "exact": "exact, for counts"}
+ACCOUNTING: Final = {"exact": "exact, for counts", "paper": "the paper's ε"}
 
 Numbers: TypeAlias = Sequence[float] | None
 
@@ -94,11 +129,13 @@ class TradeoffSheet:
     k           how many non-zero entries are declared; where there are fewer keys, as many as these
     look_ups    how many keys are read together, for an error bar around all of them
     relation    "add", "replace", "user-4" or "user-16"
-    accounting  of ALP: "paper" for any real vector, or "exact" for whole counts
+    accounting  of ALP: "exact" for whole counts, as ALP itself is charged for counts, or "paper" for any real vector
+    n           the public number of rows, which Compact needs: it stores n + 1 elements; and the largest value that is
+                told apart where ALP's bits stand for logarithms
 
     >>> point = TradeoffSheet(d=1000).point()
     >>> [row["name"] for row in point["rows"]]
-    ['both', 'stability', 'threshold', 'alp', 'max', 'dense']
+    ['both', 'stability', 'threshold', 'alp', 'max', 'dense', 'compact', 'log', 'signed']
     """
 
     epsilon: Fraction = Fraction(1)
@@ -111,7 +148,8 @@ class TradeoffSheet:
     k: int = 1000
     look_ups: int = 1000
     relation: str = "add"
-    accounting: str = "paper"
+    accounting: str = "exact"
+    n: int = 10_000
 
     def __post_init__(self) -> None:
         for name, low, high in LIMITS:
@@ -121,6 +159,7 @@ class TradeoffSheet:
             object.__setattr__(self, name, value)
         object.__setattr__(self, "d", whole(self.d, "d", least=2, most=2**64))
         object.__setattr__(self, "k", whole(self.k, "k", most=10**9))
+        object.__setattr__(self, "n", whole(self.n, "n", most=MOST_COUNT))
         object.__setattr__(self, "look_ups", whole(self.look_ups, "look_ups", most=10**9))
         for name, known in CHOICES.items():
             chosen = getattr(self, name)
@@ -211,6 +250,9 @@ class TradeoffSheet:
             ),
             self._projected(needs, entry, before, xs),
             self._row("dense", False, self.d * VALUE_BITS / min(self.k, self.d), _entry(VALUE_BITS), self._dense(xs)),
+            *self._compact(xs),
+            *self._logarithms(xs),
+            self._signed(single.m, before.threshold, xs),
         ]
         return {
             "at": self.at,
@@ -225,6 +267,10 @@ class TradeoffSheet:
     ) -> dict[str, Any]:
         """One mechanism. Values above `cap`, where there is one, are cut off there."""
         said = {"name": name, "label": CALLED[name], "series": str(list(CALLED).index(name) + 1), "read": read}
+        moved_by = MOVED_BY[name]
+        if self.threshold == "approximate" and name in (*SHOWN_ABOVE, *CAPPED_AT):
+            moved_by = moved_by.replace(" d", " δ d" if name in SHOWN_ABOVE else " δ")
+        said |= {"moved_by": moved_by}
         limit = None if cap is None else str(cap)
         return {**said, "needs_delta": needs_delta, "bits": _told(bits), "cap": limit, **curves}
 
@@ -267,14 +313,17 @@ class TradeoffSheet:
     def _projected(self, needs: bool, entry: int, before: Thresholded, xs: Sequence[int]) -> dict[str, Any]:
         """Max projection of what the threshold does not show, clamped there."""
         t = before.threshold
-        law = MaxProjection(Decay.exp(self.each - self.first), 1 / self.load, t / self.load)
+        law = BucketError(Decay.exp(self.each - self.first), 1 / self.load, t / self.load)
         mean = Sizes.always(float(law.mean_bound()))
 
         def reach(beta: Fraction) -> Numbers:
             found = law.quantile_bound(beta / 2)
             if found is None:
                 return None
-            return [before.quantile(x, Sizes.always(found), float(beta / 2)) + max(0, x - t) for x in xs]
+            hidden = [
+                Sizes.always(found + max(0, x - t)) for x in xs
+            ]  # what is cut off is missing only where it is hidden
+            return [before.quantile(x, size, float(beta / 2)) for x, size in zip(xs, hidden, strict=True)]
 
         word = max(1, math.ceil(math.log2(t + 1)))
         means = [before.mean_error(x, mean) + (1 - before.chance_shown(x)) * max(0, x - t) for x in xs]
@@ -289,6 +338,63 @@ class TradeoffSheet:
         flat = [("exact", [float(value)] * len(xs)) for value in (mean, one, many)]
         return _curves(flat[0], flat[1], flat[2])
 
+    def _compact(self, xs: Sequence[int]) -> list[dict[str, Any]]:
+        """A polynomial of degree n over a field, drawn with Compact's own noise. None where it would be too large."""
+        which = self.epsilon, self.d, self.relation, self.n
+        bound = _compact_of(*which)
+        if bound is None:
+            return []
+        curves = _compact_curves(which, tuple(xs), self.look_ups)
+        bits = bound.space.bits / min(self.k, self.d)
+        return [self._row("compact", False, bits, f"all {self.n + 1:,} elements", curves, self.n)]
+
+    def _logarithms(self, xs: Sequence[int]) -> list[dict[str, Any]]:
+        """ALP of logarithms, of values up to n: its bits, and what they stand for, are those of the mechanism. None
+        where so many bits do not fit."""
+        given = (self.epsilon, self.d, min(self.k, self.d), self.relation, self.n, self.load, self.alpha)
+        plan = _log_plan(*given, self.accounting)
+        if plan is None:
+            return []
+        rungs, m = plan.rungs, plan.columns
+        alp = _Alp(m, Fraction(1), self.flips)  # asked in bits
+        table = np.array(rungs.table, dtype=np.float64) / float(1 << FINE)
+        sizes, many = [], []
+        for x in xs:
+            bits = rungs.bits(x)
+            low = min(math.floor(bits), m - 1)
+            share = float(bits - low)
+            (below, of_below), (above, of_above) = (alp.laws[low], alp.laws[low + 1])
+            values = np.interp(np.concatenate((below, above)), np.arange(m + 1), table)
+            chances = np.concatenate(((1 - share) * of_below, share * of_above))
+            sizes.append(Sizes.of(values[chances > 0] - x, chances[chances > 0]))
+            reach = Fraction(1 + quantile_bound(self.flips, Fraction(self._far)))
+            ends = rungs.steps(bits - reach), rungs.steps(bits + reach)
+            many.append(sizes[-1].quantile(self._far) if alp.exact else float(max(abs(end - x) for end in ends)))
+        means, ones = [size.mean for size in sizes], [size.quantile(float(PSI)) for size in sizes]
+        curves = _curves((alp.how, means), (alp.how, ones), ("bound", many), alp.off(sizes, [1.0] * len(xs)))
+        return [self._row("log", False, float(self.load * m), alp.read, curves, self.n)]
+
+    def _signed(self, m: int, cap: int, xs: Sequence[int]) -> dict[str, Any]:
+        """ALP of values of both signs, up to the same size: one number of twice as many bits, from all zeros at -cap to
+        all ones. Others may clear what a key set. What lies far below 0 is left out: nothing is read there."""
+        below_0, bits = min(m, FAR_BELOW), self._bits(self.each)
+        laws = simulated_laws(below_0 + m, self.flips, cleared=below_0)
+        sizes, many = [], []
+        reach, last = float((1 + quantile_bound(self.flips, Fraction(self._far))) / bits), float(m / bits)
+        for x in xs:
+            y = min(float(x * bits), float(m))
+            low = min(int(y + 1e-9), m - 1)
+            share = max(0.0, y - low)
+            (below, of_below), (above, of_above) = laws[below_0 + low], laws[below_0 + low + 1]
+            values = (np.concatenate((below, above)) - below_0) / float(bits)
+            chances = np.concatenate(((1 - share) * of_below, share * of_above))
+            sizes.append(Sizes.of(values[chances > 0] - x, chances[chances > 0]))
+            many.append(min(x + last, reach + max(0.0, x - last)))
+        means, ones = [size.mean for size in sizes], [size.quantile(float(PSI)) for size in sizes]
+        off = _Alp(2 * m, bits, self.flips).off(sizes, [1.0] * len(xs))
+        curves = _curves(("simulated", means), ("simulated", ones), ("bound", many), off)
+        return self._row("signed", False, float(self.load * 2 * m), f"{2 * m:,} bits", curves, cap)
+
     # ------------------------------------------------------------ the sheet
 
     def to_json(self) -> dict[str, Any]:
@@ -297,6 +403,7 @@ class TradeoffSheet:
         return {
             "version": VERSION,
             "k": str(self.k),
+            "n": str(self.n),
             "value_bits": str(VALUE_BITS),
             "psi": text(PSI),
             "runs": str(RUNS),
@@ -340,6 +447,58 @@ def _point(sheet: TradeoffSheet) -> dict[str, Any]:
     return sheet._computed()
 
 
+def _bound(name: str, given: dict[str, str], d: int, relation: str, n: int) -> Bound | None:
+    """A mechanism for counts of d keys and who is protected; None where it would be too large."""
+    units = {
+        "add": Unit(),
+        "replace": Unit(relation="replace-one", n=n),
+        "user-4": Unit("user", max_bins=4),
+        "user-16": Unit("user", max_bins=16),
+    }
+    question = Question.of(Domain.integers(0, d - 1, column="key"))
+    try:
+        return mechanism(name, given).bind(question, units[relation])
+    except ParameterError:
+        return None
+
+
+@lru_cache(maxsize=256)
+def _compact_of(epsilon: Fraction, d: int, relation: str, n: int) -> Bound | None:
+    """Compact for this price; None where a price is so small that its answer would be too large."""
+    return _bound("Compact", {"epsilon": text(epsilon), "cap": str(n)}, d, relation, n)
+
+
+@lru_cache(maxsize=256)
+def _log_plan(
+    epsilon: Fraction, d: int, k: int, relation: str, n: int, load: Fraction, alpha: Fraction, accounting: str
+) -> LogPlan | None:
+    """The bits of ALP of logarithms for values up to n at this price, and what they stand for."""
+    given = {"epsilon": epsilon, "keys": Fraction(k), "cap": Fraction(n), "room": load, "alpha": alpha}
+    charged = {"exact": "count-exact", "paper": "l1-real"}[accounting]
+    said = {name: text(value) for name, value in given.items()} | {"accounting": charged, "encoding": "log"}
+    bound = _bound("ALP", said, d, relation, n)
+    return None if bound is None else cast(LogSketchLaw, bound.law).plan
+
+
+@lru_cache(maxsize=256)
+def _compact_curves(which: tuple[Fraction, int, str, int], xs: tuple[int, ...], look_ups: int) -> dict[str, Any]:
+    """The errors of Compact by true value, from its own law. Values above n are cut there."""
+    bound, n = _compact_of(*which), which[-1]
+    assert bound is not None
+    error = bound.error
+
+    def size(value: ErrorValue | None, x: int) -> float:
+        assert value is not None
+        return float(value.value) + max(0, x - n)
+
+    kept = [(x, min(x, n)) for x in xs]
+    return _curves(
+        ("exact", [size(error.expected(count), x) for x, count in kept]),
+        ("exact", [size(error.one_bin(PSI, count=count), x) for x, count in kept]),
+        ("bound", [size(error.one_bin(PSI / look_ups, count=count), x) for x, count in kept]),
+    )
+
+
 @dataclass(frozen=True)
 class _Alp:
     """ALP of so many bits, one count being worth `bits` of them."""
@@ -364,9 +523,12 @@ class _Alp:
     def how(self) -> str:
         return "exact" if self.exact else "simulated"
 
+    @cached_property
+    def laws(self) -> Laws:
+        return laws_of_few(self.m, self.flips) if self.exact else simulated_laws(self.m, self.flips)
+
     def errors(self, value: int) -> Sizes:
-        laws: Laws = laws_of_few(self.m, self.flips) if self.exact else simulated_laws(self.m, self.flips)
-        return errors(laws, value, float(self.bits))
+        return errors(self.laws, value, float(self.bits))
 
     def off(self, sizes: Sequence[Sizes], weights: Sequence[float]) -> float:
         """How far a simulated mean may be off: 1.96 standard errors, at worst over the values."""

@@ -25,9 +25,11 @@ MOST = 4_096
 Whole = NDArray[np.int64]
 
 
-@lru_cache(maxsize=64)
-def simulated_laws(m: int, flips: Flips, runs: int = RUNS, seed: int = SEED) -> Laws:
+@lru_cache(maxsize=256)
+def simulated_laws(m: int, flips: Flips, runs: int = RUNS, seed: int = SEED, cleared: int = 0) -> Laws:
     """For each y from 0 to m: the estimates of the runs, in bits, and how often each came.
+
+    cleared  in so many columns, the first, other keys clear bits instead of setting them
 
     >>> from fractions import Fraction
     >>> values, shares = simulated_laws(20, Flips(Fraction(1, 5)), runs=100)[0]
@@ -35,8 +37,9 @@ def simulated_laws(m: int, flips: Flips, runs: int = RUNS, seed: int = SEED) -> 
     (True, 1.0)
     """
     drawn = uniform(whole(m, "m", most=MOST), runs, seed)
-    ones = np.where(drawn >= float(flips.p), 1, -1)
-    zeros = np.where(drawn < float(flips.raised), 1, -1)
+    first = np.arange(m)[:, None] < cleared
+    ones = np.where(drawn >= np.where(first, float(flips.raised), float(flips.p)), 1, -1)
+    zeros = np.where(drawn < np.where(first, float(flips.p), float(flips.raised)), 1, -1)
     rising, falling = (
         np.concatenate((np.zeros((1, runs), dtype=np.int64), np.cumsum(steps, axis=0))) for steps in (ones, zeros)
     )

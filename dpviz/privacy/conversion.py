@@ -61,7 +61,7 @@ def convert(guarantee: Guarantee, unit: Unit) -> Guarantee:
     return Guarantee(
         loss=group(guarantee.loss, 2),
         unit=unit,
-        zcdp_steps=doubled if isinstance(doubled, RangeBounded) else None,
+        zcdp_steps=doubled if isinstance(doubled, RangeBounded | ZCDP) else None,
         rule=f"{guarantee.rule}; one replacement is a removal and an addition (group privacy, size 2)",
     )
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dpviz.boundary import protect_module
 from dpviz.exact import odds_text, text
-from dpviz.privacy.loss import ApproxDP, Loss, PureDP, RangeBounded
+from dpviz.privacy.loss import ZCDP, ApproxDP, Loss, PureDP, RangeBounded
 from dpviz.privacy.unit import Unit
 
 
@@ -19,8 +19,8 @@ class Guarantee:
     rule        who proved it, in one line
     requested   the epsilon the analyst typed, where the mechanism pays less
     exact       the true price as an expression ("2 ln(17/16)"), where the charge is a rounding of it
-    zcdp_steps  the same answer as range-bounded steps, with the delta of agreeing on a domain: what a zCDP filter
-                charges
+    zcdp_steps  the same answer as range-bounded steps, with the delta of agreeing on a domain, or as the rho of its
+                noise: what a zCDP filter charges
     """
 
     loss: Loss
@@ -28,7 +28,7 @@ class Guarantee:
     rule: str
     requested: Fraction | None = None
     exact: str = ""
-    zcdp_steps: RangeBounded | None = None
+    zcdp_steps: RangeBounded | ZCDP | None = None
 
     @property
     def sentence(self) -> str:

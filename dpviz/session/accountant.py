@@ -121,8 +121,9 @@ def _rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     return floor_to(root**2, EPSILON_STEP) if root > 0 else Fraction(0)
 
 
-def booked(filter: Filter, loss: Loss, zcdp_steps: RangeBounded | None = None) -> dict[str, Fraction]:
-    """What one answer adds to each part. `zcdp_steps` is the same answer as range-bounded steps, where it is known.
+def booked(filter: Filter, loss: Loss, zcdp_steps: RangeBounded | ZCDP | None = None) -> dict[str, Fraction]:
+    """What one answer adds to each part. `zcdp_steps` is the same answer as range-bounded steps or as the rho of its
+    noise, where either is known.
 
     zcdp: epsilon^2/2 for a pure answer, and for one with a delta, which is booked too; steps epsilon^2/8 for
     range-bounded steps, with the delta and the shift of their agreement on a domain. Off the grid, rounded up.
@@ -153,6 +154,8 @@ def entered(filter: Filter, price: Mapping[str, Any]) -> dict[str, Fraction]:
     told = price.get("fine")
     if told is None:
         return booked(filter, loss)
+    if "rho" in told:
+        return booked(filter, loss, ZCDP(Fraction(told["rho"])))
     epsilon, delta, steps_, rounds = (told[name] for name in ("epsilon", "delta", "steps", "rounds"))
     return booked(filter, loss, RangeBounded(Fraction(epsilon), Fraction(delta), int(steps_), int(rounds)))
 
@@ -229,7 +232,7 @@ def spent(state: Mapping[str, str]) -> dict[str, Fraction]:
     return {part: amount(int(state[part])) for part in PARTS[_filter(state)]}
 
 
-def cost_text(state: Mapping[str, str], loss: Loss, zcdp_steps: RangeBounded | None = None) -> str:
+def cost_text(state: Mapping[str, str], loss: Loss, zcdp_steps: RangeBounded | ZCDP | None = None) -> str:
     """For a sentence: `ε 0.1`, or `ρ 0.005` under the zCDP filter."""
     part = PARTS[_filter(state)][0]
     return f"{SYMBOLS[part]} {text(booked(_filter(state), loss, zcdp_steps)[part])}"
@@ -256,7 +259,7 @@ def single(rho: Fraction) -> Fraction:
     return isqrt(int(2 * rho / SINGLE_STEP**2)) * SINGLE_STEP
 
 
-def charge(state: Mapping[str, str], loss: Loss, zcdp_steps: RangeBounded | None = None) -> dict[str, str]:
+def charge(state: Mapping[str, str], loss: Loss, zcdp_steps: RangeBounded | ZCDP | None = None) -> dict[str, str]:
     """The state after paying `loss`, or BudgetExceeded, which changes nothing. `zcdp_steps` as in a Guarantee."""
     left, gone = remaining(state), spent(state)
     cost = booked(left.filter, loss, zcdp_steps)

@@ -13,6 +13,7 @@ from dpviz.model.mechanism import Bound, Mode
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.loss import ZCDP
 from dpviz.session import accountant
 from dpviz.session.ledger import Ledger
 from dpviz.session.runner import Paid
@@ -92,6 +93,8 @@ def price_json(price: Guarantee) -> dict[str, Any]:
     }
     if zcdp_steps is None:
         return told
+    if isinstance(zcdp_steps, ZCDP):
+        return {**told, "fine": {"rho": text(zcdp_steps.rho)}}
     counts = {"steps": str(zcdp_steps.steps), "rounds": str(zcdp_steps.rounds)}
     return {**told, "fine": {"epsilon": text(zcdp_steps.epsilon), "delta": text(zcdp_steps.delta), **counts}}
 

@@ -29,7 +29,8 @@ def load(path: str | Path, *, ledger: Ledger | Session | str | Path | None = Non
     content = files.read(path, "a release", "visits.json", ReleaseFormat)
     if ledger is None:
         return from_bytes(content, UNCHECKED)
-    given, store = checked(content), opened(ledger)
+    given = from_bytes(content, UNCHECKED).to_json()
+    store = opened(ledger)
     release = from_bytes(content, f"ledger {store.name}")
     store.verify(check=arithmetic.known)
     stored = checked(_stored(store, release))

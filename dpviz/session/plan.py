@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import pkgutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
 from dpviz.boundary import kind_of, plain_arguments, protect_module, single_arguments
 from dpviz.errors import ParameterError
-from dpviz.exact import Number, probability, text
+from dpviz.exact import Number, probability, text, whole
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.combination import After, after
 from dpviz.model.error import SIGNS, ErrorModel, ErrorValue
-from dpviz.model.measures import Measure
+from dpviz.model.measures import MOST_LOOK_UPS, Measure, among
 from dpviz.model.mechanism import Bound, Space
 from dpviz.model.release import Release
+from dpviz.model.words import reach
 from dpviz.planning.sheet import PlanSheet
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
@@ -36,12 +37,29 @@ class Plan:
     """One question, one mechanism, one unit, and what they promise. In teaching there is no budget.
 
     asof  the time at which the ledger last said what is left, where its server does not answer now; else empty
+    many  how many look-ups the error of several at once is about; None for the usual number
     """
 
     bound: Bound
     budget: Budget | None = None
     remaining: Remaining | None = None
     asof: str = ""
+    many: int | None = None
+
+    @single_arguments
+    def among(self, look_ups: int) -> Plan:
+        """The same plan, which says how far off the worst of so many look-ups may be: `plan.among(10_000)`.
+
+        Only an answer to look-ups has such an error. Free, as all of a plan is.
+        """
+        many = whole(look_ups, "look_ups", most=MOST_LOOK_UPS)
+        if not any(one.among is not None for one in self.bound.measures):
+            raise ParameterError.of(
+                self.bound.mechanism.name,
+                "this mechanism says nothing of several look-ups",
+                "plan ALP, Threshold or ThresholdALP",
+            )
+        return replace(self, many=many)
 
     @property
     def price(self) -> Guarantee:
@@ -58,7 +76,7 @@ class Plan:
     @property
     def measures(self) -> tuple[Measure, ...]:
         """What can be said of the error, each with its words: `plan.measures[0].at(beta)`."""
-        return self.bound.measures
+        return among(self.bound.measures, self.many)
 
     @property
     def affordable(self) -> bool:
@@ -111,6 +129,7 @@ class Plan:
             top=TEACHING_TOP if self.budget is None else self.budget.epsilon,
             offered=REGISTRY,
             made=datetime.now().strftime("%H:%M"),
+            many=self.many,
         )
 
     @plain_arguments
@@ -124,7 +143,7 @@ class Plan:
             f"  would cost   {would_cost(self.price, self.budget, self.remaining)}{stale(self.asof)}",
             f"  guarantee    {self.price.sentence}",
         ]
-        lines += error_lines(self.bound)
+        lines += error_lines(self.bound, self.many)
         stored = f"{self.space.bits:,} bits ({self.space.text})" if self.max_items is None else self.space.text
         lines.append(f"  space        {stored}")
         if self.bound.cost.slow:
@@ -132,17 +151,19 @@ class Plan:
         return "\n".join(lines)
 
 
-def error_lines(bound: Bound) -> list[str]:
-    """The errors that hold 95 times in 100, one to a line."""
-    drawn = [(measure, measure.at(NOTED)) for measure in bound.measures if measure.weight]
+def error_lines(bound: Bound, many: int | None = None) -> list[str]:
+    """The errors that hold 95 times in 100, one to a line; of several look-ups, of so many."""
+    told = [one for one in among(bound.measures, many) if one.weight or one.many is not None or not one.counts]
+    drawn = [(measure, measure.at(NOTED)) for measure in told]
     known = [(measure, error) for measure, error in drawn if error is not None]
     wide = max([12, *(len(measure.words) for measure, _ in known)])
     lines = []
     for measure, error in known:
         sign = measure.sign or SIGNS[error.how]
-        size = f"{sign}{text(error.value)} {bound.unit.nouns}"
+        size = f"{sign}{reach(error.value)}" + (f" {bound.unit.nouns}" if measure.counts else "")
         ending = f" {measure.origin}" if measure.origin else ""
-        lines.append(f"  {measure.words:<{wide}} {size}{ending}, 95 in 100 ({error.how})")
+        chance = "" if measure.certain else ", 95 in 100"
+        lines.append(f"  {measure.words:<{wide}} {size}{ending}{chance} ({error.how})")
     return lines
 
 

@@ -11,7 +11,8 @@ from typing import Any, get_args
 from dpviz.errors import DpvizError, ParameterError, ReleaseFormat, short
 from dpviz.exact import LONGEST
 from dpviz.mechanisms import OPENINGS, mechanism
-from dpviz.model import answers
+from dpviz.model import answers, binary
+from dpviz.model.answers import Answer, Packed
 from dpviz.model.error import ErrorModel
 from dpviz.model.identity import release_key
 from dpviz.model.laws import law_from_json
@@ -19,7 +20,7 @@ from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.model.opening import Opening
 from dpviz.model.question import Question, canonical
-from dpviz.model.release import SESSION, Release, opened
+from dpviz.model.release import SESSION, Release, known_format, opened
 from dpviz.model.terms import Terms, Used
 from dpviz.planning.sheet import BETAS
 from dpviz.privacy.unit import Unit
@@ -30,18 +31,23 @@ UNREADABLE = (DpvizError, KeyError, TypeError, ValueError, ArithmeticError, Attr
 
 def from_bytes(content: bytes, origin: str = SESSION) -> Release:
     """The release in these bytes, which a ledger of this session stored, if nothing else is said of their origin."""
-    body, written = opened(content)
+    if binary.is_binary(content):
+        file = binary.opened(content)
+        known_format(file.body)
+        parts: tuple[dict[str, Any], bytes | dict[str, Any], Packed | None] = file.body, file.body, file.packed
+    else:
+        parts = *opened(content), None
     try:
-        return _from_json(body, written, origin)
+        return _from_json(*parts, origin)
     except ReleaseFormat:
         raise
     except UNREADABLE:
         raise ReleaseFormat("a saved release must hold a question, unit, mechanism and answer that agree") from None
 
 
-def _from_json(body: dict[str, Any], written: bytes, origin: str) -> Release:
+def _from_json(body: dict[str, Any], written: bytes | dict[str, Any], packed: Packed | None, origin: str) -> Release:
     """A release of format 2 holds what was promised; for one of format 1 its mechanism is bound again."""
-    answer = answers.from_json(body["answer"])
+    answer = _answer(body["answer"], packed)
     if body["version"] == 1:
         bound = _bound(body)
         terms, uses, modes = Terms.of(bound), bound.uses(answer), bound.modes()
@@ -71,6 +77,16 @@ def _from_json(body: dict[str, Any], written: bytes, origin: str) -> Release:
         origin=origin,
         uses=uses,
     )
+
+
+def _answer(stored: Mapping[str, Any], packed: Packed | None) -> Answer:
+    """The answer from JSON, or from what a binary file has beside it."""
+    if packed is None:
+        return answers.from_json(stored)
+    answer = answers.unpacked(stored["kind"], packed)
+    if not binary.same(answer.pack(), packed):
+        raise ReleaseFormat.of(answer.kind, "an answer is stored in the form in which its shape packs it")
+    return answer
 
 
 def _bound(body: Mapping[str, Any]) -> Bound:

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from dpviz.widgets.mechanism_comparison import MechanismComparison
     from dpviz.widgets.mechanism_picker import MechanismPicker
     from dpviz.widgets.plan_pane import PlanPane
+    from dpviz.widgets.product_trace import ProductSamplerTrace
     from dpviz.widgets.range_explorer import RangeExplorer
     from dpviz.widgets.release_pane import ReleasePane
     from dpviz.widgets.result_chart import ResultChart
     from dpviz.widgets.sampler_explorer import SamplerExplorer
+    from dpviz.widgets.sampling_explorer import SamplingExplorer
     from dpviz.widgets.session_model import SessionModel
     from dpviz.widgets.sub_session_view import PayWhatYouGetTape
     from dpviz.widgets.top_k_explorer import TopKExplorer
@@ -40,10 +42,12 @@ _HOME: dict[str, Callable[[], ModuleType]] = {
     "MechanismPicker": lambda: import_module("dpviz.widgets.mechanism_picker"),
     "PayWhatYouGetTape": lambda: import_module("dpviz.widgets.sub_session_view"),
     "PlanPane": lambda: import_module("dpviz.widgets.plan_pane"),
+    "ProductSamplerTrace": lambda: import_module("dpviz.widgets.product_trace"),
     "RangeExplorer": lambda: import_module("dpviz.widgets.range_explorer"),
     "ReleasePane": lambda: import_module("dpviz.widgets.release_pane"),
     "ResultChart": lambda: import_module("dpviz.widgets.result_chart"),
     "SamplerExplorer": lambda: import_module("dpviz.widgets.sampler_explorer"),
+    "SamplingExplorer": lambda: import_module("dpviz.widgets.sampling_explorer"),
     "TopKExplorer": lambda: import_module("dpviz.widgets.top_k_explorer"),
     "TradeoffExplorer": lambda: import_module("dpviz.widgets.tradeoff_explorer"),
     "Workbench": lambda: import_module("dpviz.widgets.workbench"),
@@ -67,10 +71,12 @@ __all__ = [
     "MechanismPicker",
     "PayWhatYouGetTape",
     "PlanPane",
+    "ProductSamplerTrace",
     "RangeExplorer",
     "ReleasePane",
     "ResultChart",
     "SamplerExplorer",
+    "SamplingExplorer",
     "SessionModel",
     "TopKExplorer",
     "TradeoffExplorer",

@@ -11,17 +11,14 @@ from fractions import Fraction
 from typing import Any, Final
 
 from dpviz.boundary import protect_module
-from dpviz.errors import DomainError, Forbidden, ReleaseFormat, short
+from dpviz.errors import DomainError, Forbidden, ReleaseFormat
 from dpviz.exact import ceil_to, place, text, whole
+from dpviz.model.answers import Side
 from dpviz.model.answers.between import Between, between
 from dpviz.model.asking import Picked, Subject, added, compared
 from dpviz.model.combination import BothAnswers, combine
 from dpviz.model.derived import Derived
-from dpviz.model.domain import Domain
 from dpviz.model.release import PaidAnswer, Release
-
-BETWEEN: Final = " to "
-"""What stands in the label of an interval between its ends."""
 
 LEAST: Final = Fraction(1, 10**9)
 """No smaller p-value is told."""
@@ -41,7 +38,7 @@ def answer(release: Release, beside: Release | None, args: Body, beta: Fraction)
     for one in (release, beside):
         if one is not None and not one.terms.reuse:
             raise Forbidden("this answer is not read for free, so a page does not read it")
-    if not release.answer.adds_rows:
+    if not (release.answer.adds_rows or release.answer.adds_bins):
         raise ReleaseFormat.of(release.answer.kind, "the rows of this answer do not add up", "read release.to_frame()")
     subject: Subject = PaidAnswer(release)
     if beside is not None:
@@ -49,8 +46,8 @@ def answer(release: Release, beside: Release | None, args: Body, beta: Fraction)
         subject = BothAnswers(PaidAnswer(release), PaidAnswer(beside))
     picked: Picked = args["picked"]
     if args["what"] == "pair":
-        ends = _points(release, args["by"], args["first"], args["second"])
-        leader, lead = compared(subject, ends[0], ends[1], beta, picked)
+        sides = [_side(release, args["by"], args[end]) for end in ("first", "second")]
+        leader, lead = compared(subject, sides[0], sides[1], beta, picked)
         found, more = [("", lead)], {"leader": leader}
     else:
         points, listed = _stretch(release, args)
@@ -97,55 +94,41 @@ def _chance(value: Between) -> str:
 # ---------------------------------------------------------------- which bins
 
 
+def _side(release: Release, by: str, end: Sequence[str]) -> Side:
+    """One of the two that a page compares, by its row in the picture or by its name."""
+    if by == "rows":
+        return release.answer.side(release.reading, _row_of(end))
+    return release.answer.typed_side(release.reading, tuple(end))
+
+
 def _points(release: Release, by: str, first: Sequence[str], last: Sequence[str]) -> list[Any]:
-    """The two bins that a page names, by their rows in its picture or by their labels."""
-    return [(_in_row if by == "rows" else _named)(release, end) for end in (first, last)]
+    """The two points that a page names, by their rows in its picture or by their labels."""
+    answer, reading = release.answer, release.reading
+    if by == "rows":
+        return [answer.in_row(reading, _row_of(end)) for end in (first, last)]
+    return [answer.typed(reading, tuple(end)) for end in (first, last)]
 
 
-def _in_row(release: Release, end: Sequence[str]) -> Any:
+def _row_of(end: Sequence[str]) -> int:
     if len(end) != 1:
         raise Forbidden("a row is one whole number")
-    return release.answer.in_row(release.reading, whole(end[0], "a row", least=0))
-
-
-def _named(release: Release, end: Sequence[str]) -> Any:
-    """The point of a label as a page shows it, or as a person types a value."""
-    domain = release.question.domain
-    if len(end) != len(domain.columns):
-        columns = " and ".join(domain.columns)
-        raise DomainError.of(f"{len(end)} texts", f"a bin of {columns} has {len(domain.columns)}, one for each column")
-    if domain.declared and len(end) == 1:
-        size = domain.size
-        for at in {0, size - 1, max(0, size - 2)}:  # "over 40" is a label, and no value that a person could look up
-            if domain.label(at) == end[0]:
-                return at
-    try:
-        return release.answer.point(release.reading, _value(domain, end))
-    except DomainError:
-        # a look-up in Python names no label in its refusal; what a page sent was typed by a person to be read
-        raise DomainError.of(short(", ".join(end)), f"a bin must be one of {domain.text}") from None
-
-
-def _value(domain: Domain, end: Sequence[str]) -> Any:
-    """What stands for a bin: of an interval its lower end, as its label begins."""
-    if len(end) > 1:
-        return tuple(end)
-    return end[0].partition(BETWEEN)[0] if domain.kind == "intervals" else end[0]
+    return whole(end[0], "a row", least=0)
 
 
 def _stretch(release: Release, args: Body) -> tuple[Sequence[Any], int | None]:
-    """The points from one end to the other, and of how many rows in a public order they are; None: nobody can say."""
-    domain, public = release.question.domain, release.axis.domain is not None
-    if domain.ordered:
-        first, last = _points(release, args["by"], args["first"], args["second"])
+    """The points from one end to the other, and of how many in a public order they are; None: nobody can say."""
+    answer, reading, domain, by = release.answer, release.reading, release.question.domain, args["by"]
+    if by == "rows" and not answer.adds_rows:
+        raise ReleaseFormat.of(answer.kind, "the rows of this answer do not add up", "name bins")
+    ends = _points(release, by, args["first"], args["second"])
+    if answer.ordered(reading) or (by != "rows" and domain.declared):
+        first, last = ends
         _in_order(first, last)
-        return range(first, last + 1), domain.size
-    if args["by"] != "rows" and not public:
+        return range(first, last + 1), answer.sides(reading) if answer.adds_rows else domain.size
+    public = release.axis.domain is not None
+    if by != "rows" and not public:
         raise DomainError.of(domain.kind, "a range needs bins in a known order", "ask in Python: release.sum([...])")
-    ends = _points(release, args["by"], args["first"], args["second"])
-    rows = (
-        [whole(end[0], "a row", least=0) for end in (args["first"], args["second"])] if args["by"] == "rows" else ends
-    )
+    rows = [_row_of(args[end]) for end in ("first", "second")] if by == "rows" else ends
     _in_order(*rows)
     if rows[1] - rows[0] >= MOST_LISTED:
         raise DomainError.of(
@@ -153,7 +136,7 @@ def _stretch(release: Release, args: Body) -> tuple[Sequence[Any], int | None]:
             f"a page adds up {MOST_LISTED:,} bins without an order at most",
             "ask in Python: release.sum([...])",
         )
-    points = [release.answer.in_row(release.reading, row) for row in range(rows[0], rows[1] + 1)]
+    points = [answer.in_row(reading, row) for row in range(rows[0], rows[1] + 1)]
     return points, domain.size if public else None
 
 

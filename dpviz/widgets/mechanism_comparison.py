@@ -62,7 +62,7 @@ class MechanismComparison(Explorer):
         remaining = None if session is None else session.known()[0]
         top = TEACHING_TOP if remaining is None else remaining.total.epsilon
         start = min(OPENING, top) if epsilon is None else positive(epsilon, "epsilon")
-        known = [name for name, kind in REGISTRY.items() if not kind.names_items][:MOST]
+        known = [name for name, kind in REGISTRY.items() if not kind.names_items and not kind.draws_records][:MOST]
         asked = known if mechanisms is None else list(mechanisms)
         super().__init__(
             ComparisonSheet(
@@ -83,9 +83,9 @@ def _made(asked: object, place: int) -> Mechanism:
         value = f"another name at place {place}" if isinstance(asked, str) else kind_of(asked)
         raise ParameterError.of(value, f"a mechanism is one of {', '.join(REGISTRY)}")
     made = cast(Mechanism, made)
-    if made.names_items:
+    if made.names_items or made.draws_records:
         raise ParameterError.of(
-            made.name, "a comparison is of mechanisms with a value per bin", "compare what names items by its own plan"
+            made.name, "a comparison is of mechanisms with a value per bin", "compare others by their own plans"
         )
     return made
 

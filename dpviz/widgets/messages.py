@@ -27,7 +27,8 @@ ASKS: Asks = {
     "cancel": {"token": str},
     "status": {},
     "show": {"number": str},
-    "read": {"number": str, "points": list, "beta": str},
+    "read": {"number": str, "points": list, "beta": str, "reader": str},
+    "table": {"number": str, "start": str},
     "ask": {
         "number": str,
         "beside": str,
@@ -39,6 +40,9 @@ ASKS: Asks = {
         "beta": str,
     },
 }
+MAY: Asks = {"plan": {"among": str}}
+"""What an ask may say besides: of how many look-ups a plan tells the error."""
+
 CHOICES: dict[str, tuple[str, ...]] = {
     "what": ("stretch", "pair"),
     "by": ("rows", "labels"),
@@ -85,7 +89,7 @@ def parse(content: object, asks: Asks = ASKS) -> Message:
     ask, args = content.get("ask"), content.get("args", {})
     if not isinstance(ask, str) or ask not in asks:
         raise Forbidden(f"the page may ask for {', '.join(asks)}")
-    _shape(ask, args, asks[ask])
+    _shape(ask, args, {**asks[ask], **_said_besides(ask, args)})
     if "place" in args:
         _texts("place", args["place"])
     if "parameters" in args:
@@ -104,6 +108,10 @@ def parse(content: object, asks: Asks = ASKS) -> Message:
         for part in ("first", "second"):
             _point(args[part])
     return Message(str(content["id"]), ask, args)
+
+
+def _said_besides(ask: str, args: object) -> dict[str, type | tuple[type, ...]]:
+    return {name: kind for name, kind in MAY.get(ask, {}).items() if isinstance(args, dict) and name in args}
 
 
 def id_of(content: object) -> str | None:

@@ -15,21 +15,30 @@ from dpviz.model.answers.between import Between, between
 from dpviz.model.release import Release, listed
 
 
-def read_points(release: Release, points: Sequence[Sequence[str]], beta: Fraction) -> list[dict[str, Any]]:
-    """The value of each point and an interval that holds for it alone, but for a chance of `beta`.
+def read_points(
+    release: Release, points: Sequence[Sequence[str]], beta: Fraction, reader: str = ""
+) -> list[dict[str, Any]]:
+    """The value of each point and an interval that holds for it alone, but for a chance of `beta`, and how that is
+    known. Of an estimator whose error nobody states there is the value alone.
 
-    A point is one text for each column of the question. Raises an error of ours for a point that is not on the axis,
-    for a list, and for an answer whose reading is not free; then nothing is read.
+    A point is one text for each column of the question; reader is one of the answer's, the first where none is named.
+    Raises an error of ours for a point that is not on the axis, for a list, and for an answer whose reading is not
+    free; then nothing is read.
     """
     if not release.terms.reuse:
         raise Forbidden("this answer is not read for free, so a page does not read it")
     answer, reading = release.answer, release.reading
     places = [_point(release, point) for point in points]
-    values, intervals = listed(answer.read(reading, places)), answer.intervals(reading, beta, points=places)
-    if intervals is None:
+    values = listed(answer.read(reading, places, reader))
+    intervals = answer.intervals(reading, beta, points=places, reader=reader)
+    if intervals is None and reader in ("", *answer.readers[:1]):
         raise ReleaseFormat.of(answer.kind, "this answer has no error bar per bin")
+    if intervals is None:
+        nothing = {"low": "", "high": "", "known": "", "rule": ""}
+        return [{"point": list(point), **_value(value), **nothing} for point, value in zip(points, values, strict=True)]
+    known = {"known": intervals.how, "rule": intervals.rule}
     return [
-        {"point": list(point), **_value(value), "low": _end(low), "high": _end(high)}
+        {"point": list(point), **_value(value), "low": _end(low), "high": _end(high), **known}
         for point, value, low, high in zip(points, values, intervals.low, intervals.high, strict=True)
     ]
 

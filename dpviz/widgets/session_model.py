@@ -33,6 +33,7 @@ from dpviz.widgets import asking, combining, messages, state
 from dpviz.widgets.dispatcher import Dispatcher, Request
 from dpviz.widgets.order import Order
 from dpviz.widgets.reading import read_points
+from dpviz.widgets.saving import Saving
 from dpviz.widgets.view import Program, json_text
 from dpviz.widgets.watching import PROGRESS_EVERY, Follower
 
@@ -56,13 +57,14 @@ class SessionModel(Follower):
     ) -> None:
         self.session = session
         self._lately: dict[int, Release] = {}
+        self._saving = Saving()
         self._questions: dict[str, Question] = {}
         for asked in [*questions, *state.known_questions(session)]:
             question = Question.of(asked)
             self._questions.setdefault(question.id, question)
-        first = next(iter(self._questions.values()), None) or _declared_default(session)
+        first, opening = _first(session, list(self._questions.values()), mechanism, given=bool(questions))
         self._questions.setdefault(first.id, first)
-        self._plan = session.plan(first, mechanism or _fitting(session, first))
+        self._plan = session.plan(first, opening)
         self._sheet = self._plan.sheet.to_json()
         self._result: Body | None = None
         self._shown_release: Release | None = None
@@ -78,7 +80,12 @@ class SessionModel(Follower):
                 "show": self._on_show,
                 "read": self._on_read,
             },
-            slow={"plan": self._on_plan, "ask": self._on_ask, "after": self._on_after},
+            slow={
+                "plan": self._on_plan,
+                "ask": self._on_ask,
+                "after": self._on_after,
+                "table": self._on_table,
+            },
             at_once={"cancel": self._on_cancel},
         )
         super().__init__(session.log, dispatcher)
@@ -181,6 +188,8 @@ class SessionModel(Follower):
     def _on_plan(self, args: Body) -> Callable[[], Body]:
         question, made = self._asked(args)
         plan = self.session.plan(question, made)
+        if args.get("among"):
+            plan = plan.among(messages.count(args["among"], "look-ups"))
         sheet = plan.sheet.to_json()
 
         def apply() -> Body:
@@ -295,7 +304,8 @@ class SessionModel(Follower):
         beta = rational(request.args["beta"], "beta")
         if beta not in BETAS:
             raise Forbidden("beta must be one of the sheet's")
-        return {"values": read_points(self._stored(request.args["number"]), request.args["points"], beta)}
+        args = request.args
+        return {"values": read_points(self._stored(args["number"]), args["points"], beta, args["reader"])}
 
     def _on_ask(self, args: Body) -> Callable[[], Body]:
         beta = rational(args["beta"], "beta")
@@ -304,6 +314,10 @@ class SessionModel(Follower):
         release = self._paid(args["number"])
         beside = self._paid(args["beside"]) if args["beside"] else None
         body = asking.answer(release, beside, args, beta)
+        return lambda: body
+
+    def _on_table(self, args: Body) -> Callable[[], Body]:
+        body = self._saving.piece(self._paid(args["number"]), args["start"])
         return lambda: body
 
     def _paid(self, number: str) -> Release:
@@ -347,20 +361,47 @@ def _opening(session: Custody) -> Fraction:
     return max((value for value in labelled if value <= wanted), default=grid[0])
 
 
-def _fitting(session: Custody, question: Question) -> Mechanism:
-    """The mechanism to open with: the first one that can answer, in the order in which they offer themselves."""
+def _first(
+    session: Custody, known: Sequence[Question], mechanism: Mechanism | None, *, given: bool
+) -> tuple[Question, Mechanism]:
+    """What to open with: the first question that is known and that something answers at its defaults. One that was
+    given is the one, whatever answers it."""
+    if mechanism is not None or (given and known):
+        first = next(iter(known), None) or _declared_default(session)
+        return first, mechanism or _fitting(session, first) or _usual(session)
+    for question in known:
+        fitting = _fitting(session, question)
+        if fitting is not None:
+            return question, fitting
+    first = _declared_default(session)
+    return first, _fitting(session, first) or _usual(session)
+
+
+def _usual(session: Custody) -> Mechanism:
+    """The first mechanism that offers itself, of which a refusal says what it needs."""
+    offered = min((kind for kind in REGISTRY.values() if kind.first_choice), key=lambda kind: kind.first_choice)
+    return offered.at_price(_opening(session), Fraction(1, 10**6))
+
+
+def _fitting(session: Custody, question: Question) -> Mechanism | None:
+    """The mechanism to open with: the first one that can answer, in the order in which they offer themselves; of those
+    that draw records any, with the parameters that the question needs. None where none can."""
     epsilon = _opening(session)
     remaining, _ = session.known()
     delta = Fraction(1, 10**6) if remaining is None else remaining.total.delta / 10
     offered = sorted((kind for kind in REGISTRY.values() if kind.first_choice), key=lambda kind: kind.first_choice)
+    if not question.aggregate.additive:
+        offered += [kind for kind in REGISTRY.values() if kind.draws_records and not kind.first_choice]
     for kind in offered:
         try:
-            candidate = kind.at_price(epsilon, delta)
+            candidate: Mechanism = kind.at_price(epsilon, delta)
+            if fitted := kind.fitted(question):
+                candidate = kind.from_parameters({**candidate.parameters(), **fitted})
             session.plan(question, candidate)
         except ParameterError:
             continue
         return candidate
-    return offered[0].at_price(epsilon, delta)
+    return None
 
 
 def _declared_default(session: Custody) -> Question:

@@ -23,7 +23,8 @@ class TradeoffExplorer(Explorer):
     threshold   "pure", or "approximate": lower, at the price of delta
     look_ups    how many keys are read together, for error bars around all of them
     relation    who is protected: "add" or remove a record, "replace" one, "user-4" or "user-16" keys of one user
-    accounting  of ALP: "paper" for any real vector, "exact" for whole counts
+    accounting  of ALP: "exact" for whole counts, as ALP itself is charged for counts; "paper" for any real vector
+    n           the public number of rows, which Compact needs: it stores n + 1 elements
 
     One true value is probed, and drives the curve, the frontier and the table together. Nothing is released and nothing
     is charged. Raises ParameterError outside the ranges of the sliders.
@@ -50,7 +51,8 @@ class TradeoffExplorer(Explorer):
         threshold: str = "pure",
         look_ups: int = 1000,
         relation: str = "add",
-        accounting: str = "paper",
+        accounting: str = "exact",
+        n: int = 10_000,
     ) -> None:
         super().__init__(
             TradeoffSheet(
@@ -65,6 +67,7 @@ class TradeoffExplorer(Explorer):
                 look_ups,
                 relation,
                 accounting,
+                n,
             )
         )
 

@@ -17,7 +17,7 @@ LAYERS = (
     {"exact", "files"},
     {"boundary"},
     {"noise", "laws", "datasets"},
-    {"fitting"},
+    {"fitting", "sampling"},
     {"privacy"},
     {"model"},
     {"mechanisms"},

@@ -37,6 +37,8 @@ def run(text: str) -> subprocess.CompletedProcess[str]:
         "dv.ConsistencyPlayground()",
         "dv.AlpAnatomy()",
         "dv.TradeoffExplorer()",
+        "dv.SamplingExplorer()",
+        "dv.ProductSamplerTrace(n=1000, columns=80)",
         'dv.RangeExplorer("flat")',
         'dv.IsotonicExplorer("equal", n=20)',
         BINS + "dv.MechanismComparison(None, bins)",

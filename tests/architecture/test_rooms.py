@@ -47,10 +47,13 @@ MECHANISMS = frozenset(name for name in NAMES if name in REGISTRY or name in OPE
 
 
 def mechanism_classes() -> set[str]:
-    """The classes of mechanisms: with parameters, and bound to a question."""
+    """The classes of mechanisms: with parameters, of their own or shared, and bound to a question."""
     trees = [ast.parse(path.read_text()) for path in sorted((PACKAGE / "mechanisms").glob("*.py"))]
     classes = {node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)}
-    own = {kind.name for kind in classes if "Parameters" in {name for base in kind.bases for name in names(base)}}
+    bases = {kind.name: {name for base in kind.bases for name in names(base)} for kind in classes}
+    own: set[str] = set()
+    while more := {name for name, above in bases.items() if above & {"Parameters", *own}} - own:
+        own |= more
     return own | {kind.name for kind in classes if kind.name.endswith("Bound")}
 
 

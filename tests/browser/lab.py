@@ -201,9 +201,14 @@ DEBUGGER_AT_RESTART = "Could not restore the debugger state: Canceled future for
 whenever a kernel starts. Nothing of ours is in it, and a person may press restart at any time."""
 
 
+LAST_WORDS = "Kernel message validation error: Unexpected token 's', \"stream.stderr\" is not valid JSON"
+"""JupyterLab's own words where a kernel is shut down and its interpreter still writes to stderr: the server then sends
+on a message without its head."""
+
+
 def is_fault(said: ConsoleMessage) -> bool:
     """Whether the page complains of something."""
-    return said.type == "error" and not said.text.startswith(DEBUGGER_AT_RESTART)
+    return said.type == "error" and not said.text.startswith((DEBUGGER_AT_RESTART, LAST_WORDS))
 
 
 @dataclass

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Browser, Locator, expect
 
-from tests.browser.lab import Lab, Notebook
+from tests.browser.lab import OPEN, READY, Lab, Notebook
 
 SESSION = """
 import dpviz as dv
@@ -126,7 +126,9 @@ def test_a_resting_slider_says_what_a_second_answer_would_gain_and_a_moving_one_
 
         def promised(epsilon: str) -> str:
             said = it.ask(
-                f"a = session.plan(bins, dv.Dense('{epsilon}')).after(first); print(a.error.value, a.before.value)"
+                "from dpviz.model.words import reach; "
+                f"a = session.plan(bins, dv.Dense('{epsilon}')).after(first); "
+                "print(reach(a.error.value), reach(a.before.value))"
             )
             both, now = said.split()
             return f"After this, together with release 1: any one bin ≤ {both}, proved bound; now ±{now}."
@@ -149,4 +151,140 @@ def test_a_resting_slider_says_what_a_second_answer_would_gain_and_a_moving_one_
         assert moved[:2] == ["", False] and abs(moved[2] - height) < 2
         expect(line).to_have_text(promised(box.input_value()))
         assert it.ask("print(len(session.releases))").strip() == "1"
+        assert it.errors == it.offsite == []
+
+
+SIDEWAYS = (
+    """() => Math.max(...[...document.querySelectorAll('.dpviz')].map(root => root.scrollWidth - root.clientWidth))"""
+)
+DARK = """async () => {
+    await window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' });
+}"""
+NARROW = """() => {
+    for (const root of document.querySelectorAll('.dpviz')) root.style.width = '320px';
+}"""
+
+
+def pick_and_pay(it: Notebook, name: str, planned: re.Pattern[str]) -> None:
+    """Choose a mechanism in the picker, read its plan in words, pay."""
+    it.page.locator(".dp-workbench").get_by_label("Mechanism", exact=True).select_option(name)
+    expect(it.region("Plan")).to_contain_text(planned)
+    it.page.get_by_role("textbox", name="Privacy loss ε, exact").fill("1")
+    it.page.keyboard.press("Enter")
+    pay = it.button("Release").filter(has_text="pay ε 1")
+    expect(pay).not_to_have_attribute("aria-disabled", "true")
+    pay.click()
+    confirm = it.button("Yes, pay ε 1")
+    confirm.or_(it.page.locator(".dp-stage svg")).first.wait_for()
+    if confirm.count():
+        confirm.click()
+    expect(it.page.locator(".dp-stage svg")).to_be_visible()
+
+
+def reload(it: Notebook) -> None:
+    """The page anew, as a reader has it who presses reload: the kernel goes on, and the saved notebook shows again."""
+    it.save()
+    it.page.reload()
+    it.page.wait_for_function("() => window.jupyterapp !== undefined")
+    it.page.evaluate(OPEN, it.name)
+    it.page.evaluate(READY)
+
+
+def everywhere(it: Notebook, title: str) -> None:
+    """A picture in the light, in the dark and 320 px wide; nothing scrolls sideways."""
+    it.screenshot(title)
+    it.page.evaluate(DARK)
+    expect(it.page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
+    it.screenshot(f"{title}, dark")
+    it.page.evaluate(NARROW)
+    expect(it.page.locator(".dp-result").first).to_be_visible()
+    it.until(lambda: it.page.evaluate(SIDEWAYS) == 0)
+    it.page.locator(".dp-result").first.scroll_into_view_if_needed()
+    it.screenshot(f"{title}, dark, 320 px")
+
+
+def test_sorted_counts_go_from_the_picker_to_a_sum_of_ranks_and_come_back_after_a_reload(
+    lab: Lab, browser: Browser
+) -> None:
+    lab.write("ranks.ipynb", SESSION.format(name="ranks"), "dv.Workbench(session, bins)")
+    with Notebook.open(lab, browser, "ranks.ipynb", viewport=TALL) as it:
+        it.run_all()
+        pick_and_pay(it, "Sorted", re.compile("Any one rank"))
+        result = it.page.locator(".dp-result")
+        expect(result).to_contain_text("The counts of all 42 bins, sorted: rank 1 is the largest.")
+        it.numbers(result)
+        values = it.ask("r = session.releases[1]; print(*r.answer.noisy[:3].tolist())").split()
+        rows = result.locator("tbody tr")
+        for row, value in enumerate(values):
+            expect(rows.nth(row)).to_contain_text(f"{int(value):,}".replace("-", "−"))
+
+        def ask_for_the_first_five() -> None:
+            stage, asked = it.page.locator(".dp-stage"), it.region("Add up or compare ranks")
+            stage.scroll_into_view_if_needed()
+            it.page.mouse.move(*place(stage, 0))
+            it.page.mouse.down()
+            it.page.mouse.move(*place(stage, 4), steps=6)
+            it.page.mouse.up()
+            answer = asked.get_by_role("status")
+            expect(answer).to_contain_text("visits: rank 1 to rank 5: ")
+            said = it.ask("d = r.range(1, 5, among='all'); print(d.low, d.high)").split()
+            expect(answer).to_contain_text(f"between {int(said[0]):,} and {int(said[1]):,}")
+            expect(answer).to_contain_text("Biased: within a run of equal counts")
+
+        ask_for_the_first_five()
+        stage, asked = it.page.locator(".dp-stage"), it.region("Add up or compare ranks")
+        for rank in (0, 2):
+            it.page.mouse.click(*place(stage, rank))
+        expect(asked.get_by_role("status")).to_contain_text("visits: rank 1, less rank 3: ")
+        first, last = asked.get_by_label("Rank", exact=True), asked.get_by_label("with", exact=True)
+        first.fill("43")
+        last.press("Enter")
+        expect(asked.get_by_role("alert")).to_contain_text("a rank must be a whole number from 1 to 42, got 43")
+        reload(it)
+        expect(it.page.get_by_role("heading", name=re.compile("released with ε = 1$"))).to_be_visible()
+        ask_for_the_first_five()
+        assert it.ask("print(session.remaining.epsilon, len(session.releases))").split() == ["3", "1"]
+        everywhere(it, "sorted")
+        assert it.errors == it.offsite == []
+
+
+def test_queries_go_from_the_picker_to_a_comparison_and_come_back_after_a_reload(lab: Lab, browser: Browser) -> None:
+    session = SESSION.format(name="queries").replace("0, 40, ", "0, 6, ")
+    lab.write("queries.ipynb", session, "dv.Workbench(session, bins)")
+    with Notebook.open(lab, browser, "queries.ipynb", viewport=TALL) as it:
+        it.run_all()
+        pick_and_pay(it, "Queries", re.compile("Any one answer"))
+        result = it.page.locator(".dp-result")
+        expect(result.get_by_role("list").filter(has_text="holds for the fitted answers")).to_be_visible()
+        told = it.ask("r = session.releases[1]; print(*(round(float(v)) for v in r.values[:2]))").split()
+        it.numbers(result)
+        expect(result.locator("tbody tr")).to_have_count(9)
+
+        def compare_the_first_two() -> None:
+            stage, asked = it.page.locator(".dp-stage"), it.region("Add up or compare answers")
+            stage.scroll_into_view_if_needed()
+            box = stage.bounding_box()
+            assert box is not None
+            for row in (0, 1):
+                it.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 8 + 44 * (row + 0.5))
+            answer = asked.get_by_role("status")
+            expect(answer).to_contain_text("visits: all, less 0: ")
+            expect(answer).to_contain_text("all is larger. p ≤ ")
+
+        compare_the_first_two()
+        asked = it.region("Add up or compare answers")
+        asked.get_by_label("What to ask").select_option("stretch")
+        first, last = asked.get_by_label("From", exact=True), asked.get_by_label("to", exact=True)
+        first.fill("2")
+        last.fill("5")
+        last.press("Enter")
+        said = it.ask("d = r.range(2, 5, among=36); print(d.low, d.high)").split()
+        expect(asked.get_by_role("status")).to_contain_text("visits: 2 to 5: ")
+        expect(asked.get_by_role("status")).to_contain_text(f"between {int(said[0]):,} and {int(said[1]):,}")
+        reload(it)
+        expect(it.page.get_by_role("heading", name=re.compile("released with ε = 1$"))).to_be_visible()
+        expect(it.page.locator(".dp-stage svg")).to_contain_text(f"{int(told[0]):,}"[:-2])
+        compare_the_first_two()
+        assert it.ask("print(session.remaining.epsilon, len(session.releases))").split() == ["3", "1"]
+        everywhere(it, "queries")
         assert it.errors == it.offsite == []

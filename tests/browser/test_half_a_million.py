@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 import dpviz as dv
 from tests.browser.lab import Lab, Notebook
@@ -32,6 +33,15 @@ def ends(numbers: Locator, rows: int = MINUTES) -> tuple[str, str]:
     return " ".join(first.split()), " ".join(last.inner_text().split())
 
 
+def saved(page: Page, result: Locator, name: str) -> tuple[str, bytes]:
+    """The file that a button of the menu saves: its name and its bytes."""
+    with page.expect_download() as download:
+        result.get_by_role("button", name="Save", exact=True).click()
+        result.get_by_role("button", name=name, exact=True).click()
+    expect(result.get_by_text("The table is saved.")).to_be_visible()
+    return download.value.suggested_filename, Path(download.value.path()).read_bytes()
+
+
 def test_a_notebook_draws_half_a_million_bins_and_lists_them(lab: Lab, browser: Browser) -> None:
     lab.write(
         "minutes.ipynb",
@@ -55,6 +65,16 @@ def test_a_notebook_draws_half_a_million_bins_and_lists_them(lab: Lab, browser: 
             assert row.startswith(f"{label} {value:,} ".replace("-", "−")), (row, values)
         sent = max(len(frame) for frame in it.traffic)
         assert 8 * MINUTES < sent < 8 * MINUTES + 100_000
+
+        it.ask("session.releases[1].to_csv('minutes.csv')")
+        written = (lab.folder / "minutes.csv").read_bytes()
+        assert len(written) > 9_000_000
+        assert saved(it.page, result, f"CSV, all {MINUTES:,} rows") == ("release-1.csv", written)
+        it.page.evaluate("async () => window.panel.sessionContext.session.kernel.shutdown()")
+        it.slider("Privacy loss ε").press("ArrowRight")
+        expect(it.button("Release needs a kernel")).to_be_visible()
+        here = f"CSV, {MINUTES:,} rows: values and intervals"  # what the page holds is all of it
+        assert saved(it.page, result, here) == ("release-1.csv", written)
         assert it.errors == it.offsite == []
 
 
@@ -67,6 +87,38 @@ def test_a_report_draws_half_a_million_bins_and_lists_them(browser: Browser, tmp
     with opened(browser, path) as page:
         expect(page.locator(".dp-result .dp-stage svg")).to_be_visible()
         expect(page.get_by_role("button", name="Copy table")).to_have_count(0)
+        with page.expect_download() as download:
+            page.get_by_role("button", name=f"Save CSV, {MINUTES:,} rows: values and intervals").click()
+        assert download.value.suggested_filename == "release-1.csv"
+        assert Path(download.value.path()).read_text() == release.to_csv()
+        expect(page.locator(".dp-save-table")).to_contain_text("The table is saved.")
         first, last = ends(page.locator("details.dp-numbers .dp-table-box"))
         for row, label, value in ((first, "0", release.values[0]), (last, f"{MINUTES - 1:,}", release.values[-1])):
             assert row.startswith(f"{label} {value:,} ".replace("-", "−")), (row, value)
+
+
+def test_a_report_saves_sorted_counts_whole_and_of_a_tree_what_it_says(browser: Browser, tmp_path: Path) -> None:
+    bins, frame = dv.Domain.integers(0, 29_999, column="minute"), pd.DataFrame({"minute": np.arange(90_000) % 30_011})
+    session = dv.Session(frame, dv.Unit("row"), dv.Budget(5), tmp_path / "fits.ledger")
+    ranks, tree = session.release(bins, dv.Sorted(1)), session.release(bins, dv.Tree(1))
+    path = dv.report([ranks, tree], tmp_path / "fits.html", ledger=session)
+
+    def downloaded(page: Page, name: str) -> str:
+        button = page.get_by_role("button", name=name, exact=True)
+        with page.expect_download() as download:
+            button.click()
+        return Path(download.value.path()).read_text()
+
+    with opened(browser, path) as page:
+        page.locator("details.dp-numbers").evaluate_all("all => all.forEach(one => { one.open = true; })")
+        assert downloaded(page, "Save CSV, 30,000 rows: fitted values and intervals") == ranks.to_csv()
+        head, *lines = downloaded(page, "Save CSV, 30,000 rows: fitted values to a thousandth, no intervals").split(
+            "\n"
+        )
+    assert head == f"# {tree.promise}" and lines[1] == "bin,value" and len(lines) == 30_000 + 3
+    assert lines[0].endswith("exact ones and intervals: session.releases[2].to_csv()")
+    off = float(Fraction(lines[0].split("at most ")[1].split(";")[0]))
+    assert off < 0.002
+    for row in (0, 17, 29_999):
+        bin_, value = lines[2 + row].split(",")
+        assert (bin_, abs(float(value) - float(tree[row])) <= off) == (str(row), True)

@@ -68,6 +68,7 @@ def objects(folder: Path) -> dict[str, Any]:
         "workbench": dv.Workbench(session, BINS), "explorer": dv.TopKExplorer("power"),
         "composition": dv.CompositionExplorer(), "playground": dv.ConsistencyPlayground(),
         "anatomy": dv.AlpAnatomy(), "tradeoff": dv.TradeoffExplorer(),
+        "sampling": dv.SamplingExplorer(), "trace of bits": dv.ProductSamplerTrace(n=1000, columns=80),
         "ranges": dv.RangeExplorer("flat"), "isotonic": dv.IsotonicExplorer("equal", n=20),
         "sampler": dv.SamplerExplorer(), "tape": dv.PayWhatYouGetTape(sub),
         "comparison": dv.MechanismComparison(None, BINS), "chart": plan.chart(), "between": dv.Between(0, 1),

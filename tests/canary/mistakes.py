@@ -298,6 +298,8 @@ MISTAKES: dict[str, tuple[str, Callable[[Scene], object]]] = {
     "the anatomy of a column": ("Forbidden", lambda s: dv.AlpAnatomy(column())),
     "the anatomy of a frame": ("Forbidden", lambda s: dv.AlpAnatomy(people())),
     "a column as the epsilon of a trade-off": ("ExactnessError", lambda s: dv.TradeoffExplorer(column())),
+    "a column as the preset of a trace": ("ParameterError", lambda s: dv.ProductSamplerTrace(column())),
+    "a column as the share of a sampling explorer": ("ExactnessError", lambda s: dv.SamplingExplorer(p=column())),
     "a playground of a column": ("Forbidden", lambda s: dv.ConsistencyPlayground(column())),
     "a playground of a frame": ("Forbidden", lambda s: dv.ConsistencyPlayground(people())),
     "a column as the epsilon of steps": ("ExactnessError", lambda s: dv.CompositionExplorer(column())),

@@ -133,10 +133,87 @@ SPARSE = [
 ]
 """What came later still: thresholds and sketches, of counts and of a sum."""
 
+BUCKETS = [
+    Call("max projection", "people", WIDE, dv.MaxProjection("1/4", cap=30, keys=40)),
+    Call("threshold max projection", "people", "city", dv.ThresholdMaxProjection("1/4", keys=6, delta="1e-6")),
+    Call("key count", "people", "city", dv.KeyCount("1/8", "1/100")),
+    Call("rows max projection", "visits", "city", dv.MaxProjection("1/8", cap="12", keys=6, room=9)),
+    Call("rows threshold max projection", "visits", WIDE, dv.ThresholdMaxProjection("1/8", keys=40)),
+    Call("rows key count", "visits", WIDE, dv.KeyCount("1/8")),
+    Call("rows alp of logarithms", "visits", WIDE, dv.ALP("1/2", cap=10_000, keys=40, encoding="log")),
+    Call(
+        "rows alp of both signs",
+        "visits",
+        dv.Question.sum("amount", by="city", low=-500, high=2000, step=100),
+        dv.ALP("1/2", cap=9000, keys=6, encoding="signed"),
+    ),
+    Call("rows alp modulo a prime", "visits", "city", dv.ALP("1/4", cap=20, keys=6, hashing="carter-wegman")),
+]
+"""What came last: noisy buckets, how many of them are needed, and sketches that are read or hashed otherwise."""
+
+ENCODED = [
+    Call(
+        "rows threshold alp of logarithms",
+        "visits",
+        WIDE,
+        dv.ThresholdALP("1/2", keys=40, split="1/10", encoding="log", adaptive=True),
+    ),
+    Call(
+        "rows threshold alp of both signs",
+        "visits",
+        dv.Question.sum("amount", by="city", low=-500, high=2000, step=100),
+        dv.ThresholdALP("1/2", keys=6, delta="1e-6", encoding="signed"),
+    ),
+]
+"""What came after: sketches of logarithms, and of both signs, behind a threshold."""
+
+GRADES = dv.Domain.categories(["Aarhus", "Odense", "Ærø"], column="city")
+BIT = dv.Domain.integers(0, 1, column="amount")
+RECORDS = [
+    Call(
+        "record",
+        "people",
+        dv.Question.records([GRADES, MONTHS], otherwise={"city": "Odense"}),
+        dv.SampleCategory("1/8"),
+    ),
+    Call("rows record", "visits", dv.Question.records([GRADES]), dv.SampleCategory("1/4", projection="euclid")),
+    Call("rows record alone", "visits", dv.Question.records([WIDE]), dv.SampleCategory("1/4", draws="one")),
+    Call(
+        "rows bits",
+        "visits",
+        dv.Question.records([BIT, dv.Domain.integers(6, 7, column="month")]),
+        dv.SampleBounded("1/8"),
+    ),
+    Call("rows told record", "visits", dv.Question.records([GRADES]), dv.RandomisedRecord("1/8")),
+]
+"""Drawn records: with the weights they came from, alone, of bits, and told at random."""
+
+MEANS = [
+    Call(
+        "rows bits by means",
+        "visits",
+        dv.Question.records([BIT, dv.Domain.integers(6, 7, column="month")]),
+        dv.SampleProduct("1/8", "1e-9"),
+    )
+]
+"""A drawn record of bits, with the noisy means it came from."""
+
 KEPT = {
     "0.1.0-2026-11-22": CALLS,
     "0.1.0-2026-11-22-consistency": sorted([*CALLS, *CONSISTENT], key=lambda call: [*UNITS].index(call.ledger)),
     "0.1.0-2026-11-22-sparse": sorted([*CALLS, *CONSISTENT, *SPARSE], key=lambda call: [*UNITS].index(call.ledger)),
+    "0.1.0-2026-11-23-buckets": sorted(
+        [*CALLS, *CONSISTENT, *SPARSE, *BUCKETS], key=lambda call: [*UNITS].index(call.ledger)
+    ),
+    "0.1.0-2026-11-23-encodings": sorted(
+        [*CALLS, *CONSISTENT, *SPARSE, *BUCKETS, *ENCODED], key=lambda call: [*UNITS].index(call.ledger)
+    ),
+    "0.1.0-2026-11-23-records": sorted(
+        [*CALLS, *CONSISTENT, *SPARSE, *BUCKETS, *RECORDS], key=lambda call: [*UNITS].index(call.ledger)
+    ),
+    "0.1.0-2026-11-23-records-means": sorted(
+        [*CALLS, *CONSISTENT, *SPARSE, *BUCKETS, *RECORDS, *MEANS], key=lambda call: [*UNITS].index(call.ledger)
+    ),
 }
 """What each folder holds; the last of them is written by today's version."""
 
@@ -165,6 +242,9 @@ def shown(release: dv.Release) -> dict[str, Any]:
             except ReleaseFormat:  # bins that are not equally sure have a bar each, which the rows below show
                 bars[beta] = []
     rows = release.valued or release.max_items is not None
+    if release.question.aggregate.kind == "records":
+        told = {"record": release.record, "remark": release.answer.remark(release.reading), "csv": release.to_csv()}
+        return {"title": release.title, "promise": release.promise, "sentence": release.sentence, **told}
     return {
         "number": release.number,
         "use": release.use,

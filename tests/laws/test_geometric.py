@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, Enclosure
-from dpviz.laws.geometric import TwoSidedGeometric, error_quantile, quantiles, share, simultaneous_quantile
+from dpviz.laws.geometric import (
+    TwoSidedGeometric,
+    above_bounds,
+    error_quantile,
+    quantiles,
+    share,
+    short_bounds,
+    simultaneous_quantile,
+)
 
 HALF = Decay.rational(Fraction(1, 2))
 DECAYS = [
@@ -160,6 +168,21 @@ def test_the_share_of_each_bin_is_enclosed(beta: Fraction, bins: int) -> None:
     low, high = share(beta, bins)
     assert (1 - low) ** bins >= 1 - beta >= (1 - high) ** bins
     assert is_narrow((low, high))
+
+
+@pytest.mark.parametrize("decay", [Decay.exp(Fraction(1)), Decay.rational(Fraction(1, 3))])
+def test_a_tail_below_any_level_is_enclosed_without_its_digits(decay: Decay) -> None:
+    """At a cap of 2^40 nobody wants all digits of a tail: they would take hours and gigabytes."""
+    low, high = short_bounds(decay, 1 << 40, 128)
+    assert low == 0 < high < Fraction(1, 2**1400) and high.denominator.bit_length() < 4000
+    assert short_bounds(decay, 500, 128) == above_bounds(decay, 500, 128) and above_bounds(decay, 500, 128)[0] > high
+
+
+def test_a_tail_is_enclosed_ever_closer_however_small_it_is() -> None:
+    """A threshold is compared with a delta that may be far below exp(-1000)."""
+    for decay in (Decay.exp(Fraction(1)), Decay.exp(Fraction(7, 3))):
+        low, high = above_bounds(decay, 5000, 256)
+        assert 0 < low and high - low < low / 2**200
 
 
 @pytest.mark.parametrize("beta", [Fraction(0), Fraction(1), Fraction(-1, 2), Fraction(3, 2)], ids=str)

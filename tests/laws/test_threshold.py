@@ -14,7 +14,7 @@ from dpviz.exact import Decay
 from dpviz.laws import alp
 from dpviz.laws.alp import Flips
 from dpviz.laws.alp_errors import errors, laws_of_few
-from dpviz.laws.max_projection import MaxProjection
+from dpviz.laws.max_projection import BucketError
 from dpviz.laws.threshold import (
     Sizes,
     Thresholded,
@@ -99,7 +99,7 @@ def test_the_paper_s_worst_entry_is_dropped_half_of_the_time() -> None:
 
 def test_max_projection_s_bounds_hold_over_all_hash_functions() -> None:
     values, buckets = [3, 0, 1, 25], 8
-    law = MaxProjection(HALF, Fraction(3, buckets), Fraction(sum(values), buckets))
+    law = BucketError(HALF, Fraction(3, buckets), Fraction(sum(values), buckets))
     for key, own in enumerate(values):
         added: dict[int, int] = {}
         for places in itertools.product(range(buckets), repeat=4):
@@ -115,22 +115,22 @@ def test_max_projection_s_bounds_hold_over_all_hash_functions() -> None:
         if own == 0:  # nobody meets 25 by chance 1/8: without the sum of the others the bound would be broken
             assert (
                 sum(size * chance for size, chance in off.items())
-                > MaxProjection(HALF, law.load, Fraction(0)).mean_bound()
+                > BucketError(HALF, law.load, Fraction(0)).mean_bound()
             )
-            assert sum(chance for size, chance in off.items() if size > 12) > MaxProjection(
+            assert sum(chance for size, chance in off.items() if size > 12) > BucketError(
                 HALF, Fraction(0), law.total
             ).tail_bound(12)
 
 
 def test_max_projection_has_no_tail_where_keys_meet_too_often() -> None:
-    alone = MaxProjection(HALF, Fraction(0), Fraction(0))
+    alone = BucketError(HALF, Fraction(0), Fraction(0))
     assert alone.mean_bound() == Fraction(4, 3) and alone.quantile_bound(Fraction(1, 20)) == 4
-    law = MaxProjection(HALF, Fraction(1, 25), Fraction(9))
+    law = BucketError(HALF, Fraction(1, 25), Fraction(9))
     reach = law.quantile_bound(Fraction(1, 20))
     assert reach is not None and law.tail_bound(reach) <= Fraction(1, 20) < law.tail_bound(reach - 1)
-    assert MaxProjection(HALF, Fraction(1, 20), Fraction(0)).quantile_bound(Fraction(1, 20)) is None
+    assert BucketError(HALF, Fraction(1, 20), Fraction(0)).quantile_bound(Fraction(1, 20)) is None
     with pytest.raises(ParameterError):
-        MaxProjection(HALF, Fraction(-1), Fraction(0))
+        BucketError(HALF, Fraction(-1), Fraction(0))
 
 
 @pytest.mark.parametrize("flips", [Flips(Fraction(13, 64)), Flips(Fraction(2, 5), Fraction(1, 3))])

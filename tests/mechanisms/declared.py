@@ -72,12 +72,29 @@ GOOD: dict[str, dict[str, list[Any]]] = {
     "Threshold": {"epsilon": NUMBERS, "delta": [None, *CHANCES]},
     "ALP": {
         "epsilon": NUMBERS, "cap": [*ITEMS, "0.5", 10**6], "keys": COUNTS, "alpha": [3, "38/13", 0.5, 100],
-        "room": [10, "2.1", 1000], "accounting": ["auto", "count-exact", "l1-real"], "encoding": ["unary", "histogram"],
+        "room": [10, "2.1", 1000], "accounting": ["auto", "count-exact", "l1-real"],
+        "encoding": ["unary", "histogram", "log", "signed"], "hashing": ["multiply-shift", "carter-wegman"],
     },
     "ThresholdALP": {
         "epsilon": NUMBERS, "keys": COUNTS, "delta": [None, *CHANCES], "split": ["1/2", "0.1", Fraction(9, 10)],
         "alpha": [3, "38/13"], "room": [10, "2.1"], "accounting": ["auto", "l1-real"], "adaptive": [True, False],
+        "hashing": ["multiply-shift", "carter-wegman"], "encoding": ["unary", "histogram", "log", "signed"],
     },
+    "MaxProjection": {
+        "epsilon": NUMBERS, "cap": [*ITEMS, "0.5", 10**6], "keys": COUNTS, "room": [100, "2.1", 1000],
+    },
+    "ThresholdMaxProjection": {
+        "epsilon": NUMBERS, "keys": COUNTS, "delta": [None, *CHANCES], "split": ["1/2", "0.1", Fraction(9, 10)],
+        "room": [100, "2.1"],
+    },
+    "KeyCount": {"epsilon": NUMBERS, "beta": CHANCES},
+    "SampleCategory": {"epsilon": NUMBERS, "projection": ["normalise", "euclid"], "draws": ["many", "one"]},
+    "SampleBounded": {"epsilon": NUMBERS, "level": ["1/4", "0.1", Fraction(9, 20)], "accounting": ["exact", "paper"]},
+    "SampleProduct": {
+        "epsilon": NUMBERS, "delta": CHANCES, "noise": ["repaired", "paper", "tight"], "alpha": ["1/10", 0.02],
+        "flips": [True, False],
+    },
+    "RandomisedRecord": {"epsilon": NUMBERS},
     "PayWhatYouGet": {
         "symbols": ITEMS, "questions": ROWS, "epsilon": [None, *NUMBERS], "delta": CHANCES,
         "epsilon_per_item": [None, *NUMBERS], "delta_prime": [None, 0, *CHANCES],
@@ -114,8 +131,16 @@ STARTS: dict[str, list[dict[str, Any]]] = {
     "ALP": [
         {"epsilon": 1, "cap": 9, "keys": 5},
         {"epsilon": "1/3", "cap": "2.5", "keys": 5, "alpha": 6, "room": 4, "accounting": "l1-real"},
+        {"epsilon": "1/2", "cap": 10**6, "keys": 5, "encoding": "log"},
     ],
     "ThresholdALP": [{"epsilon": 1, "keys": 5}, {"epsilon": "1/3", "keys": 5, "delta": "1e-9", "adaptive": True}],
+    "MaxProjection": [{"epsilon": 1, "cap": 9, "keys": 5}, {"epsilon": "1/3", "cap": "2.5", "keys": 5, "room": 4}],
+    "ThresholdMaxProjection": [{"epsilon": 1, "keys": 5}, {"epsilon": "1/3", "keys": 5, "delta": "1e-9", "room": 4}],
+    "KeyCount": [{"epsilon": 1}, {"epsilon": "1/3", "beta": "1e-9"}],
+    "SampleCategory": [{"epsilon": 1}, {"epsilon": "1/3", "projection": "euclid", "draws": "one"}],
+    "SampleBounded": [{"epsilon": 1}, {"epsilon": "1/3", "level": "1/10"}, {"epsilon": 2, "accounting": "paper"}],
+    "SampleProduct": [{"epsilon": 1, "delta": "1e-6"}, {"epsilon": "1/3", "delta": "1e-9", "noise": "tight"}],
+    "RandomisedRecord": [{"epsilon": 1}],
     "PayWhatYouGet": [{"epsilon": 1}, {"epsilon_per_item": "0.1", "delta_prime": "1e-7"}],
     "Asking": [{"of": PAY_WHAT_YOU_GET}, {"of": PAY_WHAT_YOU_GET, "k": 3, "kbar": "private", "largest": 9}],
 }

@@ -39,6 +39,13 @@ QUESTIONS = {
     "2^64": dv.Question.of(dv.Domain.integers(0, 2**64 - 1, column="a")),
     "keys": dv.Question.of(dv.Domain.keys(column="a")),
 }
+RECORDS = {
+    "records 2": dv.Question.records([dv.Domain.integers(0, 1, column="a")]),
+    "records 42": dv.Question.records([dv.Domain.integers(0, 40, column="a", overflow=True)]),
+    "records 2^5": dv.Question.records([dv.Domain.integers(0, 1, column=name) for name in "abcde"]),
+    "records 2^64": dv.Question.records([dv.Domain.integers(0, 2**64 - 1, column="a")]),
+}
+QUESTIONS |= RECORDS
 UNITS = {
     "row": Unit("row"),
     "swap1": Unit("row", relation="replace-one", n=1),
@@ -84,6 +91,7 @@ def errors(bound: Bound, beta: Fraction) -> dict[str, list[str]]:
         "edge": error.one_bin(beta, count=0) if most is None else None,
         "listed": None if most is None else error.listed(beta),
         "rank": None if most is None else error.rank(most, beta),
+        "variation": error.total_variation(),
     }
     return {name: [text(value.value), value.how] for name, value in values.items() if value is not None}
 

@@ -64,7 +64,7 @@ def test_a_registered_mechanism_is_planned_released_saved_and_read_back(register
 
 def test_the_picker_offers_a_registered_mechanism_with_its_parameters(registered: None, tmp_path: Path) -> None:
     sheet = opened(tmp_path).plan(BINS, Toy(1)).sheet.to_json()
-    assert sheet["mechanisms"][-1] == {"name": "Toy", "title": "Toy", "about": "A toy."}
+    assert sheet["mechanisms"][-1] == {"name": "Toy", "title": "Toy", "about": "A toy.", "stays": ["cap"]}
     assert [one["name"] for one in sheet["mechanism"]["choices"]][-1] == "colour"
     bench = dv.Workbench(opened(tmp_path), BINS)
     assert "Toy" in [one["name"] for one in json.loads(bench.sheet)["mechanisms"]]
@@ -108,6 +108,9 @@ def test_a_line_of_the_registry_names_the_mechanism_as_it_names_itself() -> None
     assert all(mechanisms.REGISTRY[name] is getattr(dv, name) for name in mechanisms.REGISTRY)
     assert [name for name, kind in mechanisms.REGISTRY.items() if kind.names_items] == [
         "TopK", "TopKLaplace", "TopKSet", "ExponentialTopK",
+    ]  # fmt: skip
+    assert [name for name, kind in mechanisms.REGISTRY.items() if kind.draws_records] == [
+        "SampleCategory", "SampleBounded", "SampleProduct", "RandomisedRecord",
     ]  # fmt: skip
 
 

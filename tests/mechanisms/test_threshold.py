@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +12,7 @@ import dpviz as dv
 from dpviz.errors import ParameterError
 from dpviz.exact import exp_bounds
 from dpviz.mechanisms.threshold import ThresholdBound
-from dpviz.model.laws.threshold import Cut
+from dpviz.model.laws.threshold import Cut, least_passing
 from dpviz.model.question import Question
 from dpviz.model.statistic import SparseCounts
 from dpviz.noise.bits import TeachingBits
@@ -152,3 +153,54 @@ def test_values_below_zero_are_shown_in_either_direction() -> None:
         statistic = SparseCounts(np.array([1, 5], dtype=np.uint64), np.array([-5000, 5000]))
         answer = bound.draw(statistic, TeachingBits(2), mode="exact")
         assert answer.labels == (1, 5) and answer.values[0] < -4000 and answer.values[1] > 4000
+
+
+SWAPPED = [
+    (Unit("row", relation="replace-one", n=2), 1),
+    (Unit("user", relation="replace-one", max_bins=3, max_per_bin=2), 3),
+]
+
+
+def shown_law(value: int, cut: Cut, last: int) -> np.ndarray:
+    """The chances to show -last..last, and at the end to show nothing, of a bin with this value."""
+    values = np.arange(-last, last + 1)
+    if value == 0:
+        return np.append(np.zeros(values.size), 1.0)
+    rate = float(cut.exponent)
+    chances = np.tanh(rate / 2) * np.exp(-rate * np.abs(values - value))
+    chances[(np.sign(values) != np.sign(value)) | (np.abs(values) < cut.least)] = 0
+    return np.append(chances, 1 - chances.sum())
+
+
+@pytest.mark.parametrize("epsilon", [1, 3, 10, 20])
+@pytest.mark.parametrize(("unit", "bins"), SWAPPED, ids=["row", "user"])
+def test_a_bin_that_an_exchanged_unit_leaves_and_joins_vanishes_within_delta(
+    unit: Unit, bins: int, epsilon: int
+) -> None:
+    """Over unknown keys a total of +20 from two rows of +10 may be 0, and gone, when one of them becomes -10.
+
+    Over all pairs of totals that one unit makes of each other in one bin, the divergence is within the share of delta
+    of the two places that the bin takes; a threshold that looks at one contribution alone shows too much from where
+    epsilon per place passes ln 2.
+    """
+    delta = Fraction(1, 1000)
+    question = Question.sum("v", by=dv.Domain.keys(column="k"), low=-10, high=10, step=1)
+    bound = dv.Threshold(epsilon, delta=delta).bind(question, unit)
+    cut, far = bound.cut, 10 * unit.max_per_bin
+    assert bins * cut.passes(2 * far)[1] <= delta and 2 * bins * cut.passes(far)[1] <= delta
+    single = Cut(cut.exponent, least_passing(cut.exponent, delta / (2 * bins), far), False, True)
+    assert cut.least == max(single.least, least_passing(cut.exponent, delta / bins, 2 * far))
+    spent, last = 2 * far * float(cut.exponent), cut.least + 2 * far + int(40 / float(cut.exponent)) + 1
+
+    def worst(tried: Cut) -> float:
+        laws = {value: shown_law(value, tried, last) for value in range(-2 * far, 2 * far + 1)}
+        return max(
+            float(np.maximum(laws[value] - np.exp(spent) * laws[other], 0).sum())
+            for value in laws
+            for other in laws
+            if abs(value - other) <= 2 * far
+        )
+
+    assert worst(cut) <= float(delta / bins) * (1 + 1e-9)
+    if epsilon > 2 * bins * math.log(2):
+        assert worst(single) > float(delta / bins) * 1.01

@@ -38,6 +38,7 @@ from dpviz.privacy import Unit
 from tests.fitting.reference import LeastSquares
 from tests.mechanisms import contract
 from tests.mechanisms.test_dense import exponential, geometric_oracle
+from tests.model.whole_laws import ALL, joint, noise, release_of
 
 ROW, EDGE = Unit("row"), Unit("edge", max_bins=2)
 REPLACE = Unit("row", relation="replace-one", n=6)
@@ -563,13 +564,34 @@ def test_a_release_of_a_tree_answers_what_nobody_planned(tmp_path: Path) -> None
     ]
     gap, share = release.difference(5, 15), release.share([5], [5, 15])
     assert isinstance(gap, Derived) and gap.value == release[5] - release[15] and gap.low < gap.value < gap.high  # type: ignore[operator]
-    assert isinstance(share, Derived) and share.how == "bound" and 0 <= share.low < share.high <= 1  # type: ignore[operator]
+    assert isinstance(share, Derived) and share.how == "numerical" and 0 <= share.low < share.high <= 1  # type: ignore[operator]
     found = release.compare(5, 25)
     assert isinstance(found, Derived) and found.chance is not None and found.chance.value.high < Fraction(1, 100)
     refused(lambda: release.range(35, 5), "reversed")
     refused(lambda: release.sum([5], reader="nonnegative"), "nothing is proved")
     refused(lambda: release.sum([(5, 15)]), "number")
     refused(lambda: release.sum([5], reader="median"), "reader must be")
+
+
+def test_a_share_of_a_fitted_tree_misses_no_oftener_than_it_says_and_half_its_interval_does() -> None:
+    """By the whole law of the three nodes of a tree of two leaves, but for noise beyond 2, which counts as missed."""
+    made, truth, beta = dv.Tree(4, branching=2).bind(question(2), ROW), (9, 6), Fraction(1, 5)
+    held = narrower = 0
+    found: dict[tuple[Fraction, Fraction], Derived] = {}
+    for errors, chance in joint([noise(Decay.exp(Fraction(2)), 2)] * 3):
+        counts = [true + error for true, error in zip((sum(truth), *truth), errors, strict=True)]
+        release = release_of(made, Ranges(made.law.design, np.array(counts), None))
+        fitted = release[0], release[1]
+        if fitted not in found:
+            found[fitted] = release.share([0], beta=beta)
+        shown = found[fitted]
+        far = abs(shown.value - Fraction(truth[0], sum(truth)))
+        held += chance * (shown.low <= Fraction(truth[0], sum(truth)) <= shown.high)
+        narrower += chance * (4 * far <= shown.high - shown.low)
+    assert Fraction(held, ALL) >= 1 - beta > Fraction(narrower, ALL)
+    still = found[Fraction(9), Fraction(6)]
+    assert still.how == "numerical" and 0 < still.off < (still.high - still.low) / 20
+    assert still.value == Fraction(3, 5) and still.low < still.value < still.high
 
 
 def test_all_sums_by_an_estimator_rest_on_a_band_of_that_estimator(tmp_path: Path) -> None:

@@ -72,7 +72,10 @@ def sums(draw: st.DrawFn) -> Question:
 @st.composite
 def records(draw: st.DrawFn) -> Question:
     columns = [draw(one_column(st.just(name))) for name in draw(st.lists(names, min_size=1, max_size=4, unique=True))]
-    return Question.records(columns, where=draw(st.dictionaries(names, conditions(), max_size=2)))
+    named = [column for column in columns if column.kind == "categories" and draw(st.booleans())]
+    otherwise = {column.columns[0]: draw(st.sampled_from(column.values)) for column in named}  # type: ignore[attr-defined]
+    where = draw(st.dictionaries(names, conditions(), max_size=2))
+    return Question.records(columns, otherwise=otherwise, where=where)
 
 
 questions = st.one_of(counts, sums(), records())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -15,6 +16,7 @@ import pandas as pd
 import pytest
 
 import dpviz as dv
+from dpviz.charts.words import spread
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay
 from dpviz.fitting.noises import Term
@@ -112,9 +114,36 @@ def test_sums_differences_and_shares_of_both_hold_together() -> None:
     assert sole(combined.sum()).value == values[0] + values[1]  # type: ignore[operator]
     assert sole(combined.difference(0, 1)).value == values[0] - values[1]  # type: ignore[operator]
     share = sole(combined.share([0]))
-    assert share.how == "bound" and share.low is not None and share.high is not None and 0 < share.low < share.high < 1
+    assert share.how == "numerical" and share.low is not None and share.high is not None
+    assert 0 < share.low < share.high < 1 and share.value == values[0] / (values[0] + values[1])  # type: ignore[operator]
     compared = sole(combined.compare(0, 1))
     assert compared.chance is not None and compared.chance.how == "exact" and compared.chance.value.high < BETA
+
+
+def test_a_combined_share_misses_no_oftener_than_it_says_and_half_its_interval_does() -> None:
+    """By the whole law of four noises, but for those beyond 1, which count as missed."""
+    made, truth, beta = tuple(dv.Dense(rate, clamp=False).bind(bins(2), dv.Unit()) for rate in (3, 4)), (7, 5), BETA
+    laws = [noise(Decay.exp(Fraction(rate)), 1) for rate in (3, 3, 4, 4)]
+    held = narrower = 0
+    for errors, chance in joint(laws):
+        drawn = [[truth[0] + errors[at], truth[1] + errors[at + 1]] for at in (0, 2)]
+        shown = sole(both((made[0], made[1]), *drawn).share([0], beta=beta))
+        assert shown.low is not None and shown.high is not None and isinstance(shown.value, Fraction)
+        far = abs(shown.value - Fraction(truth[0], sum(truth)))
+        held += chance * (shown.low <= Fraction(truth[0], sum(truth)) <= shown.high)
+        narrower += chance * (4 * far <= shown.high - shown.low)
+    assert Fraction(held, 1 << 100) >= 1 - beta > Fraction(narrower, 1 << 100)
+    still = sole(both((made[0], made[1]), [7, 5], [7, 5]).share([0], beta=beta))
+    assert still.how == "numerical" and still.off is not None and still.off < Fraction(1, 100)
+
+
+def test_a_combined_error_is_read_as_a_number_rounded_up_and_kept_as_the_fraction_it_is() -> None:
+    asked = sole(both(bounds(False, False), [40, 13], [44, 17]).sum(among="all"))
+    bar = both(bounds(False, False), [40, 13], [44, 17])._subject.all_bins(Fraction(1, 20), "")
+    assert bar is not None and bar.value.denominator > 1 and bar.to_json()["value"] == str(bar.value)
+    told = re.search(r"every bin within ([0-9.]+) at once", asked.rule)
+    assert told is not None and 0 <= Fraction(told[1]) - bar.value < bar.value / 100
+    assert spread(bar) == f"≤ {told[1]}" and "/" not in repr(asked)
 
 
 def test_a_frame_of_both_has_both_intervals() -> None:

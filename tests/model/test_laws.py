@@ -19,12 +19,19 @@ from dpviz.mechanisms.alp import ALP
 from dpviz.mechanisms.compact import Compact
 from dpviz.mechanisms.dense import Dense
 from dpviz.mechanisms.exponential_top_k import ExponentialTopK
+from dpviz.mechanisms.key_count import KeyCount
+from dpviz.mechanisms.max_projection import MaxProjection
 from dpviz.mechanisms.pure_sparse import PureSparse
 from dpviz.mechanisms.queries import Queries
+from dpviz.mechanisms.randomised_record import RandomisedRecord
+from dpviz.mechanisms.sample_bounded import SampleBounded
+from dpviz.mechanisms.sample_category import SampleCategory
+from dpviz.mechanisms.sample_product import SampleProduct
 from dpviz.mechanisms.sorted import Sorted
 from dpviz.mechanisms.stability import Stability
 from dpviz.mechanisms.threshold import Threshold
 from dpviz.mechanisms.threshold_alp import ThresholdALP
+from dpviz.mechanisms.threshold_max_projection import ThresholdMaxProjection
 from dpviz.mechanisms.top_k import TopK
 from dpviz.mechanisms.top_k_laplace import TopKLaplace
 from dpviz.mechanisms.top_k_set import TopKSet
@@ -45,7 +52,11 @@ HUGE = Domain.integers(0, 2**64 - 1, column="x")
 KEYS = Domain.keys(column="word")
 BETAS = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 10**9))
 
-CASES: dict[str, tuple[Mechanism, Domain, Unit]] = {
+RECORDS = Question.records([Domain.integers(0, 40, column="x"), Domain.categories(["a", "b"], column="y")])
+TWO_BITS = Question.records([Domain.integers(0, 1, column="x"), Domain.categories(["a", "b"], column="y")])
+SIGNED = Question.sum("y", by=HUGE, low=-2, high=2, step="0.5")
+
+CASES: dict[str, tuple[Mechanism, Domain | Question, Unit]] = {
     "dense": (Dense("1/3"), BINS, ROWS),
     "dense, unbiased": (Dense("1/3", clamp=False), BINS, USER),
     "dense, fast": (Dense("1/2", base="tight", sampler="fastsample"), BINS, SWAPPED),
@@ -59,7 +70,15 @@ CASES: dict[str, tuple[Mechanism, Domain, Unit]] = {
     "threshold": (Threshold("1/2"), HUGE, ROWS),
     "threshold with delta": (Threshold("1/2", "1e-6"), KEYS, USER),
     "sketch": (ALP(1, cap=50, keys=30), KEYS, USER),
+    "sketch of columns of any size": (ALP(1, cap=50, keys=30, hashing="carter-wegman"), KEYS, USER),
+    "sketch of logarithms": (ALP(1, cap=10**5, keys=30, encoding="log"), HUGE, USER),
+    "sketch of both signs": (ALP(1, cap=50, keys=30, encoding="signed"), SIGNED, ROWS),
     "threshold and sketch": (ThresholdALP(1, keys=30, delta="1e-6", adaptive=True), BINS, ROWS),
+    "threshold and logarithms": (ThresholdALP(4, keys=30, delta="1e-6", split="1/10", encoding="log"), KEYS, USER),
+    "threshold and both signs": (ThresholdALP(1, keys=30, encoding="signed", adaptive=True), SIGNED, ROWS),
+    "buckets": (MaxProjection(1, cap=50, keys=30), KEYS, USER),
+    "threshold and buckets": (ThresholdMaxProjection(1, keys=30, delta="1e-6"), BINS, ROWS),
+    "key count": (KeyCount("1/3"), KEYS, USER),
     "top k": (TopK(3, 10, epsilon=1), KEYS, USER),
     "top k, strict": (TopK(3, 10, epsilon=1, domain_rule="strict"), BINS, SWAPPED),
     "top k, private": (TopK(4, "private", epsilon=1, largest=20), KEYS, ROWS),
@@ -70,6 +89,13 @@ CASES: dict[str, tuple[Mechanism, Domain, Unit]] = {
     "sorted": (Sorted("1/2"), BINS, USER),
     "sorted, the largest": (Sorted(1, largest=7), BINS, SWAPPED),
     "queries": (Queries("1/2"), Domain.categories(list("abc"), column="grade"), ROWS),
+    "a label from weights": (SampleCategory("1/3"), RECORDS, SWAPPED),
+    "a label alone": (SampleCategory("1/3", draws="one"), RECORDS, ROWS),
+    "a label by the nearest chances": (SampleCategory("1/3", "euclid"), RECORDS, SWAPPED),
+    "bits": (SampleBounded(1), TWO_BITS, SWAPPED),
+    "bits by noisy means": (SampleProduct(1, "1e-6"), TWO_BITS, SWAPPED),
+    "bits by noise as printed": (SampleProduct("1/3", "1e-9", noise="paper"), TWO_BITS, SWAPPED),
+    "a told record": (RandomisedRecord("1/3"), RECORDS, SWAPPED),
     "tree": (Tree("1/3"), BINS, USER),
     "tree, weighted": (Tree(1, branching=4, padding="pinned", levels="1,2,0,1", root="public"), BINS, SWAPPED),
 }
@@ -77,7 +103,7 @@ CASES: dict[str, tuple[Mechanism, Domain, Unit]] = {
 
 def bound(name: str) -> Bound:
     mechanism, domain, unit = CASES[name]
-    return mechanism.bind(Question.of(domain), unit)
+    return mechanism.bind(domain if isinstance(domain, Question) else Question.of(domain), unit)
 
 
 def written(law: StoredLaw) -> str:
@@ -92,7 +118,7 @@ def errors(error: ErrorModel) -> list[Any]:
         asked += [error.one_bin(beta, count=count) for count in (0, 1, 7)]
         asked += [error.listed(beta), error.rank(1, beta), error.rank(3, beta), error.look_ups(5, beta)]
         texts.append([None if value is None else value.to_json() for value in asked])
-    means = [error.expected(0), error.bias(0), error.expected(5), error.bias(5)]
+    means = [error.expected(0), error.bias(0), error.expected(5), error.bias(5), error.total_variation()]
     texts.append([None if value is None else value.to_json() for value in means])
     texts.append(
         [error.chance_shown(0), error.chance_shown(5), error.quantiles([Fraction(1, 4)]), error.chances([-1, 0])]

@@ -19,7 +19,7 @@ from dpviz.mechanisms.pay_what_you_get import Asking, PayWhatYouGet
 from dpviz.model.aggregate import Sum
 from dpviz.model.domain import Domain
 from dpviz.model.question import Between, Question, condition
-from dpviz.model.statistic import StatisticKind, Top
+from dpviz.model.statistic import Top
 from dpviz.privacy.unit import Unit
 from tests.model.declared import conditions, domains, questions
 
@@ -181,6 +181,30 @@ def test_records_say_of_which_columns_they_are() -> None:
     assert Question.records([MONTHS]).domain == MONTHS
 
 
+def test_what_lies_outside_a_column_counts_as_its_first_label_or_as_the_one_that_is_named() -> None:
+    assert RECORDS.fallback == (0, 0) and Question.of(MONTHS).fallback is None and SUM.fallback is None
+    named = Question.records([MONTHS, CITIES], otherwise={"city": "B", "month": 12.0})
+    assert named.fallback == (11, 1)
+    assert named.to_json()["aggregate"] == {"kind": "records", "otherwise": {"city": "B", "month": "12"}}
+    assert 'otherwise={"city": "B", "month": "12"}' in named.python
+    assert named.id not in (RECORDS.id, Question.records([MONTHS, CITIES]).id)
+    assert Question.records([MONTHS, CITIES], otherwise={}).id == Question.records([MONTHS, CITIES]).id
+
+
+def test_a_label_that_stands_for_nothing_is_refused() -> None:
+    for otherwise, rule in [
+        ({"city": "C"}, "a label must be one of A, B"),
+        ({"age": 1}, "otherwise names columns of the records: month, city"),
+        (["city"], "otherwise must map columns to labels"),
+        ({"month": None}, "a label"),
+    ]:
+        with pytest.raises(DpvizError, match=rule):
+            Question.records([MONTHS, CITIES], otherwise=otherwise)  # type: ignore[arg-type]
+    for saved in ({"kind": "records", "otherwise": {}}, {"kind": "records", "otherwise": {"month": 3}}):
+        with pytest.raises(DpvizError, match="shortest form"):
+            Question.from_json({**RECORDS.to_json(), "aggregate": saved})
+
+
 def test_a_count_a_sum_and_records_of_the_same_bins_are_three_questions() -> None:
     asked = [Question.of(MONTHS), Question.sum("x", by=MONTHS, low=0, high=1, step=1), Question.records([MONTHS])]
     asked += [
@@ -278,7 +302,7 @@ EXAMPLES = {
 }
 
 
-SPARSE_SUMS = {"Threshold", "ALP", "ThresholdALP"}
+SPARSE_SUMS = {"Threshold", "ALP", "ThresholdALP", "MaxProjection", "ThresholdMaxProjection", "KeyCount"}
 """Mechanisms that answer sums, too."""
 
 ONE_COLUMN = {"Tree"}
@@ -292,6 +316,12 @@ def test_every_mechanism_that_counts_refuses_a_sum_and_records(name: str, questi
         mechanism: Any = Asking(PayWhatYouGet(epsilon=1), 2, 5)
     else:
         mechanism = REGISTRY[name].from_parameters({"epsilon": "1", **EXAMPLES.get(name, {})})
+    if getattr(mechanism, "draws_records", False):
+        if question is RECORDS and name == "SampleCategory":
+            assert mechanism.bind(question, Unit(noun="visit")).price.epsilon == 1
+        with pytest.raises(ParameterError, match=f"{name} draws records; it answers nothing else"):
+            mechanism.bind(SUM, Unit(noun="visit"))
+        return
     if name in SPARSE_SUMS:
         if question is SUM:
             assert mechanism.bind(question, Unit(noun="visit")).price.epsilon <= 1
@@ -305,10 +335,9 @@ def test_every_mechanism_that_counts_refuses_a_sum_and_records(name: str, questi
         mechanism.bind(question, Unit(noun="visit"))
 
 
-def test_an_engine_refuses_records_and_the_largest_sums_before_it_looks_at_a_row() -> None:
+def test_an_engine_refuses_the_largest_records_and_sums_before_it_looks_at_a_row() -> None:
     source = as_source(pd.DataFrame({"month": [1], "amount_paid": [5], "city": ["A"], "age": [20]}), name="data")
-    needs = StatisticKind.DENSE, StatisticKind.SPARSE, Top(3)
-    for question, need in [*((RECORDS, need) for need in needs), (SUM, Top(3))]:
+    for question, need in [(RECORDS, Top(3)), (SUM, Top(3))]:
         source.check(Question.of(question.domain), Unit(), need)
         with pytest.raises(ParameterError, match="counts rows"):
             source.check(question, Unit(), need)

@@ -11,7 +11,7 @@ import pytest
 from dpviz.errors import ParameterError
 from dpviz.laws import alp as laws
 from dpviz.noise import alp
-from dpviz.noise.alp import Columns
+from dpviz.noise.alp import PRIME, Columns, PrimeColumns, meeting
 from dpviz.noise.bits import TeachingBits
 from dpviz.noise.flips import Flips
 
@@ -55,14 +55,61 @@ def test_places_are_those_of_the_formula_in_whole_numbers() -> None:
     assert len({tuple(columns.places(column, keys)) for column in range(5)}) == 5, "columns are independent"
 
 
-def test_what_is_set_is_what_the_paper_sets() -> None:
-    columns = Columns(SEED, 12, 6)
+@pytest.mark.parametrize(("prime", "size"), [(5, 2), (5, 3), (7, 2), (7, 4), (7, 6), (11, 8)])
+def test_two_keys_meet_modulo_a_prime_as_rarely_as_two_independent_numbers(prime: int, size: int) -> None:
+    """For all a, b and c, and all pairs of keys of two digits below the prime, exactly. With one factor for both digits
+    some keys meet always; with no number added, some meet more often than that."""
+    numbers = np.arange(prime)
+    u, v = (one.ravel() for one in np.meshgrid(numbers, numbers))
+    a, c, b = (one.ravel()[:, None] for one in np.meshgrid(numbers, numbers, numbers))
+
+    def worst(hashed: np.ndarray) -> Fraction:
+        same = [(hashed[:, [0]] == hashed[:, 1:]).sum(axis=0).max()]  # the pair of a key with (0, 0)
+        same += [(hashed[:, [one]] == hashed[:, one + 1 :]).sum(axis=0).max() for one in range(1, len(u) - 1)]
+        return Fraction(int(max(same)), len(hashed))
+
+    assert worst((a * u + c * v + b) % prime % size) == meeting(prime, size) > Fraction(1, size)
+    assert meeting(prime, size) - Fraction(1, size) <= Fraction(size, 4 * prime**2)
+    assert worst((a * u + a * v + b) % prime % size) == 1
+    assert worst((a * u + c * v) % prime % size) > meeting(prime, size)
+
+
+def test_places_modulo_the_prime_are_those_of_the_formula_in_whole_numbers() -> None:
+    columns, chance = PrimeColumns(SEED, 40, 10, 1000), np.random.default_rng(4)
+    keys = np.append(chance.integers(0, 2**64, 500, dtype=np.uint64), np.array([0, 1, PRIME, 2**64 - 1], np.uint64))
+    extreme = np.array([[0, 1, PRIME - 1], [PRIME - 1, PRIME - 1, PRIME - 1], [1 << 60, (1 << 32) - 1, 0]], np.uint64)
+    assert columns._numbers.shape == (40, 3) and (columns._numbers < PRIME).all()
+    columns.__dict__["_numbers"] = np.concatenate((extreme, columns._numbers[3:]))
+    for column in range(40):
+        a, c, b = (int(number) for number in columns._numbers[column])
+        expected = [(a * (key >> 32) + c * (key & 0xFFFFFFFF) + b) % PRIME % 1000 for key in keys.tolist()]
+        assert columns.places(column, keys).tolist() == expected
+    assert len({tuple(columns.places(column, keys)) for column in range(40)}) == 40
+    assert columns.part(5, 3).places(1, keys).tolist() == columns.places(6, keys).tolist()
+    assert columns.slots == 1000 and columns.meeting - Fraction(1, 1000) < Fraction(1, 2**110)
+
+
+def test_keys_that_are_alike_modulo_the_prime_do_not_always_meet() -> None:
+    """Of 2,000 columns of 1,000 bits more than 40 hold both with a chance below 1e-30."""
+    columns = PrimeColumns(SEED, 2000, 10, 1000)
+    pair = np.array([17, 17 + PRIME], dtype=np.uint64)
+    assert sum(len(set(columns.places(column, pair).tolist())) == 1 for column in range(2000)) < 40
+
+
+@pytest.mark.parametrize(("width", "size"), [(10, 1001), (9, 1000), (11, 1000), (3, 0)])
+def test_a_size_that_no_column_has_is_refused(width: int, size: int) -> None:
+    with pytest.raises(ParameterError):
+        PrimeColumns(SEED, 2, width, size)
+
+
+@pytest.mark.parametrize("columns", [Columns(SEED, 12, 6), PrimeColumns(SEED, 12, 6, 56)])
+def test_what_is_set_is_what_the_paper_sets(columns: Columns) -> None:
     keys = np.array([3, 99, 2**60, 7, 8], dtype=np.uint64)
     levels = np.array([0, 12, 5, 30, 1], dtype=np.int64)
     packed = alp.project(keys, levels, columns, NoFlips(), TeachingBits(1))
     bits = np.unpackbits(packed, axis=1, bitorder="little")
     for column in range(12):
-        expected = np.zeros(64, dtype=np.uint8)
+        expected = np.zeros(columns.slots, dtype=np.uint8)
         for key, level in zip(keys, levels, strict=True):
             if level > column:
                 expected[columns.places(column, np.array([key], dtype=np.uint64))[0]] = 1

@@ -28,18 +28,21 @@ def sheet_of(
     return ComparisonSheet(question, unit, mechanisms, HALF, Fraction(2), count)
 
 
-PER_BIN = [name for name, kind in REGISTRY.items() if not kind.names_items and name not in ("Sorted", "Queries")]
-"""Mechanisms with a value for each bin: ranks and sums of bins are compared with none of these."""
+OTHERS = ("Sorted", "Queries", "KeyCount")
+"""Ranks, sums of bins and their number are compared with no value of a bin."""
+
+PER_BIN = [name for name, kind in REGISTRY.items() if not (kind.names_items or kind.draws_records or name in OTHERS)]
+"""Mechanisms with a value for each bin."""
 
 
 def test_what_is_said_of_ranks_and_of_sums_is_never_compared_with_what_is_said_of_bins() -> None:
     few = dv.Question.of(dv.Domain.integers(0, 20, column="x"))
     drawn = {
         name: {one.name for one in made(name, {"epsilon": "1"}).bind(few, ROWS).measures}
-        for name in ("Dense", "Compact", "Tree", "Sorted", "Queries")
+        for name in ("Dense", "Compact", "Tree", *OTHERS)
     }
     for other in ("Dense", "Compact", "Tree"):
-        assert drawn["Sorted"].isdisjoint(drawn[other]) and drawn["Queries"].isdisjoint(drawn[other])
+        assert all(drawn[one].isdisjoint(drawn[other]) for one in OTHERS)
     assert drawn["Sorted"].isdisjoint(drawn["Queries"]) and drawn["Dense"] == {"one", "all", "edge"}
 
 

@@ -40,7 +40,12 @@ ONE = dv.Question.of(dv.Domain.integers(0, 0, column="a"))
 HUGE = dv.Question.of(dv.Domain.integers(0, 2**64 - 1, column="a"))
 MILLION = dv.Question.of(dv.Domain.integers(1, 10**6, column="a"))
 KEYS = dv.Question.of(dv.Domain.keys(column="a"))
+BITS = dv.Question.records([dv.Domain.integers(0, 1, column=f"b{at}") for at in range(1000)])
 HALF = Fraction(1, 2)
+
+
+def records(labels: int) -> dv.Question:
+    return dv.Question.records([dv.Domain.integers(0, labels - 1, column="a")])
 
 
 def test_work_is_counted_and_stopped() -> None:
@@ -110,9 +115,20 @@ HARD: dict[str, tuple[Mechanism, dv.Question, Unit]] = {
     "a million noisy rows": (dv.TopKLaplace(1000, 10**6, epsilon=1), HUGE, ROW),
     "a million coins": (dv.TopKSet(10**6, epsilon=1), KEYS, ROW),
     "a sketch": (dv.ALP(1, cap=1000, keys=1000), HUGE, USER),
+    "a sketch of logarithms": (dv.ALP(1, cap=10**5, keys=100, encoding="log"), HUGE, ROW),
     "a sketch of counts": (dv.ALP(1, cap=40, keys=10, encoding="histogram"), KEYS, ROW),
     "what passes": (dv.Threshold(1), HUGE, SWAP),
     "what passes, and a sketch": (dv.ThresholdALP(1, keys=10**5, delta="1e-6"), KEYS, USER),
+    "what passes, and logarithms": (dv.ThresholdALP(1, keys=10**5, split="1/10", encoding="log"), HUGE, ROW),
+    "buckets": (dv.MaxProjection(1, cap=1000, keys=1000), HUGE, USER),
+    "what passes, and buckets": (dv.ThresholdMaxProjection(1, keys=10**5, delta="1e-6"), KEYS, USER),
+    "a number of bins": (dv.KeyCount(1, "1e-9"), KEYS, USER),
+    "weights of a million labels": (dv.SampleCategory(1), records(10**6), USER),
+    "the nearest chances": (dv.SampleCategory(1, projection="euclid"), records(10**6), SWAP),
+    "one of 2^64 labels": (dv.SampleCategory(1, draws="one"), records(2**64), ROW),
+    "a thousand bits": (dv.SampleBounded(1000), BITS, SWAP),
+    "a thousand noisy means": (dv.SampleProduct(1, "1e-6", noise="tight"), BITS, SWAP),
+    "a told record": (dv.RandomisedRecord(1), records(2**64), SWAP),
     "all of few bins": (dv.ExponentialTopK(42, epsilon=1, delta="1e-6"), FEW, USER),
 }
 

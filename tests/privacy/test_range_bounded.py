@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dpviz.errors import ParameterError
 from dpviz.exact import ceil_to, exp_bounds
-from dpviz.privacy import ApproxDP, Guarantee, RangeBounded, Unit, convert, group, to_approx, to_zcdp
+from dpviz.privacy import ZCDP, ApproxDP, Guarantee, RangeBounded, Unit, convert, group, to_approx, to_zcdp
 from dpviz.privacy.conversion import STEP
 from dpviz.privacy.range_bounded import ACCOUNTINGS, Accounting, StepPrice, calibrate, session_total, total
 from tests.privacy.formulas import agreement, terms
@@ -204,6 +204,12 @@ def test_a_group_pays_for_steps_with_a_delta_as_one_approximate_price() -> None:
     low = exp_bounds(to_approx(loss).epsilon)[0]
     assert group(loss, 2).delta >= (1 + low) / 10**6  # type: ignore[union-attr]
     assert group(RangeBounded(Fraction(1, 10), steps=5), 2) == RangeBounded(Fraction(1, 5), steps=5)
+
+
+def test_a_converted_guarantee_keeps_four_times_the_rho_of_its_noise() -> None:
+    here, there = Unit("user", max_bins=3), Unit("user", "replace-one", max_bins=3)
+    price = Guarantee(ApproxDP(Fraction(1), Fraction(1, 10**6)), here, "a rule", zcdp_steps=ZCDP(Fraction(1, 60)))
+    assert convert(price, there).zcdp_steps == ZCDP(Fraction(4, 60))
 
 
 def test_a_converted_guarantee_keeps_only_steps_that_need_no_agreement() -> None:

@@ -211,10 +211,22 @@ def test_range_bounded_steps_are_booked_finely_where_they_are_known() -> None:
     assert booked("basic", total, zcdp_steps) == {"epsilon": Fraction(1), "delta": MILLIONTH}
 
 
+def test_noise_that_is_zero_concentrated_is_booked_by_its_rho_where_it_is_known() -> None:
+    """(1, 1e-6) by a rho of about 1/58: by the total ρ would be 1/2, and δ would be spent, too."""
+    total, rho = ApproxDP(Fraction(1), MILLIONTH), ZCDP(Fraction(1, 64))
+    assert booked("zcdp", total, rho) == {"rho": Fraction(1, 64), "delta": Fraction(0), "shift": Fraction(0)}
+    assert booked("zcdp", total) == {"rho": Fraction(1, 2), "delta": MILLIONTH, "shift": Fraction(0)}
+    assert booked("basic", total, rho) == booked("basic", total)
+    state = charge(opened(Budget("1", "1e-6", "zcdp")), total, ZCDP(Fraction(1, 1000)))
+    assert spent(state)["rho"] == Fraction(1, 1000)
+    with pytest.raises(BudgetExceeded, match="ρ = 1/2|ρ = 0.5"):
+        charge(state, total)
+
+
 @given(losses)
 def test_an_entry_says_what_was_booked(loss: Loss) -> None:
     """Also where the price lies off the grid: what is read back is what was charged."""
-    for zcdp_steps in (None, RangeBounded(Fraction(1, 7), Fraction(1, 10**9), 3, 2)):
+    for zcdp_steps in (None, RangeBounded(Fraction(1, 7), Fraction(1, 10**9), 3, 2), ZCDP(Fraction(1, 700))):
         price = Guarantee(
             PureDP(loss.epsilon) if isinstance(loss, RangeBounded) else loss, Unit(), "a rule", zcdp_steps=zcdp_steps
         )

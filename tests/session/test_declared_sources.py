@@ -19,6 +19,7 @@ from dpviz.session.teaching import Teaching
 FRAME = pd.DataFrame({"x": pd.Series([1, 2, 2, 3], dtype="int64")})
 BINS = dv.Domain.integers(0, 4095, column="x")
 BUDGET = dv.Budget("9", "1e-3")
+RECORDS, SWAPPED = dv.Question.records([dv.Domain.integers(1, 2, column="x")]), dv.Unit(relation="replace-one", n=4)
 SMALLEST = {"delta": "1e-6", "cap": "999", "k": "2", "kbar": "3", "queries": '[["all",null]]'}
 """Parameters that go with these bins, where a mechanism has them."""
 
@@ -53,16 +54,17 @@ APPROXIMATE: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("name", REGISTRY)
 def test_no_mechanism_answers_from_approximate_counts(name: str, source: str, tmp_path: Path) -> None:
     data = APPROXIMATE[source]()
-    session = dv.Session(data, dv.Unit(), BUDGET, tmp_path / "ledger")
+    asked, unit = (RECORDS, SWAPPED) if REGISTRY[name].draws_records else (BINS, dv.Unit())
+    session = dv.Session(data, unit, BUDGET, tmp_path / "ledger")
     for call in (session.plan, session.release):
         with pytest.raises(ParameterError, match="every price needs exact counts") as refused:
-            call(BINS, made(name))
+            call(asked, made(name))
         assert refused.value.next_step
     assert session.ledger.entries() == []
     if isinstance(data, Sketch):
         assert data.counted == 0
-    exact = dv.Session(sources.duckdb(FRAME), dv.Unit(), BUDGET, tmp_path / "other")
-    assert exact.release(BINS, made(name)).answer  # what was refused is no other thing than the source
+    exact = dv.Session(sources.duckdb(FRAME), unit, BUDGET, tmp_path / "other")
+    assert exact.release(asked, made(name)).answer  # what was refused is no other thing than the source
 
 
 def test_no_sub_session_is_sold_on_approximate_counts(tmp_path: Path) -> None:

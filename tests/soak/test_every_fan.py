@@ -11,7 +11,7 @@ from dpviz.errors import DpvizError
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.mechanism import Mechanism
 from dpviz.planning.sheet import PlanSheet
-from tests.mechanisms.test_recorded import QUESTIONS, UNITS
+from tests.mechanisms.test_recorded import QUESTIONS, RECORDS, UNITS
 from tests.planning.test_fans import MOST
 from tests.planning.work import at_most
 from tests.soak.amounts import record, rounds
@@ -51,9 +51,32 @@ def drawn(name: str, chance: random.Random) -> Mechanism:
             "alpha": chance.choice((3, "1/2", 1000)),
             "room": chance.choice((10, "2.1")),
             "accounting": chance.choice(("auto", "l1-real")),
-            "encoding": chance.choice(("unary", "histogram")),
+            "encoding": chance.choice(("unary", "histogram", "log")),
         },
-        "ThresholdALP": {"delta": chance.choice((None, delta)), "keys": rows, "split": chance.choice(("0.5", "0.999"))},
+        "ThresholdALP": {
+            "delta": chance.choice((None, delta)),
+            "keys": rows,
+            "split": chance.choice(("0.5", "0.999", "0.05")),
+            "encoding": chance.choice(("unary", "histogram", "log")),
+        },
+        "MaxProjection": {"cap": chance.choice((1, "2.5", 10**6)), "keys": rows, "room": chance.choice((100, "2.1"))},
+        "ThresholdMaxProjection": {
+            "delta": chance.choice((None, delta)),
+            "keys": rows,
+            "split": chance.choice(("0.5", "0.999")),
+            "room": chance.choice((100, "2.1")),
+        },
+        "KeyCount": {"beta": chance.choice(("0.5", "1e-9"))},
+        "SampleCategory": {
+            "projection": chance.choice(("normalise", "euclid")),
+            "draws": chance.choice(("many", "one")),
+        },
+        "SampleBounded": {"level": chance.choice(("1/4", "0.001", "0.49"))},
+        "SampleProduct": {
+            "delta": chance.choice(("1e-6", "1e-30")),
+            "noise": chance.choice(("repaired", "paper", "tight")),
+        },
+        "RandomisedRecord": {},
     }
     made: Mechanism = REGISTRY[name](epsilon=1, **options[name])
     return made
@@ -64,7 +87,8 @@ def cases(number: int) -> Iterator[tuple[Mechanism, str, str, Fraction]]:
     for round_ in range(number):
         name = list(REGISTRY)[round_ % len(REGISTRY)]
         top = Fraction(10) ** chance.randint(-9, 3) * chance.choice((1, Fraction(1, 3), Fraction(7, 8)))
-        yield drawn(name, chance), chance.choice(list(QUESTIONS)), chance.choice(list(UNITS)), top
+        asked = RECORDS if REGISTRY[name].draws_records else [key for key in QUESTIONS if key not in RECORDS]
+        yield drawn(name, chance), chance.choice(list(asked)), chance.choice(list(UNITS)), top
 
 
 def test_every_fan_is_built_in_bounded_work() -> None:

@@ -58,14 +58,18 @@ def session_asks(question: str) -> Callable[[random.Random], dict[str, Any]]:
         plan = {"question": asked, "mechanism": "Dense", "parameters": {"epsilon": epsilon}}
         if rng.random() < 0.15:
             plan["mechanism"] = rng.choice(["Stability", "PureSparse", "TopK", "Compact", "PayWhatYouGet", "Laplace"])
-        ask = rng.choice(["plan", "plan", "after", "release", "release", "cancel", "status", "show", "read", "ask"])
+        ask = rng.choice(
+            ["plan", "plan", "after", "release", "release", "cancel", "status", "show", "read", "ask", "table"]
+        )
         return {"ask": ask, "args": {
             "plan": plan,
             "after": plan,
             "release": {**plan, "price": {"epsilon": rng.choice([epsilon, epsilon, epsilon, "0.01"]), "delta": "0"},
                         "key": rng.choice([None, None, f"again-{rng.randrange(30)}"])},
             "cancel": {}, "status": {}, "show": {"number": str(rng.randint(1, 30))},
-            "read": {"number": str(rng.randint(1, 30)), "points": [[str(rng.randint(0, 5))]], "beta": "0.05"},
+            "read": {"number": str(rng.randint(1, 30)), "points": [[str(rng.randint(0, 5))]], "beta": "0.05",
+                     "reader": rng.choice(["", "", "likelihood"])},
+            "table": {"number": str(rng.randint(1, 30)), "start": rng.choice(["0", "0", "40", "-1", "9999999"])},
             "ask": {"number": str(rng.randint(0, 30) or ""), "beside": rng.choice(["", "", "1"]),
                     "what": rng.choice(["stretch", "pair"]), "by": rng.choice(["rows", "labels"]),
                     "first": [str(rng.randint(-1, 4))], "second": [str(rng.randint(0, 5))],
@@ -136,6 +140,7 @@ def test_only_refusals_of_ours_come_back_and_only_what_was_asked_is_charged(
     offer = json.loads(view.state)["offers"][0]["id"]
     explorers = [dv.SamplerExplorer(), dv.CompositionExplorer(), dv.TopKExplorer("power")]
     explorers += [dv.ConsistencyPlayground(), dv.IsotonicExplorer("equal", n=20), dv.AlpAnatomy()]
+    explorers += [dv.SamplingExplorer(), dv.ProductSamplerTrace(n=1000, columns=80)]
     twenty = PublicTable(dv.Domain.integers(0, 19, column="x"), np.arange(20))
     ranging = dv.RangeExplorer(twenty, branching=2)
     comparison = dv.MechanismComparison(opened, dv.Domain.integers(0, 3, column="x"), ["Dense", "Stability"])

@@ -48,6 +48,8 @@ VIEWS: dict[str, Callable[[Path], Any]] = {
     "RangeExplorer": lambda path: dv.RangeExplorer("flat", branching=4),
     "ConsistencyPlayground": lambda path: dv.ConsistencyPlayground(),
     "AlpAnatomy": lambda path: dv.AlpAnatomy(),
+    "ProductSamplerTrace": lambda path: dv.ProductSamplerTrace(n=1000, columns=80),
+    "SamplingExplorer": lambda path: dv.SamplingExplorer(),
     "TradeoffExplorer": lambda path: dv.TradeoffExplorer(),
     "MechanismComparison": lambda path: dv.MechanismComparison(None, BINS, ["Dense", "Stability"]),
     "TopKExplorer": lambda path: dv.TopKExplorer("power"),

@@ -25,6 +25,9 @@ LARGEST = 150_000
 SPARSE = 95_000
 """And that of the explorers of sparse releases."""
 
+SAMPLING = 95_000
+"""And that of the explorers of private sampling."""
+
 
 @pytest.fixture
 def session(tmp_path: Path) -> dv.Session:
@@ -55,6 +58,8 @@ def test_explorers_and_sub_session_views_have_programs_of_their_own(session: dv.
     assert dv.AlpAnatomy().program.code == code("sparse") == dv.TradeoffExplorer().program.code
     assert "alp-anatomy" in code("sparse") and "alp-anatomy" not in code("explorers")
     assert len(code("sparse").encode()) <= SPARSE
+    assert dv.SamplingExplorer().program.code == code("sampling") and len(code("sampling").encode()) <= SAMPLING
+    assert "sampling-explorer" in code("sampling") and "sampling-explorer" not in code("explorers") + code("sparse")
     assert dv.PayWhatYouGetTape.program_name == "tape" and "Symbols left" in code("tape")
 
 
@@ -90,14 +95,15 @@ def test_a_program_that_was_closed_is_sent_anew_with_the_next_view(
 
 def test_a_report_carries_the_program_of_what_it_shows(session: dv.Session, tmp_path: Path) -> None:
     plan, explorer = session.plan(BINS, dv.Dense("1")), dv.SamplerExplorer()
-    sparse = dv.AlpAnatomy()
+    sparse, sampling = dv.AlpAnatomy(), dv.SamplingExplorer()
     cases: list[tuple[list[Any], str]] = [
         ([plan], "report"), ([explorer], "report-explorers"), ([sparse], "report-sparse"),
-        ([sparse, explorer], "report-explorers"), ([plan, explorer], "report-all"),
+        ([sparse, explorer], "report-explorers"), ([sampling], "report-sampling"),
+        ([sampling, sparse], "report-explorers"), ([plan, explorer], "report-all"),
     ]  # fmt: skip
     for items, name in cases:
         content = dv.report(items, tmp_path / "report.html").read_text()
-        others = {"report", "report-explorers", "report-sparse", "report-all"} - {name}
+        others = {"report", "report-explorers", "report-sparse", "report-sampling", "report-all"} - {name}
         assert reports._embedded(code(name)) in content
         assert not [other for other in others if reports._embedded(code(other)) in content]
     assert len(code("report")) < len(code("report-all"))

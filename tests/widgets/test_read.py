@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import dpviz as dv
+from dpviz.exact import rational
 from dpviz.session.session import Session
 from dpviz.widgets.session_model import SessionModel
 
@@ -27,7 +28,7 @@ def model(tmp_path: Path) -> SessionModel:
 
 
 def ask(model: SessionModel, **args: Any) -> dict[str, Any]:
-    args = {"number": "2", "points": [["1"], ["3"]], "beta": "0.05"} | args
+    args = {"number": "2", "points": [["1"], ["3"]], "beta": "0.05", "reader": ""} | args
     reply = model.answer({"v": 1, "id": "1", "ask": "read", "args": args})
     assert reply is not None
     return reply
@@ -100,3 +101,29 @@ def test_a_list_has_no_points_to_read(tmp_path: Path) -> None:
 def test_teaching_stores_nothing_that_could_be_read() -> None:
     reply = ask(SessionModel(dv.teaching(PEOPLE, 1, SWAP), [BINS]), number="1")
     assert not reply["ok"] and "teaching keeps no releases" in reply["error"]["message"]
+
+
+READERS = ("paper", "likelihood", "posterior-median")
+
+
+def test_keys_are_read_by_the_estimator_that_is_chosen_in_python_and_in_the_page(tmp_path: Path) -> None:
+    data = pd.DataFrame({"x": [0] * 400 + [1] * 20 + [2] * 4})
+    session = Session(data, dv.Unit(), dv.Budget(8), tmp_path / "sketch.ledger")
+    release = session.release(dv.Domain.integers(0, 2**32 - 1, column="x"), dv.ALP("1/2", keys=30, cap=100))
+    keys = [*range(60)]
+    many = {reader: release.many(keys, reader=reader) for reader in READERS}
+    assert many["paper"] == release.many(keys) == [release[key] for key in keys]
+    assert len({tuple(values) for values in many.values()}) == 3  # with chance near 1: they differ at some of 60 keys
+    model = SessionModel(session, [BINS])
+    for reader, values in many.items():
+        assert [release.value(key, reader) for key in keys[:3]] == values[:3]
+        body = ask(model, number="1", points=[[str(key)] for key in keys[:50]], reader=reader)["body"]
+        assert [rational(row["value"], "value") for row in body["values"]] == values[:50]
+        stated = release.error.estimator(reader).one_bin(rational("0.05", "beta")) is not None
+        assert all((row["known"] != "") == stated == (row["low"] + row["high"] != "") for row in body["values"])
+    assert many["paper"] and release.error.estimator("paper").one_bin(rational("0.05", "beta")) is not None
+    for wrong in (lambda: release.value(3, "mean"), lambda: release.many([3], reader="mean")):
+        with pytest.raises(dv.DpvizError, match="reader must be one that a sketch answer has: paper, likelihood"):
+            wrong()
+    refused = ask(model, number="1", reader="mean")
+    assert not refused["ok"] and "reader must be one that a sketch answer has" in refused["error"]["message"]

@@ -63,11 +63,17 @@ export function peaksOf(heights: readonly number[], near = 0): number[] {
     return heights.flatMap((height, place) => (height >= top - near ? [place] : []));
 }
 
-/** The logarithm of the likelihood of each value, but for one constant. */
-export function logarithmsOf(bits: readonly number[], p: number, raised: number): number[] {
+/**
+ * The logarithm of the likelihood of each value, but for one constant. In so many columns, the first, other keys clear
+ * bits instead of setting them: there it is a one that they turn into a zero.
+ */
+export function logarithmsOf(bits: readonly number[], p: number, raised: number, cleared = 0): number[] {
     const [one, zero] = [Math.log((1 - p) / raised), Math.log(p / (1 - raised))];
     const sums = [0];
-    for (const bit of bits) sums.push(sums.at(-1)! + (bit === 1 ? one : zero));
+    for (const [column, bit] of bits.entries()) {
+        const [up, down] = column < cleared ? [-zero, -one] : [one, zero];
+        sums.push(sums.at(-1)! + (bit === 1 ? up : down));
+    }
     return sums;
 }
 
@@ -81,9 +87,9 @@ export interface Estimate {
 }
 
 /** What a row of bits says of its value, by one of three estimators. With no flips only the bits themselves count. */
-export function estimateOf(bits: readonly number[], estimator: string, p: number, raised: number): Estimate {
+export function estimateOf(bits: readonly number[], estimator: string, p: number, raised: number, cleared = 0): Estimate {
     const paper = estimator === "paper" || p === 0;
-    const heights = paper ? walkOf(bits) : logarithmsOf(bits, p, raised);
+    const heights = paper ? walkOf(bits) : logarithmsOf(bits, p, raised, cleared);
     const peaks = peaksOf(heights, paper ? 0 : NEAR);
     if (paper || estimator === "likelihood") return { heights, peaks, total: peaks.reduce((a, b) => a + b, 0), count: peaks.length };
     const top = Math.max(...heights);

@@ -5,12 +5,11 @@
  * says where to ask.
  */
 
-import type { Counted } from "./counted";
-import { rowOf } from "./columns";
+import { rowOf, type Texts } from "./columns";
 import { endBoxes, h, newId, setAttribute, setText, show } from "./dom";
 import { approximate, compare, exactly, ZERO } from "./exact";
 import { timed } from "./perf";
-import type { Reply } from "./protocol";
+import type { Reply, Result } from "./protocol";
 import { exact, flag, list, Malformed, maybe, shape, text, type Read } from "./readers";
 import type { Surroundings } from "./result_view";
 import { MINUS, often, shown } from "./words";
@@ -43,6 +42,23 @@ const readAnswer = shape({ rows: list(readRow), leader: maybe(text), rests_on: t
 export type AskedRow = Read<typeof readRow>;
 type Answer = Read<typeof readAnswer>;
 
+/** What is asked: a paid answer, and the names of its rows as a reader sees them. */
+export type AskedOf = Pick<Result, "adds_up" | "together" | "nouns" | "beta" | "number"> & { labels: Texts };
+
+/** How a view calls its rows, and what a stretch is of. */
+export interface Words {
+    /** What is picked: "bars". */
+    rows: string;
+    /** What one of two that are compared is called over its box. */
+    one: string;
+    /** How, in a sentence or two. */
+    hint: string;
+    /** How the second of two is picked. */
+    second: string;
+    /** A stretch is over something else than rows, which is typed. */
+    apart?: boolean;
+}
+
 /** How a view shows one value by several estimators, where it has a picture of its own for that. */
 export type Pictured = (rows: readonly AskedRow[], beta: string, width: number) => Node;
 
@@ -67,7 +83,7 @@ export const NO_KERNEL = "Adding up and comparing need the running notebook: no 
  * changed  what is picked has changed
  * tools    buttons of the chart that belong beside the ends
  */
-export function asker(result: Counted, around: Surroundings, changed: () => void, tools: readonly Node[] = [], pictured?: Pictured): Asker | null {
+export function asker(result: AskedOf, around: Surroundings, changed: () => void, tools: readonly Node[] = [], pictured?: Pictured, words: Words = BARS): Asker | null {
     const { ask } = around;
     if (result.adds_up !== true || ask === undefined) return null;
     const [wayId, firstId, secondId, whenId, faultId] = [newId(), newId(), newId(), newId(), newId()];
@@ -88,7 +104,7 @@ export function asker(result: Counted, around: Surroundings, changed: () => void
     const python = result.together?.python ?? "";
     const element = h(
         "section",
-        { class: "dp-ask", "aria-label": "Add up or compare bars" },
+        { class: "dp-ask", "aria-label": `Add up or compare ${words.rows}` },
         h(
             "div",
             { class: "dp-ask-row" },
@@ -137,7 +153,7 @@ export function asker(result: Counted, around: Surroundings, changed: () => void
 
     function drawNames(): void {
         const pair = way.value === "pair";
-        setText(names[0]!, pair ? "Bin" : "From");
+        setText(names[0]!, pair ? words.one : "From");
         setText(names[1]!, pair ? "with" : "to");
         show(letGo, picked !== null || half !== null);
         letGo.disabled = picked === null && half === null;
@@ -173,7 +189,7 @@ export function asker(result: Counted, around: Surroundings, changed: () => void
 
     function turn(): void {
         half = null;
-        take(picked === null ? null : { ...picked, what: way.value as Picked["what"] });
+        take(picked === null || words.apart === true ? null : { ...picked, what: way.value as Picked["what"] });
     }
 
     function restore(): void {
@@ -185,7 +201,7 @@ export function asker(result: Counted, around: Surroundings, changed: () => void
         if (ends.includes("") || (ends[0] === written[0] && ends[1] === written[1] && picked !== null)) return;
         half = null;
         const found = ends.map(rowNamed) as [number, number];
-        const drawn = rows > 0 && found.every((row) => row >= 0);
+        const drawn = rows > 0 && found.every((row) => row >= 0) && !(words.apart === true && way.value === "stretch");
         take({ what: way.value as Picked["what"], rows: drawn ? found : null, typed: ends });
     }
 
@@ -240,8 +256,8 @@ export function asker(result: Counted, around: Surroundings, changed: () => void
         if (alone && last === null) answer.replaceChildren(h("p", { class: "dp-hint" }, NO_KERNEL));
         else if (pending) answer.replaceChildren(h("p", { class: "dp-hint" }, "Asking the kernel…"));
         else if (last !== null) answer.replaceChildren(...told(result, last, beta, width, pictured));
-        else if (half !== null) answer.replaceChildren(h("p", { class: "dp-hint" }, "Click another bar, or press Enter on it, to compare the two."));
-        else answer.replaceChildren(h("p", { class: "dp-hint" }, rows === 0 ? HINT_TYPED : HINT));
+        else if (half !== null) answer.replaceChildren(h("p", { class: "dp-hint" }, words.second));
+        else answer.replaceChildren(h("p", { class: "dp-hint" }, rows === 0 ? HINT_TYPED : words.hint));
     }
 
     /** At another level it is asked again, and so is what was picked while no kernel answered. */
@@ -271,12 +287,17 @@ export function asker(result: Counted, around: Surroundings, changed: () => void
     };
 }
 
-const HINT = "Drag over bars, or hold Shift with the arrow keys, to add them up; click two, or press Enter on two, to compare them. Free: they are paid already.";
+const BARS: Words = {
+    rows: "bars",
+    one: "Bin",
+    hint: "Drag over bars, or hold Shift with the arrow keys, to add them up; click two, or press Enter on two, to compare them. Free: they are paid already.",
+    second: "Click another bar, or press Enter on it, to compare the two.",
+};
 const HINT_TYPED = "Name two bins and press Enter. Free: they are paid already.";
 
 // --- in words --------------------------------------------------------------------------------------------------------
 
-function told(result: Counted, { rows, leader, rests_on }: Answer, beta: string, width: number, pictured?: Pictured): Node[] {
+function told(result: AskedOf, { rows, leader, rests_on }: Answer, beta: string, width: number, pictured?: Pictured): Node[] {
     const [first, ...more] = rows as [AskedRow, ...AskedRow[]];
     const sentences = [leader === null ? "" : verdict(first, leader), `${held(first, beta)}.`, `${sentence(first.bias)}.`, ...first.remarks, rests_on];
     return [

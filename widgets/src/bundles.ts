@@ -22,6 +22,13 @@ export function style(css: string): void {
     styles.set(css, element);
 }
 
+/** Take a style off the page, whose text no program has any more. */
+export function withoutStyle(css: string): void {
+    const { styles } = loaded();
+    styles.get(css)?.remove();
+    styles.delete(css);
+}
+
 /** The default export of this module. */
 export async function run(code: string): Promise<unknown> {
     const { programs } = loaded();

@@ -283,7 +283,7 @@ function written(column: Column, rows: number, data: DataView, where: string): W
     return new Written(data, rows, runs, count);
 }
 
-function fromBase64(encoded: string, where: string): DataView {
+export function fromBase64(encoded: string, where: string): DataView {
     let plain: string;
     try {
         plain = atob(encoded);

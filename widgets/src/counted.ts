@@ -4,14 +4,19 @@ import { clampOf, ends, interval } from "./charts/intervals";
 import { numbers, texts, type Texts } from "./columns";
 import { exactly } from "./exact";
 import { readBar, type Result } from "./protocol";
-import { exact, flag, maybe, oneOf, shape, table, text, whole, wrong, type Read } from "./readers";
+import { exact, flag, list, maybe, oneOf, shape, table, text, whole, wrong, type Read } from "./readers";
 import { shown } from "./words";
 
 const readCounts = shape({
     bins: maybe(whole),
     size: maybe(text),
+    /** Of an answer that is one number: what it says, and what it counts. */
+    sentence: maybe(text),
+    counts: maybe(text),
     sparse: maybe(flag),
     lookup: maybe(flag),
+    /** The estimators it may be read by, the default first. */
+    readers: maybe(list(text)),
     scale: oneOf("integers", "intervals", "categories", "product", "keys"),
     labels: texts,
     short_labels: texts,
@@ -25,7 +30,8 @@ export type Counted = Result & Omit<Read<typeof readCounts>, "list">;
 
 /** A result as counts, each with its label and all with one bar. */
 export function counted(result: Result): Counted {
-    const counts = { ...result, ...readCounts(result.content, "result") };
+    const read = readCounts(result.content, "result");
+    const counts = { ...result, ...read, nouns: read.counts ?? result.nouns };
     checkRows(counts);
     return counts;
 }
@@ -65,8 +71,10 @@ export function readOf(result: Counted, beta: string, i: number): { value: strin
     const { one, all } = bounds(result, beta, i);
     const name = result.labels.at(i);
     const which = result.scale === "integers" || result.scale === "intervals" ? `${shown(name)} ${result.axis}` : name;
+    const value = `${which}: ${shown(result.values.at(i))} ${made(result)}`;
+    if (result.sentence !== null) return { value, bars: one };
     return {
-        value: `${which}: ${shown(result.values.at(i))} ${made(result)}`,
+        value,
         bars: `this bin alone: ${one}` + (all === null ? "" : ` · among all ${among(result)}: ${all}`),
     };
 }
@@ -74,6 +82,7 @@ export function readOf(result: Counted, beta: string, i: number): { value: strin
 /** The finding in one sentence, from released values and their bars alone. */
 export function findingOf(result: Counted, beta: string): string {
     const { values } = result;
+    if (result.sentence !== null) return result.sentence;
     if (values.length === 0) return result.sparse === true ? NOTHING_SHOWN : "No bins.";
     const top = values.top();
     const bar = result.bars.get(beta)!.all;

@@ -121,8 +121,8 @@ export async function copy(text: string): Promise<boolean> {
     }
 }
 
-export function save(name: string, type: string, text: string): void {
-    const url = URL.createObjectURL(new Blob([text], { type }));
+export function save(name: string, type: string, text: string | readonly string[]): void {
+    const url = URL.createObjectURL(new Blob([text].flat(), { type }));
     const link = h("a", { href: url, download: name });
     document.body.append(link);
     link.click();

@@ -8,9 +8,13 @@ export interface Fraction {
 
 export const ZERO: Fraction = { n: 0n, d: 1n };
 
-const DECIMAL = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/;
-const RATIO = /^([+-]?\d+)\/(\d+)$/;
+const DECIMAL = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,4}))?$/;
+const RATIO = /^([+-]?\d+) *\/ *(\d+)$/;
+/** What the kernel writes is at most so long, and what a person types. */
 const LONGEST = 4000;
+const LONGEST_TYPED = 200;
+/** A decimal has at most so many places; a number that needs more is written as a fraction. */
+const MOST_PLACES = 30;
 
 function gcd(a: bigint, b: bigint): bigint {
     let [x, y] = [a < 0n ? -a : a, b];
@@ -24,11 +28,11 @@ export function fraction(n: bigint, d: bigint = 1n): Fraction {
     return { n: n / common, d: d / common };
 }
 
-/** Read "0.1", "1/10", ".5" or "1e-6" (also with a true minus sign); null for anything else. */
-export function parse(text: string): Fraction | null {
-    const plain = text.trim().replace("\u2212", "-");
-    if (plain.length > LONGEST) return null;
-    const ratio = RATIO.exec(plain.replace(/\s*\/\s*/, "/"));
+/** Read "0.1", "1/10", ".5" or "1e-6" (also with a true minus sign); null for anything else. As `rational` in Python. */
+export function parse(text: string, longest = LONGEST): Fraction | null {
+    const plain = text.replace(/^ +| +$/g, "").replaceAll("\u2212", "-");
+    if (plain.length > longest) return null;
+    const ratio = RATIO.exec(plain);
     if (ratio) {
         const d = BigInt(ratio[2]!);
         return d === 0n ? null : fraction(BigInt(ratio[1]!.replace("+", "")), d);
@@ -42,6 +46,15 @@ export function parse(text: string): Fraction | null {
     return shift >= 0 ? fraction(n * 10n ** BigInt(shift)) : fraction(n, 10n ** BigInt(-shift));
 }
 
+/** A number that a person typed as the label of a bin; null where Python refuses it, too: what it writes is as short. */
+export function typedLabel(text: string): Fraction | null {
+    const number = parse(text, LONGEST_TYPED);
+    if (number === null || bitsOf(number.n) + bitsOf(number.d) > 4 * LONGEST_TYPED) return null;
+    return format(number).length <= LONGEST_TYPED ? number : null;
+}
+
+const bitsOf = (whole: bigint): number => (whole < 0n ? -whole : whole).toString(2).length;
+
 /** Read a text the kernel wrote; an unreadable one is a fault of the caller, which validates first. */
 export function exactly(text: string): Fraction {
     const value = parse(text);
@@ -49,13 +62,13 @@ export function exactly(text: string): Fraction {
     return value;
 }
 
-/** A finite decimal where there is one, else "a/b": the same text the kernel writes. */
+/** A finite decimal where there is one of at most 30 places, else "a/b": the same text the kernel writes. */
 export function format(value: Fraction): string {
     let [twos, fives, rest] = [0, 0, value.d];
     for (; rest % 2n === 0n; rest /= 2n) twos += 1;
     for (; rest % 5n === 0n; rest /= 5n) fives += 1;
-    if (rest !== 1n) return `${value.n}/${value.d}`;
     const places = Math.max(twos, fives);
+    if (rest !== 1n || places > MOST_PLACES) return `${value.n}/${value.d}`;
     const scaled = (value.n * 10n ** BigInt(places)) / value.d;
     if (places === 0) return scaled.toString();
     const digits = (scaled < 0n ? -scaled : scaled).toString().padStart(places + 1, "0");

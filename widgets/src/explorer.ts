@@ -116,11 +116,15 @@ export class Explorer<S extends Sheet<Point>> extends ViewStore {
     async #move(): Promise<void> {
         this.#asked += 1;
         const mine = this.#asked;
+        const place = this.position;
         const reply = await this.kernel.ask("move", { place: Object.fromEntries(this.position) });
         if (mine !== this.#asked) return;
+        const still = this.position === place; // else somebody moved on, and the next ask is about to be sent
         if (reply.ok) {
-            this.settled = true;
+            if (still) this.settled = true;
             this.take("sheet", reply.body["sheet"]);
+        } else if (!still) {
+            return;
         } else if (reply.error.kind === SUPERSEDED) {
             this.#adopt(this.sheet!.now as PointOf<S>); // moved on another page: stand where that one does
         } else {

@@ -94,7 +94,7 @@ export function isotonicExplorer(store: Explorer<IsotonicSheet>): Component {
         const { multiscale, all, one } = point;
         setText(
             picture.note,
-            `hatched: true · ${Number(point.at.get("n")) <= DOTS ? "○" : "grey"} noisy, each within ±${shown(one)} ${often(sheet.beta)} · blue: fitted, flat where counts were pooled · darker band: multiscale, from this draw · paler band: ±${shown(all)} around the fit; each holds everywhere at once ${often(sheet.beta)}, proved`,
+            `hatched: true · ${Number(point.at.get("n")) <= DOTS ? "○" : "grey"} noisy, each within ±${shown(one)}, ${often(sheet.beta)} · blue: fitted, flat where counts were pooled · darker band: multiscale, from this draw · paler band: ±${shown(all)} around the fit; each holds everywhere at once, ${often(sheet.beta)}, proved`,
         );
         const [truth, fitted, reach, size] = [point.truth.map(stepOf), point.fitted.map(stepOf), Number(all), Number(point.at.get("n"))];
         const bands: Band[] = [

@@ -4,7 +4,7 @@
  */
 
 import type { Bar, Measure, Point, Sheet } from "./protocol";
-import { often, plusMinus, shown, spread } from "./words";
+import { often, plusMinus, reach, spread } from "./words";
 
 const HEADLINE = 2;
 
@@ -28,12 +28,12 @@ export const signOf = (measure: Measure, bar: Bar | null): string =>
 
 /** An error with its sign, as it stands in words. */
 export const signed = (measure: Measure, bar: Size): string =>
-    measure.sign !== "" ? `${measure.sign}${shown(bar.value)}` : spread(bar);
+    measure.sign !== "" ? `${measure.sign}${reach(bar.value)}` : spread(bar);
 
 /** A text of a measure with its numbers. */
 function filled(template: string, beta: string, bar: Bar): string {
     const numbers: Record<string, string> = {
-        value: shown(bar.value),
+        value: reach(bar.value),
         often: often(beta),
         times: often(beta).replace(" in ", " times in "),
     };

@@ -5,12 +5,12 @@ import { curveChart, type CurveOf, type CurvePoint } from "./charts/curve";
 import { dotsChart } from "./charts/dots";
 import type { Component } from "./component";
 import { h, newId, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
-import { approximate, equal, exactly } from "./exact";
+import { approximate, compare, equal, exactly } from "./exact";
 import { barOf, headline, isList, phrase, signed, signOf, slowness, tipOf, words } from "./measures";
 import { timed } from "./perf";
 import type { Bar, Measure, Point, Sheet } from "./protocol";
 import type { SessionStore } from "./session_store";
-import { kindOf, leaves, oddsTip, often, PAYS_TIP, priceText, same, shown, spread } from "./words";
+import { kindOf, leaves, oddsTip, often, PAYS_TIP, priceText, reach, same, shown, spread } from "./words";
 
 const CHARTS = ["Error against ε", "20 equally likely errors", "Chance of a value above 0"] as const;
 const HEIGHT = 186;
@@ -48,6 +48,22 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
     );
     const after = h("p", { class: "dp-hint dp-after", hidden: true });
     const slow = h("p", { class: "dp-slow", role: "note", hidden: true });
+    const lookUpsId = newId();
+    const lookUps = h("input", {
+        id: lookUpsId,
+        type: "text",
+        class: "dp-exact-text",
+        autocomplete: "off",
+        spellcheck: "false",
+        inputmode: "numeric",
+        onchange: () => {
+            const among = lookUps.value.trim().replaceAll(",", "");
+            if (store.sheet !== null) void store.plan({ among });
+        },
+    });
+    const held = h("span", {});
+    const lookUpsParts = [h("label", { for: lookUpsId }, "Look-ups at once, Q"), lookUps, held];
+    const several = h("p", { class: "dp-hint dp-look-ups", hidden: true });
     const known = h("ul", {});
     const how = h(
         "details",
@@ -69,6 +85,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
             cost.element,
             ...(options.brief ? [] : [space.element, odds.element]),
         ),
+        several,
         after,
         slow,
         options.brief ? null : charts,
@@ -118,6 +135,19 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         setText(odds.note, sheet === null ? "" : point?.odds === "" ? "no bound: δ is paid" : `that a given ${sheet.question.noun} is in`);
         show(odds.element, sheet === null || !isList(sheet) || point?.odds !== "");
         odds.element.title = sheet === null ? "" : oddsTip(sheet.question.noun);
+    }
+
+    /** How far off the worst of so many look-ups may be, and the number, which a reader may change where a kernel answers. */
+    function drawLookUps(point: Point | null): void {
+        const measure = store.sheet?.measures.find((one) => one.many !== null) ?? null;
+        show(several, measure !== null && point !== null);
+        if (measure === null || point === null) return several.replaceChildren();
+        if (!several.hasChildNodes()) several.append(...lookUpsParts);
+        const bar = barOf(point, store.beta, measure);
+        if (document.activeElement !== lookUps) lookUps.value = shown(measure.many!);
+        lookUps.disabled = store.locked || store.kernel.health === "gone";
+        setText(held, bar === null ? noBar(measure) : `all within ${signed(measure, bar).trim()}, ${often(store.beta)} · ${kindOf(bar)}`);
+        several.title = bar === null ? "" : tipOf(measure, store.beta, bar);
     }
 
     /** The rules behind the errors, why one has no number, and the published bounds beside them. */
@@ -181,6 +211,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
             store.fault !== null || (!store.settled && store.sheet !== null) ? "true" : null,
         );
         drawStats(point);
+        drawLookUps(point);
         if (options.brief) return;
         drawHow(point);
         if (store.sheet === null) {
@@ -192,11 +223,12 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
     return { element, draw, close: stop };
 }
 
-/** What one bin would be off by once this was paid for and read together with an earlier answer. */
+/** What one bin would be off by once this was paid for and read together with an earlier answer, where that is less. */
 function together({ together: found, beta }: SessionStore): string {
     const errors = found?.errors.get(beta);
     if (found === null || errors === undefined || errors.both === null) return "";
     const { both, now } = errors;
+    if (now !== null && compare(exactly(both.value), exactly(now.value)) >= 0) return "";
     const before = now === null ? "" : `; now ${spread(now)}`;
     return `After this, together with release ${found.number}: any one bin ${spread(both)}, ${kindOf(both)}${before}.`;
 }
@@ -294,7 +326,7 @@ function errorStat(store: SessionStore, place: 0 | 1): { element: HTMLElement; d
         setText(name, measure?.label ?? "Error");
         setText(sign, absent || measure === null ? "" : signOf(measure, bar));
         setAttribute(beta, "aria-label", measure === null ? "How often" : `How often, ${words(measure)}`);
-        written = bar === null ? "—" : shown(bar.value);
+        written = bar === null ? "—" : reach(bar.value);
         const mine = measure !== null && store.seekFault?.measure === measure.name ? store.seekFault : null;
         if (document.activeElement !== input || !(draft || mine !== null)) input.value = written;
         fit();

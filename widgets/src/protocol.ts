@@ -38,6 +38,8 @@ export const readMeasure = shape({
     missing: text,
     weight: oneOf("thick", "medium", "thin", ""),
     pictured: flag,
+    /** Of a statement about several look-ups at once, how many they are. */
+    many: maybe(whole),
 });
 
 const readPoint = shape({
@@ -71,7 +73,8 @@ const readPoint = shape({
     chance: maybe(shape({ c: list(exact), p: list(share) })),
 });
 
-const readMechanism = shape({ name: text, title: text, about: text });
+/** `stays`: the parameters that are about the data, so that they stay where another mechanism takes them, too. */
+const readMechanism = shape({ name: text, title: text, about: text, stays: maybe(list(text)) });
 
 const readSheetShape = shape({
     version: sheetVersion,
@@ -92,7 +95,7 @@ const readSheetShape = shape({
         about: text,
         delta: text,
         parameters: table(text),
-        choices: list(shape({ name: text, label: text, options: list(shape({ value: text, label: text })) })),
+        choices: list(shape({ name: text, label: text, options: list(shape({ value: text, label: text })), stays: maybe(flag) })),
     }),
     mechanisms: list(readMechanism),
     /** How many items the answer names at most; empty where it has a value per bin. */
@@ -220,6 +223,8 @@ const readHead = shape({
     used: maybe(text),
     python: text,
     csv: file,
+    /** How many rows its table has; "0" where it has none. */
+    table_rows: maybe(whole),
     /** Whether its rows are counts that add up, so that a sum of what is brushed can be asked for. */
     adds_up: maybe(flag),
     /** Another answer to the question, and the call that reads both as one. */
@@ -316,7 +321,7 @@ export function readReport(value: unknown): Report {
 }
 
 /** Asks the kernel for points of a stored answer. */
-export type ReadPoints = (args: { number: string; points: string[][]; beta: string }) => Promise<Reply>;
+export type ReadPoints = (args: { number: string; points: string[][]; beta: string; reader: string }) => Promise<Reply>;
 
 /** Asks the kernel for a sum or a comparison of what is stored. */
 export type AskStored = (args: Record<string, unknown>) => Promise<Reply>;

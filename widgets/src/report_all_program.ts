@@ -3,6 +3,7 @@
 import { EXPLORERS } from "./explorers";
 import { start } from "./report";
 import { RELEASES } from "./report_releases";
+import { SAMPLING } from "./sampling_explorers";
 import { SPARSE } from "./sparse_explorers";
 
-void start({ releases: RELEASES, explorers: { ...EXPLORERS, ...SPARSE } });
+void start({ releases: RELEASES, explorers: { ...EXPLORERS, ...SPARSE, ...SAMPLING } });

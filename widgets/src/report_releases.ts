@@ -1,6 +1,7 @@
 /** The releases of a report, as they were paid for, and its plan sheets, still alive. */
 
 import "./shared";
+import { offline } from "./carried";
 import { copy, h, setText } from "./dom";
 import { epsilonField } from "./epsilon_field";
 import { planPane } from "./plan_pane";
@@ -8,7 +9,8 @@ import type { Result, Sheet } from "./protocol";
 import type { ReleaseParts } from "./report";
 import type { Views } from "./guest_views";
 import { resultChart } from "./result_chart";
-import type { ResultView } from "./result_view";
+import type { OfPage, ResultView } from "./result_view";
+import { tableButton, tableOf } from "./saving";
 import { mount } from "./root";
 import { SessionStore } from "./session_store";
 import { costsDelta, shown } from "./words";
@@ -40,7 +42,7 @@ const isNarrow = ({ view, body }: Drawn): boolean => view?.narrow?.(body) ?? fal
 
 function released(drawn: Drawn, views: Views): HTMLElement {
     const { result } = drawn;
-    const place = live(() => resultChart({ result, views }, { level: "h2", tools: false }), new SessionStore());
+    const place = live(() => resultChart({ result, views, offline: offline(result) }, { level: "h2", tools: false }), new SessionStore());
     place.classList.add(isNarrow(drawn) ? "dp-half" : "dp-full");
     return place;
 }
@@ -79,7 +81,8 @@ function trial(sheet: Sheet, releases: readonly Result[], name: string): HTMLEle
     return place;
 }
 
-function numbers(result: Result, table: HTMLElement, first: boolean): HTMLElement {
+function numbers(result: Result, table: HTMLElement, long: OfPage | null, first: boolean): HTMLElement {
+    const here = result.csv === "" ? tableOf(result, null, long) : null;
     const button = h(
         "button",
         {
@@ -110,7 +113,7 @@ function numbers(result: Result, table: HTMLElement, first: boolean): HTMLElemen
                     `${result.guarantee}. ${result.mechanism}, ${result.mode} mode, ` +
                     `random bits: ${result.randomness}.`,
             ),
-            result.csv === "" ? null : button, // a long one is written by Python
+            here !== null ? tableButton(result, here) : result.csv === "" ? null : button,
         ),
         table,
     );
@@ -125,6 +128,6 @@ export const RELEASES: ReleaseParts = {
     numbers: (releases, views) =>
         releases.flatMap((result) => {
             const { view, body } = drawnBy(views, result);
-            return view?.table === undefined ? [] : [{ result, table: view.table(body, result.beta) }];
-        }).map(({ result, table }, i) => numbers(result, table, i === 0)),
+            return view?.table === undefined ? [] : [{ result, table: view.table(body, result.beta), long: view.csv?.(body, result.beta) ?? null }];
+        }).map(({ result, table, long }, i) => numbers(result, table, long, i === 0)),
 };

@@ -1,12 +1,14 @@
 /** A release on show: what was paid, its drawing by the view of its kind, its numbers as a table. Never a true count. */
 
+import type { Offline } from "./carried";
 import type { Component } from "./component";
 import { copy, h, newId, save, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
 import type { Views } from "./guest_views";
 import { phrase } from "./measures";
 import { timed } from "./perf";
 import type { AskStored, ReadPoints, Result } from "./protocol";
-import type { Drawing, ResultView } from "./result_view";
+import type { Drawing, OfPage, ResultView } from "./result_view";
+import { saveTable, stemOf, tableOf, type AskTable, type Table } from "./saving";
 import type { SessionStore } from "./session_store";
 import { often, priceText, shown } from "./words";
 
@@ -29,6 +31,8 @@ export interface ResultSource {
     say?: (sentence: string) => void;
     read?: ReadPoints;
     ask?: AskStored;
+    table?: AskTable;
+    offline?: Offline | null;
     gone?: () => boolean;
 }
 
@@ -54,6 +58,7 @@ export function resultOf(store: SessionStore): ResultSource {
         say: (sentence) => store.say(sentence),
         read: (args) => store.kernel.ask("read", args),
         ask: (args) => store.kernel.ask("ask", args),
+        table: (args) => store.kernel.ask("table", args),
         gone: () => store.kernel.health === "gone",
     };
 }
@@ -83,7 +88,14 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
         },
         "Table",
     );
-    const saving = saveMenu(() => source.result);
+    const saving = saveMenu(
+        () => source.result,
+        () => {
+            const { result } = source;
+            if (result === null) return null;
+            return tableOf(result, source.table === undefined || source.gone?.() === true ? null : source.table, ofPage?.(result.beta) ?? null);
+        },
+    );
     const tools = h(
         "div",
         { class: "dp-result-tools" },
@@ -110,6 +122,7 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
     let drawnView: object | null = null;
     let drawing: Drawing | null = null;
     let list: ((beta: string) => HTMLElement) | null = null;
+    let ofPage: ((beta: string) => OfPage) | null = null;
     let drawnAt = "";
     let chosenBeta = "";
     let tableOpen = false;
@@ -140,6 +153,7 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
             drawing?.close?.();
             [drawnResult, drawnView, drawnAt] = [result, found.view ?? found, ""];
             drawHead(result);
+            ofPage = null;
             if (found.view === null) put(wordsOf(result, found.why), null);
             else attempt(result, () => create(found.view, result));
         }
@@ -165,9 +179,11 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
             },
             read: source.read,
             ask: source.ask,
+            offline: source.offline,
             gone: () => source.gone?.() ?? false,
         });
         put(next, view.table === undefined ? null : (level) => view.table!(body, level));
+        ofPage = view.csv === undefined ? null : (level) => view.csv!(body, level);
     }
 
     function drawPicture(result: Result): void {
@@ -263,9 +279,9 @@ const REASONS = {
     broken: (kind: string) => `The view for answers of kind ${kind} could not draw this one. It is paid for and stored.`,
 };
 
-function saveMenu(current: () => Result | null): HTMLElement {
+function saveMenu(current: () => Result | null, tableHere: () => Table | null): HTMLElement {
     const id = newId();
-    const stem = (result: Result): string => (result.number === null ? "teaching-draw" : `release-${result.number}`);
+    const said = h("span", { class: "dp-hint", role: "status" });
     const entry = (name: string, act: (result: Result) => void): HTMLElement =>
         h(
             "button",
@@ -280,12 +296,15 @@ function saveMenu(current: () => Result | null): HTMLElement {
             },
             name,
         );
-    const table = entry("CSV", (result) => save(`${stem(result)}.csv`, "text/csv", result.csv));
+    const table = entry("CSV", (result) => {
+        const here = tableHere();
+        if (here !== null) void saveTable(result, here, (words) => setText(said, words));
+    });
     const menu = h(
         "div",
         { id, class: "dp-menu", hidden: true },
         table,
-        entry("JSON", (result) => save(`${stem(result)}.json`, "application/json", `${toJson(result)}\n`)),
+        entry("JSON", (result) => save(`${stemOf(result)}.json`, "application/json", `${toJson(result)}\n`)),
         entry("Copy as Python", (result) => void copy(result.python)),
     );
     const button = h(
@@ -300,8 +319,11 @@ function saveMenu(current: () => Result | null): HTMLElement {
         "Save",
     );
     const fold = (open: boolean): void => {
-        show(table, current()?.csv !== ""); // a long one is written by Python
+        const here = open ? tableHere() : null;
+        setText(table, here?.says ?? "CSV");
+        show(table, here !== null);
         show(menu, open);
+        if (open) setText(said, "");
         button.setAttribute("aria-expanded", String(open));
     };
     return h(
@@ -319,6 +341,7 @@ function saveMenu(current: () => Result | null): HTMLElement {
         },
         button,
         menu,
+        said,
     );
 }
 

@@ -5,6 +5,7 @@
  * others travel as bundles of their own (`guest_views.ts`), and draw by the same rules.
  */
 
+import type { Offline } from "./carried";
 import type { AskStored, ReadPoints, Result } from "./protocol";
 
 /** One answer on the page, drawn by the view of its kind. */
@@ -33,8 +34,20 @@ export interface Surroundings {
     readonly read: ReadPoints | undefined;
     /** Asks for sums and comparisons of the stored answer, free; likewise. */
     readonly ask?: AskStored | undefined;
+    /** How this page answers look-ups by itself, in a report that carries what that takes. */
+    readonly offline?: Offline | null | undefined;
     /** Whether a kernel that was there is gone. */
     gone?(): boolean;
+}
+
+/** The table of an answer as far as the page holds it, to be saved where no kernel answers. */
+export interface OfPage {
+    /** What it holds, in a few words. */
+    says: string;
+    /** The lines before the first row. */
+    head: string;
+    rows: number;
+    line(row: number): string;
 }
 
 export interface ResultView<Body = unknown> {
@@ -44,6 +57,8 @@ export interface ResultView<Body = unknown> {
     create(body: Body, around: Surroundings): Drawing;
     /** Its numbers as a table; left out where there is no list of them. */
     table?(body: Body, beta: string): HTMLElement;
+    /** The same for a file, at this level; left out where a page without a kernel has no such table. */
+    csv?(body: Body, beta: string): OfPage;
     /** Whether half of a report's width is enough for it. */
     narrow?(body: Body): boolean;
 }

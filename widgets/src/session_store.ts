@@ -312,6 +312,8 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         question?: Question;
         mechanism?: string;
         parameters?: Record<string, string>;
+        /** Of how many look-ups at once the plan tells the error. */
+        among?: string;
     }): Promise<boolean> {
         const sheet = this.sheet;
         if (sheet === null || this.locked) return false;
@@ -319,16 +321,23 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         this.#asked += 1;
         const mine = this.#asked;
         const mechanism = change.mechanism ?? sheet.mechanism.name;
-        const { parameters } = sheet.mechanism;
-        const cap = parameters.get("cap") ?? "";
-        // A public cap is about the data, not about the mechanism: it stays, and some mechanisms need one to be planned.
-        const kept = mechanism === sheet.mechanism.name ? Object.fromEntries(parameters) : cap === "" ? {} : { cap };
+        const { parameters, choices } = sheet.mechanism;
+        // What is public about the data, as a cap is, stays with a mechanism that takes it, too; some need it.
+        const takes = sheet.mechanisms.find(({ name }) => name === mechanism)?.stays ?? [];
+        const stays = choices.filter(({ name, stays }) => stays === true && takes.includes(name) && (parameters.get(name) ?? "") !== "");
+        const kept =
+            mechanism === sheet.mechanism.name
+                ? Object.fromEntries(parameters)
+                : Object.fromEntries(stays.map(({ name }) => [name, parameters.get(name)!]));
         this.asking = true;
         this.#touched = false;
         this.planFault = null;
         this.step({ is: "dismissed" });
         this.tell();
+        const many = mechanism === sheet.mechanism.name ? sheet.measures.find((one) => one.many !== null)?.many : undefined;
+        const among = change.among ?? many ?? "";
         const reply = await this.kernel.ask("plan", {
+            ...(among === "" ? {} : { among }),
             question: change.question ?? { id: sheet.question.id },
             mechanism,
             parameters: {

@@ -11,8 +11,10 @@ const readCurve = shape({ how, values: maybe(list(number)) });
 const readTraded = shape({
     name: text,
     label: text,
-    series: oneOf("1", "2", "3", "4", "5", "6"),
+    series: oneOf("1", "2", "3", "4", "5", "6", "7", "8", "9"),
     read: text,
+    /** The sliders that move it, as they are called. */
+    moved_by: text,
     needs_delta: flag,
     bits: number,
     /** Values above it are cut off. */
@@ -32,6 +34,8 @@ const readTradeoffPoint = shape({
 const readTradeoffShape = shape({
     version,
     k: whole,
+    /** The public number of rows, where a mechanism needs one. */
+    n: maybe(whole),
     value_bits: whole,
     psi: exact,
     runs: whole,
@@ -70,10 +74,9 @@ export type AnatomySheet = Read<typeof readAnatomyShape>;
 
 export const readTradeoff = (value: unknown): TradeoffSheet => {
     const sheet = checked<TradeoffPoint, TradeoffSheet>(readTradeoffShape(decode(value), "sheet"));
-    const names = sheet.now.rows.map(({ name }) => name).join();
     for (const { xs, rows } of [sheet.now, ...[...sheet.fans.values()].flat()]) {
         if (xs.length < 2 || xs.some((x, i) => x < 0 || (i > 0 && x <= xs[i - 1]!))) wrong("sheet.xs", "ascending");
-        if (rows.map(({ name }) => name).join() !== names) wrong("sheet.rows", "of the same mechanisms");
+        if (new Set(rows.map(({ name }) => name)).size !== rows.length) wrong("sheet.rows", "of different mechanisms");
         for (const { bits, errors } of rows) {
             if (bits <= 0) wrong("sheet.rows.bits", "above 0");
             for (const { values } of Object.values(errors)) if (values !== null && values.length !== xs.length) wrong("sheet.errors", "one for each value");

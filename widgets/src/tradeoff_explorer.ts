@@ -2,7 +2,7 @@
 
 import { axisSlider } from "./axis_slider";
 import { niceCeiling } from "./charts/frame";
-import { bitsText, curvesChart, frontierChart, SIGNS, valueAt, type Curve } from "./charts/tradeoff";
+import { bitsText, curvesChart, frontierChart, SIGNS, valueAt, type Curve, type Reach } from "./charts/tradeoff";
 import type { Component } from "./component";
 import { h, newId, s, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
 import type { Explorer } from "./explorer";
@@ -16,6 +16,9 @@ type Way = "mean" | "one" | "all";
 
 const [WIDE, TALL, LOW] = [640, 340, 270];
 const CHOICES = ["threshold", "relation", "accounting"];
+const SLIDERS = ["epsilon", "d", "load", "alpha", "split", "delta", "look_ups"];
+/** Errors are told apart down to this share of the greatest one. */
+const SHARE = 1e-4;
 
 export function tradeoffExplorer(store: Explorer<TradeoffSheet>): Component {
     const [titleId, probeId] = [newId(), newId()];
@@ -23,7 +26,7 @@ export function tradeoffExplorer(store: Explorer<TradeoffSheet>): Component {
     let probe = -1;
     const hidden = new Set<string>();
     const subject = h("p", { class: "dp-quiet" });
-    const sliders = Object.fromEntries(["epsilon", "d", "load", "alpha", "split", "delta", "look_ups"].map((name) => [name, axisSlider(store, name, name !== "look_ups")]));
+    const sliders = Object.fromEntries(SLIDERS.map((name) => [name, axisSlider(store, name, name !== "look_ups")]));
     const selects = CHOICES.map((name) => {
         const id = newId();
         const select = h("select", { id, onchange: (event: Event) => timed(event, () => store.set(name, select.value)) });
@@ -47,23 +50,23 @@ export function tradeoffExplorer(store: Explorer<TradeoffSheet>): Component {
         h("div", { class: "dp-epsilon-head" }, h("label", { for: probeId, class: "dp-field-name" }, "True value x of an entry"), value),
         h("div", { class: "dp-track" }, slider),
     );
-    const [left, right] = [figure("Which entries are answered badly?"), figure("How much space does that take?")];
+    const [left, right] = [figure("How far off is an answer?"), figure("How much space does that take?")];
     left.plot.classList.add("dp-probing");
     const pair = h("div", { class: "dp-pair" }, left.element, right.element);
     const finding = h("p", { class: "dp-finding dp-verdict" });
     const numbers = h("div", {});
-    const key = h("p", { class: "dp-hint" });
+    const key = h("div", { class: "dp-hint dp-reading" });
     const element = h(
         "section",
         { class: "dp-explorer dp-plan dp-tradeoff", "aria-labelledby": titleId },
         h("div", { class: "dp-pane-head" }, h("h3", { id: titleId, class: "dp-screen-title" }, "What does space buy?"), h("span", { class: "dp-chip dp-free" }, "free · sees no data")),
         subject,
-        h("div", { class: "dp-axes dp-five" }, ...["epsilon", "d", "load", "alpha", "split"].map((name) => sliders[name]!.element)),
-        h("div", { class: "dp-axes dp-five dp-chosen" }, ...selects.map((one) => one.element), sliders["delta"]!.element, sliders["look_ups"]!.element),
+        h("div", { class: "dp-axes dp-chosen" }, ...selects.map((one) => one.element)),
+        h("div", { class: "dp-axes dp-seven" }, ...SLIDERS.map((name) => sliders[name]!.element)),
         note,
         h("div", { class: "dp-asked" }, ways, probing),
-        pair,
         which,
+        pair,
         finding,
         numbers,
         key,
@@ -108,6 +111,35 @@ export function tradeoffExplorer(store: Explorer<TradeoffSheet>): Component {
     });
     for (const end of ["pointerup", "pointercancel"]) left.plot.addEventListener(end, () => (dragging = false));
 
+    /** A box for each mechanism of the sheet; where one is too large at some places, it comes and goes with them. */
+    function drawWhich({ rows }: TradeoffPoint): void {
+        const names = rows.map(({ name }) => name).join();
+        if (which.dataset["names"] === names) return;
+        which.dataset["names"] = names;
+        which.replaceChildren(
+            h("legend", {}, "Methods"),
+            ...rows.map(({ name, label, series }) =>
+                h(
+                    "label",
+                    {},
+                    h("input", {
+                        type: "checkbox",
+                        value: name,
+                        checked: !hidden.has(name),
+                        onchange: (event: Event) =>
+                            timed(event, () => {
+                                if ((event.target as HTMLInputElement).checked) hidden.delete(name);
+                                else hidden.add(name);
+                                draw();
+                            }),
+                    }),
+                    sign(series, false),
+                    label,
+                ),
+            ),
+        );
+    }
+
     function drawWays(sheet: TradeoffSheet, point: TradeoffPoint): void {
         const usual = often(sheet.psi);
         const looks = Number(point.at.get("look_ups"));
@@ -138,28 +170,6 @@ export function tradeoffExplorer(store: Explorer<TradeoffSheet>): Component {
                     ),
                 ),
             );
-            which.append(
-                h("legend", {}, "Show"),
-                ...sheet.now.rows.map(({ name, label, series }) =>
-                    h(
-                        "label",
-                        {},
-                        h("input", {
-                            type: "checkbox",
-                            value: name,
-                            checked: true,
-                            onchange: (event: Event) =>
-                                timed(event, () => {
-                                    if ((event.target as HTMLInputElement).checked) hidden.delete(name);
-                                    else hidden.add(name);
-                                    draw();
-                                }),
-                        }),
-                        sign(series, false),
-                        label,
-                    ),
-                ),
-            );
         }
         [...ways.querySelectorAll("label")].forEach((line, i) => {
             line.querySelector("input")!.checked = names[i]![0] === way;
@@ -186,6 +196,7 @@ export function tradeoffExplorer(store: Explorer<TradeoffSheet>): Component {
         if (signature.every((part, i) => part === seen[i])) return;
         seen = signature;
         drawWays(sheet, point);
+        drawWhich(point);
         setAttribute(slider, "max", String(xs.length - 1));
         if (slider.value !== String(at)) slider.value = String(at);
         setAttribute(slider, "aria-valuetext", shown(String(xs[at]!)));
@@ -193,23 +204,24 @@ export function tradeoffExplorer(store: Explorer<TradeoffSheet>): Component {
         setText(value, shown(String(xs[at]!)));
         setText(subject, subjectOf(sheet, point));
         const rows = point.rows.filter(({ name }) => !hidden.has(name));
-        const best = frontier(rows, way, at, point.at.get("threshold") === "pure");
+        const pure = point.at.get("threshold") === "pure";
+        const best = frontier(rows, way, at, pure);
         const curves = rows.map((row) => curveOf(row, way, at, best));
-        const top = topOf(rows, way, point);
+        const reach = reachOf(rows, way, point);
         const [wide, high] = [chartWidth(), chartHeight()];
         setAttribute(pair, "data-narrow", width >= WIDE ? null : "true");
         const what = whatOf(sheet, point, way);
-        setText(left.note, `${what}, |estimate − x|, by the true value of the entry`);
-        setText(right.note, `the same error at x = ${shown(String(xs[at]!))}; down and left is better`);
+        setText(left.note, `${what} of an answer (log), by the true value x of the entry`);
+        setText(right.note, `the same error at x = ${shown(String(xs[at]!))}, against the space it takes: lower and further left is better`);
         const sentence = findingOf(point, rows, way, at, best, what, sheet.told);
-        left.plot.replaceChildren(curvesChart(wide, high, { title: sentence, xs, probe: xs[at]!, top, curves }));
+        left.plot.replaceChildren(curvesChart(wide, high, { title: sentence, xs, probe: xs[at]!, reach, curves }));
         const other = width >= WIDE ? width - 24 - wide : width;
         const stands = curves.filter((curve) => curve.best).sort((a, b) => a.bits - b.bits);
         const title = `Best for their space at x = ${shown(String(xs[at]!))}: ${stands.map(({ name, bits }) => `${name} with ${bitsText(bits)} bits an entry`).join(", ") || "none"}`;
-        right.plot.replaceChildren(frontierChart(other, high, { title, top, curves, best: stands, trail: trailOf(sheet, point, way, at, hidden) }));
+        right.plot.replaceChildren(frontierChart(other, high, { title, empty: pure ? "none without δ gets here" : "none gets here", reach, curves, best: stands, trail: trailOf(sheet, point, way, at, hidden) }));
         setText(finding, sentence);
         numbers.replaceChildren(tableOf(sheet, point, at, best));
-        setText(key, keyOf(sheet, point));
+        key.replaceChildren(...keyOf(sheet, point).map(([name, words]) => h("p", {}, h("strong", {}, `${name}. `), words)));
         store.say(sentence);
     }
 
@@ -237,10 +249,14 @@ function curveOf(row: Traded, way: Way, at: number, best: ReadonlySet<string>): 
     return { name: row.label, series: Number(row.series), values, how, at: errorAt(row, way, at), bits: row.bits, read: `reads ${row.read}`, best: best.has(row.name) };
 }
 
-/** Up to its cap everything fits; beyond it a curve may leave the picture. */
-function topOf(rows: readonly Traded[], way: Way, { xs }: TradeoffPoint): number {
-    const within = rows.flatMap(({ errors, cap }) => (errors[way].values ?? []).filter((_, i) => cap === null || xs[i]! <= Number(cap)));
-    return niceCeiling(Math.max(1, ...within) * 1.02);
+/** Up to the greatest error below the caps, beyond which a curve may leave; down to what most values of each are above. */
+function reachOf(rows: readonly Traded[], way: Way, { xs }: TradeoffPoint): Reach {
+    const curves = rows.map(({ errors, cap }) => (errors[way].values ?? []).filter((_, i) => cap === null || xs[i]! <= Number(cap)).sort((a, b) => a - b));
+    const top = niceCeiling(Math.max(1e-6, ...curves.flat()) * 1.05);
+    const usual = curves.filter(({ length }) => length > 0).map((values) => values[values.length >> 1]!);
+    const least = Math.min(top / 10, Math.max(top * SHARE, 0.7 * Math.min(...usual)));
+    const power = 10 ** Math.floor(Math.log10(least));
+    return { low: Number((([5, 2].find((digit) => digit * power <= least * (1 + 1e-9)) ?? 1) * power).toPrecision(6)), top };
 }
 
 /** What s/k would do to error and space of the mechanism that is traced, where the sheet holds it for this place. */
@@ -262,10 +278,21 @@ function whatOf(sheet: TradeoffSheet, point: TradeoffPoint, way: Way): string {
     return way === "one" ? `error that holds ${usual} for one entry` : `error that holds ${usual} for all ${shown(point.at.get("look_ups")!)} look-ups together`;
 }
 
-function subjectOf(sheet: TradeoffSheet, { at, thresholds }: TradeoffPoint): string {
+function subjectOf(sheet: TradeoffSheet, { at }: TradeoffPoint): string {
     const words = sheet.axes.find(({ name }) => name === "relation")!;
     const relation = words.values[words.grid.indexOf(at.get("relation")!)] ?? at.get("relation")!;
-    return `Sparse releases at the same ε = ${at.get("epsilon")} (${relation}), ${shown(sheet.k)} non-zero entries declared. Thresholds: ${shown(String(thresholds.alone))} alone, ${shown(String(thresholds.before))} before ALP, ${thresholds.stability} for Stability. Drag the blue line: the picture of space follows.`;
+    return (
+        `Counts by key are released once, with noise that hides ${hides(relation)}, at the same ε = ${at.get("epsilon")}: ${shown(axisText(sheet, "d", at))} keys are possible, and about ${shown(sheet.k)} of them occur. ` +
+        "Each method gives another error for another amount of storage. Drag the blue line to any true value x: the picture of space follows."
+    );
+}
+
+/** "one record, in or out", said of what noise hides. */
+const hides = (relation: string): string => (relation.startsWith("one record") ? "whether any one record is there" : relation.startsWith("replace") ? "what any one record says" : `whether ${relation} is there`);
+
+function axisText(sheet: TradeoffSheet, name: string, at: ReadonlyMap<string, string>): string {
+    const axis = sheet.axes.find((one) => one.name === name)!;
+    return axis.values[axis.grid.indexOf(at.get(name)!)] ?? at.get(name)!;
 }
 
 /** An error as it stands in a table or a sentence. */
@@ -293,27 +320,40 @@ function tableOf(sheet: TradeoffSheet, point: TradeoffPoint, at: number, best: R
         const reach = values.map((value, i) => (row.cap !== null && point.xs[i]! > Number(row.cap) ? -1 : value));
         return sizeText(row, "mean", reach.indexOf(Math.max(...reach)));
     };
-    const columns = ["mechanism", "guarantee", "expected at x = 0", `expected at x = ${x}`, "expected, worst x", `${usual} at x = ${x}`, `${usual}, ${shown(point.at.get("look_ups")!)} look-ups at x = ${x}`, "bits per entry", "one read touches"];
+    const columns = ["mechanism", "guarantee", "expected at x = 0", `expected at x = ${x}`, "expected, worst x", `${usual} at x = ${x}`, `${usual}, ${shown(point.at.get("look_ups")!)} look-ups at x = ${x}`, "bits per entry", "one read touches", "moved by"];
     return dataTable(
         "Errors, space and reads",
-        columns.map((name, i) => ({ name, figures: i > 1 })),
+        columns.map((name, i) => ({ name, figures: i > 1 && i < 9 })),
         point.rows.length,
         (i) => {
             const row = point.rows[i]!;
             const stands = best.has(row.name);
             const name = h("span", { "data-best": stands }, sign(row.series, stands), ` ${row.label}${row.cap === null ? "" : `, up to ${shown(row.cap)}`}${stands ? " ★" : ""}`);
-            return [name, row.needs_delta ? "needs δ" : "pure", sizeText(row, "mean", 0), sizeText(row, "mean", at), worst(row), sizeText(row, "one", at), sizeText(row, "all", at), bitsText(row.bits), row.read];
+            return [name, row.needs_delta ? "needs δ" : "pure", sizeText(row, "mean", 0), sizeText(row, "mean", at), worst(row), sizeText(row, "one", at), sizeText(row, "all", at), bitsText(row.bits), row.read, row.moved_by];
         },
     );
 }
 
-function keyOf(sheet: TradeoffSheet, point: TradeoffPoint): string {
+/** How the pictures are read: a few words on each matter. */
+function keyOf(sheet: TradeoffSheet, point: TradeoffPoint): [string, string][] {
+    const { alone, before, stability } = point.thresholds;
     const traced = point.rows.find(({ name }) => name === sheet.traced)?.label ?? "";
     const simulated = point.rows.filter(({ errors }) => errors.mean.how === "simulated");
     const runs = simulated.length === 0 ? "" : ` Dotted and ~: simulated, ${shown(sheet.runs)} runs, expected errors ${simulated.map((row) => `of ${row.label} ±${row.off.toFixed(2)}`).join(", ")}.`;
-    return (
-        `Solid: exact, for ALP with a collision chance of k/s in every column. Dashed and ≤: a proved bound.${runs} ` +
-        `★ and filled: no other takes less space and errs less${point.at.get("threshold") === "pure" ? ", without δ" : ""}; the line joins them, and the small dots are ${traced} for s/k from 3 to 100. ` +
-        `A flip has chance ${point.flip}. Counts take ${sheet.value_bits} bits, keys as many as d needs. Reading is free: look up as many keys as you like. Max projection follows a threshold and is bounded on average alone where keys meet more often than ${sheet.psi}. Aumüller, Lebeda, Pagh 2022; Stability: Balcer, Vadhan 2019.`
-    );
+    const log = point.rows.find(({ name }) => name === "log");
+    const methods = [
+        `A count is shown where it reaches a threshold with its noise: ${alone} for Threshold, ${before} before another method, ${stability} for Stability. Below theirs, Threshold and Stability answer 0.`,
+        `ALP reads a count off flipped bits, each flipped with chance ${point.flip}.`,
+        log === undefined ? "" : `ALP of logarithms tells counts up to ${shown(log.cap!)} apart, and is off by a factor.`,
+        point.rows.some(({ name }) => name === "signed") ? "ALP for both signs is for sums that may be negative, too; x is their size." : "",
+        sheet.n === null ? "" : `Compact stores an element for each of ${shown(sheet.n)} rows, a public number, and one more.`,
+        `Max projection is bounded on average alone where keys meet more often than ${sheet.psi}.`,
+    ];
+    return [
+        ["Lines", `Solid: exact, for ALP with a collision chance of k/s in every column. Dashed and ≤: a proved bound.${runs}`],
+        ["Best", `★ and filled: no other takes less space and errs less${point.at.get("threshold") === "pure" ? ", without δ" : ""}; the line joins them, and none of these methods gets below it. The small dots are ${traced} for s/k from 3 to 100.`],
+        ["Methods", methods.filter((words) => words !== "").join(" ")],
+        ["Space", `Counts take ${sheet.value_bits} bits, keys as many as d needs. Reading is free: look up as many keys as you like.`],
+        ["Sources", "Aumüller, Lebeda, Pagh 2022; Stability and Compact: Balcer, Vadhan 2019."],
+    ];
 }

@@ -13,6 +13,15 @@ export function shown(text: string): string {
     return (sign ? MINUS : "") + whole.replace(/\B(?=(\d{3})+$)/g, ",") + part;
 }
 
+/** How far something is off: as it is, or in three digits, rounded up, where it is no finite decimal: "330/59" as "5.6". */
+export function reach(text: string): string {
+    if (!text.includes("/")) return shown(text);
+    const { n, d } = exactly(text);
+    let unit = 1n; // of these parts of 1 it has at least 100
+    while (n > 0n && n * unit < 100n * d) unit *= 10n;
+    return shown(format(fraction((n * unit + d - 1n) / d, unit)));
+}
+
 /** "1st", "2nd", "3rd", "4th", "11th". */
 export function ordinal(place: bigint): string {
     const [last, two] = [place % 10n, place % 100n];
@@ -34,11 +43,14 @@ export function often(beta: string): string {
 export const plusMinus = (kind: Bar["kind"] | undefined): string =>
     kind === "bound" ? "≤ " : kind === "numerical" ? "±≈" : "±";
 
-export const spread = (bar: Pick<Bar, "value" | "kind">): string => `${plusMinus(bar.kind)}${shown(bar.value)}`;
+export const spread = (bar: Pick<Bar, "value" | "kind">): string => `${plusMinus(bar.kind)}${reach(bar.value)}`;
+
+/** In words, how an error is known. */
+export const KNOWN: Record<string, string> = { exact: "exact", bound: "proved bound", numerical: "calculated", simulated: "simulated" };
 
 export function kindOf(bar: Bar): string {
     if (bar.kind === "bound") return "proved bound";
-    if (bar.kind === "numerical") return bar.off === null ? "calculated" : `calculated to within ${shown(bar.off)}`;
+    if (bar.kind === "numerical") return bar.off === null ? "calculated" : `calculated to within ${reach(bar.off)}`;
     if (bar.kind === "simulated") return bar.runs === null ? "simulated" : `simulated, ${shown(bar.runs)} runs`;
     return "exact";
 }
@@ -116,3 +128,6 @@ export function outcome(entry: Entry, shownNumber: string | null): string {
             return "failed · stays spent";
     }
 }
+
+/** A key in a sentence, between quotes where its blanks would be overlooked. */
+export const quoted = (key: string): string => (key === "" || /^\s|\s$|\s\s/.test(key) ? `“${key}”` : key);

@@ -3,10 +3,13 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { NO_KERNEL, valueText } from "../src/asking";
 import { bring } from "../src/result_view";
+import { queriesView } from "../src/views/queries";
+import { ranksView } from "../src/views/ranks";
 import { treeView } from "../src/views/tree";
+import { reach, spread } from "../src/words";
 import { Host, press, render, result, settle, sheet, type Shown } from "./host";
 
-bring(treeView);
+bring(treeView, ranksView, queriesView);
 
 let shown: Shown;
 
@@ -355,22 +358,89 @@ test.each([
     ["0.25", "0.3"],
 ])("%s is shown as %s", (value, words) => expect(valueText(value)).toBe(words));
 
+test.each([
+    ["330/59", "5.6"],
+    ["10001/3", "3,334"],
+    ["1/300", "0.00334"],
+    ["11.5", "11.5"],
+    ["6293", "6,293"],
+])("an error of %s is read as %s: what has no finite decimal is rounded up", (value, words) => {
+    expect(reach(value)).toBe(words);
+    expect(spread({ value, kind: "bound" })).toBe(`≤ ${words}`);
+});
+
 test("before a second answer is paid for, the plan says what both together would be off by", async () => {
     const bar = (value: string): object => ({ value, kind: "bound", rule: "r" });
-    const errors = { "0.05": { both: bar("4"), now: { ...bar("5"), kind: "exact" } } };
+    const errors = { "0.05": { both: bar("235/59"), now: { ...bar("5"), kind: "exact" } } };
     const line = (): HTMLElement => shown.el.querySelector<HTMLElement>(".dp-after")!;
     const slider = (): HTMLInputElement => shown.el.querySelector<HTMLInputElement>(".dp-track input")!;
     open();
     expect(line().hidden).toBe(true);
     shown.host.answers["after"] = () => ({ key: sheet().now.key, together: { number: "3", errors } });
     await vi.advanceTimersByTimeAsync(450);
-    expect(line().textContent).toBe("After this, together with release 3: any one bin ≤ 4, proved bound; now ±5.");
+    expect(line().textContent).toBe("After this, together with release 3: any one bin ≤ 3.99, proved bound; now ±5.");
     press(slider(), "Home"); // of this ε nothing was said: the line stays, so that nothing below it jumps, and is empty
     expect([line().textContent, line().hidden]).toEqual(["\u00a0", false]);
     await vi.advanceTimersByTimeAsync(450); // the answer is about another plan
     expect(line().textContent).toBe("\u00a0");
+    open(); // no word of what would be off by no less
+    const worse = { "0.05": { both: bar("6"), now: { ...bar("5"), kind: "exact" } } };
+    shown.host.answers["after"] = () => ({ key: sheet().now.key, together: { number: "3", errors: worse } });
+    await vi.advanceTimersByTimeAsync(450);
+    expect(line().textContent!.trim()).toBe("");
     open();
     shown.host.answers["after"] = () => ({ key: sheet().now.key, together: null });
     await vi.advanceTimersByTimeAsync(450);
     expect(line().hidden).toBe(true);
+});
+
+// --- rows that are no bins -------------------------------------------------------------------------------------------
+
+const { labels: _, short_labels: __, bars: ___, ...head } = result() as any;
+const sorted = (): any => ({
+    ...head, kind: "ranks", adds_up: true, values: [], ranks: "4", bins: "4", noisy: ["40", "12", "14", "3"], starts: ["0", "1", "3"], sums: ["40", "26", "3"],
+    sentence: "The counts of all 4 bins, sorted.", remark: "A rank is no bin.", bands: {},
+});
+const listed = (): any => ({
+    ...head, kind: "queries", adds_up: true, values: [], labels: ["all", "passed", "F"], noisy: ["101", "88", "-2"], fitted: ["98", "83", "15"], about: ["A to F", "A to D", "F"],
+    constraints: [], remark: "", intervals: {}, how: {},
+});
+
+/** A pointer at a place of the chart, in pixels. */
+const at = (kind: string, clientX: number, clientY: number): void => void cover().dispatchEvent(new MouseEvent(kind, { bubbles: true, button: 0, clientX, clientY }));
+
+test("ranks are brushed and named by their numbers, from 1", async () => {
+    open(sorted());
+    shown.host.answers["ask"] = () => body({ what: "visits: rank 1 to rank 2" });
+    expect([part().getAttribute("aria-label"), answer().startsWith("Drag over ranks")]).toEqual(["Add up or compare ranks", true]);
+    at("pointerdown", 120, 60);
+    at("pointermove", 630, 60);
+    at("pointerup", 630, 60);
+    expect(boxes().map((box) => box.value)).toEqual(["1", "4"]);
+    expect(parseFloat(brushes()[0]!.style.width)).toBeGreaterThan(500);
+    type("1", "2");
+    await waited();
+    expect(asked()).toMatchObject([{ what: "stretch", by: "rows", first: ["0"], second: ["1"] }]);
+    expect(answer()).toContain("visits: rank 1 to rank 2: 407 person-years");
+    at("pointerdown", 120, 60);
+    at("pointerup", 120, 60);
+    expect(answer()).toBe("Click another rank, or name it, to compare the two.");
+});
+
+test("two queries that are clicked are compared by their rows, and bins to add up are typed", async () => {
+    open(listed());
+    shown.host.answers["ask"] = () => body({ what: "grade: all, less F" }, { leader: "all" });
+    for (const y of [20, 120]) {
+        at("pointerdown", 300, y);
+        at("pointermove", 300, y + 3);
+        at("pointerup", 300, y + 3);
+    }
+    await waited();
+    expect([boxes().map((box) => box.value), brushes().map(({ style }) => style.top)]).toEqual([["all", "F"], ["8px", "96px"]]);
+    expect(asked()).toMatchObject([{ what: "pair", by: "rows", first: ["0"], second: ["2"] }]);
+    pick(choice(0), "stretch");
+    expect([boxes().map((box) => box.value), brushes().length]).toEqual([["", ""], 0]);
+    type("A", "F"); // "F" is also what a query is called, and here it is a bin
+    await waited();
+    expect(asked()[1]).toMatchObject({ what: "stretch", by: "labels", first: ["A"], second: ["F"] });
 });

@@ -21,6 +21,8 @@ test("decimals, fractions, exponents and a true minus sign are read exactly", ()
     expect(parse("1e-6")).toEqual(fraction(1n, 1_000_000n));
     expect(parse("\u22121/2")).toEqual(fraction(-1n, 2n));
     expect(parse("9007199254740993")).toEqual(fraction(9007199254740993n));
+    expect(parse("\u22121e\u22120003")).toEqual(fraction(-1n, 1000n));
+    expect(parse("1e9999")).toEqual(fraction(10n ** 9999n));
 });
 
 test("what is no number is null, never zero", () => {
@@ -33,9 +35,11 @@ test("what is no number is null, never zero", () => {
         "NaN",
         "Infinity",
         "1,5",
-        "1e9999",
+        "1e99999",
         "--1",
         "1/2/3",
+        "\u00a01",
+        "1\t/2",
         "9".repeat(5000),
     ]) {
         expect(parse(text), text).toBeNull();
@@ -54,6 +58,8 @@ test("a number with no finite decimal is written as a fraction, any other as a d
     expect(format(fraction(-7n, 8n))).toBe("-0.875");
     expect(format(fraction(1n, 1_000_000n))).toBe("0.000001");
     expect(format(fraction(120n))).toBe("120");
+    expect(format(exactly("1e-30"))).toBe(`0.${"1".padStart(30, "0")}`);
+    expect(format(exactly("1e-31"))).toBe(`1/${10n ** 31n}`);
 });
 
 test("what is left after a price is exact, and null where it does not reach", () => {

@@ -156,6 +156,20 @@ test("two sliders before the kernel answers: the second waits, marked, and a lat
     expect(shown.text()).toContain("too short");
 });
 
+test("an answer to an earlier move that comes while the next is about to be asked does not put the next one back", async () => {
+    open("sampler-explorer", sampler());
+    await settle();
+    press(slider("n"), "ArrowRight");
+    await vi.advanceTimersByTimeAsync(200);
+    const [first] = shown.host.of("move");
+    press(slider("t"), "Home");
+    shown.host.tell({ v: 1, re: first!.id, ok: true, body: { sheet: sampler({ ...START, n: "6" }) } });
+    await settle();
+    expect(slider("t").getAttribute("aria-valuetext")).toContain("2");
+    await vi.advanceTimersByTimeAsync(200);
+    expect(shown.host.of("move").at(-1)!.args).toEqual({ place: { ...START, n: "6", t: "2" } });
+});
+
 test("a kernel that dies while a slider waits for it leaves nothing waiting", async () => {
     open("sampler-explorer", sampler());
     await settle();

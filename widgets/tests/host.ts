@@ -5,6 +5,7 @@ import stateJson from "../fixtures/state.json";
 import resultJson from "../fixtures/result.json";
 import explorers from "../src/explorers_program";
 import type { Model, Program } from "../src/host";
+import sampling from "../src/sampling_program";
 import sparse from "../src/sparse_program";
 import subSession from "../src/sub_session_program";
 import workbench from "../src/workbench_program";
@@ -99,6 +100,7 @@ export class Host implements Model {
 /** The program that the kernel names for a component. */
 function programOf(component: string): Program {
     if (component.endsWith("-tape")) return subSession;
+    if (component.startsWith("sampling-") || component.startsWith("product-")) return sampling;
     if (/anatomy|tradeoff/.test(component)) return sparse;
     return /explorer|comparison|playground/.test(component) ? explorers : workbench;
 }

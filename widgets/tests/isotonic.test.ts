@@ -58,7 +58,7 @@ test("the picture has the fit, the noisy values and both bands, and says what it
     expect(["circle", ".dp-fall", ".dp-band", ".dp-sup", ".dp-fitted-step"].map((one) => shown.el.querySelectorAll(one).length)).toEqual([8, 1, 4, 2, 2]);
     expect(shown.el.querySelectorAll("svg title")[1]!.textContent).toBe("The fit is off by 5.7 at most, the noise by 2");
     expect(shown.text()).toContain("4 counts in ascending order, 2 of them distinct.");
-    expect(shown.text()).toContain("paler band: ±5 around the fit; each holds everywhere at once 95 in 100, proved");
+    expect(shown.text()).toContain("paler band: ±5 around the fit; each holds everywhere at once, 95 in 100, proved");
     expect(shown.text()).toContain("≤ 5.6 expected: one harmonic number for each run of equal counts");
     expect(shown.text()).toContain("The fit is biased within a run of equal counts");
     expect(shown.text()).toContain("made-up data · not a release");

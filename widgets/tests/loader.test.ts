@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import loader from "../src/loader";
 import { Host } from "./host";
 
@@ -24,4 +24,91 @@ test("the program that is looked up is the one that the view names", async () =>
     await loader.render({ model: Object.assign(host, { widget_manager: manager }) as never, el: document.createElement("div") });
     expect(asked).toEqual(["abc"]);
     warned.mockRestore();
+});
+
+/** A model that holds a program, as a page's manager has it. */
+class Held {
+    #before: Record<string, string> = {};
+    readonly #heard = new Set<() => void>();
+    #now: Record<string, string>;
+
+    constructor(now: Record<string, string>) {
+        this.#now = now;
+    }
+
+    get listeners(): number {
+        return this.#heard.size;
+    }
+
+    get(name: string): string | undefined {
+        return this.#now[name];
+    }
+
+    previous(name: string): string | undefined {
+        return this.#before[name];
+    }
+
+    on(_: string, heard: () => void): void {
+        this.#heard.add(heard);
+    }
+
+    off(_: string, heard: () => void): void {
+        this.#heard.delete(heard);
+    }
+
+    set(now: Record<string, string>): void {
+        this.#before = this.#now;
+        this.#now = now;
+        this.#heard.forEach((heard) => heard());
+    }
+}
+
+const drawing = (words: string): string =>
+    `export default { render({ el }) { el.textContent = ${JSON.stringify(words)}; return () => { el.dataset.left = "yes"; }; } }`;
+const styles = (): string[] => [...document.head.querySelectorAll("style")].map((one) => one.textContent ?? "");
+
+beforeEach(() => {
+    // jsdom runs no module from a blob: a data address holds the same text
+    vi.spyOn(globalThis, "Blob").mockImplementation(function (parts?: BlobPart[]) {
+        return { text: String(parts?.[0]) } as unknown as Blob;
+    } as never);
+    URL.createObjectURL = (blob) => `data:text/javascript,${encodeURIComponent((blob as unknown as { text: string }).text)}`;
+    URL.revokeObjectURL = () => undefined;
+});
+
+afterEach(() => vi.restoreAllMocks());
+
+test("a view that was drawn by a rewritten program is drawn again when the kernel has said the true one", async () => {
+    const code = "export default { render({ el }) { el.textContent = 'ε 0, free of charge'; } }"; // says nothing back
+    const evil = { code, css: ".dp-release { display: none }" };
+    const held = new Held(evil);
+    const host = new Host("workbench", { program: "IPY_MODEL_abc" });
+    const model = Object.assign(host, { widget_manager: { get_model: () => Promise.resolve(held) } });
+    const el = document.createElement("div");
+    const close = await loader.render({ model: model as never, el });
+    expect(el.textContent).toBe("ε 0, free of charge");
+    expect(styles()).toContain(evil.css);
+    held.set({ code: drawing("Workbench"), css: ".dpviz { color: black }" });
+    await vi.waitFor(() => expect(el.textContent).toBe("Workbench"));
+    expect(styles()).not.toContain(evil.css);
+    expect(styles()).toContain(".dpviz { color: black }");
+    close();
+    expect(held.listeners).toBe(0);
+});
+
+test("a view whose program was renamed is drawn by the one that the kernel names", async () => {
+    const models: Record<string, Held> = {
+        evil: new Held({ code: drawing("evil"), css: "" }),
+        good: new Held({ code: drawing("good"), css: "" }),
+    };
+    const host = new Host("workbench", { program: "IPY_MODEL_evil" });
+    const manager = { get_model: (id: string) => Promise.resolve(models[id]) };
+    const el = document.createElement("div");
+    const close = await loader.render({ model: Object.assign(host, { widget_manager: manager }) as never, el });
+    expect(el.textContent).toBe("evil");
+    host.write("program", "IPY_MODEL_good");
+    await vi.waitFor(() => expect(el.textContent).toBe("good"));
+    close();
+    host.write("program", "IPY_MODEL_evil");
+    expect(el.textContent).toBe("good");
 });

@@ -41,14 +41,18 @@ test("one bin is read by name, with its interval", async () => {
     submit(" 7 ");
     expect(status()).toBe("Asking the kernel…");
     await settle();
-    expect(shown.host.of("read")[0]!.args).toEqual({ number: result().number, points: [["7"]], beta: "0.05" });
+    expect(shown.host.of("read")[0]!.args).toEqual({ number: result().number, points: [[" 7 "]], beta: "0.05", reader: "" });
     expect([status(), fault()]).toEqual(["7: 1,204 (between 1,189 and 1,219, 95 in 100).", ""]);
 });
 
 test.each([
     [{ low: null, high: "9" }, "(at most 9, 95 in 100)"],
     [{ low: "0", high: null }, "(at least 0, 95 in 100)"],
+    [{ low: "", high: "9" }, "(at most 9, 95 in 100)"],
+    [{ low: "0", high: "" }, "(at least 0, 95 in 100)"],
     [{ low: null, high: null }, "(nothing is known of its error)"],
+    [{ low: "", high: "", known: "bound", rule: "a rule" }, "(nothing is known of its error)"],
+    [{ low: "", high: "", known: "", rule: "" }, "(no error is stated for this estimator)"],
 ])("an end of the interval may be open: %j", async (ends, words) => {
     open(lookup());
     shown.host.answers["read"] = () => ({ values: [{ point: ["7"], value: "3", ...ends }] });

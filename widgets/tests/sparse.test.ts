@@ -97,11 +97,36 @@ test("a declared domain keeps its bar for all bins, and counts every bin of it",
 test("a public cap stays when the mechanism changes, and nothing else does", () => {
     const plan = sheet() as any;
     plan.mechanism.parameters = { ...plan.mechanism.parameters, base: "tight", cap: "1000" };
-    plan.mechanisms.push({ name: "PureSparse", title: "PureSparse", about: "" });
+    plan.mechanism.choices.push({ name: "cap", label: "Cap on a count (public)", options: [], stays: true });
+    plan.mechanisms.push({ name: "PureSparse", title: "PureSparse", about: "", stays: ["cap"] }, { name: "Threshold", title: "Threshold", about: "", stays: [] });
     open({ sheet: plan });
     const picker = [...shown.el.querySelectorAll("select")].find((one) => [...one.options].some(({ value }) => value === "PureSparse"))!;
-    picker.value = "PureSparse";
-    picker.dispatchEvent(new Event("change"));
-    expect(shown.host.of("plan").at(-1)!.args).toMatchObject({ mechanism: "PureSparse", parameters: { cap: "1000", epsilon: "0.2" } });
-    expect(Object.keys((shown.host.of("plan").at(-1)!.args as any).parameters).sort()).toEqual(["cap", "epsilon"]);
+    const picked = (name: string): Record<string, string> => {
+        picker.value = name;
+        picker.dispatchEvent(new Event("change"));
+        expect(shown.host.of("plan").at(-1)!.args).toMatchObject({ mechanism: name });
+        return (shown.host.of("plan").at(-1)!.args as any).parameters;
+    };
+    expect(picked("PureSparse")).toEqual({ cap: "1000", epsilon: "0.2" });
+    expect(picked("Threshold")).toEqual({ epsilon: "0.2" }); // it takes no cap, and would be refused with one
+});
+
+test("a plan says how far off the worst of several look-ups may be, of as many as a reader asks for", () => {
+    const plan = sheet() as any;
+    plan.measures.push({ ...plan.measures[1], name: "look_ups", label: "1,000 look-ups at once", missing: "", weight: "", many: "1000" });
+    for (const point of [plan.now, ...plan.fans.epsilon]) for (const errors of Object.values<any>(point.errors)) errors.look_ups = { value: "57", kind: "bound", rule: "union bound over 1,000 look-ups" };
+    open({ sheet: plan });
+    const line = shown.el.querySelector<HTMLElement>(".dp-look-ups")!;
+    expect(line.hidden).toBe(false);
+    expect(line.textContent).toContain("all within ≤ 57, 95 in 100 · proved bound");
+    const input = line.querySelector("input")!;
+    expect(input.value).toBe("1,000");
+    input.value = "20,000";
+    input.dispatchEvent(new Event("change"));
+    expect(shown.host.of("plan").at(-1)!.args).toMatchObject({ mechanism: plan.mechanism.name, among: "20000" });
+});
+
+test("a plan of a mechanism without look-ups has no such line, and asks for none", () => {
+    open({ sheet: sheet() });
+    expect(shown.el.querySelector<HTMLElement>(".dp-look-ups")!.hidden).toBe(true);
 });

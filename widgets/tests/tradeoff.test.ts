@@ -17,7 +17,7 @@ const XS = [0, 15, 30, 45, 90, 135];
 function row(name: string, bits: number, mean: number[], how = "exact", needs = false): any {
     const wide = (factor: number): number[] => mean.map((value) => factor * value);
     return {
-        name, label: CALLED[name], series: String(Object.keys(CALLED).indexOf(name) + 1), needs_delta: needs, bits, read: "16 bits", cap: name === "alp" ? "90" : null, off: how === "simulated" ? 0.22 : 0,
+        name, label: CALLED[name], series: String(Object.keys(CALLED).indexOf(name) + 1), needs_delta: needs, bits, read: "16 bits", moved_by: "ε d", cap: name === "alp" ? "90" : null, off: how === "simulated" ? 0.22 : 0,
         errors: { mean: { how, values: mean }, one: { how, values: name === "max" ? null : wide(3) }, all: { how: "bound", values: name === "max" ? null : wide(5) } },
     };
 }
@@ -82,8 +82,8 @@ test("one probe drives curves, frontier and table", () => {
     open();
     expect(titles()[0]).toBe("An entry of 30, expected error: Threshold + ALP 9.1; Threshold 30.0. Best for their space without δ: Threshold, ALP alone, Threshold + max, Dense.");
     expect(titles()[1]).toBe("Best for their space at x = 30: Threshold with 52 bits an entry, Threshold + max with 167 bits an entry, ALP alone with 508 bits an entry, Dense with 85.9 M bits an entry");
-    expect(cells(0)).toEqual(["Threshold + ALP", "pure", "7.5", "9.1", "9.5", "±27.3", "≤ 45.5", "314", "16 bits"]);
-    expect(cells(3)).toEqual(["ALP alone, up to 90 ★", "pure", "~4.0", "~5.4", "~5.5", "±16.2", "≤ 27", "508", "16 bits"]);
+    expect(cells(0)).toEqual(["Threshold + ALP", "pure", "7.5", "9.1", "9.5", "±27.3", "≤ 45.5", "314", "16 bits", "ε d"]);
+    expect(cells(3)).toEqual(["ALP alone, up to 90 ★", "pure", "~4.0", "~5.4", "~5.5", "±16.2", "≤ 27", "508", "16 bits", "ε d"]);
     expect(cells(4)[5]).toBe("no bound");
     move("True value x of an entry", 0);
     expect(titles()[0]).toBe("An entry of 0, expected error: Threshold + ALP 7.5; Threshold 0.0. Best for their space without δ: Threshold.");
@@ -124,6 +124,32 @@ test("the error can be that of one entry or of all look-ups, and a mechanism can
     expect(shown.el.querySelectorAll("tbody tr").length).toBe(6);
 });
 
+test("a method that is too large at some places comes and goes with them, and stays hidden where it was hidden", async () => {
+    const without = sheet();
+    without.fans.epsilon[0].rows.pop();
+    shown?.close();
+    const host = new Host("tradeoff-explorer", { sheet: without });
+    host.answers["status"] = () => ({});
+    shown = render(host);
+    const boxes = (): HTMLInputElement[] => [...shown.el.querySelectorAll<HTMLInputElement>(".dp-which input")];
+    expect(boxes().map(({ value }) => value)).toEqual(["both", "stability", "threshold", "alp", "max", "dense"]);
+    boxes()[2]!.checked = false;
+    boxes()[2]!.dispatchEvent(new Event("change", { bubbles: true }));
+    move("Axis epsilon", 0);
+    expect(boxes().map(({ value }) => value)).toEqual(["both", "stability", "threshold", "alp", "max"]);
+    expect(boxes().map(({ checked }) => checked)).toEqual([true, true, false, true, true]);
+    expect(shown.el.querySelectorAll(".dp-curve").length).toBe(4);
+});
+
+test("errors stand on a logarithmic axis from what most values are above to the greatest one", () => {
+    open();
+    const ticks = [...shown.el.querySelectorAll("svg.dp-chart")].map((chart) => [...chart.querySelectorAll("text[text-anchor=end].dp-tick")].map((one) => one.textContent));
+    expect(ticks[0]!.slice(0, 5)).toEqual(["≤ 0.5", "1", "2", "5", "10"]);
+    const heights = [...shown.el.querySelectorAll(".dp-curve.dp-exact")].map((path) => path.getAttribute("d")!);
+    expect(heights.every((d) => !d.includes("NaN"))).toBe(true); // an error of 0 lies on the bottom line
+    expect(shown.text()).toContain("none without δ gets here");
+});
+
 test("s/k is drawn as a trail of Threshold + ALP", () => {
     open();
     expect(shown.el.querySelectorAll(".dp-trail-dot").length).toBe(3);
@@ -138,10 +164,10 @@ test("sheets that do not hold together are not drawn", () => {
     const wrong: ((one: any) => void)[] = [
         (one) => (one.now.xs = [0, 2, 1, 3, 4, 5]),
         (one) => one.now.rows[0].errors.mean.values.pop(),
-        (one) => one.now.rows.pop(),
+        (one) => (one.now.rows[1].name = one.now.rows[0].name),
         (one) => (one.now.rows[2].bits = 0),
         (one) => one.fans.epsilon.pop(),
-        (one) => (one.now.rows[3].series = "7"),
+        (one) => (one.now.rows[3].series = "10"),
         (one) => (one.now.rows[1].errors.one.how = "certain"),
     ];
     for (const spoil of wrong) {

@@ -17,17 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
-from dpviz.errors import DomainError, ParameterError, ReleaseFormat
+from dpviz.errors import DomainError, ParameterError, ReleaseFormat, short
 from dpviz.exact import text
 from dpviz.model.answers.between import Between, between, is_enclosed
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel, ErrorValue, How
-from dpviz.model.linear import AllKeys, Query
+from dpviz.model.linear import AllKeys, Query, length
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
 
 if TYPE_CHECKING:
     from dpviz.fitting.tree import TreeFit
+    from dpviz.model.answers.records import Draws
+    from dpviz.noise.bits import Bits
 
 Among: TypeAlias = Literal["one", "all"]
 """What an interval holds for: one point that was picked before looking, or all points at once."""
@@ -40,6 +42,12 @@ Points: TypeAlias = Sequence[Any] | slice | None
 
 Ends: TypeAlias = NDArray[np.int64] | Sequence[int | Fraction | None]
 """Lower or upper ends of intervals; None where an end is open."""
+
+Side: TypeAlias = tuple[str, Sequence[Any]]
+"""One of two that are compared: what it is called, and the points that it adds up."""
+
+BETWEEN: Final = " to "
+"""What stands in the label of an interval between its ends."""
 
 LARGEST_VIEW: Final = 600_000
 """A release of more rows is described to the page, not drawn: no browser lays out a longer table."""
@@ -232,6 +240,7 @@ class Answer:
     has_rows    whether it can be listed, row by row; if not, it is asked point by point
     readers     the estimators it offers, the default first, where it offers several
     adds_rows   whether the rows that a page draws are counts that add up, so that it offers sums of what is brushed
+    adds_bins   whether sums of bins can be asked for though the rows that a page draws are none: bins are then typed
     noun        what a sum adds up, one by one: bins, or whatever the points of a sum are
     """
 
@@ -240,6 +249,7 @@ class Answer:
     has_rows: ClassVar[bool] = True
     readers: ClassVar[tuple[str, ...]] = ()
     adds_rows: ClassVar[bool] = False
+    adds_bins: ClassVar[bool] = False
     noun: ClassVar[str] = "bin"
 
     # ------------------------------------------------------------ storing
@@ -328,6 +338,39 @@ class Answer:
             raise DomainError.of(f"row {row:,}", "there is no such row in this answer", "show the release again")
         return row
 
+    def typed(self, reading: Reading, label: tuple[str, ...]) -> Any:
+        """The point of a sum that a person typed, one text for each column: a label as it is shown, or a value."""
+        domain = reading.question.domain
+        if len(label) != len(domain.columns):
+            parts, columns = len(label), " and ".join(domain.columns)
+            raise DomainError.of(f"{parts} texts", f"a bin of {columns} has {len(domain.columns)}, one for each column")
+        if domain.declared and len(label) == 1:
+            size = domain.size
+            for at in {0, size - 1, max(0, size - 2)}:  # "over 40" is a label, and no value that a person could look up
+                if domain.label(at) == label[0]:
+                    return at
+        single = label[0].partition(BETWEEN)[0] if domain.kind == "intervals" else label[0]
+        try:
+            return self.named(reading, single if len(label) == 1 else label)
+        except DomainError:
+            # a look-up in Python names no label in its refusal; what a page sent was typed by a person to be read
+            raise DomainError.of(short(", ".join(label)), f"a bin must be one of {domain.text}") from None
+
+    def side(self, reading: Reading, row: int) -> Side:
+        """What is compared where a row of what the page draws is picked. Raises DomainError where there is no row."""
+        point = self.in_row(reading, row)
+        return self.label(reading, point), [point]
+
+    def typed_side(self, reading: Reading, label: tuple[str, ...]) -> Side:
+        """What is compared where a person typed its name."""
+        point = self.typed(reading, label)
+        return self.label(reading, point), [point]
+
+    def sides(self, reading: Reading) -> int | None:
+        """How many there are to compare; None where nobody can say."""
+        every = self.every(reading)
+        return None if isinstance(every, AllKeys) else length(every)
+
     def every(self, reading: Reading) -> Sequence[Any]:
         """All points that a sum may be over."""
         domain = reading.question.domain
@@ -371,6 +414,19 @@ class Answer:
         """The items, where the answer is a list or a set of items; else None."""
         return None
 
+    @property
+    def more(self) -> bool:
+        """Whether it is a record that holds what further ones may be drawn from, free."""
+        return False
+
+    def draws(self, reading: Reading, count: int, bits: Bits) -> Draws:
+        """Further records, where it is one: drawn from what was released, each with the released record's law."""
+        self._refuse("only a drawn record has further ones", "ask dv.SampleCategory for records")
+
+    def labels_of(self, reading: Reading) -> Mapping[str, str]:
+        """The record in words, its label in each column, where it is one."""
+        self._refuse("this answer is no drawn record", "read release.to_frame()")
+
     def tree(self) -> TreeFit | None:
         """The noisy nodes, where the answer is made of those of a tree: what shows which of them a range uses. Else
         None."""
@@ -381,6 +437,13 @@ class Answer:
     @property
     def bits(self) -> int | None:
         """What it takes to store, for a shape whose size is what it is chosen for; else None."""
+        return None
+
+    def carried(self, reading: Reading, betas: Sequence[Fraction]) -> Packed | None:
+        """All that a page needs to answer look-ups by itself, for a report, where a page knows how; else None.
+
+        Its header names the shape as `kind`, by which the page finds its reader.
+        """
         return None
 
     def sentence(self, reading: Reading) -> str:
@@ -535,6 +598,25 @@ def bars_json(answer: Answer, reading: Reading, betas: Sequence[Fraction]) -> di
     return bars
 
 
+def look_ups_view(answer: Answer, reading: Reading, betas: Sequence[Fraction]) -> View:
+    """What the page draws of an answer without rows, which is asked for one bin after the other."""
+    domain = reading.question.domain
+    header = {
+        "axis": columns_of(reading.question),
+        "columns": list(domain.columns),
+        "scale": domain.kind,
+        "bins": str(domain.size) if domain.declared else None,
+        "size": domain.size_text,
+        "sparse": False,
+        "lookup": True,
+        "labels": [],
+        "short_labels": [],
+        "list": None,
+        "bars": bars_json(answer, reading, betas),
+    }
+    return View("large", header | ({"readers": list(answer.readers)} if answer.readers else {}))
+
+
 def columns_of(question: Question) -> str:
     """What is asked about, for an axis: `visits`, `month and weekday`."""
     return question.domain.columns_text
@@ -566,11 +648,19 @@ def unregister(shape: type[Answer]) -> None:
 
 def from_json(data: Mapping[str, Any]) -> Answer:
     """The answer that `to_json` of its shape wrote."""
-    kind = data.get("kind", "")
+    return _shape(data.get("kind", "")).from_json(data)
+
+
+def unpacked(kind: object, packed: Packed) -> Answer:
+    """The answer that `pack` of this shape gave."""
+    return _shape(kind).unpack(packed)
+
+
+def _shape(kind: object) -> type[Answer]:
     shape = SHAPES.get(kind) if isinstance(kind, str) else None
     if shape is None:
         raise ReleaseFormat.of(kind, "this dpviz does not know that shape of answer", "update dpviz")
-    return shape.from_json(data)
+    return shape
 
 
 protect_module(vars())

@@ -24,8 +24,8 @@ from dpviz.model.answers.base import (
     Reading,
     View,
     added_up,
-    bars_json,
     columns_of,
+    look_ups_view,
     register,
 )
 from dpviz.model.answers.between import Between
@@ -193,23 +193,7 @@ class CompactTable(Answer):
         return f"{reading.question.domain.size_text}, answered one by one: release[label]."
 
     def view(self, reading: Reading, betas: Sequence[Fraction]) -> View:
-        domain = reading.question.domain
-        return View(
-            kind="large",
-            header={
-                "axis": columns_of(reading.question),
-                "columns": list(domain.columns),
-                "scale": domain.kind,
-                "bins": str(domain.size),
-                "size": domain.size_text,
-                "sparse": False,
-                "lookup": True,
-                "labels": [],
-                "short_labels": [],
-                "list": None,
-                "bars": bars_json(self, reading, betas),
-            },
-        )
+        return look_ups_view(self, reading, betas)
 
 
 def least_bits(kind: str, n: int, p: int, q: int, t: int) -> int:

@@ -29,6 +29,7 @@ from dpviz.model.answers.base import (
     Packed,
     Points,
     Reading,
+    Side,
     View,
     columns_of,
     register,
@@ -65,6 +66,7 @@ class QueryAnswers(Answer):
 
     kind: ClassVar[str] = "queries"
     readers: ClassVar[tuple[str, ...]] = ("fitted", "noisy")
+    adds_bins: ClassVar[bool] = True
     noisy: NDArray[np.int64]
     workload: Workload
 
@@ -158,6 +160,19 @@ class QueryAnswers(Answer):
     def named(self, reading: Reading, label: object) -> int:
         """A bin by its label: sums are of bins, and queries are read by name."""
         return reading.question.domain.index(label)
+
+    def side(self, reading: Reading, row: int) -> Side:
+        """A query: its name, and the bins that it adds up."""
+        at = self.in_row(reading, row)
+        return self.workload.names[at], [bin for runs in self.workload.parts[at] for bin in range(*runs)]
+
+    def typed_side(self, reading: Reading, label: tuple[str, ...]) -> Side:
+        if len(label) != 1:
+            raise DomainError.of(f"{len(label)} texts", "a query has one name")
+        return self.side(reading, self.point(reading, label[0]))
+
+    def sides(self, reading: Reading) -> int:
+        return len(self.workload.names)
 
     def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction:
         """A sum of bins that follows from the answers, by least squares. As drawn there is none but the answers."""

@@ -78,6 +78,7 @@ class Ranks(Answer):
 
     kind: ClassVar[str] = "ranks"
     noun: ClassVar[str] = "rank"
+    adds_rows: ClassVar[bool] = True
     readers: ClassVar[tuple[str, ...]] = ("fitted", "noisy", "rounded", "nonnegative", "integer")
     noisy: NDArray[np.int64]
 
@@ -134,6 +135,11 @@ class Ranks(Answer):
 
     def run(self, reading: Reading, labels: range) -> range | None:
         return _places(len(self.noisy)).run(labels)
+
+    def typed(self, reading: Reading, label: tuple[str, ...]) -> int:
+        if len(label) != 1 or type(label[0]) is not str:
+            raise DomainError.of("something else", "a rank is one whole number, as text")
+        return self.point(reading, label[0])
 
     def every(self, reading: Reading) -> range:
         return range(len(self.noisy))

@@ -3,45 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Final, NoReturn
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
-from dpviz.errors import DpvizError, ReleaseFormat
-from dpviz.exact import whole
+from dpviz.errors import ReleaseFormat
+from dpviz.exact import text, whole
 from dpviz.fitting import unary
 from dpviz.laws.alp import Flips
 from dpviz.model.answers.base import (
     Among,
-    Answer,
-    Axis,
     Intervals,
     Packed,
     Points,
     Reading,
-    View,
-    added_up,
-    bars_json,
-    columns_of,
     register,
 )
-from dpviz.model.answers.labels import Labels, are_labels, labels_json, labels_of
-from dpviz.model.domain import category_text
+from dpviz.model.answers.labels import Labels
+from dpviz.model.answers.look_ups import LookUps
 from dpviz.model.error import ErrorModel
-from dpviz.model.linear import Query
-from dpviz.model.question import Question
-from dpviz.noise.alp import Columns, Keys, coded, read
+from dpviz.noise.alp import PRIME, Columns, Keys, PrimeColumns, meeting, read
 
 MOST_BITS: Final = 1 << 30
 """A sketch has at most so many bits (128 MiB)."""
-
-MOST_READ: Final = 100_000
-"""A sum reads at most so many bins."""
 
 PARTS: Final = 1000
 """An estimate is told to so many parts of a step."""
@@ -64,6 +53,8 @@ class Plan:
     width         a column has 2**width bits
     keys          the public guess of how many bins are not empty
     halves        2 where values may be negative: one half of the columns for each sign; else 1
+    size          0, or how many bits a column has that is no power of 2, hashed by `PrimeColumns`: places have `width`
+                  binary digits then. It is stored only where it is not 0
     """
 
     ones: int
@@ -73,6 +64,7 @@ class Plan:
     width: int
     keys: int
     halves: int
+    size: int = field(default=0, kw_only=True)
 
     def __post_init__(self) -> None:
         whole(self.places, "places", most=16)
@@ -80,17 +72,21 @@ class Plan:
         whole(self.halves, "halves", most=2)
         if not 0 < 2 * self.ones < 1 << self.places or self.worth <= 0:
             raise ReleaseFormat("a sketch flips a bit with a chance between 0 and 1/2, and a step is worth something")
-        if self.bits > MOST_BITS or 2 * whole(self.keys, "keys") >= 1 << self.width:
+        if whole(self.size, "size", least=0) and (self.size % 8 or (self.size - 1).bit_length() != self.width):
+            raise ReleaseFormat("a column has whole bytes of bits, and places of as many digits")
+        if self.bits > MOST_BITS or 2 * whole(self.keys, "keys") >= self.slots:
             raise ReleaseFormat("a sketch has fewer keys than half the bits of a column, and no more bits than fit")
         whole(self.columns, "columns")
 
     def to_json(self) -> dict[str, str]:
-        return {name: str(getattr(self, name)) for name in NUMBERS}
+        size = {"size": str(self.size)} if self.size else {}
+        return {name: str(getattr(self, name)) for name in NUMBERS} | size
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Plan:
         """What `to_json` wrote. What it did not write is refused, or raises what goes wrong."""
         numbers = {name: int(data[name]) for name in NUMBERS if name != "worth"}
+        numbers |= {"size": int(data["size"])} if "size" in data else {}
         plan = cls(worth=Fraction(data["worth"]), **numbers)
         if plan.to_json() != dict(data):
             raise ReleaseFormat("a saved sketch writes its public numbers in their shortest form, as texts")
@@ -99,7 +95,17 @@ class Plan:
     @property
     def bits(self) -> int:
         """Of the whole sketch."""
-        return self.halves * self.columns << self.width
+        return self.halves * self.columns * self.slots
+
+    @property
+    def slots(self) -> int:
+        """How many bits a column has."""
+        return self.size or 1 << self.width
+
+    def hashes(self, seed: bytes) -> Columns:
+        """The hash functions of all columns."""
+        many = self.halves * self.columns
+        return PrimeColumns(seed, many, self.width, self.size) if self.size else Columns(seed, many, self.width)
 
     @property
     def flips(self) -> Flips:
@@ -108,7 +114,7 @@ class Plan:
     @property
     def collisions(self) -> Fraction:
         """k/s: with what chance at most a bit is set by another key."""
-        return Fraction(self.keys, 1 << self.width)
+        return self.keys * (meeting(PRIME, self.size) if self.size else Fraction(1, self.slots))
 
     @property
     def reach(self) -> Fraction:
@@ -118,7 +124,7 @@ class Plan:
 
 @register
 @dataclass(frozen=True, eq=False)
-class Sketch(Answer):
+class Sketch(LookUps):
     """The bits of a sketch, and the bins whose noisy value is kept beside it. Reading is free, any number of times.
 
     seed    16 public bytes from which the hash functions of all columns follow
@@ -133,9 +139,12 @@ class Sketch(Answer):
     """
 
     kind: ClassVar[str] = "sketch"
-    adds_rows: ClassVar[bool] = True
-    has_rows: ClassVar[bool] = False
     readers: ClassVar[tuple[str, ...]] = READERS
+    source: ClassVar[str] = "bits"
+    main: ClassVar[str] = "packed"
+    numbers_name: ClassVar[str] = "plan"
+    numbers: ClassVar[type[Plan]] = Plan
+    """What its public numbers are read as."""
 
     plan: Plan
     seed: bytes
@@ -143,61 +152,24 @@ class Sketch(Answer):
     labels: Labels
     values: NDArray[np.int64]
 
-    # ------------------------------------------------------------ storing
+    @property
+    def public(self) -> Plan:
+        return self.plan
 
-    def pack(self) -> Packed:
-        header = {"plan": self.plan.to_json(), "seed": self.seed.hex(), **labels_json(self.labels, "labels")}
-        return Packed(header, {"packed": self.packed, "values": self.values})
-
-    @classmethod
-    def unpack(cls, packed: Packed) -> Sketch:
-        try:
-            return cls._read(packed.header, packed.arrays)
-        except ReleaseFormat:
-            raise
-        except (DpvizError, KeyError, ValueError, TypeError, ArithmeticError):
-            raise ReleaseFormat("a saved sketch has its public numbers, a seed, its bits and what is kept") from None
+    @property
+    def signed(self) -> bool:
+        return self.plan.halves == 2
 
     @classmethod
-    def _read(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Sketch:
-        plan, seed = Plan.from_json(header["plan"]), bytes.fromhex(header["seed"])
-        labels, values, bits = labels_of(header, "labels"), arrays["values"], arrays["packed"]
-        names: list[Any] = list(labels)
-        if (
-            seed.hex() != header["seed"]
-            or set(header) != {"plan", "seed", "keys", "labels"}
-            or set(arrays) != {"packed", "values"}
-        ):
-            raise ReleaseFormat("a saved sketch writes its seed as hexadecimal digits")
-        if bits.dtype != np.uint8 or bits.shape != (plan.halves * plan.columns, 1 << plan.width - 3):
+    def _read(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        plan, (seed, labels, values) = cls.numbers.from_json(header["plan"]), cls._kept(header, arrays)
+        bits = arrays["packed"]
+        if bits.dtype != np.uint8 or bits.shape != (plan.halves * plan.columns, plan.slots // 8):
             raise ReleaseFormat.of(f"bits of shape {bits.shape}", "a sketch has one row of bits for each column")
-        if values.dtype != np.int64 or values.shape != (len(labels),) or names != sorted(set(names)):
-            raise ReleaseFormat.of(f"{len(labels)} labels", "a sketch has one value for each bin that is kept")
-        columns = Columns(seed, plan.halves * plan.columns, plan.width)
+        columns = plan.hashes(seed)
         return cls(plan, columns.seed, bits, labels, values)
 
-    def fits(self, question: Question, max_items: int | None) -> bool:
-        return are_labels(self.labels, question.domain) and (self.plan.halves == 2) == question.aggregate.signed
-
     # ------------------------------------------------------------ reading
-
-    def axis(self, reading: Reading) -> Axis:
-        """There are no rows: the axis is that of the look-ups."""
-        size = reading.question.domain.size_text.removesuffix(" bins")
-        return Axis(columns_of(reading.question), "bin", (), whole=size)
-
-    def rows(self, reading: Reading) -> NoReturn:
-        self._refuse("this answer has no row per bin", "ask for single bins: release[label]")
-
-    def point(self, reading: Reading, label: object) -> int | str:
-        domain = reading.question.domain
-        return domain.index(label) if domain.declared else category_text(label)
-
-    def run(self, reading: Reading, labels: range) -> range | None:
-        return reading.question.domain.run(labels)
-
-    def several(self, reading: Reading, labels: Sequence[object]) -> Sequence[int] | None:
-        return reading.question.domain.several(labels)
 
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> list[Fraction]:
         """Values in the unit of the question: a kept one as it was drawn, all others by the estimator, rounded to a
@@ -206,25 +178,28 @@ class Sketch(Answer):
         if points is None or isinstance(points, slice):
             return self.rows(reading)
         step = reading.question.aggregate.step
-        known = self._known
+        known = self.known
         open_ = [point for point in points if point not in known] if known else points
-        estimates = self._estimates(coded(open_, self.seed, numbered=_numbered(reading.question)), reader)
+        estimates = self.in_bits(reading, open_, reader)
         different = {id(one): one for one in estimates}  # equal ones are most often the same object
-        scaled = {name: round(one / self.plan.worth * PARTS) * step / PARTS for name, one in different.items()}
+        scaled = {name: round(self._steps(one) * PARTS) * step / PARTS for name, one in different.items()}
         if not known:
             return [scaled[id(one)] for one in estimates]
         kept, rest = [known.get(point) for point in points], iter(estimates)
         drawn = {value: value * step for value in {*kept} if value is not None}
         return [scaled[id(next(rest))] if value is None else drawn[value] for value in kept]
 
-    @cached_property
-    def _known(self) -> dict[int | str, int]:
-        """What is kept. Whether a bin is among them is asked of the label, not of the value, which may be 0."""
-        return dict(zip(self.labels, self.values.tolist(), strict=True))
+    def in_bits(self, reading: Reading, points: Sequence[Any], reader: str) -> list[Fraction]:
+        """The estimates of bins, in bits, whether or not they are kept."""
+        return self._estimates(self.coded(reading, points), reader)
+
+    def _steps(self, bits: Fraction) -> Fraction:
+        """The value in steps that so many bits stand for."""
+        return bits / self.plan.worth
 
     @cached_property
     def _columns(self) -> Columns:
-        return Columns(self.seed, self.plan.halves * self.plan.columns, self.plan.width)
+        return self.plan.hashes(self.seed)
 
     def _estimates(self, keys: Keys, reader: str) -> list[Fraction]:
         """The estimates of keys, in bits."""
@@ -252,7 +227,7 @@ class Sketch(Answer):
             return None
         values = self.read(reading, points, reader)
         step = reading.question.aggregate.step
-        top, known = self.plan.reach * step, self._known
+        top, known = self.plan.reach * step, self.known
         asked = () if points is None or isinstance(points, slice) else points
         kept = [point in known for point in asked]
         signed = self.plan.halves == 2
@@ -268,48 +243,28 @@ class Sketch(Answer):
             [Fraction(0) if end is None else max(end, Fraction(0)) for end in low], high, bar.how, bar.rule, low_cut=cut
         )
 
-    def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction:
-        """Each bin of a sum is read by itself."""
-        if query.size > MOST_READ:
-            self._refuse(
-                f"a sum over this answer reads its bins one by one, at most {MOST_READ:,} of them", "take fewer bins"
-            )
-        total = added_up(self, reading, query, reader)
-        assert isinstance(total, Fraction)
-        return total
+    def carried(self, reading: Reading, betas: Sequence[Fraction]) -> Packed:
+        """The bits, the hash functions and what is kept, with the half-widths of each estimator, for a page."""
+        plan = self.plan
+        header = self.header(reading) | {
+            "parts": str(PARTS),
+            "worth": text(plan.worth),
+            "columns": str(plan.columns),
+            "width": str(plan.width),
+            "slots": str(plan.slots),
+            "prime": bool(plan.size),
+            "halves": str(plan.halves),
+            "p": float(plan.flips.p),
+            "raised": float(plan.flips.raised),
+            "bars": {name: self._bars(reading, name, betas) for name in self.readers},
+        }
+        return Packed(header, {"bits": self.packed, "functions": self._columns.functions})
 
-    @property
-    def bits(self) -> int:
-        """Of the sketch, and of the values that are kept beside it; not of their labels."""
-        return self.plan.bits + 8 * self.values.nbytes
-
-    def remark(self, reading: Reading) -> str:
-        kept = f" {len(self.labels):,} large ones are kept beside the bits." if len(self.labels) else ""
-        size = reading.question.domain.size_text
-        return f"{size[:1].upper()}{size[1:]}, answered one by one: release[label].{kept}"
-
-    def view(self, reading: Reading, betas: Sequence[Fraction]) -> View:
-        domain = reading.question.domain
-        return View(
-            kind="large",
-            header={
-                "axis": columns_of(reading.question),
-                "columns": list(domain.columns),
-                "scale": domain.kind,
-                "bins": str(domain.size) if domain.declared else None,
-                "size": domain.size_text,
-                "sparse": False,
-                "lookup": True,
-                "labels": [],
-                "short_labels": [],
-                "list": None,
-                "bars": bars_json(self, reading, betas),
-            },
-        )
-
-
-def _numbered(question: Question) -> bool:
-    return question.domain.declared and question.bins <= 2**64
+    def _bars(self, reading: Reading, reader: str, betas: Sequence[Fraction]) -> dict[str, Any]:
+        """What is known of a look-up, by beta; of an estimator whose error nobody states nothing."""
+        error: ErrorModel = reading.error.estimator(reader)
+        bars = {text(beta): error.one_bin(beta) for beta in betas}
+        return {beta: bar.to_json() for beta, bar in bars.items() if bar is not None}
 
 
 def _end(end: Fraction, kept: bool, edge: Fraction | None, *, down: bool) -> Fraction | None:

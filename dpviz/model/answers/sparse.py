@@ -52,7 +52,7 @@ class SparseTable(Answer):
     def unpack(cls, packed: Packed) -> SparseTable:
         labels, values = labels_of(packed.header, "labels"), np.asarray(packed.arrays["values"], dtype=np.int64)
         names: list[Any] = list(labels)
-        if len(values) != len(labels) or names != sorted(set(names)):
+        if values.shape != (len(labels),) or names != sorted(set(names)):
             raise ReleaseFormat.of(f"{len(labels)} labels", "a sparse answer has one value per label, ascending")
         return cls(labels, values)
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
+from dpviz.errors import ReleaseFormat
 from dpviz.model.answers.base import (
     LARGEST_VIEW,
     Answer,
@@ -48,7 +49,10 @@ class Table(Answer):
 
     @classmethod
     def unpack(cls, packed: Packed) -> Table:
-        return cls(np.asarray(packed.arrays["values"], dtype=np.int64))
+        values = packed.arrays["values"]
+        if values.ndim != 1 or values.dtype.kind not in "iu" or len(packed.arrays) != 1:
+            raise ReleaseFormat("a table is one column of whole numbers")
+        return cls(values.astype(np.int64, copy=False))
 
     def to_json(self) -> dict[str, Any]:
         """The form in which tables have always been saved."""

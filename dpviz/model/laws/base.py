@@ -84,6 +84,11 @@ class StoredLaw(Stored):
         return question.title(unit)
 
     @property
+    def once(self) -> str:
+        """Why another draw would be another release, for a law of records of which that is true; else nothing."""
+        return ""
+
+    @property
     def adds_up(self) -> bool:
         """Whether what a query's value is off by is a sum of independent noises with a law of its own, whatever was
         drawn: then two answers can be averaged with public weights, and `linear` needs no answer."""
@@ -96,7 +101,11 @@ class StoredLaw(Stored):
         return None
 
     def limits(self, reading: Reading) -> Limits:
-        """What is public about the true counts of all points."""
+        """What is public about the true counts of all points. A sum may be below 0, and a public number of rows says
+        nothing of how large sums are."""
+        aggregate = reading.question.aggregate
+        if not aggregate.counts:
+            return Limits(None if aggregate.signed else 0, self.clamp[1])
         return Limits(0, self.clamp[1], reading.unit.n)
 
     def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
@@ -153,7 +162,7 @@ def law_from_json(data: object) -> StoredLaw:
         return law.from_json({part: value for part, value in data.items() if part not in ("name", "version")})
     except ReleaseFormat:
         raise
-    except (DpvizError, ValueError, TypeError, ArithmeticError, RecursionError):
+    except (DpvizError, KeyError, ValueError, TypeError, ArithmeticError, RecursionError):
         failure = ReleaseFormat.of(f"{name}, version {version}", "the numbers of a stored law must fit together")
     raise failure
 

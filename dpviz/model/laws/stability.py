@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -231,6 +232,8 @@ class StabilityError(ErrorModel):
             return True if failing[1] >= goal[1] else False if failing[0] < goal[0] else None
 
         near = b + noise.within(beta / bins)
+        if (apart := geometric.float_rate(noise.decay) * b) < 600:  # P[Z > a] (1 + exp(apart)) is near beta / bins
+            near = noise.within(beta / bins / (1 + Fraction(math.exp(apart))))
         return least(lambda a: decide(lambda precision: holds(a, precision)), start=b, near=near)
 
     def shown(self, beta: Fraction) -> ErrorValue:

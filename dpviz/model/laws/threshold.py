@@ -7,6 +7,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import Decay, Enclosure, whole
@@ -17,7 +20,7 @@ from dpviz.model.laws.base import Clamp, Stored, StoredLaw, stored
 from dpviz.model.laws.count_noise import NoiseLaw, least
 from dpviz.model.laws.stability import StabilityLaw
 from dpviz.model.linear import LinearError, Query
-from dpviz.model.measures import Measure
+from dpviz.model.measures import Measure, look_ups
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
 
@@ -49,6 +52,10 @@ class Cut(Stored):
         if value >= self.least:  # P[Z >= 0]
             return tuple(1 / (1 + end) for end in reversed(self.decay.bounds(precision)))  # type: ignore[return-value]
         return above_bounds(self.decay, self.least - value - 1, precision)
+
+    def admits(self, values: NDArray[np.int64]) -> bool:
+        """Whether noisy values may all have been shown: each of them reaches the threshold."""
+        return bool(((np.abs(values) if self.signed else values) >= self.least).all())
 
 
 @stored
@@ -89,7 +96,7 @@ class ThresholdLaw(StoredLaw):
         return ThresholdError(self)
 
     def measures(self, question: Question) -> tuple[Measure, ...]:
-        return without_floors(super().measures(question), question)
+        return (*without_floors(super().measures(question), question), look_ups(self.error))
 
     def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
         """As under Stability, where empty bins are never shown and values are counts."""
@@ -128,6 +135,15 @@ class ThresholdError(ErrorModel):
     def all_bins(self, beta: Fraction) -> ErrorValue | None:
         """With two signs an empty bin errs on both sides, which half of beta pays for."""
         return self._scaled(self.law.stability.error.all_bins(beta / 2 if self.law.cut.signed else beta))
+
+    def look_ups(self, number: int, beta: Fraction) -> ErrorValue | None:
+        """Each as far off as the worst value may be, or an empty bin, which may be shown where the cut is certain."""
+        each = beta / whole(number, "number")
+        found = [self.one_bin(each), self.one_bin(each, count=0)]
+        known = [one.value for one in found if one is not None]
+        if len(known) < len(found):
+            return None
+        return ErrorValue(max(known), "bound", f"union bound over {number:,} look-ups, worst case over true values")
 
     def shown(self, beta: Fraction) -> ErrorValue | None:
         return self._scaled(self.law.stability.error.shown(beta))

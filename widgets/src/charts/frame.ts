@@ -80,7 +80,13 @@ export function leftAxis(box: Box, { at, values, text = tickText }: Ticks): SVGG
     );
 }
 
-/** The line under the plot, short strokes below it, labels that leave out any they would touch. */
+/** Every chart leaves at least so much room right of its plot. */
+const BESIDE = 4;
+
+/** The middle of words that would like to be at `x` and stay in a picture with a plot that ends at `right`. */
+const kept = (x: number, half: number, right: number): number => Math.max(half + 1, Math.min(x, right + BESIDE - half));
+
+/** The line under the plot, short strokes below it, labels that stay in the picture and leave out any they would touch. */
 export function bottomAxis(box: Box, { at, values, text = tickText }: Ticks, name: string): SVGGElement {
     const axis = s("g", {}, line(box.left, box.bottom, box.right, box.bottom, "dp-axis"));
     let free = -Infinity;
@@ -88,11 +94,16 @@ export function bottomAxis(box: Box, { at, values, text = tickText }: Ticks, nam
         const [x, words] = [at(value), text(value)];
         axis.append(line(x, box.bottom, x, box.bottom + 5, "dp-axis"));
         const half = textWidth(words) / 2;
-        if (x - half < free) continue;
-        axis.append(label(x, box.bottom + 17, words, "middle", "dp-tick"));
-        free = x + half + 6;
+        const middle = kept(x, half, box.right);
+        if (middle - half < free) continue;
+        axis.append(label(middle, box.bottom + 17, words, "middle", "dp-tick"));
+        free = middle + half + 6;
     }
-    if (name) axis.append(label((box.left + box.right) / 2, box.bottom + 32, name, "middle", "dp-tick"));
+    if (name) {
+        const most = Math.floor((box.right + BESIDE) / ADVANCE);
+        const words = name.length > most ? `${name.slice(0, most - 1)}…` : name;
+        axis.append(label(kept((box.left + box.right) / 2, textWidth(words) / 2, box.right), box.bottom + 32, words, "middle", "dp-tick"));
+    }
     return axis;
 }
 

@@ -33,13 +33,26 @@ export interface Isotonic {
     axis: string;
 }
 
+/** A drawn chart, and where its positions are. */
+export interface Drawn {
+    element: SVGSVGElement;
+    /** The position, from 0, at this distance from the left edge; null beside the plot. */
+    at(x: number): number | null;
+    /** The left edge of a position; of the one after the last, the right end of the plot. */
+    left(position: number): number;
+    top: number;
+    bottom: number;
+}
+
 /** Up to so many positions a noisy value is a dot. */
 export const DOTS = 300;
 const CROSS = "M-3.5 -3.5L3.5 3.5M-3.5 3.5L3.5 -3.5";
 
 let hatches = 0;
 
-export function isotonicChart(width: number, height: number, data: Isotonic): SVGSVGElement {
+export const isotonicChart = (width: number, height: number, data: Isotonic): SVGSVGElement => drawIsotonic(width, height, data).element;
+
+export function drawIsotonic(width: number, height: number, data: Isotonic): Drawn {
     const { size, truth, noisy, every, fitted, bands } = data;
     const values = [...(truth ?? []), ...fitted, ...bands.flatMap(({ low, high }) => [...low, ...high])].map(({ value }) => value);
     const all = [0, ...values, ...noisy.flat()];
@@ -85,7 +98,13 @@ export function isotonicChart(width: number, height: number, data: Isotonic): SV
     }
     const ticks = [...new Set([1, ...x.ticks(Math.max(2, Math.floor((box.right - box.left) / 60)))])].filter((tick) => Number.isInteger(tick) && tick >= 1 && tick <= size);
     chart.append(bottomAxis(box, { at: x, values: ticks }, data.axis));
-    return chart;
+    return {
+        element: chart,
+        at: (place) => (place < box.left || place > box.right ? null : Math.min(size - 1, Math.floor(x.invert(place) - 0.5))),
+        left,
+        top: box.top,
+        bottom: box.bottom,
+    };
 }
 
 /** Flat steps from left to right, or from right to left. */

@@ -2,16 +2,17 @@
 
 import { scaleLinear, scaleLog } from "d3-scale";
 import { s } from "../dom";
-import { bottomAxis, label, Labels, leftAxis, line, px, svg, type Box } from "./frame";
+import { bottomAxis, label, Labels, leftAxis, line, px, svg, type Box, textWidth, tickText } from "./frame";
 import { path } from "./path";
 
-/** Circle, triangle, diamond, square, cross: a series has a shape, so that it is told apart without its colour. */
-const SHAPES = [
+/** Circle, triangle, diamond, square, plus, cross: a series has a shape, so that it is told apart without its colour. */
+export const SHAPES = [
     "M-3.5 0A3.5 3.5 0 1 1 3.5 0A3.5 3.5 0 1 1 -3.5 0Z",
     "M0 -4.5L4.2 3.2H-4.2Z",
     "M0 -4.8L4.2 0L0 4.8L-4.2 0Z",
     "M-3.2 -3.2H3.2V3.2H-3.2Z",
     "M-4 -1.2H-1.2V-4H1.2V-1.2H4V1.2H1.2V4H-1.2V1.2H-4Z",
+    "M-4 -2.4L-2.4 -4L0 -1.6L2.4 -4L4 -2.4L1.6 0L4 2.4L2.4 4L0 1.6L-2.4 4L-4 2.4L-1.6 0Z",
 ];
 
 export interface Series {
@@ -44,6 +45,8 @@ export interface Lines {
     mark?: { at: number; name: string } | null;
     /** Room right of the plot, where each series is named at its end; without it names find room inside. */
     margin?: number;
+    /** A flat shade between two curves, under all else. */
+    area?: { xs: readonly number[]; low: readonly number[]; high: readonly number[] } | null;
     /** Words that stand in the plot, at these values of both axes. */
     notes?: readonly { x: number; y: number; text: string }[];
 }
@@ -52,6 +55,8 @@ type At = (value: number) => number;
 
 export function linesChart(width: number, height: number, data: Lines): SVGSVGElement {
     const box: Box = { left: 48, right: width - (data.margin ?? 18), top: 14, bottom: height - 38 };
+    const [, levels] = scaled(data.y, [box.bottom, box.top], Math.max(2, Math.floor(height / 45)));
+    box.left = Math.max(box.left, ...levels.map((level) => textWidth((data.y.text ?? tickText)(level)) + 10));
     const [x, xTicks] = scaled(data.x, [box.left, box.right], Math.max(2, Math.floor(width / 70)));
     const [y, yTicks] = scaled(data.y, [box.bottom, box.top], Math.max(2, Math.floor(height / 45)));
     const chart = svg(
@@ -62,6 +67,11 @@ export function linesChart(width: number, height: number, data: Lines): SVGSVGEl
         bottomAxis(box, { at: x, values: xTicks, ...(data.x.text ? { text: data.x.text } : {}) }, data.x.name),
     );
     const labels = new Labels({ ...box, left: box.left + 2, right: width });
+    if (data.area) {
+        const { xs, low, high } = data.area;
+        const way = [...xs.map((at, i) => `${px(x(at))} ${px(y(low[i]!))}`), ...xs.map((at, i) => `${px(x(at))} ${px(y(high[i]!))}`).reverse()];
+        if (xs.length > 1) chart.append(s("path", { d: `M${way.join("L")}Z`, class: "dp-shade" }));
+    }
     for (const series of data.series) chart.append(curve(series, x, y, data));
     for (const note of data.notes ?? []) {
         const text = labels.place(note.text, "dp-tick", [

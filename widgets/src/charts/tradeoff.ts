@@ -2,9 +2,9 @@
 
 import { scaleLinear, scaleLog } from "d3-scale";
 import { s } from "../dom";
-import { bottomAxis, label, Labels, leftAxis, line, px, svg, textWidth, type Box } from "./frame";
+import { bottomAxis, label, Labels, leftAxis, line, px, svg, textWidth, tickText, type Box } from "./frame";
 
-/** Circle, triangle, diamond, square, plus, cross: by the number of a series, from 1 on. */
+/** Circle, triangle, diamond, square, plus, cross, triangle on its tip, pentagon, hourglass: by the number of a series. */
 export const SIGNS = [
     "M-4.5 0A4.5 4.5 0 1 1 4.5 0A4.5 4.5 0 1 1 -4.5 0Z",
     "M0 -5.5L5 4H-5Z",
@@ -12,6 +12,9 @@ export const SIGNS = [
     "M-4.2 -4.2H4.2V4.2H-4.2Z",
     "M-1.6 -5H1.6V-1.6H5V1.6H1.6V5H-1.6V1.6H-5V-1.6H-1.6Z",
     "M-5 -3.2L-3.2 -5L0 -1.8L3.2 -5L5 -3.2L1.8 0L5 3.2L3.2 5L0 1.8L-3.2 5L-5 3.2L-1.8 0Z",
+    "M0 5.5L5 -4H-5Z",
+    "M0 -5.3L5 -1.6L3.1 4.3H-3.1L-5 -1.6Z",
+    "M-4.6 -5H4.6L1 0L4.6 5H-4.6L-1 0Z",
 ];
 
 export interface Curve {
@@ -28,17 +31,25 @@ export interface Curve {
     best: boolean;
 }
 
+/** The least and the greatest error that has a place of its own; the axis between them is logarithmic. */
+export interface Reach {
+    low: number;
+    top: number;
+}
+
 export interface Curves {
     title: string;
     xs: readonly number[];
     probe: number;
-    top: number;
+    reach: Reach;
     curves: readonly Curve[];
 }
 
 export interface Frontier {
     title: string;
-    top: number;
+    /** What is said of the corner below the frontier. */
+    empty: string;
+    reach: Reach;
     curves: readonly Curve[];
     /** Who stands on the frontier, from left to right. */
     best: readonly Curve[];
@@ -59,16 +70,29 @@ export function valueAt(width: number, height: number, xs: readonly number[], at
     return xs.reduce((best, x) => (Math.abs(x - wanted) < Math.abs(best - wanted) ? x : best), xs[0]!);
 }
 
-export function curvesChart(width: number, height: number, { title, xs, probe, top, curves }: Curves): SVGSVGElement {
+/** Errors by their logarithm; what is smaller than the least one lies on the bottom line. */
+function errorScale(box: Box, { low, top }: Reach): (error: number) => number {
+    return scaleLog().domain([low, top]).range([box.bottom, box.top]).clamp(true);
+}
+
+/** 1, 2, 5, 10, …, or powers of ten where there is less room; the first one stands for all that is smaller. */
+function errorAxis(box: Box, { low, top }: Reach): SVGGElement {
+    const at = errorScale(box, { low, top });
+    const digits = Math.log10(top / low) * 3 * 20 > box.bottom - box.top ? [1] : [1, 2, 5];
+    const values = powers(low, top, Infinity, digits);
+    return leftAxis(box, { at, values: values[0] === low ? values : [low, ...values], text: (value) => `${value === low ? "≤ " : ""}${tickText(value)}` });
+}
+
+export function curvesChart(width: number, height: number, { title, xs, probe, reach, curves }: Curves): SVGSVGElement {
     const box = boxOf(width, height);
     const x = scaleLinear().domain([xs[0]!, xs.at(-1)!]).range([box.left, box.right]);
-    const y = scaleLinear().domain([0, top]).range([box.bottom, box.top]);
+    const [y, { top }] = [errorScale(box, reach), reach];
     const labels = new Labels({ ...box, left: box.left + 2, right: width - 2 });
     const chart = svg(
         width,
         height,
         title,
-        leftAxis(box, { at: y, values: y.ticks(Math.max(2, Math.floor(height / 50))) }),
+        errorAxis(box, reach),
         bottomAxis(box, { at: x, values: x.ticks(Math.max(2, Math.floor(width / 80))) }, "true value x of an entry"),
     );
     const drawn = curves.map((curve) => {
@@ -156,18 +180,18 @@ function beside({ name, series }: Curve, parts: readonly (readonly (readonly [nu
 const spot = (x: number, y: number, series: number, best: boolean): SVGPathElement =>
     s("path", { d: SIGNS[series - 1]!, class: `dp-spot dp-series-${series}`, "data-best": best, transform: `translate(${px(x)} ${px(y)}) scale(1.15)` });
 
-export function frontierChart(width: number, height: number, { title, top, curves, best, trail }: Frontier): SVGSVGElement {
+export function frontierChart(width: number, height: number, { title, empty, reach, curves, best, trail }: Frontier): SVGSVGElement {
     const box = boxOf(width, height);
     const sizes = [...curves.map(({ bits }) => bits), ...(trail?.points ?? []).map(([bits]) => bits)];
     const [least, most] = [Math.min(...sizes) / 2, Math.max(...sizes) * 2];
     const x = scaleLog().domain([least, most]).range([box.left, box.right]);
-    const y = scaleLinear().domain([0, top]).range([box.bottom, box.top]).clamp(true);
+    const [y, { top }] = [errorScale(box, reach), reach];
     const labels = new Labels({ ...box, top: box.top, left: box.left + 2, right: width - 2 });
     const chart = svg(
         width,
         height,
         title,
-        leftAxis(box, { at: y, values: y.ticks(Math.max(2, Math.floor(height / 50))) }),
+        errorAxis(box, reach),
         bottomAxis(box, { at: x, values: powers(least, most, Math.max(2, Math.floor(width / 90))), text: bitsText }, "bits stored per non-zero entry (log)"),
     );
     const placed = curves.filter(({ at }) => at !== null).map((curve) => ({ curve, at: [x(curve.bits), y(curve.at!)] as const, over: curve.at! > top }));
@@ -175,7 +199,8 @@ export function frontierChart(width: number, height: number, { title, top, curve
     if (steps.length > 0) {
         const first = steps[0]!;
         const d = steps.map((one, i) => (i === 0 ? `M${px(x(first.bits))} ${px(box.top)}V${px(y(first.at!))}` : `H${px(x(one.bits))}V${px(y(one.at!))}`)).join("");
-        chart.append(s("path", { d: `${d}H${px(box.right)}`, class: "dp-best-line" }));
+        const edge = `${d}H${px(box.right)}`;
+        chart.append(s("path", { d: `${edge}V${px(box.bottom)}H${px(box.left)}V${px(box.top)}Z`, class: "dp-out-of-reach" }), s("path", { d: edge, class: "dp-best-line" }));
         let [level, from] = [box.top, x(first.bits)];
         for (const one of [...steps, null]) {
             const to = one === null ? box.right : x(one.bits);
@@ -196,6 +221,11 @@ export function frontierChart(width: number, height: number, { title, top, curve
             ),
         );
     }
+    const corner = labels.place(empty, "dp-tick", [
+        { x: box.left + 6, y: box.bottom - 8, anchor: "start" },
+        { x: box.left + 6, y: box.bottom - 22, anchor: "start" },
+    ]);
+    if (steps.length > 0 && corner !== null) chart.append(corner);
     for (const { at } of placed) labels.take({ left: at[0] - 8, right: at[0] + 8, top: at[1] - 8, bottom: at[1] + 8 });
     for (const { curve, at, over } of placed) {
         if (over) chart.append(s("path", { d: "M0 -6L4.5 1H-4.5Z", class: `dp-shape dp-series-${curve.series}`, transform: `translate(${px(at[0])} ${px(box.top - 10)})` }));
@@ -237,10 +267,12 @@ function told({ name, series, read }: Curve, [x, y]: readonly [number, number], 
     return [];
 }
 
-function powers(least: number, most: number, wanted: number): number[] {
-    const [first, last] = [Math.ceil(Math.log10(least)), Math.floor(Math.log10(most))];
+/** These digits times powers of ten, from the least to the most, of about so many powers. */
+function powers(least: number, most: number, wanted: number, digits: readonly number[] = [1]): number[] {
+    const [first, last] = [Math.floor(Math.log10(least)), Math.floor(Math.log10(most))];
     const every = Math.max(1, Math.ceil((last - first + 1) / wanted));
-    return Array.from({ length: Math.floor((last - first) / every) + 1 }, (_, i) => 10 ** (first + i * every));
+    const found = Array.from({ length: Math.floor((last - first) / every) + 1 }, (_, i) => digits.map((digit) => Number(`${digit}e${first + i * every}`)));
+    return found.flat().filter((value) => value >= least && value <= most);
 }
 
 /** 314, 5.6 M, 369 P: a number of bits, in three figures. */

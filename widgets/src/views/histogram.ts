@@ -3,11 +3,14 @@
 import { asker, type Pictured } from "../asking";
 import { histogram, Marks, type Histogram } from "../charts/histogram";
 import { rowOf, type Texts } from "../columns";
+import { clampOf, ends as endsOf, interval } from "../charts/intervals";
 import { among, bounds, counted, findingOf, readOf, type Counted } from "../counted";
+import { exactly, format } from "../exact";
 import { h, newId, s, setAttribute, setText, show } from "../dom";
 import { timed } from "../perf";
 import type { Bar } from "../protocol";
-import type { Drawing, ResultView, Surroundings } from "../result_view";
+import type { Drawing, OfPage, ResultView, Surroundings } from "../result_view";
+import { cell, headOf } from "../saving";
 import { dataTable, NUMBERS } from "../table";
 import { allTip, kindOf, often, oneTip, shown, spread } from "../words";
 
@@ -25,6 +28,7 @@ export const histogramView: ResultView<Counted> = {
     read: counted,
     create: (result, around) => (result.values.length === 0 ? blank(result) : drawn(result, around)),
     table: numbers,
+    csv: written,
     narrow: ({ scale, values }) => scale === "categories" && values.length <= MOST_NARROW,
 };
 
@@ -280,10 +284,32 @@ function numbers(result: Counted, beta: string): HTMLElement {
     });
 }
 
+/** Every released value with both its intervals, in the columns of `to_csv`. */
+function written(result: Counted, beta: string): OfPage {
+    const { one, all } = result.bars.get(beta)!;
+    const clamp = clampOf(result);
+    const reaches = [one, ...(all === null ? [] : [all])].map(({ value }) => exactly(value));
+    const columns = ["bin", "value", "low", "high", ...(all === null ? [] : ["low_all", "high_all"])];
+    return {
+        says: "values and intervals",
+        head: headOf(result, beta, columns),
+        rows: result.values.length,
+        line(row) {
+            const value = exactly(result.values.at(row));
+            const bounds = reaches.flatMap((reach) => {
+                const { low, high } = endsOf(interval(value, reach, clamp));
+                return [low, high];
+            });
+            return [cell(result.labels.at(row)), format(value), ...bounds].join(",");
+        },
+    };
+}
+
 function keyOf(result: Counted, beta: string, chart: Histogram): Node[] {
     const { one, all } = result.bars.get(beta)!;
     const count = among(result);
     const how = (bar: Bar): string => (bar.kind === "exact" ? "" : `, ${kindOf(bar)}`);
+    if (result.sentence !== null) return [h("p", {}, `${spread(one)}, ${often(beta)}${how(one)}`)];
     if (chart.tooShort) {
         return [
             h(

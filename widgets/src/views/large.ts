@@ -14,9 +14,10 @@ export const largeView: ResultView<Counted> = {
         const { read } = around;
         const asking = asker(result, around, () => undefined);
         const words = h("div", { class: "dp-large" });
-        const pointwise = result.lookup === true && result.number !== null;
+        const { offline = null } = around;
+        const pointwise = result.lookup === true && result.number !== null ? read : undefined;
         let level: [string, number] = [result.beta, 0];
-        const field = readField(result, pointwise ? read : undefined);
+        const field = readField(result, offline === null ? pointwise : offline.read, { offline, gone: () => around.gone?.() ?? false });
         return {
             element: h("div", {}, words, field?.element, asking?.element),
             levels: false,
@@ -27,7 +28,10 @@ export const largeView: ResultView<Counted> = {
                 field?.draw(beta);
                 asking?.draw(beta, width);
             },
-            heed: () => asking?.draw(...level),
+            heed() {
+                field?.heed();
+                asking?.draw(...level);
+            },
             close: () => asking?.close(),
             finding: () => "",
             key: () => [],
@@ -48,9 +52,11 @@ function describe(result: Counted, beta: string): Node[] {
                 (all === null ? "" : `, ${spread(all)} for all ${result.sparse === true ? among(result) : count} at once`) +
                 `, ${often(beta)}: ${result.lookup === true ? "answered one by one" : "too many to draw here"}.`,
         ),
-        result.lookup === true
-            ? h("p", {}, "Any of them, for nothing more: ", h("code", {}, `${result.python}[label]`))
-            : h("p", {}, "The whole of it, for nothing more: ", h("code", {}, `${result.python}.to_frame()`)),
+        ...(result.python === ""
+            ? []
+            : result.lookup === true
+              ? [h("p", {}, "Any of them, for nothing more: ", h("code", {}, `${result.python}[label]`))]
+              : [h("p", {}, "The whole of it, for nothing more: ", h("code", {}, `${result.python}.to_frame()`))]),
     ];
 }
 

@@ -1,10 +1,12 @@
 /** Answers to a list of queries: a row for each, what was drawn, what fits all of them best, and where the truth lies. */
 
 import { scaleLinear } from "d3-scale";
+import { asker, type Words } from "../asking";
 import { bottomAxis, label, line, px, svg, textWidth } from "../charts/frame";
 import { numbers, texts } from "../columns";
 import { h, s } from "../dom";
 import { approximate, exactly } from "../exact";
+import { picker } from "../picking";
 import { readHow, type Result } from "../protocol";
 import { exact, list, maybe, shape, table, text, wrong, type Read } from "../readers";
 import type { ResultView } from "../result_view";
@@ -13,6 +15,14 @@ import { kindOf, MINUS, often, shown } from "../words";
 
 const [ROW, TOP] = [44, 8];
 const [WIDE, SHARE] = [560, 0.34];
+
+const PICKS: Words = {
+    rows: "answers",
+    one: "Query",
+    hint: "Click two queries to compare their answers, or name them. Or name two bins to add up all from one to the other, where that follows from the answers. Free: they are paid already.",
+    second: "Click another query, or name it, to compare the two.",
+    apart: true,
+};
 
 const readEnds = list(list(exact));
 const readQueries = shape({
@@ -40,14 +50,26 @@ export const queriesView: ResultView<Queries> = {
         for (let row = 0; row < count; row += 1) exact(body.fitted.at(row), "result.fitted");
         return { ...result, ...body };
     },
-    create(result) {
-        const plot = h("div", { class: "dp-plot" });
-        const element = h("div", { class: "dp-queries" }, plot, constraints(result));
+    create(result, around) {
+        const asking = asker(result, around, () => picks.mark(), [], undefined, PICKS);
+        const picks = picker(() => asking, false);
+        const element = h("div", { class: "dp-queries" }, picks.element, constraints(result), asking?.element);
+        let level: [string, number] = [result.beta, 640];
         return {
             element,
             levels: result.intervals.size > 0,
             plain: false,
-            draw: (beta, width) => plot.replaceChildren(picture(result, beta, width)),
+            draw(beta, width) {
+                level = [beta, width];
+                const last = result.labels.length - 1;
+                picks.draw(picture(result, beta, width), {
+                    rowAt: (_, y) => (y < TOP || y >= TOP + ROW * (last + 1) ? null : Math.min(last, Math.floor((y - TOP) / ROW))),
+                    place: (from, to) => ({ left: 2, top: TOP + ROW * from, width: width - 4, height: ROW * (to - from + 1) }),
+                });
+                asking?.draw(beta, width);
+            },
+            heed: () => asking?.draw(...level),
+            close: () => asking?.close(),
             finding: () => finding(result),
             key: (beta) => [keyOf(result, beta)],
         };

@@ -1,16 +1,25 @@
 /** Sorted counts: the fit with its pooled blocks, what was drawn, and where each rank and all ranks lie. */
 
-import { isotonicChart, type Step } from "../charts/isotonic";
-import { numbers, type Numbers } from "../columns";
+import { asker, type Words } from "../asking";
+import { drawIsotonic, type Step } from "../charts/isotonic";
+import { numbers, type Numbers, type Texts } from "../columns";
 import { h } from "../dom";
 import { approximate, exactly, format, fraction, type Fraction } from "../exact";
+import { picker } from "../picking";
 import { readBar, type Result } from "../protocol";
 import { flag, maybe, shape, table, text, whole, wrong, type Read } from "../readers";
-import type { ResultView } from "../result_view";
+import type { OfPage, ResultView } from "../result_view";
+import { headOf } from "../saving";
 import { dataTable, NUMBERS } from "../table";
 import { kindOf, MINUS, often, shown } from "../words";
 
 const [TALL, LOW, NARROW] = [300, 220, 460];
+const PICKS: Words = {
+    rows: "ranks",
+    one: "Rank",
+    hint: "Drag over ranks to add them up: 1 to 10 are the ten largest counts. Click two to compare them, or name both ends. Free: they are paid already.",
+    second: "Click another rank, or name it, to compare the two.",
+};
 /** One mark for so many stretches of ranks at most. */
 const STRETCHES = 600;
 
@@ -49,8 +58,11 @@ export const ranksView: ResultView<Ranks> = {
         );
         return { ...result, ...body, ends };
     },
-    create(result) {
-        const element = h("div", { class: "dp-ranks" });
+    create(result, around) {
+        const asking = asker({ ...result, labels: places(result.noisy.length) }, around, () => picks.mark(), [], undefined, PICKS);
+        const picks = picker(() => asking, true);
+        const element = h("div", { class: "dp-ranks" }, picks.element, asking?.element);
+        let level: [string, number] = [result.beta, 640];
         return {
             element,
             levels: result.ends.size > 0,
@@ -58,32 +70,42 @@ export const ranksView: ResultView<Ranks> = {
             draw(beta, width) {
                 const [size, ends] = [result.noisy.length, result.ends.get(beta)];
                 const every = Math.ceil(size / STRETCHES);
-                element.replaceChildren(
-                    isotonicChart(width, width < NARROW ? LOW : TALL, {
-                        title: `${result.title}. ${finding(result)}`,
-                        size,
-                        truth: null,
-                        noisy: stretches(result.noisy, every),
-                        every,
-                        fitted: blocks(result).map(({ start, length, value }) => ({ start, length, value: approximate(value) })),
-                        bands:
-                            ends === undefined
-                                ? []
-                                : [
-                                      { kind: "dp-thin dp-bound", low: steps(ends.all_low, every, 1), high: steps(ends.all_high, every, 0) },
-                                      { kind: "dp-medium dp-bound", low: steps(ends.one_low, every, 1), high: steps(ends.one_high, every, 0) },
-                                  ],
-                        falls: [],
-                        axis: "rank, the largest count first",
-                    }),
-                );
+                const chart = drawIsotonic(width, width < NARROW ? LOW : TALL, {
+                    title: `${result.title}. ${finding(result)}`,
+                    size,
+                    truth: null,
+                    noisy: stretches(result.noisy, every),
+                    every,
+                    fitted: blocks(result).map(({ start, length, value }) => ({ start, length, value: approximate(value) })),
+                    bands:
+                        ends === undefined
+                            ? []
+                            : [
+                                  { kind: "dp-thin dp-bound", low: steps(ends.all_low, every, 1), high: steps(ends.all_high, every, 0) },
+                                  { kind: "dp-medium dp-bound", low: steps(ends.one_low, every, 1), high: steps(ends.one_high, every, 0) },
+                              ],
+                    falls: [],
+                    axis: "rank, the largest count first",
+                });
+                level = [beta, width];
+                picks.draw(chart.element, {
+                    rowAt: (x) => chart.at(x),
+                    place: (from, to) => ({ left: chart.left(from), top: chart.top, width: chart.left(to + 1) - chart.left(from), height: chart.bottom - chart.top }),
+                });
+                asking?.draw(beta, width);
             },
+            heed: () => asking?.draw(...level),
+            close: () => asking?.close(),
             finding: () => finding(result),
             key: (beta) => [keyOf(result, beta)],
         };
     },
     table: ranksTable,
+    csv: written,
 };
+
+/** Ranks as they are counted: from 1. */
+const places = (length: number): Texts => ({ length, at: (row) => String(row + 1) });
 
 /** The blocks of the fit, rank 1 first, with their exact means. */
 function blocks({ starts, sums, noisy }: Ranks): { start: number; length: number; value: Fraction }[] {
@@ -131,6 +153,25 @@ function keyOf(result: Ranks, beta: string): HTMLElement {
 
 const ends = (low: Numbers, high: Numbers, rank: number): string => `${signed(low.at(rank))} to ${signed(high.at(rank))}`;
 const signed = (value: string): string => shown(value).replace("-", MINUS);
+
+/** Each rank with its fitted value, exactly, and both its intervals, in the columns of `to_csv`. */
+function written(result: Ranks, beta: string): OfPage {
+    const found = result.ends.get(beta);
+    const columns = found === undefined ? [] : [found.one_low, found.one_high, found.all_low, found.all_high];
+    const all = blocks(result);
+    let at = 0;
+    return {
+        says: "fitted values and intervals",
+        head: headOf(result, found === undefined ? null : beta, ["rank", "value", ...["low", "high", "low_all", "high_all"].slice(0, columns.length)], result.sentence),
+        rows: result.noisy.length,
+        line(rank) {
+            while (all[at]!.start > rank) at -= 1;
+            while (all[at]!.start + all[at]!.length <= rank) at += 1;
+            const { n, d } = all[at]!.value;
+            return [String(rank + 1), d === 1n ? String(n) : `${n}/${d}`, ...columns.map((column) => column.at(rank))].join(",");
+        },
+    };
+}
 
 function ranksTable(result: Ranks, beta: string): HTMLElement {
     const found = result.ends.get(beta);

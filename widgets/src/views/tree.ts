@@ -5,7 +5,9 @@ import { WHISKER_ROW, whiskersChart } from "../charts/whiskers";
 import { counted, type Counted } from "../counted";
 import { h } from "../dom";
 import { approximate, exactly } from "../exact";
-import type { ResultView } from "../result_view";
+import type { OfPage, ResultView } from "../result_view";
+import { cell, headOf } from "../saving";
+import { shown } from "../words";
 import { drawn, histogramView } from "./histogram";
 
 /** From this width on the names stand beside their bars. */
@@ -42,8 +44,21 @@ function estimators(nouns: string, rows: readonly AskedRow[], width: number): No
     return element;
 }
 
+/** Fitted values as the page has them: rounded, so that no interval is stated. */
+function rounded(result: Counted): OfPage {
+    const off = result.content["picture_off"];
+    const note = `values are rounded and off by at most ${typeof off === "string" ? shown(off) : "0.001"}; exact ones and intervals: ${result.python}.to_csv()`;
+    return {
+        says: "fitted values to a thousandth, no intervals",
+        head: headOf(result, null, ["bin", "value"], note),
+        rows: result.values.length,
+        line: (row) => `${cell(result.labels.at(row))},${result.values.at(row)}`,
+    };
+}
+
 export const treeView: ResultView<Counted> = {
     ...histogramView,
+    csv: rounded,
     kind: "tree",
     read: counted,
     create: (result, around) => drawn(result, around, (rows, _, width) => estimators(result.nouns, rows, width)),

@@ -1,0 +1,107 @@
+"""Noise and threshold of what is shown: how high it must be, who reaches it, and the parameters that say so."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.boundary import protect_module
+from dpviz.errors import ParameterError
+from dpviz.mechanisms.moves import Moves
+from dpviz.model.laws.threshold import Cut, least_passing
+from dpviz.model.parameters import Parameters, Probability, parameter
+from dpviz.model.question import Question
+from dpviz.noise.bits import Bits
+from dpviz.noise.geometric import check_scale, two_sided_geometric
+from dpviz.noise.order import binomial, geometric, outside
+from dpviz.privacy.loss import ApproxDP, Loss, PureDP
+from dpviz.privacy.unit import Unit
+
+DELTA: Final[Any] = parameter(
+    reads=Probability(zero=False), default=None, optional=True, label="δ (left out: pure, on declared bins)"
+)
+
+DELTA_FOR_KEYS: Final = "1e-6"
+"""A widget begins with this delta where keys are unknown."""
+
+
+class PureOrNot(Parameters):
+    """Parameters with a delta that may be left out: then the price is pure, and the bins must be declared."""
+
+    @classmethod
+    def at_price(cls, epsilon: Fraction, delta: Fraction) -> Self:
+        given: dict[str, Any] = {"epsilon": epsilon, "delta": delta or None}
+        return cls(**given)
+
+    @classmethod
+    def fitted(cls, question: Question) -> dict[str, str]:
+        return super().fitted(question) | suggested_delta(question)
+
+
+def loss_of(epsilon: Fraction, delta: Fraction | None) -> Loss:
+    """What is paid, pure or with a delta."""
+    return PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)
+
+
+def suggested_delta(question: Question) -> dict[str, str]:
+    """What a widget gives for a question over unknown keys, which only a threshold with a delta can answer."""
+    return {} if question.domain.declared else {"delta": DELTA_FOR_KEYS}
+
+
+def cut_for(who: str, epsilon: Fraction, delta: Fraction | None, question: Question, unit: Unit, moves: Moves) -> Cut:
+    """Noise for this price, and the least threshold. Refuses unknown keys without a delta."""
+    exponent, signed = epsilon / moves.l1, question.aggregate.signed
+    cut = Cut(exponent, 1, delta is None, signed)
+    check_scale(cut.decay)
+    if delta is not None:
+        places = 1 if unit.is_row and question.aggregate.counts else min(many for many, _ in moves.slots)
+        farthest = max(far for _, far in moves.slots)
+        least = least_passing(exponent, delta / places, farthest)
+        if moves.turn > farthest:  # a bin that a unit leaves and joins may vanish from farther up: it takes two places
+            least = max(least, least_passing(exponent, 2 * delta / places, moves.turn))
+        return Cut(exponent, least, False, signed)
+    if not question.domain.declared:
+        raise ParameterError.of(
+            "no delta",
+            f"without a delta {who} adds noise to every bin, and these keys are not declared",
+            "give a delta, or declare the bins",
+        )
+    sides = 2 if signed else 1
+    each = Fraction(1, 2 * sides * question.bins**2)
+    return Cut(exponent, least_passing(exponent, each, 0), True, signed)
+
+
+def cut_through(
+    cut: Cut, labels: NDArray[Any], values: NDArray[np.int64], bins: int | None, bits: Bits
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """What reaches the threshold, ascending by label: noisy values of bins that are not empty, and, where the cut is
+    certain, of those empty bins that reach it. How many do is one binomial number; by how much is a geometric one."""
+    noisy = two_sided_geometric(cut.decay).add(values, None, None, bits)
+    heights = noisy if not cut.signed else np.abs(noisy) if cut.certain else np.sign(values) * noisy
+    reached = heights >= cut.least
+    shown, kept = labels[reached], noisy[reached]
+    if not cut.certain:
+        return shown, kept
+    assert bins is not None
+    every = labels.astype(np.uint64 if bins <= 2**64 else object)
+    sides = 2 if cut.signed else 1
+    passed = binomial(bins - len(labels), lambda places: _reach(cut, sides, places), bits)
+    added, order = outside(passed, every, bins, bits)
+    heights = (cut.least + geometric(cut.decay).draw(passed, bits))[order]
+    if cut.signed and passed:
+        heights *= 1 - 2 * (np.frombuffer(bits.take(passed), dtype=np.uint8) & 1).astype(np.int64)
+    every = np.concatenate((every[reached], added))
+    place = np.argsort(every)
+    return every[place], np.concatenate((kept, heights))[place]
+
+
+def _reach(cut: Cut, sides: int, places: int) -> tuple[int, int]:
+    """The chance that an empty bin reaches the threshold, times 2**places, enclosed."""
+    low, high = cut.passes(0, places + 64)
+    return int(sides * low * 2**places), int(sides * high * 2**places) + 1
+
+
+protect_module(vars())

@@ -1,0 +1,125 @@
+"""RandomisedRecord: the label of one record, chosen uniformly, and told by randomised response."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from dpviz.boundary import protect_module
+from dpviz.errors import ParameterError
+from dpviz.exact import counted
+from dpviz.mechanisms.sample_bounded import check_replaced
+from dpviz.model.answers import Answer, Record
+from dpviz.model.answers.records import record_at
+from dpviz.model.error import ErrorModel
+from dpviz.model.laws.records import ResponseLaw
+from dpviz.model.mechanism import Bound, Cost, Mode, Space
+from dpviz.model.parameters import Epsilon, Exact, Parameters, parameter
+from dpviz.model.question import Question
+from dpviz.model.source import Tick
+from dpviz.model.statistic import SparseCounts, Statistic, StatisticKind
+from dpviz.noise.bits import Bits
+from dpviz.noise.category import MOST_UNSEEN
+from dpviz.noise.response import ANY, respond
+from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.loss import PureDP
+from dpviz.privacy.unit import Unit
+
+
+class RandomisedRecord(Parameters):
+    """Choose one record uniformly, and tell its label, or with some chance any label.
+
+    epsilon  the price in the session's unit
+
+    With n records and k labels the answer is uniform over all labels with chance g = k / (k + n (exp(epsilon) - 1)).
+    Nothing is drawn from the counts of all, so it tells nothing but the one record: a picture of how looking at one
+    record out of many lets a sampler be accurate at a small price.
+
+    Privacy: pure DP for replacing a row, of which the number n is public: the ratio exp(epsilon) is met between a label
+             that nobody has and one that one record has. Every further record is paid for.
+    Error:   exact: its law is within (k - 1) / (k + n (exp(epsilon) - 1)) of the data's in total variation.
+    Source:  Warner 1965; the chance that one record of n allows is derived here. It is no part of Raskhodnikova,
+             Sivakumar, Smith, Swanberg 2021, and stands beside their samplers for comparison.
+
+    >>> from dpviz.model.domain import Domain
+    >>> asked = Question.records([Domain.categories(["a", "b", "c"], column="kind")])
+    >>> bound = RandomisedRecord(epsilon="1/2").bind(asked, Unit(relation="replace-one", n=1000))
+    >>> float(bound.error.total_variation().value)
+    0.00307
+    """
+
+    name: ClassVar[str] = "RandomisedRecord"
+    about: ClassVar[str] = "The label of one record, told at random: a baseline beside the samplers."
+    delta_text: ClassVar[str] = "RandomisedRecord is pure: no δ."
+    draws_records: ClassVar[bool] = True
+
+    epsilon: Exact = parameter(reads=Epsilon())
+
+    def bind(self, question: Question, unit: Unit) -> RandomisedRecordBound:
+        """Fix the chance of any label. Raises ParameterError on public facts only."""
+        question.check_records(self.name)
+        check_replaced(self.name, question, unit)
+        if not 2 <= question.bins <= MOST_UNSEEN:
+            raise ParameterError.of(
+                question.domain.size_text,
+                "a record is one of 2 to 2^64 labels",
+                "declare more labels, or fewer columns",
+            )
+        return RandomisedRecordBound(self, question, unit)
+
+
+@dataclass(frozen=True)
+class RandomisedRecordBound(Bound):
+    """RandomisedRecord, bound to a question and a unit."""
+
+    mechanism: RandomisedRecord
+    question: Question
+    unit: Unit
+
+    needs: ClassVar[StatisticKind] = StatisticKind.SPARSE
+    shape: ClassVar[type[Answer]] = Record
+    reuse: ClassVar[bool] = False
+
+    @cached_property
+    def price(self) -> Guarantee:
+        epsilon = self.mechanism.epsilon
+        rule = "randomised response of one record out of n: the worst ratio, between none and one of a label"
+        return Guarantee(PureDP(epsilon), self.unit, rule, requested=epsilon)
+
+    @property
+    def space(self) -> Space:
+        bits = (self.question.bins - 1).bit_length()
+        return Space(bits=bits, text=f"{bits}, one record")
+
+    @property
+    def cost(self) -> Cost:
+        return Cost(steps=1, text="one draw")
+
+    @cached_property
+    def law(self) -> ResponseLaw:
+        assert self.unit.n is not None
+        return ResponseLaw(self.mechanism.epsilon, self.question.bins, self.unit.n)
+
+    @property
+    def error(self) -> ErrorModel:
+        return self.law.error
+
+    @property
+    def verb(self) -> str:
+        return (
+            f"Chooses one of {counted(self.law.records, 'record')} and shows its label, or by chance any. "
+            "Another record is paid for anew."
+        )
+
+    def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Record:
+        assert isinstance(statistic, SparseCounts)
+        labels, counts = statistic.take()
+        if tick is not None:
+            tick(0, self.cost.steps)
+        size = self.question.bins
+        place = respond(counts, self.law.records, size, self.mechanism.epsilon, bits)
+        return Record(record_at(bits.below(size) if place == ANY else int(labels[place]), self.question.domain))
+
+
+protect_module(vars())

@@ -1,0 +1,54 @@
+"""ThresholdMaxProjection: what is large is kept with its noise, and everything else is read from noisy buckets."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from dpviz.boundary import protect_module
+from dpviz.mechanisms.look_ups import BehindThreshold
+from dpviz.mechanisms.max_projection import BUCKETS, BucketsBound, exponent_for, places_for
+from dpviz.model.parameters import Exact
+from dpviz.model.question import Question
+from dpviz.privacy.unit import Unit
+
+
+class ThresholdMaxProjection(BehindThreshold):
+    """Keep what reaches a threshold with its noise, and throw all others into buckets, of which the largest count.
+
+    epsilon  the price in the session's unit, of both parts together
+    keys     about how many bins are not empty: public, and never from the data
+    delta    as for Threshold: left out, it is pure, and the bins must be declared
+    split    the share of epsilon that the threshold gets
+    room     as for MaxProjection; the cap of a bucket is the threshold
+
+    A heavy value that meets a light one in a bucket would take its place, so heavy ones are taken out first: what is
+    kept is public, and is no longer among the values that the buckets hold.
+
+    Privacy: the sum of both parts, the second of which depends on what the first showed: pure DP, or (epsilon, delta).
+    Error:   a bound for any one value, large or small; see MaxProjection.
+    Source:  Aumüller, Lebeda, Pagh 2022, Algorithms 6, 9 and 11, Corollary 8.3.
+
+    >>> from dpviz.model.domain import Domain
+    >>> keys = Question.of(Domain.integers(0, 2**32 - 1, column="key"))
+    >>> bound = ThresholdMaxProjection(epsilon=1, keys=1000).bind(keys, Unit())
+    >>> bound.space.text, bound.cut.least
+    ('131,072 × 8, and what is kept', 90)
+    """
+
+    name: ClassVar[str] = "ThresholdMaxProjection"
+    about: ClassVar[str] = "Keeps large values, and answers any other key by reading one number. Counts or sums."
+    delta_text: ClassVar[str] = "Without δ every bin gets noise, empty ones too; with δ unknown keys can be asked."
+
+    room: Exact = BUCKETS
+
+    def bind(self, question: Question, unit: Unit) -> BucketsBound:
+        """Fix both parts. Raises ParameterError on public facts only."""
+        moves, cut = self.begun(question, unit)
+        places = places_for(self.keys, self.room, cut.least, signed=question.aggregate.signed)
+        first_part = "Algorithm 6" if self.delta is None else "Algorithm 9, on whole steps"
+        rule = f"Aumüller, Lebeda, Pagh 2022, {first_part}, then Lemma 8.1 on what is not shown"
+        price = self.guarantee(unit, self.total, rule)
+        return BucketsBound(self, question, unit, places, exponent_for(self.rest, moves), price, cut)
+
+
+protect_module(vars())

@@ -1,0 +1,40 @@
+"""One record, chosen uniformly, and told by randomised response: exact, from random bits.
+
+Source: Warner 1965; the chance of a uniform answer, with what is gained by looking at one record of n, is derived here.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Final
+
+from numpy.typing import NDArray
+
+from dpviz.exact import Enclosure, exp_bounds
+from dpviz.noise.bits import Bits
+from dpviz.noise.coin import flip
+
+ANY: Final = -1
+"""`respond`: a uniform one of all labels."""
+
+
+def respond(counts: NDArray[Any], n: int, labels: int, epsilon: Fraction, bits: Bits) -> int:
+    """The place in `counts` of the label that is told, or ANY.
+
+    With chance g = k / (k + n (exp(epsilon) - 1)) it is ANY, else the label of one of n records, chosen uniformly.
+    Where `counts` add up to fewer than n, the records that are missing tell ANY; where they add up to more, each counts
+    for less: the price holds either way.
+    """
+    if flip(lambda precision: uniform_chance(n, labels, epsilon, precision), bits):
+        return ANY
+    place = bits.below(max(n, int(counts.sum())))
+    for at, end in enumerate(counts.cumsum()):
+        if place < end:
+            return at
+    return ANY
+
+
+def uniform_chance(n: int, labels: int, epsilon: Fraction, precision: int) -> Enclosure:
+    """The chance of a uniform answer, which keeps the ratio between one record of a label and none at exp(epsilon)."""
+    low, high = exp_bounds(epsilon, precision + 2 * n.bit_length() + 8)
+    return Fraction(labels) / (labels + n * (high - 1)), Fraction(labels) / (labels + n * (low - 1))

@@ -1,0 +1,119 @@
+/** The sheets of the explorers of private sampling, as types and as checks. */
+
+import { decode, version } from "./protocol";
+import { exact, flag, list, maybe, oneOf, shape, table, text, whole, wrong, type Read } from "./readers";
+import { at, checked, number, readAxis } from "./sheet_parts";
+
+/** "shape": nobody knows a constant, so it is drawn with the constant 1. */
+const how = oneOf("exact", "bound", "shape");
+const series = oneOf("1", "2", "3", "4", "5", "6");
+
+/** One way: its colour and sign, what is known, and one number for each value of its axis; null where there is none. */
+const readWay = shape({ name: text, label: text, series, how, values: maybe(list(maybe(number))) });
+
+const readSamplingPoint = shape({ at, learn: list(readWay), crossing: maybe(number), hard: list(readWay), draws: list(readWay), amplified: list(number) });
+
+const readSamplingShape = shape({
+    version,
+    delta: exact,
+    axes: list(readAxis),
+    now: readSamplingPoint,
+    fans: table(list(readSamplingPoint)),
+    alphas: list(number),
+    biases: list(number),
+    draws: list(number),
+    shares: list(number),
+    bits: list(number),
+    clip: shape({
+        prices: list(exact),
+        paper: list(exact),
+        errors: list(list(number)),
+        bound: list(number),
+        first: list(shape({ alpha: exact, exact: whole, paper: whole })),
+    }),
+    trap: list(shape({ q: exact, chances: list(exact), ratio: exact, claimed: exact })),
+    few: shape({ exact: list(number), bound: list(number) }),
+});
+
+const readRound = shape({
+    level: number,
+    /** Whether its means are those that a record is drawn with; else they decide who goes on. */
+    keeps: flag,
+    size: number,
+    sd: number,
+    /** Rows with more ones than this are cut. */
+    cut: number,
+    threshold: maybe(number),
+    places: list(number),
+    means: list(number),
+});
+
+const readProductPoint = shape({
+    at,
+    chunk: number,
+    left_over: number,
+    price: exact,
+    naive: number,
+    rounds: list(readRound),
+    flipped: list(number),
+    biases: list(number),
+    kept: list(number),
+    record: list(number),
+    off: list(shape({ level: number, columns: number, here: number, naive: number })),
+});
+
+const readProductShape = shape({
+    version,
+    badge: text,
+    columns: number,
+    /** How many rounds there are; one level more holds what no round kept. */
+    levels: number,
+    alpha: exact,
+    theory: table(number),
+    axes: list(readAxis),
+    now: readProductPoint,
+    fans: table(list(readProductPoint)),
+    noises: shape({ columns: list(number), repaired: list(number), tight: list(number), repaired_crossing: maybe(number), tight_crossing: maybe(number) }),
+});
+
+export type ProductPoint = Read<typeof readProductPoint>;
+export type ProductSheet = Read<typeof readProductShape>;
+export type Way = Read<typeof readWay>;
+export type SamplingPoint = Read<typeof readSamplingPoint>;
+export type SamplingSheet = Read<typeof readSamplingShape>;
+
+export const readSampling = (value: unknown): SamplingSheet => {
+    const sheet = checked<SamplingPoint, SamplingSheet>(readSamplingShape(decode(value), "sheet"));
+    const { alphas, biases, draws, shares, bits, clip } = sheet;
+    for (const [name, axis] of Object.entries({ alphas, biases, draws, shares, bits })) {
+        if (axis.length < 2 || axis.some((x, i) => i > 0 && x <= axis[i - 1]!)) wrong(`sheet.${name}`, "ascending");
+    }
+    for (const point of [sheet.now, ...[...sheet.fans.values()].flat()]) {
+        for (const [ways, axis] of [[point.learn, alphas], [point.hard, biases], [point.draws, draws]] as const) {
+            for (const { values } of ways) if (values !== null && values.length !== axis.length) wrong("sheet.values", "one for each value of their axis");
+        }
+        if (point.amplified.length !== shares.length) wrong("sheet.amplified", "one for each share");
+    }
+    if (clip.prices.length !== clip.paper.length || clip.prices.length === 0) wrong("sheet.clip.prices", "one for each number of records");
+    if (clip.errors.length !== biases.length || clip.errors.some((row) => row.length !== bits.length) || clip.bound.length !== bits.length) wrong("sheet.clip.errors", "one for each bias and number of records");
+    if (sheet.trap.length !== shares.length || sheet.trap.some(({ chances }) => chances.length !== 2)) wrong("sheet.trap", "one for each share");
+    if (sheet.few.exact.length !== sheet.few.bound.length) wrong("sheet.few", "as many bounds as chances");
+    return sheet;
+};
+
+export const readProduct = (value: unknown): ProductSheet => {
+    const sheet = checked<ProductPoint, ProductSheet>(readProductShape(decode(value), "sheet"));
+    const { columns, levels, noises } = sheet;
+    const places = (list_: readonly number[]): boolean => list_.every((place) => Number.isInteger(place) && place >= 0 && place < columns);
+    if (!Number.isInteger(columns) || !Number.isInteger(levels) || levels < 0) wrong("sheet.columns", "whole numbers");
+    for (const { biases, kept, record, rounds, flipped } of [sheet.now, ...[...sheet.fans.values()].flat()]) {
+        for (const each of [biases, kept, record]) if (each.length !== columns) wrong("sheet.biases", "one for each column");
+        if (!places(flipped)) wrong("sheet.flipped", "columns");
+        for (const one of rounds) {
+            if (one.places.length !== one.size || one.means.length !== one.size || !places(one.places)) wrong("sheet.rounds", "a mean for each column of a round");
+            if (one.level < 1 || one.level > levels + 1) wrong("sheet.rounds.level", "a round");
+        }
+    }
+    for (const each of [noises.repaired, noises.tight]) if (each.length !== noises.columns.length || each.length < 2) wrong("sheet.noises", "one for each number of columns");
+    return sheet;
+};
