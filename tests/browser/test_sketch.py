@@ -29,11 +29,12 @@ SAVES = """async () => {
     const setting = '@jupyter-widgets/jupyterlab-manager:saveWidgetState';
     if (!commands.isToggled(setting)) await commands.execute(setting);
 }"""
-READ = re.compile(r"^([^:]+): ([−\d,.]+) \(between ([\d,.]+) and ([\d,.]+), 95 in 100\)\.$")
+# Where the noise can push a bin past what is stored, no upper end is stated.
+READ = re.compile(r"^([^:]+): ([−\d,.]+) \((?:between [\d,.]+ and|at least) [\d,.]+, 95 in 100\)\.$")
 
 
-def looked_up(form: Locator, column: str, key: str) -> tuple[str, str, str]:
-    """What the look-up field says of a key: its value and both ends."""
+def looked_up(form: Locator, column: str, key: str) -> tuple[str, str]:
+    """What the look-up field says of a key: its value, and the whole sentence."""
     field = form.get_by_label(column, exact=True)
     field.fill(key)
     field.press("Enter")
@@ -41,7 +42,7 @@ def looked_up(form: Locator, column: str, key: str) -> tuple[str, str, str]:
     expect(answer).to_contain_text(re.compile(rf"^{re.escape(key)}: "))
     found = READ.match(answer.inner_text())
     assert found is not None, answer.inner_text()
-    return found[2], found[3], found[4]
+    return found[2], found[0]
 
 
 @pytest.mark.parametrize(
