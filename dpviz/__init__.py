@@ -139,7 +139,7 @@ def __getattr__(name: str) -> Any:
             return getattr(mechanisms, name)
         if name in mechanisms.REGISTRY:  # one that was registered, which may be taken out again
             return mechanisms.REGISTRY[name]
-    raise AttributeError(f"module 'dpviz' has no attribute {name!r}")
+    raise importlib.import_module("dpviz.names").absent("dpviz", name, lambda: __getattr__("__all__"))
 
 
 def __dir__() -> list[str]:

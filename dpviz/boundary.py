@@ -18,7 +18,7 @@ from typing import Any, Final, Generic, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
-from dpviz import traces
+from dpviz import names, traces
 from dpviz.errors import DpvizError, Forbidden, ParameterError, ReleaseFailed, ReleaseInterrupted
 from dpviz.exact import Decay, plain
 from dpviz.kinds import PATHS, bases, is_a, is_ours, name_of
@@ -175,6 +175,8 @@ def _bounded(
                 given, named = reads(given), reads_named(named)
             return call(*given, **named)
         except BaseException as error:
+            if type(error) is TypeError and error.__traceback__ is not None and error.__traceback__.tb_next is None:
+                error = names.unknown_argument(call, given, named) or error
             given, named = (), {}  # no variable of this call, which is all that is left, shows what it was given
             failure = traces.without_frames(_known(error))
         try:
@@ -270,7 +272,12 @@ def protect_module(module: dict[str, Any]) -> None:
 
 
 def protect_class(kind: type) -> None:
-    """Give every public call of a class a boundary: methods, class and static methods, operators, properties."""
+    """Give every public call of a class a boundary: methods, class and static methods, operators, properties.
+
+    A name that it does not have is answered with the nearest that it has.
+    """
+    if not issubclass(kind, BaseException):
+        names.with_next_name(kind)
     for name, member in list(vars(kind).items()):
         if name.startswith("_") and name not in OPERATORS:
             continue

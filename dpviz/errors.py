@@ -37,6 +37,14 @@ class ParameterError(DpvizError, ValueError):
     """A public parameter is outside its range."""
 
 
+class UnknownArgument(ParameterError, TypeError):
+    """A call was given an argument that it does not take, or not one that it needs."""
+
+
+class MissingName(DpvizError, AttributeError):
+    """Something was asked for a name that it does not have."""
+
+
 class ExactnessError(ParameterError):
     """A number could not be read exactly."""
 

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpviz.names import absent
+
 if TYPE_CHECKING:
     from dpviz.charts.counts import histogram
     from dpviz.charts.lists import ranked
@@ -39,7 +41,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Altair loads with the first chart: the widgets need `dpviz.charts.picture`, and never draw with Altair."""
     if name not in __all__:
-        raise AttributeError(f"module 'dpviz.charts' has no attribute {name!r}")
+        raise absent(__name__, name, lambda: __all__)
     if name == "table_of_release":
         from dpviz.charts import tables
 

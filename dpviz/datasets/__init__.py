@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from importlib.resources import as_file, files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from dpviz.names import absent
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["doctor_visits", "flights"]
+
+
+def __getattr__(name: str) -> Any:
+    raise absent(__name__, name, lambda: __all__)
 
 
 def doctor_visits() -> pd.DataFrame:

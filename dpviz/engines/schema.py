@@ -12,6 +12,7 @@ from dpviz.errors import DomainError, ParameterError, SchemaError, short
 from dpviz.model.domain import CategoryDomain, KeyDomain
 from dpviz.model.question import Between, Question
 from dpviz.model.statistic import Column, Need, StatisticKind, Top
+from dpviz.names import meant
 from dpviz.privacy.unit import Unit
 
 COLUMN_KINDS: Final = ("number", "text")
@@ -69,7 +70,8 @@ class Schema:
         """The kind of a column; refuses one that is not there or cannot be read."""
         kinds = {column.name: column.kind for column in self.columns}
         if name not in kinds:
-            raise SchemaError.of(name, f"a question must name columns that {self.name} has", listing(kinds))
+            rule = f"a question must name columns that {self.name} has"
+            raise SchemaError.of(name, rule, meant(name, kinds, listing(kinds)))
         if kinds[name] == "time":
             raise SchemaError.of(name, TIMES, "make a number or a text of it first")
         if kinds[name] not in COLUMN_KINDS:
@@ -132,7 +134,8 @@ def declared(found: Sequence[tuple[object, str]], schema: Mapping[str, str] | No
         raise SchemaError.of(kind_of(schema), "a schema must be a dict", 'write schema={"visits": "number"}')
     for name, kind in (schema or {}).items():
         if name not in kinds:
-            raise SchemaError.of(name, "a schema must declare columns that the data has", listing(kinds))
+            rule = "a schema must declare columns that the data has"
+            raise SchemaError.of(name, rule, meant(name, kinds, listing(kinds)))
         if kind not in COLUMN_KINDS:
             raise SchemaError.of(kind, f"the kind of a column must be {' or '.join(COLUMN_KINDS)}")
         if kinds[name] == "time":

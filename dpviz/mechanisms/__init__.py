@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from dpviz.boundary import kind_of, protect_module, single_arguments
 from dpviz.errors import ParameterError
+from dpviz.names import absent, meant
 
 if TYPE_CHECKING:
     from dpviz.mechanisms.alp import ALP as ALP
@@ -166,7 +167,8 @@ def mechanism(name: str, parameters: dict[str, str]) -> Mechanism:
 def named(name: str) -> type[Mechanism]:
     """The class of the mechanism of that name."""
     if name not in REGISTRY:
-        raise ParameterError.of(name, f"a mechanism is one of {', '.join(REGISTRY)}")
+        rule = f"a mechanism is one of {', '.join(REGISTRY)}"
+        raise ParameterError.of(name, rule, meant(name, REGISTRY, "register it, or upgrade dpviz"))
     return REGISTRY[name]
 
 
@@ -181,7 +183,7 @@ if not TYPE_CHECKING:  # a checker knows what is imported above, and that there 
         if name in _FILES:
             globals()[name] = _loaded(name, _FILES[name])
             return globals()[name]
-        raise AttributeError(f"module 'dpviz.mechanisms' has no attribute {name!r}")
+        raise absent(__name__, name, lambda: __all__)
 
 
 protect_module(vars())

@@ -20,6 +20,7 @@ from dpviz.boundary import Hidden, kind_of, plain_arguments, protect_module
 from dpviz.errors import DomainError, ParameterError, short, unwritable
 from dpviz.exact import LONGEST, Number, rational, text, writable
 from dpviz.kinds import name_of
+from dpviz.names import NamedClass, meant
 
 Read = TypeVar("Read")
 
@@ -41,7 +42,7 @@ WRITTEN: Final = {
 
 
 @dataclass(frozen=True)
-class Domain:
+class Domain(metaclass=NamedClass):
     """Bins of one column, or of several. Make one with `Domain.integers`, `.intervals`, `.categories` or `.product`.
 
     `Domain.keys` declares no bins at all: the labels come from the data, so only a mechanism that never shows an empty
@@ -432,7 +433,7 @@ class CategoryDomain(_OneColumn):
             return self.values.index(plain)
         if self.other:
             return len(self.values)
-        raise DomainError.of(plain, f"a label must be one of {self.text}")
+        raise DomainError.of(plain, f"a label must be one of {self.text}", meant(plain, self.values))
 
     @property
     def text(self) -> str:

@@ -27,6 +27,7 @@ from dpviz.errors import ParameterError
 from dpviz.exact import LONGEST, Number, positive, probability, text, typed, whole
 from dpviz.model.mechanism import Choice
 from dpviz.model.question import Question
+from dpviz.names import meant
 from dpviz.privacy.grid import LARGEST_EPSILON
 
 Typed = TypeVar("Typed", contravariant=True)
@@ -153,7 +154,7 @@ class OneOf(Reader):
         if not isinstance(value, str) or value not in self.options:
             quoted = [f'"{one}"' for one in self.options]
             rule = f"{name} must be {', '.join(quoted[:-1])} or {quoted[-1]}"
-            raise ParameterError.of(value, rule, self.next_step)
+            raise ParameterError.of(value, rule, meant(value, self.options, self.next_step))
         return value
 
 

@@ -15,6 +15,7 @@ from dpviz.errors import DomainError, ParameterError
 from dpviz.exact import Number, text
 from dpviz.model.aggregate import COUNT, Aggregate, Records, Sum, aggregate_from_json, is_aggregate
 from dpviz.model.domain import Domain, category_text, column_name, is_domain, limit, quoted
+from dpviz.names import NamedClass
 from dpviz.privacy.unit import Unit
 
 
@@ -41,7 +42,7 @@ Condition: TypeAlias = Between | tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Question:
+class Question(metaclass=NamedClass):
     """How many units fall into each bin of `domain`, among the rows that pass `where`; or their sum, or their records.
 
     aggregate  what is asked for in each bin: the count of units, unless made by `Question.sum` or `Question.records`

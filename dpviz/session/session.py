@@ -27,6 +27,7 @@ from dpviz.model.opening import Opening
 from dpviz.model.release import Release
 from dpviz.model.source import Source
 from dpviz.model.statistic import Column
+from dpviz.names import meant
 from dpviz.privacy.unit import Unit
 from dpviz.session import accountant, arithmetic, probing
 from dpviz.session.accountant import Budget, Remaining
@@ -90,8 +91,10 @@ class Session(Custody):
             raise ParameterError.of(
                 ascii(source.name), "the name of a dataset must be text that can be written as UTF-8"
             )
-        if not unit.is_row and unit.of not in {column.name for column in source.columns}:
-            raise UnitError.of(unit.of, 'the unit must be "row" or one of the data\'s columns', "name the user column")
+        columns = [column.name for column in source.columns]
+        if not unit.is_row and unit.of not in columns:
+            advice = meant(unit.of, ["row", *columns], "name the user column")
+            raise UnitError.of(unit.of, 'the unit must be "row" or one of the data\'s columns', advice)
         self._unit = unit
         self._source, self._ledger = _opened(source, unit, budget, ledger, existing, checked_person(person))
         self._runner = ReleaseRunner(self._source)

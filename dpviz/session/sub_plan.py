@@ -11,6 +11,7 @@ from dpviz.model.error import ErrorModel
 from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Bound
 from dpviz.model.opening import Balance, Left, Opening, Use
+from dpviz.names import missing
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
 from dpviz.session.accountant import Budget, Remaining
@@ -82,7 +83,7 @@ class AskPlan:
         for part in (vars(self).get("left"), vars(self).get("use")):
             if part is not None and name in part.shown:
                 return getattr(part, name)
-        raise AttributeError(f"the plan of a question has no {name}", name=name, obj=self)
+        raise missing("AskPlan", name, object.__dir__(self))
 
     @property
     def fits(self) -> bool:

@@ -17,6 +17,7 @@ from dpviz.model.opening import Left, Opening, Row, Use
 from dpviz.model.question import Question, canonical
 from dpviz.model.release import Release
 from dpviz.model.source import Source
+from dpviz.names import missing
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
 from dpviz.session.binding import check_support
@@ -101,7 +102,7 @@ class SubSession:
     def __getattr__(self, name: str) -> Any:
         """What this kind of sub-session counts."""
         if name.startswith("_") or name not in self._parameters.left(self._parameters.opened()).shown:
-            raise AttributeError(f"a sub-session has no {name}", name=name, obj=self)
+            raise missing("SubSession", name, object.__dir__(self))
         return getattr(self.left, name)
 
     @property

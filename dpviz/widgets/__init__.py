@@ -10,6 +10,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from dpviz.names import absent
+
 if TYPE_CHECKING:
     from dpviz.widgets.alp_anatomy import AlpAnatomy
     from dpviz.widgets.budget_meter import BudgetMeter
@@ -56,7 +58,7 @@ _HOME: dict[str, Callable[[], ModuleType]] = {
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
-        raise AttributeError(f"module 'dpviz.widgets' has no attribute {name!r}")
+        raise absent(__name__, name, lambda: _HOME)
     component = globals()[name] = getattr(_HOME[name](), name)
     return component
 

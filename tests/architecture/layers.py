@@ -14,6 +14,7 @@ LAYERS = (
     {"kinds", "threads"},
     {"traces"},
     {"errors"},
+    {"names"},
     {"exact", "files"},
     {"boundary"},
     {"noise", "laws", "datasets"},
