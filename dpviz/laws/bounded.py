@@ -16,6 +16,9 @@ from dpviz.exact import ceil_to, exp_bounds, log_bounds, log_up, positive, text,
 
 QUARTER = Fraction(1, 4)
 
+EXACT_COLUMNS = 64
+"""The worst of all neighbouring pairs is searched for so many columns at most: the work grows with their cube."""
+
 
 def bit_chance(t: int, n: int, level: Fraction = QUARTER) -> Fraction:
     """The chance of a 1 where t of n bits are 1: t / n, moved into level..1 - level.
@@ -46,12 +49,23 @@ def ratio(n: int, level: Fraction = QUARTER) -> Fraction:
     >>> str(ratio(100)), str(ratio(1))
     ('26/25', '3')
     """
-    n = whole(n, "n")
+    return max(high / low for low, high in itertools.pairwise(_lowest(n, level)))
+
+
+def move(n: int, level: Fraction = QUARTER) -> Fraction:
+    """By how much the chance of a bit moves between neighbours, at most: 1 / n where two means lie within the level.
+
+    >>> str(move(100)), str(move(1))
+    ('1/100', '1/2')
+    """
+    return max(high - low for low, high in itertools.pairwise(_lowest(n, level)))
+
+
+def _lowest(n: int, level: Fraction) -> list[Fraction]:
+    """The chances around the lowest step out of the level: the largest moves are among them, or mirror them."""
     check_level(level)
-    g = math.ceil(level * n)
-    steps = [bit_chance(t, n, level) for t in range(max(0, g - 1), min(n, g + 1) + 1)]
-    found = max((high / low for low, high in itertools.pairwise(steps)), default=Fraction(1))
-    return found
+    g = math.ceil(level * whole(n, "n"))
+    return [bit_chance(t, n, level) for t in range(max(0, g - 1), min(n, g + 1) + 1)]
 
 
 def epsilon(n: int, step: Fraction, level: Fraction = QUARTER) -> Fraction:
@@ -123,17 +137,80 @@ def paper_records(alpha: Fraction, columns: int = 1) -> int:
     return math.ceil(72 * log_bounds(6 * whole(columns, "columns") / positive(alpha, "alpha"))[1])
 
 
-def product_delta(columns: int, one: Fraction, epsilon: Fraction) -> Fraction:
-    """The least delta at `epsilon` for so many independent bits whose ratio is at most `one` each, rounded up.
+# ---------------------------------------------------------------- several columns and a delta
 
-    sum over l of C(d, l) max(0, one**l - exp(epsilon) one**(d - l)) / (1 + one)**d, which d randomised responses meet.
+
+def product_delta(columns: int, one: Fraction, epsilon: Fraction, step: Fraction | None = None) -> Fraction:
+    """The least delta at `epsilon` for so many independent bits, whatever each of them does; rounded up.
+
+    one   the worst ratio of the chances of an outcome of one bit, between neighbours
+    step  by how much its chance moves at most; None: as far as the ratio allows, which is randomised response
+
+    A pair of chances (q, p) of a bit with p <= one q, 1 - q <= one (1 - p) and p <= q + step lies in the polygon of
+    (0, 0), (1, 1), the corner V = (step / (one - 1), one step / (one - 1)), and its mirror V' = (1 - p, 1 - q) of the
+    same bit with the neighbours exchanged. What (q, p) adds to delta, all other columns given, is a sum of maxima of
+    affine functions, so it is convex, and largest at a corner: some columns at V and all others at V'. Hence
+    delta is the largest, over k, of the hockey-stick divergence of k columns at V and the rest at V'. It is met where V
+    is a pair that the bit has; for means of n bits wherever level n is whole. With V = V' it is
+    sum over l of C(d, l) max(0, one**l - exp(epsilon) one**(d - l)) / (1 + one)**d, which d randomised responses meet
+    (Kairouz, Oh, Viswanath 2015, Theorem 3.3).
+
+    >>> float(product_delta(1, Fraction(26, 25), Fraction(0), Fraction(1, 100)))
+    0.01
     """
-    d = whole(columns, "columns", most=10_000)
-    if one < 1:
-        raise ParameterError.of(text(one), "a worst ratio is at least 1")
-    low = exp_bounds(epsilon, 256)[0]
-    total = sum(
-        (math.comb(d, hits) * max(Fraction(0), one**hits - low * one ** (d - hits)) for hits in range(d + 1)),
-        Fraction(0),
-    )
-    return total / (1 + one) ** d
+    low = exp_bounds(epsilon, 256)[0] if epsilon else Fraction(1)
+    return max(max(Fraction(0), first - low * other) for first, other in _tails(columns, one, step))
+
+
+def product_epsilon(columns: int, one: Fraction, step: Fraction, delta: Fraction, grid: Fraction) -> Fraction:
+    """The least epsilon with `product_delta` at most delta, rounded up to whole steps of `grid`.
+
+    delta is the largest of first - exp(epsilon) other over finitely many events, so exp(epsilon) is the largest of
+    (first - delta) / other: a fraction, found without trying any epsilon.
+
+    >>> str(product_epsilon(8, Fraction(26, 25), Fraction(1, 100), Fraction(1, 10**6), Fraction(1, 1000)))
+    '34/125'
+    """
+    odds = max((first - delta) / other for first, other in _tails(columns, one, step) if other)
+    return log_up(odds, grid) if odds > 1 else Fraction(0)
+
+
+@lru_cache(maxsize=64)
+def _tails(columns: int, one: Fraction, step: Fraction | None) -> list[tuple[Fraction, Fraction]]:
+    """The chances of every event that may be the worst, on a table and on its neighbour.
+
+    With k columns at V = (q, p), outcomes are ordered by how often a column at V shows a 1 or one at V' shows a 1: the
+    ratio of their chances grows with this number, so the worst events are those where it is large.
+    """
+    d = whole(columns, "columns", most=EXACT_COLUMNS)
+    if one < 1 or (step is not None and not 0 <= step <= (one - 1) / (one + 1)):
+        raise ParameterError.of(
+            f"{text(one)}, {text(step or Fraction(0))}", "a ratio is at least 1, and bounds how far a chance moves"
+        )
+    widest = (one - 1) / (one + 1)
+    if one == 1 or step == 0:
+        return [(Fraction(1), Fraction(1))]
+    q = (widest if step is None else step) / (one - 1)
+    whole_ = (q * one).denominator * q.denominator
+    b, a = int(q * whole_), int(q * one * whole_)
+    found = []
+    for k in [d] if a + b == whole_ else range(d + 1):
+        first = _joined(_binomial(k, a, whole_ - a), _binomial(d - k, whole_ - b, b))
+        other = _joined(_binomial(k, b, whole_ - b), _binomial(d - k, whole_ - a, a))
+        above = zip(itertools.accumulate(reversed(first)), itertools.accumulate(reversed(other)), strict=True)
+        found += [(Fraction(one_, whole_**d), Fraction(other_, whole_**d)) for one_, other_ in above]
+    return found
+
+
+def _binomial(many: int, hit: int, miss: int) -> list[int]:
+    """The weight of each number of hits."""
+    return [math.comb(many, hits) * hit**hits * miss ** (many - hits) for hits in range(many + 1)]
+
+
+def _joined(one: list[int], other: list[int]) -> list[int]:
+    """The weights of the sum of two numbers."""
+    joined = [0] * (len(one) + len(other) - 1)
+    for at, weight in enumerate(one):
+        for beside, factor in enumerate(other):
+            joined[at + beside] += weight * factor
+    return joined

@@ -16,14 +16,14 @@ from dpviz.model.answers import Answer, Record
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.records import BoundedLaw, public_records
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
-from dpviz.model.parameters import Epsilon, Exact, ExactNumber, OneOf, Parameters, parameter
+from dpviz.model.parameters import Epsilon, Exact, ExactNumber, OneOf, Parameters, Probability, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import ColumnOnes, Statistic, StatisticKind
 from dpviz.noise.bits import Bits
-from dpviz.privacy.conversion import STEP
+from dpviz.privacy.conversion import STEP, to_approx, to_zcdp
 from dpviz.privacy.guarantee import Guarantee
-from dpviz.privacy.loss import PureDP, RangeBounded
+from dpviz.privacy.loss import ApproxDP, PureDP, RangeBounded
 from dpviz.privacy.unit import Unit
 
 Accounting = Literal["exact", "paper"]
@@ -42,6 +42,8 @@ class SampleBounded(Parameters):
                 where they cost more, it is refused
     level       how near to 0 and 1 a chance may come
     accounting  "exact": the worst ratio of a coin's chances, column by column; "paper": 4 / n for each column
+    delta       0: columns add up. Above 0, many columns together cost less epsilon, and this delta; a zCDP budget books
+                rho alone, whatever delta is
 
     There is no noise: the coins are what protects. So means are never shown, and every further record is paid for.
 
@@ -53,18 +55,23 @@ class SampleBounded(Parameters):
              the record is within d times (1 / (4 g n)) exp(-2 g^2 n) of theirs, g a third of the level. Other shares:
              up to the level for each column, whatever n is.
     Source:  Raskhodnikova, Sivakumar, Smith, Swanberg 2021, Section 6, Theorems 6.1 and 6.4; the exact price, the
-             intervals of the loss and the bound at any level are derived here.
+             intervals of the loss, the worst of several columns and the bound at any level are derived here. rho to
+             epsilon and delta: Bun, Steinke 2016, Proposition 1.3.
 
     >>> from dpviz.model.domain import Domain
     >>> asked = Question.records([Domain.integers(0, 1, column="smokes"), Domain.integers(0, 1, column="chronic")])
     >>> bound = SampleBounded(epsilon="1/2").bind(asked, Unit(relation="replace-one", n=100))
     >>> bound.price.loss, bound.price.exact
     (PureDP(epsilon=Fraction(39221, 500000)), '2 ln(1.04)')
+    >>> many = Question.records([Domain.integers(0, 1, column=f"answer {at}") for at in range(40)])
+    >>> people = Unit(relation="replace-one", n=1000)
+    >>> [float(SampleBounded(1, delta=one).bind(many, people).price.epsilon) for one in (0, "1e-6")]
+    [0.159681, 0.055056]
     """
 
     name: ClassVar[str] = "SampleBounded"
     about: ClassVar[str] = "One record of bits whose shares are near one half, without any noise."
-    delta_text: ClassVar[str] = "SampleBounded is pure: no δ."
+    delta_text: ClassVar[str] = "With δ = 0 the columns add up; a δ lets many of them cost less ε."
     draws_records: ClassVar[bool] = True
 
     epsilon: Exact = parameter(reads=Epsilon())
@@ -75,6 +82,7 @@ class SampleBounded(Parameters):
         label="Accounting",
         options={"exact": "exact worst ratio", "paper": "the paper's bound"},
     )
+    delta: Exact = parameter(reads=Probability(zero=True), default=0, label="δ, 0 for none", later=True)
 
     def check(self) -> None:
         bounded.check_level(self.level)
@@ -96,11 +104,12 @@ class SampleBounded(Parameters):
                 )
         bound = SampleBoundedBound(self, question, unit)
         if bound.paid > self.epsilon:
+            cheaper = "for fewer columns" if self.delta or bound.columns == 1 else "for fewer columns, or give a delta"
             raise ParameterError.of(
                 f"epsilon = {text(self.epsilon)}",
                 f"a record of {counted(bound.columns, 'bit')} from {bound.records:,} rows costs {text(bound.paid)}, "
                 "because nothing but the number of rows makes it cheaper",
-                f"ask for at least {text(bound.paid)}, or for fewer columns",
+                f"ask for at least {text(bound.paid)}, or {cheaper}",
             )
         return bound
 
@@ -149,25 +158,57 @@ class SampleBoundedBound(Bound):
         return bounded.ratio(self.records, self.mechanism.level)
 
     @cached_property
-    def paid(self) -> Fraction:
-        """What all columns cost together."""
+    def step(self) -> Fraction:
+        """The epsilon of one bit, by the accounting that was chosen."""
         if self.mechanism.accounting == "paper":
-            return ceil_to(self.columns * bounded.paper_epsilon(self.records), STEP)
-        return ceil_to(self.columns * log_up(self.ratio, FINE), STEP)
+            return bounded.paper_epsilon(self.records)
+        return log_up(self.ratio, FINE)
+
+    @cached_property
+    def pure(self) -> Fraction:
+        """What all columns cost together without a delta: they add up."""
+        return ceil_to(self.columns * self.step, STEP)
+
+    @cached_property
+    def loss(self) -> PureDP | ApproxDP:
+        """What is paid: with a delta, where that costs less epsilon."""
+        made, columns = self.mechanism, self.columns
+        if not made.delta:
+            return PureDP(self.pure)
+        if made.accounting == "exact" and columns <= bounded.EXACT_COLUMNS:
+            move = bounded.move(self.records, made.level)
+            epsilon = bounded.product_epsilon(columns, self.ratio, move, made.delta, STEP)
+        else:
+            epsilon = to_approx(to_zcdp(self.steps), made.delta).epsilon
+        return ApproxDP(epsilon, made.delta) if epsilon < self.pure else PureDP(self.pure)
+
+    @property
+    def paid(self) -> Fraction:
+        return self.loss.epsilon
+
+    @cached_property
+    def steps(self) -> RangeBounded:
+        """The interval of the loss of each column."""
+        if self.mechanism.accounting == "paper":
+            return RangeBounded(2 * bounded.paper_epsilon(self.records), steps=self.columns)  # 8 d / n^2, as printed
+        return RangeBounded(log_up(bounded.odds_ratio(self.records, self.mechanism.level), FINE), steps=self.columns)
 
     @cached_property
     def price(self) -> Guarantee:
-        paper, columns = self.mechanism.accounting == "paper", self.columns
-        if paper:
+        made, columns = self.mechanism, self.columns
+        if made.accounting == "paper":
             rule = "Raskhodnikova, Sivakumar, Smith, Swanberg 2021, Theorems 6.1 and 6.4"
             exact = f"{4 * columns:,} / {self.records:,}"
-            interval = 2 * bounded.paper_epsilon(self.records)  # 8 d / n^2 in all, as in the paper
         else:
             rule = "the worst ratio of a coin's chances between neighbours, for each column"
             exact = f"{'' if columns == 1 else f'{columns} '}ln({text(self.ratio)})"
-            interval = log_up(bounded.odds_ratio(self.records, self.mechanism.level), FINE)
-        steps = RangeBounded(interval, steps=columns)
-        return Guarantee(PureDP(self.paid), self.unit, rule, self.mechanism.epsilon, exact, zcdp_steps=steps)
+        if self.loss.delta:
+            if made.accounting == "exact" and columns <= bounded.EXACT_COLUMNS:
+                rule = "the worst of all neighbouring pairs of all columns together"
+            else:
+                rule += "; from ρ to ε and δ by Bun, Steinke 2016, Proposition 1.3"
+            rule, exact = f"{rule}; without δ it costs ε {text(self.pure)}", ""
+        return Guarantee(self.loss, self.unit, rule, made.epsilon, exact, zcdp_steps=self.steps)
 
     @property
     def space(self) -> Space:
@@ -187,13 +228,17 @@ class SampleBoundedBound(Bound):
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
-        """The exact distance of one bit at the share where it is largest near the ends of the class."""
-        if self.mechanism.level != bounded.QUARTER or self.records > EXACT_UP_TO:
-            return ()
-        exact = bounded.error(Fraction(1, 3), self.records)
-        value = ceil_to(exact, Fraction(1, 10**12))
-        shown = ErrorValue(value, "bound", "the binomial law of the mean, summed exactly and rounded up")
-        return (("One bit whose share is 1/3", shown.to_json()),)
+        """The exact distance of one bit at the share where it is largest near the ends of the class; and the price
+        without a delta, beside one that has it."""
+        notes = []
+        if self.mechanism.level == bounded.QUARTER and self.records <= EXACT_UP_TO:
+            value = ceil_to(bounded.error(Fraction(1, 3), self.records), Fraction(1, 10**12))
+            shown = ErrorValue(value, "bound", "the binomial law of the mean, summed exactly and rounded up")
+            notes.append(("One bit whose share is 1/3", shown.to_json()))
+        if self.loss.delta:
+            alone = ErrorValue(self.pure, "bound", "the worst ratios of all columns, added up")
+            notes.append(("Its ε without a δ", alone.to_json()))
+        return notes
 
     @property
     def verb(self) -> str:

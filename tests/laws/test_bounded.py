@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dpviz.errors import ParameterError
-from dpviz.exact import log_at_most
+from dpviz.exact import exp_bounds, log_at_most
 from dpviz.laws import bounded
 
 LEVELS = [Fraction(1, 4), Fraction(1, 10), Fraction(2, 5)]
@@ -90,34 +93,95 @@ def test_the_error_falls_below_its_bound_and_as_early_as_known() -> None:
         assert first == 1 or bounded.error(Fraction(1, 3), first - 1) > alpha
 
 
+def pairs_of(chances: list[Fraction]) -> set[tuple[Fraction, Fraction]]:
+    """The chances of a bit on a table and on a neighbour: one step up, one down, or none."""
+    steps = {pair for one in itertools.pairwise(chances) for pair in (one, one[::-1])}
+    return steps | {(chance, chance) for chance in chances}
+
+
+def excess(pairs: Sequence[tuple[Fraction, Fraction]], odds: Fraction) -> Fraction:
+    """The hockey-stick divergence of independent bits with these chances, over all outcomes."""
+    total = Fraction(0)
+    for bits in itertools.product((0, 1), repeat=len(pairs)):
+        p = math.prod((p if bit else 1 - p for bit, (p, _) in zip(bits, pairs, strict=True)), start=Fraction(1))
+        q = math.prod((q if bit else 1 - q for bit, (_, q) in zip(bits, pairs, strict=True)), start=Fraction(1))
+        total += max(Fraction(0), p - odds * q)
+    return total
+
+
+def worst_excess(columns: int, pairs: set[tuple[Fraction, Fraction]], odds: Fraction) -> Fraction:
+    return max(excess(some, odds) for some in itertools.combinations_with_replacement(sorted(pairs), columns))
+
+
+CASES = [(1, 8, "1/4"), (2, 8, "1/4"), (3, 4, "1/4"), (2, 5, "1/4"), (2, 1, "1/4"), (3, 5, "2/5"), (2, 7, "1/10")]
+
+
+@pytest.mark.parametrize("epsilon", ["0", "1/10", "1/2", "3/2"])
+@pytest.mark.parametrize(("columns", "n", "level"), CASES)
+def test_delta_of_several_columns_is_the_worst_over_all_neighbouring_pairs(
+    columns: int, n: int, level: str, epsilon: str
+) -> None:
+    """Met where level n is whole. Twins: half of it, and the delta of a column less."""
+    low, odds = Fraction(level), exp_bounds(Fraction(epsilon), 256)[0]
+    worst = worst_excess(columns, pairs_of([bounded.bit_chance(t, n, low) for t in range(n + 1)]), odds)
+    one, step = bounded.ratio(n, low), bounded.move(n, low)
+    delta = bounded.product_delta(columns, one, Fraction(epsilon), step)
+    assert worst <= delta <= bounded.product_delta(columns, one, Fraction(epsilon))
+    if (low * n).denominator == 1 or n == 1:
+        assert delta == worst
+    if worst:
+        assert delta / 2 < worst
+        if columns > 1 and delta == worst and epsilon != "0":
+            assert bounded.product_delta(columns - 1, one, Fraction(epsilon), step) < worst
+
+
+def test_columns_at_both_ends_may_be_worse_than_all_at_one() -> None:
+    one, step, odds = bounded.ratio(8), bounded.move(8), exp_bounds(Fraction(1, 100), 256)[0]
+    low = (step / (one - 1) * one, step / (one - 1))
+    high = (1 - low[1], 1 - low[0])
+    ends = [excess([low] * k + [high] * (4 - k), odds) for k in range(5)]
+    assert max(ends) == bounded.product_delta(4, one, Fraction(1, 100), step) > ends[4]
+
+
+@settings(max_examples=60)
+@given(st.integers(1, 40), st.integers(1, 40), st.lists(st.tuples(*[st.integers(1, 99)] * 2), min_size=3, max_size=3))
+def test_any_bits_with_this_ratio_and_move_stay_below(ratio: int, part: int, drawn: list[tuple[int, int]]) -> None:
+    one = 1 + Fraction(ratio, 20)
+    step = (one - 1) / (one + 1) * Fraction(part, 40)
+    pairs = []
+    for at, far in drawn:
+        q = Fraction(at, 100)
+        top = min(one * q, q + step, 1 - (1 - q) / one)
+        pairs.append((q + max(Fraction(0), top - q) * Fraction(far, 99), q))
+    for epsilon in (Fraction(0), Fraction(1, 3)):
+        odds = exp_bounds(epsilon, 256)[0]
+        both = max(excess(pairs, odds), excess([pair[::-1] for pair in pairs], odds))
+        assert both <= bounded.product_delta(3, one, epsilon, step)
+
+
 @pytest.mark.parametrize("columns", [2, 3])
-def test_delta_of_several_columns_is_above_the_worst_pair_and_met_by_randomised_responses(columns: int) -> None:
-    """Hockey-stick divergence over all outcomes of d columns of n = 8 bits each, all neighbouring column counts."""
-    n, epsilon = 8, Fraction(1, 2)
-    one, e = bounded.ratio(n), math.exp(0.5)
-    steps = [
-        pair
-        for t in range(n)
-        for pair in ((bounded.bit_chance(t, n), bounded.bit_chance(t + 1, n)),)
-        for pair in (pair, pair[::-1])
-    ]
-    worst = 0.0
-    for choice in itertools.product(steps, repeat=columns):
-        excess = 0.0
-        for bits in itertools.product((0, 1), repeat=columns):
-            p = math.prod(float(a if bit else 1 - a) for bit, (a, _) in zip(bits, choice, strict=True))
-            q = math.prod(float(b if bit else 1 - b) for bit, (_, b) in zip(bits, choice, strict=True))
-            excess += max(0.0, p - e * q)
-        worst = max(worst, excess)
-    delta = float(bounded.product_delta(columns, one, epsilon))
-    assert worst <= delta + 1e-12
-    kept = float(one / (1 + one))
+def test_where_only_the_ratio_is_known_randomised_responses_meet_delta(columns: int) -> None:
+    one, epsilon = bounded.ratio(8), Fraction(1, 2)
+    kept, low = one / (1 + one), exp_bounds(Fraction(1, 2), 256)[0]
     met = sum(
-        max(0.0, kept**ones * (1 - kept) ** (columns - ones) - e * kept ** (columns - ones) * (1 - kept) ** ones)
-        * math.comb(columns, ones)
+        math.comb(columns, ones)
+        * max(
+            Fraction(0),
+            kept**ones * (1 - kept) ** (columns - ones) - low * kept ** (columns - ones) * (1 - kept) ** ones,
+        )
         for ones in range(columns + 1)
     )
-    assert delta == pytest.approx(met, abs=1e-12)
+    assert bounded.product_delta(columns, one, epsilon) == met > 0
+
+
+@pytest.mark.parametrize("columns", [1, 5, 30, 64])
+def test_the_least_epsilon_of_a_delta_is_least_and_below_the_sum(columns: int) -> None:
+    one, step, grid = bounded.ratio(1000), bounded.move(1000), Fraction(1, 10**6)
+    for delta in (Fraction(1, 10**3), Fraction(1, 10**6), Fraction(1, 10**12)):
+        epsilon = bounded.product_epsilon(columns, one, step, delta, grid)
+        assert 0 <= epsilon <= columns * bounded.epsilon(1000, STEP) + grid
+        assert bounded.product_delta(columns, one, epsilon, step) <= delta
+        assert epsilon == 0 or bounded.product_delta(columns, one, epsilon - grid, step) > delta
 
 
 def test_what_is_no_level_or_count_is_refused() -> None:
@@ -128,3 +192,7 @@ def test_what_is_no_level_or_count_is_refused() -> None:
         bounded.bit_chance(5, 4)
     with pytest.raises(ParameterError):
         bounded.error(Fraction(2), 4)
+    with pytest.raises(ParameterError, match="bounds how far"):
+        bounded.product_delta(2, Fraction(3, 2), Fraction(0), Fraction(1, 4))
+    with pytest.raises(ParameterError):
+        bounded.product_delta(bounded.EXACT_COLUMNS + 1, Fraction(3, 2), Fraction(0))

@@ -89,7 +89,10 @@ GOOD: dict[str, dict[str, list[Any]]] = {
     },
     "KeyCount": {"epsilon": NUMBERS, "beta": CHANCES},
     "SampleCategory": {"epsilon": NUMBERS, "projection": ["normalise", "euclid"], "draws": ["many", "one"]},
-    "SampleBounded": {"epsilon": NUMBERS, "level": ["1/4", "0.1", Fraction(9, 20)], "accounting": ["exact", "paper"]},
+    "SampleBounded": {
+        "epsilon": NUMBERS, "level": ["1/4", "0.1", Fraction(9, 20)], "accounting": ["exact", "paper"],
+        "delta": [0, *CHANCES],
+    },
     "SampleProduct": {
         "epsilon": NUMBERS, "delta": CHANCES, "noise": ["repaired", "paper", "tight"], "alpha": ["1/10", 0.02],
         "flips": [True, False],

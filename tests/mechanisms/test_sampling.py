@@ -21,15 +21,15 @@ import pytest
 
 import dpviz as dv
 from dpviz.errors import ConversionError, DpvizError, ReleaseFormat
-from dpviz.exact import exp_bounds
+from dpviz.exact import exp_bounds, text
 from dpviz.model.answers import Record, WeightedRecord
 from dpviz.model.mechanism import Bound
 from dpviz.model.question import Question
 from dpviz.model.statistic import ColumnOnes, DenseCounts, SparseCounts, StatisticKind
 from dpviz.noise import category
 from dpviz.noise.bits import Bits, TeachingBits
-from dpviz.privacy import PureDP, Unit
-from dpviz.privacy.conversion import convert, to_zcdp
+from dpviz.privacy import ApproxDP, PureDP, Unit
+from dpviz.privacy.conversion import convert, to_approx, to_zcdp
 from tests.mechanisms import contract
 from tests.mechanisms.contract import FALSE_ALARM, Case
 from tests.mechanisms.test_dense import exponential, geometric_oracle
@@ -352,6 +352,61 @@ def test_columns_that_move_together_meet_the_price_and_the_interval_of_the_loss(
             worst = max(worst, high, 1 / low)
     assert exp_bounds(bound.price.epsilon)[0] >= worst > exp_bounds(bound.price.epsilon - Fraction(2, 10**6))[1]
     assert exp_bounds(steps.epsilon)[0] >= widest > exp_bounds(steps.epsilon - Fraction(1, 10**9))[1]
+
+
+def worst_excess(bound: Bound, chances: Sequence[Fraction], epsilon: Fraction) -> Fraction:
+    """The largest hockey-stick divergence at epsilon over all neighbouring pairs of column sums, enumerated."""
+    steps = {pair for one in itertools.pairwise(chances) for pair in (one, one[::-1])} | {(one, one) for one in chances}
+    d, worst, odds = len(bound.question.domain.factors), Fraction(0), exp_bounds(epsilon, 256)[0]
+    for columns in itertools.combinations_with_replacement(sorted(steps), d):
+        excess = Fraction(0)
+        for record in itertools.product((0, 1), repeat=d):
+            p, q = (
+                math.prod((pair[side] if bit else 1 - pair[side] for bit, pair in zip(record, columns, strict=True)))
+                for side in (0, 1)
+            )
+            excess += max(Fraction(0), p - odds * q)
+        worst = max(worst, excess)
+    return worst
+
+
+@pytest.mark.parametrize(("d", "n", "delta"), [(1, 8, "1/100"), (2, 8, "1/100"), (3, 4, "1/20"), (2, 12, "1e-3")])
+def test_a_delta_buys_the_least_epsilon_that_all_neighbouring_pairs_allow(d: int, n: int, delta: str) -> None:
+    """Twins: the price of a column less, of half the delta's room, and the sum of the columns."""
+    made = dv.SampleBounded(20, delta=delta)
+    bound, pure = made.bind(columns(d), rows(n)), dv.SampleBounded(20).bind(columns(d), rows(n))
+    alone, limit = dv.SampleBounded(20).bind(columns(1), rows(n)), made.delta
+    chances = [coin(alone, ones) for ones in range(n + 1)]
+    paid = bound.price.loss
+    assert isinstance(paid, ApproxDP) and paid.delta == limit and paid.epsilon < pure.price.epsilon
+    assert worst_excess(bound, chances, paid.epsilon) <= limit
+    assert worst_excess(bound, chances, paid.epsilon - Fraction(2, 10**6)) > limit  # attained, to the grid
+    twice = dv.SampleBounded(20, delta=2 * limit).bind(columns(d), rows(n)).price.epsilon
+    assert worst_excess(bound, chances, twice) > limit
+    if d > 1:
+        fewer = dv.SampleBounded(20, delta=limit).bind(columns(d - 1), rows(n)).price.epsilon
+        assert worst_excess(bound, chances, fewer) > limit
+    assert bound.price.zcdp_steps == pure.price.zcdp_steps  # rho says what a zCDP budget books, with or without delta
+    assert f"without δ it costs ε {text(pure.price.epsilon)}" in bound.price.rule
+    assert ("Its ε without a δ", text(pure.price.epsilon)) in [(label, one["value"]) for label, one in bound.notes]
+
+
+def test_many_columns_and_the_papers_accounting_pay_by_rho_and_never_more_than_without_a_delta() -> None:
+    for d, n, accounting in ((65, 1000, "exact"), (3, 1000, "paper"), (1000, 10**6, "exact")):
+        bound = dv.SampleBounded(500, delta="1e-6", accounting=accounting).bind(columns(d), rows(n))
+        rho = to_zcdp(bound.price.zcdp_steps)  # type: ignore[arg-type]
+        pure = dv.SampleBounded(500, accounting=accounting).bind(columns(d), rows(n)).price
+        assert bound.price.epsilon == min(to_approx(rho, Fraction(1, 10**6)).epsilon, pure.epsilon)
+    few = dv.SampleBounded(500, delta="1e-6").bind(columns(64), rows(1000)).price.epsilon
+    assert few < dv.SampleBounded(500, delta="1e-6").bind(columns(65), rows(1000)).price.epsilon
+    plain = dv.SampleBounded(500, delta="1e-9", accounting="paper").bind(columns(1), rows(1000)).price
+    assert plain.loss == PureDP(Fraction(4, 1000))  # rho would cost more, so no delta is charged
+
+
+def test_a_delta_that_is_left_out_is_not_written_and_moves_no_key() -> None:
+    assert dv.SampleBounded(1).parameters() == {"epsilon": "1", "level": "0.25", "accounting": "exact"}
+    assert dv.SampleBounded(1, delta=0).parameters() == dv.SampleBounded(1).parameters()
+    assert dv.SampleBounded(1, delta="1e-6").parameters()["delta"] == "0.000001"
 
 
 def test_what_a_zcdp_budget_books_covers_the_renyi_divergence_of_every_order() -> None:

@@ -41,6 +41,7 @@ HUGE = dv.Question.of(dv.Domain.integers(0, 2**64 - 1, column="a"))
 MILLION = dv.Question.of(dv.Domain.integers(1, 10**6, column="a"))
 KEYS = dv.Question.of(dv.Domain.keys(column="a"))
 BITS = dv.Question.records([dv.Domain.integers(0, 1, column=f"b{at}") for at in range(1000)])
+SOME_BITS = dv.Question.records([dv.Domain.integers(0, 1, column=f"b{at}") for at in range(64)])
 HALF = Fraction(1, 2)
 
 
@@ -127,6 +128,8 @@ HARD: dict[str, tuple[Mechanism, dv.Question, Unit]] = {
     "the nearest chances": (dv.SampleCategory(1, projection="euclid"), records(10**6), SWAP),
     "one of 2^64 labels": (dv.SampleCategory(1, draws="one"), records(2**64), ROW),
     "a thousand bits": (dv.SampleBounded(1000), BITS, SWAP),
+    "a thousand bits and a delta": (dv.SampleBounded(1000, delta="1e-6"), BITS, SWAP),
+    "as many bits as are searched": (dv.SampleBounded(1000, delta="1e-150"), SOME_BITS, SWAP),
     "a thousand noisy means": (dv.SampleProduct(1, "1e-6", noise="tight"), BITS, SWAP),
     "a told record": (dv.RandomisedRecord(1), records(2**64), SWAP),
     "all of few bins": (dv.ExponentialTopK(42, epsilon=1, delta="1e-6"), FEW, USER),

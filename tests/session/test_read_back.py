@@ -73,7 +73,9 @@ MAKERS: dict[str, Callable[[str, str], Mechanism]] = {
     "TopKSet": lambda e, d: dv.TopKSet(2, epsilon=e, delta=d),
     "ExponentialTopK": lambda e, d: dv.ExponentialTopK(2, epsilon=e),
     "SampleCategory": lambda e, d: dv.SampleCategory(e, draws="many" if e == "1/3" else "one"),
-    "SampleBounded": lambda e, d: dv.SampleBounded(e, accounting="paper" if d == "1e-6" else "exact"),
+    "SampleBounded": lambda e, d: dv.SampleBounded(
+        e, accounting="paper" if d == "1e-6" else "exact", delta=d if e == "1/3" else 0
+    ),
     "SampleProduct": lambda e, d: dv.SampleProduct(
         e, d if d == "1e-6" else "1e-30", noise="tight" if e == "1/3" else "repaired"
     ),

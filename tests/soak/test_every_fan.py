@@ -71,7 +71,7 @@ def drawn(name: str, chance: random.Random) -> Mechanism:
             "projection": chance.choice(("normalise", "euclid")),
             "draws": chance.choice(("many", "one")),
         },
-        "SampleBounded": {"level": chance.choice(("1/4", "0.001", "0.49"))},
+        "SampleBounded": {"level": chance.choice(("1/4", "0.001", "0.49")), "delta": delta},
         "SampleProduct": {
             "delta": chance.choice(("1e-6", "1e-30")),
             "noise": chance.choice(("repaired", "paper", "tight")),
