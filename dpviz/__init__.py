@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dpviz.engines import sources as sources
     from dpviz.errors import DpvizError as DpvizError
     from dpviz.errors import ReleaseInterrupted as ReleaseInterrupted
+    from dpviz.exercises import exercise as exercise
     from dpviz.mechanisms import ALP as ALP
     from dpviz.mechanisms import Compact as Compact
     from dpviz.mechanisms import Dense as Dense
@@ -111,6 +112,7 @@ _HOME = {
     "Unit": "dpviz.privacy.unit",
     "Workbench": "dpviz.widgets",
     "combine": "dpviz.model.combination",
+    "exercise": "dpviz.exercises",
     "load": "dpviz.session.loading",
     "report": "dpviz.reports",
     "sources": "dpviz.engines",

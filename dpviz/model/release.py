@@ -402,7 +402,8 @@ class Release(Askable):
         paid = "" if self.number is None else f", number {self.number}"
         paid += "" if self.use is None else f", question {self.use}"
         paid += {SESSION: "", TEACHING: "", UNCHECKED: ", origin unchecked"}.get(self.origin, f", {self.origin}")
-        return f"<{head}{paid}: {self.question.text}; {self.promise}>"
+        kept = self.promise if self.teaching is None else f"noise of {self.price_text}, no guarantee"
+        return f"<{head}{paid}: {self.question.text}; {kept}>"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Release) and self.to_bytes() == other.to_bytes()

@@ -6,11 +6,11 @@ import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, overload
 
-from dpviz.boundary import plain_arguments, protect_module
+from dpviz.boundary import kind_of, plain_arguments, protect_module
 from dpviz.engines import as_source
-from dpviz.errors import Forbidden, ReleaseCancelled, SessionBusy
+from dpviz.errors import Forbidden, ParameterError, ReleaseCancelled, SessionBusy, short
 from dpviz.exact import whole
 from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound, Mechanism, Mode
@@ -25,6 +25,7 @@ from dpviz.session.binding import bind, mode_of
 from dpviz.session.custody import Charter, Custody, Record
 from dpviz.session.plan import Plan
 from dpviz.session.running import Listeners, Running, Stopped
+from dpviz.session.seeded_draws import SeededDraws
 
 
 class Teaching(Custody):
@@ -64,6 +65,30 @@ class Teaching(Custody):
     def _bind(self, question: object, mechanism: Mechanism, where: Mapping[str, object] | None) -> Bound:
         return bind(self._source, self.unit, question, mechanism, where)
 
+    @overload
+    def draw(
+        self,
+        question: object,
+        mechanism: Mechanism,
+        *,
+        where: Mapping[str, object] | None = None,
+        mode: Mode | None = None,
+        times: None = None,
+        key: None = None,
+    ) -> Release: ...
+
+    @overload
+    def draw(
+        self,
+        question: object,
+        mechanism: Mechanism,
+        *,
+        where: Mapping[str, object] | None = None,
+        mode: Mode | None = None,
+        times: int,
+        key: None = None,
+    ) -> SeededDraws: ...
+
     @plain_arguments
     def draw(
         self,
@@ -72,17 +97,34 @@ class Teaching(Custody):
         *,
         where: Mapping[str, object] | None = None,
         mode: Mode | None = None,
-    ) -> Release:
+        times: int | None = None,
+        key: None = None,
+    ) -> Release | SeededDraws:
         """One seeded draw; the next call draws on. Not private: whoever knows the seed knows the noise.
+
+        times  how many draws to make; `lesson.draw(bins, mechanism, times=20).misses()` then tells how often their
+               intervals miss the true counts, which are public here
+        key    refused, with the reason: only a session has keys, for an answer that is paid for and stored
 
         Raises SessionBusy while another draw of this session runs.
         """
+        if key is not None:
+            raise ParameterError.of(
+                f"key={short(key)}" if type(key) is str else kind_of(key),
+                "a teaching draw has no key, for nothing is paid or stored: each call draws anew",
+                "leave key out; to see the same draw again, start dv.teaching with the same seed",
+            )
+        many = None if times is None else whole(times, "times")
         bound, chosen = self._order(question, mechanism, where, mode)
         with self._starting:
             self._refuse_a_second()
             self._drawing = True
         try:
-            return self._drawn(bound, chosen)
+            if many is None:
+                return self._drawn(bound, chosen)
+            draws = tuple(self._drawn(bound, chosen) for _ in range(many))
+            counted = bound.question.aggregate.counts and draws[0].answer.has_rows and draws[0].axis.domain is not None
+            return SeededDraws(draws, self.table(bound.question) if counted else None)
         finally:
             self._drawing = False
 

@@ -72,6 +72,8 @@ def objects(folder: Path) -> dict[str, Any]:
         "ranges": dv.RangeExplorer("flat"), "isotonic": dv.IsotonicExplorer("equal", n=20),
         "sampler": dv.SamplerExplorer(), "tape": dv.PayWhatYouGetTape(sub),
         "comparison": dv.MechanismComparison(None, BINS), "chart": plan.chart(), "between": dv.Between(0, 1),
+        "exercise": dv.exercise("How many?", right=1, why="yes", wrong={2: "more", 0: "fewer"}),
+        "draws": teaching.draw(BINS, dv.Dense(1), times=2),
         "verification": session.ledger.verify(), "error": _refused(session), **mechanisms,
     }  # fmt: skip
     found["running"].result()

@@ -1,0 +1,94 @@
+"""Several seeded draws of one question, held against the truth, which is public: how often an interval misses it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.boundary import protect_module, single_arguments
+from dpviz.errors import ReleaseFormat
+from dpviz.exact import Number, counted
+from dpviz.model.answers.base import Intervals
+from dpviz.model.public import PublicTable
+from dpviz.model.release import ENDINGS, Release
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SeededDraws(Sequence[Release]):
+    """Draws of one question with one mechanism, in the order in which the seed gave them. Not private.
+
+    draws  as `Teaching.draw` gives them, one by one
+    truth  the true counts, which are public; None where the rows of an answer are no counts of declared bins
+    """
+
+    draws: tuple[Release, ...]
+    truth: PublicTable | None
+
+    def __len__(self) -> int:
+        return len(self.draws)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.draws[place]
+
+    def __iter__(self) -> Iterator[Release]:
+        return iter(self.draws)
+
+    @single_arguments
+    def misses(self, beta: Number = "0.05", bin: object = None) -> pd.DataFrame:
+        """One row a draw, and in how many bins its intervals miss the true count. Counted, not calculated.
+
+        beta  how often an interval may miss
+        bin   the label of one bin that is watched in every draw
+
+        Columns: draw (1, 2, …), bins, missed (how many bins lie outside their own interval), missed_all (how many lie
+        outside the intervals that hold for all bins at once; left out where there are none). Where a bin is watched:
+        picked, whether its own interval misses. A bin that is picked before looking is missed in at most a share beta
+        of all draws that there could be, and so is "all bins at once", which fails where missed_all is above 0.
+
+        Raises ReleaseFormat where the rows of an answer are no counts of declared bins, DomainError for a bin that
+        is not there.
+        """
+        import pandas as pd
+
+        if self.truth is None:
+            raise ReleaseFormat.of(
+                self.draws[0].answer.kind,
+                "misses are counted where an answer has one count for each declared bin",
+                "draw with dv.Dense, or compare each draw by yourself",
+            )
+        columns: dict[str, list[Any]] = {
+            "draw": [*range(1, len(self) + 1)],
+            "bins": [self.truth.domain.size] * len(self),
+        }
+        for among, ending in ENDINGS.items():
+            found = [one.intervals(beta, among) for one in self.draws]
+            outside = [_outside(self.truth.counts, one) for one in found if one is not None]
+            if outside:
+                columns[f"missed{ending}"] = [int(one.sum()) for one in outside]
+            if among == "one" and bin is not None:
+                place = self.truth.domain.index(bin)
+                picked = [bool(one[place]) for one in outside]
+        return pd.DataFrame(columns if bin is None else {**columns, "picked": picked})
+
+    def __repr__(self) -> str:
+        one = self.draws[0]
+        return f"<{counted(len(self), 'draw')} (not private · teaching, seed {one.teaching}): {one.question.text}>"
+
+
+def _outside(counts: NDArray[np.int64], within: Intervals) -> NDArray[np.bool_]:
+    """Which counts lie outside their intervals."""
+    low, high = within.low, within.high
+    if isinstance(low, np.ndarray) and isinstance(high, np.ndarray):
+        return (counts < low) | (counts > high)
+    ends = zip(counts.tolist(), low, high, strict=True)
+    return np.array([(a is not None and n < a) or (b is not None and n > b) for n, a, b in ends])
+
+
+protect_module(vars())
