@@ -10,6 +10,7 @@ import type { Explorer } from "./explorer";
 import { figure } from "./figure";
 import { timed } from "./perf";
 import type { AnatomySheet } from "./sparse_sheets";
+import { stepper } from "./stepper";
 import { dataTable } from "./table";
 
 const STEPS = ["Write", "Scatter", "Share", "Flip", "Read", "Climb", "Estimate"];
@@ -32,7 +33,7 @@ interface Scene {
 export function alpAnatomy(store: Explorer<AnatomySheet>): Component {
     const [titleId, keyId, estimatorId, seedId, faultId] = [newId(), newId(), newId(), newId(), newId()];
     let values: number[] = [];
-    let [columns, bits, key, step, given, estimator] = [8, 5, 0, 0, false, "paper"];
+    let [columns, bits, key, given, estimator] = [8, 5, 0, false, "paper"];
     let refused = "";
 
     const badge = h("span", { class: "dp-chip dp-violet" });
@@ -56,28 +57,7 @@ export function alpAnatomy(store: Explorer<AnatomySheet>): Component {
     const again = h("button", { type: "button", class: "dp-button dp-draw", onclick: (event: Event) => timed(event, () => drawAgain()) }, "Draw again");
     const worked = h("button", { type: "button", class: "dp-button", onclick: (event: Event) => timed(event, () => takeFigure()) }, "Worked figure");
     const fault = h("p", { id: faultId, class: "dp-fault", role: "alert", hidden: true });
-    const back = h("button", { type: "button", class: "dp-button", onclick: (event: Event) => timed(event, () => go(step - 1)) }, "Previous");
-    const next = h("button", { type: "button", class: "dp-button", onclick: (event: Event) => timed(event, () => go(step + 1)) }, "Next");
-    const steps = h("ol", { class: "dp-alp-steps" }, ...STEPS.map((name, i) => h("li", {}, h("button", { type: "button", class: "dp-alp-jump", onclick: (event: Event) => timed(event, () => go(i)) }, name))));
-    const sentence = h("p", { class: "dp-finding dp-alp-sentence" });
-    const stepper = h(
-        "div",
-        {
-            class: "dp-alp-stepper",
-            role: "group",
-            "aria-label": "Steps",
-            onkeydown: (event: KeyboardEvent) => {
-                const to: Record<string, number | undefined> = { ArrowLeft: step - 1, ArrowRight: step + 1, Home: 0, End: STEPS.length - 1 };
-                const found = to[event.key];
-                if (found === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-                event.preventDefault();
-                timed(event, () => go(found));
-            },
-        },
-        back,
-        steps,
-        next,
-    );
+    const steps = stepper(() => draw());
     const picture = figure("The table, one key's bits, and the climb");
     const numbers = h("div", { class: "dp-numbers-box" });
     const table = h("details", { class: "dp-how", ontoggle: () => drawTable() }, h("summary", {}, "Table"), numbers);
@@ -97,8 +77,8 @@ export function alpAnatomy(store: Explorer<AnatomySheet>): Component {
             h("div", { class: "dp-field dp-alp-buttons" }, again, worked),
         ),
         fault,
-        stepper,
-        sentence,
+        steps.element,
+        steps.sentence,
         picture.element,
         h("p", { class: "dp-hint" }, "Made-up values, and a seed that everybody knows: nothing here is private, and nothing is released. Reading is free: any key, any number of times. Aumüller, Lebeda, Pagh 2022, Figures 1 and 2; likelihood and posterior median are ours."),
         table,
@@ -117,18 +97,12 @@ export function alpAnatomy(store: Explorer<AnatomySheet>): Component {
         draw();
     }
 
-    function go(to: number): void {
-        turn(() => (step = Math.max(0, Math.min(STEPS.length - 1, to))));
-        steps.children[step]?.scrollIntoView?.({ block: "nearest" });
-    }
-
     function drawAgain(): void {
         const grid = store.axis("seed")!.grid;
         const at = grid.indexOf(store.position.get("seed") ?? "");
         if (!given) store.set("seed", grid[(at + 1) % grid.length]!);
         given = false;
-        step = Math.max(step, 3);
-        draw();
+        steps.go(Math.max(steps.at, 3));
     }
 
     function takeFigure(): void {
@@ -214,16 +188,13 @@ export function alpAnatomy(store: Explorer<AnatomySheet>): Component {
         show(fault, words !== "");
         if (document.activeElement !== seed) seed.value = store.position.get("seed") ?? "";
         scene = sceneOf(sheet);
-        back.disabled = step === 0;
-        next.disabled = step === STEPS.length - 1;
-        [...steps.children].forEach((item, i) => setAttribute(item.firstElementChild!, "aria-current", i === step ? "step" : null));
-        const told = sentenceOf(scene, step);
-        setText(sentence, told);
+        const step = steps.at;
+        const said = steps.draw(STEPS, sentenceOf(scene, step));
         setText(picture.note, noteOf(scene, step));
         picture.plot.replaceChildren(chartOf(scene, step, width));
         drawTable();
-        if (told !== spoken) store.say(`Step ${step + 1} of ${STEPS.length}, ${STEPS[step]}. ${told}`);
-        spoken = told;
+        if (said !== spoken) store.say(said);
+        spoken = said;
     }
 
     function drawTable(): void {

@@ -11,6 +11,7 @@ import { figure } from "./figure";
 import { timed } from "./perf";
 import { figures, powers } from "./powers";
 import type { ProductPoint, ProductSheet } from "./sampling_sheets";
+import { stepper } from "./stepper";
 import { dataTable } from "./table";
 import { shown } from "./words";
 
@@ -20,8 +21,6 @@ const WIDE = 640;
 
 export function productTrace(store: Explorer<ProductSheet>): Component {
     const titleId = newId();
-    let step = 0;
-    let steps: string[] = [];
     const badge = h("span", { class: "dp-chip dp-violet" });
     const sliders = ["n", "rho", "seed"].map((name) => axisSlider(store, name, true));
     const selects = CHOICES.map((name) => {
@@ -31,28 +30,7 @@ export function productTrace(store: Explorer<ProductSheet>): Component {
         return { name, select, words, element: h("div", { class: "dp-field" }, words, select) };
     });
     const note = h("p", { class: "dp-fault", role: "alert", hidden: true });
-    const back = h("button", { type: "button", class: "dp-button", onclick: (event: Event) => timed(event, () => go(step - 1)) }, "Previous");
-    const next = h("button", { type: "button", class: "dp-button", onclick: (event: Event) => timed(event, () => go(step + 1)) }, "Next");
-    const jumps = h("ol", { class: "dp-alp-steps" });
-    const stepper = h(
-        "div",
-        {
-            class: "dp-alp-stepper",
-            role: "group",
-            "aria-label": "Steps",
-            onkeydown: (event: KeyboardEvent) => {
-                const to: Record<string, number | undefined> = { ArrowLeft: step - 1, ArrowRight: step + 1, Home: 0, End: steps.length - 1 };
-                const found = to[event.key];
-                if (found === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-                event.preventDefault();
-                timed(event, () => go(found));
-            },
-        },
-        back,
-        jumps,
-        next,
-    );
-    const sentence = h("p", { class: "dp-finding dp-alp-sentence" });
+    const steps = stepper(() => draw());
     const stats = h("dl", { class: "dp-sums" });
     const [falling, wins] = [figure("Columns falling through the buckets"), figure("Is it worth it?")];
     const sizes = h("figure", { class: "dp-figure" }, h("figcaption", {}, h("h4", {}, "This run")), stats);
@@ -66,8 +44,8 @@ export function productTrace(store: Explorer<ProductSheet>): Component {
         h("p", { class: "dp-quiet" }, "Noise that is harmless for a common bit drowns a rare one. So columns are first sorted by how often they are 1; rare ones are measured together with rare ones only, where a record has few ones and little noise is enough."),
         h("div", { class: "dp-axes dp-five" }, ...selects.map((one) => one.element), ...sliders.map((one) => one.element)),
         note,
-        stepper,
-        sentence,
+        steps.element,
+        steps.sentence,
         falling.element,
         pair,
         table,
@@ -81,12 +59,6 @@ export function productTrace(store: Explorer<ProductSheet>): Component {
         draw();
     });
 
-    function go(to: number): void {
-        step = Math.max(0, Math.min(steps.length - 1, to));
-        draw();
-        jumps.children[step]?.scrollIntoView?.({ block: "nearest" });
-    }
-
     function draw(): void {
         const { point, sheet } = store;
         for (const one of sliders) one.draw();
@@ -99,26 +71,19 @@ export function productTrace(store: Explorer<ProductSheet>): Component {
             setText(words, axis.label);
             setOptions(select, axis.grid.map((value, i) => ({ value, label: axis.values[i]! })), store.position.get(name)!);
         }
+        const step = steps.at;
         if (seen[0] === point && seen[1] === width && seen[2] === step) return;
         seen = [point, width, step];
-        const names = stepsOf(sheet);
-        if (names.join() !== steps.join()) {
-            steps = names;
-            jumps.replaceChildren(...names.map((name, i) => h("li", {}, h("button", { type: "button", class: "dp-alp-jump", onclick: (event: Event) => timed(event, () => go(i)) }, name))));
-        }
         setText(badge, sheet.badge);
-        back.disabled = step === 0;
-        next.disabled = step === steps.length - 1;
-        [...jumps.children].forEach((item, i) => setAttribute(item.firstElementChild!, "aria-current", i === step ? "step" : null));
         const told = sentenceOf(sheet, point, step);
-        setText(sentence, told);
+        const said = steps.draw(stepsOf(sheet), told);
         setText(falling.note, "violet: true shares · blue: noisy means; hollow ones fall on · bar: what a mean must reach to stay · ▲ under a lane: one standard deviation of its noise");
         falling.plot.replaceChildren(fallingChart(width, { title: told, lanes: lanesOf(sheet, point, step), lowest: LOWEST, axis: "share of ones in a column (log)" }));
         drawRun(sheet, point);
         drawWins(sheet);
         drawTable();
-        if (told !== spoken) store.say(`Step ${step + 1} of ${steps.length}, ${steps[step]}. ${told}`);
-        spoken = told;
+        if (said !== spoken) store.say(said);
+        spoken = said;
     }
 
     function drawRun(sheet: ProductSheet, point: ProductPoint): void {

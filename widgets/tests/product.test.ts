@@ -61,8 +61,12 @@ test("columns fall through the buckets step by step, by keyboard", () => {
     press(stepper(), "End");
     expect(finding()).toBe("A record is drawn: each bit is 1 with its noisy mean, moved into 0 to 1. It has 2 ones, where 1.5 are expected of a person.");
     expect(shown.el.querySelectorAll("circle.dp-drawn-one").length).toBe(2);
-    press(stepper(), "Home");
+    shown.button("Previous").focus();
+    press(shown.button("Previous"), "Home");
     expect(shown.button("Previous").disabled).toBe(true);
+    expect(document.activeElement!.textContent).toBe("People");
+    press(document.activeElement!, "ArrowRight");
+    expect(finding()).toContain("Round 1");
     shown.button("Draw").click();
     expect(shown.el.querySelector('[aria-current="step"]')!.textContent).toBe("Draw");
 });
