@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -257,6 +257,32 @@ def down(number: Fraction) -> float:
     """The greatest float that is not above `number`. For pictures and words."""
     nearest = float(number)
     return nearest if Fraction(nearest) <= number else math.nextafter(nearest, -math.inf)
+
+
+def figures_up(number: Fraction | float, figures: int) -> float:
+    """The least number of so many decimal figures that is not below `number`, as the float that prints so.
+
+    For pictures: what is at most a bound is at most what is shown of it.
+
+    >>> figures_up(2 / 3, 4), figures_up(0.05, 4), figures_up(Fraction(1, 3000), 2)
+    (0.6667, 0.05, 0.00034)
+    """
+    return _figures(number, figures, ROUND_CEILING)
+
+
+def figures_down(number: Fraction | float, figures: int) -> float:
+    """The greatest number of so many decimal figures that is not above `number`, as the float that prints so.
+
+    >>> figures_down(2 / 3, 4), figures_down(0.05, 4)
+    (0.6666, 0.05)
+    """
+    return _figures(number, figures, ROUND_FLOOR)
+
+
+def _figures(number: Fraction | float, figures: int, rounding: str) -> float:
+    exact = Fraction(str(number))
+    context = Context(prec=figures, rounding=rounding)
+    return float(context.divide(Decimal(exact.numerator), Decimal(exact.denominator)))
 
 
 def ceil_to(number: Fraction, step: Fraction) -> Fraction:

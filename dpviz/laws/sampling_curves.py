@@ -1,7 +1,8 @@
 """Draw one record, or learn the distribution? How many records each needs, with constants; in floating point.
 
 Sizes are enough records for any distribution of the family; a distance is one of total variation, averaged over the
-data. For pictures: no price and no release rests on them.
+data. For pictures: no price and no release rests on them. What Algorithm 4 is proved to take is `product.theory_n`, and
+the rho of an epsilon and a delta `product.largest_rho`.
 Source: Raskhodnikova, Sivakumar, Smith, Swanberg 2021, Table 1, Theorems 1.4, 1.6 and 1.8; constants of learning, the
 sharper sizes of bits and the lower bound under pure privacy are derived here.
 """
@@ -12,6 +13,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,17 +23,19 @@ from dpviz.exact import positive, text, whole
 from dpviz.laws.category import best_bernoulli, response_floor
 
 Floats = NDArray[np.float64]
+Real = TypeVar("Real", float, Fraction)
+"""Quotients of what is given: exact for fractions."""
 
 
 # ---------------------------------------------------------------- categories: k labels
 
 
-def categories_drawn(k: int, alpha: float, epsilon: float) -> float:
+def categories_drawn(k: int, alpha: Real, epsilon: Real) -> Real:
     """Records with which Algorithm 3 draws within alpha of any distribution over k labels: 2k / (alpha epsilon)."""
     return 2 * k / (alpha * epsilon)
 
 
-def categories_learned(k: int, alpha: float) -> float:
+def categories_learned(k: int, alpha: Real) -> Real:
     """Records whose shares are within alpha on average, without privacy: (k - 1) / (4 alpha**2).
 
     The mean distance of the shares of n records is at most sqrt((k - 1) / n) / 2.
@@ -75,17 +79,7 @@ def categories_floor(k: int, alpha: float, epsilon: float) -> float | None:
 # ---------------------------------------------------------------- products: d bits
 
 
-def rho_for(epsilon: float, delta: float) -> float:
-    """The largest rho with rho + 2 sqrt(rho L) <= epsilon, L = ln(1 / delta): (sqrt(L + epsilon) - sqrt(L))**2.
-
-    >>> round(rho_for(0.5, 1e-6), 6)
-    0.004444
-    """
-    logarithm = math.log(1 / delta)
-    return (epsilon / (math.sqrt(logarithm + epsilon) + math.sqrt(logarithm))) ** 2
-
-
-def bits_learned(d: int, alpha: float) -> float:
+def bits_learned(d: int, alpha: Real) -> Real:
     """Records whose d column means are within alpha on average, without privacy: d / (2 alpha**2), for any biases."""
     return d / (2 * alpha**2)
 
@@ -105,25 +99,6 @@ def bounded_drawn_sharper(d: int, alpha: float, rho: float) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if 3 * d / middle * math.exp(-middle / 72) <= alpha else (middle, high)
     return max(1.0, high, math.sqrt(8 * d / rho))
-
-
-def rounds(d: int) -> int:
-    """R of Algorithm 4: so many times the biases of d bits are halved. There are 2R + 1 chunks of records."""
-    return max(0, math.floor(math.log2(d / 40)))
-
-
-def product_drawn(d: int, alpha: float, rho: float) -> float:
-    """Theorem 5.1: records with which Algorithm 4 is proved to draw d bits within alpha. Far more than it takes.
-
-    (2R + 1) m with m = 1200 d / (alpha s) ln(d R / (alpha beta s))**(5/4), s = sqrt(2 rho), beta = alpha / (12 d).
-
-    >>> f"{product_drawn(1000, 0.1, 0.5):.1e}"
-    '5.2e+09'
-    """
-    halvings, spread = rounds(d), math.sqrt(2 * rho)
-    beta = alpha / (12 * d)
-    chunk = 1200 * d / (alpha * spread) * math.pow(math.log(d * max(1, halvings) / (alpha * beta * spread)), 1.25)
-    return (2 * halvings + 1) * chunk
 
 
 # ---------------------------------------------------------------- two labels: the error of one draw

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dpviz.boundary import kind_of, protect_module
 from dpviz.errors import ParameterError
-from dpviz.exact import positive, rational, text, whole
+from dpviz.exact import figures_up, positive, rational, text, whole
 from dpviz.laws.product import Rounds, beta_for, column_error, naive_deviation, rounds_of, rounds_ratio, theory_n
 from dpviz.model.public import BADGE
 from dpviz.noise.bits import TeachingBits
@@ -195,7 +195,7 @@ class ProductSheet:
             "columns": self.columns,
             "levels": rounds_of(self.columns),
             "alpha": text(ALPHA),
-            "theory": {text(rho): float(f"{theory_n(self.columns, ALPHA, rho):.2g}") for rho in grids["rho"]},
+            "theory": {text(rho): figures_up(theory_n(self.columns, ALPHA, rho), 2) for rho in grids["rho"]},
             "axes": axes,
             "now": self.point(),
             "fans": {name: [replace(self, **{name: value}).point() for value in grid] for name, grid in grids.items()},

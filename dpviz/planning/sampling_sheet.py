@@ -15,16 +15,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from dpviz.boundary import kind_of, protect_module
 from dpviz.errors import ParameterError
-from dpviz.exact import log_up, positive, rational, text, up, whole
+from dpviz.exact import down, figures_up, log_up, positive, rational, text, whole
 from dpviz.laws import bounded
 from dpviz.laws import sampling_curves as curves
+from dpviz.laws.product import largest_rho, theory_n
 from dpviz.planning.grid import ticks
+from dpviz.privacy.amplification import amplified
+from dpviz.privacy.loss import PureDP
 
 VERSION = 1
 DELTA = Fraction(1, 10**6)
@@ -58,7 +61,7 @@ BITS = tuple(sorted({*PEOPLE, 1, 2, 3, 4, 6, 16, 24, 40, 64, 100, 150, 250, 400}
 
 PRICED = tuple(range(1, PEOPLE[-1] + 1))
 ROOM = tuple(range(1, 101))
-STEP = Fraction(1, 10**6)
+STEP, FINE = Fraction(1, 10**6), Fraction(1, 10**9)
 FIRST: Final = ("1/10", "1/100", "1/1000")
 
 
@@ -137,7 +140,7 @@ class SamplingSheet:
             "crossing": self._crossing(),
             "hard": self._errors(),
             "draws": self._draws(),
-            "amplified": [_four(math.log1p(float(q) * math.expm1(float(self.epsilon)))) for q in self.shares],
+            "amplified": _amplified(self.epsilon, self.shares),
         }
 
     @property
@@ -150,22 +153,20 @@ class SamplingSheet:
 
     def _sizes(self) -> list[dict[str, Any]]:
         """How many records each way needs, by alpha: whole numbers, rounded up; None where nothing is proved."""
-        size, epsilon = self.size, float(self.epsilon)
-        ways = _ways(self.family, size, epsilon)
         return [
-            _way(name, label, series, how, [_records(of(float(alpha))) for alpha in self.alphas])
-            for name, label, series, how, of in ways
+            _way(name, label, series, how, [_records(of(alpha), name == "floor") for alpha in self.alphas])
+            for name, label, series, how, of in _ways(self.family, self.size, self.epsilon)
         ]
 
     def _crossing(self) -> float | None:
         """The alpha at which drawing privately and learning without privacy need equally many records."""
-        by_name = {name: of for name, _label, _series, _how, of in _ways(self.family, self.size, float(self.epsilon))}
+        by_name = {name: of for name, _label, _series, _how, of in _ways(self.family, self.size, self.epsilon)}
         draw, learn = by_name["sharper" if "sharper" in by_name else "draw"], by_name["learn"]
 
         def cheaper(alpha: float) -> bool:
-            return (draw(alpha) or 0) < (learn(alpha) or 0)
+            return (draw(Fraction(alpha)) or 0) < (learn(Fraction(alpha)) or 0)
 
-        low, high = 1e-6, 1.0
+        low, high = 1e-6, 0.999
         if not cheaper(low) or cheaper(high):
             return None
         for _ in range(60):
@@ -181,15 +182,18 @@ class SamplingSheet:
 
     def _draws(self) -> list[dict[str, Any]]:
         """What m records cost together; None where there are fewer records than draws."""
-        epsilon, one = float(self.epsilon), _price(self.n)
-        ways: list[tuple[str, str, str, Callable[[int], float | None]]] = [
+        epsilon, one = self.epsilon, _price(self.n)
+        ways: list[tuple[str, str, str, Callable[[int], Fraction | None]]] = [
             ("category", "categories: one price", "3", lambda m: epsilon),
             ("response", "one record, coin-flipped: m prices", "4", lambda m: m * epsilon),
             ("clip", "a bit without noise: m prices", "1", lambda m: m * one),
             ("chunks", "bits from m parts of the records", "5", lambda m: _price(self.n // m) if m <= self.n else None),
         ]
         return [
-            _way(name, label, series, "exact", [_maybe(of(m)) for m in self.draws]) for name, label, series, of in ways
+            _way(
+                name, label, series, "exact", [None if (value := of(m)) is None else _above(value) for m in self.draws]
+            )
+            for name, label, series, of in ways
         ]
 
     # ------------------------------------------------------------ the sheet
@@ -225,39 +229,44 @@ def _way(name: str, label: str, series: str, how: str, values: Sequence[float | 
     return {"name": name, "label": label, "series": series, "how": how, "values": values}
 
 
-def _ways(family: str, size: int, epsilon: float) -> list[tuple[str, str, str, str, Callable[[float], float | None]]]:
+Size: TypeAlias = float | Fraction | None
+"""So many records: exact where they are a quotient."""
+
+
+def _ways(family: str, size: int, epsilon: Fraction) -> list[tuple[str, str, str, str, Callable[[Fraction], Size]]]:
     """Name, label, series, what is known, and the records for a distance, of each way of a family."""
-    rho = curves.rho_for(epsilon, float(DELTA))
+    loss = float(epsilon)
     if family == "categories":
         privately = curves.categories_learned_privately
         return [
             ("draw", "draw one, private", "3", "bound", lambda a: curves.categories_drawn(size, a, epsilon)),
             ("learn", "learn, not private", "6", "bound", lambda a: curves.categories_learned(size, a)),
-            (
-                "private",
-                "learn, private",
-                "2",
-                "bound",
-                lambda a: privately(size, a, epsilon),
-            ),
-            ("floor", "no draw with fewer", "5", "bound", lambda a: curves.categories_floor(size, a, epsilon)),
+            ("private", "learn, private", "2", "bound", lambda a: privately(size, float(a), loss)),
+            ("floor", "no draw with fewer", "5", "bound", lambda a: curves.categories_floor(size, float(a), loss)),
         ]
+    rho = _rho(epsilon)
     learn = ("learn", "learn, not private", "6", "bound", lambda a: curves.bits_learned(size, a))
     private = ("private", "learn, private", "2", "shape", lambda a: size / (a * epsilon) + size / a**2)
     if family == "bounded":
+        proved, sharper, root = curves.bounded_drawn, curves.bounded_drawn_sharper, math.sqrt(size)
         return [
-            ("draw", "draw, as proved", "4", "bound", lambda a: curves.bounded_drawn(size, a, rho)),
-            ("sharper", "draw one, private", "3", "bound", lambda a: curves.bounded_drawn_sharper(size, a, rho)),
+            ("draw", "draw, as proved", "4", "bound", lambda a: proved(size, float(a), down(rho))),
+            ("sharper", "draw one, private", "3", "bound", lambda a: sharper(size, float(a), down(rho))),
             learn,
             private,
-            ("floor", "least for a draw", "5", "shape", lambda a: math.sqrt(size) / epsilon),
+            ("floor", "least for a draw", "5", "shape", lambda a: root / loss),
         ]
     return [
-        ("draw", "draw one, private", "3", "bound", lambda a: curves.product_drawn(size, a, rho)),
+        ("draw", "draw one, private", "3", "bound", lambda a: theory_n(size, a, rho)),
         learn,
         private,
         ("floor", "least for a draw", "5", "shape", lambda a: size / (a * epsilon)),
     ]
+
+
+@lru_cache(maxsize=64)
+def _rho(epsilon: Fraction) -> Fraction:
+    return largest_rho(epsilon, DELTA)
 
 
 @lru_cache(maxsize=256)
@@ -284,10 +293,17 @@ def _hard(n: int, epsilon: Fraction, biases: tuple[Fraction, ...]) -> list[tuple
     ]
 
 
+@lru_cache(maxsize=64)
+def _amplified(epsilon: Fraction, shares: tuple[Fraction, ...]) -> list[float]:
+    """What a sampler of this epsilon costs on a part of fixed size, in random order, by the share of that part."""
+    loss = PureDP(epsilon)
+    return [_above(amplified(loss, q, "fixed", "replace-one", FINE).epsilon) for q in shares]
+
+
 @lru_cache(maxsize=512)
-def _price(n: int) -> float:
+def _price(n: int) -> Fraction:
     """Of one bit from n records, rounded up: the exact one."""
-    return up(bounded.epsilon(n, STEP))
+    return bounded.epsilon(n, STEP)
 
 
 @lru_cache(maxsize=4)
@@ -306,7 +322,7 @@ def _fixed(biases: tuple[Fraction, ...], shares: tuple[Fraction, ...], bits: tup
             "prices": [text(log_up(bounded.ratio(n), STEP)) for n in PRICED],
             "paper": [text(bounded.paper_epsilon(n)) for n in PRICED],
             "errors": [[_four(float(row[i])) for row in errors] for i in range(len(biases))],
-            "bound": [_four(bounded.error_bound(n)) for n in bits],
+            "bound": [_above(bounded.error_bound(n) * (1 + OFF)) for n in bits],
             "first": [
                 {"alpha": alpha, "exact": str(n), "paper": str(bounded.paper_records(Fraction(alpha)))}
                 for alpha, n in firsts
@@ -315,7 +331,7 @@ def _fixed(biases: tuple[Fraction, ...], shares: tuple[Fraction, ...], bits: tup
         "trap": [_trap(q) for q in shares],
         "few": {
             "exact": [_four(curves.too_few(n)) for n in ROOM],
-            "bound": [_four(math.exp(-n / 6)) for n in ROOM],
+            "bound": [_above(math.exp(-n / 6) * (1 + OFF)) for n in ROOM],
         },
     }
 
@@ -329,17 +345,27 @@ def _trap(q: Fraction) -> dict[str, Any]:
     return {"q": text(q), "chances": [text(low), text(high)], "ratio": text(high / low), "claimed": text(1 + 2 * q)}
 
 
-def _records(value: float | None) -> float | None:
-    return None if value is None else float(math.ceil(value * (1 - 1e-12)))
+def _records(value: Size, floor: bool) -> float | None:
+    """A whole number of records, rounded up; where it comes from floats, what they may be off costs a record, or, of a
+    floor, is not claimed."""
+    if value is None:
+        return None
+    exact = isinstance(value, int | Fraction)
+    return float(math.ceil(value if exact else value * (1 - OFF if floor else 1 + OFF)))
 
 
-def _maybe(value: float | None) -> float | None:
-    return None if value is None else _four(value)
+OFF = 1e-12
+"""Curves in floats are off by less than this share of themselves."""
 
 
 def _four(value: float) -> float:
     """In five figures, for pictures."""
     return float(f"{value:.5g}")
+
+
+def _above(value: float | Fraction) -> float:
+    """The same of a bound or a price: never below it."""
+    return figures_up(value, 5)
 
 
 LIMITS: Final = (

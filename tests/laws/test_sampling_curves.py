@@ -12,6 +12,7 @@ import pytest
 from dpviz.errors import ParameterError
 from dpviz.laws import bounded, sampling_curves
 from dpviz.laws.category import draw_law, euclid_of_two
+from dpviz.laws.product import largest_rho
 from dpviz.laws.sampling_curves import (
     best_pair,
     bits_learned,
@@ -26,10 +27,7 @@ from dpviz.laws.sampling_curves import (
     first_size,
     learning_errors,
     pair_law,
-    product_drawn,
     response_pair,
-    rho_for,
-    rounds,
     sampling_errors,
     too_few,
 )
@@ -116,17 +114,19 @@ def test_what_is_said_to_be_needed_is_needed_by_no_sampler_that_there_is() -> No
 
 
 def test_sizes_of_bits_are_the_numbers_of_the_paper() -> None:
-    rho = rho_for(0.5, 1e-6)
-    logarithm = math.log(1e6)
-    assert math.isclose(rho + 2 * math.sqrt(rho * logarithm), 0.5)
+    rho, logarithm = float(largest_rho(Fraction(1, 2), Fraction(1, 10**6))), math.log(1e6)
     assert math.ceil(bounded_drawn(1000, 0.05, rho)) == 1342
     assert math.ceil(bounded_drawn(1000, 0.05, 0.25 / (16 * logarithm))) == 2660
     sharp = bounded_drawn_sharper(10, 0.01, 1.0)
     assert 3 * 10 / sharp * math.exp(-sharp / 72) == pytest.approx(0.01) and sharp < bounded_drawn(10, 0.01, 1.0)
     assert bounded_drawn_sharper(10**5, 0.3, 1e-4) == math.sqrt(8 * 10**5 / 1e-4)  # privacy decides
-    assert [rounds(d) for d in (1, 79, 80, 159, 160, 1000, 65_536)] == [0, 0, 1, 1, 2, 4, 10]
-    assert f"{product_drawn(1000, 0.1, 0.5):.1e}" == "5.2e+09" and f"{product_drawn(80, 0.1, 0.5):.1e}" == "9.1e+07"
     assert bits_learned(100, 0.1) == pytest.approx(5000)
+
+
+def test_quotients_of_fractions_are_exact() -> None:
+    alpha, epsilon = Fraction(1, 30), Fraction(3, 7)
+    assert categories_drawn(20, alpha, epsilon) == 40 * 30 * Fraction(7, 3)
+    assert categories_learned(20, alpha) == Fraction(19 * 900, 4) and bits_learned(7, alpha) == 3150
 
 
 def test_the_first_size_of_a_bit_without_noise_is_far_below_the_papers() -> None:

@@ -12,7 +12,9 @@ import pytest
 
 import dpviz as dv
 from dpviz.errors import ParameterError
+from dpviz.exact import exp_bounds, log_bounds
 from dpviz.laws import bounded, sampling_curves
+from dpviz.laws.product import largest_rho, theory_n
 from dpviz.planning.sampling_sheet import AXES, BIASES, FANS, SamplingSheet
 from tests.widgets.test_tradeoff_explorer import ask
 
@@ -46,8 +48,8 @@ def test_where_no_constant_is_known_only_a_shape_is_drawn(family: str) -> None:
         assert learn["draw"]["values"][at] == learn["sharper"]["values"][at] == 1342
         assert learn["floor"]["values"][at] == math.ceil(math.sqrt(1000) / 0.5)
     else:
-        rho = sampling_curves.rho_for(0.5, 1e-6)
-        assert learn["draw"]["values"][at] == math.ceil(sampling_curves.product_drawn(1000, 0.05, rho))
+        rho = largest_rho(Fraction(1, 2), Fraction(1, 10**6))
+        assert learn["draw"]["values"][at] == theory_n(1000, Fraction(1, 20), rho)
         assert sheet.point()["crossing"] is None
 
 
@@ -91,6 +93,30 @@ def test_what_no_slider_changes_is_the_bit_without_noise_and_the_parts_of_the_re
         assert all(error <= bound * (1 + 1e-4) for error, bound in zip(clip["errors"][i], clip["bound"], strict=True))
     outside = [i for i, p in enumerate(BIASES) if abs(p - Fraction(1, 2)) > Fraction(26, 100)]
     assert all(clip["errors"][i][-1] > 1e-3 for i in outside)
+
+
+def test_what_is_at_most_a_bound_or_a_price_is_at_most_what_is_shown_of_it() -> None:
+    """Exactly, in 80 digits; and no more above it than the last of five figures. To the nearest, a third lie below."""
+    sheet = SamplingSheet(epsilon=Fraction(7, 5), q=Fraction(1, 7), n=37)
+    said, digits, low = sheet.to_json(), 300, 0
+
+    def holds(shown: float, least: Fraction) -> None:
+        nonlocal low
+        assert least <= Fraction(str(shown)) <= least * (1 + Fraction(2, 10**4)), (shown, float(least))
+        low += Fraction(f"{float(least):.5g}") < least
+
+    for n, shown in zip(said["bits"], said["clip"]["bound"], strict=True):
+        holds(shown, exp_bounds(Fraction(-n, 72), digits)[0] * 3 / n)
+    for n, shown in enumerate(said["few"]["bound"], 1):
+        holds(shown, exp_bounds(Fraction(-n, 6), digits)[0])
+    for q, shown in zip(sheet.shares, said["now"]["amplified"], strict=True):
+        holds(shown, log_bounds(1 + q * (exp_bounds(Fraction(7, 5), digits)[0] - 1))[0])
+    draws = rows(said["now"], "draws")
+    for m, shown in zip(said["draws"], draws["clip"]["values"], strict=True):
+        holds(shown, m * bounded.epsilon(37, Fraction(1, 10**12)))
+    assert low > 30
+    for alpha, shown in zip(sheet.alphas, rows(said["now"], "learn")["draw"]["values"], strict=True):
+        assert shown == math.ceil(40 / (alpha * Fraction(7, 5)))
 
 
 def test_the_trap_is_a_ratio_of_3_whatever_the_share_and_the_formula_says_less() -> None:

@@ -10,7 +10,7 @@ import { approximate, exactly } from "./exact";
 import type { Explorer } from "./explorer";
 import { figure } from "./figure";
 import { timed } from "./perf";
-import { figures as number, powers, raised } from "./powers";
+import { above, below, figures as number, powers, raised } from "./powers";
 import type { SamplingPoint, SamplingSheet, Way } from "./sampling_sheets";
 import { dataTable } from "./table";
 import { shown } from "./words";
@@ -244,7 +244,7 @@ export function samplingExplorer(store: Explorer<SamplingSheet>): Component {
         setText(price.note, `ε of one bit by n (log, both axes): ${sheet.clip.prices[n - 1] ?? ""} at n = ${n}, rounded up; the paper's is 4/n`);
         price.plot.replaceChildren(
             linesChart(each, SMALL + 40, {
-                title: `With ${n} records one bit costs ε ${sheet.clip.prices[n - 1] ?? ""}; the paper charges ${number(4 / n)}`,
+                title: `With ${n} records one bit costs ε ${sheet.clip.prices[n - 1] ?? ""}; the paper charges ${above(4 / n)}`,
                 x: { low: 1, high: sizes.at(-1)!, log: true, name: "records, n (log)" },
                 y: { low: approximate(exactly(sheet.clip.prices.at(-1)!)) / 1.2, high: 5, log: true, name: "" },
                 series: [
@@ -395,7 +395,7 @@ function legend(ways: readonly Way[]): HTMLElement {
 
 function stat({ label, series, how, values }: Way, at: number): HTMLElement {
     const value = values?.[at] ?? null;
-    const words = value === null ? "—" : `${how === "shape" ? "~" : "≤"} ${count(value)}`;
+    const words = value === null ? "—" : `${how === "shape" ? "~" : "≤"} ${enough(value)}`;
     return h("div", { class: `dp-stat dp-series-${series}` }, h("div", { class: "dp-stat-name" }, `${label}${how === "shape" ? " *" : ""}`), h("div", { class: "dp-readout" }, words));
 }
 
@@ -405,16 +405,19 @@ const sizeText = (value: number): string => (value >= 1e7 ? `10${raised(Math.rou
 /** 10⁻⁵: a power of ten at a tick. */
 const powerText = (value: number): string => (value >= 0.001 && value <= 1000 ? number(value) : `10${raised(Math.round(Math.log10(value)))}`);
 
-const count = (value: number): string => (value < 1e7 ? shown(String(value)) : powers(value));
+/** So many records, a whole number: rounded up where it is long, for they are enough. */
+const enough = (value: number): string => (value < 1e7 ? shown(String(value)) : above(value));
+/** The same of records that are needed. */
+const needed = (value: number): string => (value < 1e7 ? shown(String(value)) : below(value));
 
 function learnWords({ sheet, point, alpha }: Scene): string {
     const [draws, learns, noisy] = [best(point).values![alpha]!, way(point, "learn")!.values![alpha]!, way(point, "private")];
-    const privately = noisy === null || noisy.how === "shape" || noisy.values?.[alpha] == null ? "" : `, ${count(noisy.values[alpha]!)} with it`;
+    const privately = noisy === null || noisy.how === "shape" || noisy.values?.[alpha] == null ? "" : `, ${enough(noisy.values[alpha]!)} with it`;
     const [at, crossing] = [number(sheet.alphas[alpha]!), point.crossing];
     const bound = crossing === null ? "" : ` ${draws < learns ? "Above" : "Below"} α = ${number(Number(crossing.toPrecision(3)))} ${draws < learns ? "learning without privacy" : "drawing"} needs fewer.`;
-    if (draws < learns) return `At α = ${at} drawing wins: ${count(draws)} records are enough for one private draw; learning the distribution takes ${count(learns)} without privacy${privately}.${bound}`;
+    if (draws < learns) return `At α = ${at} drawing wins: ${enough(draws)} records are enough for one private draw; learning the distribution takes ${enough(learns)} without privacy${privately}.${bound}`;
     const unknown = crossing === null ? " The proved size of this draw is above it at every α: its constants are very large, and nobody has proved that so many are needed." : bound;
-    return `At α = ${at} learning wins: ${count(learns)} records are enough to learn the distribution without privacy${privately}; one private draw is proved to need no more than ${count(draws)}.${unknown}`;
+    return `At α = ${at} learning wins: ${enough(learns)} records are enough to learn the distribution without privacy${privately}; one private draw is proved to need no more than ${enough(draws)}.${unknown}`;
 }
 
 function hardWords({ sheet, point, p }: Scene): string {
@@ -423,7 +426,7 @@ function hardWords({ sheet, point, p }: Scene): string {
 }
 
 function costWords(point: SamplingPoint, m: number, at: number): string {
-    const said = point.draws.map(({ label, values }) => `${label} ${values?.[at] == null ? "not possible" : `ε ${number(values[at]!)}`}`);
+    const said = point.draws.map(({ label, values }) => `${label} ${values?.[at] == null ? "not possible" : `ε ${above(values[at]!)}`}`);
     return `${m === 1 ? "One record costs" : `${m} records cost`}: ${said.join("; ")}`;
 }
 
@@ -432,8 +435,8 @@ function bitWords({ sheet, point, p }: Scene): string {
     const bias = sheet.biases[p]!;
     const off = sheet.clip.errors[p]![sheet.bits.indexOf(n)]!;
     const priced = sheet.clip.prices[n - 1];
-    const paid = `${shown(String(n))} records, one bit, no noise: ε ${priced ?? number(4 / n)}.`;
-    if (within(bias)) return `${paid} With a true share of ${number(bias)} the bit is off by ${off === 0 ? "nothing at all" : powers(off)}; whatever the share between 1/3 and 2/3, by no more than ${powers(sheet.clip.bound[sheet.bits.indexOf(n)]!)}.`;
+    const paid = `${shown(String(n))} records, one bit, no noise: ε ${priced ?? above(4 / n)}.`;
+    if (within(bias)) return `${paid} With a true share of ${number(bias)} the bit is off by ${off === 0 ? "nothing at all" : powers(off)}; whatever the share between 1/3 and 2/3, by no more than ${above(sheet.clip.bound[sheet.bits.indexOf(n)]!)}.`;
     const most = sheet.bits.length - 1;
     return `${paid} A true share of ${number(bias)} lies outside 1/3 to 2/3: the bit is off by ${powers(off)}, and with ${shown(String(sheet.bits[most]!))} records still by ${powers(sheet.clip.errors[p]![most]!)}. More records do not help.`;
 }
@@ -441,7 +444,7 @@ function bitWords({ sheet, point, p }: Scene): string {
 function partWords({ sheet, point, q }: Scene, trapped: boolean): string {
     const { q: share, ratio, claimed } = sheet.trap[q]!;
     if (trapped) return `Each record is kept with chance ${share} by a coin of its own, and one is replaced: the odds still move by ${ratio}, where the formula says ${claimed}. Under replace-one, choose a fixed number of records and hand them over in random order.`;
-    return `A sampler of ε ${point.at.get("epsilon")} that looks at a share of ${share} of the records, chosen uniformly and in random order, costs ε ${number(point.amplified[q]!)}.`;
+    return `A sampler of ε ${point.at.get("epsilon")} that looks at a share of ${share} of the records, chosen uniformly and in random order, costs ε ${above(point.amplified[q]!)}.`;
 }
 
 /** The chances of a 1 by what the one record is, and what the formula would allow. */
@@ -489,7 +492,7 @@ const TABLES: Record<View, (scene: Scene) => HTMLElement[]> = {
             "Records by distance",
             ["α", ...point.learn.map(({ label, how }) => `${label}${how === "shape" ? ", shape" : ""}`)].map((name) => ({ name, figures: true })),
             sheet.alphas.length,
-            (i) => [number(sheet.alphas[i]!), ...point.learn.map((one) => (one.name === "floor" && one.how === "bound" ? cellOf(one, i, count).replace("≤", "≥") : cellOf(one, i, count)))],
+            (i) => [number(sheet.alphas[i]!), ...point.learn.map((one) => (one.name === "floor" && one.how === "bound" ? cellOf(one, i, needed).replace("≤", "≥") : cellOf(one, i, enough)))],
         ),
         dataTable(
             "Distance by true share",
@@ -501,7 +504,7 @@ const TABLES: Record<View, (scene: Scene) => HTMLElement[]> = {
             "Privacy loss of m draws",
             ["m", ...point.draws.map(({ label }) => label)].map((name) => ({ name, figures: true })),
             sheet.draws.length,
-            (i) => [String(sheet.draws[i]!), ...point.draws.map((one) => cellOf(one, i, (value) => `ε ${number(value)}`))],
+            (i) => [String(sheet.draws[i]!), ...point.draws.map((one) => cellOf(one, i, (value) => `ε ${above(value)}`))],
         ),
     ],
     bit: ({ sheet, p }) => [
@@ -511,7 +514,7 @@ const TABLES: Record<View, (scene: Scene) => HTMLElement[]> = {
             sheet.bits.length,
             (i) => {
                 const n = sheet.bits[i]!;
-                return [shown(String(n)), sheet.clip.prices[n - 1] ?? "—", number(4 / n), powers(sheet.clip.errors[p]![i]!), `≤ ${powers(sheet.clip.bound[i]!)}`];
+                return [shown(String(n)), sheet.clip.prices[n - 1] ?? "—", above(4 / n), powers(sheet.clip.errors[p]![i]!), `≤ ${above(sheet.clip.bound[i]!)}`];
             },
         ),
     ],
@@ -520,13 +523,13 @@ const TABLES: Record<View, (scene: Scene) => HTMLElement[]> = {
             "Part of the records",
             ["share q", "ε, fixed number", "odds, coins and replacing", "the formula says"].map((name) => ({ name, figures: true })),
             sheet.shares.length,
-            (i) => [number(sheet.shares[i]!), number(point.amplified[i]!), `×${sheet.trap[i]!.ratio}`, `×${sheet.trap[i]!.claimed}`],
+            (i) => [number(sheet.shares[i]!), above(point.amplified[i]!), `×${sheet.trap[i]!.ratio}`, `×${sheet.trap[i]!.claimed}`],
         ),
         dataTable(
             "Chance that too few records come",
             ["n", "exact", "bound"].map((name) => ({ name, figures: true })),
             sheet.few.exact.length,
-            (i) => [String(i + 1), powers(sheet.few.exact[i]!), `≤ ${powers(sheet.few.bound[i]!)}`],
+            (i) => [String(i + 1), powers(sheet.few.exact[i]!), `≤ ${above(sheet.few.bound[i]!)}`],
         ),
     ],
 };

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { above, below, powers } from "../src/powers";
 import { Malformed } from "../src/readers";
 import { readSampling } from "../src/sampling_sheets";
 import { Host, render, settle, type Shown } from "./host";
@@ -158,6 +159,13 @@ test("every view has a table with the numbers of its pictures", () => {
     expect(names()).toEqual(["A bit without noise"]);
     look("part");
     expect(cells(0, 0)).toEqual(["0.25", "0.3597", "×3", "×1.5"]);
+});
+
+test("a bound is rounded to its own side, and a number that is short stays", () => {
+    const values = [0, 0.05, 800, 1.23441, 0.99999, 8.34e-7, 1e-6, 2.91e9, 9.96e-8];
+    expect(values.map(powers)).toEqual(["0", "0.05", "800", "1.234", "1", "8.3 × 10⁻⁷", "1 × 10⁻⁶", "2.9 × 10⁹", "10 × 10⁻⁸"]);
+    expect(values.map(above)).toEqual(["0", "0.05", "800", "1.235", "1", "8.4 × 10⁻⁷", "1 × 10⁻⁶", "3 × 10⁹", "1 × 10⁻⁷"]);
+    expect(values.map(below)).toEqual(["0", "0.05", "800", "1.234", "0.9999", "8.3 × 10⁻⁷", "1 × 10⁻⁶", "2.9 × 10⁹", "9.9 × 10⁻⁸"]);
 });
 
 test("sheets that do not hold together are not drawn", () => {

@@ -160,6 +160,22 @@ test("bits are told in three figures, and a place in the picture is the nearest 
     expect([-5, 40, 300, 583, 900].map((at) => valueAt(600, 300, [0, 10, 50, 100], at))).toEqual([0, 0, 50, 100, 100]);
 });
 
+test("a lead within the error of a simulation wins no star", () => {
+    const starred = (mean: number, off: number): boolean => {
+        const one = sheet();
+        const larger = { ...row("max", 900, [4, 5.2, 5.4, mean, 3, 47], "simulated"), name: "signed", label: "Signed", off };
+        for (const place of [one.now, ...Object.values<any[]>(one.fans).flat()]) place.rows.push(larger);
+        one.start = "45";
+        shown?.close();
+        const host = new Host("tradeoff-explorer", { sheet: one });
+        host.answers["status"] = () => ({});
+        shown = render(host);
+        return cells(6)[0]!.includes("★");
+    };
+    expect([starred(5.3, 0.22), starred(5.3, 0), starred(5, 0.22)]).toEqual([false, false, true]);
+    expect(shown.text()).toContain("a lead within the error of a simulation does not count");
+});
+
 test("sheets that do not hold together are not drawn", () => {
     const wrong: ((one: any) => void)[] = [
         (one) => (one.now.xs = [0, 2, 1, 3, 4, 5]),
