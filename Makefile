@@ -12,7 +12,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export UV_SYSTEM_CERTS := 1
 export NODE_USE_SYSTEM_CA := 1
 
-.PHONY: help lab test soak bench build front pins setup programs
+.PHONY: help lab test soak bench build front pins address setup programs
 
 help:
 	@echo 'make lab     install, then open notebooks/00_start.ipynb in JupyterLab (LAB="--no-browser --port 9999" to add options)'
@@ -21,6 +21,7 @@ help:
 	@echo 'make bench   time dpviz against its peers'
 	@echo 'make build   build the wheel and the sdist into dist/ and check them'
 	@echo 'make front   build widgets/ into dpviz/static/'
+	@echo 'make address write the public address that pyproject.toml sets into README.md and CITATION.cff'
 	@echo 'make pins    compile the hashed pins anew, at the newest versions (UPGRADE= to keep what is pinned)'
 
 lab: .venv/.lab
@@ -37,6 +38,9 @@ bench: .venv/.dev
 
 build: .venv/.dev
 	$(BIN)/python -m tools.check_package dist
+
+address:
+	$(PYTHON) -m tools.address
 
 front: widgets/node_modules/.package-lock.json
 	cd widgets && npm run build
