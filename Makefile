@@ -82,3 +82,5 @@ pins: .venv/.uv
 	$(COMPILE) pyproject.toml requirements/build.in --extra lab --extra export --extra engines --extra spark --extra postgres --extra dev \
 		--constraint binder/requirements.txt --output-file requirements/dev.txt
 	$(COMPILE) --no-deps requirements/checks.in --output-file requirements/checks.txt
+	$(COMPILE) --resolution lowest-direct pyproject.toml --extra lab --extra export --extra engines \
+		--output-file requirements/lowest.txt

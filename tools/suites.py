@@ -47,6 +47,7 @@ SUITES: dict[str, list[Sequence[str]]] = {
         (*PYTEST, "--nbval-lax", "--nbval-current-env", "test-output/notebooks"),
     ],
     "binder": [("python", "-m", "tools.check_binder")],
+    "lowest": [("python", "-m", "tools.check_lowest")],
     "page": [
         ("npm", "--prefix", "widgets", "run", "--silent", "check"),
         ("npm", "--prefix", "widgets", "run", "--silent", "test"),

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-README = Path(__file__).resolve().parents[2] / "README.md"
-BLOCKS = re.findall(r"^```python\n(.*?)^```$", README.read_text(), re.MULTILINE | re.DOTALL)
-TITLES = re.findall(r"^## (.+)\n(?:(?!^## |^```)[\s\S])*?^```python\n", README.read_text(), re.MULTILINE)
+from tools.snippets import README, snippets
+
+SNIPPETS = snippets()
 
 
-def test_there_are_snippets_and_each_has_a_title() -> None:
-    assert len(BLOCKS) >= 5
-    assert len(TITLES) == len(BLOCKS)
+def test_all_snippets_are_found() -> None:
+    assert len(SNIPPETS) == README.read_text().count("```python") >= 5
 
 
-@pytest.mark.parametrize("snippet", BLOCKS, ids=TITLES)
-def test_a_snippet_runs_as_it_is_printed(snippet: str, tmp_path: Path) -> None:
-    if "import dpviz" not in snippet:
-        snippet = "import dpviz as dv\n" + snippet
-    done = subprocess.run([sys.executable, "-c", snippet], cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+@pytest.mark.parametrize("code", [code for _, code in SNIPPETS], ids=[title for title, _ in SNIPPETS])
+def test_a_snippet_runs_as_it_is_printed(code: str, tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
