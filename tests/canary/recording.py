@@ -251,9 +251,13 @@ def _restart_while_drawing(it: Notebook) -> None:
     expect(it.page.get_by_text("started at").first).to_be_visible()
 
 
+DRAWN = {"notebook_secret", "jupyter_cookie_secret"}
+"""Files of nothing but random bytes in base64, made by Jupyter: a short pattern could be in them by chance."""
+
+
 def _files(place: Path) -> dict[str, bytes]:
-    """Everything that the server, the kernel and dpviz have written, but for the private data themselves."""
-    return dict(_walk(place, place / "private"))
+    """Everything else that the server, the kernel and dpviz have written, but for the private data themselves."""
+    return {name: content for name, content in _walk(place, place / "private") if Path(name).name not in DRAWN}
 
 
 def _walk(folder: Path, private: Path) -> Iterator[tuple[str, bytes]]:
