@@ -19,8 +19,8 @@ COUNTS = [731_000_160_446_210 + 7 * bin for bin in range(10)]
 
 STRANGE_INTEGERS = [604_462_909_807_363 + row for row in range(5)]
 STRANGE_FLOAT = 4_827_116_080.731_455
-"""Values of the data, far outside every domain. In six digits the float has an exponent: without one they would be found
-in one time of day out of a million, and times stand in what objects say of themselves."""
+"""Values of the data, far outside every domain. In six digits the float has an exponent: without it they would be
+found in one of a million times of day, and objects say some of those."""
 
 CANARIES = [
     Canary.text("a text of the data", STEM),

@@ -27,12 +27,12 @@ def p_value(observed: NDArray, law: NDArray) -> float:
     return float(stats.chi2.sf(((seen - expected) ** 2 / expected).sum(), len(seen) - 1))
 
 
-def power(draws: int, law: NDArray, twin: NDArray) -> float:
-    """The chance that `draws` draws from `law` reject the twin."""
+def power(draws: int, law: NDArray, twin: NDArray, level: float = FALSE_ALARM) -> float:
+    """The chance that `draws` draws from `law` reject the twin, where a p-value below `level` does."""
     share, wrong = pool(law * draws, law, twin)[1:]
     bins = len(share)
     distance = draws * ((share - wrong) ** 2 / wrong).sum()
-    return float(stats.ncx2.sf(stats.chi2.isf(FALSE_ALARM, bins - 1), bins - 1, distance))
+    return float(stats.ncx2.sf(stats.chi2.isf(level, bins - 1), bins - 1, distance))
 
 
 def histogram(values: NDArray, first: int, last: int) -> NDArray:

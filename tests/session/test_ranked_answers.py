@@ -23,21 +23,21 @@ from dpviz.model.statistic import Column, Need, Statistic
 from dpviz.session.session import Session
 
 VISITED = {"ORD": 900, "ATL": 700, "JFK": 500, "BOS": 300, "zz-canary": 1}
-"""How many aircraft visited each. The last one is listed with a chance of 1e-5 at most."""
+"""How many aircraft visited each. The last one is listed with a chance of 1e-12 at most."""
 
 USER = dv.Unit("aircraft", max_bins=2)
 UNLIMITED = dv.Unit("aircraft", max_bins=None)
 KEYS = dv.Domain.keys(column="dest")
 LISTED = dv.Domain.categories(["ATL", "BOS", "JFK", "LAX", "ORD"], column="dest")
 
-RANKED = dv.TopK(4, 6, epsilon="2", delta="1e-5")
+RANKED = dv.TopK(4, 6, epsilon="2", delta="1e-12")
 EVERY: list[tuple[Mechanism, Answer | None]] = [
     (RANKED, Ranked(("ORD", "ATL", "JFK", "BOS"), False)),
-    (dv.TopK(5, 6, epsilon="2", delta="1e-5", accounting="zcdp"), Ranked(("ORD", "ATL", "JFK", "BOS"), True)),
-    (dv.TopK(5, 6, epsilon="2", delta="1e-5", domain_rule="strict"), Ranked(("ORD", "ATL", "JFK", "BOS"), True)),
-    (dv.TopK(5, "private", epsilon="2", delta="1e-5", largest=6), None),
-    (dv.TopKLaplace(4, 6, epsilon="2", delta="1e-5"), None),
-    (dv.TopKSet(4, epsilon="3", delta="1e-5"), Chosen(("ATL", "BOS", "JFK", "ORD"))),
+    (dv.TopK(5, 6, epsilon="2", delta="1e-12", accounting="zcdp"), Ranked(("ORD", "ATL", "JFK", "BOS"), True)),
+    (dv.TopK(5, 6, epsilon="2", delta="1e-12", domain_rule="strict"), Ranked(("ORD", "ATL", "JFK", "BOS"), True)),
+    (dv.TopK(5, "private", epsilon="2", delta="1e-12", largest=6), None),
+    (dv.TopKLaplace(4, 6, epsilon="2", delta="1e-12"), None),
+    (dv.TopKSet(4, epsilon="3", delta="1e-12"), Chosen(("ATL", "BOS", "JFK", "ORD"))),
 ]
 """With gaps of 200 and steps of at least 0.2 these answers come but for a chance of about e^-40, per pair of items."""
 
@@ -77,14 +77,14 @@ def test_a_list_is_released_stored_saved_and_read_back(
 
 
 def test_noisy_counts_come_with_intervals_that_hold_the_truth(tmp_path: Path) -> None:
-    shown = session(tmp_path).release("dest", dv.TopKLaplace(4, 6, epsilon="2", delta="1e-5")).to_frame(beta="1e-9")
+    shown = session(tmp_path).release("dest", dv.TopKLaplace(4, 6, epsilon="2", delta="1e-12")).to_frame(beta="1e-9")
     assert list(shown.columns) == ["rank", "item", "value", "low", "high", "low_all", "high_all"]
     for row in shown.itertuples():
         assert row.low_all <= VISITED[str(row.item)] <= row.high_all
 
 
 def test_a_private_choice_of_kbar_is_part_of_the_answer(tmp_path: Path) -> None:
-    release = session(tmp_path).release("dest", dv.TopK(5, "private", epsilon="2", delta="1e-5", largest=6))
+    release = session(tmp_path).release("dest", dv.TopK(5, "private", epsilon="2", delta="1e-12", largest=6))
     answer = release.answer
     assert isinstance(answer, Ranked) and answer.kbar in (5, 6)
     assert answer.items == ("ORD", "ATL", "JFK", "BOS") and not answer.ended
@@ -93,7 +93,7 @@ def test_a_private_choice_of_kbar_is_part_of_the_answer(tmp_path: Path) -> None:
 
 def test_a_declared_domain_answers_with_its_labels_and_the_paper_rule_with_all_of_them(tmp_path: Path) -> None:
     it = session(tmp_path)
-    release = it.release(LISTED, dv.TopK(3, 4, epsilon="2", delta="1e-5"))
+    release = it.release(LISTED, dv.TopK(3, 4, epsilon="2", delta="1e-12"))
     assert release.answer == Ranked((4, 0, 2), False) and list(release.to_frame()["item"]) == ["ORD", "ATL", "JFK"]
     whole = it.release(LISTED, dv.TopK(5, 5, epsilon="4", domain_rule="paper"))
     assert whole.answer == Ranked((4, 0, 2, 1, 3), False) and whole.guarantee.loss.short == "ε 4"
@@ -106,9 +106,9 @@ def test_bins_of_a_huge_domain_are_ranked_by_number(tmp_path: Path) -> None:
     numbers = [2**64 - 1] * 900 + [7] * 500 + [2**63] * 200 + [3]
     data = pd.DataFrame({"aircraft": [f"N{place}" for place in range(len(numbers))], "number": np.array(numbers, "u8")})
     it = session(tmp_path, data)
-    release = it.release(huge, dv.TopK(4, 9, epsilon="2", delta="1e-5"))
+    release = it.release(huge, dv.TopK(4, 9, epsilon="2", delta="1e-12"))
     assert release.answer == Ranked((2**64 - 1, 7, 2**63), True) == dv.load(release.save(tmp_path / "huge.json")).answer
-    filled = it.release(huge, dv.TopK(4, 9, epsilon="2", delta="1e-5", domain_rule="paper"))
+    filled = it.release(huge, dv.TopK(4, 9, epsilon="2", delta="1e-12", domain_rule="paper"))
     assert filled.answer == release.answer and release.labels == [str(2**64 - 1), "7", str(2**63)]
 
 
@@ -127,9 +127,9 @@ def test_a_unit_in_any_number_of_bins_and_one_that_is_replaced(tmp_path: Path) -
     assert it.release("dest", RANKED).answer == EVERY[0][1]
     (tmp_path / "swap").mkdir()
     swapped = session(tmp_path / "swap", unit=dv.Unit("aircraft", relation="replace-one", max_bins=2))
-    release = swapped.release("dest", dv.TopK(4, 6, epsilon="4", delta="1e-5"))
+    release = swapped.release("dest", dv.TopK(4, 6, epsilon="4", delta="1e-12"))
     assert release.answer == EVERY[0][1] and "replacing one aircraft" in release.guarantee.sentence
-    for mechanism in (dv.TopKSet(4, 6, "1e-5"), dv.TopKLaplace(4, 6, 2, "1e-5")):
+    for mechanism in (dv.TopKSet(4, 6, "1e-12"), dv.TopKLaplace(4, 6, 2, "1e-12")):
         assert "group" in swapped.release("dest", mechanism).guarantee.rule
 
 
@@ -242,9 +242,9 @@ def test_data_given_as_a_parameter_is_refused_by_its_type(name: str) -> None:
 
 def test_a_file_whose_answer_the_mechanism_cannot_give_is_refused(tmp_path: Path) -> None:
     it = session(tmp_path)
-    listed = it.release(LISTED, dv.TopK(3, 4, epsilon="2", delta="1e-5"))
-    valued = it.release("dest", dv.TopKLaplace(4, 6, epsilon="2", delta="1e-5"))
-    chosen = it.release("dest", dv.TopKSet(4, epsilon="3", delta="1e-5"))
+    listed = it.release(LISTED, dv.TopK(3, 4, epsilon="2", delta="1e-12"))
+    valued = it.release("dest", dv.TopKLaplace(4, 6, epsilon="2", delta="1e-12"))
+    chosen = it.release("dest", dv.TopKSet(4, epsilon="3", delta="1e-12"))
     path = tmp_path / "false.json"
     for release, answer in (
         (listed, Ranked((4, 0, 2, 1), False)),

@@ -15,9 +15,11 @@ from dpviz.exact import text
 from dpviz.model.question import Question
 from dpviz.session.plan import Plan
 from dpviz.session.session import Session
+from dpviz.widgets import asking, combining
 from dpviz.widgets.session_model import SessionModel
-from tests.patience import until
-from tests.widgets.pages import Wire, content
+from tests.patience import patience, until
+from tests.widgets.pages import Wire
+from tests.widgets.test_dispatcher import Stop, flood, kinds, replies
 
 BINS = dv.Domain.integers(0, 3, column="x", overflow=True)
 BINS_ID = Question.of(BINS).id
@@ -302,11 +304,14 @@ def test_of_questions_that_wait_only_the_latest_is_answered(session: Session, mo
     session.release(BINS, dv.Dense(1))
     wire = Wire(monkeypatch)
     bench = dv.Workbench(session, BINS)
-    ids = [wire.ask(bench, "ask", **{**ARGS, "first": [str(first)]}) for first in range(4)]
-    replies = [content(wire.wait(bench, lambda message, one=one: content(message).get("re") == one)) for one in ids]
-    assert replies[-1]["ok"] and replies[-1]["body"]["rows"][0]["what"] == "x: 3"
-    assert all(reply["error"]["kind"] == "Superseded" for reply in replies[:-1] if not reply["ok"])
-    assert len([reply for reply in replies if not reply["ok"]]) >= 2
+    stop = Stop(monkeypatch, asking, "answer")
+    asked = flood(wire, bench, "ask", [ARGS])
+    assert stop.reached.wait(patience())
+    asked += flood(wire, bench, "ask", [{**ARGS, "first": [str(first)]} for first in range(4)])
+    stop.open.set()
+    answers = replies(wire, bench, asked)
+    assert kinds(answers) == ["ok", *["Superseded"] * 3, "ok"]
+    assert answers[-1]["body"]["rows"][0]["what"] == "x: 3"
 
 
 # ---------------------------------------------------------------- measured again
@@ -380,11 +385,14 @@ def test_of_requests_about_a_second_answer_that_wait_only_the_latest_is_answered
     session.release(BINS, dv.Dense(1))
     wire = Wire(monkeypatch)
     bench = dv.Workbench(session, BINS)
-    ids = [wire.ask(bench, "after", **{**PLAN, "parameters": {"epsilon": f"0.{n}"}}) for n in range(1, 6)]
-    replies = [content(wire.wait(bench, lambda message, one=one: content(message).get("re") == one)) for one in ids]
-    assert replies[-1]["ok"] and replies[-1]["body"]["together"]["number"] == "1"
-    assert all(reply["error"]["kind"] == "Superseded" for reply in replies[:-1] if not reply["ok"])
-    assert len([reply for reply in replies if not reply["ok"]]) >= 2
+    stop = Stop(monkeypatch, combining, "planned")
+    asked = flood(wire, bench, "after", [PLAN])
+    assert stop.reached.wait(patience())
+    asked += flood(wire, bench, "after", [{**PLAN, "parameters": {"epsilon": f"0.{n}"}} for n in range(1, 6)])
+    stop.open.set()
+    answers = replies(wire, bench, asked)
+    assert kinds(answers) == ["ok", *["Superseded"] * 4, "ok"]
+    assert answers[-1]["body"]["together"]["number"] == "1"
 
 
 @pytest.mark.parametrize(("question", "mechanism"), [(CITIES, dv.Dense(1)), (BINS, dv.TopKSet(k=1, epsilon=1))])

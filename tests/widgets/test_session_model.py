@@ -22,7 +22,8 @@ from tests.patience import patience, until
 from tests.session.sources import Gate, KnownCounts
 
 BINS = dv.Domain.integers(0, 3, column="x")
-SECRETS = [7_310_001, 8_420_002, 9_530_003, 6_640_004]
+SECRETS = [731_000_160_446_210, 842_000_171_557_321, 953_000_182_668_432, 664_000_193_779_543]
+"""So long that no token, which is made of random digits, holds one by chance."""
 
 
 class Page:
