@@ -20,6 +20,8 @@ OPENERS: Final[tuple[tuple[Callable[[Hidden[Any]], bool], Callable[..., Source]]
     (sources.is_path, sources.duckdb),
     (sources.is_ibis, sources.ibis),
     (sources.is_spark, sources.spark),
+    (sources.is_columns, sources.duckdb),
+    (sources.is_lazy, sources.duckdb),
 )
 SOURCE: Final = ("name", "columns", "check", "count")
 
@@ -27,9 +29,10 @@ SOURCE: Final = ("name", "columns", "check", "count")
 def as_source(data: object, name: str | None = None, schema: Mapping[str, str] | None = None) -> Source:
     """The source for what a user points a session at.
 
-    A pandas DataFrame, the path of a .parquet or .csv file (counted by DuckDB), an Ibis table, a Spark DataFrame, or a
-    source already. A frame that has no name given is called what `frame.attrs["dpviz"]["dataset"]` says, else `data`; a
-    file and a table by their own names. A source has its own name and schema.
+    A pandas DataFrame; a polars DataFrame, an Arrow table or the path of a .parquet or .csv file, which DuckDB counts;
+    an Ibis table, a Spark DataFrame, or a source already. A frame that has no name given is called what
+    `frame.attrs["dpviz"]["dataset"]` says, else `data`; a file and a table by their own names. A source has its own
+    name and schema.
     """
     held = data = Hidden.of(data)  # from here on no variable of this call shows a value
     name, schema = shown(name), shown(schema)
@@ -41,7 +44,11 @@ def as_source(data: object, name: str | None = None, schema: Mapping[str, str] |
         if known(held):
             return opener(held, name=name, schema=schema)
     if is_a(held.take(), type) or not _has_all_parts(held):
-        raise ParameterError.of(held.kind, "data must be a pandas DataFrame, a path, a table or a source")
+        raise ParameterError.of(
+            held.kind,
+            "data must be a pandas or polars DataFrame, an Arrow, Ibis or Spark table, a path or a source",
+            "hand over the table itself, or the path of its Parquet or CSV file",
+        )
     if schema is not None or name not in (None, held.take().name):
         raise ParameterError.of("name or schema", "a source has its own name and schema", "leave both out")
     source: Source = held.take() if isinstance(held.take(), Unstored) else Kept(held)

@@ -52,7 +52,8 @@ def duckdb(
     """A source that counts in DuckDB, inside this process.
 
     data         the path of a file (.parquet, .csv, .csv.gz; a folder of Parquet files, or a pattern with *), the path
-                 of a DuckDB database, a DuckDB connection, or a pandas DataFrame, of which DuckDB makes its own copy
+                 of a DuckDB database, a DuckDB connection, or a pandas or polars DataFrame or an Arrow table, of which
+                 DuckDB makes its own copy
     table        which table of a database or a connection
     name         what the dataset is called in the ledger; the file's or the table's own name where none is given
     schema       column name to "number" or "text", where the stored type does not say
@@ -71,8 +72,8 @@ def duckdb(
     does not give back is not there: all in silence, for an error would tell of a row. The file is read once, when it
     is opened. `engines/delimited.py` has the rule in full.
 
-    A DataFrame's columns are what their dtypes say, as for a session on the frame itself: a column of objects or of
-    categories holds texts, unless the schema declares numbers.
+    A pandas DataFrame's columns are what their dtypes say, as for a session on the frame itself: a column of objects
+    or of categories holds texts, unless the schema declares numbers.
 
     Raises ParameterError or SchemaError.
     """
@@ -102,9 +103,13 @@ def duckdb(
         elif is_frame(held):
             opened, untyped = _readable(_copied, "this data frame", held, schema), True
             own = called(held)
+        elif is_columns(held):
+            opened, own = _readable(_columns, "this table", held), UNNAMED
         else:
             raise ParameterError.of(
-                held.kind, "DuckDB reads a path, a DuckDB connection or a pandas DataFrame", "give one of these"
+                held.kind,
+                "DuckDB reads a path, a DuckDB connection, a pandas or polars DataFrame, or an Arrow table",
+                "run it first: frame.collect()" if is_lazy(held) else "give one of these",
             )
     from dpviz.engines.ibis_source import IbisSource
 
@@ -134,7 +139,12 @@ def spark(
     held = frame = Hidden.of(frame)  # from here on no variable of this call shows a value
     name, schema, approximate = shown(name), shown(schema), shown(approximate)
     if not type(held.take()).__module__.startswith("pyspark.sql"):
-        raise ParameterError.of(held.kind, "data must be a Spark DataFrame")
+        missing = importlib.util.find_spec("pyspark") is None
+        raise ParameterError.of(
+            held.kind,
+            "data must be a Spark DataFrame",
+            'Spark is not installed here: pip install "dpviz[spark]"' if missing else "take it from a Spark session",
+        )
     _installed()
     opened = _readable(_viewed, "this Spark DataFrame", held)
     return ibis(opened, name=UNNAMED if name is None else name, schema=schema, approximate=approximate)
@@ -179,6 +189,16 @@ def is_spark(held: Hidden[Any]) -> bool:
 
 def is_ibis(held: Hidden[Any]) -> bool:
     return _is(held, "ibis", "Table")
+
+
+def is_columns(held: Hidden[Any]) -> bool:
+    """Whether this is a table of Arrow's columns in memory: of pyarrow, or of polars."""
+    return _is(held, "pyarrow", "Table") or _is(held, "polars", "DataFrame")
+
+
+def is_lazy(held: Hidden[Any]) -> bool:
+    """Whether this is a query of polars that nobody has run yet."""
+    return _is(held, "polars", "LazyFrame")
 
 
 def is_path(held: Hidden[Any]) -> bool:
@@ -371,6 +391,17 @@ def _copied(held: Hidden[Any], schema: Any) -> Any:
     columns = [column(values.array, declared.get(name)) for name, values in frame.items()]
     table = pyarrow.table(columns, names=[f"c{at}" for at in range(len(names))])
     return _stored(table, names)
+
+
+def _columns(held: Hidden[Any]) -> Any:
+    """The columns of an Arrow table or a polars DataFrame as DuckDB holds them, by their types alone."""
+    from dpviz.engines.arrow import columns
+
+    table = columns(held.take())
+    names = list(map(str, table.schema.names))
+    if len({name.lower() for name in names}) < len(names):
+        raise ValueError("the names of columns must differ, in DuckDB by more than the size of their letters")
+    return _stored(table.rename_columns([f"c{at}" for at in range(len(names))]), names)
 
 
 def _viewed(held: Hidden[Any]) -> Any:

@@ -1,0 +1,48 @@
+"""A table of Arrow's columns for DuckDB: an Arrow table as it is, a polars DataFrame through Arrow.
+
+The types decide how a column is held, and no value does. A text that is no UTF-8, which pyarrow lets through, is
+missing: an error would tell that it is there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow  # type: ignore[import-untyped]
+
+
+def columns(given: Any) -> Any:
+    """The columns as an Arrow table that DuckDB reads: no dictionaries, no half floats, no column without a type."""
+    table = given if isinstance(given, pyarrow.Table) else given.to_arrow()
+    held = [_plain(column) for column in table.columns]
+    return pyarrow.Table.from_arrays(held, names=table.schema.names)
+
+
+def _plain(column: Any) -> Any:
+    kind = column.type
+    if pyarrow.types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if pyarrow.types.is_null(kind):
+        column = column.cast(pyarrow.large_string())
+    if pyarrow.types.is_float16(kind):
+        column = column.cast(pyarrow.float32())
+    if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind) or pyarrow.types.is_string_view(kind):
+        column = _texts(column)
+    return column
+
+
+def _texts(column: Any) -> Any:
+    """Texts, those that are no UTF-8 missing."""
+    try:
+        column.validate(full=True)
+    except pyarrow.ArrowInvalid:
+        values = column.cast(pyarrow.large_binary()).to_pylist()
+        return pyarrow.chunked_array([pyarrow.array(map(_text, values), pyarrow.large_string())])
+    return column
+
+
+def _text(value: bytes | None) -> str | None:
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError:
+        return None
