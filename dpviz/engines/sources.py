@@ -246,7 +246,32 @@ def _readable(step: Any, what: str, *given: Any) -> Hidden[Any]:
     except ReleaseFailed:
         refused = True
     assert refused
+    _starts()
     raise ParameterError.of(what, "this cannot be read as a table", "open it in the engine itself to see why")
+
+
+def _starts() -> None:
+    """Refuse where DuckDB does not even start, so that no file is blamed for it. This touches no data."""
+    try:
+        _own()
+        return
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+    versions = ", ".join(f"{name} {_version(name)}" for name in ("ibis-framework", "duckdb", "pyarrow"))
+    raise ParameterError.of(
+        versions,
+        f"the engine itself does not start here ({short(reason, 200)})",
+        'install versions that know each other: pip install --upgrade "dpviz[engines]"',
+    )
+
+
+def _version(name: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "is not installed"
 
 
 def _files(path: str, dialect: Sequence[object]) -> tuple[Hidden[Any], tuple[Opened, ...], bool]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +90,35 @@ def test_a_session_is_opened_on_either(tmp_path: Path) -> None:
         session = dv.Session(form, dv.Unit(), dv.Budget("2000"), tmp_path / f"{number}.ledger")
         release = session.release(QUESTIONS[1], dv.Dense("1000"))
         assert [int(value) for value in release.values] == [0, 2, 1, 1, 1, 1]  # wrong less than once in 1e400
+
+
+BROKEN = """
+import sys, types
+ibis = types.ModuleType("ibis")
+ibis.__spec__ = types.SimpleNamespace(name="ibis")
+class backend:
+    @staticmethod
+    def connect(*given, **named):
+        raise AttributeError("module 'duckdb' has no attribute 'typing'")  # what ibis 10 says with DuckDB 2
+ibis.duckdb = backend
+sys.modules["ibis"] = ibis
+import dpviz as dv
+try:
+    dv.sources.duckdb("rows.parquet")
+except dv.DpvizError as error:
+    print(error)
+"""
+
+
+def test_an_engine_that_does_not_start_is_told_apart_from_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    FRAME.write_parquet(tmp_path / "rows.parquet")
+    run = [sys.executable, "-c", BROKEN]
+    said = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert "the engine itself does not start here (AttributeError: module 'duckdb' has no attribute 'typing')" in said
+    assert "got ibis-framework " in said and "duckdb " in said and 'pip install --upgrade "dpviz[engines]"' in said
+    (tmp_path / "rows.parquet").write_bytes(b"no parquet")
+    with pytest.raises(ParameterError, match=r"this cannot be read as a table, got rows.parquet"):
+        as_source(tmp_path / "rows.parquet")
 
 
 @pytest.mark.parametrize(

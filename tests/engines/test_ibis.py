@@ -300,7 +300,7 @@ def test_a_question_that_cannot_be_counted_is_refused_before_anything_is_read(
         ),
         (lambda: sources.duckdb(pd.DataFrame({"s": [1]}), schema={"t": "text"}), "columns that the data has, got t"),
         (lambda: sources.duckdb(pd.DataFrame({"s": [1]}), approximate=1), "approximate must be True or False"),
-        (lambda: sources.duckdb([1, 2]), "a DuckDB connection or a pandas DataFrame, got list"),
+        (lambda: sources.duckdb([1, 2]), "a pandas or polars DataFrame, or an Arrow table, got list"),
         (lambda: sources.spark(pd.DataFrame({"s": [1]})), "must be a Spark DataFrame, got DataFrame"),
         (lambda: sources.ibis(pd.DataFrame({"s": [1]})), "must be an Ibis table, got DataFrame"),
         (
