@@ -78,7 +78,7 @@ class SampleCategory(Parameters):
     about: ClassVar[str] = "One record, and then as many as are wanted, from noisy counts of all labels."
     delta_text: ClassVar[str] = "SampleCategory is pure: no δ."
     draws_records: ClassVar[bool] = True
-    first_choice: ClassVar[int] = 4
+    first_choice: ClassVar[int] = 5
 
     epsilon: Exact = parameter(reads=Epsilon())
     projection: Projection = parameter(

@@ -122,6 +122,7 @@ class TopK(Parameters):
     about: ClassVar[str] = "The largest items in order, known or not, until no more stand out."
     delta_text: ClassVar[str] = "TopK costs δ: an item that one unit brings among the largest may show."
     names_items: ClassVar[bool] = True
+    first_choice: ClassVar[int] = 3
 
     k: int = K
     kbar: Kbar = parameter(

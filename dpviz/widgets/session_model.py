@@ -384,24 +384,24 @@ def _usual(session: Custody) -> Mechanism:
 
 
 def _fitting(session: Custody, question: Question) -> Mechanism | None:
-    """The mechanism to open with: the first one that can answer, in the order in which they offer themselves; of those
-    that draw records any, with the parameters that the question needs. None where none can."""
+    """The mechanism to open with: the first one that can answer, in the order in which they offer themselves, and then
+    any, with the parameters that the question needs; where the budget has no δ one that costs none. None where none
+    can."""
+    unpaid: Mechanism | None = None
     epsilon = _opening(session)
     remaining, _ = session.known()
     delta = Fraction(1, 10**6) if remaining is None else remaining.total.delta / 10
-    offered = sorted((kind for kind in REGISTRY.values() if kind.first_choice), key=lambda kind: kind.first_choice)
-    if not question.aggregate.additive:
-        offered += [kind for kind in REGISTRY.values() if kind.draws_records and not kind.first_choice]
-    for kind in offered:
+    for kind in sorted(REGISTRY.values(), key=lambda kind: kind.first_choice or len(REGISTRY)):
         try:
             candidate: Mechanism = kind.at_price(epsilon, delta)
             if fitted := kind.fitted(question):
                 candidate = kind.from_parameters({**candidate.parameters(), **fitted})
-            session.plan(question, candidate)
+            if session.plan(question, candidate).affordable or delta:
+                return candidate
         except ParameterError:
             continue
-        return candidate
-    return None
+        unpaid = unpaid or candidate
+    return unpaid
 
 
 def _declared_default(session: Custody) -> Question:

@@ -301,10 +301,33 @@ def test_a_session_model_opens_with_a_mechanism_that_can_answer(tmp_path: Path) 
     opened = {
         "Dense": BINS,
         "PureSparse": dv.Domain.integers(0, 2**64 - 1, column="x"),
-        "Stability": dv.Domain.keys(column="x"),
+        "TopK": dv.Domain.keys(column="x"),  # of unknown keys people ask for the most common
     }
     for name, question in opened.items():
         assert SessionModel(session, [question]).plan.bound.mechanism.name == name
+
+
+@pytest.mark.parametrize(
+    ("question", "with_delta", "without"),
+    [
+        (dv.Domain.keys(column="x"), "TopK", "ALP"),
+        (dv.Domain.integers(0, 2**64 - 1, column="x"), "TopK", "Threshold"),
+        (
+            dv.Question.sum("x", low=0, high=10, step=1, by=dv.Domain.integers(0, 5, column="x")),
+            "Threshold",
+            "Threshold",
+        ),
+        (dv.Question.records([dv.Domain.integers(0, 1, column="x")]), "SampleCategory", "SampleCategory"),
+    ],
+)
+def test_every_kind_of_question_opens_with_what_the_budget_can_pay(
+    tmp_path: Path, question: Any, with_delta: str, without: str
+) -> None:
+    data = pd.DataFrame({"x": [1, 2, 3]})
+    for delta, name in (("1e-5", with_delta), ("0", without)):
+        session = Session(data, dv.Unit(), dv.Budget("2", delta), tmp_path / f"{name}-{delta}.ledger")
+        plan = SessionModel(session, [question]).plan
+        assert (plan.bound.mechanism.name, plan.affordable) == (name, True)
 
 
 def key_model(tmp_path: Path, **more: Any) -> tuple[Session, Page]:
