@@ -12,7 +12,6 @@ import os
 import re
 import secrets
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -28,6 +27,7 @@ from urllib.parse import urlsplit
 import nbformat
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request, WebSocket, sync_playwright
 
+from tests.ports import own_port
 from tools import system
 from tools.copy_notebooks import copy_notebooks
 
@@ -95,7 +95,7 @@ class Lab:
             setting = Path(private["JUPYTERLAB_SETTINGS_DIR"]) / name
             setting.parent.mkdir(parents=True)
             setting.write_text(json.dumps(value))
-        port, token = free_port(), secrets.token_hex(16)
+        port, token = own_port(), secrets.token_hex(16)
         options = {
             "ServerApp.ip": HOME,
             "ServerApp.port": port,
@@ -144,13 +144,6 @@ class Lab:
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(notebook, path)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOME, 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 OPEN = """async path => {

@@ -6,17 +6,20 @@ import re
 
 from playwright.sync_api import Browser, expect
 
-from tests.browser.lab import SCREENSHOTS, Lab, Notebook
+from tests.browser.lab import ROOT, SCREENSHOTS, Lab, Notebook
 
-SESSION = """
-import dpviz as dv, threading
+SESSION = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+import dpviz as dv
+from tests.browser.endless import Endless
 session = dv.Session(
-    dv.datasets.doctor_visits(),
+    Endless(),
     unit=dv.Unit("row", relation="add-remove", noun="person-year"),
     budget=dv.Budget(epsilon="2", delta="1e-6"),
     ledger="shared.ledger",
 )
-bins = dv.Domain.integers(0, {top}, column="visits", overflow=True)
+bins = dv.Domain.integers(0, {{top}}, column="visits", overflow=True)
 """
 BENCH = "bench = dv.Workbench(session, bins)\nbench"
 TALL = {"width": 1280, "height": 1700}
@@ -59,7 +62,7 @@ def test_what_one_kernel_does_shows_in_the_other(lab: Lab, browser: Browser) -> 
         assert two.page.evaluate("() => window.panel.context.model.dirty") is False
 
         # A charge that is being drawn, and then its end.
-        long = "dv.Domain.integers(0, 9_999_998, column='visits', overflow=True)"
+        long = "dv.Domain.integers(0, 9_998, column='visits', overflow=True)"
         one.begin(f"running = session.release_async({long}, dv.Dense('1/10'))")
         one.end()
         expect(budget.get_by_role("cell", name=re.compile("pending · another kernel"))).to_be_visible()
@@ -81,7 +84,7 @@ def test_what_one_kernel_does_shows_in_the_other(lab: Lab, browser: Browser) -> 
 
 
 def test_a_second_view_asks_before_it_cancels_what_the_first_started(lab: Lab, browser: Browser) -> None:
-    lab.write("views/views.ipynb", SESSION.format(top=9_999_998), BENCH, "other = dv.Workbench(session, bins)\nother")
+    lab.write("views/views.ipynb", SESSION.format(top=9_998), BENCH, "other = dv.Workbench(session, bins)\nother")
     with Notebook.open(lab, browser, "views/views.ipynb", viewport={"width": 1280, "height": 3400}) as it:
         it.run_all()
         first, second = it.region("Release").nth(0), it.region("Release").nth(1)

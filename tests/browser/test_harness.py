@@ -53,12 +53,12 @@ def test_after_its_first_message_a_widget_is_answered_while_a_cell_runs(lab: Lab
         notebook.run_all()
         notebook.button("Ask").click()
         expect(answer).to_have_text("MainThread")
-        for _ in range(60):  # JupyterLab makes the subshell after the first message, in its own time
+        for _ in range(240):  # JupyterLab makes the subshell after the first message, in its own time
             notebook.button("Ask").click()
             notebook.page.wait_for_timeout(500)
             if "subshell" in answer.inner_text():
                 break
-        notebook.begin("end = time.time() + 60\nwhile time.time() < end and echo.position == 3: time.sleep(0.01)")
+        notebook.begin("end = time.time() + 600\nwhile time.time() < end and echo.position == 3: time.sleep(0.01)")
         notebook.page.wait_for_function("() => window.panel.sessionContext.session.kernel.status === 'busy'")
         answer.evaluate("output => { output.textContent = ''; }")
         notebook.button("Ask").click()

@@ -6,12 +6,12 @@ import re
 
 from playwright.sync_api import Browser, expect
 
-from tests.browser.lab import Lab, Notebook
+from tests.browser.lab import ROOT, Lab, Notebook
 
 SESSION = """
 import dpviz as dv
 session = dv.Session(
-    dv.datasets.doctor_visits(),
+    {data},
     unit=dv.Unit("row", relation="add-remove", noun="person-year"),
     budget=dv.Budget(epsilon="2", delta="1e-6"),
     ledger="{name}.ledger",
@@ -23,8 +23,15 @@ LEFT = "print(session.remaining.epsilon)"
 TALL = {"width": 1280, "height": 1700}
 
 
-def write(lab: Lab, name: str, top: int = 40) -> str:
-    lab.write(f"{name}.ipynb", SESSION.format(name=name, top=top), BENCH)
+ENDLESS = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+from tests.browser.endless import Endless
+"""
+
+
+def write(lab: Lab, name: str, top: int = 40, data: str = "dv.datasets.doctor_visits()") -> str:
+    lab.write(f"{name}.ipynb", ENDLESS + SESSION.format(name=name, top=top, data=data), BENCH)
     return f"{name}.ipynb"
 
 
@@ -41,7 +48,7 @@ def test_a_dead_kernel_leaves_the_plan_alive_and_release_says_why_not(lab: Lab, 
 
 
 def test_a_long_release_can_be_cancelled_and_its_charge_stays(lab: Lab, browser: Browser) -> None:
-    with Notebook.open(lab, browser, write(lab, "cancel", top=9_999_998), viewport=TALL) as notebook:
+    with Notebook.open(lab, browser, write(lab, "cancel", top=9_998, data="Endless()"), viewport=TALL) as notebook:
         notebook.run_all()
         notebook.button("Release").filter(has_text="pay ε 0.2").click()
         notebook.button("Cancel").click()

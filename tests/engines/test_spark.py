@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from dpviz.model.source import Source
 from dpviz.model.statistic import Column, StatisticKind, Top
 from dpviz.privacy.unit import Unit
 from tests.engines import contract, engines, minutes, sums, test_sums
+from tests.patience import until
 
 ROW = Unit("row")
 KEYS = Question.of(Domain.keys(column="destination"))
@@ -39,10 +39,8 @@ def flights(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, S
 
 def test_spark_runs_on_two_executors(spark: Any) -> None:
     assert spark.sparkContext.master == "local-cluster[2,1,2048]"
-    known, deadline = spark.sparkContext._jsc.sc().getExecutorMemoryStatus, time.monotonic() + 60
-    while known().size() < 3 and time.monotonic() < deadline:  # the driver is one of them
-        time.sleep(0.05)
-    assert known().size() == 3
+    known = spark.sparkContext._jsc.sc().getExecutorMemoryStatus
+    until(lambda: known().size() == 3, "fewer than two executors came")  # the driver is one of the three
 
 
 def test_opening_a_frame_leaves_its_session_as_it_was(spark: Any, flights: dict[str, Source]) -> None:
@@ -293,10 +291,7 @@ def test_a_cancel_interrupts_the_jobs(spark: Any) -> None:
     with pytest.raises(ReleaseCancelled):
         source.count(Question.of(Domain.keys(column="x")), ROW, Top(3), tick)
     running = spark.sparkContext.statusTracker().getActiveJobsIds
-    deadline = time.monotonic() + 60  # the jobs would take days
-    while running() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert list(running()) == []
+    until(lambda: not list(running()), "a job goes on, and would for days")
 
 
 def test_a_job_that_dies_fails_the_release_and_says_nothing(

@@ -10,7 +10,6 @@ import pwd
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from urllib.parse import quote
 import psycopg
 
 from tests.patience import until
+from tests.ports import own_port
 from tools import system
 
 OWNER, ANALYST, PASSWORD = "keeper", "ada", "correct horse"
@@ -71,9 +71,7 @@ class Server:
         command = ["initdb", "--username", OWNER, "--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync"]
         more = ["--encoding=UTF8", "--no-locale", "--pwfile", password, self.folder / "data"]
         self._run([*command, *more])
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = own_port()
         self._process: subprocess.Popen[bytes] | None = None
         self._schemas = itertools.count(1)
 

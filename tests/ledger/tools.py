@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -129,3 +130,12 @@ def edit(location: Location, statement: str, *values: object) -> None:
 def exists(location: Location) -> bool:
     """Whether a ledger is there."""
     return locate(location).exists()
+
+
+def names_port(text: str, port: int) -> bool:
+    """Whether a text names this port as one: its five digits alone stand in many a hash or address by chance.
+
+    >>> [names_port(said, 40127) for said in ("db:40127/x", "'port': 40127", "PGSQL.40127", "0x7f40127", "pid 40127")]
+    [True, True, True, False, False]
+    """
+    return re.search(rf"(?:[\w\]]:|\bport\W{{0,4}}|PGSQL\.){port}(?!\w)", text) is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import multiprocessing
 import random
 import threading
 from collections import defaultdict
@@ -19,6 +20,7 @@ from dpviz.model.source import Tick
 from dpviz.session.session import Session
 from dpviz.session.sub_session import SubSession
 from tests.killing import Call, Child, Show, killed, steps_of
+from tests.patience import patience
 from tests.session.sources import KnownTop
 
 PLACES = {"Aachen": 300, "Bonn": 230, "Celle": 160}
@@ -151,11 +153,18 @@ def test_a_fork_is_another_kernel_on_the_same_sub_session(tmp_path: Path) -> Non
 
 
 def test_processes_that_race_for_the_last_symbols_never_get_one_too_many(tmp_path: Path) -> None:
-    path = tmp_path / "race.ledger"
+    """Each holds the reservation of its first question until all four do; from there on they race."""
+    path, met = tmp_path / "race.ledger", multiprocessing.get_context("fork").Barrier(4)
     opened(path, FEW)
 
     def race(runner: int) -> list[list[int]]:
-        sub, got = opened(path, FEW), []
+        alone = [met]
+
+        def meet(tick: Tick | None) -> None:
+            if alone:
+                alone.pop().wait(patience())
+
+        sub, got = opened(path, FEW, meet), []
         for turn in range(1000):
             try:
                 answer = sub.ask("dest", k=1 + turn % 3, key=f"{runner} {turn}")
@@ -173,5 +182,5 @@ def test_processes_that_race_for_the_last_symbols_never_get_one_too_many(tmp_pat
     assert sum(symbols for part in got for _, symbols in part) == FEW.symbols, "symbols were made or lost"
     assert sorted(uses) == [row.number for row in sub.transcript] == list(range(1, len(uses) + 1))
     assert (sub.symbols_left, sub.questions_left) == (0, FEW.questions - len(uses))
-    assert sum(1 for part in got if part) > 1, "one runner alone got everything, so nothing raced"
+    assert all(got), "one runner got nothing, so it did not race"
     assert sub.ledger.verify(check=sub_account.follows)

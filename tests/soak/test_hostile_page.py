@@ -279,7 +279,8 @@ def test_a_real_kernel_answers_cells_while_a_page_floods_it(subshell: bool, tmp_
                  if comm["data"].get("method") == "custom"}  # fmt: skip
         assert kinds - {None} <= FAMILY - {"DpvizError"} and entries
         assert kernel.words == [], "a message made the kernel print a trace"
-    assert max(waits) < 20, "a cell waited for the page"  # seconds: twenty times what is promised, for a loaded machine
+    # twenty times what is promised, and more where others want the processors
+    assert max(waits) < patience() / 3, "a cell waited for the page"
     way, half = "beside" if subshell else "between", sorted(waits)[len(waits) // 2]
     record(
         f"{plans:,} plans and {hostile:,} hostile messages to a real kernel, {way} the cells",
