@@ -13,7 +13,13 @@ import pytest
 
 from tests.architecture.tree import ROOT, notebooks, texts
 
-PINS = ("requirements/uv.txt", "requirements/dev.txt", "requirements/checks.txt", "requirements/lowest.txt", "binder/requirements.txt")
+PINS = (
+    "requirements/uv.txt",
+    "requirements/dev.txt",
+    "requirements/checks.txt",
+    "requirements/lowest.txt",
+    "binder/requirements.txt",
+)
 
 # Written in pieces, so that this file does not contain what it forbids.
 FORBIDDEN = re.compile(
