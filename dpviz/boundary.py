@@ -10,16 +10,18 @@ wrong behind a boundary leaves it without the frames in which it went wrong. A p
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from enum import Enum
+from fractions import Fraction
 from functools import partial, wraps
 from pathlib import Path, PurePath
-from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType
+from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType, NoneType
 from typing import Any, Final, Generic, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
 from dpviz import names, traces
-from dpviz.errors import DpvizError, Forbidden, ParameterError, ReleaseFailed, ReleaseInterrupted
+from dpviz.errors import DpvizError, Forbidden, ParameterError, ReleaseFailed, ReleaseInterrupted, short
 from dpviz.exact import Decay, plain
 from dpviz.kinds import PATHS, bases, is_a, is_ours, name_of
 
@@ -41,7 +43,12 @@ class Unstored:
     __slots__ = ()
 
     def __reduce__(self) -> NoReturn:
-        raise Forbidden("private data is not stored, sent or copied", rule="private data stays in memory")
+        raise Forbidden(
+            "private data is not stored, sent or copied; store a release instead: release.save(path)",
+            value=name_of(type(self)),
+            rule="private data stays in memory",
+            next_step="store a release instead: release.save(path)",
+        )
 
     def __getstate__(self) -> NoReturn:
         self.__reduce__()
@@ -150,6 +157,14 @@ def kind_of(value: object) -> str:
     return value.kind if type(value) is Hidden else name_of(type(value))
 
 
+def as_given(value: object, article: str = "") -> str:
+    """What a message shows of an argument of the wrong kind: a text or number as it was typed; of all else the type."""
+    if type(value) is str:
+        return f'"{short(value)}"' if value.strip() else short(value)
+    typed = any(type(value) is known for known in (int, bool, float, NoneType, Decimal, Fraction))
+    return short(value) if typed else article + kind_of(value)
+
+
 def plain_arguments(call: Callable[P, Result]) -> Callable[P, Result]:
     """Mark a call whose arguments are public: data given to it by mistake is hidden before anything can go wrong."""
     return _bounded(call, _all_shown, shown)
@@ -200,6 +215,7 @@ def _known(error: BaseException) -> BaseException:
         reason = OSError.__dict__["strerror"].__get__(error)
         return ParameterError(
             f"the system does not allow this ({reason or 'it gives no reason'}); choose another place",
+            value=str(reason or ""),
             rule="a file needs a place that can be read and written",
             next_step="choose another place",
         ).with_traceback(trace)

@@ -138,9 +138,23 @@ class CharterMismatch(LedgerError):
 class ReleaseFormat(DpvizError):
     """A saved release is truncated, altered or of a newer format."""
 
+    @classmethod
+    def damaged(cls, rule: str, value: object = "something else") -> ReleaseFormat:
+        """Of stored bytes that are not what dpviz writes: the rule they break, and where to find them whole."""
+        damaged = cls.of(value, rule, "copy the file again, or read the release from the session that made it")
+        assert isinstance(damaged, ReleaseFormat)
+        return damaged
+
 
 class Forbidden(DpvizError):
     """A message from the page, or an input to a chart, is not one of the few that are allowed."""
+
+    @classmethod
+    def sent(cls, rule: str, value: object) -> Forbidden:
+        """Of a message that no page of ours sends: a program of another version does, or somebody else."""
+        forbidden = cls.of(value, rule, "reload the page, and run the cell that shows this again")
+        assert isinstance(forbidden, Forbidden)
+        return forbidden
 
 
 class ReleaseInterrupted(Rendered, KeyboardInterrupt):
@@ -182,6 +196,8 @@ def short(value: object, limit: int = 80) -> str:
     except ValueError:  # an integer with more digits than Python writes
         text = "a number that is too long to show"
     text = " ".join(text.split())
+    if not text:
+        return "an empty text"
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

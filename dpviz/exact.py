@@ -28,6 +28,9 @@ Number: TypeAlias = int | float | str | Fraction | Decimal | Any
 _DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?\Z", re.ASCII)
 _FRACTION = re.compile(r"([+-]?\d+) */ *(\d+)\Z", re.ASCII)
 
+NUMBER_LIKE = "write it like 0.1 or 1/10"
+"""How a number that could not be read is written."""
+
 LONGEST = 200
 """A number is typed, kept and read back in at most so many characters."""
 
@@ -109,19 +112,20 @@ def _fraction_of(numerator: int, denominator: int) -> Fraction | None:
     return None if long else Fraction(numerator, denominator)
 
 
-def rational(value: Number, name: str = "value") -> Fraction:
+def rational(value: Number, name: str = "value", *, rule: str = "", step: str = NUMBER_LIKE) -> Fraction:
     """Read a number exactly.
 
     Accepts int, Fraction, Decimal, the numbers of gmpy2 and NumPy, decimal or fraction text ("0.1", "1e-6", "1/10")
     and floats, which mean the decimal they print as. Raises ExactnessError for anything else, NaN and infinities
-    included, and for a number with more digits than anybody types.
+    included, and for a number with more digits than anybody types. `rule` is what a boolean breaks, `step` how to write
+    the number.
 
     >>> rational(0.1), rational("1/3"), rational("1e-6")
     (Fraction(1, 10), Fraction(1, 3), Fraction(1, 1000000))
     """
     number = _rational(plain(value))
     if number is None:
-        raise _unreadable(value, name)
+        raise _unreadable(value, rule if rule and type(value) is bool else f"{name} must be a finite number", step)
     return number
 
 
@@ -160,17 +164,18 @@ def _from_decimal(number: Decimal) -> Fraction | None:
     return Fraction(number) if len(digits) <= LONGEST and abs(exponent) <= MOST_EXPONENT else None
 
 
-def _unreadable(value: object, name: str) -> ExactnessError:
-    error = ExactnessError.of(value, f"{name} must be a finite number", "write it like 0.1 or 1/10")
+def _unreadable(value: object, rule: str, step: str = NUMBER_LIKE) -> ExactnessError:
+    error = ExactnessError.of(f"{value}, a boolean" if type(value) is bool else value, rule, step)
     assert isinstance(error, ExactnessError)
     return error
 
 
-def typed(value: Number, name: str) -> Fraction:
+def typed(value: Number, name: str, *, rule: str = "") -> Fraction:
     """Read a number exactly, and refuse it unless its exact text is short enough to be read back from a file."""
-    number = rational(value, name)
+    number = rational(value, name, rule=rule)
     if not writable(number):
-        raise ParameterError.of("a longer one", f"{name} must be a number of at most {LONGEST} characters")
+        kept = f"{name} must be a number of at most {LONGEST} characters"
+        raise ParameterError.of("a longer one", kept, "write fewer digits")
     return number
 
 
@@ -185,29 +190,33 @@ def _shown(number: Fraction) -> str:
     return text(number) if writable(number) else "a number that is too long to show"
 
 
-def positive(value: Number, name: str) -> Fraction:
-    """Read a number exactly and refuse it unless it is above zero."""
-    number = rational(value, name)
+def positive(value: Number, name: str, *, read: Callable[..., Fraction] = rational) -> Fraction:
+    """Read a number exactly, by `rational` or `typed`, and refuse it unless it is above zero."""
+    rule = f"{name} must be positive"
+    number = read(value, name, rule=rule)
     if number <= 0:
-        raise ParameterError.of(_shown(number), f"{name} must be positive", "type a number like 0.1 or 1/10")
+        raise ParameterError.of(_shown(number), rule, "type a number like 0.1 or 1/10")
     return number
 
 
-def probability(value: Number, name: str, *, zero: bool = True) -> Fraction:
+def probability(value: Number, name: str, *, zero: bool = True, read: Callable[..., Fraction] = rational) -> Fraction:
     """Read a number exactly and refuse it unless it lies in [0, 1), or in (0, 1) where `zero` is false."""
-    number = rational(value, name)
+    rule = f"{name} must lie in [0, 1)" if zero else f"{name} must lie strictly between 0 and 1"
+    number = read(value, name, rule=rule)
     if not (0 <= number < 1) or (number == 0 and not zero):
-        rule = f"{name} must lie in [0, 1)" if zero else f"{name} must lie strictly between 0 and 1"
         raise ParameterError.of(_shown(number), rule, "type a number like 0.000001 or 1/1000000")
     return number
 
 
 def whole(value: object, name: str, *, least: int = 1, most: int | None = None) -> int:
     """Read a whole number exactly and refuse it outside least..most."""
-    number = rational(value, name)
+    rule = f"{name} must be a whole number " + (f"of at least {least}" if most is None else f"from {least} to {most}")
+    step = f"type digits alone, such as {least}"
+    number = _rational(plain(value))
+    if number is None:
+        raise _unreadable(value, rule, step)
     if number.denominator != 1 or number < least or (most is not None and number > most):
-        span = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise ParameterError.of(_shown(number), f"{name} must be a whole number {span}")
+        raise ParameterError.of(_shown(number), rule, step)
     return int(number)
 
 
@@ -461,13 +470,13 @@ class Decay:
     @classmethod
     def rational(cls, ratio: Fraction) -> Decay:
         if not 0 < ratio < 1:
-            raise ParameterError.of(text(ratio), "a decay must lie strictly between 0 and 1")
+            raise ParameterError.of(text(ratio), "a decay must lie strictly between 0 and 1", "give a ratio like 1/2")
         return cls(ratio, None)
 
     @classmethod
     def exp(cls, exponent: Fraction) -> Decay:
         if exponent <= 0:
-            raise ParameterError.of(text(exponent), "the exponent of a decay must be positive")
+            raise ParameterError.of(text(exponent), "the exponent of a decay must be positive", "give one like 1/2")
         return cls(None, exponent)
 
     def bounds(self, precision: int = 128) -> Enclosure:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from dpviz import files
-from dpviz.boundary import kind_of, plain_arguments
+from dpviz.boundary import as_given, kind_of, plain_arguments
 from dpviz.charts import columns, tables
 from dpviz.charts.picture import picture
 from dpviz.charts.words import escape, often, reach
@@ -105,10 +105,10 @@ def report(
     told = [*(one.sentence for one in derived[0]), *_sentences(derived[1], releases)]
     for name, said in (("title", title), ("lead", lead)):
         if not isinstance(said, str):
-            raise ParameterError.of(kind_of(said), f"{name} must be text")
+            raise ParameterError.of(as_given(said), f"{name} must be text", "write it in quotes, or leave it out")
     if not isinstance(people, bool) or (people and ledger is None):
         raise ParameterError.of(
-            kind_of(people), "people must be True or False, and stand in a ledger", "pass ledger=session, too"
+            as_given(people), "people must be True or False, and stand in a ledger", "pass ledger=session, too"
         )
     unit = _one_unit([*(release.unit for release in releases), *(sheet.unit for sheet in sheets)])
     paid = [release for release in releases if release.teaching is None]
@@ -313,7 +313,9 @@ class _Verified:
         elif isinstance(given, Ledger | Session):
             ledger = given.ledger if isinstance(given, Session) else given
         else:
-            raise ParameterError.of(kind_of(given), "ledger must be a session, a ledger or a ledger's file")
+            raise ParameterError.of(
+                kind_of(given), "ledger must be a session, a ledger or a ledger's file", "pass ledger=session"
+            )
         for release in paid:
             if not _holds(ledger, release):
                 raise ParameterError.of(
@@ -497,13 +499,18 @@ def _static(name: str) -> str:
         content = (STATIC / name).read_text(encoding="utf-8")
     except OSError:
         raise DpvizError(
-            f"dpviz/static/{name} is missing, so a report cannot be drawn; run `make build`",
+            f"dpviz/static/{name} is missing, so a report cannot be drawn; run `make front`",
             value=name,
             rule="a report carries the page's program",
-            next_step="run `make build`",
+            next_step="run `make front`",
         ) from None
     if name.endswith(".css") and "</" in content:
-        raise DpvizError(f"dpviz/static/{name} would end the page's style early", value=name)
+        raise DpvizError(
+            f"dpviz/static/{name} would end the page's style early; run `make front`",
+            value=name,
+            rule="a style holds no markup",
+            next_step="run `make front`",
+        )
     return content
 
 

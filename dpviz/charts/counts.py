@@ -45,7 +45,7 @@ def histogram(
     """
     colours = palette(theme)
     if bars not in ("both", "one", "all"):
-        raise ParameterError.of(bars, 'bars must be "both", "one" or "all"')
+        raise ParameterError.of(bars, 'bars must be "both", "one" or "all"', 'write bars="both"')
     level = probability(beta, "beta", zero=False)
     wide = width_of(width)
     if isinstance(counts, Release):

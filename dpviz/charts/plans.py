@@ -53,7 +53,11 @@ def error_against_epsilon(
     plan = _Plan(sheet.bound, level, colours, wide)
     curves = _curves(sheet, plan)
     if not curves:
-        raise ParameterError.of(sheet.mechanism.name, "this mechanism states no error that a chart could draw")
+        raise ParameterError.of(
+            sheet.mechanism.name,
+            "this mechanism states no error that a chart could draw",
+            "print the plan for what it states",
+        )
     origins = [f"{one.measure.label}: {one.text}{one.origin}." for one in plan.stated if one.origin]
     ending = " ".join(
         [f"Each curve holds {often(level)}.", *origins, *filter(None, (curve.ending for curve in curves))]
@@ -83,7 +87,9 @@ def noise_law(
     plan = _Plan(_bound(planned), level, colours, wide)
     ranges = [one for one in plan.stated if not one.measure.sign]
     if not ranges:
-        raise ParameterError.of(plan.bound.mechanism.name, "this mechanism states no error per bin")
+        raise ParameterError.of(
+            plan.bound.mechanism.name, "this mechanism states no error per bin", "print the plan for what it states"
+        )
     title, lines = "Noise in one bin", plan.lines(f"The ranges hold {often(level)}.")
     most, steps = _law(plan, ranges)
     return picture_of(
@@ -214,7 +220,9 @@ def _curve_plot(curves: list[_Curve], plan: _Plan, sheet: PlanSheet) -> alt.Laye
     grid, labelled = epsilon_grid(sheet.top)
     values = [float(error.value) for curve in curves for _, error in curve.seen]
     if not values:
-        raise ParameterError.of(sheet.mechanism.name, "there is no error above 0 to draw")
+        raise ParameterError.of(
+            sheet.mechanism.name, "there is no error above 0 to draw", "read the plan: its error is 0"
+        )
     low = _decade(min(values), math.floor)
     high = max(10 * low, _decade(max(values), math.ceil))
     x_axis = alt.Axis(
@@ -322,7 +330,9 @@ def _law(plan: _Plan, ranges: list[_Stated]) -> tuple[int, list[dict[str, float]
     errors = list(range(-most // stride * stride, most + 1, stride))
     chances = plan.bound.error.chances(errors)
     if chances is None:
-        raise ParameterError.of(plan.bound.mechanism.name, "this mechanism states no law of its noise")
+        raise ParameterError.of(
+            plan.bound.mechanism.name, "this mechanism states no law of its noise", "print the plan for what it states"
+        )
     rows = [{"error": error - stride / 2, "chance": chance} for error, chance in zip(errors, chances, strict=True)]
     return most, [*rows, {"error": errors[-1] + stride / 2, "chance": chances[-1]}]
 

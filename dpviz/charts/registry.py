@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from dpviz.boundary import error_boundary, kind_of, plain_arguments
+from dpviz.boundary import as_given, error_boundary, kind_of, plain_arguments
 from dpviz.charts.canvas import refused
 from dpviz.errors import ParameterError, short
 from dpviz.model.release import Release
@@ -18,7 +18,11 @@ CHARTS: Final[dict[str, Callable[..., Any]]] = {}
 def register(kind: str, function: Callable[..., Any]) -> None:
     """Draw the releases of every shape whose `chart` is this kind with this function."""
     if not isinstance(kind, str) or not callable(function):
-        raise ParameterError.of("something else", "a chart is registered by its kind, a text, and a function")
+        raise ParameterError.of(
+            as_given(function if isinstance(kind, str) else kind),
+            "a chart is registered by its kind, a text, and a function",
+            'write register("kind", function)',
+        )
     if CHARTS.setdefault(kind, function) is not function:
         raise ParameterError.of(kind, "each kind of chart is drawn by one function", "choose another kind")
 
@@ -28,10 +32,14 @@ def unregister(kind: str) -> None:
     """Forget the function that draws this kind of chart, where it is none of dpviz's own."""
     if not isinstance(kind, str) or kind not in CHARTS:
         raise ParameterError.of(
-            short(kind, 40) if isinstance(kind, str) else kind_of(kind), "no function is registered for this kind"
+            short(kind, 40) if isinstance(kind, str) else kind_of(kind),
+            "no function is registered for this kind",
+            "name a kind that was given to register",
         )
     if CHARTS[kind].__module__.startswith("dpviz."):
-        raise ParameterError.of(kind, "dpviz draws this kind of chart itself, which stays")
+        raise ParameterError.of(
+            kind, "dpviz draws this kind of chart itself, which stays", "name a kind that you registered"
+        )
     del CHARTS[kind]
 
 

@@ -67,7 +67,7 @@ PALETTES: dict[str, Palette] = {
 def palette(theme: str) -> Palette:
     found = PALETTES.get(theme) if isinstance(theme, str) else None
     if found is None:
-        raise ParameterError.of(theme, 'theme must be "light" or "dark"')
+        raise ParameterError.of(theme, 'theme must be "light" or "dark"', 'write theme="light"')
     return found
 
 

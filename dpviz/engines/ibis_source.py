@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeAlias
 import ibis
 import numpy as np
 
-from dpviz.boundary import Hidden, Unstored, kind_of, protect_module, shown, withhold_errors
+from dpviz.boundary import Hidden, Unstored, as_given, protect_module, shown, withhold_errors
 from dpviz.engines.columns import (
     WIDEST,
     assign_bins,
@@ -102,11 +102,19 @@ class IbisSource(Unstored, Source):
         held = table = Hidden.of(table)  # from here on no variable of this call shows a value
         name, schema, approximate, ties = shown(name), shown(schema), shown(approximate), shown(ties)
         if not is_a(held.take(), ibis.Table):
-            raise ParameterError.of(held.kind, "data must be an Ibis table")
+            raise ParameterError.of(
+                held.kind, "data must be an Ibis table", 'give what connection.table("visits") of Ibis returns'
+            )
         if not isinstance(approximate, bool):
-            raise ParameterError.of(kind_of(approximate), "approximate must be True or False")
+            raise ParameterError.of(
+                as_given(approximate),
+                "approximate must be True or False",
+                "leave approximate out, or write approximate=False",
+            )
         if ties not in ("label", "unknown"):
-            raise ParameterError.of(kind_of(ties), 'ties must be "label" or "unknown"')
+            raise ParameterError.of(
+                as_given(ties), 'ties must be "label" or "unknown"', 'write ties="unknown", which always holds'
+            )
         name = called(name)
         self._files = tuple(files)
         self._engine = withhold_errors(_engine, held)
@@ -217,16 +225,24 @@ class IbisSource(Unstored, Source):
                 most = most_whole(np.dtype(self._stored[domain.column]))
                 if max(-domain.low, domain.high) >= most:
                     raise DomainError.of(
-                        domain.text, f"bins of whole numbers over this column of floats lie between -{most} and {most}"
+                        domain.text,
+                        f"bins of whole numbers over this column of floats lie between -{most} and {most}",
+                        "declare bins nearer to 0",
                     )
             wide = isinstance(domain, IntegerDomain) and max(-domain.low, domain.high) > WIDEST
             if wide and self._stored[domain.columns[0]] == "text":
                 raise DomainError.of(
-                    domain.text, "bins of whole numbers over a column of texts lie between -10^36 and 10^36"
+                    domain.text,
+                    "bins of whole numbers over a column of texts lie between -10^36 and 10^36",
+                    "declare bins nearer to 0",
                 )
         bits = need in (StatisticKind.ONES, StatisticKind.BITS)
         if question.domain.declared and not bits and question.bins > WIDEST:
-            raise DomainError.of(question.domain.size_text, "an SQL engine numbers at most 10^36 bins")
+            raise DomainError.of(
+                question.domain.size_text,
+                "an SQL engine numbers at most 10^36 bins",
+                "declare fewer bins, or fewer columns",
+            )
         return self._query(question, unit, need)
 
     def _query(self, question: Question, unit: Unit, need: Need) -> Hidden[Any]:

@@ -57,7 +57,9 @@ class PandasSource(Unstored, Source):
         held = frame = Hidden.of(frame)  # from here on no variable of this call shows a value
         name, schema = shown(name), shown(schema)
         if not is_a(held.take(), pd.DataFrame):
-            raise ParameterError.of(held.kind, "data must be a pandas DataFrame")
+            raise ParameterError.of(
+                held.kind, "data must be a pandas DataFrame", "give a DataFrame, or open other data with dv.Session"
+            )
         name = called(name)
         self._schema = Schema(name, declared(withhold_errors(_inferred, held), schema))
         self._cells = Hidden(withhold_errors(_copied, held))

@@ -134,7 +134,12 @@ class DuckDB(Engine):
             while True:
                 try:
                     if self._collation() != self._order:
-                        raise ReleaseFailed("texts are no longer compared as they were when the source was made")
+                        raise ReleaseFailed(
+                            "texts are no longer compared as they were when the source was made; make the source anew",
+                            value="another collation",
+                            rule="a source counts texts by one collation",
+                            next_step="make the source anew",
+                        )
                     return fetch(self._backend.con.sql(query))
                 except Exception as problem:
                     # The connection may be its owner's, who is busy with something else.

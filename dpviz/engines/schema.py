@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dpviz.boundary import kind_of
+from dpviz.boundary import as_given, kind_of
 from dpviz.engines.reading import as_written
 from dpviz.errors import DomainError, ParameterError, SchemaError, short
 from dpviz.model.domain import CategoryDomain, KeyDomain
@@ -42,10 +42,16 @@ class Schema:
             _check_bits(question, unit)
         elif isinstance(need, Top):
             if need.rows < 1:
-                raise ParameterError.of(need.rows, "a source is asked for at least one of the largest counts")
+                raise ParameterError.of(
+                    need.rows, "a source is asked for at least one of the largest counts", "ask for one count or more"
+                )
             question.check_counts("a list of the largest counts")
         elif need not in (StatisticKind.DENSE, StatisticKind.SPARSE):
-            raise ParameterError.of(need.value, "a table is counted into one number per bin of a domain")
+            raise ParameterError.of(
+                need.value,
+                "a table is counted into one number per bin of a domain",
+                "ask for counts: give the domain alone",
+            )
         for domain in question.domain.factors:
             if isinstance(domain, KeyDomain):
                 self.kind(domain.column)
@@ -64,7 +70,11 @@ class Schema:
         if not unit.is_row:
             self.kind(unit.of)
         if need is StatisticKind.DENSE and question.bins > MOST_BINS:
-            raise DomainError.of(f"{question.bins:,} bins", f"a dense count has at most {MOST_BINS:,} bins")
+            raise DomainError.of(
+                f"{question.bins:,} bins",
+                f"a dense count has at most {MOST_BINS:,} bins",
+                "declare fewer, wider bins, or use a mechanism that shows no empty bin, like dv.Stability",
+            )
 
     def kind(self, name: str) -> str:
         """The kind of a column; refuses one that is not there or cannot be read."""
@@ -129,9 +139,9 @@ def declared(found: Sequence[tuple[object, str]], schema: Mapping[str, str] | No
             raise SchemaError.of(name, "the names of columns must differ", "rename one of them")
         kinds[name] = kind
     if not kinds:
-        raise SchemaError.of("none", "a data frame must have columns")
+        raise SchemaError.of("none", "a data frame must have columns", "give a frame with at least one column")
     if not isinstance(schema, Mapping | None):
-        raise SchemaError.of(kind_of(schema), "a schema must be a dict", 'write schema={"visits": "number"}')
+        raise SchemaError.of(as_given(schema), "a schema must be a dict", 'write schema={"visits": "number"}')
     for name, kind in (schema or {}).items():
         if name not in kinds:
             rule = "a schema must declare columns that the data has"
@@ -147,7 +157,7 @@ def declared(found: Sequence[tuple[object, str]], schema: Mapping[str, str] | No
 def called(name: object) -> str:
     """The name of a dataset, checked. Raises ParameterError."""
     if not isinstance(name, str) or not name:
-        raise ParameterError.of(kind_of(name) if name != "" else "no text", "the name of a dataset must be text")
+        raise ParameterError.of(as_given(name), "the name of a dataset must be text", 'write name="visits"')
     return name
 
 

@@ -19,7 +19,7 @@ from itertools import chain
 from pathlib import Path, PurePath
 from typing import Any, Final, Literal
 
-from dpviz.boundary import Hidden, kind_of, plain_arguments, shown, single, withhold_errors
+from dpviz.boundary import Hidden, as_given, plain_arguments, shown, single, withhold_errors
 from dpviz.engines.files import Opened
 from dpviz.errors import ParameterError, ReleaseFailed, SchemaError, short
 from dpviz.files import named
@@ -82,14 +82,14 @@ def duckdb(
     dialect = [single(part) for part in (delimiter, quote, encoding)]
     delimiter = quote = encoding = None
     if not isinstance(table, str | None) or table == "":
-        raise ParameterError.of(kind_of(table), "table must be the name of a table")
+        raise ParameterError.of(as_given(table), "table must be the name of a table", 'write table="visits"')
     _installed()
     files: tuple[Opened, ...] = ()
     untyped = measured = False
     path = str(named(str(held.take()), "a source", "visits.parquet")) if is_path(held) else ""
     if path and not path.endswith(DATABASE):
         if table is not None:
-            raise ParameterError.of(table, "a file holds one table, so table must be left out")
+            raise ParameterError.of(table, "a file holds one table, so table must be left out", "leave table out")
         opened, files, measured = _files(path, dialect)
         untyped, own = measured, _stem(path)
     else:
@@ -286,7 +286,11 @@ def _files(path: str, dialect: Sequence[object]) -> tuple[Hidden[Any], tuple[Ope
         )
     files = [Path(one) for one in sorted(glob.glob(at))]
     if not files:
-        raise ParameterError.of(Path(path).name, "there is no such file")
+        raise ParameterError.of(
+            Path(path).name,
+            "there is no such file",
+            "check the spelling and the folder: a path that is not absolute begins where Python runs",
+        )
     if not at.endswith(CSV):
         _no_dialect(dialect)
         return _readable(_opened, Path(path).name, at), _identified(files), False
@@ -385,7 +389,11 @@ def _own() -> Any:
 
 def _database(path: str, table: str) -> tuple[Hidden[Any], tuple[Opened, ...]]:
     if not Path(path).is_file():
-        raise ParameterError.of(Path(path).name, "there is no such file")
+        raise ParameterError.of(
+            Path(path).name,
+            "there is no such file",
+            "check the spelling and the folder: a path that is not absolute begins where Python runs",
+        )
     files = _identified([Path(path)])
     return _readable(_attached, f"table {table} of {Path(path).name}", path, table), files
 

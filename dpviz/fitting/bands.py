@@ -93,7 +93,9 @@ def _checked(noisy: NDArray[Any], beta: Fraction) -> tuple[int, Fraction]:
     """How many values there are, and the chance to fail."""
     beta = probability(beta, "beta", zero=False)
     if len(noisy) == 0 or noisy.ndim != 1 or noisy.dtype.kind not in "iuO":
-        raise ParameterError.of("other values", "a band takes one list of noisy whole numbers")
+        raise ParameterError.of(
+            "other values", "a band takes one list of noisy whole numbers", "give one flat list of integers"
+        )
     return len(noisy), beta
 
 

@@ -86,7 +86,7 @@ def _ends(ranges: Sequence[tuple[int, int]] | None) -> tuple[np.ndarray | None, 
             "write ranges=[(low, high)]",
         )
     if any(abs(end) >= 1 << 62 for one in pairs for end in one):
-        raise ParameterError.of("a range", "ranges lie inside the domain")
+        raise ParameterError.of("a range", "ranges lie inside the domain", "keep both ends inside, the low end first")
     ends = np.array(pairs, dtype=np.int64)
     return ends[:, 0], ends[:, 1]
 

@@ -37,15 +37,25 @@ class Irregular:
 
     def __post_init__(self) -> None:
         if len(self.parents) != len(self.variances) or not self.parents:
-            raise ParameterError.of("other lengths", "a tree has one parent and one variance for each of its nodes")
+            raise ParameterError.of(
+                "other lengths",
+                "a tree has one parent and one variance for each of its nodes",
+                "give two lists of one length",
+            )
         for node, parent in enumerate(self.parents):
             if (parent == -1) != (node == 0) or not -1 <= parent < max(node, 1):
                 raise ParameterError.of(
-                    parent, "node 0 is the root with parent -1; a parent stands before its children"
+                    parent,
+                    "node 0 is the root with parent -1; a parent stands before its children",
+                    "number the nodes from the root down",
                 )
         for node, variance in enumerate(self.variances):
             if variance is not None and variance < 0:
-                raise ParameterError.of(variance, "a variance must not be negative")
+                raise ParameterError.of(
+                    variance,
+                    "a variance must not be negative",
+                    "give 0 for what is known exactly, None for what was not asked",
+                )
             if variance is None and not self.children[node]:
                 raise ParameterError.of("a leaf without a value", "every leaf must be asked", "ask it, or drop it")
 
@@ -146,7 +156,9 @@ class Irregular:
         """The mean weight below each node, in which children count by the variances of their z."""
         if len(query) != len(self.leaves):
             raise ParameterError.of(
-                f"{len(query)} of them", f"a query has {len(self.leaves)} weights, one for each leaf"
+                f"{len(query)} of them",
+                f"a query has {len(self.leaves)} weights, one for each leaf",
+                "give one weight for each leaf",
             )
         means = [mpq(0)] * len(self.parents)
         for leaf, weight in zip(self.leaves, query, strict=True):
@@ -159,7 +171,9 @@ class Irregular:
 
     def _z(self, noisy: Sequence[int | Fraction | None]) -> list[Any]:
         if len(noisy) != len(self.parents):
-            raise ParameterError.of(f"{len(noisy)} of them", f"this tree has {len(self.parents)} nodes")
+            raise ParameterError.of(
+                f"{len(noisy)} of them", f"this tree has {len(self.parents)} nodes", "give one value for each node"
+            )
         z = [mpq(0)] * len(noisy)
         for node in range(len(noisy) - 1, -1, -1):
             _, _, count = self.upward[node]
@@ -169,9 +183,17 @@ class Irregular:
                 z[node] = below
                 continue
             if type(drawn) is not int and type(drawn) is not Fraction:
-                raise ParameterError.of("another value", "each node that is asked takes a whole number or a Fraction")
+                raise ParameterError.of(
+                    "another value",
+                    "each node that is asked takes a whole number or a Fraction",
+                    "round it, or make a Fraction of it",
+                )
             if own == 0 and self.children[node] and self.upward[node][1] == 0 and below != drawn:
-                raise ParameterError.of("exact values", "exactly known nodes must agree with the sums below them")
+                raise ParameterError.of(
+                    "exact values",
+                    "exactly known nodes must agree with the sums below them",
+                    "give each known node the sum of those below it",
+                )
             z[node] = count * mpq(drawn) + (1 - count) * below
         return z
 

@@ -149,7 +149,7 @@ def harmonic(count: int) -> Fraction:
     Fraction(25, 12)
     """
     if count < 1:
-        raise ParameterError.of(count, "a run of equal counts needs at least one of them")
+        raise ParameterError.of(count, "a run of equal counts needs at least one of them", "leave the empty run out")
     return _harmonic_between(1, count)
 
 
@@ -187,7 +187,9 @@ def _whole_numbers(noisy: NDArray[np.int64] | Sequence[Exact]) -> NDArray[np.int
     if len(noisy) == 0:
         raise _empty()
     if isinstance(noisy, np.ndarray) and noisy.ndim != 1:
-        raise ParameterError.of(f"{noisy.ndim} dimensions", "a fit takes one list of noisy values")
+        raise ParameterError.of(
+            f"{noisy.ndim} dimensions", "a fit takes one list of noisy values", "give one flat list"
+        )
     if isinstance(noisy, np.ndarray) and noisy.dtype.kind in "iu":
         most = max(abs(int(noisy.max())), abs(int(noisy.min())))
         if most * len(noisy) < EXACT_FLOATS or (
@@ -264,11 +266,15 @@ def _half_up(value: Fraction) -> int:
 
 def _inside(first: int, last: int, size: int) -> None:
     if not 0 <= first <= last < size:
-        raise ParameterError.of(f"{first}..{last}", f"positions run from 0 to {size - 1}, the first not after the last")
+        raise ParameterError.of(
+            f"{first}..{last}",
+            f"positions run from 0 to {size - 1}, the first not after the last",
+            "keep both ends inside, the low end first",
+        )
 
 
 def _empty() -> ParameterError:
-    error = ParameterError.of("none", "a fit needs at least one value")
+    error = ParameterError.of("none", "a fit needs at least one value", "give a list that is not empty")
     assert isinstance(error, ParameterError)
     return error
 

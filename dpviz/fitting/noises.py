@@ -46,7 +46,9 @@ class Term:
     def __post_init__(self) -> None:
         integer(self.count, "the number of noises", least=0)
         if type(self.weight) is not int and type(self.weight) is not Fraction:
-            raise ParameterError.of(self.weight, "a weight is a whole number or a Fraction")
+            raise ParameterError.of(
+                self.weight, "a weight is a whole number or a Fraction", "write Fraction(1, 2) for a half"
+            )
 
 
 @dataclass(frozen=True)

@@ -40,16 +40,26 @@ class Queries:
 
     def __post_init__(self) -> None:
         if not self.rows or not self.rows[0] or len({len(row) for row in self.rows}) != 1:
-            raise ParameterError.of("other rows", "queries are rows of one weight for each bin, all of one length")
+            raise ParameterError.of(
+                "other rows",
+                "queries are rows of one weight for each bin, all of one length",
+                "give each query as many weights as there are bins",
+            )
         if len(self.rows[0]) > LARGEST:
             raise ParameterError.of(len(self.rows[0]), f"a set of queries is over at most {LARGEST} bins", "ask a tree")
         if not self.variances:
             object.__setattr__(self, "variances", (1,) * len(self.rows))
         for value in (*(one for row in self.rows for one in row), *self.variances):
             if type(value) is not int and type(value) is not Fraction:
-                raise ParameterError.of("other numbers", "weights and variances are whole numbers or Fractions")
+                raise ParameterError.of(
+                    "other numbers",
+                    "weights and variances are whole numbers or Fractions",
+                    "write Fraction(1, 2) for a half",
+                )
         if len(self.variances) != len(self.rows) or min(self.variances) <= 0:
-            raise ParameterError.of("other variances", "each query has a positive variance")
+            raise ParameterError.of(
+                "other variances", "each query has a positive variance", "give one variance above 0 for each query"
+            )
 
     @property
     def bins(self) -> int:
@@ -77,7 +87,7 @@ class Queries:
         The other user owns between none and all of that many, so a total is not fixed by the number of users.
         """
         if type(records) is not int or records < 1:
-            raise ParameterError.of(records, "a user owns at least one record at most")
+            raise ParameterError.of(records, "a user owns at least one record at most", "give records of at least 1")
         return records * self.add_or_remove, records * max(self.add_or_remove, self.replace_one)
 
     @cached_property
@@ -96,10 +106,16 @@ class Queries:
     def value(self, query: Sequence[int | Fraction], noisy: Sequence[int | Fraction]) -> Fraction:
         """The least-squares value of a query that the answers determine."""
         if len(noisy) != len(self.rows):
-            raise ParameterError.of(f"{len(noisy)} of them", f"there are {len(self.rows)} answers")
+            raise ParameterError.of(
+                f"{len(noisy)} of them", f"there are {len(self.rows)} answers", "give one answer for each query"
+            )
         for one in noisy:
             if type(one) is not int and type(one) is not Fraction:
-                raise ParameterError.of("other numbers", "noisy answers are whole numbers or Fractions")
+                raise ParameterError.of(
+                    "other numbers",
+                    "noisy answers are whole numbers or Fractions",
+                    "round them, or make Fractions of them",
+                )
         return sum((weight * one for weight, one in zip(self.weights(query), noisy, strict=True)), Fraction(0))
 
     def weights(self, query: Sequence[int | Fraction]) -> list[Fraction]:
@@ -154,7 +170,11 @@ class Queries:
 
     def _check(self, query: Sequence[int | Fraction]) -> None:
         if len(query) != self.bins or any(type(one) is not int and type(one) is not Fraction for one in query):
-            raise ParameterError.of("another query", f"a query has {self.bins} exact weights, one for each bin")
+            raise ParameterError.of(
+                "another query",
+                f"a query has {self.bins} exact weights, one for each bin",
+                "give one weight for each bin",
+            )
 
 
 def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:

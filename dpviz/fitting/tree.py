@@ -141,7 +141,9 @@ class Shape:
     def totals(self, leaves: NDArray[Any]) -> NDArray[Any]:
         """The sums below all nodes, for one number for each of the n leaves. In int64 they must not overflow."""
         if leaves.shape != (self.n,):
-            raise ParameterError.of("another length", "a tree takes one number for each of its n leaves")
+            raise ParameterError.of(
+                "another length", "a tree takes one number for each of its n leaves", "give one number for each leaf"
+            )
         values = np.zeros(self.nodes, dtype=leaves.dtype)
         self.level(values, 1)[: self.n] = leaves
         for height in range(2, self.height + 1):
@@ -153,7 +155,11 @@ class Shape:
         """The first and last leaf below a node, among those that are asked."""
         height, index = node
         if not (1 <= height <= self.height and 0 <= index < self.widths[height - 1]):
-            raise ParameterError.of("another node", "a node is one of the tree's: its height, and its place from 0 on")
+            raise ParameterError.of(
+                "another node",
+                "a node is one of the tree's: its height, and its place from 0 on",
+                "count heights from 1, the leaves, and places from 0",
+            )
         size = self.sizes[height - 1]
         return index * size, min((index + 1) * size, self.reach) - 1
 
@@ -212,7 +218,11 @@ class Shape:
         """Many ranges in int64; refuse them where one is reversed or lies outside."""
         lows, highs = np.atleast_1d(np.asarray(lows)), np.atleast_1d(np.asarray(highs))
         if lows.shape != highs.shape or lows.ndim != 1 or lows.dtype.kind not in "iu" or highs.dtype.kind not in "iu":
-            raise ParameterError.of("other arrays", "ranges are two arrays of whole numbers of the same length")
+            raise ParameterError.of(
+                "other arrays",
+                "ranges are two arrays of whole numbers of the same length",
+                "give two integer arrays of one length",
+            )
         if len(lows) and not bool(((lows >= 0) & (lows <= highs) & (highs < self.n)).all()):
             raise _outside(self.n)
         return lows.astype(np.int64), highs.astype(np.int64)
@@ -241,6 +251,7 @@ class Design:
             raise ParameterError.of(
                 f"{len(self.precisions)} of them",
                 f"this tree takes {self.shape.height} precisions, one for each height",
+                "give one precision for each height, leaves first",
             )
         for one in self.precisions:
             integer(one, "a precision", least=0)
@@ -365,7 +376,11 @@ class Design:
         [778, 448, 390]
         """
         if self.shape.pinned:
-            raise ParameterError.of("pinned padding", "means over ranges have a formula only where padding is asked")
+            raise ParameterError.of(
+                "pinned padding",
+                "means over ranges have a formula only where padding is asked",
+                "take a Shape whose padding is asked",
+            )
         n, total = self.shape.n, mpq(0)
         if length is None:
             for size, coefficient in zip(self.shape.sizes, self.coefficients, strict=True):
@@ -436,7 +451,11 @@ class Design:
     def node_variances(self) -> tuple[Fraction, ...]:
         """The variance of the fitted value of one node of each height, leaves first; padding is not pinned."""
         if self.shape.pinned:
-            raise ParameterError.of("pinned padding", "nodes of one height have one variance only where all is asked")
+            raise ParameterError.of(
+                "pinned padding",
+                "nodes of one height have one variance only where all is asked",
+                "take a Shape whose padding is asked",
+            )
         found = [self.spreads[-1]]
         for spread in self.spreads[-2::-1]:
             found.append(spread * (1 - mpq(1, self.shape.k)) + found[-1] / self.shape.k**2)
@@ -522,7 +541,11 @@ class Design:
     def _sums(self, weights: Sequence[int | Fraction]) -> Iterator[list[Any]]:
         """The sums of a query's weights below the nodes of each height, leaves first."""
         if len(weights) != self.shape.n:
-            raise ParameterError.of(f"{len(weights)} of them", f"a query has {self.shape.n} weights, one for each leaf")
+            raise ParameterError.of(
+                f"{len(weights)} of them",
+                f"a query has {self.shape.n} weights, one for each leaf",
+                "give one weight for each leaf",
+            )
         sums = [mpq(one) for one in weights] + [mpq(0)] * (self.shape.reach - self.shape.n)
         yield sums
         for _ in range(1, self.shape.height):
@@ -569,11 +592,15 @@ class TreeFit:
 
     def __post_init__(self) -> None:
         if self.noisy.shape != (self.design.shape.nodes,):
-            raise ParameterError.of("another length", f"this tree has {self.design.shape.nodes} nodes")
+            raise ParameterError.of(
+                "another length", f"this tree has {self.design.shape.nodes} nodes", "give one noisy value for each node"
+            )
         if self.noisy.dtype != np.int64 and not (
             self.noisy.dtype == object and all(type(one) is int for one in self.noisy.tolist())
         ):
-            raise ParameterError.of("other numbers", "noisy values are whole numbers, in int64 or as objects")
+            raise ParameterError.of(
+                "other numbers", "noisy values are whole numbers, in int64 or as objects", "round them to integers"
+            )
 
     @cached_property
     def most(self) -> tuple[int, ...]:
@@ -886,11 +913,8 @@ def _steps(query: Pieces, n: int, reach: int) -> tuple[list[int], list[Any]]:
     edges, values, after = [0], [mpq(0)], 0
     for first, last, weight in sorted(query, key=lambda piece: piece[0]):
         if not after <= first <= last < n:
-            raise ParameterError(
-                f"the pieces of a query must lie in 0..{n - 1} and not overlap, none of them reversed",
-                rule="pieces of a query do not overlap",
-                next_step="name each leaf once",
-            )
+            rule = f"the pieces of a query must lie in 0..{n - 1} and not overlap, none of them reversed"
+            raise ParameterError.of(f"{first} to {last}", rule, "name each leaf once")
         after = last + 1
         for edge, value in ((first, mpq(weight)), (after, mpq(0))):
             if edge == edges[-1]:
@@ -909,7 +933,9 @@ def _steps(query: Pieces, n: int, reach: int) -> tuple[list[int], list[Any]]:
 
 def _pieces_of(weights: Sequence[int | Fraction], n: int) -> list[Piece]:
     if len(weights) != n:
-        raise ParameterError.of(f"{len(weights)} of them", f"a query has {n} weights, one for each leaf")
+        raise ParameterError.of(
+            f"{len(weights)} of them", f"a query has {n} weights, one for each leaf", "give one weight for each leaf"
+        )
     return [(at, at, weight) for at, weight in enumerate(weights) if weight]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from dpviz.boundary import kind_of, protect_module, single_arguments
+from dpviz.boundary import as_given, protect_module, single_arguments
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, Enclosure, Number, integer, log_bounds, positive, probability, root_bounds
 from dpviz.fitting.noises import Term
@@ -97,7 +97,9 @@ def usefulness(leaves: int, epsilon: Number, failure: Number, every: bool = Fals
     (16, 28, 3778, 1336, '236')
     """
     if type(every) is not bool:
-        raise ParameterError.of(kind_of(every), "every is True for all ranges at once, or False for one")
+        raise ParameterError.of(
+            as_given(every), "every is True for all ranges at once, or False for one", "write every=True or every=False"
+        )
     height = Shape(2, integer(leaves, "the number of bins")).height
     subtrees = max(1, height - 1, 2 * (height - 1) - 2)
     among = leaves if every else None

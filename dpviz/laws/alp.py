@@ -44,7 +44,9 @@ class Flips:
 
     def __post_init__(self) -> None:
         if not 0 < self.p < Fraction(1, 2):
-            raise ParameterError.of(text(self.p), "a bit is flipped with a chance between 0 and 1/2")
+            raise ParameterError.of(
+                text(self.p), "a bit is flipped with a chance between 0 and 1/2", "give a chance like 1/10"
+            )
         if not 0 <= self.collisions < Fraction(1, 2):
             raise ParameterError.of(
                 text(self.collisions), "fewer than half of a column's bits may be set", "give a column more bits"
@@ -618,7 +620,11 @@ def odds(alpha: Fraction, moved: Fraction) -> Fraction:
     (Fraction(2, 1), Fraction(40, 1))
     """
     if moved < 0 or alpha <= 0:
-        raise ParameterError.of(f"{text(alpha)} and {text(moved)}", "alpha is positive, and a move is not negative")
+        raise ParameterError.of(
+            f"{text(alpha)} and {text(moved)}",
+            "alpha is positive, and a move is not negative",
+            "give an alpha above 0 and a move of at least 0",
+        )
     n = math.floor(moved)
     return (1 + alpha) ** n * (1 + (moved - n) * alpha)
 
@@ -630,7 +636,11 @@ def bits_for(alpha: Fraction, ratio: Fraction) -> Fraction:
     Fraction(5, 2)
     """
     if ratio < 1 or alpha <= 0:
-        raise ParameterError.of(f"{text(alpha)} and {text(ratio)}", "alpha is positive, and a ratio is at least 1")
+        raise ParameterError.of(
+            f"{text(alpha)} and {text(ratio)}",
+            "alpha is positive, and a ratio is at least 1",
+            "give an alpha above 0 and a ratio of at least 1",
+        )
     n = 0
     while (1 + alpha) ** (n + 1) <= ratio:
         n += 1

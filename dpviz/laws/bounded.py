@@ -29,13 +29,13 @@ def bit_chance(t: int, n: int, level: Fraction = QUARTER) -> Fraction:
     whole(n, "n")
     check_level(level)
     if not 0 <= whole(t, "t", least=0) <= n:
-        raise ParameterError.of(t, f"of {n} bits, 0 to {n} are 1")
+        raise ParameterError.of(t, f"of {n} bits, 0 to {n} are 1", f"give a number of bits from 0 to {n}")
     return min(max(Fraction(t, n), level), 1 - level)
 
 
 def check_level(level: Fraction) -> Fraction:
     if not 0 < level < Fraction(1, 2):
-        raise ParameterError.of(text(level), "a level lies strictly between 0 and 1/2")
+        raise ParameterError.of(text(level), "a level lies strictly between 0 and 1/2", "give a level like 1/10")
     return level
 
 
@@ -122,7 +122,7 @@ def error(p: Fraction, n: int, level: Fraction = QUARTER) -> Fraction:
     (Fraction(0, 1), 0.0093)
     """
     if not 0 <= p <= 1:
-        raise ParameterError.of(text(p), "a chance lies between 0 and 1")
+        raise ParameterError.of(text(p), "a chance lies between 0 and 1", "give a chance like 1/10")
     chances = (math.comb(n, t) * p**t * (1 - p) ** (n - t) * bit_chance(t, n, level) for t in range(whole(n, "n") + 1))
     return abs(sum(chances, Fraction(0)) - p)
 
@@ -185,7 +185,9 @@ def _tails(columns: int, one: Fraction, step: Fraction | None) -> list[tuple[Fra
     d = whole(columns, "columns", most=EXACT_COLUMNS)
     if one < 1 or (step is not None and not 0 <= step <= (one - 1) / (one + 1)):
         raise ParameterError.of(
-            f"{text(one)}, {text(step or Fraction(0))}", "a ratio is at least 1, and bounds how far a chance moves"
+            f"{text(one)}, {text(step or Fraction(0))}",
+            "a ratio is at least 1, and bounds how far a chance moves",
+            "give a ratio of at least 1 and a shorter step",
         )
     widest = (one - 1) / (one + 1)
     if one == 1 or step == 0:

@@ -47,7 +47,11 @@ class Clamped:
 
     def __post_init__(self) -> None:
         if self.low is not None and self.high is not None and self.low > self.high:
-            raise ParameterError.of(f"{self.low}..{self.high}", "the low end of a clamp must not exceed its high end")
+            raise ParameterError.of(
+                f"{self.low}..{self.high}",
+                "the low end of a clamp must not exceed its high end",
+                "write the smaller end first",
+            )
 
     def pmf(self, count: int, value: int) -> Enclosure:
         """Pr[X = value]; the ends of the clamp carry what would fall beyond them."""
@@ -121,5 +125,9 @@ class Clamped:
         below = None if self.low is None else count - self.low
         above = None if self.high is None else self.high - count
         if (below is not None and below < 0) or (above is not None and above < 0):
-            raise ParameterError.of(count, f"a true count must lie in {self.low}..{self.high}")
+            raise ParameterError.of(
+                count,
+                f"a true count must lie in {self.low}..{self.high}",
+                "give a count in this range, or a wider clamp",
+            )
         return below, above

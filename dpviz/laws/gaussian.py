@@ -133,7 +133,7 @@ def zcdp(l2_squared: Fraction, variance: Fraction) -> Fraction:
     Fraction(1, 4)
     """
     if l2_squared < 0:
-        raise ParameterError.of(text(l2_squared), "a squared distance is at least 0")
+        raise ParameterError.of(text(l2_squared), "a squared distance is at least 0", "give 0 or more")
     return l2_squared / (2 * positive(variance, "variance"))
 
 

@@ -313,7 +313,9 @@ def _minus_log_share(beta: Fraction, two_sided: int, one_sided: int) -> Enclosur
             return _between(low, high)
         slack *= 2
         if slack >= 1:
-            raise ParameterError.of(text(beta), "beta is too close to 0 or 1 for so many bins")
+            raise ParameterError.of(
+                text(beta), "beta is too close to 0 or 1 for so many bins", "take a beta like 1/10, or fewer bins"
+            )
 
 
 def share(beta: Fraction, bins: int, precision: int = PRECISION) -> Enclosure:

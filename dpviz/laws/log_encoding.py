@@ -63,7 +63,9 @@ class Rungs:
         whole(self.columns, "columns")
         if self.worth <= 0 or self.growth <= 1:
             raise ParameterError.of(
-                f"{text(self.worth)} and {text(self.growth)}", "a step is worth something, and rungs rise"
+                f"{text(self.worth)} and {text(self.growth)}",
+                "a step is worth something, and rungs rise",
+                "give a worth above 0 and a growth above 1",
             )
 
     @classmethod
@@ -167,7 +169,9 @@ def paper_columns(flips: Flips, worth: Fraction, top: Fraction) -> int:
         math.ceil(4 / log * log_bounds(top / end)[side]) for side, log, end in ((0, high, floor[1]), (1, low, floor[0]))
     }
     if len(found) != 1:
-        raise ParameterError.of(text(top), "the number of columns lies too near to a whole number to be told")
+        raise ParameterError.of(
+            text(top), "the number of columns lies too near to a whole number to be told", "take another cap"
+        )
     return found.pop()
 
 

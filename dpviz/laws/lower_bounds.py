@@ -66,7 +66,7 @@ def sparse(
     if variant == "paper":
         return _half_least(_rate(2 * epsilon, share / (16 * beta)), epsilon, n, delta)
     if variant != "repaired":
-        raise ParameterError.of(variant, 'variant must be "repaired" or "paper"')
+        raise ParameterError.of(variant, 'variant must be "repaired" or "paper"', 'write variant="repaired"')
     sharper = max(_rate(epsilon, share / 4), _rate(epsilon, 1 / (4 * beta)))
     return _half_least(sharper, epsilon, n, delta)
 
@@ -74,7 +74,9 @@ def sparse(
 def _checked(epsilon: Fraction, beta: Fraction, delta: Fraction) -> tuple[Fraction, Fraction, Fraction]:
     epsilon, beta = positive(epsilon, "epsilon"), probability(beta, "beta", zero=False)
     if 2 * beta > 1:
-        raise ParameterError.of(text(beta), "the lower bounds are stated for beta of at most 1/2")
+        raise ParameterError.of(
+            text(beta), "the lower bounds are stated for beta of at most 1/2", "give a beta like 1/10"
+        )
     return epsilon, beta, probability(delta, "delta")
 
 

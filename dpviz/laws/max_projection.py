@@ -38,7 +38,11 @@ class BucketError:
 
     def __post_init__(self) -> None:
         if self.load < 0 or self.total < 0:
-            raise ParameterError.of(f"{text(self.load)} and {text(self.total)}", "neither load nor total is negative")
+            raise ParameterError.of(
+                f"{text(self.load)} and {text(self.total)}",
+                "neither load nor total is negative",
+                "give 0 or more for both",
+            )
 
     def mean_bound(self) -> Fraction:
         """The mean of |error| is at most this: what meets it, and the noise."""

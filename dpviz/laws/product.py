@@ -44,7 +44,7 @@ def rounds_of(columns: int) -> int:
 def beta_for(alpha: Fraction, columns: int) -> Fraction:
     """The paper's beta for an accuracy of alpha: alpha / (12 d). Source: Theorem 5.1."""
     if not 0 < alpha < 1:
-        raise ParameterError.of(text(alpha), "alpha lies strictly between 0 and 1")
+        raise ParameterError.of(text(alpha), "alpha lies strictly between 0 and 1", "give an alpha like 1/10")
     return alpha / (12 * whole(columns, "columns"))
 
 
@@ -79,9 +79,11 @@ class Rounds:
         whole(self.n, "n")
         positive(self.rho, "rho")
         if not 0 < self.beta <= MOST_BETA:
-            raise ParameterError.of(text(self.beta), "beta lies above 0 and is at most 1/12")
+            raise ParameterError.of(text(self.beta), "beta lies above 0 and is at most 1/12", "give a beta like 1/100")
         if self.noise not in get_args(Noise):
-            raise ParameterError.of(self.noise, f"the noise is one of {', '.join(get_args(Noise))}")
+            raise ParameterError.of(
+                self.noise, f"the noise is one of {', '.join(get_args(Noise))}", f'write noise="{get_args(Noise)[0]}"'
+            )
         if self.chunk < 1:
             raise ParameterError.of(
                 f"n={self.n:,}",
@@ -282,7 +284,7 @@ def column_error(p: float, rows: int, deviation: float) -> float:
 
     whole(rows, "rows")
     if not 0 <= p <= 1:
-        raise ParameterError.of(p, "a chance lies between 0 and 1")
+        raise ParameterError.of(p, "a chance lies between 0 and 1", "give a chance like 1/10")
     reach = 12 * math.sqrt(rows * p * (1 - p)) + 20
     counts = np.arange(max(0, math.floor(rows * p - reach)), min(rows, math.ceil(rows * p + reach)) + 1)
     chances = binom.pmf(counts, rows, p)
@@ -350,7 +352,11 @@ def paper_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """
     low, high = _log_of_delta(positive(epsilon, "epsilon"), delta)
     if epsilon > 8 * low:
-        raise ParameterError.of(text(epsilon), "this rho is proved for an epsilon that is smaller beside ln(1 / delta)")
+        raise ParameterError.of(
+            text(epsilon),
+            "this rho is proved for an epsilon that is smaller beside ln(1 / delta)",
+            "take a smaller epsilon, or a smaller delta",
+        )
     return epsilon**2 / (16 * high)
 
 
@@ -368,7 +374,7 @@ def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 def _log_of_delta(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, Fraction]:
     if not 0 < delta < 1:
-        raise ParameterError.of(text(delta), "delta lies strictly between 0 and 1")
+        raise ParameterError.of(text(delta), "delta lies strictly between 0 and 1", "give a delta like 1/1000000")
     return log_bounds(1 / delta)
 
 

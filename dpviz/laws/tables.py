@@ -34,10 +34,12 @@ def theorem(ratio: Fraction, beta: Fraction, *, bins: int = 1, gamma: Fraction =
     `ratio` is p/q; `gamma` is FastSample's chance of a uniform value in one bin, else 0.
     """
     if ratio <= 1:
-        raise ParameterError.of(text(ratio), "the ratio p/q must be above 1")
+        raise ParameterError.of(text(ratio), "the ratio p/q must be above 1", "give p above q")
     each = probability(beta, "beta", zero=False) / whole(bins, "bins")
     if each <= gamma:
-        raise ParameterError.of(text(each), f"beta for one bin must exceed gamma = {text(gamma)}")
+        raise ParameterError.of(
+            text(each), f"beta for one bin must exceed gamma = {text(gamma)}", "take a larger beta, or a smaller gamma"
+        )
     odds = 1 / (each - gamma)
     (low, high), (rate_low, rate_high) = log_bounds(odds), log_bounds(ratio)
     least, most = math.ceil(low / rate_high), math.ceil(high / rate_low)
@@ -113,7 +115,9 @@ def compact(epsilon: Fraction, beta: Fraction, *, bins: int = 1, column: Column 
 def _factor(epsilon: Fraction, column: Column) -> Fraction:
     """By what the logarithm of a table is multiplied: 2/epsilon, or 9/(2 epsilon) for the finite samplers."""
     if column not in ("geometric", "geosample", "fastsample"):
-        raise ParameterError.of(column, 'column must be "geometric", "geosample" or "fastsample"')
+        raise ParameterError.of(
+            column, 'column must be "geometric", "geosample" or "fastsample"', 'write column="geosample"'
+        )
     return 2 / epsilon if column == "geometric" else Fraction(9, 2) / epsilon
 
 
@@ -124,5 +128,7 @@ def _twice(column: Column) -> int:
 
 def _finite(column: Column) -> Column:
     if column not in ("geosample", "fastsample"):
-        raise ParameterError.of(column, 'this table has the columns "geosample" and "fastsample"')
+        raise ParameterError.of(
+            column, 'this table has the columns "geosample" and "fastsample"', 'write column="geosample"'
+        )
     return column

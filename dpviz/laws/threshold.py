@@ -49,7 +49,7 @@ def approximate_threshold(epsilon: Fraction, delta: Fraction) -> int:
     """
     rate, level = positive(epsilon, "epsilon"), probability(delta, "delta", zero=False)
     if level == 1:
-        raise ParameterError.of(text(level), "delta must be below 1")
+        raise ParameterError.of(text(level), "delta must be below 1", "give a delta like 1/1000000")
     near = math.ceil(log_bounds(1 / level)[1] / rate)
 
     def beyond(precision: int) -> bool | None:

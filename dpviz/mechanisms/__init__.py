@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from dpviz.boundary import kind_of, protect_module, single_arguments
+from dpviz.boundary import as_given, protect_module, single_arguments
 from dpviz.errors import ParameterError
 from dpviz.names import absent, meant
 
@@ -106,7 +106,11 @@ class Registry(Mapping[str, type[T]]):
     def _remove(self, name: str) -> None:
         """See `unregister`."""
         if name not in self._registered:
-            raise ParameterError.of(name, "only a mechanism that was registered can be taken out")
+            raise ParameterError.of(
+                name,
+                "only a mechanism that was registered can be taken out",
+                "name one that was given to mechanisms.register",
+            )
         del self._registered[name]
 
 
@@ -132,7 +136,7 @@ def register(kind: MechanismClass) -> MechanismClass:
 
     if not isinstance(kind, type) or not issubclass(kind, Parameters):
         raise ParameterError.of(
-            kind_of(kind),
+            as_given(kind),
             "a mechanism is a class built on dpviz.model.parameters.Parameters",
             "declare its parameters, and give it `bind`",
         )

@@ -39,9 +39,11 @@ class Positive(ExactNumber):
     most: int = 0
 
     def read(self, value: Any, name: str, earlier: Mapping[str, Any]) -> Fraction:
-        number = positive(typed(value, name), name)
+        number = positive(value, name, read=typed)
         if self.most and number > self.most:
-            raise ParameterError.of(text(number), f"{name} must be at most {self.most:,}")
+            raise ParameterError.of(
+                text(number), f"{name} must be at most {self.most:,}", f"give {self.most:,} or less"
+            )
         return number
 
 

@@ -65,7 +65,7 @@ class NamedLabels(Reader):
         asked = [_query(pair, place) for place, pair in enumerate(pairs, 1)]
         names = [one for one, _ in asked]
         if len(set(names)) != len(names):
-            raise ParameterError.of(f"{len(names):,} names", "each query has a name of its own")
+            raise ParameterError.of(f"{len(names):,} names", "each query has a name of its own", "rename one of them")
         return tuple(asked)
 
     def from_text(self, written: str, name: str) -> Any:
@@ -73,7 +73,9 @@ class NamedLabels(Reader):
             return [tuple(pair) for pair in json.loads(written)]
         except (ValueError, TypeError, RecursionError):
             raise ParameterError.of(
-                short(written, 40), f"{name} are written as JSON: [[name, [labels]], ...]"
+                short(written, 40),
+                f"{name} are written as JSON: [[name, [labels]], ...]",
+                'write [["all", null]] for one query over all bins',
             ) from None
 
     def text(self, value: Any) -> str:
@@ -85,10 +87,12 @@ class NamedLabels(Reader):
 
 def _query(pair: Any, place: int) -> tuple[str, tuple[Label, ...] | None]:
     if not isinstance(pair, list | tuple) or len(pair) != 2:
-        raise ParameterError.of(kind_of(pair), f"query {place} must be a name and its labels")
+        raise ParameterError.of(
+            kind_of(pair), f"query {place} must be a name and its labels", 'write queries={"all": None}'
+        )
     name, labels = pair
     if not isinstance(name, str) or not name or unwritable(name):
-        raise ParameterError.of(kind_of(name), f"the name of query {place} must be text")
+        raise ParameterError.of(kind_of(name), f"the name of query {place} must be text", 'write queries={"all": None}')
     if labels is None:
         return name, None
     if not isinstance(labels, list | tuple | range) or not len(labels):
@@ -98,7 +102,11 @@ def _query(pair: Any, place: int) -> tuple[str, tuple[Label, ...] | None]:
             "write None for all bins",
         )
     if len(labels) > MOST_BINS:
-        raise ParameterError.of(f"{len(labels):,} labels", f"queries are over at most {MOST_BINS:,} bins")
+        raise ParameterError.of(
+            f"{len(labels):,} labels",
+            f"queries are over at most {MOST_BINS:,} bins",
+            "name fewer labels, or None for all bins",
+        )
     read = tuple(one_of(label, _label, f"label {at} of query {place}") for at, label in enumerate(labels, 1))
     if len(set(read)) != len(read):
         raise DomainError.of(

@@ -92,7 +92,7 @@ class SampleProduct(Parameters):
 
     def check(self) -> None:
         if not 0 < self.alpha < 1:
-            raise ParameterError.of(text(self.alpha), "alpha lies strictly between 0 and 1")
+            raise ParameterError.of(text(self.alpha), "alpha lies strictly between 0 and 1", "give an alpha like 1/10")
 
     def bind(self, question: Question, unit: Unit) -> SampleProductBound:
         """Fix the rounds and their noise. Raises ParameterError or DomainError on public facts only."""

@@ -157,7 +157,9 @@ class TopK(Parameters):
             check_rows(self.k, self.kbar)
         elif self.k < 2:
             raise ParameterError.of(
-                self.k, 'with kbar="private" one of the k steps chooses kbar, so k must be at least 2'
+                self.k,
+                'with kbar="private" one of the k steps chooses kbar, so k must be at least 2',
+                "give k=2 or more",
             )
         elif self.largest is None:
             raise ParameterError.of(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Final, TypeAlias
 
-from dpviz.boundary import kind_of, plain_arguments, protect_module
+from dpviz.boundary import as_given, kind_of, plain_arguments, protect_module
 from dpviz.errors import DomainError, ParameterError
 from dpviz.exact import Number, text
 from dpviz.model.domain import Domain, category_text, column_name, limit, quoted
@@ -106,7 +106,7 @@ class Sum:
                 f"{text(ends['low'])} to {text(ends['high'])}", "a sum needs a low below its high", "swap them"
             )
         if ends["step"] <= 0:
-            raise DomainError.of(text(ends["step"]), "the step of a sum must be positive")
+            raise DomainError.of(text(ends["step"]), "the step of a sum must be positive", "give a step like 1 or 1/10")
         if any((ends[name] / ends["step"]).denominator != 1 for name in ("low", "high")):
             raise DomainError.of(
                 f"{text(ends['low'])} to {text(ends['high'])} in steps of {text(ends['step'])}",
@@ -200,7 +200,7 @@ class Records:
         given = {} if otherwise is None else otherwise
         if not isinstance(given, dict):
             raise ParameterError.of(
-                kind_of(given), "otherwise must map columns to labels", 'write otherwise={"region": "unknown"}'
+                as_given(given), "otherwise must map columns to labels", 'write otherwise={"region": "unknown"}'
             )
         labels = {column_name(name): category_text(label, "a label") for name, label in given.items()}
         object.__setattr__(self, "otherwise", tuple(sorted(labels.items())))
@@ -254,12 +254,18 @@ def aggregate_from_json(data: object) -> Aggregate:
     kind = data.get("kind") if isinstance(data, Mapping) else None
     if not isinstance(data, Mapping) or not isinstance(kind, str) or known.get(kind) != set(data):
         raise ParameterError.of(
-            kind if isinstance(kind, str) else kind_of(data), "a saved aggregate must be a whole sum, or records"
+            kind if isinstance(kind, str) else kind_of(data),
+            "a saved aggregate must be a whole sum, or records",
+            "write what question.to_json() returns",
         )
     values = {name: value for name, value in data.items() if name != "kind"}
     read = Records(**values) if kind == "records" else Sum(**values)
     if read.to_json()["aggregate"] != dict(data):
-        raise ParameterError.of(kind, "a saved aggregate must have its numbers in their shortest form, as texts")
+        raise ParameterError.of(
+            kind,
+            "a saved aggregate must have its numbers in their shortest form, as texts",
+            "write what question.to_json() returns",
+        )
     return read
 
 

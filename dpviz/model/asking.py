@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, Literal, Protocol, TypeAlias, cast
 
-from dpviz.boundary import Hidden, kind_of, plain_arguments, protect_module
+from dpviz.boundary import Hidden, as_given, kind_of, plain_arguments, protect_module
 from dpviz.errors import DomainError, ParameterError
 from dpviz.exact import Number, ceil_to, floor_to, probability, text, whole
 from dpviz.fitting.shares import Pair, Shares, shares, shares_of_pair
@@ -174,7 +174,7 @@ def _sets(labels: Any) -> Any:
 
 def _name(name: Any, what: str) -> str:
     if not isinstance(name, str):
-        raise DomainError.of(kind_of(name), f"{what} must be text")
+        raise DomainError.of(kind_of(name), f"{what} must be text", "write it in quotes")
     return name
 
 
@@ -209,11 +209,15 @@ def _each(ask: Callable[..., Derived], *given: Any) -> Derived | DerivedTable:
     counts = {len(one.parts) for one in many}
     if len(counts) > 1:
         raise ParameterError.of(
-            " and ".join(f"{count:,}" for count in sorted(counts)), "two lists of questions must be equally long"
+            " and ".join(f"{count:,}" for count in sorted(counts)),
+            "two lists of questions must be equally long",
+            "give lists of one length",
         )
     number = counts.pop()
     if not 0 < number <= MOST_ASKED:
-        raise ParameterError.of(f"{number:,} questions", f"ask 1 to {MOST_ASKED:,} questions at once")
+        raise ParameterError.of(
+            f"{number:,} questions", f"ask 1 to {MOST_ASKED:,} questions at once", "ask for the others in another call"
+        )
     rows = [ask(*(one.parts[at] if isinstance(one, _Many) else one for one in given)) for at in range(number)]
     names = next((one.names for one in many if one.names is not None), None)
     if names is not None:
@@ -250,7 +254,9 @@ class _Asked:
         self.subject, self.beta = subject, probability(beta, "beta", zero=False)
         self.among, self.reader = _among(among), reader
         if not isinstance(reader, str):
-            raise ParameterError.of(kind_of(reader), "reader must be the name of an estimator")
+            raise ParameterError.of(
+                as_given(reader), "reader must be the name of an estimator", "leave reader out for the first one"
+            )
 
     # ------------------------------------------------------------ the five questions
 
@@ -398,7 +404,9 @@ class _Asked:
         query = Query.minus(first, second)
         if not query.parts:
             raise DomainError.of(
-                "the same labels on both sides", f"two sets of labels must differ in some {self._noun}"
+                "the same labels on both sides",
+                f"two sets of labels must differ in some {self._noun}",
+                "name two sets that are not the same",
             )
         what = f"{self._words(first, a)}, less {self._short(second, b)}"
         return what, query, "pairs" if query.one_by_one else "sums"
@@ -675,7 +683,7 @@ def _among(among: Any) -> Among:
         return cast(Among, among)
     if isinstance(among, bool) or not isinstance(among, int):
         raise ParameterError.of(
-            among if isinstance(among, str) else kind_of(among),
+            as_given(among),
             'among must be "one", "all", or the number of questions',
             'write among="one" for one that was picked before looking',
         )

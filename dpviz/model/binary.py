@@ -93,23 +93,25 @@ def opened(content: bytes) -> File:
     """What a binary file holds; its columns are not copied. Raises ReleaseFormat where it is truncated, altered, or of
     another version."""
     if len(content) < FIRST.size + CHECKSUM:
-        raise ReleaseFormat.of(f"{len(content):,} bytes", "a binary release is longer; this one is truncated")
+        raise ReleaseFormat.damaged("a binary release is longer", f"{len(content):,} bytes")
     _, version, length, size = FIRST.unpack_from(content)
     if version != VERSION:
         raise ReleaseFormat.of(version, f"this dpviz reads binary releases of version {VERSION}", "update dpviz")
     if size != len(content):
-        raise ReleaseFormat.of(
-            f"{len(content):,} bytes", f"a binary release has as many bytes as it says: {size:,}", "copy the file again"
+        raise ReleaseFormat.damaged(
+            f"a binary release has as many bytes as it says: {size:,}", f"{len(content):,} bytes"
         )
     with memoryview(content) as view:
         if sha256(view[:-CHECKSUM]).digest() != view[-CHECKSUM:]:
-            raise ReleaseFormat("a saved release must match its checksum; this one was altered or damaged")
+            raise ReleaseFormat.damaged("a saved release must match its checksum", "one that was altered or damaged")
     try:
         return _read(content, length)
     except ReleaseFormat:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
-        raise ReleaseFormat("a binary release has a header that describes its columns, and nothing else") from None
+        raise ReleaseFormat.damaged(
+            "a binary release has a header that describes its columns, and nothing else", "another header"
+        ) from None
 
 
 def _read(content: bytes, length: int) -> File:
@@ -118,19 +120,23 @@ def _read(content: bytes, length: int) -> File:
     body, described = header["release"], header["columns"]
     start, end = FIRST.size + length, len(content) - CHECKSUM
     if not isinstance(body, dict) or set(header) != {"columns", "release"} or canonical(header) != written:
-        raise ReleaseFormat("a binary release writes its header in the shortest form")
+        raise ReleaseFormat.damaged("a binary release writes its header in the shortest form", "another header")
     if described is None:
         if start + -start % ALIGNED != end or any(content[start:end]):
-            raise ReleaseFormat("nothing but padding follows the header of a binary release without columns")
+            raise ReleaseFormat.damaged(
+                "nothing but padding follows the header of a binary release without columns", "other bytes"
+            )
         return File(body, None)
     columns = {name: _column(content, _aligned(start), end, one) for name, one in described.items()}
     offsets = _offsets(list(columns.values()))
     if [one["offset"] for one in described.values()] != offsets[:-1] or _aligned(start) + offsets[-1] != end:
-        raise ReleaseFormat("the columns of a binary release follow one another in the order of their names")
+        raise ReleaseFormat.damaged(
+            "the columns of a binary release follow one another in the order of their names", "other places"
+        )
     used = [start, *(_aligned(start) + offset for offset in offsets)]
     sizes = [0, *(column.nbytes for column in columns.values())]
     if any(any(content[at + size : next_]) for at, size, next_ in zip(used, sizes, used[1:], strict=False)):
-        raise ReleaseFormat("there are zeros between the columns of a binary release")
+        raise ReleaseFormat.damaged("there are zeros between the columns of a binary release", "other bytes")
     answer = {name: value for name, value in body["answer"].items() if name != "kind"}
     return File(body, Packed(answer, columns))
 
@@ -140,10 +146,12 @@ def _column(content: bytes, start: int, end: int, described: Mapping[str, Any]) 
     few = isinstance(shape, list) and len(shape) <= DIMENSIONS
     numbers = few and all(type(number) is int and 0 <= number <= len(content) for number in (*shape, offset))
     if set(described) != {"type", "shape", "offset"} or kind not in STORED_TYPES or not numbers:
-        raise ReleaseFormat("a column of a binary release has a type, a shape and an offset")
+        raise ReleaseFormat.damaged("a column of a binary release has a type, a shape and an offset", "other parts")
     many = math.prod(shape)
     if start + offset + many * np.dtype(kind).itemsize > end:
-        raise ReleaseFormat("a column of a binary release lies within its file")
+        raise ReleaseFormat.damaged(
+            "a column of a binary release lies within its file", f"{many:,} numbers from byte {start + offset:,} on"
+        )
     column: NDArray[Any] = np.frombuffer(content, dtype=kind, count=many, offset=start + offset)
     return column.reshape(shape)
 
@@ -151,7 +159,7 @@ def _column(content: bytes, start: int, end: int, described: Mapping[str, Any]) 
 def _plain(column: NDArray[Any]) -> NDArray[Any]:
     plain = np.ascontiguousarray(column, dtype=column.dtype.newbyteorder("<"))
     if plain.dtype.str not in STORED_TYPES:
-        raise ReleaseFormat.of(plain.dtype.str, "a column holds plain numbers of one of the stored types")
+        raise ReleaseFormat.damaged("a column holds plain numbers of one of the stored types", plain.dtype.str)
     return plain
 
 

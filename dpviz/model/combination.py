@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
-from dpviz.boundary import kind_of, plain_arguments, protect_module, single_arguments
+from dpviz.boundary import as_given, plain_arguments, protect_module, single_arguments
 from dpviz.errors import ParameterError
 from dpviz.exact import Enclosure, Number, probability
 from dpviz.fitting.shares import Pair
@@ -49,7 +49,7 @@ def combine(first: Release, second: Release) -> Combined:
     """
     for release in (first, second):
         if not isinstance(release, Release):
-            raise ParameterError.of(kind_of(release), "two releases are combined", "write dv.combine(one, other)")
+            raise ParameterError.of(as_given(release), "two releases are combined", "write dv.combine(one, other)")
     _check(first, second)
     return Combined(first, second)
 
@@ -58,11 +58,23 @@ def _check(first: Release, second: Release) -> None:
     fits(first.question, first.unit, second.question, second.unit)
     for release in (first, second):
         if release.max_items is not None:
-            raise ParameterError.of("a list of items", "which items are listed is no count, so lists are not combined")
+            raise ParameterError.of(
+                "a list of items",
+                "which items are listed is no count, so lists are not combined",
+                "combine releases that count",
+            )
     if first.dataset != second.dataset:
-        raise ParameterError.of(f"{first.dataset} and {second.dataset}", "both answers must be about one dataset")
+        raise ParameterError.of(
+            f"{first.dataset} and {second.dataset}",
+            "both answers must be about one dataset",
+            "combine two releases of one dataset",
+        )
     if (first.teaching is None) != (second.teaching is None):
-        raise ParameterError.of("a release and a teaching draw", "a teaching draw is not private and stands alone")
+        raise ParameterError.of(
+            "a release and a teaching draw",
+            "a teaching draw is not private and stands alone",
+            "combine it with another teaching draw",
+        )
     if first == second or (same_entry(first, second) and first.answer.to_json() == second.answer.to_json()):
         raise ParameterError.of(
             "one answer twice", "an answer says nothing new by being read again", "draw another, with another key="
@@ -70,7 +82,9 @@ def _check(first: Release, second: Release) -> None:
     axes = [release.axis for release in (first, second)]
     if axes[0].noun != axes[1].noun or (axes[0].noun != "bin" and list(axes[0].labels) != list(axes[1].labels)):
         raise ParameterError.of(
-            f"{axes[0].noun} and {axes[1].noun}", "both answers must have values for the same points"
+            f"{axes[0].noun} and {axes[1].noun}",
+            "both answers must have values for the same points",
+            "release the same question twice, with two keys",
         )
 
 
@@ -86,9 +100,15 @@ def same_entry(first: Release, second: Release) -> bool:
 def fits(question: Question, unit: Unit, other: Question, other_unit: Unit) -> None:
     """Refuse two answers that are not about the same: nothing is combined across questions or units."""
     if question.to_json() != other.to_json():
-        raise ParameterError.of(f"{question.text} / {other.text}", "both answers must be to one question")
+        raise ParameterError.of(
+            f"{question.text} / {other.text}",
+            "both answers must be to one question",
+            "release one question twice, with two keys",
+        )
     if unit != other_unit:
-        raise ParameterError.of(f"{unit.text} / {other_unit.text}", "both answers must protect one unit")
+        raise ParameterError.of(
+            f"{unit.text} / {other_unit.text}", "both answers must protect one unit", "combine releases of one session"
+        )
 
 
 # ---------------------------------------------------------------- as one answer
@@ -378,7 +398,11 @@ def after(
     """How far one bin may be off after an answer of this law was combined with the release. It sees laws alone."""
     fits(release.question, release.unit, question, unit)
     if max_items is not None or release.max_items is not None:
-        raise ParameterError.of("a list of items", "which items are listed is no count, so lists are not combined")
+        raise ParameterError.of(
+            "a list of items",
+            "which items are listed is no count, so lists are not combined",
+            "combine releases that count",
+        )
     now = release.answer.bars(release.reading, beta)[0]
     together = _together(release.terms.law, law, question, unit, beta)
     return After(together, now, beta, unit.nouns, release.answer.noun)

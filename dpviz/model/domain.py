@@ -16,15 +16,15 @@ from itertools import pairwise
 from math import prod
 from typing import Any, ClassVar, Final, TypeVar, cast
 
-from dpviz.boundary import Hidden, kind_of, plain_arguments, protect_module
+from dpviz.boundary import Hidden, as_given, kind_of, plain_arguments, protect_module
 from dpviz.errors import DomainError, ParameterError, short, unwritable
-from dpviz.exact import LONGEST, Number, rational, text, writable
+from dpviz.exact import LONGEST, NUMBER_LIKE, Number, rational, text, writable
 from dpviz.kinds import name_of
 from dpviz.names import NamedClass, meant
 
 Read = TypeVar("Read")
 
-FROM_DATA = "bins and filters must be public; write values out instead of taking them from the data"
+FROM_DATA = "bins and filters must be public, and not taken from the data"
 LARGEST_SHOWN = 2_000
 """Domains with more bins than this are not drawn bin by bin."""
 MOST_NAMED: Final = 5
@@ -149,10 +149,14 @@ class Domain(metaclass=NamedClass):
         missing: bool = False,
     ) -> IntegerDomain:
         """The whole numbers low..high, one bin each."""
-        ends = [limit(value, name) for value, name in ((low, "low"), (high, "high"))]
-        for end, name in zip(ends, ("low", "high"), strict=True):
+        rules = [f"{name} must be a whole number" for name in ("low", "high")]
+        ends = [
+            limit(value, name, rule=rule, step="type digits alone")
+            for value, name, rule in zip((low, high), ("low", "high"), rules, strict=True)
+        ]
+        for end, rule in zip(ends, rules, strict=True):
             if end.denominator != 1:
-                raise DomainError.of(text(end), f"{name} must be a whole number", "use Domain.intervals instead")
+                raise DomainError.of(text(end), rule, "use Domain.intervals instead")
         if ends[0] > ends[1]:
             raise DomainError.of(
                 " to ".join(map(text, ends)), "an integer domain must not be reversed", "write the smaller end first"
@@ -167,7 +171,11 @@ class Domain(metaclass=NamedClass):
         """Intervals [e0, e1), [e1, e2), …; the last one contains its right end."""
         exact = tuple(one_of(edge, limit, f"edge {place}") for place, edge in enumerate(_listed(edges), 1))
         if len(exact) < 2:
-            raise DomainError.of(f"{len(exact)} edges", "an interval domain needs at least two edges")
+            raise DomainError.of(
+                f"{len(exact)} edges",
+                "an interval domain needs at least two edges",
+                "write edges=[0, 1] for one interval",
+            )
         for left, right in pairwise(exact):
             if left >= right:
                 raise DomainError.of(
@@ -183,7 +191,9 @@ class Domain(metaclass=NamedClass):
         """One bin per label, in the order given. Numbers are matched as numbers: 1 and 1.0 are one label."""
         plain = tuple(one_of(label, category_text, f"label {at}") for at, label in enumerate(_listed(labels), 1))
         if not plain:
-            raise DomainError.of("no labels", "a category domain needs at least one label")
+            raise DomainError.of(
+                "no labels", "a category domain needs at least one label", 'write labels=["yes", "no"]'
+            )
         flags = _flags(other, missing)
         beside = [name for name, on in zip(("other", "missing"), flags, strict=True) if on]
         seen: dict[str, str] = {name: f"the bin {name}" for name in beside}
@@ -213,7 +223,11 @@ class Domain(metaclass=NamedClass):
         flat: list[Domain] = []
         for factor in factors:
             if type(factor) not in (IntegerDomain, IntervalDomain, CategoryDomain, ProductDomain):
-                raise DomainError.of(kind_of(factor), "a product is made of one-column domains whose bins are declared")
+                raise DomainError.of(
+                    as_given(factor),
+                    "a product is made of one-column domains whose bins are declared",
+                    "make each with dv.Domain.integers, intervals or categories",
+                )
             flat += factor.factors
         return ProductDomain(tuple(flat))
 
@@ -223,15 +237,23 @@ class Domain(metaclass=NamedClass):
         """The domain that `to_json` wrote. What it did not write is refused."""
         kind = data.get("kind") if isinstance(data, Mapping) else kind_of(data)
         if not isinstance(data, Mapping) or not isinstance(kind, str) or kind not in WRITTEN:
-            raise DomainError.of(kind, f"a saved domain must be of a known kind: {', '.join(WRITTEN)}")
+            raise DomainError.of(
+                kind,
+                f"a saved domain must be of a known kind: {', '.join(WRITTEN)}",
+                "write what domain.to_json() returns",
+            )
         required, optional = WRITTEN[kind]
         given = {name: value for name, value in data.items() if name != "kind"}
         for name in required:
             if name not in given:
-                raise DomainError.of("none", f"a saved domain of {kind} must have {name}")
+                raise DomainError.of(
+                    "none", f"a saved domain of {kind} must have {name}", "write what domain.to_json() returns"
+                )
         for name in given:
             if name not in (*required, *optional):
-                raise DomainError.of(name, f"a saved domain of {kind} must have nothing else")
+                raise DomainError.of(
+                    name, f"a saved domain of {kind} must have nothing else", "write what domain.to_json() returns"
+                )
         if kind == "product":
             return _saved_product(given)
         maker: Callable[..., Domain] = getattr(Domain, kind)
@@ -269,7 +291,9 @@ class IntegerDomain(_OneColumn):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.low > self.high:
-            raise DomainError.of(f"{self.low} to {self.high}", "an integer domain must not be reversed")
+            raise DomainError.of(
+                f"{self.low} to {self.high}", "an integer domain must not be reversed", "write the smaller end first"
+            )
 
     @property
     def ordered(self) -> bool:
@@ -480,7 +504,7 @@ class KeyDomain(_OneColumn):
 
     @plain_arguments
     def index(self, label: object) -> int:
-        raise DomainError.of(kind_of(label), "keys have no numbers; they are looked up by name")
+        raise DomainError.of(kind_of(label), "keys have no numbers; they are looked up by name", "read release[label]")
 
     @property
     def text(self) -> str:
@@ -505,10 +529,14 @@ class ProductDomain(Domain):
         one_column = (IntegerDomain, IntervalDomain, CategoryDomain)
         if type(self.axes) is not tuple or not all(type(axis) in one_column for axis in self.axes):
             raise DomainError.of(
-                kind_of(self.axes), "a product is made of one-column domains whose bins are declared", "use *"
+                as_given(self.axes), "a product is made of one-column domains whose bins are declared", "use *"
             )
         if len(self.axes) < 2:
-            raise DomainError.of(f"{len(self.axes)} factors", "a product needs at least two factors")
+            raise DomainError.of(
+                f"{len(self.axes)} factors",
+                "a product needs at least two factors",
+                "multiply two domains: one * another",
+            )
         if len(self.axes) > MOST_FACTORS or self.size > 1 << MOST_FACTORS:
             raise DomainError.of(
                 f"{len(self.axes):,} factors",
@@ -518,7 +546,7 @@ class ProductDomain(Domain):
         seen: set[str] = set()
         for name in self.columns:
             if name in seen:
-                raise DomainError.of(name, "the columns of a product must differ")
+                raise DomainError.of(name, "the columns of a product must differ", "take each column once")
             seen.add(name)
 
     @property
@@ -546,7 +574,9 @@ class ProductDomain(Domain):
     def index(self, label: object) -> int:
         if not isinstance(label, tuple) or len(label) != len(self.axes):
             many = "a pair" if len(self.axes) == 2 else f"a tuple of {len(self.axes):,} labels"
-            raise DomainError.of(kind_of(label), f"a label of this product is {many}")
+            raise DomainError.of(
+                kind_of(label), f"a label of this product is {many}", "give a tuple with a label for each column"
+            )
         place = 0
         for axis, one in zip(self.axes, label, strict=True):
             place = place * axis.size + axis.index(one)
@@ -575,11 +605,15 @@ def _saved_product(given: Mapping[str, Any]) -> ProductDomain:
     factors = given["factors"] if set(given) == {"factors"} else ()
     if not isinstance(factors, list | tuple) or len(factors) < 3:
         raise DomainError.of(
-            ", ".join(given) or "none", "a saved domain of product must have first and second, or three factors or more"
+            ", ".join(given) or "none",
+            "a saved domain of product must have first and second, or three factors or more",
+            "write what domain.to_json() returns",
         )
     written = [Domain.from_json(factor) for factor in factors]
     if any(len(factor.factors) != 1 for factor in written):
-        raise DomainError.of("a product", "a saved domain of product must have one-column factors")
+        raise DomainError.of(
+            "a product", "a saved domain of product must have one-column factors", "write what domain.to_json() returns"
+        )
     return Domain.product(*written)
 
 
@@ -636,20 +670,26 @@ def _needed(rule: str) -> str:
     return rule.partition(" must be ")[2] or "a number or a text"
 
 
-def limit(value: Any, name: str) -> Fraction:
-    """Read a number that a bin, a filter or a label is declared with."""
+def limit(value: Any, name: str, *, rule: str = "", step: str = NUMBER_LIKE) -> Fraction:
+    """Read a number that a bin, a filter or a label is declared with. `rule` and `step` as for `exact.rational`."""
     if isinstance(value, Hidden):
-        raise DomainError.of(value.kind, FROM_DATA)
-    number = rational(value, name)
+        raise DomainError.of(value.kind, FROM_DATA, "write the values out")
+    number = rational(value, name, rule=rule, step=step)
     if not writable(number):
-        raise DomainError.of("a longer one", f"{name} must be a number of at most {LONGEST} characters")
+        raise DomainError.of(
+            "a longer one", f"{name} must be a number of at most {LONGEST} characters", "write fewer digits"
+        )
     return number
 
 
 def _writable(name: str, what: str) -> str:
     """Refuse text that cannot be written to a file."""
     if unwritable(name):
-        raise DomainError.of(ascii(name), f"{what} must be text that can be written as UTF-8")
+        raise DomainError.of(
+            ascii(name),
+            f"{what} must be text that can be written as UTF-8",
+            "leave half characters (surrogates) out of it",
+        )
     return name
 
 
@@ -658,21 +698,25 @@ def _listed(values: Any) -> Sequence[Any]:
     if isinstance(values, list | tuple | range):
         for value in values:
             if isinstance(value, Hidden):
-                raise DomainError.of(f"a list of {kind_of(value)}", FROM_DATA)
+                raise DomainError.of(f"a list of {kind_of(value)}", FROM_DATA, "write the values out")
         return values
-    raise DomainError.of(kind_of(values), FROM_DATA, "write a list")
+    raise DomainError.of(kind_of(values), FROM_DATA, "write a list of the values")
 
 
 def column_name(column: object) -> str:
     if not isinstance(column, str) or not column:
-        raise DomainError.of(kind_of(column) if column != "" else "no text", "column must be the name of a column")
+        raise DomainError.of(as_given(column), "column must be the name of a column", 'write column="visits"')
     return _writable(column, "the name of a column")
 
 
 def _flags(*flags: object) -> tuple[bool, ...]:
     for flag in flags:
         if not isinstance(flag, bool):
-            raise DomainError.of(kind_of(flag), "underflow, overflow, other and missing are True or False")
+            raise DomainError.of(
+                as_given(flag),
+                "underflow, overflow, other and missing are True or False",
+                "write overflow=True, or leave it out",
+            )
     return tuple(bool(flag) for flag in flags)
 
 

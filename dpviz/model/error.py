@@ -34,7 +34,11 @@ class ErrorValue:
 
     def __post_init__(self) -> None:
         if (self.off is not None) != (self.how == "numerical"):
-            raise ParameterError.of(self.how, "a numerical error, and no other, says how far off it may be")
+            raise ParameterError.of(
+                self.how,
+                "a numerical error, and no other, says how far off it may be",
+                'give "numerical" with the error of the number, and nothing else with one',
+            )
 
     def to_json(self) -> dict[str, Any]:
         stated = {} if self.off is None else {"off": text(self.off)}

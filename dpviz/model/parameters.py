@@ -102,7 +102,7 @@ class Epsilon(ExactNumber):
     """A positive number, small enough to protect somebody."""
 
     def read(self, value: Any, name: str, earlier: Mapping[str, Any]) -> Fraction:
-        epsilon = positive(typed(value, name), name)
+        epsilon = positive(value, name, read=typed)
         if epsilon > LARGEST_EPSILON:
             raise ParameterError.of(
                 text(epsilon),
@@ -119,7 +119,7 @@ class Probability(ExactNumber):
     zero: bool = False
 
     def read(self, value: Any, name: str, earlier: Mapping[str, Any]) -> Fraction:
-        return probability(typed(value, name), name, zero=self.zero)
+        return probability(value, name, zero=self.zero, read=typed)
 
 
 @dataclass(frozen=True)
@@ -168,12 +168,12 @@ class Switch(Reader):
 
     def read(self, value: Any, name: str, earlier: Mapping[str, Any]) -> bool:
         if not isinstance(value, bool):
-            raise ParameterError.of(value, f"{name} is True or False")
+            raise ParameterError.of(value, f"{name} is True or False", f"write {name}=True or {name}=False")
         return value
 
     def from_text(self, written: str, name: str) -> bool:
         if written not in self.options:
-            raise ParameterError.of(written, f"{name} is true or false")
+            raise ParameterError.of(written, f"{name} is true or false", "write the text true, or false")
         return written == "true"
 
     def text(self, value: Any) -> str:

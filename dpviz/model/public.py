@@ -26,7 +26,9 @@ class PublicTable:
 
     def __post_init__(self) -> None:
         if len(self.counts) != self.domain.size:
-            raise ParameterError.of(f"{len(self.counts)} counts", f"this domain has {self.domain.size} bins")
+            raise ParameterError.of(
+                f"{len(self.counts)} counts", f"this domain has {self.domain.size} bins", "give one count for each bin"
+            )
 
     def __repr__(self) -> str:
         return f"<PublicTable ({self.badge}): {self.domain.text}>"
@@ -50,9 +52,17 @@ class PublicTop:
 
     def __post_init__(self) -> None:
         if len(self.labels) != len(self.counts) or len(set(self.labels)) != len(self.labels):
-            raise ParameterError.of(f"{len(self.labels)} labels", "a ranking has one count for each label, once")
+            raise ParameterError.of(
+                f"{len(self.labels)} labels",
+                "a ranking has one count for each label, once",
+                "give as many different labels as counts",
+            )
         if any(after > before for before, after in pairwise((*self.counts, 1))):
-            raise ParameterError.of(f"{len(self.counts)} counts", "the counts of a ranking never rise and are above 0")
+            raise ParameterError.of(
+                f"{len(self.counts)} counts",
+                "the counts of a ranking never rise and are above 0",
+                "sort them, the largest first, and leave zeros out",
+            )
 
     @classmethod
     def of(cls, table: PublicTable) -> PublicTop:

@@ -10,7 +10,7 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from dpviz.boundary import kind_of, plain_arguments, protect_module, shown, single_arguments
+from dpviz.boundary import as_given, kind_of, plain_arguments, protect_module, shown, single_arguments
 from dpviz.errors import DomainError, ParameterError
 from dpviz.exact import Number, text
 from dpviz.model.aggregate import COUNT, Aggregate, Records, Sum, aggregate_from_json, is_aggregate
@@ -30,9 +30,13 @@ class Between:
     def __init__(self, low: Number | None = None, high: Number | None = None) -> None:
         ends = [None if end is None else limit(end, "a limit") for end in (low, high)]
         if ends == [None, None]:
-            raise ParameterError.of("no limits", "a range filter needs at least one limit")
+            raise ParameterError.of("no limits", "a range filter needs at least one limit", "write dv.Between(low=0)")
         if ends[0] is not None and ends[1] is not None and ends[0] > ends[1]:
-            raise ParameterError.of(f"{text(ends[0])} to {text(ends[1])}", "a range filter must not be reversed")
+            raise ParameterError.of(
+                f"{text(ends[0])} to {text(ends[1])}",
+                "a range filter must not be reversed",
+                "write the smaller limit first",
+            )
         object.__setattr__(self, "low", ends[0])
         object.__setattr__(self, "high", ends[1])
 
@@ -55,11 +59,11 @@ class Question(metaclass=NamedClass):
     def __post_init__(self) -> None:
         if not is_domain(self.domain):
             raise ParameterError.of(
-                kind_of(self.domain), "a question must be a Domain", "make one with dv.Domain.integers(...)"
+                as_given(self.domain), "a question must be a Domain", "make one with dv.Domain.integers(...)"
             )
         if not is_aggregate(self.aggregate):
             raise ParameterError.of(
-                kind_of(self.aggregate), "a question counts, sums or asks for records", "use dv.Question.sum(...)"
+                as_given(self.aggregate), "a question counts, sums or asks for records", "use dv.Question.sum(...)"
             )
         if not self.aggregate.additive and not self.domain.declared:
             raise DomainError.of(
@@ -71,7 +75,7 @@ class Question(metaclass=NamedClass):
         where = shown(self.where)
         if not isinstance(where, dict):
             raise ParameterError.of(
-                kind_of(where), "where must map columns to values", 'write where={"age": dv.Between(low, high)}'
+                as_given(where), "where must map columns to values", 'write where={"age": dv.Between(low, high)}'
             )
         filters = {column_name(name): condition(value) for name, value in where.items()}
         object.__setattr__(self, "where", MappingProxyType(dict(sorted(filters.items()))))
@@ -181,7 +185,7 @@ class Question(metaclass=NamedClass):
         parts = set(data) - {"aggregate"} if isinstance(data, Mapping) else set()
         if parts != {"domain", "where"} or not isinstance(data["where"], Mapping):
             rule = "a saved question must have a domain and a filter, perhaps an aggregate, and nothing else"
-            raise ParameterError.of(kind_of(data), rule)
+            raise ParameterError.of(as_given(data), rule, "write what question.to_json() returns")
         filters: dict[str, Any] = {name: _saved(value) for name, value in data["where"].items()}
         aggregate = aggregate_from_json(data["aggregate"]) if "aggregate" in data else COUNT
         return cls(Domain.from_json(data["domain"]), filters, aggregate)
@@ -299,7 +303,11 @@ def _saved(value: object) -> object:
     if not isinstance(value, Mapping):
         return value
     if not set(value) <= {"low", "high"}:
-        raise ParameterError.of(", ".join(map(str, value)), "a saved range filter must have limits low and high")
+        raise ParameterError.of(
+            ", ".join(map(str, value)),
+            "a saved range filter must have limits low and high",
+            "write what question.to_json() returns",
+        )
     return Between(**value)
 
 
@@ -309,7 +317,9 @@ def condition(value: object) -> Condition:
         return value
     values = value if isinstance(value, list | tuple) else [value]
     if not values:
-        raise ParameterError.of("no values", "a filter needs at least one value")
+        raise ParameterError.of(
+            "no values", "a filter needs at least one value", "name a value, or leave the filter out"
+        )
     return tuple(sorted({category_text(one) for one in values}))
 
 

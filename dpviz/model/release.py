@@ -292,7 +292,7 @@ class Release(Askable):
         reader  one of `release.answer.readers`, where there are several; left out, the first
         """
         if among not in ("one", "all"):
-            raise ParameterError.of(among, 'among must be "one" or "all"')
+            raise ParameterError.of(among, 'among must be "one" or "all"', 'write among="one"')
         if not self.valued:
             return None
         return self.answer.intervals(self.reading, probability(beta, "beta", zero=False), among, reader=reader)
@@ -483,7 +483,7 @@ def opened(content: bytes) -> tuple[dict[str, Any], bytes]:
     if body is None:
         raise _unknown()
     if sha256(written).hexdigest() != digest:
-        raise ReleaseFormat("a saved release must match its checksum; this one was altered or damaged")
+        raise ReleaseFormat.damaged("a saved release must match its checksum", "one that was altered or damaged")
     return body, _saved(written, digest)
 
 
@@ -497,7 +497,9 @@ def known_format(body: object) -> None:
 
 
 def _unknown() -> ReleaseFormat:
-    return ReleaseFormat("a saved release must be a dpviz.release file; this one is truncated or something else")
+    return ReleaseFormat.damaged(
+        "a saved release must be a dpviz.release file", "one that is truncated, or something else"
+    )
 
 
 BEFORE: Final = b'{"release":'

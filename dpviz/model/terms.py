@@ -54,7 +54,7 @@ class Recipe:
         texts = [name, shown, *parameters, *parameters.values()]
         named = isinstance(name, str) and name.isidentifier() and not name.startswith("_")
         if not named or not all(isinstance(one, str) for one in texts) or isinstance(revision, bool):
-            raise ReleaseFormat("a stored mechanism has a name, parameters and a revision")
+            raise ReleaseFormat.damaged("a stored mechanism has a name, parameters and a revision", "other parts")
         return cls(name, dict(parameters), whole(revision, "revision"), shown)
 
     def __repr__(self) -> str:
@@ -80,7 +80,7 @@ class Used:
     def from_json(cls, data: Mapping[str, Any]) -> Used:
         amount, paid = _number(data["amount"]), _number(data["paid"])
         if not isinstance(data["noun"], str) or amount is None or paid is None or not 0 <= amount <= paid:
-            raise ReleaseFormat("what an answer used is a whole number of what was paid")
+            raise ReleaseFormat.damaged("what an answer used is a whole number of what was paid", "another amount")
         return cls(data["noun"], amount, paid)
 
 
@@ -110,7 +110,9 @@ class Terms:
 
     def __post_init__(self) -> None:
         if not self.law.belongs(self.question, self.unit, self.max_items):
-            raise ReleaseFormat.of(self.law.name, "a stored law must be about the question and the unit of its release")
+            raise ReleaseFormat.damaged(
+                "a stored law must be about the question and the unit of its release", self.law.name
+            )
 
     @classmethod
     def of(cls, bound: Bound) -> Terms:
@@ -183,10 +185,10 @@ class Terms:
         question, unit = Question.from_json(data["question"]), Unit(**data["unit"])
         switches = (data["ordered"], data["reuse"])
         if not all(isinstance(part, bool) for part in switches) or not isinstance(data["shape"], str):
-            raise ReleaseFormat("a saved release must say which answer was promised")
+            raise ReleaseFormat.damaged("a saved release must say which answer was promised", "other parts")
         law, limits = law_from_json(data["law"]), data["clamp"]
         if law.clamp != (_number(limits["low"]), _number(limits["high"])):
-            raise ReleaseFormat.of(law.name, "a saved release states the limits of the law that it was drawn from")
+            raise ReleaseFormat.damaged("a saved release states the limits of the law that it was drawn from", law.name)
         return cls(
             question=question,
             unit=unit,
@@ -224,12 +226,12 @@ def price_from_json(data: Mapping[str, Any], unit: Unit) -> Guarantee:
     asked = None if data["asked"] is None else fraction_of(data["asked"])
     rule, exact, sentence = data["rule"], data["exact"], data["text"]
     if not all(isinstance(part, str) for part in (rule, exact, sentence)):
-        raise ReleaseFormat("a stored price states its rule in words")
+        raise ReleaseFormat.damaged("a stored price states its rule in words", "other parts")
     if zcdp_steps is not None and not isinstance(zcdp_steps, RangeBounded | ZCDP):
-        raise ReleaseFormat("the steps of a stored price are range-bounded, or a rho")
+        raise ReleaseFormat.damaged("the steps of a stored price are range-bounded, or a rho", "another loss")
     price = Guarantee(loss, unit, rule, asked, exact, zcdp_steps)
     if price_json(price)["charged"] != data["charged"]:
-        raise ReleaseFormat.of("a price", "what a saved release was charged must be what its loss costs")
+        raise ReleaseFormat.damaged("what a saved release was charged must be what its loss costs", "another price")
     return price
 
 
@@ -266,7 +268,7 @@ def _number(data: Any) -> int | None:
     if data is None:
         return None
     if not isinstance(data, str) or str(int(data)) != data:
-        raise ReleaseFormat("a saved release writes its limits as whole numbers")
+        raise ReleaseFormat.damaged("a saved release writes its limits as whole numbers", "another text")
     return int(data)
 
 

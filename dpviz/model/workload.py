@@ -52,16 +52,26 @@ class Workload:
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.names) <= MOST_QUERIES:
-            raise ParameterError.of(f"{len(self.names):,} queries", f"a list has 1 to {MOST_QUERIES} queries")
+            raise ParameterError.of(
+                f"{len(self.names):,} queries",
+                f"a list has 1 to {MOST_QUERIES} queries",
+                "name fewer queries, but one at least",
+            )
         if len(set(self.names)) != len(self.names) or len(self.names) != len(self.parts):
-            raise ParameterError.of(f"{len(self.names):,} names", "each query has a name of its own")
+            raise ParameterError.of(
+                f"{len(self.names):,} names", "each query has a name of its own", "rename one of them"
+            )
         if self.bins > MOST_BINS:
             rule = f"queries are over at most {MOST_BINS:,} bins"
             raise ParameterError.of(f"{self.bins:,} bins", rule, "declare fewer, wider bins")
         for runs in self.parts:
             ends = [end for run in runs for end in run]
             if not ends or ends != sorted(set(ends)) or ends[0] < 0 or ends[-1] > self.bins:
-                raise ParameterError.of("other bins", "a query adds up at least one bin, and each of them once")
+                raise ParameterError.of(
+                    "other bins",
+                    "a query adds up at least one bin, and each of them once",
+                    "name each bin of a query once",
+                )
 
     @classmethod
     def of(cls, queries: Mapping[str, Iterable[int]], bins: int) -> Workload:
@@ -231,7 +241,7 @@ def _written(workload: Workload) -> str:
 @lru_cache(maxsize=64)
 def _read(written: str) -> Workload:
     """Kept: whatever is fitted or planned with it rests on what was calculated once."""
-    refusal = ReleaseFormat.of("another text", "a list of queries is stored as bins, names and runs of bins")
+    refusal = ReleaseFormat.damaged("a list of queries is stored as bins, names and runs of bins", "another text")
     try:
         bins, parts = json.loads(written)
         found = Workload(_whole(bins), tuple(_text(name) for name, _ in parts), tuple(_ends(runs) for _, runs in parts))

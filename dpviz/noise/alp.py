@@ -53,7 +53,9 @@ class Columns:
         whole(self.columns, "columns")
         whole(self.width, "width", least=3, most=40)
         if len(self.seed) != SEED_BYTES:
-            raise ParameterError.of(f"{len(self.seed)} bytes", f"a seed has {SEED_BYTES} bytes")
+            raise ParameterError.of(
+                f"{len(self.seed)} bytes", f"a seed has {SEED_BYTES} bytes", "draw a seed of that length"
+            )
 
     @cached_property
     def _numbers(self) -> NDArray[np.uint64]:
@@ -112,7 +114,9 @@ class PrimeColumns(Columns):
         super().__post_init__()
         if whole(self.size, "size", least=8, most=1 << 40) % 8 or (self.size - 1).bit_length() != self.width:
             raise ParameterError.of(
-                f"{self.size:,} bits", "a column has whole bytes of bits, and places of as many digits"
+                f"{self.size:,} bits",
+                "a column has whole bytes of bits, and places of as many digits",
+                "take a size in whole bytes, with one more digit where it doubles",
             )
 
     @property
@@ -203,7 +207,11 @@ def rounded(values: NDArray[np.int64], worth: int, step: int, most: int, bits: B
     whole(most, "most")
     largest = -(-most * step // worth)
     if (largest + 1) * worth >= 1 << 62:
-        raise ParameterError.of(f"{largest:,} times {worth:,}", "scaled values must fit into a word of the machine")
+        raise ParameterError.of(
+            f"{largest:,} times {worth:,}",
+            "scaled values must fit into a word of the machine",
+            "take smaller values, or fewer bits to each",
+        )
     scaled = np.clip(values, 0, largest) * worth
     levels, rest = np.divmod(scaled, step)
     open_ = np.flatnonzero(rest)

@@ -51,7 +51,7 @@ def passes(excess: int, rate: Fraction, delta: Fraction, bits: Bits) -> bool:
     """
     positive(rate, "rate")
     if 2 * probability(delta, "delta", zero=False) >= 1:
-        raise ParameterError.of(text(delta), "delta must be below 1/2")
+        raise ParameterError.of(text(delta), "delta must be below 1/2", "give a delta like 1/1000000")
     return flip(lambda precision: threshold_chance(excess, rate, delta, precision), bits)
 
 

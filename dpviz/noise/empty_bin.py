@@ -68,7 +68,9 @@ class EmptyBin:
     def __post_init__(self) -> None:
         if self.d0 < self.sampler.size:
             raise ParameterError.of(
-                f"{self.d0.bit_length():,} bits", f"d0 must be at least d, of {self.sampler.size.bit_length():,} bits"
+                f"{self.d0.bit_length():,} bits",
+                f"d0 must be at least d, of {self.sampler.size.bit_length():,} bits",
+                "take a larger d0",
             )
 
     @cached_property

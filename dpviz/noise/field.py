@@ -130,12 +130,14 @@ def field_named(name: str) -> Field:
         k, m = int(found[1]), int(found[2])
         if (k, m) in PROTH or (k % 2 and k.bit_length() + m <= SEARCHED and is_proth_prime(k, m)):
             return _proth(k, m)
-    raise ParameterError.of(name, "a field must be a known Mersenne prime, a proved Proth prime, or GF(2^(2*3^l))")
+    raise ParameterError.of(
+        name, "a field must be a known Mersenne prime, a proved Proth prime, or GF(2^(2*3^l))", 'write field="auto"'
+    )
 
 
 def _kind(least: int, kind: FieldKind) -> Literal["mersenne", "proth", "paper"]:
     if kind not in ("auto", "mersenne", "proth", "paper"):
-        raise ParameterError.of(kind, 'field must be "auto", "mersenne", "proth" or "paper"')
+        raise ParameterError.of(kind, 'field must be "auto", "mersenne", "proth" or "paper"', 'write field="auto"')
     if kind != "auto":
         return kind
     if least.bit_length() <= SEARCHED:
@@ -180,7 +182,7 @@ def is_proth_prime(k: int, m: int) -> bool:
     """Whether k * 2**m + 1 is proved prime: k < 2**m, and a**((N-1)/2) = -1 modulo N for some a (Proth 1878)."""
     number = (gmpy2.mpz(k) << m) + 1
     if k >= 1 << m:
-        raise ParameterError.of(f"{k}*2^{m}+1", "Proth's theorem needs k < 2^m")
+        raise ParameterError.of(f"{k}*2^{m}+1", "Proth's theorem needs k < 2^m", "take a smaller k, or a larger m")
     for a in WITNESSES:
         if a < number and gmpy2.jacobi(a, number) == -1:
             return bool(gmpy2.powmod(a, (number - 1) // 2, number) == number - 1)

@@ -54,7 +54,7 @@ def truncation(n: int, g: int, p: int, q: int, rule: Literal["paper", "tight"] =
     if rule == "tight":
         return max(1, _least_truncation(n, g, p, q))
     if rule != "paper":
-        raise ParameterError.of(rule, 'rule must be "paper" or "tight"')
+        raise ParameterError.of(rule, 'rule must be "paper" or "tight"', 'write rule="tight"')
     e = integer(e if e is not None else 0, "e")
     length = (8 * (n + 1) * (g - 1) * e - 1).bit_length()
     t = -(-9 * e * length // 2) - 1
@@ -84,7 +84,11 @@ def _check_gamma(g: int) -> None:
 def _check_truncation(n: int, g: int, p: int, q: int, t: int) -> None:
     least = _least_truncation(n, g, p, q)
     if t < least:
-        raise ParameterError.of(t, f"t must be at least {least} here, or one step of a count shows by more than p/q")
+        raise ParameterError.of(
+            t,
+            f"t must be at least {least} here, or one step of a count shows by more than p/q",
+            f"give t={least} or more",
+        )
 
 
 # ---------------------------------------------------------------- the pure functions
@@ -230,7 +234,7 @@ class FiniteSampler:
     def __post_init__(self) -> None:
         _check_base(self.n, self.p, self.q)
         if self.kind not in ("geosample", "fastsample"):
-            raise ParameterError.of(self.kind, 'kind must be "geosample" or "fastsample"')
+            raise ParameterError.of(self.kind, 'kind must be "geosample" or "fastsample"', 'write kind="geosample"')
         if self.kind == "fastsample":
             _check_gamma(self._g)
             _check_truncation(self.n, self._g, self.p, self.q, self._t)
@@ -248,7 +252,7 @@ class FiniteSampler:
     ) -> NDArray[np.int64]:
         """Noisy counts in 0..n. Counts outside 0..n are moved to the nearer end first, in silence."""
         if mode not in ("strict", "exact"):
-            raise ParameterError.of(mode, 'mode must be "strict" or "exact"')
+            raise ParameterError.of(mode, 'mode must be "strict" or "exact"', 'write mode="exact"')
         counts = np.clip(integers(counts), 0, self.n)
         if mode == "strict":
             return self._add_strictly(counts, bits, tick)

@@ -93,6 +93,8 @@ def chance_for(alpha_most: int, alpha_least: int, places: int = MOST_PLACES) -> 
     ones = -(-(alpha_least << places) // (alpha_most + 2 * alpha_least))
     if 2 * ones >= 1 << places:
         raise ParameterError.of(
-            f"{alpha_most}/{alpha_least}", f"with {places} binary places no chance below 1/2 is left for this alpha"
+            f"{alpha_most}/{alpha_least}",
+            f"with {places} binary places no chance below 1/2 is left for this alpha",
+            "take a larger alpha",
         )
     return ones, places

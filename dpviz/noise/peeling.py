@@ -87,7 +87,9 @@ def choose(counts: Sequence[int], odds: Sequence[Fraction], rate: Fraction, bits
     positive(rate, "rate")
     if not odds or len(odds) != len(counts):
         raise ParameterError.of(
-            len(odds), f"there must be odds for each of {len(counts)} symbols, of which there is one"
+            len(odds),
+            f"there must be odds for each of {len(counts)} symbols, of which there is one",
+            "give one for each symbol",
         )
     for part in odds:
         positive(part, "odds")
@@ -101,7 +103,7 @@ def peel_integers(counts: Sequence[int], base: Fraction, k: int, bits: Bits, bot
     For tests and lessons. The numbers have as many digits as the largest count needs.
     """
     if base <= 1:
-        raise ParameterError.of(base, "base must be above 1, for it stands for exp(rate)")
+        raise ParameterError.of(base, "base must be above 1, for it stands for exp(rate)", "give a base like 2")
     check(Fraction(1), k, bottom)
     symbols = [(int(count), Fraction(1)) for count in counts] + (
         [] if bottom is None else [(bottom.count, bottom.odds)]

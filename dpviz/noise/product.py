@@ -122,7 +122,11 @@ def noisy_means(rows: NDArray[np.uint8], schedule: Schedule, bits: Bits, tick: T
     """
     d, m, levels = schedule.columns, schedule.chunk, schedule.rounds
     if rows.ndim != 2 or rows.dtype != np.uint8 or rows.shape[1] != -(-d // 8):
-        raise ParameterError.of(f"{rows.dtype} of shape {rows.shape[1:]}", f"rows must be packed bits of {d:,} columns")
+        raise ParameterError.of(
+            f"{rows.dtype} of shape {rows.shape[1:]}",
+            f"rows must be packed bits of {d:,} columns",
+            "pack them with numpy.packbits(rows, axis=1)",
+        )
     if m < 1 or len(rows) < m * (2 * levels + 1):
         raise ParameterError.of(
             f"chunks of {m:,}", f"{2 * levels + 1} chunks need as many rows each, and at least one", "ask more people"

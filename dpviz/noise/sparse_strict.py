@@ -46,7 +46,9 @@ def keep_heavy(noisy: Mapping[int, int], n: int) -> dict[int, int]:
     """
     ranked = sorted(noisy.values(), reverse=True)
     if len(ranked) <= n:
-        raise ParameterError.of(len(ranked), f"KeepHeavy needs more than n = {n} noisy counts")
+        raise ParameterError.of(
+            len(ranked), f"KeepHeavy needs more than n = {n} noisy counts", f"give at least {n + 1} noisy counts"
+        )
     return {label: noisy[label] for label in sorted(noisy) if noisy[label] > ranked[n]}
 
 
@@ -149,7 +151,7 @@ def approx_bin_sample(u: int, trials: int, num: int, den: int, most: int, s: int
     if most == 0 or trials == 0:
         return 0
     if s < trials:
-        raise ParameterError.of(s, f"s must be at least the number of trials, {trials}")
+        raise ParameterError.of(s, f"s must be at least the number of trials, {trials}", f"give s={trials} or more")
     success = s * num // den
     terms = 1
     passed, known = 0, 0

@@ -253,7 +253,9 @@ class Sampler:
 def ends(low: int | None, high: int | None) -> tuple[int, int]:
     """The ends to clamp to, inside the range of 64-bit integers."""
     if low is not None and high is not None and low > high:
-        raise ParameterError.of(f"{low}..{high}", "the low end of a clamp must not exceed its high end")
+        raise ParameterError.of(
+            f"{low}..{high}", "the low end of a clamp must not exceed its high end", "write the smaller end first"
+        )
     return max(-LIMIT, -LIMIT if low is None else low), min(LIMIT, LIMIT if high is None else high)
 
 
@@ -261,7 +263,9 @@ def integers(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """`counts` as an array of 64-bit integers. Raises on the type of the array alone, never on its values."""
     counts = np.asarray(counts)
     if counts.dtype != np.int64:
-        raise ParameterError.of(str(counts.dtype), "counts must be an array of 64-bit integers")
+        raise ParameterError.of(
+            str(counts.dtype), "counts must be an array of 64-bit integers", "write counts.astype(numpy.int64)"
+        )
     return counts
 
 

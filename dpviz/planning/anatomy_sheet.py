@@ -70,12 +70,18 @@ class AnatomySheet:
         object.__setattr__(self, "columns", whole(self.columns, "columns", least=1, most=MOST_COLUMNS))
         object.__setattr__(self, "bits", whole(self.bits, "bits", least=2, most=MOST_BITS))
         if not 1 <= len(self.values) <= len(KEYS):
-            raise ParameterError.of(f"{len(self.values)} values", f"the table takes from 1 to {len(KEYS)} values")
+            raise ParameterError.of(
+                f"{len(self.values)} values",
+                f"the table takes from 1 to {len(KEYS)} values",
+                "give fewer values, but one at least",
+            )
         known = [whole(value, "a value", least=0, most=self.columns) for value in self.values]
         object.__setattr__(self, "values", (*known, *[0] * (len(KEYS) - len(known))))
         chance = rational(self.p, "p")
         if not 0 <= chance < Fraction(1, 2):
-            raise ParameterError.of(text(chance), "a bit is flipped with a chance of at least 0 and below 1/2")
+            raise ParameterError.of(
+                text(chance), "a bit is flipped with a chance of at least 0 and below 1/2", "give a chance like 1/10"
+            )
         object.__setattr__(self, "p", chance)
         object.__setattr__(self, "seed", whole(self.seed, "seed", most=LAST_SEED))
         if self.estimator not in ESTIMATORS:
@@ -87,7 +93,9 @@ class AnatomySheet:
     def moved(self, place: Mapping[str, str]) -> AnatomySheet:
         """The sheet through the point that a page names: its seed and its flip chance."""
         if set(place) != {"p", "seed"}:
-            raise ParameterError.of(", ".join(sorted(place)) or "nothing", "a place has p and seed")
+            raise ParameterError.of(
+                ", ".join(sorted(place)) or "nothing", "a place has p and seed", "give each of them, and nothing else"
+            )
         return replace(self, p=rational(place["p"], "p"), seed=whole(place["seed"], "seed", most=LAST_SEED))
 
     @property

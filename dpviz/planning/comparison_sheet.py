@@ -61,7 +61,11 @@ class ComparisonSheet:
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.mechanisms) <= MOST:
-            raise ParameterError.of(f"{len(self.mechanisms)} mechanisms", f"compare from 1 to {MOST} of them")
+            raise ParameterError.of(
+                f"{len(self.mechanisms)} mechanisms",
+                f"compare from 1 to {MOST} of them",
+                "name fewer mechanisms, but one at least",
+            )
         if self.count is not None:
             object.__setattr__(self, "count", whole(self.count, "c", least=0, most=REACH))
         object.__setattr__(self, "epsilon", min(positive(self.epsilon, "epsilon"), self.top))
@@ -80,10 +84,16 @@ class ComparisonSheet:
     def moved(self, place: Mapping[str, str]) -> ComparisonSheet:
         """The sheet through the point that a page names: its epsilon, at most `top`, its beta and its true count c."""
         if set(place) != {"epsilon", "beta", "c"}:
-            raise ParameterError.of(", ".join(sorted(place)) or "nothing", "a place has epsilon, beta and c")
+            raise ParameterError.of(
+                ", ".join(sorted(place)) or "nothing",
+                "a place has epsilon, beta and c",
+                "give each of them, and nothing else",
+            )
         beta = rational(place["beta"], "beta")
         if beta not in BETAS:
-            raise ParameterError.of(text(beta), f"beta must be one of {', '.join(text(one) for one in BETAS)}")
+            raise ParameterError.of(
+                text(beta), f"beta must be one of {', '.join(text(one) for one in BETAS)}", "choose one of these"
+            )
         count = whole(place["c"], "c", least=0, most=REACH)
         return replace(self, epsilon=positive(place["epsilon"], "epsilon"), beta=beta, count=count)
 

@@ -79,7 +79,9 @@ class CompositionSheet:
     def __post_init__(self) -> None:
         epsilon = positive(self.epsilon, "epsilon")
         if epsilon > LARGEST:
-            raise ParameterError.of(text(epsilon), f"the epsilon of one step must be at most {text(LARGEST)} here")
+            raise ParameterError.of(
+                text(epsilon), f"the epsilon of one step must be at most {text(LARGEST)} here", "take a smaller epsilon"
+            )
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "delta", probability(self.delta, "delta", zero=False))
         object.__setattr__(self, "k", whole(self.k, "k", most=MOST))
@@ -87,7 +89,11 @@ class CompositionSheet:
     def moved(self, place: Mapping[str, str]) -> CompositionSheet:
         """The sheet through the point that a page names: its epsilon, its delta' and its k."""
         if set(place) != {"epsilon", "delta", "k"}:
-            raise ParameterError.of(", ".join(sorted(place)) or "nothing", "a place has epsilon, delta and k")
+            raise ParameterError.of(
+                ", ".join(sorted(place)) or "nothing",
+                "a place has epsilon, delta and k",
+                "give each of them, and nothing else",
+            )
         return CompositionSheet(
             rational(place["epsilon"], "epsilon"), rational(place["delta"], "delta"), whole(place["k"], "k", most=MOST)
         )

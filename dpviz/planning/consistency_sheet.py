@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Final
 
-from dpviz.boundary import kind_of, protect_module
+from dpviz.boundary import as_given, protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, positive, rational, text, whole
 from dpviz.fitting.tree import Shape
@@ -79,20 +79,28 @@ class ConsistencySheet:
     def __post_init__(self) -> None:
         object.__setattr__(self, "counts", checked(self.counts))
         if self.structure not in STRUCTURES:
-            raise ParameterError.of(kind_of(self.structure), f"a structure is one of {', '.join(STRUCTURES)}")
+            raise ParameterError.of(as_given(self.structure), f"a structure is one of {', '.join(STRUCTURES)}")
         if self.branching not in BRANCHINGS:
             listed = ", ".join(map(str, BRANCHINGS))
-            raise ParameterError.of(whole(self.branching, "branching"), f"branching is one of {listed} here")
+            raise ParameterError.of(
+                whole(self.branching, "branching"), f"branching is one of {listed} here", "choose one of these"
+            )
         epsilon = positive(self.epsilon, "epsilon")
         if not LEAST <= epsilon <= GREATEST:
-            raise ParameterError.of(text(epsilon), f"epsilon must be from {text(LEAST)} to {text(GREATEST)} here")
+            raise ParameterError.of(
+                text(epsilon), f"epsilon must be from {text(LEAST)} to {text(GREATEST)} here", "take one in between"
+            )
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "seed", whole(self.seed, "seed", most=LAST_SEED))
 
     def moved(self, place: Mapping[str, str]) -> ConsistencySheet:
         """The sheet through the point that a page names: its epsilon and its seed."""
         if set(place) != {"epsilon", "seed"}:
-            raise ParameterError.of(", ".join(sorted(place)) or "nothing", "a place has epsilon and seed")
+            raise ParameterError.of(
+                ", ".join(sorted(place)) or "nothing",
+                "a place has epsilon and seed",
+                "give each of them, and nothing else",
+            )
         return replace(
             self,
             epsilon=rational(place["epsilon"], "epsilon"),
@@ -157,7 +165,11 @@ class ConsistencySheet:
 def checked(counts: Sequence[int]) -> tuple[int, ...]:
     """Made-up counts that a page can edit: from 1 to 16 whole numbers of at least 0."""
     if not 1 <= len(counts) <= MOST:
-        raise ParameterError.of(f"{len(counts)} counts", f"the playground takes from 1 to {MOST} counts")
+        raise ParameterError.of(
+            f"{len(counts)} counts",
+            f"the playground takes from 1 to {MOST} counts",
+            "give fewer counts, but one at least",
+        )
     return tuple(whole(count, "a count", least=0, most=LARGEST) for count in counts)
 
 

@@ -79,12 +79,16 @@ class IsotonicSheet:
             or list(self.counts) != sorted(self.counts)
             or min(self.counts or (0,)) < 0
         ):
-            raise ParameterError.of(f"{len(self.counts)} counts", f"at most {MOST:,} ascending counts of at least 0")
+            raise ParameterError.of(
+                f"{len(self.counts)} counts",
+                f"at most {MOST:,} ascending counts of at least 0",
+                "sort the counts, the smallest first",
+            )
         object.__setattr__(self, "size", len(self.counts) or whole(self.size, "n", least=2, most=MOST))
         object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon"))
         if not LEAST_EPSILON <= self.epsilon <= LARGEST_EPSILON:
             rule = f"epsilon must be from {text(LEAST_EPSILON)} to {text(LARGEST_EPSILON)} here"
-            raise ParameterError.of(text(self.epsilon), rule)
+            raise ParameterError.of(text(self.epsilon), rule, "take one in between")
         object.__setattr__(self, "seed", whole(self.seed, "seed", most=LAST_SEED))
 
     @property
@@ -103,7 +107,11 @@ class IsotonicSheet:
     def moved(self, place: Mapping[str, str]) -> IsotonicSheet:
         """The sheet through the point that a page names."""
         if set(place) != set(self.at):
-            raise ParameterError.of(", ".join(sorted(place)) or "nothing", f"a place has {', '.join(self.at)}")
+            raise ParameterError.of(
+                ", ".join(sorted(place)) or "nothing",
+                f"a place has {', '.join(self.at)}",
+                "give each of them, and nothing else",
+            )
         return replace(
             self,
             family=place["family"],
@@ -207,7 +215,9 @@ def _squares(values: NDArray[Any], truth: NDArray[np.int64]) -> int:
 def ascending(counts: Sequence[int]) -> tuple[int, ...]:
     """Counts in ascending order, as many as can be drawn."""
     if not 2 <= len(counts) <= MOST:
-        raise ParameterError.of(f"{len(counts)} counts", f"the explorer takes from 2 to {MOST:,} counts")
+        raise ParameterError.of(
+            f"{len(counts)} counts", f"the explorer takes from 2 to {MOST:,} counts", "give a list of such a length"
+        )
     return tuple(sorted(whole(count, "a count", least=0, most=10**12) for count in counts))
 
 

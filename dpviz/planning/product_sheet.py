@@ -93,13 +93,19 @@ class ProductSheet:
         object.__setattr__(self, "columns", whole(self.columns, "columns", least=COLUMNS[0], most=COLUMNS[1]))
         rho = positive(self.rho, "rho")
         if not RHOS[0] <= rho <= RHOS[-1]:
-            raise ParameterError.of(text(rho), f"rho must be from {text(RHOS[0])} to {text(RHOS[-1])} here")
+            raise ParameterError.of(
+                text(rho), f"rho must be from {text(RHOS[0])} to {text(RHOS[-1])} here", "take one in between"
+            )
         object.__setattr__(self, "rho", rho)
 
     def moved(self, place: Mapping[str, str]) -> ProductSheet:
         """The sheet through the point that a page names."""
         if set(place) != set(AXES):
-            raise ParameterError.of(", ".join(sorted(place)) or "nothing", f"a place has {', '.join(AXES)}")
+            raise ParameterError.of(
+                ", ".join(sorted(place)) or "nothing",
+                f"a place has {', '.join(AXES)}",
+                "give each of them, and nothing else",
+            )
         return replace(
             self,
             preset=place["preset"],

@@ -259,7 +259,11 @@ class RangeSheet:
         """The sheet with another viewport and another brushed range, by the numbers of their bins from 0."""
         names = ("first", "last", "low", "high")
         if set(place) != set(names):
-            raise ParameterError.of(", ".join(sorted(place)) or "nothing", f"a place has {', '.join(names)}")
+            raise ParameterError.of(
+                ", ".join(sorted(place)) or "nothing",
+                f"a place has {', '.join(names)}",
+                "give each of them, and nothing else",
+            )
         at = {name: whole(place[name], name, least=0, most=self.drawn.size - 1) for name in names}
         return replace(self, first=at["first"], last=at["last"], low=at["low"], high=at["high"])
 

@@ -62,7 +62,11 @@ class SamplerSheet:
     def at(cls, place: Mapping[str, str]) -> SamplerSheet:
         """The sheet through the point that a page names, with texts as on its axes. A count above n is moved to n."""
         if set(place) != {"n", "c", "epsilon", "gamma", "t"}:
-            raise ParameterError.of(", ".join(sorted(place)) or "nothing", "a place has n, c, epsilon, gamma and t")
+            raise ParameterError.of(
+                ", ".join(sorted(place)) or "nothing",
+                "a place has n, c, epsilon, gamma and t",
+                "give each of them, and nothing else",
+            )
         n = whole(place["n"], "n", least=N[0], most=N[-1])
         c = min(n, whole(place["c"], "c", least=0, most=N[-1]))
         e, g = _inverse(place["epsilon"], "epsilon"), _inverse(place["gamma"], "gamma")

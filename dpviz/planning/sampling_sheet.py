@@ -101,7 +101,9 @@ class SamplingSheet:
         for name, low, high in LIMITS:
             value = rational(getattr(self, name), name) if name == "p" else positive(getattr(self, name), name)
             if not low <= value <= high:
-                raise ParameterError.of(text(value), f"{name} must be from {text(low)} to {text(high)} here")
+                raise ParameterError.of(
+                    text(value), f"{name} must be from {text(low)} to {text(high)} here", "take one in between"
+                )
             object.__setattr__(self, name, value)
         object.__setattr__(self, "size", whole(self.size, "size", least=SIZES[0], most=SIZES[-1]))
         object.__setattr__(self, "n", whole(self.n, "n", least=PEOPLE[0], most=PEOPLE[-1]))
@@ -110,7 +112,11 @@ class SamplingSheet:
     def moved(self, place: Mapping[str, str]) -> SamplingSheet:
         """The sheet through the point that a page names."""
         if set(place) != set(AXES):
-            raise ParameterError.of(", ".join(sorted(place)) or "nothing", f"a place has {', '.join(AXES)}")
+            raise ParameterError.of(
+                ", ".join(sorted(place)) or "nothing",
+                f"a place has {', '.join(AXES)}",
+                "give each of them, and nothing else",
+            )
         values: dict[str, Any] = {name: rational(place[name], name) for name, _low, _high in LIMITS}
         values |= {name: whole(place[name], name) for name in ("size", "n", "m")}
         return replace(self, family=place["family"], **values)

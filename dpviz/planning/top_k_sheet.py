@@ -139,10 +139,14 @@ class TopKSheet:
         if kbar < k:
             raise ParameterError.of(kbar, f"kbar must be at least k = {k}", f"give kbar={k} or more")
         if epsilon > LARGEST_EPSILON:
-            raise ParameterError.of(text(epsilon), f"the epsilon of one answer must be at most {LARGEST_EPSILON}")
+            raise ParameterError.of(
+                text(epsilon), f"the epsilon of one answer must be at most {LARGEST_EPSILON}", "take a smaller epsilon"
+            )
         if self.max_bins not in self.limits:
             listed = ", ".join(limit_text(limit) for limit in self.limits)
-            raise ParameterError.of(limit_text(self.max_bins), f"max_bins must be one of {listed}")
+            raise ParameterError.of(
+                limit_text(self.max_bins), f"max_bins must be one of {listed}", "choose one of these"
+            )
         if self.method not in METHODS:
             raise ParameterError.of(self.method, f"a list is made by one of {', '.join(METHODS)}")
         said = {
@@ -173,7 +177,11 @@ class TopKSheet:
     def moved(self, place: Mapping[str, str]) -> TopKSheet:
         """The sheet through the point that a page names. A kbar below k is moved to k."""
         if set(place) != set(self.axes):
-            raise ParameterError.of(", ".join(sorted(place)) or "nothing", f"a place has {', '.join(self.axes)}")
+            raise ParameterError.of(
+                ", ".join(sorted(place)) or "nothing",
+                f"a place has {', '.join(self.axes)}",
+                "give each of them, and nothing else",
+            )
         k = whole(place["k"], "k", most=self.most[0])
         return replace(
             self,

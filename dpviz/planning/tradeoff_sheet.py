@@ -155,7 +155,9 @@ class TradeoffSheet:
         for name, low, high in LIMITS:
             value = positive(getattr(self, name), name)
             if not low <= value <= high:
-                raise ParameterError.of(text(value), f"{name} must be from {text(low)} to {text(high)} here")
+                raise ParameterError.of(
+                    text(value), f"{name} must be from {text(low)} to {text(high)} here", "take one in between"
+                )
             object.__setattr__(self, name, value)
         object.__setattr__(self, "d", whole(self.d, "d", least=2, most=2**64))
         object.__setattr__(self, "k", whole(self.k, "k", most=10**9))
@@ -171,7 +173,11 @@ class TradeoffSheet:
     def moved(self, place: Mapping[str, str]) -> TradeoffSheet:
         """The sheet through the point that a page names."""
         if set(place) != set(self.at):
-            raise ParameterError.of(", ".join(sorted(place)) or "nothing", f"a place has {', '.join(self.at)}")
+            raise ParameterError.of(
+                ", ".join(sorted(place)) or "nothing",
+                f"a place has {', '.join(self.at)}",
+                "give each of them, and nothing else",
+            )
         values: dict[str, Any] = {name: rational(place[name], name) for name, _low, _high in LIMITS}
         values |= {name: whole(place[name], name) for name in ("d", "look_ups")}
         values |= {name: place[name] for name in CHOICES}

@@ -47,7 +47,9 @@ def amplified(
             f'use choice="{other}"',
         )
     if not 0 < share <= 1:
-        raise ParameterError.of(text(share), "the share of records lies above 0 and is at most 1")
+        raise ParameterError.of(
+            text(share), "the share of records lies above 0 and is at most 1", "give a share like 1/10"
+        )
     high = exp_bounds(loss.epsilon)[1]
     epsilon = min(loss.epsilon, ceil_to(log_bounds(1 + share * (high - 1))[1], step))
     return ApproxDP(epsilon, share * loss.delta) if loss.delta else PureDP(epsilon)

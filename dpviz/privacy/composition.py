@@ -34,7 +34,7 @@ def compose(guarantees: Iterable[Guarantee]) -> Guarantee:
     """
     parts = list(guarantees)
     if not parts:
-        raise ParameterError.of("no guarantees", "there is nothing to add up")
+        raise ParameterError.of("no guarantees", "there is nothing to add up", "give at least one guarantee")
     unit = parts[0].unit
     for part in parts:
         if part.unit != unit:
@@ -74,7 +74,9 @@ def compose_dp(pairs: Pairs, delta_prime: Fraction) -> ApproxDP:
         tally[epsilon] += times
         total += times * _delta(delta)
     if total >= 1:
-        raise ParameterError.of(text(total), "the deltas together must stay below 1")
+        raise ParameterError.of(
+            text(total), "the deltas together must stay below 1", "take fewer steps, or smaller deltas"
+        )
     steps = _tally(tally)
     return ApproxDP(min([_sum(steps), *_concentrated(steps, delta_prime)]), total)
 
@@ -132,9 +134,17 @@ def _tally(steps: Steps) -> Mapping[Fraction, int]:
     tally = dict(steps) if isinstance(steps, Mapping) else Counter(steps)
     for step, times in tally.items():
         if not isinstance(step, Fraction) or step < 0:
-            raise ParameterError.of(step, "the epsilon of a step must be a Fraction that is not negative")
+            raise ParameterError.of(
+                step,
+                "the epsilon of a step must be a Fraction that is not negative",
+                "make a Fraction of it with dpviz.exact.rational",
+            )
         if isinstance(times, bool) or not isinstance(times, int) or times < 0:
-            raise ParameterError.of(times, "how often a step comes must be a whole number that is not negative")
+            raise ParameterError.of(
+                times,
+                "how often a step comes must be a whole number that is not negative",
+                "give a whole number from 0 on",
+            )
     return tally
 
 

@@ -25,7 +25,7 @@ def group(loss: Loss, size: int) -> Loss:
     Proposition 1.9.
     """
     if size < 1:
-        raise ConversionError.of(size, "a group has at least one member")
+        raise ConversionError.of(size, "a group has at least one member", "give size=1 or more")
     if isinstance(loss, PureDP):
         return PureDP(size * loss.epsilon)
     if isinstance(loss, ZCDP):
@@ -46,7 +46,9 @@ def convert(guarantee: Guarantee, unit: Unit) -> Guarantee:
     own = guarantee.unit
     if own.relation == unit.relation:
         if own != unit:
-            raise ConversionError.of(own.text, f"this price protects another unit than {unit.text}")
+            raise ConversionError.of(
+                own.text, f"this price protects another unit than {unit.text}", "plan it anew in a session of that unit"
+            )
         return guarantee
     if own.relation == "replace-one":
         raise ConversionError.of(
@@ -56,7 +58,9 @@ def convert(guarantee: Guarantee, unit: Unit) -> Guarantee:
         )
     bounds = [(one.of, one.max_bins, one.max_per_bin, one.max_records) for one in (own, unit)]
     if bounds[0] != bounds[1]:
-        raise ConversionError.of(own.text, f"this price protects another unit than {unit.text}")
+        raise ConversionError.of(
+            own.text, f"this price protects another unit than {unit.text}", "plan it anew in a session of that unit"
+        )
     doubled = None if guarantee.zcdp_steps is None else group(guarantee.zcdp_steps, 2)
     return Guarantee(
         loss=group(guarantee.loss, 2),
@@ -75,7 +79,11 @@ def to_zcdp(loss: Loss) -> ZCDP:
     if isinstance(loss, ZCDP):
         return loss
     if loss.delta:
-        raise ConversionError.of(loss.short, "a loss with δ above zero is not zero-concentrated")
+        raise ConversionError.of(
+            loss.short,
+            "a loss with δ above zero is not zero-concentrated",
+            "take a pure loss, or count it with the basic filter",
+        )
     if isinstance(loss, RangeBounded):
         return ZCDP(loss.steps * loss.epsilon**2 / 8)
     return ZCDP(loss.epsilon**2 / 2)
@@ -92,7 +100,11 @@ def to_approx(loss: Loss, delta: Fraction = Fraction(0)) -> ApproxDP:
         if loss.rho == 0:
             return ApproxDP(Fraction(0), delta)
         if delta <= 0:
-            raise ConversionError.of(text(delta), "a zero-concentrated loss needs a δ above zero to become (ε, δ)")
+            raise ConversionError.of(
+                text(delta),
+                "a zero-concentrated loss needs a δ above zero to become (ε, δ)",
+                "give a delta like 1/1000000",
+            )
         under_root = 4 * loss.rho * log_bounds(1 / delta)[1]
         return ApproxDP(ceil_to(loss.rho + root_bounds(under_root)[1], STEP), delta)
     if isinstance(loss, RangeBounded):
@@ -104,5 +116,9 @@ def to_approx(loss: Loss, delta: Fraction = Fraction(0)) -> ApproxDP:
 def _delta(delta: Fraction) -> Fraction:
     rounded = ceil_to(delta, DELTA_STEP)
     if rounded >= 1:
-        raise ConversionError.of("δ of at least 1", "the group is so large that the guarantee is void")
+        raise ConversionError.of(
+            "δ of at least 1",
+            "the group is so large that the guarantee is void",
+            "take a smaller group, epsilon or delta",
+        )
     return rounded

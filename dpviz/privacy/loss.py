@@ -16,7 +16,9 @@ def _check(name: str, value: Fraction, *, below_one: bool = False) -> None:
         raise ParameterError.of(value, f"{name} must be a Fraction", "read it with dpviz.exact.rational")
     if value < 0 or (below_one and value >= 1):
         raise ParameterError.of(
-            text(value), f"{name} must lie in [0, 1)" if below_one else f"{name} must not be negative"
+            text(value),
+            f"{name} must lie in [0, 1)" if below_one else f"{name} must not be negative",
+            "give one in this range",
         )
 
 

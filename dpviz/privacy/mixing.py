@@ -26,9 +26,9 @@ def required_delta(odds: Fraction, gamma: Fraction, least: Fraction) -> Fraction
     Fraction(1, 80)
     """
     if odds <= 1:
-        raise ParameterError.of(text(odds), "the odds must be above 1")
+        raise ParameterError.of(text(odds), "the odds must be above 1", "give odds like 2")
     if not 0 < least <= 1:
-        raise ParameterError.of(text(least), "the least probability must lie in (0, 1]")
+        raise ParameterError.of(text(least), "the least probability must lie in (0, 1]", "give a probability like 1/10")
     gamma = probability(gamma, "gamma", zero=False)
     return (odds - 1) / (odds + 1) * gamma / (1 - gamma) * least
 

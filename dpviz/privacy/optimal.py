@@ -70,7 +70,7 @@ def figure_ratio(k: int, epsilon: Fraction, delta_max: Fraction, *, zcdp: bool =
 
 def _checked(k: int) -> int:
     if whole(k, "k") > MOST:
-        raise ParameterError.of(text(k), f"k must be at most {MOST:,}")
+        raise ParameterError.of(text(k), f"k must be at most {MOST:,}", "take fewer steps")
     return k
 
 

@@ -107,11 +107,15 @@ def _total(
 def _check(delta: Fraction, steps: int, rounds: int, accounting: Accounting, relation_factor: int) -> None:
     for name, value in {"steps": steps, "rounds": rounds, "relation_factor": relation_factor}.items():
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ParameterError.of(value, f"{name} must be a whole number of at least 1")
+            raise ParameterError.of(value, f"{name} must be a whole number of at least 1", "give 1 or more")
     if accounting not in ACCOUNTINGS:
         raise ParameterError.of(accounting, f"accounting must be {' or '.join(ACCOUNTINGS)}")
     if not isinstance(delta, Fraction) or not 0 <= delta < 1:
-        raise ParameterError.of(delta, "the delta of a round must be a Fraction in [0, 1)")
+        raise ParameterError.of(
+            delta,
+            "the delta of a round must be a Fraction in [0, 1)",
+            "make a Fraction of it with dpviz.exact.rational",
+        )
 
 
 def calibrate(

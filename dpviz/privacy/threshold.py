@@ -119,5 +119,7 @@ def calibrate_fixed(epsilon: Fraction, delta: Fraction, steps: int) -> StepPrice
             text(epsilon), f"an epsilon must pay for {steps} steps", "give it a larger epsilon or fewer items"
         )
     if found.delta >= Fraction(1, 2):
-        raise ParameterError.of(text(found.delta), "the delta of a fixed threshold's item must lie below 1/2")
+        raise ParameterError.of(
+            text(found.delta), "the delta of a fixed threshold's item must lie below 1/2", "give a smaller delta"
+        )
     return found

@@ -61,14 +61,17 @@ class Unit:
 
     def _check(self) -> None:
         if not isinstance(self.of, str) or not self.of:
-            raise UnitError.of(self.of, 'a unit must be "row" or the name of the column that names the user')
+            rule = 'a unit must be "row" or the name of the column that names the user'
+            raise UnitError.of(self.of, rule, 'write dv.Unit("row") to protect single rows')
         if self.relation not in RELATIONS:
-            raise UnitError.of(self.relation, 'relation must be "add-remove" or "replace-one"')
+            rule = 'relation must be "add-remove" or "replace-one"'
+            raise UnitError.of(self.relation, rule, 'write relation="add-remove" where rows may come and go')
         if not isinstance(self.noun, str):
-            raise UnitError.of(self.noun, "noun must be text")
+            raise UnitError.of(self.noun, "noun must be text", 'write noun="person", or leave it out')
         for name in ("of", "noun"):
             if unwritable(getattr(self, name)):
-                raise UnitError.of(ascii(getattr(self, name)), f"{name} must be text that can be written as UTF-8")
+                shown, rule = ascii(getattr(self, name)), f"{name} must be text that can be written as UTF-8"
+                raise UnitError.of(shown, rule, "leave half characters (surrogates) out of it")
         for name in ("max_bins", "max_per_bin", "max_records"):
             if name != "max_per_bin" and getattr(self, name) is None:
                 continue

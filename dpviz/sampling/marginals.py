@@ -48,7 +48,11 @@ def averaged(rows: NDArray[np.uint8], parts: int, sampler: ProductSampler, bits:
     [Fraction(1, 1), Fraction(1, 2)]
     """
     if not len(rows) or len(rows) % whole(parts, "parts"):
-        raise ParameterError.of(f"{len(rows):,} rows", f"{parts:,} parts need as many rows each, and at least one")
+        raise ParameterError.of(
+            f"{len(rows):,} rows",
+            f"{parts:,} parts need as many rows each, and at least one",
+            "give more rows, or fewer parts",
+        )
     drawn = [sampler(part, bits) for part in np.split(rows, parts)]
     return [Fraction(int(total), parts) for total in np.sum(drawn, axis=0)]
 

@@ -82,5 +82,5 @@ def coin_part(records: Sequence[Record], share: Fraction, bits: Bits) -> list[Re
     ['e']
     """
     if not 0 <= share <= 1:
-        raise ParameterError.of(text(share), "a share lies between 0 and 1")
+        raise ParameterError.of(text(share), "a share lies between 0 and 1", "give a share like 1/10")
     return [record for record in records if bernoulli(share, bits)]

@@ -73,7 +73,7 @@ def rows_of_bits(
     [[1, 1], [0, 0], [0, 0], [0, 0]]
     """
     if not 0 < p <= MOST_BIAS:
-        raise ParameterError.of(text(p), "p lies above 0 and is at most 0.7968")
+        raise ParameterError.of(text(p), "p lies above 0 and is at most 0.7968", "give a p like 1/10")
     table = np.zeros((whole(rows, "rows"), whole(labels, "labels", least=2)), dtype=np.uint8)
     for record in records:
         if record != special:
@@ -134,9 +134,9 @@ class Reduction:
         whole(self.constant, "constant")
         positive(self.epsilon, "epsilon")
         if not 0 <= self.delta < 1:
-            raise ParameterError.of(text(self.delta), "delta lies in [0, 1)")
+            raise ParameterError.of(text(self.delta), "delta lies in [0, 1)", "give a delta like 1/1000000")
         if not 0 < self.a < 1:
-            raise ParameterError.of(text(self.alpha), "alpha lies above 0 and below 1/60")
+            raise ParameterError.of(text(self.alpha), "alpha lies above 0 and below 1/60", "give an alpha like 1/100")
         if self.rows < 1:
             raise ParameterError.of(
                 f"n={self.n:,}",
@@ -177,7 +177,9 @@ class Reduction:
         part."""
         labels = 2 * self.k + 1
         if not all(0 <= record < labels for record in records):
-            raise ParameterError("a record must be one of the labels", rule="a record must be one of the labels")
+            raise ParameterError.of(
+                "another number", "a record must be one of the labels", f"give numbers from 0 to {labels - 1}"
+            )
         share, few = self.share, self.few
         aside = [bernoulli(share, bits) for _ in records]
         left = [record for record, is_aside in zip(records, aside, strict=True) if is_aside]

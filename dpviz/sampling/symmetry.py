@@ -31,7 +31,9 @@ def symmetrised(records: Sequence[int], labels: int, sampler: Callable[[Sequence
     """
     names = shuffled(range(integer(labels, "labels")), bits)
     if not all(0 <= record < labels for record in records):
-        raise ParameterError("a record must be one of the labels", rule="a record must be one of the labels")
+        raise ParameterError.of(
+            "another number", "a record must be one of the labels", f"give numbers from 0 to {labels - 1}"
+        )
     drawn = sampler(shuffled([names[record] for record in records], bits), bits)
     return names.index(drawn)
 

@@ -27,7 +27,7 @@ from fractions import Fraction
 from math import isqrt
 from typing import Any, Literal, get_args
 
-from dpviz.boundary import kind_of, protect_module, single_arguments
+from dpviz.boundary import as_given, protect_module, single_arguments
 from dpviz.errors import BudgetExceeded, LedgerFormat, ParameterError
 from dpviz.exact import Number, floor_to, log_bounds, positive, probability, root_bounds, text, typed
 from dpviz.privacy.conversion import to_approx
@@ -72,10 +72,11 @@ class Budget:
 
     @single_arguments
     def __init__(self, epsilon: Number, delta: Number = 0, filter: Filter = "basic") -> None:
-        object.__setattr__(self, "epsilon", _on_grid(positive(typed(epsilon, "epsilon"), "epsilon"), "epsilon"))
-        object.__setattr__(self, "delta", _on_grid(probability(typed(delta, "delta"), "delta"), "delta"))
+        object.__setattr__(self, "epsilon", _on_grid(positive(epsilon, "epsilon", read=typed), "epsilon"))
+        object.__setattr__(self, "delta", _on_grid(probability(delta, "delta", read=typed), "delta"))
         if not isinstance(filter, str) or filter not in FILTERS:
-            raise ParameterError.of(kind_of(filter), f"a budget's filter must be one of {', '.join(FILTERS)}")
+            rule = f"a budget's filter must be one of {', '.join(FILTERS)}"
+            raise ParameterError.of(as_given(filter), rule, 'write filter="basic", or leave it out')
         object.__setattr__(self, "filter", filter)
         if filter == "zcdp" and not caps(self)["rho"]:
             raise ParameterError.of(
@@ -100,7 +101,9 @@ class Budget:
 def _on_grid(value: Fraction, name: str) -> Fraction:
     if GRID % value.denominator:
         raise ParameterError.of(
-            text(value), f"a budget's {name} must be a decimal of at most 30 places or a fraction over 1..50"
+            text(value),
+            f"a budget's {name} must be a decimal of at most 30 places or a fraction over 1..50",
+            "write it as a decimal with fewer places",
         )
     return value
 
@@ -302,7 +305,8 @@ def widened(state: Mapping[str, str], new: Budget) -> dict[str, str]:
             new.text, f"a ledger keeps its filter, {old.filter}", f'write Budget(..., filter="{old.filter}")'
         )
     if new.epsilon < old.epsilon or new.delta < old.delta:
-        raise ParameterError.of(new.text, f"a budget can be raised, not lowered; it is {old.text}")
+        rule = f"a budget can be raised, not lowered; it is {old.text}"
+        raise ParameterError.of(new.text, rule, "give an epsilon and a delta of at least these")
     fixed, wider = _caps_of(state), caps(new)
     return _state(new, {part: max(fixed[part], wider[part]) for part in fixed}, spent(state))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dpviz.boundary import kind_of
+from dpviz.boundary import as_given
 from dpviz.errors import ParameterError, short
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.mechanism import Bound, Mechanism, Mode
@@ -21,7 +21,7 @@ def bind(
     asked = Question.of(question, where)
     if not REGISTRY.has_class(type(mechanism)):
         raise ParameterError.of(
-            kind_of(mechanism), f"a mechanism is one of {', '.join(REGISTRY)}", 'write dv.Dense(epsilon="1/2")'
+            as_given(mechanism), f"a mechanism is one of {', '.join(REGISTRY)}", 'write dv.Dense(epsilon="1/2")'
         )
     bound = mechanism.bind(asked, unit)
     check_support(source, bound)
@@ -36,7 +36,9 @@ def mode_of(bound: Bound, mode: Mode | None) -> Mode:
         raise ParameterError.of(
             f'mode="{short(chosen)}"',
             f"{bound.mechanism!r} runs in mode {' or '.join(bound.modes())}",
-            'strict takes a rational base (base="tight") and a cap that is not huge' if chosen == "strict" else "",
+            'strict takes a rational base (base="tight") and a cap that is not huge'
+            if chosen == "strict"
+            else "leave mode out",
         )
     return chosen
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from dpviz.boundary import kind_of
+from dpviz.boundary import as_given
 from dpviz.errors import ParameterError, unwritable
 from dpviz.exact import text
 from dpviz.model.answers import Answer
@@ -104,7 +104,7 @@ def checked_key(key: object) -> str | None:
     if key is None:
         return None
     if not isinstance(key, str) or not 0 < len(key) <= 200 or unwritable(key):
-        raise ParameterError.of(kind_of(key), "key must be a text of 1 to 200 characters")
+        raise ParameterError.of(as_given(key), "key must be a text of 1 to 200 characters", 'write key="again"')
     return key
 
 
@@ -120,12 +120,18 @@ def checked_reason(reason: object) -> str | None:
 
 def _told(text: object, name: str, most: int) -> str:
     if not isinstance(text, str) or not text.strip() or len(text) > most or unwritable(text):
-        raise ParameterError.of(kind_of(text), f"{name} must be a text of 1 to {most} characters")
+        raise ParameterError.of(
+            as_given(text),
+            f"{name} must be a text of 1 to {most} characters",
+            "write a shorter one in quotes, or leave it out",
+        )
     return str(text)
 
 
 def checked_retry(retry: object) -> bool:
     """Whether to draw again what was lost. That is paid again, so nothing but True is taken for a yes."""
     if not isinstance(retry, bool):
-        raise ParameterError.of(kind_of(retry), "retry must be True or False")
+        raise ParameterError.of(
+            as_given(retry), "retry must be True or False", "write retry=True to pay for another draw"
+        )
     return retry

@@ -8,7 +8,7 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
-from dpviz.boundary import kind_of, plain_arguments, protect_module, single_arguments
+from dpviz.boundary import as_given, plain_arguments, protect_module, single_arguments
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability, text, whole
 from dpviz.mechanisms import REGISTRY
@@ -114,7 +114,7 @@ class Plan:
         """How far one bin may be off once this was paid for and combined with a release that is there:
         `after this, ±4`. It follows from the two laws alone. Raises ParameterError where `dv.combine` would."""
         if not isinstance(release, Release):
-            raise ParameterError.of(kind_of(release), "a plan is combined with a release", "write plan.after(release)")
+            raise ParameterError.of(as_given(release), "a plan is combined with a release", "write plan.after(release)")
         bound = self.bound
         level = probability(beta, "beta", zero=False)
         return after(release, bound.law, bound.question, bound.unit, bound.max_items, level)

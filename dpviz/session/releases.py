@@ -34,7 +34,11 @@ class Releases(Mapping[int, Release]):
     def __getitem__(self, number: int) -> Release:
         if not self._is_done(number):
             shown = ", ".join(str(one) for one in [entry.number for entry in self._done()][-20:]) or "none"
-            raise ParameterError.of(number, f"the latest finished releases are: {shown}")
+            raise ParameterError.of(
+                number,
+                f"the latest finished releases are: {shown}",
+                "take one of these numbers, or session.releases.latest",
+            )
         return self._read(number)
 
     def _is_done(self, number: object) -> bool:

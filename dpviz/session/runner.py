@@ -122,6 +122,7 @@ class ReleaseRunner:
                 if self.running is not None:
                     raise SessionBusy(
                         "this session is drawing another release; nothing was charged",
+                        value="a second release",
                         rule="a session draws one release at a time",
                         next_step="wait for it, or cancel it",
                     )

@@ -42,7 +42,9 @@ def from_bytes(content: bytes, origin: str = SESSION) -> Release:
     except ReleaseFormat:
         raise
     except UNREADABLE:
-        raise ReleaseFormat("a saved release must hold a question, unit, mechanism and answer that agree") from None
+        raise ReleaseFormat.damaged(
+            "a saved release must hold a question, unit, mechanism and answer that agree", "parts that do not"
+        ) from None
 
 
 def _from_json(body: dict[str, Any], written: bytes | dict[str, Any], packed: Packed | None, origin: str) -> Release:
@@ -55,14 +57,18 @@ def _from_json(body: dict[str, Any], written: bytes | dict[str, Any], packed: Pa
         terms, uses, modes = Terms.from_json(body), tuple(map(Used.from_json, body["uses"])), get_args(Mode)
     if not terms.accepts(answer):
         size = terms.question.domain.size_text
-        raise ReleaseFormat.of(answer.kind, f"the answer of a saved release is one that was promised, for {size}")
+        raise ReleaseFormat.damaged(f"the answer of a saved release is one that was promised, for {size}", answer.kind)
     texts = [body[name] for name in ("randomness", "dataset", "key")]
     numbers = [body["number"], body.get("use"), body["teaching"]]
     whole = all(value is None or (isinstance(value, int) and not isinstance(value, bool)) for value in numbers)
     if (body.get("use") is not None) != bool(uses):
-        raise ReleaseFormat.of(body.get("use"), "an answer of a sub-session, and no other, says which question it was")
+        raise ReleaseFormat.damaged(
+            "an answer of a sub-session, and no other, says which question it was", body.get("use")
+        )
     if body["mode"] not in modes or not whole or not all(isinstance(said, str) for said in texts):
-        raise ReleaseFormat("a saved release must say how it was drawn, in texts and whole numbers")
+        raise ReleaseFormat.damaged(
+            "a saved release must say how it was drawn, in texts and whole numbers", "other parts"
+        )
     return Release.stored(
         written,
         terms=terms,
@@ -85,7 +91,7 @@ def _answer(stored: Mapping[str, Any], packed: Packed | None) -> Answer:
         return answers.from_json(stored)
     answer = answers.unpacked(stored["kind"], packed)
     if not binary.same(answer.pack(), packed):
-        raise ReleaseFormat.of(answer.kind, "an answer is stored in the form in which its shape packs it")
+        raise ReleaseFormat.damaged("an answer is stored in the form in which its shape packs it", answer.kind)
     return answer
 
 

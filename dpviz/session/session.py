@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dpviz.boundary import Hidden, kind_of, plain_arguments, protect_module, shown, single, single_arguments
+from dpviz.boundary import Hidden, as_given, plain_arguments, protect_module, shown, single, single_arguments
 from dpviz.engines import as_source
 from dpviz.errors import (
     CharterMismatch,
@@ -82,14 +82,18 @@ class Session(Custody):
         person = single(person)  # from here on no variable of this call shows data
         source = as_source(data, name=dataset, schema=schema)
         if type(unit) is not Unit:
-            raise UnitError.of(kind_of(unit), "unit must be a Unit", 'write dv.Unit("row", noun="person-year")')
+            raise UnitError.of(as_given(unit), "unit must be a Unit", 'write dv.Unit("row", noun="person-year")')
         if type(budget) is not Budget:
-            raise ParameterError.of(kind_of(budget), "budget must be a Budget", 'write dv.Budget(epsilon="2")')
+            raise ParameterError.of(as_given(budget), "budget must be a Budget", 'write dv.Budget(epsilon="2")')
         if not isinstance(existing, bool):
-            raise ParameterError.of(kind_of(existing), "existing must be True or False")
+            raise ParameterError.of(
+                as_given(existing), "existing must be True or False", "write existing=True, or leave it out"
+            )
         if unwritable(source.name):
             raise ParameterError.of(
-                ascii(source.name), "the name of a dataset must be text that can be written as UTF-8"
+                ascii(source.name),
+                "the name of a dataset must be text that can be written as UTF-8",
+                "leave half characters (surrogates) out of it",
             )
         columns = [column.name for column in source.columns]
         if not unit.is_row and unit.of not in columns:
@@ -184,7 +188,7 @@ class Session(Custody):
     def raise_budget(self, budget: Budget, reason: str | None = None) -> None:
         """Raise the total. The decision is a chained entry of the ledger, with person and reason; nothing is edited."""
         if type(budget) is not Budget:
-            raise ParameterError.of(kind_of(budget), "budget must be a Budget")
+            raise ParameterError.of(as_given(budget), "budget must be a Budget", 'write dv.Budget(epsilon="2")')
         why = checked_reason(reason)
         errand: Errand[None] = Errand(
             lambda _: (f"the budget is {budget.text}", None), "whether the budget was raised is not known yet"
@@ -208,7 +212,12 @@ class Session(Custody):
         return f"<Session on {self.dataset}: {self._unit.text}; {left}; ledger {self.ledger_name}{state}>"
 
     def __reduce__(self) -> Any:
-        raise LedgerError("a session holds private data and is not stored or sent anywhere", next_step="open it anew")
+        raise LedgerError(
+            "a session holds private data and is not stored or sent anywhere; open it anew where you need it",
+            value="a Session",
+            rule="private data stays in memory",
+            next_step="open it anew where you need it",
+        )
 
     # ------------------------------------------------------------ plan: free
 
@@ -330,7 +339,7 @@ class Session(Custody):
         """Every check of a sub-session that can be made from public things alone."""
         if not OPENINGS.has_class(type(parameters)):
             raise ParameterError.of(
-                kind_of(parameters), "a sub-session is opened by its parameters", f"give a {' or '.join(OPENINGS)}"
+                as_given(parameters), "a sub-session is opened by its parameters", f"give a {' or '.join(OPENINGS)}"
             )
         exact(self._source)
         parameters.check_source(self._source.top)

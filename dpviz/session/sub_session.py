@@ -185,7 +185,12 @@ class SubSession:
         return f"{self._parameters.left(known.totals).of_paid} left{stale(known.asof)}"
 
     def __reduce__(self) -> Any:
-        raise LedgerError("a sub-session holds private data and is not stored or sent anywhere", next_step="open it")
+        raise LedgerError(
+            "a sub-session holds private data and is not stored or sent anywhere; open it again from its session",
+            value="a SubSession",
+            rule="private data stays in memory",
+            next_step="open it again from its session",
+        )
 
     # ------------------------------------------------------------ plan: free
 

@@ -132,6 +132,7 @@ class Teaching(Custody):
         if self._drawing or self.running is not None:
             raise SessionBusy(
                 "this teaching session is drawing already; nothing was drawn",
+                value="a second draw",
                 rule="a session draws one release at a time",
                 next_step="wait for it, or cancel it",
             )
@@ -279,7 +280,7 @@ class NoReleases:
     latest: ClassVar[None] = None
 
     def __getitem__(self, number: int, /) -> Release:
-        raise Forbidden("teaching keeps no releases")
+        raise Forbidden.of(number, "teaching keeps no releases", "keep what lesson.draw returns")
 
 
 @plain_arguments

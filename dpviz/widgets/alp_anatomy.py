@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar
 
-from dpviz.boundary import kind_of, plain_arguments, protect_module
+from dpviz.boundary import as_given, plain_arguments, protect_module
 from dpviz.errors import Forbidden
 from dpviz.exact import Number, rational
 from dpviz.planning.anatomy_sheet import AnatomySheet
@@ -59,7 +59,7 @@ def _made_up(values: object) -> tuple[int, ...]:
     """Values that somebody typed. A column of data is none."""
     if isinstance(values, list | tuple) and all(type(value) is int for value in values):
         return tuple(values)
-    error = Forbidden.of(f"a {kind_of(values)}", "the anatomy takes made-up whole numbers", "type a list of them")
+    error = Forbidden.of(as_given(values, "a "), "the anatomy takes made-up whole numbers", "type a list of them")
     assert isinstance(error, Forbidden)
     raise error
 

@@ -19,6 +19,7 @@ from dpviz.model.asking import Picked, Subject, added, compared
 from dpviz.model.combination import BothAnswers, combine
 from dpviz.model.derived import Derived
 from dpviz.model.release import PaidAnswer, Release
+from dpviz.widgets.reading import NOT_FREE
 
 LEAST: Final = Fraction(1, 10**9)
 """No smaller p-value is told."""
@@ -37,7 +38,7 @@ def answer(release: Release, beside: Release | None, args: Body, beta: Fraction)
     """
     for one in (release, beside):
         if one is not None and not one.terms.reuse:
-            raise Forbidden("this answer is not read for free, so a page does not read it")
+            raise Forbidden.of(one.answer.kind, NOT_FREE, "read it in Python")
     if not (release.answer.adds_rows or release.answer.adds_bins):
         raise ReleaseFormat.of(release.answer.kind, "the rows of this answer do not add up", "read release.to_frame()")
     subject: Subject = PaidAnswer(release)
@@ -111,7 +112,7 @@ def _points(release: Release, by: str, first: Sequence[str], last: Sequence[str]
 
 def _row_of(end: Sequence[str]) -> int:
     if len(end) != 1:
-        raise Forbidden("a row is one whole number")
+        raise Forbidden.sent("a row is one whole number", f"{len(end)} texts")
     return whole(end[0], "a row", least=0)
 
 

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Sequence
 from typing import Any, Final
 
-from dpviz.boundary import kind_of
+from dpviz.boundary import as_given
 from dpviz.errors import DomainError, DpvizError, ParameterError, ReleaseFormat
 from dpviz.exact import text
 from dpviz.model.domain import category_text
@@ -62,7 +62,7 @@ def checked(keys: object) -> list[object] | None:
     if keys is None:
         return None
     if not isinstance(keys, list | tuple | range):
-        raise ParameterError.of(kind_of(keys), "keys is a list of labels", 'write keys=["a", "b"]')
+        raise ParameterError.of(as_given(keys), "keys is a list of labels", 'write keys=["a", "b"]')
     if len(keys) > MOST_KEYS:
         raise ParameterError.of(
             f"{len(keys):,} keys", f"a report carries answers for at most {MOST_KEYS:,} keys", "leave some out"
@@ -85,9 +85,13 @@ def _texts(release: Release, key: object, place: int) -> list[str]:
     parts = key if isinstance(key, tuple) else (key,)
     try:
         if len(parts) != many:
-            raise DomainError.of(f"{len(parts)} labels", "a key has one for each column")
+            raise DomainError.of(
+                f"{len(parts)} labels", "a key has one for each column", "give a tuple with a label for each column"
+            )
         return [category_text(part) for part in parts]
     except DpvizError as error:
         raise ParameterError.of(
-            f"key {place}", f"a key of {' and '.join(release.question.domain.columns)} is refused: {error.rule}"
+            f"key {place}",
+            f"a key of {' and '.join(release.question.domain.columns)} is refused: {error.rule}",
+            error.next_step or "leave this key out",
         ) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from dpviz.boundary import kind_of, plain_arguments, protect_module
+from dpviz.boundary import as_given, plain_arguments, protect_module
 from dpviz.errors import Forbidden
 from dpviz.exact import Number, rational
 from dpviz.model.public import PublicTable
@@ -53,7 +53,7 @@ def _made_up(counts: object) -> tuple[int, ...]:
     if isinstance(counts, list | tuple) and all(type(count) is int for count in counts):
         return tuple(counts)
     error = Forbidden.of(
-        f"a {kind_of(counts)}",
+        as_given(counts, "a "),
         "the playground takes made-up whole numbers or a public table",
         "type a list of whole numbers, or declare public data with dv.teaching(...).table(question)",
     )

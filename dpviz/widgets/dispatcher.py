@@ -207,6 +207,8 @@ class Dispatcher:
         if full:
             busy = SessionBusy(
                 f"{MOST_WAITING} requests of this page are waiting; nothing was charged",
+                value="another request",
+                rule=f"at most {MOST_WAITING} requests of a page wait",
                 next_step="wait until they are answered",
             )
             self.soon(lambda: request.refuse(busy))
@@ -231,7 +233,12 @@ class Dispatcher:
         if before is None:
             self._planner.later(QUIET, lambda: self._plan(ask))
         else:
-            later = Superseded("a later request came first; nothing was charged")
+            later = Superseded(
+                "a later request came first; nothing was charged",
+                value=ask,
+                rule="of several requests the latest is answered",
+                next_step="wait for the later one",
+            )
             self.soon(lambda: before.refuse(later))
 
     def _plan(self, ask: str) -> None:

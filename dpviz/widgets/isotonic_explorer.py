@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from dpviz.boundary import kind_of, plain_arguments, protect_module
+from dpviz.boundary import as_given, plain_arguments, protect_module
 from dpviz.errors import Forbidden
 from dpviz.exact import Number, rational
 from dpviz.model.public import PublicTable
@@ -56,7 +56,7 @@ def _public(counts: object) -> tuple[list[int], str]:
     if isinstance(counts, list | tuple) and all(type(count) is int for count in counts):
         return list(counts), IsotonicSheet().badge
     error = Forbidden.of(
-        f"a {kind_of(counts)}",
+        as_given(counts, "a "),
         f"the explorer takes a public table, typed whole numbers or made-up counts ({', '.join(FAMILIES)})",
         "declare public data with dv.teaching(...).table(question)",
     )

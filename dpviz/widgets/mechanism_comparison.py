@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import ClassVar, cast
 
-from dpviz.boundary import kind_of, plain_arguments, protect_module
+from dpviz.boundary import as_given, kind_of, plain_arguments, protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, positive
 from dpviz.mechanisms import REGISTRY, mechanism
@@ -53,12 +53,12 @@ class MechanismComparison(Explorer):
     ) -> None:
         if session is not None and not isinstance(session, Custody):
             raise ParameterError.of(
-                type(session).__name__,
+                as_given(session),
                 "a comparison takes a session, or None",
                 "write dv.MechanismComparison(None, bins)",
             )
         if session is not None and unit is not None:
-            raise ParameterError.of("unit", "the session says who is protected", "leave unit out")
+            raise ParameterError.of(unit, "the session says who is protected", "leave unit out")
         remaining = None if session is None else session.known()[0]
         top = TEACHING_TOP if remaining is None else remaining.total.epsilon
         start = min(OPENING, top) if epsilon is None else positive(epsilon, "epsilon")

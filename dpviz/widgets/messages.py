@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from dpviz.errors import BudgetExceeded, DpvizError, Forbidden, ParameterError, short
+from dpviz.kinds import name_of
 
 VERSION = 1
 LONGEST = 4_000
@@ -83,19 +84,19 @@ class Message:
 def parse(content: object, asks: Asks = ASKS) -> Message:
     """The message, or Forbidden. Only plain texts, booleans, lists of texts and flat mappings get through."""
     if not isinstance(content, dict) or content.get("v") != VERSION or id_of(content) is None:
-        raise Forbidden(f"a message must be of version {VERSION} and carry an id")
+        raise Forbidden.sent(f"a message must be of version {VERSION} and carry an id", "another message")
     if set(content) - {"v", "id", "ask", "args"}:
-        raise Forbidden("a message has v, id, ask and args, and nothing else")
+        raise Forbidden.sent("a message has v, id, ask and args, and nothing else", "other parts")
     ask, args = content.get("ask"), content.get("args", {})
     if not isinstance(ask, str) or ask not in asks:
-        raise Forbidden(f"the page may ask for {', '.join(asks)}")
+        raise Forbidden.sent(f"the page may ask for {', '.join(asks)}", ask)
     _shape(ask, args, {**asks[ask], **_said_besides(ask, args)})
     if "place" in args:
         _texts("place", args["place"])
     if "parameters" in args:
         _texts("parameters", args["parameters"])
         if "epsilon" not in args["parameters"]:
-            raise Forbidden("parameters must name epsilon")
+            raise Forbidden.sent("parameters must name epsilon", "others alone")
     if isinstance(args.get("question"), dict):
         _question(args["question"])
     if "price" in args:
@@ -122,48 +123,48 @@ def id_of(content: object) -> str | None:
 
 def _shape(name: str, args: object, wanted: dict[str, type | tuple[type, ...]]) -> None:
     if not isinstance(args, dict) or set(args) != set(wanted):
-        raise Forbidden(f"{name} takes exactly {', '.join(wanted) or 'nothing'}")
+        raise Forbidden.sent(f"{name} takes exactly {', '.join(wanted) or 'nothing'}", "other parts")
     for part, kind in wanted.items():
         if not isinstance(args[part], kind):
-            raise Forbidden(f"{name}: {part} has the wrong type")
+            raise Forbidden.sent(f"{name}: {part} has the wrong type", name_of(type(args[part])))
         _short_enough(part, args[part])
 
 
 def _short_enough(name: str, value: object) -> None:
     if isinstance(value, str) and len(value) > LONGEST:
-        raise Forbidden(f"{name} is longer than {LONGEST:,} characters")
+        raise Forbidden.sent(f"{name} is longer than {LONGEST:,} characters", f"{len(value):,}")
 
 
 def _texts(name: str, values: dict[Any, Any]) -> None:
     if len(values) > 50:
-        raise Forbidden(f"{name} has too many parts")
+        raise Forbidden.sent(f"{name} has too many parts", f"{len(values):,}")
     for part, value in values.items():
         if not isinstance(part, str) or not isinstance(value, str):
-            raise Forbidden(f"{name} must be texts")
+            raise Forbidden.sent(f"{name} must be texts", "something else")
         _short_enough(short(part), value)
 
 
 def _points(points: list[Any]) -> None:
     """A few points, each of one text for each column."""
     if not 1 <= len(points) <= MOST_POINTS:
-        raise Forbidden(f"a page reads from 1 to {MOST_POINTS} points at a time")
+        raise Forbidden.sent(f"a page reads from 1 to {MOST_POINTS} points at a time", f"{len(points):,}")
     for point in points:
         _point(point)
 
 
 def _point(point: object) -> None:
     if not isinstance(point, list) or not 1 <= len(point) <= MOST_COLUMNS:
-        raise Forbidden(f"a point is a list of 1 to {MOST_COLUMNS} texts")
+        raise Forbidden.sent(f"a point is a list of 1 to {MOST_COLUMNS} texts", name_of(type(point)))
     for value in point:
         if not isinstance(value, str):
-            raise Forbidden("a point is made of texts")
+            raise Forbidden.sent("a point is made of texts", name_of(type(value)))
         _short_enough("a point", value)
 
 
 def _choices(args: dict[str, Any]) -> None:
     for name, words in CHOICES.items():
         if args[name] not in words:
-            raise Forbidden(f"{name} is one of {', '.join(words)}")
+            raise Forbidden.sent(f"{name} is one of {', '.join(words)}", args[name])
 
 
 def _question(said: dict[Any, Any]) -> None:
@@ -172,16 +173,18 @@ def _question(said: dict[Any, Any]) -> None:
         return
     kind = said.get("kind")
     if not isinstance(kind, str) or kind not in DECLARATIONS:
-        raise Forbidden(f"a question is an id, or a declaration of {', '.join(DECLARATIONS)}")
+        raise Forbidden.sent(f"a question is an id, or a declaration of {', '.join(DECLARATIONS)}", kind)
     _shape("question", said, {"kind": str, "column": str, **DECLARATIONS[kind]})
     for part in ("edges", "labels"):
         values = said.get(part, [])
         if len(values) > MOST_ITEMS or not all(isinstance(value, str) for value in values):
-            raise Forbidden(f"{part} must be at most {MOST_ITEMS:,} texts")
+            raise Forbidden.sent(f"{part} must be at most {MOST_ITEMS:,} texts", f"{len(values):,} parts")
         for value in values:
             _short_enough(part, value)
         if sum(map(len, values)) > MOST_TEXT:
-            raise Forbidden(f"{part} have more than {MOST_TEXT:,} characters together")
+            raise Forbidden.sent(
+                f"{part} have more than {MOST_TEXT:,} characters together", f"{sum(map(len, values)):,}"
+            )
 
 
 def count(said: str, name: str) -> int:

@@ -82,7 +82,12 @@ class Order:
     def unshown(self) -> DpvizError:
         """The answer cannot be shown here, and whether it was charged is for the ledger to say."""
         where = f"entry {self.number}" if self.number else "the ledger"
-        return DpvizError(f"the kernel could not show the answer; {where} says what was charged")
+        return DpvizError(
+            f"the kernel could not show the answer; {where} says what was charged",
+            value=where,
+            rule="whatever an answer became, the ledger says what it cost",
+            next_step="run the session cell again, and look at session.releases",
+        )
 
     @property
     def refused(self) -> bool:

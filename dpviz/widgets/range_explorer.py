@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, cast
 
-from dpviz.boundary import kind_of, plain_arguments, protect_module
+from dpviz.boundary import as_given, plain_arguments, protect_module
 from dpviz.errors import DomainError, Forbidden
 from dpviz.exact import Number, rational, whole
 from dpviz.model.public import PublicTable
@@ -29,7 +29,9 @@ class Ranging(Exploring):
         sheet, found = self.sheet, []
         for point in args["points"]:
             if len(point) != 3 or point[0] not in ("bins", "labels"):
-                raise Forbidden('a range is read by ["bins", first, last] or ["labels", first, last]')
+                raise Forbidden.sent(
+                    'a range is read by ["bins", first, last] or ["labels", first, last]', "another point"
+                )
             how, low, high = point
             if how == "labels":
                 found.append(sheet.reading(*sheet.named(low, high)))
@@ -93,7 +95,7 @@ def _public(table: object) -> PublicTable:
     if isinstance(table, PublicTable):
         return table
     error = Forbidden.of(
-        f"a {kind_of(table)}",
+        as_given(table, "a "),
         f"the explorer takes a released tree, a public table or made-up counts ({', '.join(FAMILIES)})",
         "declare public data with dv.teaching(...).table(question), or release first",
     )

@@ -14,6 +14,9 @@ from dpviz.exact import text
 from dpviz.model.answers.between import Between, between
 from dpviz.model.release import Release, listed
 
+NOT_FREE = "a page reads answers that are read for free"
+"""The rule for an answer whose every reading is paid for."""
+
 
 def read_points(
     release: Release, points: Sequence[Sequence[str]], beta: Fraction, reader: str = ""
@@ -26,13 +29,13 @@ def read_points(
     free; then nothing is read.
     """
     if not release.terms.reuse:
-        raise Forbidden("this answer is not read for free, so a page does not read it")
+        raise Forbidden.of(release.answer.kind, NOT_FREE, "read it in Python")
     answer, reading = release.answer, release.reading
     places = [_point(release, point) for point in points]
     values = listed(answer.read(reading, places, reader))
     intervals = answer.intervals(reading, beta, points=places, reader=reader)
     if intervals is None and reader in ("", *answer.readers[:1]):
-        raise ReleaseFormat.of(answer.kind, "this answer has no error bar per bin")
+        raise ReleaseFormat.of(answer.kind, "this answer has no error bar per bin", "read the value: release[label]")
     if intervals is None:
         nothing = {"low": "", "high": "", "known": "", "rule": ""}
         return [{"point": list(point), **_value(value), **nothing} for point, value in zip(points, values, strict=True)]
@@ -61,7 +64,11 @@ def _point(release: Release, point: Sequence[str]) -> Any:
     domain = release.question.domain
     if len(point) != len(domain.columns):
         parts, columns = len(point), " and ".join(domain.columns)
-        raise DomainError.of(f"{parts} texts", f"a point of {columns} has {len(domain.columns)}, one for each column")
+        raise DomainError.of(
+            f"{parts} texts",
+            f"a point of {columns} has {len(domain.columns)}, one for each column",
+            "type one text for each column",
+        )
     try:
         return release.answer.point(release.reading, point[0] if len(point) == 1 else tuple(point))
     except DomainError:

@@ -36,7 +36,7 @@ class Saving:
             return {**self._given[2]}
         text = self._text(release)
         if at >= len(text):
-            raise Forbidden("a table is asked for from a place in it")
+            raise Forbidden.sent("a table is asked for from a place in it", f"{at:,} of {len(text):,}")
         end = min(len(text), at + PIECE)
         last = end == len(text)
         body = {"text": text[at:end], "next": "" if last else str(end), "size": str(len(text))}

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from dpviz.boundary import kind_of, protect_module
+from dpviz.boundary import as_given, protect_module
 from dpviz.charts import columns
 from dpviz.charts.picture import picture
 from dpviz.errors import Forbidden, ParameterError, SessionBusy
@@ -26,6 +26,7 @@ from dpviz.model.question import Question
 from dpviz.model.release import Release
 from dpviz.planning import epsilon_grid
 from dpviz.planning.sheet import BETAS, PlanSheet
+from dpviz.session.accountant import SYMBOLS
 from dpviz.session.custody import Custody
 from dpviz.session.plan import Plan
 from dpviz.session.running import Running
@@ -221,7 +222,7 @@ class SessionModel(Follower):
         if set(said) == {"id"}:
             found = self._questions.get(said["id"])
             if found is None:
-                raise Forbidden("this session does not offer that question", next_step="declare its bins")
+                raise Forbidden.of(said["id"], "this session does not offer that question", "declare its bins")
             return found
         return Question.of(Domain.from_json(messages.declaration(said)))
 
@@ -232,13 +233,22 @@ class SessionModel(Follower):
         said = {name: typed(value, name) for name, value in args["price"].items()}
         real = state.price_of(plan)
         if said != real:
+            name = next(name for name in real if said.get(name) != real[name])
+            shown, costs = text(said[name]), text(real[name])
             raise Forbidden(
-                f"the button said ε {text(said['epsilon'])}, but this release costs ε {text(real['epsilon'])}; "
-                "nothing was charged",
-                next_step="plan again",
+                f"the button said {SYMBOLS[name]} {shown}, but this release costs {SYMBOLS[name]} {costs}; "
+                "nothing was charged; plan again, and press the button that shows this price",
+                value=shown,
+                rule="a release costs what its button said",
+                next_step="plan again, and press the button that shows this price",
             )
         if self._order is not None and not self._order.running.done:
-            raise SessionBusy("a release is running; nothing was charged", next_step="wait for it, or cancel it")
+            raise SessionBusy(
+                "a release is running; nothing was charged; wait for it, or cancel it",
+                value="a second release",
+                rule="a session draws one release at a time",
+                next_step="wait for it, or cancel it",
+            )
         self._questions.setdefault(question.id, question)
         self._start(request, self.session.release_async(question, made, key=args["key"]))
         return None
@@ -284,7 +294,7 @@ class SessionModel(Follower):
             self.tell(outcome["event"], {name: outcome[name] for name in ("token", "number")} | more | {"state": shown})
 
     def _on_cancel(self, args: Body) -> Body:
-        return self._cancel(args["token"], "no such release is running")
+        return self._cancel(args["token"], "no release with this token is running")
 
     def _on_status(self, request: Request) -> Body:
         self._look()
@@ -303,14 +313,14 @@ class SessionModel(Follower):
     def _on_read(self, request: Request) -> Body:
         beta = rational(request.args["beta"], "beta")
         if beta not in BETAS:
-            raise Forbidden("beta must be one of the sheet's")
+            raise Forbidden.sent("beta must be one of the sheet's", text(beta))
         args = request.args
         return {"values": read_points(self._stored(args["number"]), args["points"], beta, args["reader"])}
 
     def _on_ask(self, args: Body) -> Callable[[], Body]:
         beta = rational(args["beta"], "beta")
         if beta not in BETAS:
-            raise Forbidden("beta must be one of the sheet's")
+            raise Forbidden.sent("beta must be one of the sheet's", text(beta))
         release = self._paid(args["number"])
         beside = self._paid(args["beside"]) if args["beside"] else None
         body = asking.answer(release, beside, args, beta)
@@ -325,7 +335,7 @@ class SessionModel(Follower):
         shown = self._shown_release
         if number == "":
             if shown is None or shown.number is not None:
-                raise Forbidden("a release is asked by its number")
+                raise Forbidden.sent("a release is asked by its number", number)
             return shown
         return self._kept(self._number(number))
 
@@ -339,7 +349,7 @@ class SessionModel(Follower):
 
     def _number(self, number: str) -> int:
         if not number.isascii() or not number.isdigit() or len(number) > 18:
-            raise Forbidden("a release is shown by its number")
+            raise Forbidden.sent("a release is shown by its number", number)
         return int(number)
 
     def _stored(self, number: str) -> Release:
@@ -424,7 +434,7 @@ def session_model_of(owner: object, questions: Sequence[object], **options: Any)
     if isinstance(session_model, SessionModel) and not questions and not options:
         return session_model
     raise ParameterError.of(
-        kind_of(owner),
+        as_given(owner),
         "a component stands on a session, or on another component's session_model",
         "write dv.Workbench(session)",
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, cast
 
-from dpviz.boundary import kind_of, plain_arguments, protect_module
+from dpviz.boundary import as_given, plain_arguments, protect_module
 from dpviz.charts.picture import picture
 from dpviz.errors import Forbidden, ParameterError, SessionBusy
 from dpviz.exact import text
@@ -148,8 +148,10 @@ class SubSessionModel(Follower):
     def _asked(self, args: Body) -> tuple[Question, int, int]:
         offered = self._offers.get(args["question"])
         if offered is None:
-            raise Forbidden(
-                "that question of the sub-session is not on offer here", next_step="offer it: questions={...}"
+            raise Forbidden.of(
+                args["question"],
+                "that question of the sub-session is not on offer here",
+                "offer it: questions={...}",
             )
         return offered[1], messages.count(args["k"], "k"), messages.count(args["kbar"], "kbar")
 
@@ -173,10 +175,17 @@ class SubSessionModel(Follower):
             raise Forbidden(
                 f"the button said up to {args['most']} of {args['left']} left, but this question may use "
                 f"{plan.most:,} of {plan.symbols_left:,}. Nothing was charged.",
+                value=f"{args['most']} of {args['left']}",
+                rule="a question uses what its button said",
                 next_step="look at what is left of the sub-session again",
             )
         if self._order is not None and not self._order.running.done:
-            raise SessionBusy("a question is on its way. Nothing was charged.", next_step="wait, or cancel it")
+            raise SessionBusy(
+                "a question is on its way. Nothing was charged. Wait for it, or cancel it.",
+                value="a second question",
+                rule="a sub-session answers one question at a time",
+                next_step="wait for it, or cancel it",
+            )
         running = self.sub.ask_async(question, k, kbar, key=args["key"])
         self._fault = None
         self._start(request, running)
@@ -205,7 +214,7 @@ class SubSessionModel(Follower):
                 order.name(state=self._last_state())
 
     def _on_cancel(self, args: Body) -> Body:
-        return self._cancel(args["token"], "no such question is on its way")
+        return self._cancel(args["token"], "no question with this token is on its way")
 
     def _on_status(self, request: Request) -> Body:
         self._look()
@@ -238,7 +247,7 @@ class PayWhatYouGetTape(View):
     def __init__(self, sub: SubSession, questions: Mapping[str, object] | None = None) -> None:
         if not isinstance(sub, SubSession) or sub.parameters.name != PayWhatYouGet.name:
             raise ParameterError.of(
-                kind_of(sub),
+                as_given(sub),
                 "PayWhatYouGetTape shows a sub-session of PayWhatYouGet",
                 "write session.open(dv.PayWhatYouGet(epsilon=1))",
             )
@@ -250,7 +259,7 @@ def _offered(questions: object) -> dict[str, Question] | None:
         return None
     if not isinstance(questions, Mapping) or not all(isinstance(label, str) for label in questions):
         raise ParameterError.of(
-            kind_of(questions), "questions must map labels to questions", 'write questions={"All year": dest}'
+            as_given(questions), "questions must map labels to questions", 'write questions={"All year": dest}'
         )
     return {label: Question.of(question) for label, question in questions.items()}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from dpviz.boundary import kind_of, plain_arguments, protect_module
+from dpviz.boundary import as_given, plain_arguments, protect_module
 from dpviz.errors import Forbidden, ParameterError
 from dpviz.exact import Number, rational
 from dpviz.model.public import PublicTable, PublicTop
@@ -63,7 +63,7 @@ class TopKExplorer(Explorer):
             "delta_prime": rational(delta_prime, "delta_prime"),
         }
         if unit is not None and not isinstance(unit, Unit):
-            raise ParameterError.of(kind_of(unit), "unit must be a Unit", 'write dv.Unit("user", max_bins=...)')
+            raise ParameterError.of(as_given(unit), "unit must be a Unit", 'write dv.Unit("user", max_bins=...)')
         if isinstance(table, Release):
             super().__init__(_of_release(table, unit, chosen))
             return
@@ -99,7 +99,7 @@ def _ranking(table: object) -> PublicTop:
     if isinstance(table, PublicTable):
         return PublicTop.of(table)
     error = Forbidden.of(
-        f"a {kind_of(table)}",
+        as_given(table, "a "),
         f"the explorer takes a public table, made-up counts ({', '.join(FAMILIES)}) or a released list",
         "declare public data with dv.teaching(...).top(question), or release first",
     )

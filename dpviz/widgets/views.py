@@ -73,7 +73,9 @@ def unregister(kind: str) -> None:
     """Forget the bundle of this kind. What a page or a report has already is not taken back."""
     if not isinstance(kind, str) or _BUNDLES.pop(kind, None) is None:
         raise ParameterError.of(
-            short(kind, 40) if isinstance(kind, str) else kind_of(kind), "no bundle is registered for this kind of view"
+            short(kind, 40) if isinstance(kind, str) else kind_of(kind),
+            "no bundle is registered for this kind of view",
+            "name a kind that was given to register",
         )
 
 
@@ -110,12 +112,12 @@ def _own() -> dict[str, str]:
 def _text(path: object, what: str) -> str:
     content = files.read(path, what, "ranges.js", ParameterError)
     if len(content) > LARGEST:
-        raise ParameterError.of(short(str(path)), f"{what} has at most {LARGEST:,} bytes")
+        raise ParameterError.of(short(str(path)), f"{what} has at most {LARGEST:,} bytes", "make the file smaller")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
         pass
-    raise ParameterError.of(short(str(path)), f"{what} is written in UTF-8")
+    raise ParameterError.of(short(str(path)), f"{what} is written in UTF-8", "save the file as UTF-8")
 
 
 protect_module(vars())

@@ -137,7 +137,12 @@ class LedgerWatcher:
         except DpvizError as error:
             trouble = error
         except Exception:  # a fault of ours must not end the looking, and its text might say too much
-            trouble = LedgerError("the ledger could not be looked at; run the session cell again")
+            trouble = LedgerError(
+                "the ledger could not be looked at; run the session cell again",
+                value="the ledger",
+                rule="a view follows a ledger that can be read",
+                next_step="run the session cell again",
+            )
         finally:
             with self._turn:
                 self._begun, self._trouble = None, trouble
@@ -338,7 +343,7 @@ class Follower(WidgetModel):
         order = self._order
         running = self._elsewhere() if order is None or order.running.done else order.running
         if running is None or running.done or running.token != token:
-            raise ParameterError.of("cancel", rule)
+            raise ParameterError.of(token, rule, "look at the state: it may have ended")
         running.cancel()
         return {}
 

@@ -532,7 +532,7 @@ def test_the_check_is_the_same_for_every_frame_of_the_same_types() -> None:
         (FRAME, {"schema": {"when": "text"}}, "a column of times cannot be counted yet, got when"),
         (FRAME, {"schema": [("n", "number")]}, "a schema must be a dict, got list"),
         (FRAME, {"name": ""}, "the name of a dataset must be text"),
-        (FRAME, {"name": 3}, "the name of a dataset must be text, got int"),
+        (FRAME, {"name": 3}, "the name of a dataset must be text, got 3"),
         (FRAME.set_axis(["n", "t", "n", "u"], axis=1), {}, "names of columns must differ, got n"),
         (FRAME.set_axis(["n", "t", 3, "u"], axis=1), {}, "names of columns must be text, got int"),
         (FRAME.T.T.iloc[:, :0], {}, "must have columns"),

@@ -92,11 +92,11 @@ def test_the_name_of_a_column_asks_for_its_keys() -> None:
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: Question.of(3), "a question must be a Domain, got int"),
-        (lambda: Question.of(None), "a question must be a Domain, got NoneType"),
+        (lambda: Question.of(3), "a question must be a Domain, got 3"),
+        (lambda: Question.of(None), "a question must be a Domain, got None"),
         (lambda: Question.of(Question.of(BINS), {"day": 1}), "has its filter already"),
         (lambda: Question.of(BINS, ["day"]), "where must map columns to values, got list"),
-        (lambda: Question.of(BINS, {3: 1}), "the name of a column, got int"),
+        (lambda: Question.of(BINS, {3: 1}), "the name of a column, got 3"),
         (lambda: Question.of(BINS, {"": 1}), "the name of a column"),
         (lambda: Question.of(BINS, {"day": []}), "at least one value"),
         (lambda: Question.of(BINS, {"day": None}), "got None"),

@@ -320,7 +320,7 @@ def test_a_report_can_be_read_by_who_may_read_its_folder(releases: list[Release]
 
 def test_a_missing_program_is_named(releases: list[Release], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reports, "STATIC", tmp_path / "static")
-    with pytest.raises(DpvizError, match="make build"):
+    with pytest.raises(DpvizError, match="make front"):
         dv.report(releases, tmp_path / "report.html")
 
 

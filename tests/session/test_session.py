@@ -146,7 +146,7 @@ def test_a_cancel_keeps_the_charge_and_shows_no_answer(tmp_path: Path) -> None:
     gate.open.set()
     with pytest.raises(ReleaseLost):
         it.release(BINS, dv.Dense("1/2"))
-    with pytest.raises(ParameterError, match="retry must be True or False, got str"):
+    with pytest.raises(ParameterError, match='retry must be True or False, got "no"; write retry=True'):
         it.release(BINS, dv.Dense("1/2"), retry="no")  # type: ignore[arg-type]
     assert it.remaining.epsilon == Fraction(3, 2)
     it.release(BINS, dv.Dense("1/2"), retry=True)

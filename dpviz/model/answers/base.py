@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NoReturn, Self,
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.boundary import protect_module
+from dpviz.boundary import kind_of, protect_module
 from dpviz.errors import DomainError, ParameterError, ReleaseFormat, short
 from dpviz.exact import text
 from dpviz.model.answers.between import Between, between, is_enclosed
@@ -193,7 +193,7 @@ class Packed:
         """What `to_json` wrote. What it did not write is refused."""
         arrays = data.get("arrays")
         if not isinstance(arrays, Mapping):
-            raise ReleaseFormat.of("no arrays", "a stored answer of this shape has a header and named arrays")
+            raise ReleaseFormat.damaged("a stored answer of this shape has a header and named arrays", "no arrays")
         header = {name: value for name, value in data.items() if name != "arrays"}
         return cls(header, {name: _array_of(stored) for name, stored in arrays.items()})
 
@@ -208,7 +208,9 @@ def _array_json(array: NDArray[Any]) -> dict[str, Any]:
 
 
 def _array_of(stored: Any) -> NDArray[Any]:
-    refusal = ReleaseFormat.of("an array", "a stored array has a type, a shape and as many bytes as these say")
+    refusal = ReleaseFormat.damaged(
+        "a stored array has a type, a shape and as many bytes as these say", "another array"
+    )
     if not isinstance(stored, Mapping) or set(stored) != {"type", "shape", "base64"}:
         raise refusal
     kind, shape, encoded = stored["type"], stored["shape"], stored["base64"]
@@ -343,7 +345,11 @@ class Answer:
         domain = reading.question.domain
         if len(label) != len(domain.columns):
             parts, columns = len(label), " and ".join(domain.columns)
-            raise DomainError.of(f"{parts} texts", f"a bin of {columns} has {len(domain.columns)}, one for each column")
+            raise DomainError.of(
+                f"{parts} texts",
+                f"a bin of {columns} has {len(domain.columns)}, one for each column",
+                "type one text for each column",
+            )
         if domain.declared and len(label) == 1:
             size = domain.size
             for at in {0, size - 1, max(0, size - 2)}:  # "over 40" is a label, and no value that a person could look up
@@ -633,7 +639,11 @@ Shape = TypeVar("Shape", bound=type[Answer])
 def register(shape: Shape) -> Shape:
     """Make a shape known, so that saved releases of it are read. Usable as a decorator of its class."""
     if not isinstance(shape, type) or not issubclass(shape, Answer):
-        raise ParameterError.of("something else", "a shape is a class of answers: a subclass of Answer")
+        raise ParameterError.of(
+            kind_of(shape),
+            "a shape is a class of answers: a subclass of Answer",
+            "derive it from dpviz.model.answers.Answer",
+        )
     if SHAPES.setdefault(shape.kind, shape) is not shape:
         raise ParameterError.of(shape.kind, "each shape of answer has a kind of its own", "choose another kind")
     return shape
@@ -642,7 +652,9 @@ def register(shape: Shape) -> Shape:
 def unregister(shape: type[Answer]) -> None:
     """Forget a shape that was registered: saved releases of it are no longer read. Not one of dpviz's own."""
     if shape not in SHAPES.values() or shape.__module__.startswith("dpviz."):
-        raise ParameterError.of(shape.kind, "only a shape that was registered by others can be taken out")
+        raise ParameterError.of(
+            shape.kind, "only a shape that was registered by others can be taken out", "give one that you registered"
+        )
     del SHAPES[shape.kind]
 
 

@@ -29,7 +29,11 @@ class Between:
 
     def __post_init__(self) -> None:
         if self.low > self.high:
-            raise ParameterError.of(f"{text(self.low)}..{text(self.high)}", "the ends of an enclosure are in order")
+            raise ParameterError.of(
+                f"{text(self.low)}..{text(self.high)}",
+                "the ends of an enclosure are in order",
+                "write the smaller end first",
+            )
 
     @property
     def middle(self) -> Fraction:

@@ -48,7 +48,10 @@ class Places:
         whole(self.width, "width", least=3, most=40)
         whole(self.cap, "cap", most=MOST_VALUE)
         if 2 * whole(self.keys, "keys") >= self.size or self.bits > MOST_BITS:
-            raise ReleaseFormat("there are more buckets than twice the keys, and no more bits than fit")
+            raise ReleaseFormat.damaged(
+                "there are more buckets than twice the keys, and no more bits than fit",
+                f"{self.size:,} buckets for {self.keys:,} keys",
+            )
 
     def to_json(self) -> dict[str, Any]:
         return {**{name: str(getattr(self, name)) for name in NUMBERS}, "signed": self.signed}
@@ -58,7 +61,9 @@ class Places:
         """What `to_json` wrote. What it did not write is refused, or raises what goes wrong."""
         places = cls(**{name: int(data[name]) for name in NUMBERS}, signed=data["signed"] is True)
         if places.to_json() != dict(data):
-            raise ReleaseFormat("saved buckets write their public numbers in their shortest form, as texts")
+            raise ReleaseFormat.damaged(
+                "saved buckets write their public numbers in their shortest form, as texts", "other texts"
+            )
         return places
 
     @property
@@ -122,9 +127,9 @@ class Buckets(LookUps):
         places, (seed, labels, values) = Places.from_json(header["places"]), cls._kept(header, arrays)
         buckets = arrays["buckets"]
         if buckets.dtype != places.cell or buckets.shape != (places.size,):
-            raise ReleaseFormat.of(f"values of shape {buckets.shape}", "there is one value for each bucket")
+            raise ReleaseFormat.damaged("there is one value for each bucket", f"values of shape {buckets.shape}")
         if int(buckets.min()) < places.low or int(buckets.max()) > places.cap:
-            raise ReleaseFormat("a bucket holds no value beyond its cap")
+            raise ReleaseFormat.damaged("a bucket holds no value beyond its cap", "a larger one")
         return cls(places, Columns(seed, 1, places.width).seed, buckets, labels, values)
 
     # ------------------------------------------------------------ reading

@@ -34,7 +34,7 @@ class Chosen(Answer):
         items = labels_of(packed.header, "items")
         names: list[Any] = list(items)
         if names != sorted(set(names)):
-            raise ReleaseFormat.of(f"{len(items)} items", "a set names each item once, ascending")
+            raise ReleaseFormat.damaged("a set names each item once, ascending", f"{len(items)} items")
         return cls(items)
 
     def to_json(self) -> dict[str, Any]:

@@ -107,7 +107,7 @@ class CompactTable(Answer):
         if set(data) != {"kind", "field", "sampler", "packed", *NUMBERS} or not all(
             isinstance(part, str) for part in data.values()
         ):
-            raise ReleaseFormat.of(len(data), "a saved compact answer has ten texts")
+            raise ReleaseFormat.damaged("a saved compact answer has ten texts", len(data))
         try:
             content = base64.b64decode(data["packed"], validate=True)
         except ValueError:
@@ -132,21 +132,25 @@ class CompactTable(Answer):
         n, p, q, g, t = (numbers[name] for name in NUMBERS) if len(numbers) == len(NUMBERS) else (0,) * 5
         fast = data["sampler"] == "fastsample"
         if any(str(numbers[name]) != data[name] for name in numbers) or n < 1 or (not fast and (g or t)):
-            raise ReleaseFormat.of("other numbers", "a saved compact answer writes n, p, q, g and t as whole numbers")
+            raise ReleaseFormat.damaged(
+                "a saved compact answer writes n, p, q, g and t as whole numbers", "other numbers"
+            )
         if (n + 1) * least_bits(data["sampler"], n, p, q, t) > MOST_BITS:
-            raise ReleaseFormat.of(f"n = {n:,}", f"a compact answer has at most {MOST_BITS:,} bits")
+            raise ReleaseFormat.damaged(f"a compact answer has at most {MOST_BITS:,} bits", f"n = {n:,}")
         sampler = FiniteSampler(n, p, q, data["sampler"], g if fast else None, t if fast else None)
         field = field_named(data["field"])
         empty, width = EmptyBin(sampler, field.order), (field.order - 1).bit_length()
         if len(content) != -(-(n + 1) * width // 8):
-            raise ReleaseFormat.of(f"{len(content):,} bytes", f"n + 1 elements take {-(-(n + 1) * width // 8):,}")
+            raise ReleaseFormat.damaged(f"n + 1 elements take {-(-(n + 1) * width // 8):,}", f"{len(content):,} bytes")
         number = gmpy2.mpz(int.from_bytes(content, "little"))
         if number.bit_length() > (n + 1) * width:
-            raise ReleaseFormat.of("bits beyond the last coefficient", "there are none")
+            raise ReleaseFormat.damaged(
+                "a compact answer ends with its last coefficient", "bits beyond the last coefficient"
+            )
         elements = [int(part) for part in gmpy2.unpack(number, width)] if number else []
         coefficients = (*elements, *(0 for _ in range(n + 1 - len(elements))))
         if max(coefficients) >= field.order:
-            raise ReleaseFormat.of("a larger number", f"a coefficient is an element of {field.name}")
+            raise ReleaseFormat.damaged(f"a coefficient is an element of {field.name}", "a larger number")
         return cls(field, empty, coefficients)
 
     def fits(self, question: Question, max_items: int | None) -> bool:
@@ -202,7 +206,9 @@ def least_bits(kind: str, n: int, p: int, q: int, t: int) -> int:
 
 
 def _unreadable() -> DpvizError:
-    return ReleaseFormat("a saved compact answer must hold a field, a sampler and as many coefficients as it says")
+    return ReleaseFormat.damaged(
+        "a saved compact answer must hold a field, a sampler and as many coefficients as it says", "other parts"
+    )
 
 
 protect_module(vars())

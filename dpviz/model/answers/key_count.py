@@ -39,9 +39,13 @@ class KeyBound(Answer):
         try:
             answer = cls(whole(int(packed.header["keys"]), "keys"))
         except (DpvizError, KeyError, ValueError, TypeError):
-            raise ReleaseFormat("a saved bound on a number of bins is a whole number above 0") from None
+            raise ReleaseFormat.damaged(
+                "a saved bound on a number of bins is a whole number above 0", "another number"
+            ) from None
         if answer.pack().header != packed.header or packed.arrays:
-            raise ReleaseFormat("a saved bound on a number of bins is one number, written as its digits")
+            raise ReleaseFormat.damaged(
+                "a saved bound on a number of bins is one number, written as its digits", "other parts"
+            )
         return answer
 
     def to_json(self) -> dict[str, Any]:

@@ -31,9 +31,14 @@ class LogPlan(Plan):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.halves != 1 or not 1 < self.growth < 1 << 10:
-            raise ReleaseFormat("a sketch of logarithms has values of one sign, and each bit stands for more")
+            raise ReleaseFormat.damaged(
+                "a sketch of logarithms has values of one sign, and each bit stands for more",
+                f"{self.halves} halves and a growth of {self.growth}",
+            )
         if self.rungs.table[0] >> 60 or self.rungs.top > 4 * HIGHEST:
-            raise ReleaseFormat(f"a sketch of logarithms reaches values of about {HIGHEST:,} steps at most")
+            raise ReleaseFormat.damaged(
+                f"a sketch of logarithms reaches values of about {HIGHEST:,} steps at most", f"{self.rungs.top:,}"
+            )
 
     def to_json(self) -> dict[str, str]:
         return {**super().to_json(), "growth": str(self.growth)}
@@ -43,7 +48,9 @@ class LogPlan(Plan):
         plan = Plan.from_json({name: value for name, value in data.items() if name != "growth"})
         found = cls(**{one.name: getattr(plan, one.name) for one in fields(Plan)}, growth=Fraction(data["growth"]))
         if found.to_json() != dict(data):
-            raise ReleaseFormat("a saved sketch writes its public numbers in their shortest form, as texts")
+            raise ReleaseFormat.damaged(
+                "a saved sketch writes its public numbers in their shortest form, as texts", "other texts"
+            )
         return found
 
     @cached_property

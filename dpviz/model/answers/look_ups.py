@@ -81,9 +81,9 @@ class LookUps(Answer):
         except ReleaseFormat:
             raise
         except (DpvizError, KeyError, ValueError, TypeError, ArithmeticError):
-            raise ReleaseFormat.of(
-                cls.kind,
+            raise ReleaseFormat.damaged(
                 f"a saved answer of this shape has its public numbers, a seed, its {cls.source} and what is kept",
+                cls.kind,
             ) from None
 
     @classmethod
@@ -98,9 +98,9 @@ class LookUps(Answer):
             or set(header) != {cls.numbers_name, "seed", "keys", "labels"}
             or set(arrays) != {cls.main, "values"}
         ):
-            raise ReleaseFormat.of(cls.kind, "a saved answer of this shape writes its seed as hexadecimal digits")
+            raise ReleaseFormat.damaged("a saved answer of this shape writes its seed as hexadecimal digits", cls.kind)
         if values.dtype != np.int64 or values.shape != (len(labels),) or names != sorted(set(names)):
-            raise ReleaseFormat.of(f"{len(labels)} labels", "there is one value for each bin that is kept")
+            raise ReleaseFormat.damaged("there is one value for each bin that is kept", f"{len(labels)} labels")
         return seed, labels, values
 
     def fits(self, question: Question, max_items: int | None) -> bool:

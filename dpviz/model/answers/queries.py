@@ -76,10 +76,10 @@ class QueryAnswers(Answer):
     @classmethod
     def unpack(cls, packed: Packed) -> QueryAnswers:
         if set(packed.arrays) != {"noisy"} or set(packed.header) != {"workload"}:
-            raise ReleaseFormat.of("other parts", "answers to queries are a list of queries and a number for each")
+            raise ReleaseFormat.damaged("answers to queries are a list of queries and a number for each", "other parts")
         noisy, workload = packed.arrays["noisy"], Workload.from_text(packed.header["workload"])
         if noisy.dtype != "<i8" or noisy.shape != (len(workload.names),):
-            raise ReleaseFormat.of("other numbers", "there is one whole number for each query")
+            raise ReleaseFormat.damaged("there is one whole number for each query", "other numbers")
         return cls(noisy.astype(np.int64), workload)
 
     def fits(self, question: Question, max_items: int | None) -> bool:
@@ -168,7 +168,7 @@ class QueryAnswers(Answer):
 
     def typed_side(self, reading: Reading, label: tuple[str, ...]) -> Side:
         if len(label) != 1:
-            raise DomainError.of(f"{len(label)} texts", "a query has one name")
+            raise DomainError.of(f"{len(label)} texts", "a query has one name", "type the name of one query")
         return self.side(reading, self.point(reading, label[0]))
 
     def sides(self, reading: Reading) -> int:

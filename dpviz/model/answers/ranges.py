@@ -100,7 +100,10 @@ class Ranges(Answer):
 
     @classmethod
     def unpack(cls, packed: Packed) -> Ranges:
-        header, refusal = packed.header, ReleaseFormat("a saved tree has its shape, its precisions and its nodes")
+        header, refusal = (
+            packed.header,
+            ReleaseFormat.damaged("a saved tree has its shape, its precisions and its nodes", "other parts"),
+        )
         if set(header) != {"branching", "bins", "padding", "precisions", "total"} or set(packed.arrays) != {"nodes"}:
             raise refusal
         precisions, nodes, total = header["precisions"], packed.arrays["nodes"], header["total"]

@@ -77,9 +77,11 @@ class Ranked(Answer):
         values = tuple(int(value) for value in data["values"]) if "values" in data else None
         kbar = int(data["kbar"]) if "kbar" in data else None
         if len(set(items)) != len(items) or not isinstance(ended, bool):
-            raise ReleaseFormat.of(f"{len(items)} items", "a ranked answer names each item once and says if it ended")
+            raise ReleaseFormat.damaged(
+                "a ranked answer names each item once and says if it ended", f"{len(items)} items"
+            )
         if values is not None and len(values) != len(items):
-            raise ReleaseFormat.of(f"{len(values)} values", "a ranked answer has one value per item, or none")
+            raise ReleaseFormat.damaged("a ranked answer has one value per item, or none", f"{len(values)} values")
         return cls(items, ended, values, kbar)
 
     def to_json(self) -> dict[str, Any]:

@@ -88,7 +88,7 @@ class Ranks(Answer):
     @classmethod
     def unpack(cls, packed: Packed) -> Ranks:
         if set(packed.arrays) != {"noisy"} or packed.arrays["noisy"].ndim != 1 or packed.arrays["noisy"].dtype != "<i8":
-            raise ReleaseFormat.of("other arrays", "an answer about ranks has one whole number for each of them")
+            raise ReleaseFormat.damaged("an answer about ranks has one whole number for each of them", "other arrays")
         return cls(packed.arrays["noisy"].astype(np.int64))
 
     def fits(self, question: Question, max_items: int | None) -> bool:
@@ -138,7 +138,7 @@ class Ranks(Answer):
 
     def typed(self, reading: Reading, label: tuple[str, ...]) -> int:
         if len(label) != 1 or type(label[0]) is not str:
-            raise DomainError.of("something else", "a rank is one whole number, as text")
+            raise DomainError.of("something else", "a rank is one whole number, as text", "type digits alone")
         return self.point(reading, label[0])
 
     def every(self, reading: Reading) -> range:

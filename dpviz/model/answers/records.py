@@ -159,22 +159,26 @@ class RecordAnswer(Answer):
 def _record_of(header: Mapping[str, Any]) -> tuple[int, ...]:
     record = header.get("record")
     if not isinstance(record, list) or not record or not all(isinstance(bin, str) for bin in record):
-        raise ReleaseFormat("a saved record has the bin of each column, as digits")
+        raise ReleaseFormat.damaged("a saved record has the bin of each column, as digits", "another list of bins")
     try:
         bins = tuple(whole(int(bin), "a bin", least=0) for bin in record)
     except (DpvizError, ValueError):
-        raise ReleaseFormat("a saved record has the bin of each column, as digits") from None
+        raise ReleaseFormat.damaged(
+            "a saved record has the bin of each column, as digits", "another list of bins"
+        ) from None
     if [str(bin) for bin in bins] != record:
-        raise ReleaseFormat("a saved record has the bin of each column, as digits")
+        raise ReleaseFormat.damaged("a saved record has the bin of each column, as digits", "another list of bins")
     return bins
 
 
 def _array_of(packed: Packed, name: str) -> NDArray[np.int64]:
     array = packed.arrays.get(name)
     if array is None or set(packed.arrays) != {name} or array.dtype.str != "<i8" or array.ndim != 1 or not array.size:
-        raise ReleaseFormat.of(name, "a saved record of this shape has one array of whole numbers of eight bytes")
+        raise ReleaseFormat.damaged("a saved record of this shape has one array of whole numbers of eight bytes", name)
     if int(array.min()) < 0 or _total(array) >= 2 * FINEST:
-        raise ReleaseFormat.of(name, "what further records are drawn from is not negative and sums up in eight bytes")
+        raise ReleaseFormat.damaged(
+            "what further records are drawn from is not negative and sums up in eight bytes", name
+        )
     return array
 
 
@@ -194,7 +198,7 @@ class Record(RecordAnswer):
     @classmethod
     def unpack(cls, packed: Packed) -> Record:
         if set(packed.header) != {"record"} or packed.arrays:
-            raise ReleaseFormat("a saved record has the bin of each column, and nothing else")
+            raise ReleaseFormat.damaged("a saved record has the bin of each column, and nothing else", "other parts")
         return cls(_record_of(packed.header))
 
     def to_json(self) -> dict[str, Any]:
@@ -236,7 +240,7 @@ class WeightedRecord(RecordAnswer):
     @classmethod
     def unpack(cls, packed: Packed) -> WeightedRecord:
         if set(packed.header) != {"record"}:
-            raise ReleaseFormat("a saved record has the bin of each column, and nothing else")
+            raise ReleaseFormat.damaged("a saved record has the bin of each column, and nothing else", "other parts")
         return cls(_record_of(packed.header), _array_of(packed, "weights"))
 
     def fits(self, question: Question, max_items: int | None) -> bool:
@@ -273,12 +277,14 @@ class ProductRecord(RecordAnswer):
     @classmethod
     def unpack(cls, packed: Packed) -> ProductRecord:
         if set(packed.header) != {"record", "grid"}:
-            raise ReleaseFormat("a saved record of noisy chances has the bin of each column, and the grid")
+            raise ReleaseFormat.damaged(
+                "a saved record of noisy chances has the bin of each column, and the grid", "other parts"
+            )
         written = packed.header["grid"]
         grid = int(written) if isinstance(written, str) and written.isdecimal() and len(written) < 20 else 0
         chances = _array_of(packed, "chances")
         if not 1 <= grid <= FINEST or str(grid) != written or int(chances.max()) > grid:
-            raise ReleaseFormat("the chances of a saved record lie between 0 and the grid")
+            raise ReleaseFormat.damaged("the chances of a saved record lie between 0 and the grid", "another chance")
         return cls(_record_of(packed.header), chances, grid)
 
     def fits(self, question: Question, max_items: int | None) -> bool:

@@ -25,7 +25,7 @@ class SignedPlan(Plan):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.halves != 2:
-            raise ReleaseFormat("a sketch of values of both signs has two halves")
+            raise ReleaseFormat.damaged("a sketch of values of both signs has two halves", self.halves)
 
     def tails_of(self, reader: str = READERS[0]) -> Tails:
         """How far an estimator is off, in bits."""

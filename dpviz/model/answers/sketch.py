@@ -71,11 +71,20 @@ class Plan:
         whole(self.width, "width", least=3, most=40)
         whole(self.halves, "halves", most=2)
         if not 0 < 2 * self.ones < 1 << self.places or self.worth <= 0:
-            raise ReleaseFormat("a sketch flips a bit with a chance between 0 and 1/2, and a step is worth something")
+            raise ReleaseFormat.damaged(
+                "a sketch flips a bit with a chance between 0 and 1/2, and a step is worth something",
+                f"{self.ones} in 2^{self.places}, and {self.worth}",
+            )
         if whole(self.size, "size", least=0) and (self.size % 8 or (self.size - 1).bit_length() != self.width):
-            raise ReleaseFormat("a column has whole bytes of bits, and places of as many digits")
+            raise ReleaseFormat.damaged(
+                "a column has whole bytes of bits, and places of as many digits",
+                f"{self.size:,} bits, and {self.width} digits",
+            )
         if self.bits > MOST_BITS or 2 * whole(self.keys, "keys") >= self.slots:
-            raise ReleaseFormat("a sketch has fewer keys than half the bits of a column, and no more bits than fit")
+            raise ReleaseFormat.damaged(
+                "a sketch has fewer keys than half the bits of a column, and no more bits than fit",
+                f"{self.keys:,} keys in {self.bits:,} bits",
+            )
         whole(self.columns, "columns")
 
     def to_json(self) -> dict[str, str]:
@@ -89,7 +98,9 @@ class Plan:
         numbers |= {"size": int(data["size"])} if "size" in data else {}
         plan = cls(worth=Fraction(data["worth"]), **numbers)
         if plan.to_json() != dict(data):
-            raise ReleaseFormat("a saved sketch writes its public numbers in their shortest form, as texts")
+            raise ReleaseFormat.damaged(
+                "a saved sketch writes its public numbers in their shortest form, as texts", "other texts"
+            )
         return plan
 
     @property
@@ -165,7 +176,7 @@ class Sketch(LookUps):
         plan, (seed, labels, values) = cls.numbers.from_json(header["plan"]), cls._kept(header, arrays)
         bits = arrays["packed"]
         if bits.dtype != np.uint8 or bits.shape != (plan.halves * plan.columns, plan.slots // 8):
-            raise ReleaseFormat.of(f"bits of shape {bits.shape}", "a sketch has one row of bits for each column")
+            raise ReleaseFormat.damaged("a sketch has one row of bits for each column", f"bits of shape {bits.shape}")
         columns = plan.hashes(seed)
         return cls(plan, columns.seed, bits, labels, values)
 

@@ -53,7 +53,7 @@ class SparseTable(Answer):
         labels, values = labels_of(packed.header, "labels"), np.asarray(packed.arrays["values"], dtype=np.int64)
         names: list[Any] = list(labels)
         if values.shape != (len(labels),) or names != sorted(set(names)):
-            raise ReleaseFormat.of(f"{len(labels)} labels", "a sparse answer has one value per label, ascending")
+            raise ReleaseFormat.damaged("a sparse answer has one value per label, ascending", f"{len(labels)} labels")
         return cls(labels, values)
 
     def to_json(self) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class Table(Answer):
     def unpack(cls, packed: Packed) -> Table:
         values = packed.arrays["values"]
         if values.ndim != 1 or values.dtype.kind not in "iu" or len(packed.arrays) != 1:
-            raise ReleaseFormat("a table is one column of whole numbers")
+            raise ReleaseFormat.damaged("a table is one column of whole numbers", "other arrays")
         return cls(values.astype(np.int64, copy=False))
 
     def to_json(self) -> dict[str, Any]:

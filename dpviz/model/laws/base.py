@@ -44,7 +44,9 @@ class Stored:
         """The same from what `to_json` wrote. Anything else is refused."""
         readers = _readers(cls)
         if not isinstance(data, Mapping) or set(data) != set(readers):
-            raise ReleaseFormat.of(cls.__name__, f"this law has the parts {', '.join(readers)}")
+            raise ReleaseFormat.damaged(
+                f"this law has the parts {', '.join(readers)}", f"other parts of {cls.__name__}"
+            )
         return cls(**{name: read(data[name]) for name, read in readers.items()})
 
 
@@ -143,7 +145,9 @@ def unregister(law: type[StoredLaw]) -> None:
     """Forget a law that was registered: what was drawn from it can no longer be read. Not one of dpviz's own."""
     if LAWS.get((law.name, law.version)) is not law or law.__module__.startswith("dpviz."):
         raise ParameterError.of(
-            f"{law.name}, version {law.version}", "only a law that was registered by others can be taken out"
+            f"{law.name}, version {law.version}",
+            "only a law that was registered by others can be taken out",
+            "give one that you registered",
         )
     del LAWS[law.name, law.version]
 
@@ -151,10 +155,12 @@ def unregister(law: type[StoredLaw]) -> None:
 def law_from_json(data: object) -> StoredLaw:
     """The law that these texts name. Raises ReleaseFormat where they are no law, or one that this dpviz cannot read."""
     if not isinstance(data, Mapping):
-        raise ReleaseFormat("a stored law must have a name, a version and its numbers")
+        raise ReleaseFormat.damaged(
+            "a stored law must have a name, a version and its numbers", f"a {type(data).__name__}"
+        )
     name, version = data.get("name"), data.get("version")
     if not isinstance(name, str) or not isinstance(version, int) or isinstance(version, bool):
-        raise ReleaseFormat("a stored law must have a name and a version")
+        raise ReleaseFormat.damaged("a stored law must have a name and a version", "another name or version")
     law = LAWS.get((name, version))
     if law is None:
         raise ReleaseFormat.of(f"{name}, version {version}", "this dpviz does not know that law", "update dpviz")
@@ -163,7 +169,7 @@ def law_from_json(data: object) -> StoredLaw:
     except ReleaseFormat:
         raise
     except (DpvizError, KeyError, ValueError, TypeError, ArithmeticError, RecursionError):
-        failure = ReleaseFormat.of(f"{name}, version {version}", "the numbers of a stored law must fit together")
+        failure = ReleaseFormat.damaged("the numbers of a stored law must fit together", f"{name}, version {version}")
     raise failure
 
 
@@ -184,27 +190,27 @@ def _written(value: Any) -> Any:
 
 def _whole(data: Any) -> int:
     if not isinstance(data, str) or not _WHOLE.fullmatch(data):
-        raise ReleaseFormat("a law writes whole numbers as their digits")
+        raise ReleaseFormat.damaged("a law writes whole numbers as their digits", "another text")
     return int(data)
 
 
 def fraction_of(data: Any) -> Fraction:
     found = _FRACTION.fullmatch(data) if isinstance(data, str) else None
     if found is None or str(number := Fraction(int(found[1]), int(found[2] or 1))) != data:
-        raise ReleaseFormat("a law writes fractions in lowest terms")
+        raise ReleaseFormat.damaged("a law writes fractions in lowest terms", "another text")
     return number
 
 
 def _decay(data: Any) -> Decay:
     if not isinstance(data, Mapping) or len(data) != 1 or not set(data) <= {"exp", "ratio"}:
-        raise ReleaseFormat("a law writes a decay as its ratio, or as the exponent of its ratio")
+        raise ReleaseFormat.damaged("a law writes a decay as its ratio, or as the exponent of its ratio", "other parts")
     return Decay.exp(fraction_of(data["exp"])) if "exp" in data else Decay.rational(fraction_of(data["ratio"]))
 
 
 def _of_type(kind: type) -> Callable[[Any], Any]:
     def read(data: Any) -> Any:
         if type(data) is not kind:
-            raise ReleaseFormat(f"a law has a {kind.__name__} where another thing stands")
+            raise ReleaseFormat.damaged(f"a law has a {kind.__name__} here", f"a {type(data).__name__}")
         return data
 
     return read
@@ -216,7 +222,7 @@ def _law_of(kind: type[StoredLaw]) -> Callable[[Any], StoredLaw]:
     def read(data: Any) -> StoredLaw:
         law = law_from_json(data)
         if not isinstance(law, kind):
-            raise ReleaseFormat.of(law.name, f"a {kind.__name__} stands here, and this is another law")
+            raise ReleaseFormat.damaged(f"a law has a {kind.__name__} here", law.name)
         return law
 
     return read
@@ -225,7 +231,7 @@ def _law_of(kind: type[StoredLaw]) -> Callable[[Any], StoredLaw]:
 def _one_of(values: tuple[Any, ...]) -> Callable[[Any], Any]:
     def read(data: Any) -> Any:
         if data not in values:
-            raise ReleaseFormat("a law has one of a few names where another thing stands")
+            raise ReleaseFormat.damaged(f"a law has one of {', '.join(map(str, values))} here", "another name")
         return data
 
     return read

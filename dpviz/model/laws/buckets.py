@@ -54,9 +54,11 @@ class BucketsLaw(StoredLaw):
 
     def __post_init__(self) -> None:
         if self.step <= 0 or self.exponent <= 0:
-            raise ReleaseFormat("a step and the exponent of a noise are positive")
+            raise ReleaseFormat.damaged("a step and the exponent of a noise are positive", "another number")
         if self.cut is not None and (self.cut.least, self.cut.signed) != (self.cap, self.signed):
-            raise ReleaseFormat("behind a threshold the largest value of a bucket is the threshold")
+            raise ReleaseFormat.damaged(
+                "behind a threshold the largest value of a bucket is the threshold", "another one"
+            )
         self.places  # noqa: B018 - numbers that no buckets have are refused
 
     @cached_property

@@ -50,9 +50,13 @@ class FiniteLaw(Stored):
 
     def __post_init__(self) -> None:
         if min(self.n, self.q, self.g + 1, self.t + 1) < 1 or self.p <= self.q:
-            raise ReleaseFormat("a finite sampler's law has n >= 1 and p > q >= 1")
+            raise ReleaseFormat.damaged(
+                "a finite sampler's law has n >= 1 and p > q >= 1", f"n = {self.n}, p = {self.p}, q = {self.q}"
+            )
         if self.kind == "fastsample" and self.g < 2:
-            raise ReleaseFormat("FastSample gives a uniform count with chance 1/g, for g of at least 2")
+            raise ReleaseFormat.damaged(
+                "FastSample gives a uniform count with chance 1/g, for g of at least 2", f"g = {self.g}"
+            )
 
     @property
     def fast(self) -> FastSampleLaw:
@@ -72,11 +76,11 @@ class NoiseLaw(Stored):
 
     def __post_init__(self) -> None:
         if (self.exponent is None) == (self.finite is None):
-            raise ReleaseFormat("a noise law has an exponent or a finite sampler")
+            raise ReleaseFormat.damaged("a noise law has an exponent or a finite sampler", "both or neither")
         if self.limit is not None:
             whole(self.limit, "limit")
         if self.finite is not None and self.limit != self.finite.n:
-            raise ReleaseFormat.of(self.limit, "a finite sampler's counts end at its n")
+            raise ReleaseFormat.damaged("a finite sampler's counts end at its n", self.limit)
         self.decay  # noqa: B018 - an exponent or a ratio that no noise has is refused
 
     @cached_property

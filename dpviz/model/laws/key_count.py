@@ -32,7 +32,7 @@ class KeyCountLaw(StoredLaw):
     def __post_init__(self) -> None:
         whole(self.shift, "shift")
         if self.exponent <= 0:
-            raise ReleaseFormat("the exponent of a noise is positive")
+            raise ReleaseFormat.damaged("the exponent of a noise is positive", str(self.exponent))
 
     @cached_property
     def noise(self) -> TwoSidedGeometric:

@@ -49,11 +49,17 @@ class PlannedLaw(StoredLaw):
 
     def __post_init__(self) -> None:
         if self.step <= 0 or (self.bins is not None and self.bins < 1) or (self.plan.halves == 2) != self.signed:
-            raise ReleaseFormat("a step is positive, declared bins are some, and values have as many signs as halves")
+            raise ReleaseFormat.damaged(
+                "a step is positive, declared bins are some, and values have as many signs as halves", "other numbers"
+            )
         if self.cut is None and self.adaptive:
-            raise ReleaseFormat("without a threshold nothing is kept that a sketch could leave out")
+            raise ReleaseFormat.damaged(
+                "without a threshold nothing is kept that a sketch could leave out", "adaptive: true"
+            )
         if self.cut is not None and (self.cut.signed != self.signed or self.cut.least > self.plan.reach):
-            raise ReleaseFormat("behind a threshold the bits of a sketch reach it, for values of as many signs")
+            raise ReleaseFormat.damaged(
+                "behind a threshold the bits of a sketch reach it, for values of as many signs", "another threshold"
+            )
 
     def to_json(self) -> dict[str, Any]:
         bins = None if self.bins is None else str(self.bins)
@@ -66,8 +72,8 @@ class PlannedLaw(StoredLaw):
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         plan, parts = data.get("plan"), {"plan", "step", "bins"}
         if set(data) not in (parts, parts | {"cut", "adaptive"}) or not isinstance(plan, Mapping):
-            raise ReleaseFormat.of(
-                cls.__name__, "this law has the parts plan, step, bins, and behind a threshold cut, adaptive"
+            raise ReleaseFormat.damaged(
+                "this law has the parts plan, step, bins, and behind a threshold cut, adaptive", cls.__name__
             )
         bins = None if data["bins"] is None else fraction_of(data["bins"])
         for number in plan.values():
@@ -75,14 +81,14 @@ class PlannedLaw(StoredLaw):
         try:
             found = cls.numbers.from_json(plan)
         except KeyError:
-            raise ReleaseFormat.of(cls.__name__, "a sketch has all of its public numbers") from None
+            raise ReleaseFormat.damaged("a sketch has all of its public numbers", cls.__name__) from None
         if bins is not None and bins.denominator != 1:
-            raise ReleaseFormat("a law writes whole numbers as their digits")
+            raise ReleaseFormat.damaged("a law writes whole numbers as their digits", "a fraction")
         step, whole_bins = fraction_of(data["step"]), None if bins is None else int(bins)
         if "cut" not in data:
             return cls(found, step, whole_bins)
         if type(data["adaptive"]) is not bool:
-            raise ReleaseFormat("whether a sketch leaves out what is kept is true or false")
+            raise ReleaseFormat.damaged("whether a sketch leaves out what is kept is true or false")
         return cls(found, step, whole_bins, Cut.from_json(data["cut"]), data["adaptive"])
 
     def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:

@@ -42,7 +42,7 @@ class PureSparseLaw(StoredLaw):
     def __post_init__(self) -> None:
         whole(self.n, "n", most=whole(self.bins, "bins"))
         if not 0 <= self.junk < 1:
-            raise ReleaseFormat("the chance of junk lies in [0, 1)")
+            raise ReleaseFormat.damaged("the chance of junk lies in [0, 1)", str(self.junk))
 
     @cached_property
     def one(self) -> OneBin:

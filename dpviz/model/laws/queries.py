@@ -44,7 +44,9 @@ class QueriesLaw(StoredLaw):
     def __post_init__(self) -> None:
         self.workload  # noqa: B018 - a text that is no list of queries is refused
         if self.noise.finite is not None:
-            raise ReleaseFormat("the noise on answers to queries is never clamped, as a finite sampler's is")
+            raise ReleaseFormat.damaged(
+                "the noise on answers to queries is never clamped, as a finite sampler's is", "clamped noise"
+            )
 
     @property
     def workload(self) -> Workload:

@@ -43,7 +43,7 @@ def bounded(value: int, rule: str) -> ErrorValue:
 def _positive(**numbers: Fraction | int | None) -> None:
     for name, number in numbers.items():
         if number is not None and number <= 0:
-            raise ReleaseFormat.of(name, "a law's rates, deltas and odds are positive")
+            raise ReleaseFormat.damaged("a law's rates, deltas and odds are positive", f"another {name}")
 
 
 # ---------------------------------------------------------------- peeling, with a bottom symbol

@@ -93,7 +93,9 @@ class CategoryLaw(RecordLaw):
     def __post_init__(self) -> None:
         whole(self.labels, "labels", least=2)
         if self.exponent <= 0 or (self.projection == "euclid" and self.records is None):
-            raise ReleaseFormat.of(self.name, "the exponent is positive, and a projection needs the number of records")
+            raise ReleaseFormat.damaged(
+                "the exponent is positive, and a projection needs the number of records", self.name
+            )
         if self.records is not None:
             whole(self.records, "records")
 
@@ -218,7 +220,7 @@ class ResponseLaw(RecordLaw):
         whole(self.labels, "labels", least=2)
         whole(self.records, "records")
         if self.epsilon <= 0:
-            raise ReleaseFormat.of(self.name, "the epsilon of a response is positive")
+            raise ReleaseFormat.damaged("the epsilon of a response is positive", self.name)
 
     def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:
         return self.labels == question.bins and self.records == public_records(question, unit)

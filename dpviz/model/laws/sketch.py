@@ -60,7 +60,7 @@ class SketchLaw(StoredLaw):
 
     def __post_init__(self) -> None:
         if self.step <= 0:
-            raise ReleaseFormat("a step is positive")
+            raise ReleaseFormat.damaged("a step is positive", str(self.step))
 
     def to_json(self) -> dict[str, Any]:
         """The numbers of the plan stand beside the others."""
@@ -76,11 +76,13 @@ class SketchLaw(StoredLaw):
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         own = ("step", "bins", "cut", "adaptive")
         if not isinstance(data, Mapping) or not {*NUMBERS, *own} <= set(data) or type(data["adaptive"]) is not bool:
-            raise ReleaseFormat.of(cls.__name__, f"this law has the parts {', '.join((*NUMBERS, *own))}")
+            raise ReleaseFormat.damaged(
+                f"this law has the parts {', '.join((*NUMBERS, *own))}", f"other parts of {cls.__name__}"
+            )
         plan = Plan.from_json({name: value for name, value in data.items() if name not in own})
         bins = None if data["bins"] is None else fraction_of(data["bins"])
         if bins is not None and bins.denominator != 1:
-            raise ReleaseFormat("a law writes whole numbers as their digits")
+            raise ReleaseFormat.damaged("a law writes whole numbers as their digits", "a fraction")
         cut = None if data["cut"] is None else Cut.from_json(data["cut"])
         return cls(plan, fraction_of(data["step"]), None if bins is None else int(bins), cut, data["adaptive"])
 

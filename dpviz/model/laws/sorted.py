@@ -58,7 +58,9 @@ class SortedLaw(StoredLaw):
     def __post_init__(self) -> None:
         whole(self.ranks, "ranks", most=whole(self.bins, "bins"))
         if self.noise.finite is not None:
-            raise ReleaseFormat("the noise on sorted counts is never clamped, as a finite sampler's is")
+            raise ReleaseFormat.damaged(
+                "the noise on sorted counts is never clamped, as a finite sampler's is", "clamped noise"
+            )
 
     def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:
         return self.bins == question.bins and self.n == unit.n and max_items is None

@@ -41,7 +41,7 @@ class Cut(Stored):
     def __post_init__(self) -> None:
         whole(self.least, "least")
         if self.exponent <= 0:
-            raise ReleaseFormat("the noise at a threshold has a positive exponent")
+            raise ReleaseFormat.damaged("the noise at a threshold has a positive exponent", str(self.exponent))
 
     @cached_property
     def decay(self) -> Decay:
@@ -75,7 +75,9 @@ class ThresholdLaw(StoredLaw):
 
     def __post_init__(self) -> None:
         if self.step <= 0 or (self.cut.certain and self.bins is None):
-            raise ReleaseFormat("a threshold on every bin needs declared bins, and a step is positive")
+            raise ReleaseFormat.damaged(
+                "a threshold on every bin needs declared bins, and a step is positive", "another one"
+            )
 
     @cached_property
     def stability(self) -> StabilityLaw:

@@ -69,7 +69,7 @@ class TreeLaw(StoredLaw):
             whole(self.total, "total", least=0)
         asked = [place for place, weight in enumerate(self.heights) if weight and not self._known(place)]
         if (self.step is None) != (not asked) or (self.step is not None and self.step <= 0):
-            raise ReleaseFormat.of(str(self.step), "a tree's noise has a positive step where a node is drawn")
+            raise ReleaseFormat.damaged("a tree's noise has a positive step where a node is drawn", str(self.step))
         self.design  # noqa: B018 - weights that no tree has are refused
 
     @cached_property

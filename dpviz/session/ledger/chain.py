@@ -45,7 +45,7 @@ def _plain(value: object, path: tuple[object, ...]) -> object:
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
-                raise ParameterError.of(key, f"the keys of {_named(path)} must be text")
+                raise ParameterError.of(key, f"the keys of {_named(path)} must be text", "write its keys as text")
         return {str(key): _plain(item, (*path, key)) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item, (*path, place)) for place, item in enumerate(value)]

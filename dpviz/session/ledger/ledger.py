@@ -111,7 +111,9 @@ class Ledger:
         """
         held = location = Hidden.of(location)  # a URL may hold a password: no variable of this call shows it
         if not isinstance(charter, Mapping) or set(charter) != set(history.CHARTER):
-            raise ParameterError.of(kind_of(charter), f"a charter has {', '.join(history.CHARTER)}")
+            raise ParameterError.of(
+                kind_of(charter), f"a charter has {', '.join(history.CHARTER)}", "give each of these, and nothing else"
+            )
         opening = State(totals(account), charges=0, terms=1)
         ledger_location, made = locate(held), False
         if not ledger_location.exists():
@@ -720,19 +722,27 @@ def _given_up(
 def _carried(before: Account, after: Account) -> dict[str, str]:
     """The next sub-account, as a row carries it."""
     if after.keys() != before.keys():
-        raise ParameterError.of(", ".join(map(str, after)), f"this sub-account has {', '.join(before)}")
+        raise ParameterError.of(
+            ", ".join(map(str, after)),
+            f"this sub-account has {', '.join(before)}",
+            "give each of these, and nothing else",
+        )
     return totals(after)
 
 
 def _nothing(status: Status) -> Status:
     if status not in ("cancelled", "failed"):
-        raise ParameterError.of(status, 'a draw without an answer is closed as "cancelled" or "failed"')
+        raise ParameterError.of(
+            status, 'a draw without an answer is closed as "cancelled" or "failed"', "close it as one of these"
+        )
     return status
 
 
 def _check_key(key: str) -> None:
     if not isinstance(key, str) or not _KEY.match(key):
-        raise ParameterError.of(key, "a key is a digest of 32 to 128 hexadecimal digits")
+        raise ParameterError.of(
+            key, "a key is a digest of 32 to 128 hexadecimal digits", "make one with hashlib.sha256"
+        )
 
 
 def _audit(connection: Connection, *, head: str | None = None, check: Check | None = None) -> Audit:

@@ -292,12 +292,14 @@ def not_for_use(found: LedgerRecord) -> LedgerError:
 
 
 def no_answer(found: LedgerRecord) -> LedgerError:
-    steps = {"pending": "wait for it", "open": "reserve a use of it"}
+    step = {"pending": "wait for it", "open": "reserve a use of it"}.get(
+        found.status, "draw again with retry=True, paid"
+    )
     return LedgerError(
-        f"{found.name} has no answer: it is {found.status}",
+        f"{found.name} has no answer: it is {found.status}; {step}",
         value=found.status,
         rule="only what is done has an answer",
-        next_step=steps.get(found.status, "draw again with retry=True, paid"),
+        next_step=step,
     )
 
 
