@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any, Final
 
-from dpviz.boundary import kind_of, plain_arguments, protect_module, single_arguments
+from dpviz.boundary import dict_arguments, kind_of, protect_module, single_arguments
 from dpviz.errors import ParameterError, short
 from dpviz.exact import Number, rational
 from dpviz.model.words import escape, shown
@@ -134,7 +134,7 @@ def _block(content: str) -> str:
     return f"<div class='mathjax_ignore tex2jax_ignore'>{content}</div>"
 
 
-@plain_arguments
+@dict_arguments
 def exercise(
     question: str,
     choices: Mapping[str, str] | None = None,

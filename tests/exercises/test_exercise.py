@@ -54,6 +54,11 @@ def test_numbers_are_exact_unless_the_exercise_says_how_near_is_near_enough() ->
     assert near.answer == "The answer is about 0.333. Prices add up."
 
 
+def test_an_author_may_give_numbers_as_a_law_returns_them() -> None:
+    one = number(right=np.float64(0.75), wrong={np.float64(0.5): "Half.", 1: "All."}, within=np.float64(0.01))
+    assert one("3/4").right and one(0.5).says == "Half." and one(1).says == "All."
+
+
 def test_a_choice_is_read_as_people_type_it() -> None:
     one = dv.exercise(**CHOICES)
     assert one("b").right and one(" B ").right
