@@ -82,8 +82,9 @@ class Exercise:
         if self.choices:
             return f'The answer is "{self.right}": {self.choices[str(self.right)].rstrip(".")}. {self.why}'
         number = Fraction(self.right)
-        near = f"about {shown(round(number / self.within) * self.within)}" if self.within else shown(number)
-        return f"The answer is {near}. {self.why}"
+        exact = not self.within or number.denominator == 1
+        told = shown(number) if exact else f"about {shown(round(number / self.within) * self.within)}"
+        return f"The answer is {told}. {self.why}"
 
     def __repr__(self) -> str:
         return "\n".join([self.question, *(f'  "{letter}"  {text}' for letter, text in self.choices.items())])

@@ -52,6 +52,8 @@ def test_numbers_are_exact_unless_the_exercise_says_how_near_is_near_enough() ->
     assert near(0.333).right and near("1/3").right and not near(0.3315).right
     assert near(0.5005).says == "That is one draw." and near(0.502).says == "The answer is smaller."
     assert near.answer == "The answer is about 0.333. Prices add up."
+    whole = number(right=39, within=2, wrong={20: "Twenty.", 400: "Four hundred."})
+    assert whole.answer == "The answer is 39. Prices add up.", "not about 40"
 
 
 def test_an_author_may_give_numbers_as_a_law_returns_them() -> None:
