@@ -121,7 +121,7 @@ export async function copy(text: string): Promise<boolean> {
     }
 }
 
-export function save(name: string, type: string, text: string | readonly string[]): void {
+export function save(name: string, type: string, text: BlobPart | readonly BlobPart[]): void {
     const url = URL.createObjectURL(new Blob([text].flat(), { type }));
     const link = h("a", { href: url, download: name });
     document.body.append(link);

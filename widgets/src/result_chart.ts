@@ -6,6 +6,7 @@ import { copy, h, newId, save, setAttribute, setOptions, setText, show, watchWid
 import type { Views } from "./guest_views";
 import { phrase } from "./measures";
 import { timed } from "./perf";
+import { chartIn, savePng, saveSvg } from "./picture";
 import type { AskStored, ReadPoints, Result } from "./protocol";
 import type { Drawing, OfPage, ResultView } from "./result_view";
 import { saveTable, stemOf, tableOf, type AskTable, type Table } from "./saving";
@@ -95,6 +96,7 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
             if (result === null) return null;
             return tableOf(result, source.table === undefined || source.gone?.() === true ? null : source.table, ofPage?.(result.beta) ?? null);
         },
+        () => chartIn(picture),
     );
     const tools = h(
         "div",
@@ -279,7 +281,7 @@ const REASONS = {
     broken: (kind: string) => `The view for answers of kind ${kind} could not draw this one. It is paid for and stored.`,
 };
 
-function saveMenu(current: () => Result | null, tableHere: () => Table | null): HTMLElement {
+function saveMenu(current: () => Result | null, tableHere: () => Table | null, chartHere: () => SVGSVGElement | null): HTMLElement {
     const id = newId();
     const said = h("span", { class: "dp-hint", role: "status" });
     const entry = (name: string, act: (result: Result) => void): HTMLElement =>
@@ -300,9 +302,18 @@ function saveMenu(current: () => Result | null, tableHere: () => Table | null): 
         const here = tableHere();
         if (here !== null) void saveTable(result, here, (words) => setText(said, words));
     });
+    const ofChart = (act: (chart: SVGSVGElement, result: Result) => void) => (result: Result): void => {
+        const chart = chartHere();
+        if (chart !== null) act(chart, result);
+    };
+    const pictures = [
+        entry("Picture, SVG", ofChart(saveSvg)),
+        entry("Picture, PNG", ofChart((chart, result) => void savePng(chart, result, (words) => setText(said, words)))),
+    ];
     const menu = h(
         "div",
         { id, class: "dp-menu", hidden: true },
+        ...pictures,
         table,
         entry("JSON", (result) => save(`${stemOf(result)}.json`, "application/json", `${toJson(result)}\n`)),
         entry("Copy as Python", (result) => void copy(result.python)),
@@ -322,6 +333,8 @@ function saveMenu(current: () => Result | null, tableHere: () => Table | null): 
         const here = open ? tableHere() : null;
         setText(table, here?.says ?? "CSV");
         show(table, here !== null);
+        const drawn = open && chartHere() !== null;
+        for (const picture of pictures) show(picture, drawn);
         show(menu, open);
         if (open) setText(said, "");
         button.setAttribute("aria-expanded", String(open));
