@@ -55,7 +55,9 @@ class Room(ExactNumber):
         room = super().read(value, name, earlier)
         if not 2 < room <= MOST_ROOM:
             raise ParameterError.of(
-                text(room), f"{name} must be above 2, and at most {MOST_ROOM:,}", "give more bits to each key"
+                text(room),
+                f"{name} must be above 2, and at most {MOST_ROOM:,}",
+                "give more bits to each key, up to that",
             )
         return room
 

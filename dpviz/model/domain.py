@@ -328,14 +328,14 @@ class IntegerDomain(_OneColumn):
 
     @plain_arguments
     def index(self, label: object) -> int:
-        number = limit(label, "a label")
+        number = limit(label, "a label", step="name one of its bins")
         if number.denominator == 1 and self.low <= number <= self.high:
             return int(number) - self.low + self.underflow
         if number.denominator == 1 and number < self.low and self.underflow:
             return 0
         if number.denominator == 1 and number > self.high and self.overflow:
             return self.underflow + self.inner
-        raise DomainError.of(text(number), f"a label must be one of {self.text}")
+        raise DomainError.of(text(number), f"a label must be one of {self.text}", "name one of these")
 
     def run(self, labels: range) -> range | None:
         if not labels or labels.step != 1 or labels[0] < self.low or labels[-1] > self.high:
@@ -405,7 +405,7 @@ class IntervalDomain(_OneColumn):
 
     @plain_arguments
     def index(self, label: object) -> int:
-        number = limit(label, "a label")
+        number = limit(label, "a label", step="name one of its bins")
         if number < self.edges[0]:
             if self.underflow:
                 return 0
@@ -414,7 +414,7 @@ class IntervalDomain(_OneColumn):
                 return self.underflow + self.inner
         else:
             return min(bisect_right(self.edges, number), self.inner) - 1 + self.underflow
-        raise DomainError.of(text(number), f"a label must be one of {self.text}")
+        raise DomainError.of(text(number), f"a label must be one of {self.text}", "name one of these")
 
     @property
     def text(self) -> str:

@@ -87,6 +87,7 @@ def nothing_charged() -> Iterator[None]:
 def before_the_charge() -> ReleaseInterrupted:
     return ReleaseInterrupted(
         "Interrupted before anything was charged.",
+        value="0",
         rule="what is interrupted before its charge costs nothing",
         next_step="call again when you are ready",
     )

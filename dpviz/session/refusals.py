@@ -8,6 +8,7 @@ from dpviz.errors import LedgerAway, ReleaseCancelled
 def withdrawn() -> ReleaseCancelled:
     return ReleaseCancelled(
         "withdrawn before anything was charged",
+        value="0",
         rule="what is cancelled before its charge costs nothing",
         next_step="ask again when you are ready",
     )

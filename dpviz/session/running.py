@@ -382,6 +382,7 @@ class Errand(Task[T]):
         said, number = self._said(outcome)
         return ReleaseInterrupted(
             f"Interrupted, but the ledger was quicker: {said}.",
+            value=said,
             rule="what is written to the ledger stays",
             next_step="make the same call again: it is free",
             number=number,
@@ -390,6 +391,7 @@ class Errand(Task[T]):
     def let_go(self) -> ReleaseInterrupted:
         return ReleaseInterrupted(
             f"Interrupted twice, so nobody waits for the ledger: {self._pending}.",
+            value=self._pending,
             rule="what may be written counts as written",
             next_step="see session.ledger for what became of it",
         )

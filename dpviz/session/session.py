@@ -188,7 +188,9 @@ class Session(Custody):
     def raise_budget(self, budget: Budget, reason: str | None = None) -> None:
         """Raise the total. The decision is a chained entry of the ledger, with person and reason; nothing is edited."""
         if type(budget) is not Budget:
-            raise ParameterError.of(as_given(budget), "budget must be a Budget", 'write dv.Budget(epsilon="2")')
+            raise ParameterError.of(
+                as_given(budget), "budget must be a Budget", "give a dv.Budget, of at least what it is now"
+            )
         why = checked_reason(reason)
         errand: Errand[None] = Errand(
             lambda _: (f"the budget is {budget.text}", None), "whether the budget was raised is not known yet"
@@ -215,7 +217,7 @@ class Session(Custody):
         raise LedgerError(
             "a session holds private data and is not stored or sent anywhere; open it anew where you need it",
             value="a Session",
-            rule="private data stays in memory",
+            rule="a session holds private data and is not stored or sent anywhere",
             next_step="open it anew where you need it",
         )
 

@@ -188,7 +188,7 @@ class SubSession:
         raise LedgerError(
             "a sub-session holds private data and is not stored or sent anywhere; open it again from its session",
             value="a SubSession",
-            rule="private data stays in memory",
+            rule="a sub-session holds private data and is not stored or sent anywhere",
             next_step="open it again from its session",
         )
 

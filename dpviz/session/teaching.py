@@ -208,6 +208,7 @@ class Teaching(Custody):
                 pass
             raise ReleaseCancelled(
                 "Cancelled. No answer is shown, and in teaching nothing is charged.",
+                value="0",
                 rule="a teaching draw costs nothing",
                 next_step="draw again",
             )

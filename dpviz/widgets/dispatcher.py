@@ -185,9 +185,15 @@ class Dispatcher:
             except DpvizError as refused:
                 request.refuse(refused)
             except Exception:  # a fault of ours must not leave the page waiting, and its text might say too much
-                request.refuse(DpvizError(f"the kernel could not answer; {self._look}"))
+                request.refuse(self._fault())
 
         return guarded
+
+    def _fault(self) -> DpvizError:
+        """What a page hears of a fault of ours."""
+        rule = "every request of a page is answered or refused"
+        said = f"the kernel could not answer; {self._look}"
+        return DpvizError(said, value="this request", rule=rule, next_step=self._look)
 
     def _take_at_once(self, request: Request) -> None:
         def work() -> None:
@@ -261,5 +267,4 @@ class Dispatcher:
             error = refused
             self.soon(lambda: request.refuse(error))
         except Exception:
-            fault = DpvizError(f"the kernel could not answer; {self._look}")
-            self.soon(lambda: request.refuse(fault))
+            self.soon(lambda: request.refuse(self._fault()))

@@ -112,13 +112,13 @@ def test_a_release_pays_once_and_its_answer_is_stored(tmp_path: Path) -> None:
 
 def test_another_price_than_the_kernels_is_refused(tmp_path: Path) -> None:
     session, page = session_model_on(tmp_path)
-    for said in ({"epsilon": "0.1", "delta": "0"}, {"epsilon": "0.5", "delta": "0.1"}):
+    for said, differs in (
+        ({"epsilon": "0.1", "delta": "0"}, "the button said ε 0.1, but this release costs ε 0.5"),
+        ({"epsilon": "0.5", "delta": "0.1"}, "the button said δ 0.1, but this release costs δ 0"),
+    ):
         reply = page.ask("release", **pay_args(page, price=said))
-        assert (
-            not reply["ok"]
-            and reply["error"]["kind"] == "Forbidden"
-            and "nothing was charged" in reply["error"]["message"]
-        )
+        assert not reply["ok"] and reply["error"]["kind"] == "Forbidden"
+        assert f"{differs}; nothing was charged; plan again" in reply["error"]["message"]
     assert session.remaining.epsilon == 2
 
 
