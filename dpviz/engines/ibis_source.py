@@ -321,7 +321,7 @@ def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit
     passing = [rule for name, condition in question.where.items() for rule in cells[name].passes(condition)]
     fallback = question.fallback
     if need in (StatisticKind.ONES, StatisticKind.BITS):
-        return Hidden(_table(table, domain, cells, fallback or (), need))
+        return Hidden(_table(table.filter(*passing) if passing else table, domain, cells, fallback or (), need))
     inside = [cells[one.columns[0]].has_bin(one) for one in domain.factors if one.declared and fallback is None]
     passing += [rule for rules in inside for rule in rules]
     key = domain.column if isinstance(domain, KeyDomain) else None
@@ -361,7 +361,8 @@ def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit
 
 
 def _table(table: Any, domain: Domain, cells: Mapping[str, Any], fallback: Sequence[int], need: Need) -> Any:
-    """Bits, as whole numbers that hold many columns each; or how many rows have a 1 in each column."""
+    """Bits, as whole numbers that hold many columns each; or how many rows have a 1 in each column, and how many rows
+    there are."""
     factors, width = domain.factors, 1 if need is StatisticKind.ONES else TOGETHER
     numbers = {}
     for at in range(0, len(factors), width):
@@ -371,7 +372,8 @@ def _table(table: Any, domain: Domain, cells: Mapping[str, Any], fallback: Seque
     rows = table.select(**numbers)
     if need is StatisticKind.BITS:
         return rows
-    return rows.agg(**{name: ibis.coalesce(whole_total(rows[name]), whole(0, "int64")) for name in numbers})
+    ones = {name: ibis.coalesce(whole_total(rows[name]), whole(0, "int64")) for name in numbers}
+    return rows.agg(**ones, records=rows.count())
 
 
 def present(counted: Any) -> Any:
@@ -492,6 +494,8 @@ def _of_table(rows: Any, columns: int, need: Need) -> Statistic | None:
     """The statistic of a table of whole numbers, an array a column or a tuple a row; None where they cannot be it."""
     width = 1 if need is StatisticKind.ONES else TOGETHER
     widths = [min(width, columns - at) for at in range(0, columns, width)]
+    if need is StatisticKind.ONES:
+        widths.append(1)  # of how many records there are
     if rows and not isinstance(rows[0], np.ndarray):
         if any(len(row) != len(widths) or any(type(number) is not int for number in row) for row in rows):
             return None
@@ -500,8 +504,9 @@ def _of_table(rows: Any, columns: int, need: Need) -> Statistic | None:
     if len(rows) != len(widths) or any(len(numbers) != len(rows[0]) for numbers in rows):
         return None
     if need is StatisticKind.ONES:
-        ones = np.array([numbers[0] if len(numbers) == 1 else -1 for numbers in rows], dtype=np.int64)
-        return None if (ones < 0).any() else ColumnOnes(ones)
+        *ones, records = [int(numbers[0]) if len(numbers) == 1 else -1 for numbers in rows]
+        possible = all(0 <= each <= records for each in ones)
+        return ColumnOnes(np.array(ones, dtype=np.int64), records) if possible else None
     packed = np.zeros((len(rows[0]), 4 * len(widths)), dtype=np.uint8)
     for at, (numbers, bits) in enumerate(zip(rows, widths, strict=True)):
         if len(numbers) and not (0 <= numbers.min() and numbers.max() < 1 << bits):

@@ -158,7 +158,12 @@ class PandasSource(Unstored, Source):
 
     def _ones(self, question: Question, unit: Unit) -> Statistic:
         """One column after the other, so that no more than one is in memory as bins."""
-        return ColumnOnes(np.array([np.count_nonzero(bins == 1) for bins in self._columns(question)], dtype=np.int64))
+        ones, records = [], 0
+        for bins in self._columns(question):
+            passing = self._filtered(bins, question)
+            ones.append(np.count_nonzero(passing == 1))
+            records = int(np.count_nonzero(passing != NONE))
+        return ColumnOnes(np.array(ones, dtype=np.int64), records)
 
     def _bits(self, question: Question, unit: Unit) -> Statistic:
         """Packed column after column, for a table of bytes would take eight times the memory."""
@@ -167,6 +172,8 @@ class PandasSource(Unstored, Source):
             if at == 0:
                 packed = np.zeros((len(bins), -(-columns // 8)), dtype=np.uint8)
             packed[:, at // 8] |= (bins == 1).astype(np.uint8) << (7 - at % 8)
+        if question.where:
+            packed = packed[self._filtered(np.zeros(len(packed), dtype=np.int64), question) != NONE]
         return RecordBits(columns, packed)
 
     def _columns(self, question: Question) -> Iterator[Bins]:

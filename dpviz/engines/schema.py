@@ -112,20 +112,17 @@ class Schema:
 
 
 def _check_bits(question: Question, unit: Unit) -> None:
-    """Refuse records that are no rows of bits, or whose number is not public."""
-    question.check_records("a table of bits")
-    for factor in question.domain.factors:
-        if factor.size != 2:
-            raise DomainError.of(
-                f"{factor.columns[0]}, {factor.size_text}",
-                "a table of bits has columns of two labels each",
-                "declare dv.Domain.integers(0, 1, column=...), or two categories",
-            )
-    if not unit.is_row or question.where:
+    """Refuse records that are no rows of bits, or whose number is not public where it is taken to be."""
+    question.check_bits("a table of bits")
+    if not unit.is_row:
         raise ParameterError.of(
-            question.where_text or unit.text,
-            "a table of bits has all rows of the table, for only their number is public",
-            "leave the filter out, and name the row as the unit",
+            unit.text, "a table of bits has a record for each row of the table", "name the row as the unit"
+        )
+    if question.where and unit.relation == "replace-one":
+        raise ParameterError.of(
+            question.where_text,
+            "a table of bits has all rows of the table where a row is replaced, for only their number is public",
+            "leave the filter out",
         )
 
 

@@ -11,6 +11,8 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
+import gmpy2
+
 from dpviz.errors import ParameterError
 from dpviz.exact import ceil_to, exp_bounds, log_bounds, log_up, positive, text, whole
 
@@ -137,6 +139,60 @@ def paper_records(alpha: Fraction, columns: int = 1) -> int:
     return math.ceil(72 * log_bounds(6 * whole(columns, "columns") / positive(alpha, "alpha"))[1])
 
 
+# ---------------------------------------------------------------- where a row comes or goes
+
+
+def padded_chance(t: int, n: int, least: int, level: Fraction = QUARTER) -> Fraction:
+    """The chance of a 1 where t of n bits are 1 and, where n < least, made-up halves fill up to `least`.
+
+    >>> [str(padded_chance(0, n, 4)) for n in (0, 1, 2, 3, 4)]
+    ['1/2', '3/8', '1/4', '1/4', '1/4']
+    """
+    if not 0 <= whole(t, "t", least=0) <= whole(n, "n", least=0):
+        raise ParameterError.of(t, f"of {n} bits, 0 to {n} are 1")
+    every = max(n, whole(least, "least"))
+    return min(max(Fraction(2 * t + every - n, 2 * every), check_level(level)), 1 - level)
+
+
+def added_move(least: int, level: Fraction = QUARTER) -> Fraction:
+    """By how much `padded_chance` moves, at most, where a bit comes or goes; from the level, where it is worst.
+
+    Let m = least, and F(t, n) the chance. Exchanging ones and zeros turns F into 1 - F, so let a 1 come.
+    With n >= m bits the mean goes from t / n up to (t + 1) / (n + 1). From t >= level n that is (n - t) / (n (n + 1)),
+    at most (1 - level) / (n + 1); from below, F starts at the level and ends below (level n + 1) / (n + 1), which is
+    (1 - level) / (n + 1) higher. It falls with n, so n = m is worst.
+    With n < m it goes from (2t + m - n) / 2m up by 1 / 2m: a half is replaced by a 1.
+    Hence with s the larger of both (and 1 - 2 level, which no chance can exceed) F moves by s at most. It starts at the
+    level or above, so a chance grows by a factor of at most (level + s) / level; its complement ends at the level or
+    above, so it shrinks by no more. The odds of a 1 grow the most at an end, too: by (level + s) (1 - level) /
+    (level (1 - level - s)), for t -> t + 1 of n bits multiplies them by (t + 1) / t, and of a fixed move the logit
+    moves most at the ends. All three are met at n = m where level m is whole and m (1 - 2 level) >= 1.
+
+    The number of bits is in the chance and nowhere else, so no noisy number of them is needed, and none is paid for.
+
+    >>> str(added_move(7)), str(added_move(1))
+    ('3/32', '1/2')
+    """
+    m = whole(least, "least")
+    check_level(level)
+    return min(max((1 - level) / (m + 1), Fraction(1, 2 * m)), 1 - 2 * level)
+
+
+def added_ratio(least: int, level: Fraction = QUARTER) -> Fraction:
+    """The largest ratio of the chances of a bit where a bit comes or goes: exp(epsilon). See `added_move`.
+
+    >>> str(added_ratio(7)), str(added_ratio(39))
+    ('11/8', '43/40')
+    """
+    return 1 + added_move(least, level) / level
+
+
+def added_odds_ratio(least: int, level: Fraction = QUARTER) -> Fraction:
+    """The largest ratio of the odds of a bit where a bit comes or goes. See `added_move`."""
+    top = level + added_move(least, level)
+    return top * (1 - level) / (level * (1 - top))
+
+
 # ---------------------------------------------------------------- several columns and a delta
 
 
@@ -159,7 +215,9 @@ def product_delta(columns: int, one: Fraction, epsilon: Fraction, step: Fraction
     0.01
     """
     low = exp_bounds(epsilon, 256)[0] if epsilon else Fraction(1)
-    return max(max(Fraction(0), first - low * other) for first, other in _tails(columns, one, step))
+    events, parts = _tails(columns, one, step)
+    excess = max(first * low.denominator - other * low.numerator for first, other in events)
+    return Fraction(max(0, excess), parts * low.denominator)
 
 
 def product_epsilon(columns: int, one: Fraction, step: Fraction, delta: Fraction, grid: Fraction) -> Fraction:
@@ -171,13 +229,19 @@ def product_epsilon(columns: int, one: Fraction, step: Fraction, delta: Fraction
     >>> str(product_epsilon(8, Fraction(26, 25), Fraction(1, 100), Fraction(1, 10**6), Fraction(1, 1000)))
     '34/125'
     """
-    odds = max((first - delta) / other for first, other in _tails(columns, one, step) if other)
-    return log_up(odds, grid) if odds > 1 else Fraction(0)
+    events, parts = _tails(columns, one, step)
+    top, bottom, missing = 0, 1, delta.numerator * parts
+    for first, other in events:
+        over, under = first * delta.denominator - missing, other * delta.denominator
+        if over * bottom > top * under:
+            top, bottom = over, under
+    return log_up(Fraction(top, bottom), grid) if top > bottom else Fraction(0)
 
 
 @lru_cache(maxsize=64)
-def _tails(columns: int, one: Fraction, step: Fraction | None) -> list[tuple[Fraction, Fraction]]:
-    """The chances of every event that may be the worst, on a table and on its neighbour.
+def _tails(columns: int, one: Fraction, step: Fraction | None) -> tuple[list[tuple[int, int]], int]:
+    """The chances of every event that may be the worst, on a table and on its neighbour, and of how many parts they
+    are.
 
     With k columns at V = (q, p), outcomes are ordered by how often a column at V shows a 1 or one at V' shows a 1: the
     ratio of their chances grows with this number, so the worst events are those where it is large.
@@ -189,19 +253,17 @@ def _tails(columns: int, one: Fraction, step: Fraction | None) -> list[tuple[Fra
             "a ratio is at least 1, and bounds how far a chance moves",
             "give a ratio of at least 1 and a shorter step",
         )
-    widest = (one - 1) / (one + 1)
     if one == 1 or step == 0:
-        return [(Fraction(1), Fraction(1))]
-    q = (widest if step is None else step) / (one - 1)
-    whole_ = (q * one).denominator * q.denominator
-    b, a = int(q * whole_), int(q * one * whole_)
-    found = []
-    for k in [d] if a + b == whole_ else range(d + 1):
-        first = _joined(_binomial(k, a, whole_ - a), _binomial(d - k, whole_ - b, b))
-        other = _joined(_binomial(k, b, whole_ - b), _binomial(d - k, whole_ - a, a))
-        above = zip(itertools.accumulate(reversed(first)), itertools.accumulate(reversed(other)), strict=True)
-        found += [(Fraction(one_, whole_**d), Fraction(other_, whole_**d)) for one_, other_ in above]
-    return found
+        return [(1, 1)], 1
+    q = ((one - 1) / (one + 1) if step is None else step) / (one - 1)
+    every = math.lcm(q.denominator, (q * one).denominator)
+    b, a = int(q * every), int(q * one * every)
+    found: list[tuple[int, int]] = []
+    for k in [d] if a + b == every else range(d + 1):
+        first = _joined(_binomial(k, a, every - a), _binomial(d - k, every - b, b))
+        other = _joined(_binomial(k, b, every - b), _binomial(d - k, every - a, a))
+        found += zip(itertools.accumulate(reversed(first)), itertools.accumulate(reversed(other)), strict=True)
+    return found, every**d
 
 
 def _binomial(many: int, hit: int, miss: int) -> list[int]:
@@ -210,9 +272,12 @@ def _binomial(many: int, hit: int, miss: int) -> list[int]:
 
 
 def _joined(one: list[int], other: list[int]) -> list[int]:
-    """The weights of the sum of two numbers."""
-    joined = [0] * (len(one) + len(other) - 1)
-    for at, weight in enumerate(one):
-        for beside, factor in enumerate(other):
-            joined[at + beside] += weight * factor
-    return joined
+    """The weights of the sum of two numbers: one product of whole numbers, of which each weight is a digit."""
+    size = (max(one).bit_length() + max(other).bit_length() + len(one).bit_length()) // 8 + 1
+    factors = [
+        gmpy2.mpz(int.from_bytes(b"".join(weight.to_bytes(size, "little") for weight in weights), "little"))
+        for weights in (one, other)
+    ]
+    many = len(one) + len(other) - 1
+    digits = int(factors[0] * factors[1]).to_bytes(size * many, "little")
+    return [int.from_bytes(digits[at : at + size], "little") for at in range(0, len(digits), size)]

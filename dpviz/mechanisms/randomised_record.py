@@ -9,11 +9,11 @@ from typing import ClassVar
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import counted
-from dpviz.mechanisms.sample_bounded import check_replaced
+from dpviz.mechanisms.records import number_of_records
 from dpviz.model.answers import Answer, Record
 from dpviz.model.answers.records import record_at
 from dpviz.model.error import ErrorModel
-from dpviz.model.laws.records import ResponseLaw
+from dpviz.model.laws.records import PseudocountLaw, ResponseLaw
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, Parameters, parameter
 from dpviz.model.question import Question
@@ -32,15 +32,20 @@ class RandomisedRecord(Parameters):
 
     epsilon  the price in the session's unit
 
-    With n records and k labels the answer is uniform over all labels with chance g = k / (k + n (exp(epsilon) - 1)).
-    Nothing is drawn from the counts of all, so it tells nothing but the one record: a picture of how looking at one
-    record out of many lets a sampler be accurate at a small price.
+    With n records and k labels the answer is uniform over all labels with chance g = k / (k + n (exp(epsilon) - 1)):
+    as if there were 1 / (exp(epsilon) - 1) more records of each label. Nothing is drawn from the counts of all, so it
+    tells nothing but the one record: a picture of how looking at one record out of many lets a sampler be accurate at a
+    small price.
 
-    Privacy: pure DP for replacing a row, of which the number n is public: the ratio exp(epsilon) is met between a label
-             that nobody has and one that one record has. Every further record is paid for.
-    Error:   exact: its law is within (k - 1) / (k + n (exp(epsilon) - 1)) of the data's in total variation.
-    Source:  Warner 1965; the chance that one record of n allows is derived here. It is no part of Raskhodnikova,
-             Sivakumar, Smith, Swanberg 2021, and stands beside their samplers for comparison.
+    Privacy: pure DP. Where a row is replaced and n is public, the ratio exp(epsilon) is met between a label that nobody
+             has and one that one record has. Where a unit comes or goes, with up to L records, L / (exp(epsilon) - 1)
+             are made up for each label, whatever n is: then n need not be public, and no part of epsilon pays for it;
+             the ratio comes as near to exp(epsilon) as n is large. Every further record is paid for.
+    Error:   exact: its law is within (k - 1) / (k + n (exp(epsilon) - 1)) of the data's in total variation; where n is
+             private, nothing is stated.
+    Source:  Warner 1965; the chance that one record of n allows, and that a private n may, is derived here
+             (`noise.response.uniform_chance`). It is no part of Raskhodnikova, Sivakumar, Smith, Swanberg 2021, and
+             stands beside their samplers for comparison.
 
     >>> from dpviz.model.domain import Domain
     >>> asked = Question.records([Domain.categories(["a", "b", "c"], column="kind")])
@@ -59,7 +64,8 @@ class RandomisedRecord(Parameters):
     def bind(self, question: Question, unit: Unit) -> RandomisedRecordBound:
         """Fix the chance of any label. Raises ParameterError on public facts only."""
         question.check_records(self.name)
-        check_replaced(self.name, question, unit)
+        if unit.relation == "replace-one":
+            number_of_records(self.name, question, unit)
         if not 2 <= question.bins <= MOST_UNSEEN:
             raise ParameterError.of(
                 question.domain.size_text,
@@ -84,7 +90,10 @@ class RandomisedRecordBound(Bound):
     @cached_property
     def price(self) -> Guarantee:
         epsilon = self.mechanism.epsilon
-        rule = "randomised response of one record out of n: the worst ratio, between none and one of a label"
+        if self.unit.relation == "add-remove":
+            rule = "one record out of all and some made-up ones of each label: the worst ratio, of a label nobody has"
+        else:
+            rule = "randomised response of one record out of n: the worst ratio, between none and one of a label"
         return Guarantee(PureDP(epsilon), self.unit, rule, requested=epsilon)
 
     @property
@@ -97,9 +106,11 @@ class RandomisedRecordBound(Bound):
         return Cost(steps=1, text="one draw")
 
     @cached_property
-    def law(self) -> ResponseLaw:
-        assert self.unit.n is not None
-        return ResponseLaw(self.mechanism.epsilon, self.question.bins, self.unit.n)
+    def law(self) -> ResponseLaw | PseudocountLaw:
+        epsilon, labels = self.mechanism.epsilon, self.question.bins
+        if self.unit.relation == "add-remove":
+            return PseudocountLaw(epsilon, labels, self.unit.l1(labels))
+        return ResponseLaw(epsilon, labels, number_of_records(self.mechanism.name, self.question, self.unit))
 
     @property
     def error(self) -> ErrorModel:
@@ -107,18 +118,20 @@ class RandomisedRecordBound(Bound):
 
     @property
     def verb(self) -> str:
-        return (
-            f"Chooses one of {counted(self.law.records, 'record')} and shows its label, or by chance any. "
-            "Another record is paid for anew."
-        )
+        law = self.law
+        among = "all records" if isinstance(law, PseudocountLaw) else counted(law.records, "record")
+        return f"Chooses one of {among} and shows its label, or by chance any. Another record is paid for anew."
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Record:
         assert isinstance(statistic, SparseCounts)
         labels, counts = statistic.take()
         if tick is not None:
             tick(0, self.cost.steps)
-        size = self.question.bins
-        place = respond(counts, self.law.records, size, self.mechanism.epsilon, bits)
+        size, law, epsilon = self.question.bins, self.law, self.mechanism.epsilon
+        if isinstance(law, PseudocountLaw):
+            place = respond(counts, int(counts.sum()), size, epsilon, bits, law.moves)
+        else:
+            place = respond(counts, law.records, size, epsilon, bits)
         return Record(record_at(bits.below(size) if place == ANY else int(labels[place]), self.question.domain))
 
 

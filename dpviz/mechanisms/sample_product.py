@@ -11,24 +11,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
-from dpviz.errors import DomainError, ParameterError
+from dpviz.errors import ParameterError
 from dpviz.exact import counted, floor_to, text
 from dpviz.laws.product import Noise, Rounds, beta_for, largest_rho, theory_n
-from dpviz.mechanisms.sample_bounded import check_replaced
+from dpviz.mechanisms.records import check_rows, number_of_records
 from dpviz.model.answers import Answer, ProductRecord
 from dpviz.model.error import ErrorModel
-from dpviz.model.laws.product import ProductLaw
+from dpviz.model.laws.product import CutProductLaw, ProductLaw
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
-from dpviz.model.parameters import Epsilon, Exact, ExactNumber, OneOf, Parameters, Probability, Switch, parameter
+from dpviz.model.parameters import (
+    Epsilon,
+    Exact,
+    ExactNumber,
+    OneOf,
+    Parameters,
+    Probability,
+    Switch,
+    WholeNumber,
+    parameter,
+)
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import RecordBits, Statistic, StatisticKind
 from dpviz.noise.bits import Bits
 from dpviz.noise.product import draw_rows, noisy_means
+from dpviz.noise.shuffle import permutation
 from dpviz.privacy.grid import EPSILON_STEP
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ZCDP, ApproxDP
 from dpviz.privacy.unit import Unit
+
+MOST_ROWS = 1 << 32
+"""So many rows are put in order, at most."""
 
 STORED_BITS = 64
 """What the noisy mean of one column takes to store."""
@@ -44,6 +58,10 @@ class SampleProduct(Parameters):
                     "repaired", but rows are cut as low as few of them reach
     alpha           the accuracy that rows are cut for: a smaller one cuts fewer of them. It is no promise
     flips           whether a column with a mean near 1 is turned round first, so that it counts as small
+    rows            where a row may come or go: the public number of rows that are read, chosen without looking at the
+                    data. Of a table with more, so many are drawn by chance; one with fewer is filled up with rows of
+                    zeros. Where nobody knows a good number, the sum of a Dense histogram that has a bin for every row
+                    (other=True, missing=True) is a noisy one, for a price of its own
 
     Columns with small means are found first, over several rounds with a part of the rows each; there, rows have few
     ones, and where they are cut to few they need less noise. That pays from about 65,536 columns on, which is more than
@@ -52,11 +70,18 @@ class SampleProduct(Parameters):
     Privacy: zCDP with rho for replacing a row, of which the number n is public: discrete Gaussian noise of variance
              D^2 / (2 rho), with D^2 = min(2 T^2, columns) for rows cut to the norm T. A row is in one part only, so the
              price is that of the most expensive round. Any number of records drawn from the means is post-processing.
+             The same where a row comes or goes and m = rows are read. Of a table with m rows or more: draw m of all
+             rows and the new one, and where it is among them put a row in its place that is not, by chance; this draws
+             m of the old rows, and replaces one. Of a table with fewer, the new row takes the place of one of zeros.
+             So both laws are mixtures, with the same weights, of laws that a replaced row tells apart at rho, and a
+             Rényi divergence of mixtures is at most the largest of those that are mixed (van Erven, Harremoës 2014,
+             Theorem 13). Reading all rows and dividing by m is not covered by this.
     Error:   where no row can be cut, the law of the record is within d s / 2 of that of n independent records of
-             independent bits, in total variation, s the largest standard deviation of the noise on a mean. Elsewhere
-             nothing is stated; the paper's proof asks for the number of rows that the cost names.
+             independent bits, in total variation, s the largest standard deviation of the noise on a mean; of a table
+             with fewer than `rows` rows this is not so. Elsewhere nothing is stated; the paper's proof asks for the
+             number of rows that the cost names.
     Source:  Raskhodnikova, Sivakumar, Smith, Swanberg 2021, Algorithm 4, Theorem 5.1; sensitivity, cuts, grid and
-             the error without cuts are derived here.
+             the error without cuts, and what is read where a row comes or goes, are derived here.
 
     >>> from dpviz.model.domain import Domain
     >>> asked = Question.records([Domain.integers(0, 1, column=name) for name in ("smokes", "chronic")])
@@ -89,6 +114,14 @@ class SampleProduct(Parameters):
         label="Columns with means near 1",
         options={"true": "are turned round", "false": "stay as they are"},
     )
+    rows: int | None = parameter(
+        reads=WholeNumber(most=MOST_ROWS),
+        default=None,
+        optional=True,
+        label="Rows read (public)",
+        stays=True,
+        later=True,
+    )
 
     def check(self) -> None:
         if not 0 < self.alpha < 1:
@@ -96,16 +129,8 @@ class SampleProduct(Parameters):
 
     def bind(self, question: Question, unit: Unit) -> SampleProductBound:
         """Fix the rounds and their noise. Raises ParameterError or DomainError on public facts only."""
-        question.check_records(self.name)
-        check_replaced(self.name, question, unit)
-        factors = question.domain.factors
-        for factor in factors:
-            if factor.size != 2:
-                raise DomainError.of(
-                    f"{factor.columns[0]}, {factor.size_text}",
-                    f"{self.name} draws bits: columns of two labels each",
-                    "declare dv.Domain.integers(0, 1, column=...), or use SampleCategory",
-                )
+        question.check_bits(self.name)
+        rows, factors = self._rows(question, unit), question.domain.factors
         rho = floor_to(largest_rho(self.epsilon, self.delta), EPSILON_STEP)
         if not rho:
             raise ParameterError.of(
@@ -113,11 +138,29 @@ class SampleProduct(Parameters):
                 "the rho that this pays for is below any noise that is drawn",
                 "ask for a larger epsilon",
             )
-        assert unit.n is not None
         beta = beta_for(self.alpha, len(factors))
-        plan = Rounds(len(factors), unit.n, rho, beta, self.noise, self.flips)
-        law = ProductLaw(plan.columns, plan.n, rho / (plan.price / rho), beta, self.noise, self.flips)
+        plan = Rounds(len(factors), rows, rho, beta, self.noise, self.flips)
+        kind = ProductLaw if self.rows is None else CutProductLaw
+        law = kind(plan.columns, plan.n, rho / (plan.price / rho), beta, self.noise, self.flips)
         return SampleProductBound(self, question, unit, law)
+
+    def _rows(self, question: Question, unit: Unit) -> int:
+        """How many rows are read. Raises ParameterError where that is not public."""
+        if unit.relation == "replace-one":
+            if self.rows is not None:
+                raise ParameterError.of(
+                    f"rows={self.rows:,}", "the number of rows is public where a row is replaced", "leave rows out"
+                )
+            return number_of_records(self.name, question, unit)
+        check_rows(self.name, unit)
+        if self.rows is None:
+            raise ParameterError.of(
+                unit.text,
+                f"{self.name} divides sums by the number of rows, which is private where a row may come or go",
+                "give rows=, a public number that the table is cut or filled up to; dv.Dense over a domain of one bin "
+                "says about how many there are, for a price of its own",
+            )
+        return self.rows
 
 
 @dataclass(frozen=True)
@@ -174,7 +217,10 @@ class SampleProductBound(Bound):
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> ProductRecord:
         """Draw the means, and a record with them."""
         assert isinstance(statistic, RecordBits)
-        means = noisy_means(fitted(statistic.take(), self.plan.n), self.plan, bits, tick)
+        rows = statistic.take()
+        if self.mechanism.rows is not None and len(rows) > self.plan.n:
+            rows = rows[permutation(len(rows), bits)[: self.plan.n]]
+        means = noisy_means(fitted(rows, self.plan.n), self.plan, bits, tick)
         clipped = means.sums.clip(0, means.one)
         chances = np.where(means.flipped, means.one - clipped, clipped)
         record = draw_rows(chances, means.one, np.zeros(chances.size, dtype=np.bool_), 1, bits)[0]
@@ -184,7 +230,8 @@ class SampleProductBound(Bound):
 def fitted(rows: NDArray[np.uint8], n: int) -> NDArray[np.uint8]:
     """As many rows as were declared: those beyond are left out, and rows of zeros stand for those that are missing.
 
-    How many there are is public where a row is replaced, so this changes nothing where it was declared rightly.
+    How many there are is public where a row is replaced, so this changes nothing where it was declared rightly. Where a
+    row may come or go, those that are left out have been chosen by chance before.
     """
     if len(rows) >= n:
         return rows[:n]

@@ -272,6 +272,19 @@ class Question(metaclass=NamedClass):
                 "ask for records: dv.Question.records([dv.Domain.integers(0, 1, column=...)])",
             )
 
+    @single_arguments
+    def check_bits(self, who: str) -> None:
+        """Refuse, for what draws or counts records of bits, a question for anything else."""
+        who = who if type(who) is str else kind_of(who)
+        self.check_records(who)
+        for factor in self.domain.factors:
+            if factor.size != 2:
+                raise DomainError.of(
+                    f"{factor.columns[0]}, {factor.size_text}",
+                    f"{who} has bits: columns of two labels each",
+                    "declare dv.Domain.integers(0, 1, column=...) or two categories, or use SampleCategory",
+                )
+
     def check_adds(self, who: str) -> None:
         """Refuse, for an engine that adds up rows in each bin, a question for anything else."""
         who = who if type(who) is str else kind_of(who)

@@ -114,17 +114,19 @@ class TopCounts(Statistic):
 
 
 class ColumnOnes(Statistic):
-    """Of records of columns with two labels each, how many have the second one, column by column."""
+    """Of records of columns with two labels each, how many have the second one, column by column; and how many records
+    there are."""
 
     __slots__ = ()
 
-    def __init__(self, ones: NDArray[np.int64]) -> None:
-        super().__init__(StatisticKind.ONES, len(ones), ones)
+    def __init__(self, ones: NDArray[np.int64], records: int) -> None:
+        super().__init__(StatisticKind.ONES, len(ones), (ones, records))
 
-    def take(self) -> NDArray[np.int64]:
-        """The exact numbers, in the order of the columns. For mechanisms and for tests on public data."""
-        ones: NDArray[np.int64] = self._hidden
-        return ones
+    def take(self) -> tuple[NDArray[np.int64], int]:
+        """The exact numbers, in the order of the columns, and that of all records. For mechanisms and for tests on
+        public data."""
+        ones, records = self._hidden
+        return ones, records
 
 
 class RecordBits(Statistic):

@@ -18,14 +18,15 @@ ANY: Final = -1
 """`respond`: a uniform one of all labels."""
 
 
-def respond(counts: NDArray[Any], n: int, labels: int, epsilon: Fraction, bits: Bits) -> int:
+def respond(counts: NDArray[Any], n: int, labels: int, epsilon: Fraction, bits: Bits, moves: int = 1) -> int:
     """The place in `counts` of the label that is told, or ANY.
 
-    With chance g = k / (k + n (exp(epsilon) - 1)) it is ANY, else the label of one of n records, chosen uniformly.
+    With chance g = k / (k + n (exp(epsilon) - 1) / moves) it is ANY, else the label of one of n records, chosen
+    uniformly.
     Where `counts` add up to fewer than n, the records that are missing tell ANY; where they add up to more, each counts
     for less: the price holds either way.
     """
-    if flip(lambda precision: uniform_chance(n, labels, epsilon, precision), bits):
+    if flip(lambda precision: uniform_chance(n, labels, epsilon, precision, moves), bits):
         return ANY
     place = bits.below(max(n, int(counts.sum())))
     for at, end in enumerate(counts.cumsum()):
@@ -34,7 +35,15 @@ def respond(counts: NDArray[Any], n: int, labels: int, epsilon: Fraction, bits: 
     return ANY
 
 
-def uniform_chance(n: int, labels: int, epsilon: Fraction, precision: int) -> Enclosure:
-    """The chance of a uniform answer, which keeps the ratio between one record of a label and none at exp(epsilon)."""
+def uniform_chance(n: int, labels: int, epsilon: Fraction, precision: int, moves: int = 1) -> Enclosure:
+    """The chance of a uniform answer, which keeps the ratio between `moves` records of a label and none at
+    exp(epsilon).
+
+    A label with c of n records is told with chance (c + K) / (n + k K), K = moves / (exp(epsilon) - 1): as if there
+    were K more records of each of the k labels. So it does not matter whether n is public. Where up to `moves` records
+    come, a chance grows by a factor of at most (c + moves + K) / (c + K) <= 1 + moves / K = exp(epsilon), and falls by
+    at most (n + moves + k K) / (n + k K), which is less. Where n is public and stays, the factor is met at c = 0.
+    """
     low, high = exp_bounds(epsilon, precision + 2 * n.bit_length() + 8)
-    return Fraction(labels) / (labels + n * (high - 1)), Fraction(labels) / (labels + n * (low - 1))
+    every = moves * labels
+    return Fraction(every) / (every + n * (high - 1)), Fraction(every) / (every + n * (low - 1))

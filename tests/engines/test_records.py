@@ -111,7 +111,8 @@ def test_bits_come_packed_and_only_their_sums_where_no_more_is_needed(engine: st
     expected = np.stack([(WIDE[f"b{at}"] == 1) | ((at == 3) & ~WIDE[f"b{at}"].isin([0, 1])) for at in range(BITS)], 1)
     source = SOURCES[engine](WIDE)
     ones = source.count(question, unit, StatisticKind.ONES)
-    assert isinstance(ones, ColumnOnes) and ones.take().tolist() == expected.sum(0).tolist()
+    assert isinstance(ones, ColumnOnes) and ones.take()[0].tolist() == expected.sum(0).tolist()
+    assert ones.take()[1] == len(WIDE)
     rows = source.count(question, unit, StatisticKind.BITS)
     assert isinstance(rows, RecordBits) and rows.columns == BITS and rows.take().shape == (len(WIDE), 9)
     assert sorted(map(bytes, rows.take())) == sorted(map(bytes, np.packbits(expected, axis=1)))
@@ -122,7 +123,8 @@ def test_bits_come_packed_and_only_their_sums_where_no_more_is_needed(engine: st
 def test_a_table_without_rows_has_no_ones_and_no_records(engine: str) -> None:
     question = Question.records([Domain.integers(0, 1, column=name) for name in ("b0", "b1")])
     unit, source = Unit(relation="replace-one", n=5), SOURCES[engine](WIDE[:0])
-    assert source.count(question, unit, StatisticKind.ONES).take().tolist() == [0, 0]
+    ones, records = source.count(question, unit, StatisticKind.ONES).take()
+    assert ones.tolist() == [0, 0] and records == 0
     assert source.count(question, unit, StatisticKind.BITS).take().shape == (0, 1)
 
 
@@ -132,7 +134,8 @@ def test_a_csv_file_and_a_parquet_file_hold_the_same_records(engine: Engine) -> 
     expected = SOURCES["pandas"](FRAME).count(question, ROWS, StatisticKind.DENSE).take().tolist()
     source = engine(FRAME, "data", None)
     assert source.count(question, ROWS, StatisticKind.DENSE).take().tolist() == expected
-    assert source.count(Question.records([SEEN]), ROWS, StatisticKind.ONES).take().tolist() == [sum(expected[1::2])]
+    ones, records = source.count(Question.records([SEEN]), ROWS, StatisticKind.ONES).take()
+    assert ones.tolist() == [sum(expected[1::2])] and records == len(FRAME)
 
 
 @pytest.mark.parametrize("engine", SOURCES)
@@ -147,7 +150,7 @@ def test_bits_of_anything_else_than_all_rows_of_bits_are_refused_before_a_row_is
         (Question.of(SEEN), ROWS, "draws records"),
         (Question.records([SEEN, KIND]), ROWS, "two labels each"),
         (Question.records([SEEN], where={"age": 1}), ROWS, "all rows of the table"),
-        (bits, Unit("who"), "all rows of the table"),
+        (bits, Unit("who"), "a record for each row of the table"),
     ]
     for question, unit, rule in cases:
         for ask in (source.check, source.count):
@@ -165,11 +168,25 @@ def test_what_is_no_table_of_bits_is_refused() -> None:
         ([(1, 1)], StatisticKind.BITS),
         ([np.array([1]), np.array([1])], StatisticKind.BITS),
         ([(1,), (1,)], StatisticKind.ONES),
-        ([(-1,)], StatisticKind.ONES),
+        ([(-1, 1)], StatisticKind.ONES),
+        ([(2, 1)], StatisticKind.ONES),
+        ([(1,)], StatisticKind.ONES),
     ]:
         assert _of_table(rows, 1, need) is None
     found = _of_table([(1,), (0,)], 1, StatisticKind.BITS)
     assert found is not None and found.take().tolist() == [[128], [0]]
+
+
+@pytest.mark.parametrize("engine", SOURCES)
+def test_where_a_row_comes_or_goes_bits_may_be_those_of_some_rows(engine: str) -> None:
+    """How many rows pass a filter is private there, and comes with the sums."""
+    question = Question.records([SEEN, Domain.integers(1, 2, column="age")], where={"kind": "x"}, otherwise={"age": 2})
+    some = FRAME[FRAME.kind == "x"]
+    bits = np.stack([some.seen == 1, some.age != 1], axis=1)
+    ones, records = SOURCES[engine](FRAME).count(question, Unit(), StatisticKind.ONES).take()
+    assert ones.tolist() == bits.sum(0).tolist() and records == len(some) < len(FRAME)
+    table = SOURCES[engine](FRAME).count(question, Unit(), StatisticKind.BITS).take()
+    assert sorted(map(bytes, table)) == sorted(map(bytes, np.packbits(bits, axis=1)))
 
 
 def test_an_engine_that_answers_something_else_gives_no_statistic(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,7 +95,7 @@ GOOD: dict[str, dict[str, list[Any]]] = {
     },
     "SampleProduct": {
         "epsilon": NUMBERS, "delta": CHANCES, "noise": ["repaired", "paper", "tight"], "alpha": ["1/10", 0.02],
-        "flips": [True, False],
+        "flips": [True, False], "rows": [None, *COUNTS],
     },
     "RandomisedRecord": {"epsilon": NUMBERS},
     "PayWhatYouGet": {

@@ -3,7 +3,8 @@
 `recorded.json` was written by the code of 22 November 2026, before plans for any budget were bounded in work. It holds
 parameters drawn at random from small and large epsilons, caps, domains and units, those that were refused included. A
 ledger names the parameters of a release and nothing that follows from them; so what follows may never change. Four
-labels were put right since: an error of a count that a public n does not allow is a bound, and was called exact.
+labels were put right since: an error of a count that a public n does not allow is a bound, and was called exact. Two
+records told of units that come or go were refused then.
 """
 
 from __future__ import annotations

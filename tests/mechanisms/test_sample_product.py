@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable
@@ -96,6 +97,101 @@ def test_the_epsilon_and_delta_hold_for_the_noise_that_is_drawn() -> None:
         return float(np.maximum(here - math.exp(4) * there, 0).sum())
 
     assert 0 < excess(variance) <= 1e-6 < excess(variance / 4)
+
+
+# ---------------------------------------------------------------- where a row comes or goes
+
+
+Table = tuple[tuple[int, ...], ...]
+
+
+def read_rows(table: Table, m: int, d: int) -> dict[Table, Fraction]:
+    """The law of what is read, by the definition: m of all rows, each choice as likely, or all and rows of zeros."""
+    filled = (*table, *[(0,) * d] * (m - len(table)))
+    choices = list(itertools.combinations(filled, m))
+    law: dict[Table, Fraction] = {}
+    for chosen in choices:
+        key = tuple(sorted(chosen))
+        law[key] = law.get(key, Fraction(0)) + Fraction(1, len(choices))
+    return law
+
+
+def first_rows(table: Table, m: int, d: int) -> dict[Table, Fraction]:
+    """A twin: where rows are missing, those that are there are read again."""
+    filled = (table * m)[:m] if table else ((0,) * d,) * m
+    return read_rows(filled, m, d) if len(table) < m else read_rows(table, m, d)
+
+
+def none_unless_enough(table: Table, m: int, d: int) -> dict[Table, Fraction]:
+    """A twin: where rows are missing, none is read."""
+    return read_rows(table if len(table) >= m else (), m, d)
+
+
+def moments(read: Callable[..., dict[Table, Fraction]], m: int, d: int, order: int, variance: Fraction) -> float:
+    """The largest Rényi divergence of whole order of the released sums, over all neighbouring tables of up to
+    m + 2 rows of d bits and both directions."""
+    z = np.arange(-14, m + 15)
+    noise = {ones: DiscreteGaussian(variance).pmf_array(z - ones) for ones in range(m + 1)}
+
+    def released(table: Table) -> np.ndarray:
+        law = np.zeros([z.size] * d)
+        for chosen, chance in read(table, m, d).items():
+            sums = [sum(row[at] for row in chosen) for at in range(d)]
+            law += float(chance) * functools.reduce(np.multiply.outer, [noise[ones] for ones in sums])
+        return law
+
+    found = 0.0
+    for n in range(m + 2):
+        for table in itertools.combinations_with_replacement(itertools.product((0, 1), repeat=d), n):
+            here = released(table)
+            for row in itertools.product((0, 1), repeat=d):
+                there = released((*table, row))
+                for one, other in ((here, there), (there, here)):
+                    moment = float((one**order * other ** (1.0 - order)).sum())
+                    found = max(found, math.log(moment) / (order - 1))
+    return found
+
+
+@pytest.mark.parametrize(("m", "d", "order"), [(1, 1, 2), (2, 1, 4), (2, 2, 2), (3, 1, 2)])
+def test_rows_that_come_or_go_are_told_apart_by_no_more_than_rho(m: int, d: int, order: int) -> None:
+    """From an empty table to more rows than are read: at most order * rho, met where a row takes the place of zeros.
+    Twins: missing rows that are made of those that are there, and a table that is not read unless it is long enough."""
+    bound = dv.SampleProduct("8", "1e-6", rows=m).bind(columns(d), Unit())
+    assert isinstance(bound, SampleProductBound) and bound.plan.n == m
+    variance, limit = bound.plan.variance(bound.plan.cut(1, d), d), float(order * bound.plan.price)
+    assert moments(read_rows, m, d, order, variance) == pytest.approx(limit, rel=1e-6)
+    if m > 1:
+        assert moments(first_rows, m, d, order, variance) > 1.2 * limit
+        assert moments(none_unless_enough, m, d, order, variance) > 1.2 * limit
+
+
+def test_of_a_longer_table_any_rows_are_read_and_of_a_shorter_one_all() -> None:
+    """Which two of four rows are read, by chi-square over 600 runs; taking always the first two is refused."""
+    bound = dv.SampleProduct(400, "1e-6", rows=2).bind(columns(4), Unit())
+    bits, seen = TeachingBits(5), np.zeros(6, int)
+    pairs = list(itertools.combinations(range(4), 2))
+    for _ in range(600):
+        answer = bound.draw(packed(np.eye(4, dtype=np.uint8)), bits, mode="exact")
+        assert isinstance(answer, ProductRecord) and answer.grid == 2
+        found = tuple(np.flatnonzero(answer.chances == 1).tolist())
+        if found in pairs:  # noise that is not 0 is rare at this epsilon
+            seen[pairs.index(found)] += 1
+    assert seen.sum() > 500 and p_value(seen, np.full(6, 1 / 6)) > FALSE_ALARM
+    assert p_value(np.array([seen.sum(), 0, 0, 0, 0, 0]), np.full(6, 1 / 6)) < FALSE_ALARM
+    for table, ones in ((np.ones((1, 4), np.uint8), 1), (np.zeros((0, 4), np.uint8), 0)):
+        sums = [bound.draw(packed(table), bits, mode="exact").chances for _ in range(20)]  # type: ignore[attr-defined]
+        assert np.median(sums) == ones
+
+
+def test_a_plan_of_rows_that_come_or_go_says_of_how_many_it_speaks() -> None:
+    bound = dv.SampleProduct(1, "1e-6", rows=10_000).bind(columns(2), Unit())
+    same = bound_of(2, 10_000)
+    assert bound.error.total_variation() == same.error.total_variation() and bound.price.loss == same.price.loss
+    assert bound.price.zcdp_steps == same.price.zcdp_steps
+    assert [measure.phrase for measure in bound.measures] == [
+        f"{measure.phrase}, of 10,000 records or more" for measure in same.measures
+    ]
+    assert dv.SampleProduct(1, "1e-6").parameters().keys().isdisjoint({"rows"})
 
 
 # ---------------------------------------------------------------- how it draws
@@ -225,7 +321,10 @@ def test_every_engine_gives_the_same_bits(source: str) -> None:
 
 
 REFUSED: list[tuple[str, Unit, Question, Callable[[], Any], str]] = [
-    ("rows that come or go", Unit(), columns(2), lambda: dv.SampleProduct(1, "1e-6"), "no price of the one"),
+    ("rows that come or go", Unit(), columns(2), lambda: dv.SampleProduct(1, "1e-6"), "private where a row may come"),
+    ("users that come or go", Unit("who"), columns(2), lambda: dv.SampleProduct(1, "1e-6", rows=9), "for one record"),
+    ("rows beside n", rows(60), columns(2), lambda: dv.SampleProduct(1, "1e-6", rows=60), "leave rows out"),
+    ("no rows", Unit(), columns(2), lambda: dv.SampleProduct(1, "1e-6", rows=0), "rows"),
     ("users", Unit("who", relation="replace-one"), columns(2), lambda: dv.SampleProduct(1, "1e-6"), "all rows"),
     (
         "a filter",

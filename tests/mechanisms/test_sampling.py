@@ -308,9 +308,9 @@ class Every(Bits):
         return self.told.pop(0)
 
 
-def coin(bound: Bound, ones: int) -> Fraction:
+def coin(bound: Bound, ones: int, records: int | None = None) -> Fraction:
     """The chance of a 1 of one column, counted over every number that the bits may give."""
-    given = ColumnOnes(np.array([ones]))
+    given = ColumnOnes(np.array([ones]), bound.unit.n if records is None else records)  # type: ignore[arg-type]
     probe = Every([0])
     bound.draw(given, probe, mode="exact")
     (size,) = probe.bounds
@@ -409,6 +409,140 @@ def test_a_delta_that_is_left_out_is_not_written_and_moves_no_key() -> None:
     assert dv.SampleBounded(1, delta="1e-6").parameters()["delta"] == "0.000001"
 
 
+# ---------------------------------------------------------------- bits where a row comes or goes
+
+
+def padded(ones: int, n: int, least: int, level: Fraction) -> Fraction:
+    """The chance of a 1 by the definition: the mean of n bits and of halves up to `least`, kept within the level."""
+    every = max(n, least)
+    mean = (ones + Fraction(every - n, 2)) / every
+    return min(max(mean, level), 1 - level)
+
+
+def added_pairs(chance: Callable[[int, int], Fraction], most: int) -> set[tuple[Fraction, Fraction]]:
+    """The chances of a bit on every table of up to `most` rows and on the same with one row more, in both orders."""
+    pairs = set()
+    for n in range(most):
+        for ones in range(n + 1):
+            for come in (0, 1):
+                pair = chance(ones, n), chance(ones + come, n + 1)
+                pairs |= {pair, pair[::-1]}
+    return pairs
+
+
+def ratio_of(pairs: set[tuple[Fraction, Fraction]]) -> Fraction:
+    return max(max(p / q, (1 - p) / (1 - q)) for p, q in pairs)
+
+
+@pytest.mark.parametrize(("epsilon", "level"), [("1/2", "1/4"), ("1/5", "1/4"), ("1", "1/10"), ("0.1", "2/5")])
+def test_bits_of_rows_that_come_or_go_cost_what_all_pairs_of_neighbouring_tables_allow(
+    epsilon: str, level: str
+) -> None:
+    """No rows, fewer than are filled up to, and three times as many; every chance counted over the coin's numbers.
+    Twins: filled up to half as many rows, and nothing filled up."""
+    low = Fraction(level)
+    bound = dv.SampleBounded(epsilon, level=level).bind(columns(1), ROW)
+    least = bound.law.records  # type: ignore[attr-defined]
+    for n in {0, 1, least - 1, least, least + 1}:
+        for ones in {0, n // 2, n}:
+            assert coin(bound, ones, n) == padded(ones, n, least, low)
+    paid, most = bound.price.epsilon, 3 * least + 3
+    pairs = added_pairs(lambda ones, n: padded(ones, n, least, low), most)
+    worst = ratio_of(pairs)
+    assert worst <= exp_bounds(paid)[0] and paid <= Fraction(epsilon)
+    if (low * least).denominator == 1:
+        assert exp_bounds(paid - Fraction(2, 10**6))[1] < worst  # met, to the grid
+    half = ratio_of(added_pairs(lambda ones, n: padded(ones, n, max(1, least // 2), low), most))
+    assert half > exp_bounds(Fraction(epsilon))[1]
+    bare = ratio_of(added_pairs(lambda ones, n: padded(ones, n, 1, low), most))
+    assert bare > exp_bounds(Fraction(epsilon))[1]
+
+
+@pytest.mark.parametrize("level", ["1/4", "1/10", "2/5", "1/3", "0.45"])
+def test_the_worst_ratio_move_and_odds_hold_for_every_number_of_rows(level: str) -> None:
+    from dpviz.laws import bounded
+
+    low = Fraction(level)
+    met = 0
+    for least in (1, 2, 3, 5, 8, 12, 20):
+        pairs = added_pairs(lambda ones, n, least=least: padded(ones, n, least, low), 5 * least + 20)  # type: ignore[misc]
+        odds = max(p * (1 - q) / (q * (1 - p)) for p, q in pairs)
+        ratio, move = ratio_of(pairs), max(p - q for p, q in pairs)
+        stated = bounded.added_ratio(least, low), bounded.added_move(least, low), bounded.added_odds_ratio(least, low)
+        assert ratio <= stated[0] and move <= stated[1] and odds <= stated[2]
+        if (low * least).denominator == 1 and least * (1 - 2 * low) >= 1:
+            met += 1
+            assert (ratio, move, odds) == stated
+    assert met >= 1 or level in ("1/3", "0.45")
+
+
+@pytest.mark.parametrize(("d", "delta"), [(2, 0), (2, "1/50"), (3, "1/50")])
+def test_many_columns_of_rows_that_come_or_go_cost_the_worst_pair(d: int, delta: Any) -> None:
+    """All columns share the number of rows; the row that comes has any bits. Twin: a price of one column less."""
+    made = dv.SampleBounded("1", delta=delta)
+    bound = made.bind(columns(d), ROW)
+    least, paid = bound.law.records, bound.price.loss  # type: ignore[attr-defined]
+    assert paid.epsilon <= 1 and paid.delta == made.delta
+
+    def excess(epsilon: Fraction) -> Fraction:
+        odds, found = exp_bounds(epsilon, 256)[0], Fraction(0)
+        for n in range(2 * least):
+            steps = {
+                (padded(ones, n, least, Fraction(1, 4)), padded(ones + come, n + 1, least, Fraction(1, 4)))
+                for ones in range(n + 1)
+                for come in (0, 1)
+            }
+            for some in itertools.combinations_with_replacement(sorted(steps), d):
+                for first, second in ((0, 1), (1, 0)):
+                    total = Fraction(0)
+                    for record in itertools.product((0, 1), repeat=d):
+                        p, q = (
+                            math.prod(
+                                pair[side] if bit else 1 - pair[side] for bit, pair in zip(record, some, strict=True)
+                            )
+                            for side in (first, second)
+                        )
+                        total += max(Fraction(0), p - odds * q)
+                    found = max(found, total)
+        return found
+
+    assert excess(paid.epsilon) <= made.delta
+    if least % 4 == 0:
+        assert excess(paid.epsilon - Fraction(2, 10**6)) > made.delta
+    assert excess(paid.epsilon * Fraction(d - 1, d)) > made.delta
+
+
+def test_a_smaller_epsilon_is_paid_by_more_rows_and_nothing_for_their_number() -> None:
+    """At the level 1/4 ln(1 + 3 / (m + 1)) is at most epsilon from m = 3 / (exp(epsilon) - 1) - 1 on."""
+    for epsilon in ("2", "1", "1/2", "1/10", "1/1000"):
+        least = dv.SampleBounded(epsilon).bind(columns(1), ROW).law.records  # type: ignore[attr-defined]
+        assert least == max(1, math.ceil(3 / math.expm1(float(Fraction(epsilon))) - 1)) or least <= 2
+    many = [dv.SampleBounded(1, delta=delta).bind(columns(40), ROW) for delta in (0, "1e-6")]
+    assert many[1].law.records < many[0].law.records / 2  # type: ignore[attr-defined]
+    assert many[1].price.epsilon > Fraction(9, 10)  # and what was asked is nearly used
+
+
+def test_the_distance_of_bits_is_said_of_so_many_rows_or_more() -> None:
+    bound = dv.SampleBounded("1/10").bind(columns(1), ROW)
+    least, stated = bound.law.records, bound.error.total_variation()  # type: ignore[attr-defined]
+    assert stated is not None
+    for n in (least, least + 1, 2 * least):
+        for share in (Fraction(1, 3), Fraction(1, 2), Fraction(3, 5)):
+            mean = sum(
+                (
+                    math.comb(n, ones)
+                    * share**ones
+                    * (1 - share) ** (n - ones)
+                    * padded(ones, n, least, Fraction(1, 4))
+                    for ones in range(n + 1)
+                ),
+                Fraction(0),
+            )
+            assert abs(mean - share) <= stated.value
+    assert all(f"of {least:,} records or more" in measure.phrase for measure in bound.measures)
+    assert "made-up ones fill up" in bound.verb
+
+
 def test_what_a_zcdp_budget_books_covers_the_renyi_divergence_of_every_order() -> None:
     n, d = 12, 3
     bound = dv.SampleBounded(20).bind(columns(d), rows(n))
@@ -461,7 +595,7 @@ def test_many_columns_of_a_record_are_coins_of_their_own() -> None:
     bound = dv.SampleBounded(20).bind(columns(3), rows(8))
     bits, seen = TeachingBits(13), np.zeros(8, int)
     for _ in range(3000):
-        record = bound.draw(ColumnOnes(np.array([4, 8, 3])), bits, mode="exact").record  # type: ignore[attr-defined]
+        record = bound.draw(ColumnOnes(np.array([4, 8, 3]), 8), bits, mode="exact").record  # type: ignore[attr-defined]
         seen[record[0] * 4 + record[1] * 2 + record[2]] += 1
     one = [Fraction(1, 2), Fraction(3, 4), Fraction(3, 8)]
     law = np.array(
@@ -525,6 +659,59 @@ def test_a_told_record_has_its_law_and_a_twin_without_the_gain_of_n_is_rejected(
     assert p_value(seen, right) > FALSE_ALARM
     assert power(5000, right, twin) > 0.999
     assert p_value(seen, twin) < FALSE_ALARM
+
+
+@pytest.mark.parametrize(("k", "moves"), [(2, 1), (3, 1), (3, 2), (2, 5)])
+@pytest.mark.parametrize("epsilon", ["1/10", "1", "3"])
+def test_a_record_told_of_units_that_come_or_go_costs_no_more_than_epsilon_whatever_their_number(
+    k: int, moves: int, epsilon: str
+) -> None:
+    """From no records at all to many: the ratio never exceeds exp(epsilon), and comes near it. Twins: made-up records
+    for one move where a unit has several, and for all labels together."""
+    low, high = exp_bounds(Fraction(epsilon), 300)
+    from dpviz.noise.response import uniform_chance
+
+    def law(counts: Sequence[int], of: int = moves, over: int = 1) -> list[Fraction]:
+        n, extra = sum(counts), of / (low - 1) / over
+        return [(count + extra) / (n + k * extra) for count in counts]
+
+    def worst(most: int, of: int = moves, over: int = 1) -> Fraction:
+        found = Fraction(0)
+        for n in range(most):
+            for counts in compositions(n, k):
+                for added in range(1, moves + 1):
+                    for come in compositions(added, k):
+                        pair = law(counts, of, over), law([a + b for a, b in zip(counts, come, strict=True)], of, over)
+                        found = max(found, *(max(p / q, q / p) for p, q in zip(*pair, strict=True)))
+        return found
+
+    assert 1 < worst(6) <= high
+    far = [10**9, *[0] * (k - 1)]
+    near = law([10**9, moves, *[0] * (k - 2)])[1] / law(far)[1]
+    assert high * (1 - Fraction(1, 10**6)) < near <= high
+    for of, over in ((1, 1), (moves, k)):
+        twin = law([10**9, moves, *[0] * (k - 2)], of, over)[1] / law(far, of, over)[1]
+        assert (twin > high) == (of < moves or over > 1)
+    for n in (0, 1, 7):
+        g = uniform_chance(n, k, Fraction(epsilon), 64, moves)
+        exact = k * moves / (k * moves + n * (low - 1))
+        assert g[0] - Fraction(1, 2**60) <= exact <= g[1] + Fraction(1, 2**60)
+
+
+@pytest.mark.parametrize("counts", [(0, 0, 0), (4, 2, 0)])
+def test_a_record_told_of_units_that_come_or_go_has_its_law(counts: tuple[int, ...]) -> None:
+    """Users with two records each. Twin: made-up records for a single one (power over 0.999)."""
+    bound = dv.RandomisedRecord(1).bind(labels(3), Unit("who", max_bins=2))
+    seen, n = drawn_records(bound, counts, 5000, 22), sum(counts)
+    right, twin = (
+        np.array([(count + moves / (math.e - 1)) / (n + 3 * moves / (math.e - 1)) for count in counts])
+        for moves in (2, 1)
+    )
+    assert p_value(seen, right) > FALSE_ALARM
+    if n:
+        assert power(5000, right, twin) > 0.999 and p_value(seen, twin) < FALSE_ALARM
+    assert bound.price.loss == PureDP(Fraction(1)) and bound.error.total_variation() is None
+    assert not bound.reuse and "all records" in bound.verb
 
 
 @pytest.mark.parametrize("there", [0, 3, 5, 12])
@@ -625,8 +812,9 @@ REFUSED: list[tuple[str, Unit, Question, Callable[[], Any], str]] = [
     ("a paper's level", rows(9), BITS, lambda: dv.SampleBounded(1, level="1/3", accounting="paper"), "level 1/4"),
     ("too little", rows(9), BITS, lambda: dv.SampleBounded("0.01"), "costs 0.575365"),
     ("no bits", rows(9), KINDS_OF, lambda: dv.SampleBounded(9), "two labels each"),
-    ("bits of rows that come or go", ROW, BITS, lambda: dv.SampleBounded(9), "no price of the one"),
-    ("a told row that comes or goes", ROW, KINDS_OF, lambda: dv.RandomisedRecord(1), "no price of the one"),
+    ("the paper's bits", ROW, BITS, lambda: dv.SampleBounded(9, accounting="paper"), "replaced by another"),
+    ("bits of users that come or go", Unit("who"), BITS, lambda: dv.SampleBounded(9), "takes each row for one record"),
+    ("bits of no price", ROW, BITS, lambda: dv.SampleBounded("1e-30"), "more than 2\\^60 rows"),
     ("the nearest of rows", ROW, KINDS_OF, lambda: dv.SampleCategory(1, projection="euclid"), "not public"),
     ("users", SWAPPED_USER, BITS, lambda: dv.SampleBounded(9), "all rows of the table alone"),
     ("told users", SWAPPED_USER, KINDS_OF, lambda: dv.RandomisedRecord(9), "all rows of the table"),
@@ -676,6 +864,26 @@ def test_under_a_zcdp_budget_bits_cost_the_interval_of_their_loss(tmp_path: Path
     paid = before - session.remaining.parts["rho"]
     assert 0 <= paid - 2 * steps.epsilon**2 / 8 < Fraction(1, 10**11)
     assert paid < Fraction(8 * 2, 100**2)  # the paper's rho
+
+
+def test_samplers_answer_sessions_in_which_rows_come_or_go(tmp_path: Path) -> None:
+    session = dv.Session(FRAME, ROW, dv.Budget(50, "1e-3"), tmp_path / "rows.ledger", dataset="people")
+    some = Question.records(list(BITS.domain.factors), where={"kind": "x"})
+    for question, mechanism in (
+        (BITS, dv.SampleBounded("1/2")),
+        (some, dv.SampleBounded(1, delta="1e-6")),
+        (KINDS_OF, dv.RandomisedRecord(1)),
+        (some, dv.RandomisedRecord(1)),
+        (BITS, dv.SampleProduct(1, "1e-6", rows=80)),
+        (some, dv.SampleProduct(1, "1e-6", rows=80)),
+    ):
+        release = session.release(question, mechanism)
+        again = dv.load(release.save(tmp_path / "a.json"))
+        assert again.record == release.record and again.terms.law == release.terms.law
+        assert "adding or removing one row" in release.promise
+    few = dv.Session(FRAME[:0], ROW, dv.Budget(50), tmp_path / "none.ledger", dataset="nobody")
+    assert set(few.release(BITS, dv.SampleBounded("1/2")).record.values()) <= {"0", "1"}
+    assert few.release(KINDS_OF, dv.RandomisedRecord(1)).record["kind"] in ("x", "y", "z")
 
 
 def test_a_user_counts_with_one_record_and_is_priced_for_as_many_as_the_unit_says(tmp_path: Path) -> None:

@@ -96,6 +96,9 @@ CASES: dict[str, tuple[Mechanism, Domain | Question, Unit]] = {
     "bits by noisy means": (SampleProduct(1, "1e-6"), TWO_BITS, SWAPPED),
     "bits by noise as printed": (SampleProduct("1/3", "1e-9", noise="paper"), TWO_BITS, SWAPPED),
     "a told record": (RandomisedRecord("1/3"), RECORDS, SWAPPED),
+    "bits of rows that come or go": (SampleBounded("1/3"), TWO_BITS, ROWS),
+    "noisy means of rows that come or go": (SampleProduct(1, "1e-6", rows=99), TWO_BITS, ROWS),
+    "a told record of rows that come or go": (RandomisedRecord("1/3"), RECORDS, ROWS),
     "tree": (Tree("1/3"), BINS, USER),
     "tree, weighted": (Tree(1, branching=4, padding="pinned", levels="1,2,0,1", root="public"), BINS, SWAPPED),
 }

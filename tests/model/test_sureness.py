@@ -30,11 +30,11 @@ from dpviz.model.laws.count_noise import FiniteLaw, NoiseLaw
 from dpviz.model.laws.dense import DenseLaw
 from dpviz.model.laws.key_count import KeyCountLaw
 from dpviz.model.laws.log_sketch import LogSketchLaw
-from dpviz.model.laws.product import ProductLaw
+from dpviz.model.laws.product import CutProductLaw, ProductLaw
 from dpviz.model.laws.pure_sparse import PureSparseLaw
 from dpviz.model.laws.queries import QueriesLaw
 from dpviz.model.laws.ranking import CoinsLaw, ExponentialLaw, NoisyListLaw, PeelingLaw
-from dpviz.model.laws.records import BoundedLaw, CategoryLaw, ResponseLaw
+from dpviz.model.laws.records import BoundedLaw, CategoryLaw, PaddedBoundedLaw, PseudocountLaw, ResponseLaw
 from dpviz.model.laws.signed_sketch import SignedSketchLaw
 from dpviz.model.laws.sketch import SketchLaw
 from dpviz.model.laws.sorted import SortedLaw
@@ -824,7 +824,7 @@ def category(exponent: Fraction, n: int) -> Case:
     return Case(law, {}, {"total_variation": (Fraction(worst), Fraction(worst) + TINY / 10**6)})
 
 
-def bits_of(columns: int, n: int, level: Fraction) -> Case:
+def bits_of(columns: int, n: int, level: Fraction, *, padded: bool = False) -> Case:
     """Columns in the class err alike at worst, and the distance of a product is at least that of one of them."""
     least = min(level * Fraction(4, 3), Fraction(1, 2))
 
@@ -834,12 +834,13 @@ def bits_of(columns: int, n: int, level: Fraction) -> Case:
         return abs(sum((a * b for a, b in zip(chances, clipped, strict=True)), NONE) - p)
 
     each = max(off(least + (1 - 2 * least) * Fraction(at, 8)) for at in range(9))
-    return Case(BoundedLaw(columns, n, level), {}, {"total_variation": whole(each)})
+    law = (PaddedBoundedLaw if padded else BoundedLaw)(columns, n, level)
+    return Case(law, {}, {"total_variation": whole(each)})
 
 
-def noisy_means(columns: int, n: int, rho: Fraction) -> Case:
+def noisy_means(columns: int, n: int, rho: Fraction, *, cut: bool = False) -> Case:
     """The distance of columns that are never cut is at least that of one, by its law over all counts and noise."""
-    law = ProductLaw(columns, n, rho, Fraction(1, 12), "repaired", True)
+    law = (CutProductLaw if cut else ProductLaw)(columns, n, rho, Fraction(1, 12), "repaired", True)
     variance = float(columns / (2 * rho))
     far = int(12 * math.sqrt(variance)) + 2
     weights = [math.exp(-z * z / (2 * variance)) for z in range(-far, far + 1)]
@@ -964,8 +965,11 @@ CASES: dict[str, Callable[[], Case]] = {
     "a label from weights, little noise": lambda: category(Fraction(2), 5),
     "bits": lambda: bits_of(1, 30, Fraction(1, 4)),
     "bits of two columns": lambda: bits_of(2, 7, Fraction(2, 5)),
+    "bits of so many rows or more": lambda: bits_of(1, 30, Fraction(1, 4), padded=True),
+    "bits by noisy means of rows that were cut": lambda: noisy_means(1, 9, Fraction(1, 2), cut=True),
     "bits by noisy means": lambda: noisy_means(1, 9, Fraction(1, 2)),
     "bits by noisy means of three columns": lambda: noisy_means(3, 12, Fraction(2)),
+    "a told record of any number": lambda: Case(PseudocountLaw(Fraction(1, 3), 4, 2), {}),  # states nothing
     "a told record": lambda: response(Fraction(1, 3), 4, 7),
     "logarithms behind a threshold": lambda: logarithms(
         Fraction(7, 2), Fraction(3, 2), 5, 1, Cut(Fraction(1), 2, False, False)

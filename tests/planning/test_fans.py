@@ -131,6 +131,9 @@ HARD: dict[str, tuple[Mechanism, dv.Question, Unit]] = {
     "a thousand bits and a delta": (dv.SampleBounded(1000, delta="1e-6"), BITS, SWAP),
     "as many bits as are searched": (dv.SampleBounded(1000, delta="1e-150"), SOME_BITS, SWAP),
     "a thousand noisy means": (dv.SampleProduct(1, "1e-6", noise="tight"), BITS, SWAP),
+    "bits of rows that come or go": (dv.SampleBounded(1000, delta="1e-150", level="0.001"), SOME_BITS, ROW),
+    "means of rows that come or go": (dv.SampleProduct(1, "1e-6", noise="tight", rows=10**6), BITS, ROW),
+    "a told user": (dv.RandomisedRecord(1), records(2**64), USER),
     "a told record": (dv.RandomisedRecord(1), records(2**64), SWAP),
     "all of few bins": (dv.ExponentialTopK(42, epsilon=1, delta="1e-6"), FEW, USER),
 }

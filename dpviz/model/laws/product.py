@@ -13,7 +13,7 @@ from dpviz.laws.product import Noise, Rounds
 from dpviz.model.answers import Answer, ProductRecord
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.base import stored
-from dpviz.model.laws.records import RecordLaw, public_records, rounded_up, variation
+from dpviz.model.laws.records import RecordLaw, of_at_least, public_records, rounded_up, variation
 from dpviz.model.measures import Measure
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
@@ -55,6 +55,21 @@ class ProductLaw(RecordLaw):
     def measures(self, question: Question) -> tuple[Measure, ...]:
         among = "independent records of independent bits"
         return (variation(self.error, CUT, among),)
+
+
+@stored
+@dataclass(frozen=True)
+class CutProductLaw(ProductLaw):
+    """The same where a row may come or go, from `records` rows that were drawn from the table by chance, or filled up
+    to. What is said of its error is said of so many rows or more."""
+
+    name: ClassVar[str] = "cut product record"
+
+    def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:
+        return self.columns == len(question.domain.factors) and unit.relation == "add-remove" and unit.is_row
+
+    def measures(self, question: Question) -> tuple[Measure, ...]:
+        return tuple(of_at_least(measure, self.records) for measure in super().measures(question))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ law. What is promised to a person holds for any data.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -188,6 +188,32 @@ class BoundedLaw(RecordLaw):
         return self.level * Fraction(4, 3) if self.level * Fraction(4, 3) < Fraction(1, 2) else Fraction(1, 2)
 
 
+@stored
+@dataclass(frozen=True)
+class PaddedBoundedLaw(BoundedLaw):
+    """The same where a row may come or go: where there are fewer than `records` rows, made-up ones fill up, half of
+    them ones. What is said of its error is said of so many rows or more."""
+
+    name: ClassVar[str] = "padded bounded record"
+
+    def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:
+        return self.columns == len(question.domain.factors) and unit.relation == "add-remove" and unit.is_row
+
+    def measures(self, question: Question) -> tuple[Measure, ...]:
+        return tuple(of_at_least(measure, self.records) for measure in super().measures(question))
+
+
+def of_at_least(measure: Measure, records: int) -> Measure:
+    """The same said of a table with so many records or more: how many there are is private."""
+    condition = f"of {records:,} records or more"
+    return replace(
+        measure,
+        label=f"{measure.label}, {condition}",
+        phrase=f"{measure.phrase}, {condition}",
+        tip=f"{measure.tip} It is said of a table with {records:,} records or more: how many there are is private.",
+    )
+
+
 @dataclass(frozen=True)
 class BoundedError(ErrorModel):
     """What the clipped means say of shares well within the level."""
@@ -251,6 +277,42 @@ class ResponseError(ErrorModel):
             return low * (law.labels - 1) / law.labels, high * (law.labels - 1) / law.labels
 
         return mean(enclose, "the exact law, where all records have one label")
+
+
+@stored
+@dataclass(frozen=True)
+class PseudocountLaw(RecordLaw):
+    """A label in proportion to its count and K: K = moves / (exp(epsilon) - 1) made-up records of each label.
+
+    moves  how many records one unit counts with, at most
+    """
+
+    name: ClassVar[str] = "pseudocount record"
+
+    epsilon: Fraction
+    labels: int
+    moves: int
+
+    def __post_init__(self) -> None:
+        whole(self.labels, "labels", least=2)
+        whole(self.moves, "moves")
+        if self.epsilon <= 0:
+            raise ReleaseFormat.of(self.name, "the epsilon of a response is positive")
+
+    def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:
+        added = unit.relation == "add-remove"
+        return added and self.labels == question.bins and self.moves == unit.l1(question.bins)
+
+    def accepts(self, answer: Answer) -> bool:
+        return not answer.more
+
+    @property
+    def once(self) -> str:
+        return "one record was looked at, and told at random: every draw looks at another, and costs as much again"
+
+    @cached_property
+    def error(self) -> ErrorModel:
+        return ErrorModel()  # the distance depends on the number of records, which is private
 
 
 def public_records(question: Question, unit: Unit) -> int | None:
