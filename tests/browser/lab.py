@@ -34,7 +34,7 @@ from tools.copy_notebooks import copy_notebooks
 ROOT = Path(__file__).resolve().parents[2]
 SCREENSHOTS = ROOT / "test-output" / "screenshots"
 HOME = "127.0.0.1"
-PATIENCE = 90
+PATIENCE = 180
 """Seconds for what may be slow on a small machine: a server, a kernel, a page of several megabytes."""
 
 FLAGS = [

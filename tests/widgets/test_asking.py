@@ -256,7 +256,7 @@ def test_ranks_are_added_up_and_compared_by_each_estimator(session: Session) -> 
     (pair,) = rows(session, what="pair", by="labels", first=["4"], second=["1"], picked="before")
     assert told(pair) == ends(release.difference([1], [4])) and pair["what"] == "x: rank 1, less rank 4"
     refused = ask(session, by="labels", first=["1"], second=["6"])["error"]["message"]
-    assert refused == "a rank must be a whole number from 1 to 5, got 6"
+    assert refused.startswith("a rank must be a whole number from 1 to 5, got 6")
     assert "reversed" in ask(session, by="labels", first=["3"], second=["2"])["error"]["message"]
 
 
