@@ -10,7 +10,7 @@ sharper sizes of bits and the lower bound under pure privacy are derived here.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import TypeVar
@@ -114,7 +114,28 @@ def pair_law(n: int, epsilon: Fraction) -> Floats:
     >>> pair_law(2, Fraction(1)).round(4).tolist()
     [0.2887, 0.5, 0.7113]
     """
-    n, rate = whole(n, "n", most=1000), float(positive(epsilon, "epsilon")) / 2
+    measure, none, means, firsts = weight_transforms(whole(n, "n", most=1000), positive(epsilon, "epsilon"))
+    return np.array([float((firsts[t] * means[n - t]) @ measure + none[t] * none[n - t] / 2) for t in range(n + 1)])
+
+
+def few_law(counts: Sequence[int], epsilon: Fraction) -> Floats:
+    """The chance of each of a few labels by Algorithm 3 ("normalise"), given their counts; as `pair_law`.
+
+    >>> few_law([2, 0, 1], Fraction(1)).round(4).tolist()
+    [0.4925, 0.1832, 0.3243]
+    """
+    measure, none, means, firsts = weight_transforms(sum(counts), epsilon)
+    own, others = firsts[list(counts)], means[list(counts)]
+    empty = float(np.prod(none[list(counts)])) / len(counts)
+    return np.array(
+        [float((own[j] * np.delete(others, j, axis=0).prod(axis=0)) @ measure) + empty for j in range(len(counts))]
+    )
+
+
+def weight_transforms(n: int, epsilon: Fraction) -> tuple[Floats, Floats, Floats, Floats]:
+    """Of the weights w = max(0, t + noise), t = 0..n, at nodes s from 0 to 1: the nodes' weights in an integral over
+    ds / s, the chance of a weight of 0, and E[s**w] and E[w s**w], with a row for each t."""
+    rate = float(epsilon) / 2
     decay, scale = math.exp(-rate), n + 1 / rate
     nodes, weights = np.polynomial.legendre.leggauss(24)
     ends = [0.0, *(2.0**power for power in range(-6, math.ceil(math.log2(40 * scale)) + 1))]
@@ -132,11 +153,9 @@ def pair_law(n: int, epsilon: Fraction) -> Floats:
         sums[count] = below + powers[count] * x / (1 - x)
         firsts[count] = weighted + powers[count] * (count * x / (1 - x) + x / (1 - x) ** 2)
     share = (1 - decay) / (1 + decay)
-    none = decay ** np.arange(n + 1) / (1 + decay)
+    none: Floats = np.power(decay, np.arange(n + 1)) / (1 + decay)
     means = none[:, None] + share * sums
-    return np.array(
-        [float((share * firsts[t] * means[n - t]) @ measure + none[t] * none[n - t] / 2) for t in range(n + 1)]
-    )
+    return measure, none, means, share * firsts
 
 
 def response_pair(n: int, epsilon: Fraction) -> Floats:

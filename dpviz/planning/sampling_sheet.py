@@ -2,8 +2,9 @@
 
 A point holds, for one place of the sliders, how many records each way needs for every distance alpha, and what one
 draw from two labels is off for every bias. What no slider changes stands beside the points: a bit without noise
-(A_clip), the trap of subsampling, and the chance that too few records come. Laws are exact in floating point, sizes are
-proved bounds.
+(A_clip), the trap of subsampling, the chance that too few records come, the counts of a fixed and of a Poisson number
+of records, and labels drawn by bits step by step (`label_walk.py`). Laws are exact in floating point, sizes are proved
+bounds; what is simulated says so.
 
 Source: Raskhodnikova, Sivakumar, Smith, Swanberg 2021; `laws/sampling_curves.py` says what is derived here.
 """
@@ -25,7 +26,10 @@ from dpviz.exact import down, figures_up, log_up, positive, rational, text, whol
 from dpviz.laws import bounded
 from dpviz.laws import sampling_curves as curves
 from dpviz.laws.product import largest_rho, theory_n
+from dpviz.planning.bin_counts import bin_counts
 from dpviz.planning.grid import ticks
+from dpviz.planning.label_walk import CROWDS, walks
+from dpviz.planning.projections import projections
 from dpviz.privacy.amplification import amplified
 from dpviz.privacy.loss import PureDP
 
@@ -54,6 +58,9 @@ BIASES = tuple(
     })
 )  # fmt: skip
 SHARES = (*(Fraction(i, 100) for i in (1, 2, 3, 5, 7)), *(Fraction(i, 20) for i in range(2, 21)))
+SEEDS, LAST_SEED = 4, 10**6
+"""A sheet carries the draws of so many seeds."""
+
 MOST_DRAWS = 100
 DRAWS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 70, MOST_DRAWS)
 BITS = tuple(sorted({*PEOPLE, 1, 2, 3, 4, 6, 16, 24, 40, 64, 100, 150, 250, 400}))
@@ -77,6 +84,8 @@ class SamplingSheet:
     p        the share of the first label, or the bias of a bit
     m        how many records are drawn, 1 to 100
     q        the share of the records that a subsample looks at, above 0 to 1
+    crowd    people on average, where a label is drawn by bits: 400 to 5,000
+    seed     of the made-up people and of the noise that is shown
 
     >>> point = SamplingSheet().point()
     >>> [round(row["values"][17]) for row in point["learn"] if row["values"][17] is not None]
@@ -91,6 +100,8 @@ class SamplingSheet:
     p: Fraction = Fraction(2, 5)
     m: int = 10
     q: Fraction = Fraction(1, 4)
+    crowd: int = 2000
+    seed: int = 1
 
     def __post_init__(self) -> None:
         if not isinstance(self.family, str) or self.family not in FAMILIES:
@@ -108,6 +119,8 @@ class SamplingSheet:
         object.__setattr__(self, "size", whole(self.size, "size", least=SIZES[0], most=SIZES[-1]))
         object.__setattr__(self, "n", whole(self.n, "n", least=PEOPLE[0], most=PEOPLE[-1]))
         object.__setattr__(self, "m", whole(self.m, "m", most=MOST_DRAWS))
+        object.__setattr__(self, "crowd", whole(self.crowd, "crowd", least=CROWDS[0], most=CROWDS[-1]))
+        object.__setattr__(self, "seed", whole(self.seed, "seed", most=LAST_SEED))
 
     def moved(self, place: Mapping[str, str]) -> SamplingSheet:
         """The sheet through the point that a page names."""
@@ -118,7 +131,7 @@ class SamplingSheet:
                 "give each of them, and nothing else",
             )
         values: dict[str, Any] = {name: rational(place[name], name) for name, _low, _high in LIMITS}
-        values |= {name: whole(place[name], name) for name in ("size", "n", "m")}
+        values |= {name: whole(place[name], name) for name in ("size", "n", "m", "crowd", "seed")}
         return replace(self, family=place["family"], **values)
 
     @property
@@ -147,11 +160,21 @@ class SamplingSheet:
             "hard": self._errors(),
             "draws": self._draws(),
             "amplified": _amplified(self.epsilon, self.shares),
+            "projections": projections(self.n, self.epsilon, self.seeds),
         }
 
     @property
     def shares(self) -> tuple[Fraction, ...]:
         return tuple(sorted({*SHARES, self.q}))
+
+    @property
+    def crowds(self) -> tuple[int, ...]:
+        return tuple(sorted({*CROWDS, self.crowd}))
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        first = min(self.seed, LAST_SEED - SEEDS + 1)
+        return tuple(range(first, first + SEEDS))
 
     @property
     def draws(self) -> tuple[int, ...]:
@@ -195,12 +218,11 @@ class SamplingSheet:
             ("clip", "a bit without noise: m prices", "1", lambda m: m * one),
             ("chunks", "bits from m parts of the records", "5", lambda m: _price(self.n // m) if m <= self.n else None),
         ]
-        return [
-            _way(
-                name, label, series, "exact", [None if (value := of(m)) is None else _above(value) for m in self.draws]
-            )
-            for name, label, series, of in ways
-        ]
+
+        def priced(of: Callable[[int], Fraction | None]) -> list[float | None]:
+            return [None if (value := of(m)) is None else _above(value) for m in self.draws]
+
+        return [_way(name, label, series, "exact", priced(of)) for name, label, series, of in ways]
 
     # ------------------------------------------------------------ the sheet
 
@@ -208,6 +230,7 @@ class SamplingSheet:
         """The sheet as the page gets it; see widgets/PROTOCOL.md."""
         grids = {**{name: list(values) for name, (_label, _hint, values) in AXES.items()}}
         grids |= {"alpha": list(self.alphas), "p": list(self.biases), "q": list(self.shares), "m": list(range(1, 101))}
+        grids |= {"crowd": list(self.crowds), "seed": list(self.seeds)}
         axes = []
         for name, (label, hint, _values) in AXES.items():
             own = getattr(self, name)
@@ -227,6 +250,7 @@ class SamplingSheet:
             "draws": list(self.draws),
             "shares": [float(q) for q in self.shares],
             **_fixed(self.biases, self.shares, tuple(sorted({*BITS, self.n}))),
+            "walk": walks(self.crowds, self.seeds),
         }
 
 
@@ -339,6 +363,7 @@ def _fixed(biases: tuple[Fraction, ...], shares: tuple[Fraction, ...], bits: tup
             "exact": [_four(curves.too_few(n)) for n in ROOM],
             "bound": [_above(math.exp(-n / 6) * (1 + OFF)) for n in ROOM],
         },
+        "counts": bin_counts(),
     }
 
 
@@ -389,6 +414,8 @@ AXES: Final[dict[str, tuple[str, str, tuple[Any, ...]]]] = {
     "p": ("True share, p", "of the first label, or of ones", BIASES),
     "m": ("Records drawn, m", "", DRAWS),
     "q": ("Share looked at, q", "of all records", SHARES),
+    "crowd": ("People on average", "a Poisson number comes", CROWDS),
+    "seed": ("Seed", "of made-up people and noise", ()),
 }
 """The sliders: label, hint, values."""
 

@@ -72,15 +72,36 @@ def rows_of_bits(
     >>> rows_of_bits([0, 1, 1, 2, 1], 3, 4, Fraction(1, 2), 1, TeachingBits(1)).tolist()
     [[1, 1], [0, 0], [0, 0], [0, 0]]
     """
-    if not 0 < p <= MOST_BIAS:
-        raise ParameterError.of(text(p), "p lies above 0 and is at most 0.7968", "give a p like 1/10")
+    hit = cells_hit(records, labels, rows, special, bits)
+    return np.delete(thinned(hit, p, bits), special, axis=1)
+
+
+def cells_hit(records: Sequence[int], labels: int, rows: int, special: int, bits: Bits) -> NDArray[np.uint8]:
+    """A row of cells for each of so many rows, one cell for each label, with a 1 where a record fell: each record of a
+    label but the special one falls into a uniform row. The first half of Algorithm 7.
+
+    >>> from dpviz.noise.bits import TeachingBits
+    >>> cells_hit([0, 1, 1, 2, 1], 3, 4, 1, TeachingBits(1)).tolist()
+    [[1, 0, 1], [0, 0, 0], [0, 0, 0], [0, 0, 0]]
+    """
     table = np.zeros((whole(rows, "rows"), whole(labels, "labels", least=2)), dtype=np.uint8)
     for record in records:
         if record != special:
             table[bits.below(rows), record] = 1
-    for row, column in np.argwhere(table).tolist():
-        table[row, column] = flip(lambda precision: kept_chance(p, precision), bits)
-    return np.delete(table, special, axis=1)
+    return table
+
+
+def thinned(cells: NDArray[np.uint8], p: Fraction, bits: Bits) -> NDArray[np.uint8]:
+    """The cells, where each 1 stays with the chance p / (1 - exp(-2p)). The second half of Algorithm 7.
+
+    Raises ParameterError for a p above 0.7968, which cannot be had so.
+    """
+    if not 0 < p <= MOST_BIAS:
+        raise ParameterError.of(text(p), "p lies above 0 and is at most 0.7968", "give a p like 1/10")
+    kept = cells.copy()
+    for row, column in np.argwhere(cells).tolist():
+        kept[row, column] = flip(lambda precision: kept_chance(p, precision), bits)
+    return kept
 
 
 def label_of_bits(row: Sequence[int], special: int, bits: Bits) -> int:
@@ -175,6 +196,10 @@ class Reduction:
     def draw(self, records: Sequence[int], product: ProductSampler, bits: Bits) -> int:
         """One label. Half of epsilon goes to the special label, half to the product sampler, each record is in one
         part."""
+        return self.walk(records, product, bits).label
+
+    def walk(self, records: Sequence[int], product: ProductSampler, bits: Bits) -> Walk:
+        """The same draw with all that it went through, for lessons: nothing in it but the label is private."""
         labels = 2 * self.k + 1
         if not all(0 <= record < labels for record in records):
             raise ParameterError.of(
@@ -183,9 +208,32 @@ class Reduction:
         share, few = self.share, self.few
         aside = [bernoulli(share, bits) for _ in records]
         left = [record for record, is_aside in zip(records, aside, strict=True) if is_aside]
+        counts = np.bincount(left, minlength=labels).tolist()
         if len(left) < few:
-            return labels - 1
-        special = special_label(np.bincount(left, minlength=labels).tolist(), self.epsilon / 2, bits)
+            return Walk(counts, None, None, None, None, labels - 1)
+        special = special_label(counts, self.epsilon / 2, bits)
         rest = [record for record, is_aside in zip(records, aside, strict=True) if not is_aside]
-        table = rows_of_bits(rest, labels, self.rows, self.a / self.k, special, bits)
-        return label_of_bits(product(table, bits), special, bits)
+        cells = cells_hit(rest, labels, self.rows, special, bits)
+        table = np.delete(thinned(cells, self.a / self.k, bits), special, axis=1)
+        row = tuple(int(bit) for bit in product(table, bits))
+        return Walk(counts, special, np.delete(cells, special, axis=1), table, row, label_of_bits(row, special, bits))
+
+
+@dataclass(frozen=True)
+class Walk:
+    """What one draw of a `Reduction` went through; None for steps that it did not come to.
+
+    looked_at  how often each label is among the records that the special label is looked for in
+    special    the label that was found
+    cells      1 where a record fell, of shape (rows, 2k): without the column of the special label
+    table      the bits that are left of them, of the same shape
+    row        the row of bits that the product sampler drew
+    label      the label that is drawn
+    """
+
+    looked_at: list[int]
+    special: int | None
+    cells: NDArray[np.uint8] | None
+    table: NDArray[np.uint8] | None
+    row: tuple[int, ...] | None
+    label: int

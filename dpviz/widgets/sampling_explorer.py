@@ -11,7 +11,8 @@ from dpviz.widgets.explorer import Explorer
 
 
 class SamplingExplorer(Explorer):
-    """Learn against sample: records by distance, errors by bias, a bit without noise, and parts of the records.
+    """Learn against sample: records by distance, errors by bias, a bit without noise, parts of the records, what is
+    made of noisy shares, and labels drawn by bits.
 
     family   "categories" (one of k labels), "bounded" (d bits, biases from 1/3 to 2/3) or "product" (d bits)
     size     k or d, 2 to 100,000
@@ -21,9 +22,11 @@ class SamplingExplorer(Explorer):
     p        the true share of the first label, 0 to 1
     m        how many records are drawn, 1 to 100
     q        the share of the records that a subsample looks at, 1/1000 to 1
+    crowd    people on average where a label is drawn by bits, 400 to 5,000
+    seed     of made-up people and noise, 1 to 1,000,000
 
-    Sizes are proved to be enough; errors of two labels are exact. Nothing is released and nothing is charged. Raises
-    ParameterError outside these ranges.
+    Sizes are proved to be enough; errors of two labels are exact. Noisy shares and labels drawn by bits are shown on
+    made-up people. Nothing is released and nothing is charged. Raises ParameterError outside these ranges.
 
     >>> SamplingExplorer("categories", 20, epsilon=1, alpha="1/20")
     SamplingExplorer()
@@ -45,6 +48,8 @@ class SamplingExplorer(Explorer):
         p: Number = "2/5",
         m: int = 10,
         q: Number = "1/4",
+        crowd: int = 2000,
+        seed: int = 1,
     ) -> None:
         super().__init__(
             SamplingSheet(
@@ -56,6 +61,8 @@ class SamplingExplorer(Explorer):
                 rational(p, "p"),
                 m,
                 rational(q, "q"),
+                crowd,
+                seed,
             )
         )
 

@@ -2,6 +2,7 @@
 
 import { axisSlider } from "./axis_slider";
 import { linesChart, SHAPES, type Series } from "./charts/lines";
+import { scatterChart } from "./charts/scatter";
 import { niceCeiling } from "./charts/frame";
 import { bitsText } from "./charts/tradeoff";
 import type { Component } from "./component";
@@ -11,18 +12,28 @@ import type { Explorer } from "./explorer";
 import { figure } from "./figure";
 import { timed } from "./perf";
 import { above, below, figures as number, powers, raised } from "./powers";
-import type { SamplingPoint, SamplingSheet, Way } from "./sampling_sheets";
+import { sharesPane } from "./sampling_shares";
+import type { Counts, SamplingPoint, SamplingSheet, Way } from "./sampling_sheets";
+import { walkPane } from "./sampling_walk";
 import { dataTable } from "./table";
 import { shown } from "./words";
 
-type View = "learn" | "bit" | "part";
+type View = "learn" | "bit" | "part" | "shares" | "walk";
 
 const VIEWS: readonly [View, string][] = [
     ["learn", "Learn or draw"],
     ["bit", "A bit without noise"],
     ["part", "Part of the records"],
+    ["shares", "Noisy shares"],
+    ["walk", "Labels by bits"],
 ];
-const SLIDERS: Record<View, readonly string[]> = { learn: ["size", "epsilon", "alpha", "n", "p", "m"], bit: ["n", "p"], part: ["epsilon", "q"] };
+const SLIDERS: Record<View, readonly string[]> = {
+    learn: ["size", "epsilon", "alpha", "n", "p", "m"],
+    bit: ["n", "p"],
+    part: ["epsilon", "q"],
+    shares: ["epsilon", "n", "seed"],
+    walk: ["crowd", "seed"],
+};
 /** Below these widths panels stand under each other, and names stand under a picture instead of beside its curves. */
 const [WIDE, NAMED] = [640, 460];
 const [TALL, SMALL] = [360, 190];
@@ -36,7 +47,8 @@ export function samplingExplorer(store: Explorer<SamplingSheet>): Component {
     const family = h("select", { id: familyId, onchange: (event: Event) => timed(event, () => store.set("family", family.value)) });
     const familyName = h("label", { for: familyId });
     const chosen = h("div", { class: "dp-field" }, familyName, family);
-    const sliders = Object.fromEntries(["size", "epsilon", "alpha", "n", "p", "m", "q"].map((name) => [name, axisSlider(store, name, true)]));
+    const sliders = Object.fromEntries(["size", "epsilon", "alpha", "n", "p", "m", "q", "crowd", "seed"].map((name) => [name, axisSlider(store, name, true)]));
+    const badge = h("span", { class: "dp-chip dp-violet", hidden: true }, "made-up data · not a release");
     const note = h("p", { class: "dp-fault", role: "alert", hidden: true });
     const views = h(
         "fieldset",
@@ -65,6 +77,8 @@ export function samplingExplorer(store: Explorer<SamplingSheet>): Component {
     const [need, hard, cost] = [figure("How many records does each need?"), figure("Hard cases swap places"), figure("What m records cost")];
     const [clip, price, stays] = [figure("The chance of a one"), figure("What the bit costs"), figure("How far off the bit is")];
     const [part, trap, few] = [figure("What a part of the records saves"), figure("When it saves nothing"), figure("When too few records come")];
+    const scatter = figure("A fixed or a Poisson number of records");
+    const [shares, walk] = [sharesPane(() => turn()), walkPane(() => turn())];
     const stats = h("div", { class: "dp-stats" });
     const firsts = h("div", {});
     stays.element.append(firsts);
@@ -85,7 +99,9 @@ export function samplingExplorer(store: Explorer<SamplingSheet>): Component {
     const panes: Record<View, HTMLElement> = {
         learn: h("div", { class: "dp-pair dp-learn" }, h("div", {}, need.element, stats), hard.element, cost.element),
         bit: h("div", { class: "dp-pair dp-three" }, clip.element, price.element, stays.element),
-        part: h("div", { class: "dp-pair dp-three" }, part.element, trap.element, few.element),
+        part: h("div", { class: "dp-pair dp-two" }, part.element, trap.element, few.element, scatter.element),
+        shares: shares.element,
+        walk: walk.element,
     };
     const numbers = h("div", { class: "dp-numbers-box" });
     const table = h("details", { class: "dp-how", ontoggle: () => drawTable() }, h("summary", {}, "Table"), numbers);
@@ -94,7 +110,7 @@ export function samplingExplorer(store: Explorer<SamplingSheet>): Component {
     const element = h(
         "section",
         { class: "dp-explorer dp-plan dp-sampling", "aria-labelledby": titleId },
-        h("div", { class: "dp-pane-head" }, h("h3", { id: titleId, class: "dp-screen-title" }, "Learn it, or draw from it?"), h("span", { class: "dp-chip dp-free" }, "free · sees no data")),
+        h("div", { class: "dp-pane-head" }, h("h3", { id: titleId, class: "dp-screen-title" }, "Learn it, or draw from it?"), badge, h("span", { class: "dp-chip dp-free" }, "free · sees no data")),
         subject,
         views,
         axes,
@@ -106,11 +122,18 @@ export function samplingExplorer(store: Explorer<SamplingSheet>): Component {
     );
     let width = 828;
     let seen: unknown[] = [];
+    /** How often a pane was turned by its own buttons. */
+    let turns = 0;
     let spoken = "";
     const stop = watchWidth(whole, (now) => {
         width = now;
         draw();
     });
+
+    function turn(): void {
+        turns += 1;
+        draw();
+    }
 
     function draw(): void {
         const { point, sheet } = store;
@@ -123,24 +146,35 @@ export function samplingExplorer(store: Explorer<SamplingSheet>): Component {
         setText(familyName, families.label);
         setOptions(family, families.grid.map((value, i) => ({ value, label: families.values[i]! })), store.position.get("family")!);
         const scene = sceneOf(store, sheet, point);
-        const signature = [point, sheet, view, trapped, width, scene.alpha, scene.p, scene.m, scene.q];
+        const signature = [point, sheet, view, trapped, width, turns, scene.alpha, scene.p, scene.m, scene.q, scene.seed, scene.crowd];
         if (signature.every((one, i) => one === seen[i])) return;
         seen = signature;
         show(chosen, view === "learn");
+        show(badge, view === "shares" || view === "walk");
         for (const [name, one] of Object.entries(sliders)) show(one.element, SLIDERS[view].includes(name));
         for (const [name, pane] of Object.entries(panes)) {
             show(pane, name === view);
-            setAttribute(pane, "data-narrow", width >= WIDE ? null : "true");
+            for (const pair of pane.matches(".dp-pair") ? [pane] : pane.querySelectorAll(".dp-pair")) setAttribute(pair, "data-narrow", width >= WIDE ? null : "true");
         }
         place(sliders, view === "learn" ? { n: ofTwo, p: ofTwo, m: ofMany } : {});
         const inner = width - (width >= WIDE ? 35 : 19);
-        const told = { learn: () => drawLearn(scene, inner), bit: () => drawBit(scene, inner), part: () => drawPart(scene, inner) }[view]();
+        const wide = Math.floor((inner - 24) * 0.6);
+        const pair = width >= WIDE ? ([wide, inner - 24 - wide] as const) : ([inner, inner] as const);
+        const drawn: Record<View, () => string | { told: string; said: string }> = {
+            learn: () => drawLearn(scene, inner),
+            bit: () => drawBit(scene, inner),
+            part: () => drawPart(scene, inner),
+            shares: () => shares.draw(point, scene.seed, pair),
+            walk: () => walk.draw(sheet, scene.crowd, scene.seed, pair),
+        };
+        const found = drawn[view]();
+        const { told, said } = typeof found === "string" ? { told: found, said: found } : found;
         setText(subject, SUBJECTS[view](scene));
         setText(finding, told);
         setText(key, KEYS[view](scene));
         drawTable();
-        if (told !== spoken) store.say(told);
-        spoken = told;
+        if (said !== spoken) store.say(said);
+        spoken = said;
     }
 
     /** A slider stands beside the picture that it moves, else above all of them. */
@@ -149,6 +183,9 @@ export function samplingExplorer(store: Explorer<SamplingSheet>): Component {
             const home = homes[name] ?? axes;
             if (one.element.parentElement !== home) home.append(one.element);
         }
+        const own = SLIDERS[view].filter((name) => homes[name] === undefined).map((name) => known[name]!.element);
+        const standing = [...axes.children].filter((one) => own.includes(one as HTMLElement));
+        if (standing.some((one, i) => one !== own[i])) axes.append(...own);
     }
 
     function drawLearn(scene: Scene, inner: number): string {
@@ -224,7 +261,8 @@ export function samplingExplorer(store: Explorer<SamplingSheet>): Component {
         const each = width >= WIDE ? Math.floor((inner - 48) / 3) : inner;
         const n = Number(point.at.get("n"));
         const bias = sheet.biases[p]!;
-        setText(clip.note, "solid: what the coin is given for t ones among n; it never leaves 1/4 to 3/4");
+        const off = sheet.clip.errors[p]![sheet.bits.indexOf(n)]!;
+        setText(clip.note, `solid: what the coin is given for t ones among n; it never leaves 1/4 to 3/4. Red: how far off the bit is, ${powers(off)}`);
         clip.plot.replaceChildren(
             linesChart(each, SMALL + 40, {
                 title: `The coin's chance follows the share of ones between 1/4 and 3/4, and stays there beyond; the true share is ${number(bias)}`,
@@ -235,6 +273,7 @@ export function samplingExplorer(store: Explorer<SamplingSheet>): Component {
                     { name: "", xs: [0, 1], ys: [0.25, 0.25], kind: "dp-thin dp-clip-line" },
                     { name: "", xs: [0, 1], ys: [0.75, 0.75], kind: "dp-thin dp-clip-line" },
                     { name: "", xs: [0, 0.25, 0.75, 1], ys: [0.25, 0.25, 0.75, 0.75], kind: "dp-medium dp-exact", colour: 1 },
+                    { name: "", xs: [bias, bias], ys: [bias, bias + (bias < 0.5 ? off : -off)], kind: "dp-thick dp-error-stick" },
                 ],
                 probe: { at: bias, dots: [Math.min(0.75, Math.max(0.25, bias))] },
                 margin: 14,
@@ -289,7 +328,7 @@ export function samplingExplorer(store: Explorer<SamplingSheet>): Component {
     function drawPart(scene: Scene, inner: number): string {
         const { sheet, point, q } = scene;
         const told = partWords(scene, trapped);
-        const each = width >= WIDE ? Math.floor((inner - 48) / 3) : inner;
+        const each = width >= WIDE ? Math.floor((inner - 24) / 2) : inner;
         const epsilon = exact(point.at.get("epsilon")!);
         setText(part.note, `ε left of ε ${point.at.get("epsilon")}: ln(1 + q (e^ε − 1))`);
         part.plot.replaceChildren(
@@ -312,7 +351,7 @@ export function samplingExplorer(store: Explorer<SamplingSheet>): Component {
         few.plot.replaceChildren(
             linesChart(each, SMALL + 40, {
                 title: `With n = 30, too few records come with chance ${powers(sheet.few.exact[29] ?? 0)}; e^(−n/6) is ${powers(sheet.few.bound[29] ?? 0)}`,
-                x: { low: 1, high: sizes.length, log: false, name: "records that the sampler needs, n" },
+                x: { low: 1, high: sizes.length, log: false, name: "records needed, n" },
                 y: { low: Math.min(...sheet.few.exact.filter((y) => y > 0)), high: 1, log: true, name: "", text: powerText },
                 series: [
                     { name: "exact", xs: sizes, ys: sheet.few.exact, kind: "dp-medium dp-exact", colour: 1 },
@@ -321,14 +360,32 @@ export function samplingExplorer(store: Explorer<SamplingSheet>): Component {
                 margin: 44,
             }),
         );
+        drawCounts(sheet.counts, each);
         return told;
+    }
+
+    function drawCounts({ records, bins, runs, fixed, free }: Counts, wide: number): void {
+        const words = (one: Counts["fixed"]): string => `${number(one.measured, 2)} ± ${number(one.off, 2)}, exactly ${number(one.exact)}`;
+        setText(scatter.note, `records in two of ${bins} equal bins, simulated in ${runs} runs; a larger dot came more often. Correlation: fixed ${words(fixed)}; Poisson ${words(free)}`);
+        scatter.plot.replaceChildren(
+            scatterChart(
+                wide,
+                `With ${records} records, a bin that has many leaves fewer for another: their correlation is ${words(fixed)}. With a Poisson number of mean ${records} they are independent: ${words(free)}.`,
+                [
+                    { name: `fixed: ${records}`, dots: fixed.dots },
+                    { name: `Poisson: ${records}`, dots: free.dots },
+                ],
+                "bin 1; up: bin 2",
+            ),
+        );
     }
 
     function drawTable(): void {
         const { point, sheet } = store;
         if (point === null || sheet === null || !table.open) return;
         const scene = sceneOf(store, sheet, point);
-        numbers.replaceChildren(...TABLES[view](scene));
+        const tables: HTMLElement[] = view === "shares" ? shares.tables(point, scene.seed) : view === "walk" ? walk.tables(sheet, scene.crowd, scene.seed) : TABLES[view](scene);
+        numbers.replaceChildren(...tables);
     }
 
     return { element, draw, close: stop };
@@ -341,6 +398,8 @@ interface Scene {
     alpha: number;
     p: number;
     q: number;
+    seed: number;
+    crowd: number;
     /** How many records are drawn. */
     m: number;
 }
@@ -354,8 +413,13 @@ function sceneOf(store: Explorer<SamplingSheet>, sheet: SamplingSheet, point: Sa
         const wanted = store.axis(name)!.grid.includes(place) ? exact(place) : exact(point.at.get(name)!);
         return xs.reduce((found, x, i) => (Math.abs(x - wanted) < Math.abs(xs[found]! - wanted) ? i : found), 0);
     };
+    const place = (name: string): number => {
+        const grid = store.axis(name)!.grid;
+        const found = grid.indexOf(store.position.get(name)!);
+        return found >= 0 ? found : Math.max(0, grid.indexOf(point.at.get(name)!));
+    };
     const drawn = store.position.get("m")!;
-    return { sheet, point, alpha: at("alpha", sheet.alphas), p: at("p", sheet.biases), q: at("q", sheet.shares), m: store.axis("m")!.grid.includes(drawn) ? Number(drawn) : Number(point.at.get("m")) };
+    return { seed: place("seed"), crowd: place("crowd"), sheet, point, alpha: at("alpha", sheet.alphas), p: at("p", sheet.biases), q: at("q", sheet.shares), m: store.axis("m")!.grid.includes(drawn) ? Number(drawn) : Number(point.at.get("m")) };
 }
 
 const way = (point: SamplingPoint, name: string): Way | null => point.learn.find((one) => one.name === name) ?? null;
@@ -472,13 +536,19 @@ const SUBJECTS: Record<View, (scene: Scene) => string> = {
     learn: ({ point }) => `One realistic private record can need far fewer people than the distribution it comes from. Whether it does depends on how close it must be. Privacy is for replacing one of n records, ε = ${point.at.get("epsilon")}.`,
     bit: () => "Draw one bit by a coin whose bias is the share of ones, moved into 1/4 to 3/4. There is no noise: the coin itself protects. So it must not be tossed twice for one price, and its bias is never shown.",
     part: () => "A sampler that looks at a random part of the records costs less. Which random part is allowed depends on what is protected.",
+    shares: () => "Counts with noise, divided by n, need not add up to 1, and may lie below 0. Algorithm 3 takes chances that are nearest in L1, but there are many: which are taken is a choice, and costs nothing.",
+    walk: () => "A sampler of bits can be made to draw one of seven labels. So it cannot do with fewer people than a sampler of labels: that is how the paper proves that many bits take many people.",
 };
+
+const LESSONS = "Made-up people and teaching seeds: nothing here is private, and nothing is released.";
 
 const KEYS: Record<View, (scene: Scene) => string> = {
     learn: ({ point }) =>
         `Dashed and ≤: proved to be enough, or, for “no draw with fewer”, proved to be needed. ${point.learn.some(({ how }) => how === "shape") ? "* Long dashes: only the shape is known; drawn with the constant 1. " : ""}Solid: exact. Shaded: drawing needs fewer records than learning without privacy. Categories can be drawn again at no cost, but such draws share one noisy table and are not independent. Raskhodnikova, Sivakumar, Smith, Swanberg 2021; one record coin-flipped, the best draw and the sharper sizes are ours.`,
     bit: () => "Solid: exact. Dashed: the bounds of Section 6, and a sharper one of ours. Raskhodnikova, Sivakumar, Smith, Swanberg 2021, Theorem 6.1.",
     part: () => "The formula for coins of their own belongs to adding or removing a record. Lemma 3.3 of the paper uses it for replacing one, where it does not hold; the example is ours. Exact, and no data.",
+    shares: () => `${LESSONS} The noise is that of a release: whole numbers on every count. Divided is what SampleCategory does unless projection="euclid" is asked for. Raskhodnikova, Sivakumar, Smith, Swanberg 2021, Algorithm 3; the choice is ours.`,
+    walk: () => `${LESSONS} Raskhodnikova, Sivakumar, Smith, Swanberg 2021, Algorithms 5 to 8 with the sampler of Algorithm 4; three misprints are repaired.`,
 };
 
 const cellOf = ({ how, values }: Way, i: number, text: (value: number) => string): string => {
@@ -486,7 +556,7 @@ const cellOf = ({ how, values }: Way, i: number, text: (value: number) => string
     return value === null ? "—" : `${how === "shape" ? "~ " : how === "bound" ? "≤ " : ""}${text(value)}`;
 };
 
-const TABLES: Record<View, (scene: Scene) => HTMLElement[]> = {
+const TABLES: Record<"learn" | "bit" | "part", (scene: Scene) => HTMLElement[]> = {
     learn: ({ sheet, point }) => [
         dataTable(
             "Records by distance",
@@ -530,6 +600,15 @@ const TABLES: Record<View, (scene: Scene) => HTMLElement[]> = {
             ["n", "exact", "bound"].map((name) => ({ name, figures: true })),
             sheet.few.exact.length,
             (i) => [String(i + 1), powers(sheet.few.exact[i]!), `≤ ${above(sheet.few.bound[i]!)}`],
+        ),
+        dataTable(
+            "Records in two bins, simulated",
+            ["number of records", "correlation measured", "±", "exactly"].map((name, i) => ({ name, figures: i > 0 })),
+            2,
+            (i) => {
+                const one = i === 0 ? sheet.counts.fixed : sheet.counts.free;
+                return [`${i === 0 ? "always" : "Poisson, mean"} ${sheet.counts.records}`, number(one.measured), number(one.off), number(one.exact)];
+            },
         ),
     ],
 };

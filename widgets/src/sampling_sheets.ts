@@ -11,7 +11,66 @@ const series = oneOf("1", "2", "3", "4", "5", "6");
 /** One way: its colour and sign, what is known, and one number for each value of its axis; null where there is none. */
 const readWay = shape({ name: text, label: text, series, how, values: maybe(list(maybe(number))) });
 
-const readSamplingPoint = shape({ at, learn: list(readWay), crossing: maybe(number), hard: list(readWay), draws: list(readWay), amplified: list(number) });
+/** Three labels, of which nobody has the last: noisy counts, and the chances that are made of them. */
+const readProjections = shape({
+    shares: list(number),
+    draws: list(
+        shape({
+            noisy: list(number),
+            scaled: list(number),
+            moved: list(number),
+            /** The corners of all chances that are nearest in L1. */
+            closest: list(list(number)),
+        }),
+    ),
+    /** The chance of each label over all noise. */
+    scaled: list(number),
+    moved: list(number),
+    how: oneOf("exact", "numerical"),
+});
+
+const readSamplingPoint = shape({
+    at,
+    learn: list(readWay),
+    crossing: maybe(number),
+    hard: list(readWay),
+    draws: list(readWay),
+    amplified: list(number),
+    projections: readProjections,
+});
+
+/** x, y and how often, in so many simulated runs; how the two go together, as measured and exactly. */
+const readScatter = shape({ dots: list(list(number)), measured: number, off: number, exact: number });
+
+/** Bits of a few rows, as texts of 0 and 1. */
+const readRun = shape({
+    people: list(number),
+    looked: list(number),
+    chances: list(number),
+    /** null: too few were looked at, and what follows is empty. */
+    special: maybe(number),
+    label: number,
+    rows: number,
+    hits: list(text),
+    bits: list(text),
+    hit: list(number),
+    ones: list(number),
+    shares: list(number),
+    row: list(number),
+});
+
+const readWalk = shape({
+    names: list(text),
+    special: number,
+    truth: list(number),
+    a: exact,
+    epsilon: exact,
+    delta: exact,
+    /** By number of people and seed. */
+    runs: list(list(readRun)),
+    /** By number of people: how far each step is off, and the law of the label. */
+    off: list(shape({ missed: number, bits: number, map: number, label: number, law: list(number) })),
+});
 
 const readSamplingShape = shape({
     version,
@@ -33,6 +92,8 @@ const readSamplingShape = shape({
     }),
     trap: list(shape({ q: exact, chances: list(exact), ratio: exact, claimed: exact })),
     few: shape({ exact: list(number), bound: list(number) }),
+    counts: shape({ records: number, bins: number, runs: number, fixed: readScatter, free: readScatter }),
+    walk: readWalk,
 });
 
 const readRound = shape({
@@ -79,12 +140,17 @@ const readProductShape = shape({
 export type ProductPoint = Read<typeof readProductPoint>;
 export type ProductSheet = Read<typeof readProductShape>;
 export type Way = Read<typeof readWay>;
+export type Projections = Read<typeof readProjections>;
+export type Counts = SamplingSheet["counts"];
+export type Walk = Read<typeof readWalk>;
+export type Run = Read<typeof readRun>;
 export type SamplingPoint = Read<typeof readSamplingPoint>;
 export type SamplingSheet = Read<typeof readSamplingShape>;
 
 export const readSampling = (value: unknown): SamplingSheet => {
     const sheet = checked<SamplingPoint, SamplingSheet>(readSamplingShape(decode(value), "sheet"));
     const { alphas, biases, draws, shares, bits, clip } = sheet;
+    const long = (name: string): number => sheet.axes.find((axis) => axis.name === name)?.grid.length ?? wrong("sheet.axes", `in possession of ${name}`);
     for (const [name, axis] of Object.entries({ alphas, biases, draws, shares, bits })) {
         if (axis.length < 2 || axis.some((x, i) => i > 0 && x <= axis[i - 1]!)) wrong(`sheet.${name}`, "ascending");
     }
@@ -93,13 +159,35 @@ export const readSampling = (value: unknown): SamplingSheet => {
             for (const { values } of ways) if (values !== null && values.length !== axis.length) wrong("sheet.values", "one for each value of their axis");
         }
         if (point.amplified.length !== shares.length) wrong("sheet.amplified", "one for each share");
+        checkProjections(point.projections, long("seed"));
     }
+    for (const { dots } of [sheet.counts.fixed, sheet.counts.free]) if (dots.some((dot) => dot.length !== 3)) wrong("sheet.counts", "two counts, and how often");
+    checkWalk(sheet.walk, long("crowd"), long("seed"));
     if (clip.prices.length !== clip.paper.length || clip.prices.length === 0) wrong("sheet.clip.prices", "one for each number of records");
     if (clip.errors.length !== biases.length || clip.errors.some((row) => row.length !== bits.length) || clip.bound.length !== bits.length) wrong("sheet.clip.errors", "one for each bias and number of records");
     if (sheet.trap.length !== shares.length || sheet.trap.some(({ chances }) => chances.length !== 2)) wrong("sheet.trap", "one for each share");
     if (sheet.few.exact.length !== sheet.few.bound.length) wrong("sheet.few", "as many bounds as chances");
     return sheet;
 };
+
+function checkProjections({ shares, draws, scaled, moved }: Projections, seeds: number): void {
+    const triples = [shares, scaled, moved, ...draws.flatMap((one) => [one.noisy, one.scaled, one.moved, ...one.closest])];
+    if (draws.length !== seeds || triples.some((one) => one.length !== 3)) wrong("sheet.projections", "three labels for each seed");
+}
+
+function checkWalk({ names, special, truth, runs, off }: Walk, crowds: number, seeds: number): void {
+    const label = (place: number): boolean => Number.isInteger(place) && place >= 0 && place < names.length;
+    if (runs.length !== crowds || off.length !== crowds || runs.some((row) => row.length !== seeds)) wrong("sheet.walk.runs", "one for each number of people and seed");
+    if (!label(special) || [truth, ...off.map(({ law }) => law)].some((one) => one.length !== names.length)) wrong("sheet.walk", "one chance for each label");
+    for (const run of runs.flat()) {
+        const columns = run.special === null ? 0 : names.length - 1;
+        const rows = [...run.hits, ...run.bits];
+        if (!label(run.label) || (run.special !== null && !label(run.special))) wrong("sheet.walk.label", "a label");
+        if ([run.people, run.looked, run.chances].some((one) => one.length !== names.length)) wrong("sheet.walk.people", "one for each label");
+        if ([run.hit, run.ones, run.shares, run.row].some((one) => one.length !== columns)) wrong("sheet.walk.row", "one for each column");
+        if (run.hits.length !== run.bits.length || rows.some((row) => row.length !== columns || !/^[01]*$/.test(row))) wrong("sheet.walk.bits", "rows of bits");
+    }
+}
 
 export const readProduct = (value: unknown): ProductSheet => {
     const sheet = checked<ProductPoint, ProductSheet>(readProductShape(decode(value), "sheet"));
