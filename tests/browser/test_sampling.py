@@ -45,6 +45,34 @@ def test_learning_is_compared_with_drawing_by_keyboard_with_a_kernel_and_without
         explorer.get_by_role("radio", name="Part of the records").check()
         explorer.get_by_role("checkbox", name="Keep each record by a coin of its own").check()
         expect(explorer).to_contain_text("the odds still move by 3, where the formula says 1.5")
+        expect(explorer.get_by_role("img", name=re.compile("^With 30 records, a bin that has many"))).to_be_visible()
+
+        explorer.get_by_role("radio", name="Noisy shares").check()
+        expect(explorer.get_by_role("img", name=re.compile("^With this noise .* Divided, they are"))).to_be_visible()
+        explorer.get_by_role("radio", name="divide what is above 0 by its sum").focus()
+        it.page.keyboard.press("ArrowRight")
+        expect(explorer.get_by_role("img", name=re.compile("Moved to the nearest chances"))).to_be_visible()
+        seed = explorer.get_by_role("textbox", name="Seed, exact")
+        before = explorer.get_by_role("img", name=re.compile("^With this noise")).get_attribute("aria-label")
+        seed.fill("77")
+        seed.press("Enter")
+        expect(explorer.get_by_role("img", name=re.compile("^With this noise"))).not_to_have_accessible_name(
+            str(before)
+        )
+        it.screenshot("noisy shares")
+
+        explorer.get_by_role("radio", name="Labels by bits").check()
+        onward = explorer.get_by_role("button", name="Next")
+        onward.focus()
+        onward.press("ArrowRight")
+        expect(explorer.get_by_role("img", name=re.compile("people were put aside by coins"))).to_be_visible()
+        onward.press("End")
+        expect(explorer.get_by_role("button", name="Label", exact=True)).to_be_focused()
+        expect(explorer.get_by_role("img", name=re.compile("is drawn"))).to_be_visible()
+        it.page.keyboard.press("Home")
+        expect(explorer.get_by_role("button", name="People", exact=True)).to_be_focused()
+        expect(explorer.get_by_role("img", name=re.compile("^[0-9,]+ people came"))).to_be_visible()
+        it.screenshot("labels by bits")
 
         trace = it.region("How a record of many bits is drawn")
         forward = trace.get_by_role("button", name="Next")
@@ -78,16 +106,34 @@ def test_in_a_report_both_work_without_a_kernel_dark_and_on_320_pixels(browser: 
     for view, heading in (
         ("Learn or draw", "What m records cost"),
         ("A bit without noise", "How far off the bit is"),
-        ("Part of the records", "When too few records come"),
+        ("Part of the records", "A fixed or a Poisson number of records"),
+        ("Noisy shares", "How far off each chance is"),
+        ("Labels by bits", "How far off is each step?"),
     ):
         explorer.get_by_role("radio", name=view).check()
         expect(explorer.get_by_role("heading", name=heading)).to_be_visible()
         assert page.evaluate("() => document.documentElement.scrollWidth") <= 320
+    for name in ("Scatter", "Thin", "Label"):
+        explorer.get_by_role("button", name=name, exact=True).click()
+        expect(explorer.get_by_role("button", name=name, exact=True)).to_have_attribute("aria-current", "step")
+    crowd = explorer.get_by_role("slider", name="People on average")
+    crowd.focus()
+    crowd.press("Home")
+    expect(explorer).to_contain_text("With 400 people on average the label that is drawn is off by 0.318")
+    explorer.get_by_text("Table", exact=True).click()
+    labels = explorer.get_by_role("region", name="Labels drawn by bits")
+    expect(labels.get_by_role("row")).to_have_count(8)
+    explorer.get_by_role("radio", name="Noisy shares").check()
     epsilon = explorer.get_by_role("slider", name="Privacy loss ε")
+    epsilon.focus()
+    epsilon.press("Home")
+    expect(explorer).to_contain_text(re.compile("with chance ≈ 0[.]3"))
+    expect(explorer.get_by_role("region", name="Noisy shares and chances").get_by_role("row")).to_have_count(4)
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 320 and page.evaluate(SMALL) == 0
+    explorer.get_by_role("radio", name="Part of the records").check()
     epsilon.focus()
     epsilon.press("End")
     expect(explorer).to_contain_text("A sampler of ε 3")
-    explorer.get_by_text("Table", exact=True).click()
     expect(explorer.get_by_role("region", name="Part of the records")).to_be_visible()
     trace = page.get_by_role("region", name="How a record of many bits is drawn", exact=True)
     for _ in range(3):

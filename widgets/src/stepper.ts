@@ -61,11 +61,11 @@ export function stepper(turned: () => void): Stepper {
                 jumps.replaceChildren(...names.map((name, i) => h("li", {}, h("button", { type: "button", class: "dp-step-jump", onclick: (event: Event) => timed(event, () => go(i)) }, name))));
             }
             [...jumps.children].forEach((item, i) => setAttribute(item.firstElementChild!, "aria-current", i === at ? "step" : null));
-            for (const [button, end] of [[back, 0], [next, names.length - 1]] as const) {
-                // a button that is switched off hears no keys: the focus goes on to the step itself
-                if (at === end && document.activeElement === button) (jumps.children[at]?.firstElementChild as HTMLElement | null)?.focus();
-                button.disabled = at === end;
-            }
+            const held = document.activeElement;
+            const ends = [[back, 0], [next, names.length - 1]] as const;
+            // the focus goes with the step, and leaves a button that is switched off and would hear no keys
+            if (jumps.contains(held) || ends.some(([button, end]) => held === button && at === end)) (jumps.children[at]?.firstElementChild as HTMLElement | null)?.focus();
+            for (const [button, end] of ends) button.disabled = at === end;
             setText(sentence, told);
             return `Step ${at + 1} of ${names.length}, ${names[at]}. ${told}`;
         },

@@ -67,6 +67,7 @@ test("columns fall through the buckets step by step, by keyboard", () => {
     expect(document.activeElement!.textContent).toBe("People");
     press(document.activeElement!, "ArrowRight");
     expect(finding()).toContain("Round 1");
+    expect(document.activeElement!.textContent).toBe("Round 1");
     shown.button("Draw").click();
     expect(shown.el.querySelector('[aria-current="step"]')!.textContent).toBe("Draw");
 });
