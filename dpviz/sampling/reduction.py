@@ -199,7 +199,7 @@ class Reduction:
         return self.walk(records, product, bits).label
 
     def walk(self, records: Sequence[int], product: ProductSampler, bits: Bits) -> Walk:
-        """The same draw with all that it went through, for lessons: nothing in it but the label is private."""
+        """The same draw with all that it went through, for lessons: only the label may be released."""
         labels = 2 * self.k + 1
         if not all(0 <= record < labels for record in records):
             raise ParameterError.of(
