@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import pickle
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -514,3 +515,105 @@ def test_what_is_refused_changes_nothing(desk: Desk) -> None:
         with pytest.raises(DpvizError):
             wrong(desk)
     assert desk.session.remaining == before
+
+
+# ---------------------------------------------------------------- the code in the advice
+
+CODE = re.compile(r"\b(dv|session|release|plan|question|domain|connection)\.")
+"""Where code begins in a text: with something that a person has at hand."""
+
+
+def advised(text: str) -> Iterator[str]:
+    """The calls in a text, from the longest that can be read."""
+    for begins in CODE.finditer(text):
+        rest = text[begins.start() :]
+        for end in range(len(rest), 0, -1):
+            if rest[end - 1] == ")" and is_call(rest[:end]):
+                yield rest[:end]
+                break
+
+
+def is_call(code: str) -> bool:
+    try:
+        return isinstance(ast.parse(code, mode="eval").body, ast.Call)
+    except SyntaxError:
+        return False
+
+
+def all_advised() -> list[str]:
+    found: set[str] = set()
+    for module in sources().values():
+        silent = {id(node.value) for node in ast.walk(module) if isinstance(node, ast.Expr)}
+        for node in ast.walk(module):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in silent:
+                found.update(advised(node.value))
+    return sorted(found)
+
+
+FILLED = {
+    "dv.Domain.integers(...)": 'dv.Domain.integers(0, 3, column="visits")',
+    "dv.Domain.categories(...)": 'dv.Domain.categories(["a"], column="user")',
+    "dv.Domain.integers(0, 1, column=...)": 'dv.Domain.integers(0, 1, column="flag")',
+    "dv.Question.sum(...)": 'dv.Question.sum("visits", by="user", low=0, high=3, step=1)',
+    "dv.Question.records([dv.Domain.integers(0, 1, column=...)])": (
+        'dv.Question.records([dv.Domain.integers(0, 1, column="flag")])'
+    ),
+    'dv.Unit("user", max_bins=...)': 'dv.Unit("user", max_bins=3)',
+    "dv.Tree(...)": "dv.Tree(1)",
+    "dv.report(..., keys=[...])": "dv.report([compact], path, keys=[1])",
+    "release.sum([...])": "release.sum([1, 2])",
+    "session.raise_budget(...)": 'session.raise_budget(dv.Budget("1000", "1e-3"))',
+    "dv.teaching(...)": "dv.teaching(frame, seed=1)",
+    "dv.teaching(...).table(question)": "dv.teaching(frame, seed=1).table(question)",
+    "dv.teaching(...).top(question)": "dv.teaching(frame, seed=1).top(question)",
+}
+"""What somebody writes where the advice has three dots."""
+
+ONLY = {"release.draw(n)": "records"}
+"""Advice about one kind of answer, and what is at hand of it."""
+
+
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis has not followed DuckDB yet
+def test_every_call_in_the_advice_can_be_made(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    import duckdb
+    import ibis
+
+    monkeypatch.chdir(desk.folder)
+    with duckdb.connect("file.duckdb") as made_here:
+        made_here.execute("create table visits as select 1 as visits")
+    connection = ibis.duckdb.connect()
+    connection.con.execute("create table visits as select 1 as visits")
+    hand = {
+        "dv": dv,
+        "session": desk.session,
+        "release": desk.release,
+        "one": desk.release,
+        "other": desk.again(),
+        "records": desk.session.release(dv.Question.records([FLAG]), dv.SampleCategory(1)),
+        "compact": desk.session.release(BINS, dv.Compact(1, cap=50)),
+        "plan": desk.session.plan(BINS, dv.Dense(1)),
+        "question": dv.Question.of(BINS),
+        "domain": BINS,
+        "bins": BINS,
+        "connection": connection,
+        "frame": FRAME,
+        "path": desk.folder / "out",
+        "low": 1,
+        "high": 2,
+        "n": 1,
+    }
+    codes = all_advised()
+    assert len(codes) > 30 and {code for code in codes if "..." in code} == set(FILLED) and set(ONLY) <= set(codes)
+    refused = {}
+    for code in codes:
+        release = hand[ONLY.get(code, "release")]
+        try:
+            eval(FILLED.get(code, code), {**hand, "release": release})
+        except Exception as error:
+            refused[code] = repr(error)
+    assert refused == {}
+
+
+def test_code_is_found_in_a_text() -> None:
+    text = 'write dv.Unit("row", noun="person (or two)"), or release.sum([...]) with f(x)'
+    assert list(advised(text)) == ['dv.Unit("row", noun="person (or two)")', "release.sum([...])"]

@@ -84,7 +84,7 @@ def test_one_probe_drives_curves_bars_and_table(lab: Lab, browser: Browser) -> N
         expect(table).to_contain_text("one bin of 37")
         exact.fill("many")
         exact.press("Enter")
-        expect(page.get_by_role("alert").filter(has_text="c must be a finite number")).to_be_visible()
+        expect(page.get_by_role("alert").filter(has_text="c must be a whole number")).to_be_visible()
         it.screenshot("compared")
 
         # Without its kernel one slider still moves.
