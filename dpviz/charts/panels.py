@@ -114,7 +114,7 @@ class Counts:
             axis=axis,
             domain=axis.drawn,
             values=values,
-            nouns=release.unit.nouns,
+            nouns=release.question.nouns(release.unit),
             ink=colours.release if real else colours.public,
             colours=colours,
             verb="released" if real else "drawn",

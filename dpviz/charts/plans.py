@@ -229,7 +229,7 @@ def _curve_plot(curves: list[_Curve], plan: _Plan, sheet: PlanSheet) -> alt.Laye
         title="ε (log)", values=[float(tick) for tick in labelled], format="~g", grid=False, labelOverlap=True
     )
     what = "error in one bin, " if any(one.measure.given for one in plan.stated) else ""
-    y_axis = upright_axis(f"{what}{plan.bound.unit.nouns} (log)", values=_log_ticks(low, high), format=",~g")
+    y_axis = upright_axis(f"{what}{plan.bound.question.nouns(plan.bound.unit)} (log)", values=_log_ticks(low, high), format=",~g")
     x = alt.X(
         "epsilon",
         type="quantitative",
@@ -339,7 +339,7 @@ def _law(plan: _Plan, ranges: list[_Stated]) -> tuple[int, list[dict[str, float]
 
 def _error_axis(most: int, plan: _Plan, *, named: bool) -> alt.X:
     axis = alt.Axis(
-        title=f"error in one bin, {plan.bound.unit.nouns}" if named else None,
+        title=f"error in one bin, {plan.bound.question.nouns(plan.bound.unit)}" if named else None,
         format="+,f",
         labelExpr="datum.value == 0 ? '0' : datum.label",
         grid=False,

@@ -51,6 +51,10 @@ class Count:
         """The bin of each column of the domain for a row that has none there; None where such a row is left out."""
         return None
 
+    def nouns(self, nouns: str) -> str:
+        """What a value is a number of, `nouns` being what the unit is called."""
+        return nouns
+
     def text(self, domain: Domain) -> str:
         """For a table row."""
         return f"{' × '.join(domain.columns)}, {domain.size_text}"
@@ -148,6 +152,10 @@ class Sum:
     def signed(self) -> bool:
         return self.low < 0
 
+    def nouns(self, nouns: str) -> str:
+        """The column, whose numbers are added up: nobody says in which unit they are."""
+        return self.column.replace("_", " ")
+
     def text(self, domain: Domain) -> str:
         return f"sum of {self.column} ({self._range}) by {' × '.join(domain.columns)}, {domain.size_text}"
 
@@ -216,6 +224,9 @@ class Records:
             raise DomainError.of(min(beside), f"otherwise names columns of the records: {', '.join(domain.columns)}")
         factors = [(factor, labels.get(factor.columns[0])) for factor in domain.factors]
         return tuple(0 if label is None else factor.index(label) for factor, label in factors)
+
+    def nouns(self, nouns: str) -> str:
+        return nouns
 
     def text(self, domain: Domain) -> str:
         return f"records of {' × '.join(domain.columns)}, {domain.size_text}"

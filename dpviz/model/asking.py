@@ -306,7 +306,7 @@ class _Asked:
             among=self.among,
             bias=Bias("biased: it is a ratio of noisy counts"),
             paid=self.subject.paid,
-            nouns=self.subject.reading.unit.nouns,
+            nouns=self.subject.reading.question.nouns(self.subject.reading.unit),
             remarks=tuple(remarks),
         )
 
@@ -329,7 +329,7 @@ class _Asked:
             among=self.among,
             bias=error.bias,
             paid=self.subject.paid,
-            nouns=self.subject.reading.unit.nouns,
+            nouns=self.subject.reading.question.nouns(self.subject.reading.unit),
             remarks=found.remarks,
             cut=found.cut,
             empty=found.empty,

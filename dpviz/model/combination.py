@@ -405,7 +405,7 @@ def after(
         )
     now = release.answer.bars(release.reading, beta)[0]
     together = _together(release.terms.law, law, question, unit, beta)
-    return After(together, now, beta, unit.nouns, release.answer.noun)
+    return After(together, now, beta, question.nouns(unit), release.answer.noun)
 
 
 def _together(first: StoredLaw, second: StoredLaw, question: Question, unit: Unit, beta: Fraction) -> ErrorValue | None:

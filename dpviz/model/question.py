@@ -220,6 +220,15 @@ class Question(metaclass=NamedClass):
         asked = self.aggregate.text(self.domain)
         return f"{asked}, {self.where_text}" if self.where else asked
 
+    def nouns(self, unit: Unit) -> str:
+        """What a value is a number of: `person-years`, or of a sum its column.
+
+        >>> months = Domain.integers(1, 12, column="month")
+        >>> Question(months).nouns(Unit()), Question.sum("paid_hours", by=months, low=0, high=9, step=1).nouns(Unit())
+        ('rows', 'paid hours')
+        """
+        return self.aggregate.nouns(unit.nouns)
+
     def sentence(self, unit: Unit) -> str:
         return self.aggregate.sentence(self.domain, unit.nouns, self.where_text)
 

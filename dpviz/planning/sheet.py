@@ -101,6 +101,7 @@ class PlanSheet:
                     "title": name,
                     "about": kind.about,
                     "stays": [choice.name for choice in kind.choices() if choice.stays],
+                    **({"records": True} if kind.draws_records else {}),
                 }
                 for name, kind in self.offered.items()
             ],
@@ -127,6 +128,7 @@ def question_json(question: Question, unit: Unit, max_items: int | None = None) 
     return {
         "id": question.id,
         "column": " × ".join(question.domain.columns),
+        "asks": question.aggregate.noun,
         "noun": unit.noun,
         "nouns": unit.nouns,
         "bins": str(question.bins) if question.domain.declared else "",

@@ -160,7 +160,7 @@ def error_lines(bound: Bound, many: int | None = None) -> list[str]:
     lines = []
     for measure, error in known:
         sign = measure.sign or SIGNS[error.how]
-        size = f"{sign}{reach(error.value)}" + (f" {bound.unit.nouns}" if measure.counts else "")
+        size = f"{sign}{reach(error.value)}" + (f" {bound.question.nouns(bound.unit)}" if measure.counts else "")
         ending = f" {measure.origin}" if measure.origin else ""
         chance = "" if measure.certain else ", 95 in 100"
         lines.append(f"  {measure.words:<{wide}} {size}{ending}{chance} ({error.how})")

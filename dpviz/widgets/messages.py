@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from dpviz.errors import BudgetExceeded, DpvizError, Forbidden, ParameterError, short
+from dpviz.errors import BudgetExceeded, DomainError, DpvizError, Forbidden, ParameterError, short
 from dpviz.kinds import name_of
+from dpviz.model.domain import Domain
+from dpviz.model.question import Question
 
 VERSION = 1
 LONGEST = 4_000
@@ -30,6 +32,7 @@ ASKS: Asks = {
     "show": {"number": str},
     "read": {"number": str, "points": list, "beta": str, "reader": str},
     "table": {"number": str, "start": str},
+    "draw": {"number": str, "count": str},
     "ask": {
         "number": str,
         "beside": str,
@@ -70,6 +73,8 @@ DECLARATIONS: dict[str, dict[str, type]] = {
     "categories": {"labels": list, "other": bool, "missing": bool},
     "keys": {},
 }
+RECORDS: dict[str, type] = {"columns": list, "otherwise": dict}
+"""A declaration of records: one of each column, and what stands for cells outside their bins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,20 +176,44 @@ def _question(said: dict[Any, Any]) -> None:
     if set(said) == {"id"}:
         _shape("question", said, {"id": str})
         return
+    if said.get("kind") == "records":
+        _records(said)
+    else:
+        _declared(said)
+
+
+def _records(said: dict[Any, Any]) -> None:
+    """Records of a few columns, each with bins that are declared."""
+    _shape("question", said, {"kind": str, **RECORDS})
+    columns = said["columns"]
+    if not 1 <= len(columns) <= MOST_COLUMNS:
+        raise Forbidden.sent(f"a record has from 1 to {MOST_COLUMNS} columns", f"{len(columns):,} columns")
+    for column in columns:
+        if not isinstance(column, dict) or column.get("kind") == "keys":
+            raise Forbidden.sent("each column of a record is a declaration of its bins", "something else")
+    _texts("otherwise", said["otherwise"])
+    if (total := sum(map(_declared, columns))) > MOST_TEXT:
+        raise Forbidden.sent(f"the columns of a record have more than {MOST_TEXT:,} characters together", f"{total:,}")
+
+
+def _declared(said: dict[Any, Any]) -> int:
+    """The bins of one column: how many characters they are declared with, where those are listed."""
     kind = said.get("kind")
     if not isinstance(kind, str) or kind not in DECLARATIONS:
-        raise Forbidden.sent(f"a question is an id, or a declaration of {', '.join(DECLARATIONS)}", kind)
+        known = ", ".join([*DECLARATIONS, "records"])
+        raise Forbidden.sent(f"a question is an id, or a declaration of {known}", kind)
     _shape("question", said, {"kind": str, "column": str, **DECLARATIONS[kind]})
+    total = 0
     for part in ("edges", "labels"):
         values = said.get(part, [])
         if len(values) > MOST_ITEMS or not all(isinstance(value, str) for value in values):
             raise Forbidden.sent(f"{part} must be at most {MOST_ITEMS:,} texts", f"{len(values):,} parts")
         for value in values:
             _short_enough(part, value)
-        if sum(map(len, values)) > MOST_TEXT:
-            raise Forbidden.sent(
-                f"{part} have more than {MOST_TEXT:,} characters together", f"{sum(map(len, values)):,}"
-            )
+        total += sum(map(len, values))
+        if total > MOST_TEXT:
+            raise Forbidden.sent(f"{part} have more than {MOST_TEXT:,} characters together", f"{total:,}")
+    return total
 
 
 def count(said: str, name: str) -> int:
@@ -194,9 +223,22 @@ def count(said: str, name: str) -> int:
     return int(said)
 
 
-def declaration(said: dict[str, Any]) -> dict[str, Any]:
-    """A declaration as `Domain.from_json` takes it."""
-    return dict(said)
+def declared(said: dict[str, Any]) -> Question:
+    """The question of a declaration that passed `parse`. Raises DomainError for what is no bins."""
+    if said["kind"] != "records":
+        return Question.of(Domain.from_json(said))
+    return Question.records([_column(column) for column in said["columns"]], otherwise=said["otherwise"])
+
+
+def _column(said: dict[str, Any]) -> Domain:
+    """The bins of one column of a record. A refusal says of which: the fields of several are on the page."""
+    try:
+        return Domain.from_json(said)
+    except ParameterError as error:
+        refused = DomainError(
+            f"{short(said['column'], 40)}: {error}", value=error.value, rule=error.rule, next_step=error.next_step
+        )
+    raise refused
 
 
 def reply(name: str, body: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The session model: what every component of one session shares, and the one place that answers the page.
 
-A page may forge any trait and send any message. So nothing here is read from traits, and a message is one of eight
+A page may forge any trait and send any message. So nothing here is read from traits, and a message is one of a few
 named asks with typed arguments; everything else is refused. Prices are computed anew for every release: what the
 button said is compared, never believed.
 
@@ -32,6 +32,7 @@ from dpviz.session.plan import Plan
 from dpviz.session.running import Running
 from dpviz.widgets import asking, combining, messages, state
 from dpviz.widgets.dispatcher import Dispatcher, Request
+from dpviz.widgets.drawing import Drawn, further
 from dpviz.widgets.order import Order
 from dpviz.widgets.reading import read_points
 from dpviz.widgets.saving import Saving
@@ -59,6 +60,7 @@ class SessionModel(Follower):
         self.session = session
         self._lately: dict[int, Release] = {}
         self._saving = Saving()
+        self._drawn = Drawn()
         self._questions: dict[str, Question] = {}
         for asked in [*questions, *state.known_questions(session)]:
             question = Question.of(asked)
@@ -86,6 +88,7 @@ class SessionModel(Follower):
                 "ask": self._on_ask,
                 "after": self._on_after,
                 "table": self._on_table,
+                "draw": self._on_draw,
             },
             at_once={"cancel": self._on_cancel},
         )
@@ -119,6 +122,7 @@ class SessionModel(Follower):
             "sheet": json_text(self._sheet),
             "state": json_text(self.state() if known is None else known),
             "buffers": self._buffers,
+            "drawn": json_text(self._drawn.of(self._shown_release)),
             "result": self._result_text,
             "pulse": self._pulse.to_json(),
         }
@@ -224,7 +228,7 @@ class SessionModel(Follower):
             if found is None:
                 raise Forbidden.of(said["id"], "this session does not offer that question", "declare its bins")
             return found
-        return Question.of(Domain.from_json(messages.declaration(said)))
+        return messages.declared(said)
 
     def _on_release(self, request: Request) -> Body | None:
         args = request.args
@@ -329,6 +333,18 @@ class SessionModel(Follower):
     def _on_table(self, args: Body) -> Callable[[], Body]:
         body = self._saving.piece(self._paid(args["number"]), args["start"])
         return lambda: body
+
+    def _on_draw(self, args: Body) -> Callable[[], Body]:
+        """Further records, free where the answer allows them. Every view shows what was drawn last."""
+        release = self._paid(args["number"])
+        draws = further(release, messages.count(args["count"], "the number of records"))
+
+        def apply() -> Body:
+            body = self._drawn.add(release, draws)
+            self.show({"drawn": json_text(self._drawn.of(self._shown_release))})
+            return {"drawn": body}
+
+        return apply
 
     def _paid(self, number: str) -> Release:
         """The answer that a page asks about: the draw on show where it has no number, as in teaching."""

@@ -98,6 +98,7 @@ def session_state(session: Custody, questions: Mapping[str, Question]) -> dict[s
                 "bins_text": question.domain.text,
                 "bins": str(question.bins) if question.domain.declared else "",
                 "where": question.where_text,
+                "asks": question.aggregate.noun,
             }
             for question in questions.values()
         ],

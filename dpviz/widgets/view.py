@@ -185,6 +185,8 @@ class View(Long, anywidget.AnyWidget):
     buffers = traitlets.Dict().tag(sync=True)
     """The bytes of the result's long columns, and which result they belong to."""
     result = traitlets.Unicode().tag(sync=True)
+    drawn = traitlets.Unicode().tag(sync=True)
+    """What was drawn from the result on show besides it, where that is a record."""
     pulse = traitlets.Unicode().tag(sync=True)
     views = traitlets.Dict(value_trait=traitlets.Instance(Program)).tag(sync=True, **ipywidgets.widget_serialization)
     """The bundles that draw kinds of answers which the program does not, by kind."""

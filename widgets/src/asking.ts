@@ -196,8 +196,14 @@ export function asker(result: AskedOf, around: Surroundings, changed: () => void
         boxes.forEach((box, i) => (box.value = written[i]!));
     }
 
+    /** A label as it was typed, blanks and all; without those at its ends only where that is one of the rows. */
+    function meant(typed: string): string {
+        const trimmed = typed.trim();
+        return rowNamed(typed) < 0 && (trimmed === "" || rowNamed(trimmed) >= 0) ? trimmed : typed;
+    }
+
     function commit(): void {
-        const ends = boxes.map((box) => box.value.trim()) as [string, string];
+        const ends = boxes.map((box) => meant(box.value)) as [string, string];
         if (ends.includes("") || (ends[0] === written[0] && ends[1] === written[1] && picked !== null)) return;
         half = null;
         const found = ends.map(rowNamed) as [number, number];

@@ -337,9 +337,11 @@ function errorStat(store: SessionStore, place: 0 | 1): { element: HTMLElement; d
                 sheet.betas.map((value) => ({ value, label: often(value) })),
                 store.beta,
             );
-        show(beta, sheet !== null);
+        const certain = measure?.certain === true;
+        show(beta, sheet !== null && !certain);
         setText(origin, bar === null ? "" : (measure?.origin ?? ""));
-        setText(kind, bar === null ? (absent ? " · no bound" : "") : ` · ${bar.kind === "numerical" ? "calculated" : kindOf(bar)}`);
+        const how = bar === null ? (absent ? "no bound" : "") : bar.kind === "numerical" ? "calculated" : kindOf(bar);
+        setText(kind, how === "" ? "" : certain ? `for sure · ${how}` : ` · ${how}`);
         kind.title = bar?.rule ?? (absent && measure !== null ? noBar(measure) : "");
         element.title = bar === null || measure === null ? "" : tipOf(measure, store.beta, bar);
         setText(fault, mine?.text ?? "");

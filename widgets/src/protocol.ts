@@ -38,6 +38,8 @@ export const readMeasure = shape({
     missing: text,
     weight: oneOf("thick", "medium", "thin", ""),
     pictured: flag,
+    /** Whether it holds for sure, so that no chance that it fails is told beside it. */
+    certain: maybe(flag),
     /** Of a statement about several look-ups at once, how many they are. */
     many: maybe(whole),
 });
@@ -73,8 +75,11 @@ const readPoint = shape({
     chance: maybe(shape({ c: list(exact), p: list(share) })),
 });
 
-/** `stays`: the parameters that are about the data, so that they stay where another mechanism takes them, too. */
-const readMechanism = shape({ name: text, title: text, about: text, stays: maybe(list(text)) });
+/**
+ * `stays`: the parameters that are about the data, so that they stay where another mechanism takes them, too; `records`:
+ * whether it draws records, and answers nothing else.
+ */
+const readMechanism = shape({ name: text, title: text, about: text, stays: maybe(list(text)), records: maybe(flag) });
 
 const readSheetShape = shape({
     version: sheetVersion,
@@ -82,6 +87,7 @@ const readSheetShape = shape({
     question: shape({
         id: text,
         column: text,
+        asks: maybe(text),
         noun: text,
         nouns: text,
         bins: countOfBins, size: maybe(text),
@@ -170,7 +176,8 @@ const readStateShape = shape({
     unit: shape({ text: text, noun: text, nouns: text }),
     /** `untyped`: texts that nobody declared, which a question for numbers reads as numbers. */
     columns: list(shape({ name: text, kind: oneOf("number", "text"), untyped: maybe(flag) })),
-    questions: list(shape({ id: text, column: text, bins_text: text, bins: countOfBins })),
+    /** `asks`: for what in each bin, "counts", "sums" or "records". */
+    questions: list(shape({ id: text, column: text, bins_text: text, bins: countOfBins, asks: maybe(text) })),
     budget: maybe(shape({ epsilon: readPurse, delta: readPurse, rho: maybe(readPurse) })),
     entries: list(
         shape({
@@ -325,6 +332,14 @@ export type ReadPoints = (args: { number: string; points: string[][]; beta: stri
 
 /** Asks the kernel for a sum or a comparison of what is stored. */
 export type AskStored = (args: Record<string, unknown>) => Promise<Reply>;
+
+/** Further records of the answer on show. */
+export interface Further {
+    /** Have so many more of them drawn, free. */
+    draw(count: string): Promise<Reply>;
+    /** What was drawn last from whatever answer, as it came, unchecked. */
+    drawn(): unknown;
+}
 
 export type Reply = { ok: true; body: Record<string, unknown> } | { ok: false; error: Refusal };
 

@@ -1,8 +1,8 @@
-/** Which question: what is counted (fixed), by which column, in which public bins, protecting whom (fixed). */
+/** Which question: what is asked for, by which column or of which columns, in which public bins, protecting whom (fixed). */
 
 import type { Component } from "./component";
+import { declareBins, declareRecord } from "./declaring";
 import { h, newId, setOptions, setText, show } from "./dom";
-import { parse } from "./exact";
 import type { State } from "./protocol";
 import type { SessionStore } from "./session_store";
 import { bins } from "./words";
@@ -10,38 +10,61 @@ import { bins } from "./words";
 const DECLARE = "\u0000declare";
 const KEYS = "\u0000keys";
 
-type Column = State["columns"][number];
+const COUNTS = "counts";
+const RECORDS = "records";
+
+/** What may be asked for in each bin, as a reader reads it. */
+const ASKS: Record<string, (nouns: string) => string> = {
+    [COUNTS]: (nouns) => `counts of ${nouns}`,
+    sums: (nouns) => `sums over ${nouns}`,
+    [RECORDS]: () => "a drawn record",
+};
+
+type Known = State["questions"][number];
+
+/** What a question asks for; one that nobody says it of counts. */
+const asksOf = (question: Pick<Known, "asks"> | undefined): string => question?.asks ?? COUNTS;
 
 export function questionRow(store: SessionStore): Component {
-    const [columnId, binsId] = [newId(), newId()];
-    const count = h("output", { class: "dp-fixed" });
+    const [askId, columnId, binsId] = [newId(), newId(), newId()];
+    const ask = h("select", { id: askId, onchange: () => chooseWhat() });
     const column = h("select", { id: columnId, onchange: () => chooseColumn() });
     const chosen = h("select", { id: binsId, onchange: () => chooseBins() });
     const protects = h("output", { class: "dp-fixed" });
     const sentence = h("p", { class: "dp-hint dp-sentence" });
     const fault = h("p", { class: "dp-fault", role: "alert", hidden: true });
-    const declaration = declare(store, () => close());
+    const declaration = declareBins(store, () => close());
+    const record = declareRecord(store, () => close(), () => draw());
+    const columnField = field("by column", column, columnId, "dp-column");
+    const columnName = columnField.firstElementChild!;
     const element = h(
         "div",
         { class: "dp-question", role: "group", "aria-label": "Question" },
         h(
             "div",
             { class: "dp-fields" },
-            field("Count", count, null, "dp-count"),
-            field("by column", column, columnId, "dp-column"),
+            field("Ask for", ask, askId, "dp-ask-for"),
+            columnField,
             field("Bins (public, not taken from the data)", chosen, binsId, "dp-bins"),
             field("Protects", protects, null, "dp-protects"),
         ),
         declaration.element,
+        record.element,
         sentence,
         fault,
     );
-    /** The column being declared for, while the fields are open. */
-    let opened: string | null = null;
+    /** What is being declared, while the fields are open: for a column, or a record, whose columns are its own. */
+    let opened: { asks: string; column: string } | null = null;
 
-    function ask(id: string): void {
+    /** What the row is about: the question on show, or the one that is being declared. */
+    const what = (): string => opened?.asks ?? asksOf(store.sheet?.question);
+
+    const knownOf = (asks: string): Known[] => store.state?.questions.filter((one) => asksOf(one) === asks) ?? [];
+
+    function plan(id: string): void {
+        const asks = asksOf(store.state?.questions.find((one) => one.id === id));
         close();
-        void store.planAny({ id });
+        void store.planAny({ id }, asks === RECORDS);
     }
 
     function close(): void {
@@ -50,61 +73,88 @@ export function questionRow(store: SessionStore): Component {
     }
 
     function open(name: string): void {
-        opened = name;
+        opened = { asks: COUNTS, column: name };
         const found = store.state?.columns.find((item) => item.name === name);
         if (found !== undefined) declaration.open(found);
         draw();
     }
 
+    function openRecord(): void {
+        opened = { asks: RECORDS, column: DECLARE };
+        record.open();
+        draw();
+    }
+
+    function chooseWhat(): void {
+        const [known] = knownOf(ask.value);
+        if (known !== undefined) plan(known.id);
+        else if (ask.value === RECORDS) openRecord();
+        else open(store.state?.columns[0]?.name ?? "");
+    }
+
     function chooseColumn(): void {
-        const known = store.state?.questions.find((question) => question.column === column.value);
+        if (column.value === DECLARE) return openRecord();
+        const known = knownOf(what()).find((question) => question.column === column.value);
         if (known === undefined) open(column.value);
-        else ask(known.id);
+        else plan(known.id);
     }
 
     function chooseBins(): void {
-        if (chosen.value === DECLARE) open(column.value);
-        else if (chosen.value === KEYS) {
+        if (chosen.value === DECLARE) {
+            if (what() === RECORDS) openRecord();
+            else open(column.value);
+        } else if (chosen.value === KEYS) {
             const name = column.value; // closing draws the column of the plan on show
             close();
             void store.planAny({ kind: "keys", column: name });
-        } else ask(chosen.value);
+        } else plan(chosen.value);
     }
 
     function draw(): void {
         const { sheet, state } = store;
         const off = store.locked || store.kernel.health === "gone";
         const question = sheet?.question;
-        const name = opened ?? question?.column ?? "";
-        const columns = state?.columns.map((item) => item.name) ?? [];
-        setText(count, state?.unit.nouns ?? question?.nouns ?? "—");
+        const name = opened?.column ?? question?.column ?? "";
+        const asks = what();
+        const nouns = state?.unit.nouns ?? question?.nouns ?? "—";
+        const offered = new Set([COUNTS, ...(state?.questions.map(asksOf) ?? []), asks]);
+        if ((state?.columns.length ?? 0) > 0) offered.add(RECORDS);
+        setOptions(
+            ask,
+            Object.entries(ASKS).flatMap(([value, label]) => (offered.has(value) ? [{ value, label: label(nouns) }] : [])),
+            asks,
+        );
+        const columns = asks === RECORDS ? knownOf(RECORDS).map((item) => item.column) : (state?.columns.map((item) => item.name) ?? []);
+        setText(columnName, asks === RECORDS ? "of columns" : "by column");
         setOptions(
             column,
-            [...new Set([...columns, ...(name ? [name] : [])])].map((value) => ({ value, label: value })),
+            [
+                ...[...new Set([...columns, ...(name && name !== DECLARE ? [name] : [])])].map((value) => ({ value, label: value })),
+                ...(asks === RECORDS ? [{ value: DECLARE, label: "Declare columns…" }] : []),
+            ],
             name,
         );
-        const known =
-            state?.questions
-                .filter((item) => item.column === name)
-                .map((item) => ({ value: item.id, label: item.bins_text })) ?? [];
-        if (question && question.column === name && !known.some((item) => item.value === question.id)) {
+        const known = knownOf(asks)
+            .filter((item) => item.column === name)
+            .map((item) => ({ value: item.id, label: item.bins_text }));
+        if (question && question.column === name && asksOf(question) === asks && !known.some((item) => item.value === question.id)) {
             known.push({ value: question.id, label: question.bins_text });
         }
-        const listed = columns.length > 0 && state?.columns.find((item) => item.name === name)?.kind === "text";
+        const listed = asks !== RECORDS && columns.length > 0 && state?.columns.find((item) => item.name === name)?.kind === "text";
         const keyed = state?.questions.some((item) => item.column === name && item.bins === "") ?? false;
         setOptions(
             chosen,
             [
                 ...known,
                 ...(listed && !keyed && question?.bins !== "" ? [{ value: KEYS, label: "No list: keys as they occur" }] : []),
-                { value: DECLARE, label: "Declare bins…" },
+                { value: DECLARE, label: asks === RECORDS ? "Declare columns…" : "Declare bins…" },
             ],
             opened === null ? (question?.id ?? DECLARE) : DECLARE,
         );
         setText(protects, state?.unit.text ?? sheet?.unit.text ?? "—");
-        column.disabled = off;
-        chosen.disabled = off;
-        show(declaration.element, opened !== null);
+        for (const control of [ask, column, chosen]) control.disabled = off;
+        show(declaration.element, opened?.asks === COUNTS);
+        show(record.element, opened?.asks === RECORDS);
         sentence.replaceChildren(
             question === undefined ? "" : `${question.sentence} `,
             h("strong", {}, question === undefined ? "" : `${bins(question.bins)}.`),
@@ -121,144 +171,4 @@ function field(name: string, control: HTMLElement, id: string | null, kind: stri
     const labelId = newId();
     control.setAttribute("aria-labelledby", labelId);
     return h("div", { class: `dp-field ${kind}` }, h("span", { id: labelId, class: "dp-field-name" }, name), control);
-}
-
-/** The small fields behind "Declare bins…". They check form only; the kernel judges the declaration. */
-function declare(store: SessionStore, done: () => void): { element: HTMLElement; open(column: Column): void } {
-    const element = h("div", { class: "dp-declare", role: "group", "aria-label": "Declare bins", hidden: true });
-
-    function box(name: string, value = "", wide = false): { field: HTMLElement; input: HTMLInputElement } {
-        const id = newId();
-        const input = h("input", {
-            id,
-            type: "text",
-            value,
-            autocomplete: "off",
-            spellcheck: "false",
-            class: "dp-exact-text",
-        });
-        return {
-            field: h("div", { class: `dp-field${wide ? " dp-wide" : ""}` }, h("label", { for: id }, name), input),
-            input,
-        };
-    }
-
-    function tick(name: string, on: boolean): { field: HTMLElement; input: HTMLInputElement } {
-        const input = h("input", { type: "checkbox", checked: on });
-        return { field: h("label", { class: "dp-tick-field" }, input, name), input };
-    }
-
-    function open(column: Column): void {
-        const fault = h("p", { class: "dp-fault", role: "alert", hidden: true });
-        const missing = tick("a bin for missing", false);
-        const others: HTMLElement[] = [];
-        let fields: HTMLElement[] = [];
-        let read: () => Record<string, unknown> | string = () => "";
-        const texts = (input: HTMLInputElement): string[] =>
-            input.value
-                .split(",")
-                .map((part) => part.trim())
-                .filter((part) => part !== "");
-        const integers = (): void => {
-            const [low, high] = [box("From"), box("To")];
-            const [under, over] = [tick("a bin for below", false), tick("a bin for above", true)];
-            fields = [low.field, high.field, under.field, over.field, missing.field];
-            read = () => {
-                const [a, b] = [parse(low.input.value), parse(high.input.value)];
-                if (a === null || b === null || a.d !== 1n || b.d !== 1n)
-                    return "From and To must be whole numbers, like 0 and 40.";
-                if (a.n > b.n) return `From must be at most To, got ${a.n} and ${b.n}.`;
-                return {
-                    kind: "integers",
-                    low: String(a.n),
-                    high: String(b.n),
-                    underflow: under.input.checked,
-                    overflow: over.input.checked,
-                    missing: missing.input.checked,
-                };
-            };
-        };
-        const intervals = (): void => {
-            const edges = box("Edges, separated by commas", "", true);
-            const [under, over] = [tick("a bin for below", true), tick("a bin for above", true)];
-            fields = [edges.field, under.field, over.field, missing.field];
-            read = () => {
-                const given = texts(edges.input);
-                if (given.length < 2 || given.some((text) => parse(text) === null))
-                    return "Edges must be two numbers or more, like 0, 0.5, 1.";
-                return {
-                    kind: "intervals",
-                    edges: given,
-                    underflow: under.input.checked,
-                    overflow: over.input.checked,
-                    missing: missing.input.checked,
-                };
-            };
-        };
-        const categories = (): void => {
-            const labels = box("Labels, separated by commas", "", true);
-            const other = tick("a bin for any other label", true);
-            fields = [labels.field, other.field, missing.field];
-            read = () => {
-                const given = texts(labels.input);
-                if (given.length === 0) return "Name at least one label, from public knowledge of the column.";
-                return {
-                    kind: "categories",
-                    labels: given,
-                    other: other.input.checked,
-                    missing: missing.input.checked,
-                };
-            };
-        };
-        const numbers: [string, () => void][] = [
-            ["whole numbers", integers],
-            ["intervals", intervals],
-        ];
-        const labels: [string, () => void] = ["labels", categories];
-        const ways = column.kind === "number" ? numbers : column.untyped === true ? [...numbers, labels] : [labels];
-        if (ways.length > 1) {
-            const id = newId();
-            const kind = h("select", { id, onchange: () => choose() }, ...ways.map(([name]) => h("option", {}, name)));
-            const choose = (): void => {
-                ways[kind.selectedIndex]?.[1]();
-                place.replaceChildren(...fields);
-            };
-            others.push(h("div", { class: "dp-field dp-kind" }, h("label", { for: id }, "Bins of"), kind));
-        }
-        ways[0]?.[1]();
-        const place = h("div", { class: "dp-declare-fields" }, ...fields);
-        const use = async (): Promise<void> => {
-            const declaration = read();
-            const wrong = typeof declaration === "string" ? declaration : null;
-            setText(fault, wrong ?? "");
-            show(fault, wrong !== null);
-            if (
-                typeof declaration !== "string" &&
-                (await store.plan({ question: { column: column.name, ...declaration } }))
-            )
-                done();
-        };
-        element.replaceChildren(
-            h(
-                "p",
-                { class: "dp-hint" },
-                `Bins for ${column.name}, from public knowledge: looking at the data to choose them would be ` +
-                    "a release nobody paid for." +
-                    (column.untyped === true
-                        ? " Nobody declared whether it holds numbers or texts: bins of numbers leave out every text that is no number."
-                        : ""),
-            ),
-            h(
-                "div",
-                { class: "dp-declare-fields" },
-                ...others,
-                place,
-                h("button", { type: "button", class: "dp-button", onclick: () => void use() }, "Use these bins"),
-                h("button", { type: "button", class: "dp-button", onclick: done }, "Keep the old ones"),
-            ),
-            fault,
-        );
-    }
-
-    return { element, open };
 }

@@ -7,7 +7,7 @@ import type { Views } from "./guest_views";
 import { phrase } from "./measures";
 import { timed } from "./perf";
 import { chartIn, savePng, saveSvg } from "./picture";
-import type { AskStored, ReadPoints, Result } from "./protocol";
+import type { AskStored, Further, ReadPoints, Result } from "./protocol";
 import type { Drawing, OfPage, ResultView } from "./result_view";
 import { saveTable, stemOf, tableOf, type AskTable, type Table } from "./saving";
 import type { SessionStore } from "./session_store";
@@ -32,6 +32,7 @@ export interface ResultSource {
     say?: (sentence: string) => void;
     read?: ReadPoints;
     ask?: AskStored;
+    further?: Further;
     table?: AskTable;
     offline?: Offline | null;
     gone?: () => boolean;
@@ -60,6 +61,7 @@ export function resultOf(store: SessionStore): ResultSource {
         read: (args) => store.kernel.ask("read", args),
         ask: (args) => store.kernel.ask("ask", args),
         table: (args) => store.kernel.ask("table", args),
+        further: { draw: (count) => store.draw(count), drawn: () => store.drawn },
         gone: () => store.kernel.health === "gone",
     };
 }
@@ -181,6 +183,7 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
             },
             read: source.read,
             ask: source.ask,
+            further: source.further,
             offline: source.offline,
             gone: () => source.gone?.() ?? false,
         });

@@ -6,7 +6,7 @@
  */
 
 import type { Offline } from "./carried";
-import type { AskStored, ReadPoints, Result } from "./protocol";
+import type { AskStored, Further, ReadPoints, Result } from "./protocol";
 
 /** One answer on the page, drawn by the view of its kind. */
 export interface Drawing {
@@ -34,6 +34,8 @@ export interface Surroundings {
     readonly read: ReadPoints | undefined;
     /** Asks for sums and comparisons of the stored answer, free; likewise. */
     readonly ask?: AskStored | undefined;
+    /** Draws further records, free where the answer allows it; likewise. */
+    readonly further?: Further | undefined;
     /** How this page answers look-ups by itself, in a report that carries what that takes. */
     readonly offline?: Offline | null | undefined;
     /** Whether a kernel that was there is gone. */

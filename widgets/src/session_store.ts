@@ -24,6 +24,7 @@ import {
     type Outcome,
     type Point,
     type Price,
+    type Reply,
     type Result,
     type Running,
     type Sheet,
@@ -54,6 +55,8 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
 
     sheet: Sheet | null = null;
     result: Result | null = null;
+    /** What was drawn last besides an answer, as it came: the view of that answer reads it. */
+    drawn: unknown = null;
 
     /** The text in the ε box, kept as typed. */
     typed = "";
@@ -118,6 +121,9 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
                 return this.adopt(value);
             case "buffers":
                 this.#parts = readParts(value, "buffers");
+                return;
+            case "drawn":
+                this.drawn = decode(value);
                 return;
             case "result":
                 this.result = readResult(this.#whole(value));
@@ -354,15 +360,35 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         return reply.ok;
     }
 
-    /** Plan a question with the mechanism on show, or where that cannot answer it with the first on offer that can. */
-    async planAny(question: Question): Promise<void> {
+    /**
+     * Plan a question with the mechanism on show, or where that cannot answer it with the first on offer that can.
+     * Where none can, why the first of them cannot is told.
+     *
+     * records  whether it asks for records, which some mechanisms draw, and no other answers
+     */
+    async planAny(question: Question, records = false): Promise<boolean> {
         const { sheet } = this;
-        if (sheet === null) return;
-        const others = sheet.mechanisms.map(({ name }) => name).filter((name) => name !== sheet.mechanism.name);
-        for (const mechanism of [sheet.mechanism.name, ...others]) {
+        if (sheet === null) return false;
+        const others = sheet.mechanisms.filter(({ name }) => name !== sheet.mechanism.name);
+        const on = sheet.mechanisms.find(({ name }) => name === sheet.mechanism.name) ?? { name: sheet.mechanism.name, records: null };
+        const fitting = [on, ...others].filter((one) => (one.records === true) === records);
+        let fault: string | null = null;
+        for (const { name } of fitting) {
             const mine = this.#asked + 1;
-            if ((await this.plan({ question, mechanism })) || mine !== this.#asked) return;
+            if (await this.plan({ question, mechanism: name })) return true;
+            if (mine !== this.#asked) return false;
+            fault ??= this.planFault;
         }
+        this.planFault = fault;
+        this.tell();
+        return false;
+    }
+
+    /** Plan a declared question with the mechanism on show; with another one only where that never answers such. */
+    planFitting(question: Question, records: boolean): Promise<boolean> {
+        const { sheet } = this;
+        const on = sheet?.mechanisms.find(({ name }) => name === sheet.mechanism.name);
+        return records || on?.records === true ? this.planAny(question, records) : this.plan({ question });
     }
 
     // --- spending ------------------------------------------------------------------------------------------------
@@ -506,6 +532,13 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
                 : "Drawn, for teaching only.",
             0,
         );
+    }
+
+    /** Draw further records from the answer on show, free. */
+    async draw(count: string): Promise<Reply> {
+        const reply = await this.kernel.ask("draw", { number: this.result?.number ?? "", count });
+        if (reply.ok) this.take("drawn", reply.body["drawn"]);
+        return reply;
     }
 
     show(number: string): void {

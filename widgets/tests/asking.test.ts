@@ -182,7 +182,7 @@ test("bins are named in boxes; one that is not drawn is left to the kernel to fi
     await waited();
     expect(asked().map(({ by, first, second }) => [by, first, second])).toEqual([
         ["rows", ["3"], ["41"]],
-        ["labels", ["3"], ["77"]],
+        ["labels", ["3"], [" 77 "]], // as it was typed: a key may have blanks at its ends
     ]);
     expect(brushes().length).toBe(0);
     press(boxes()[0]!, "Enter"); // nothing new is asked
@@ -191,6 +191,24 @@ test("bins are named in boxes; one that is not drawn is left to the kernel to fi
     pick(choice(0), "pair");
     await waited();
     expect(asked()[2]).toMatchObject({ what: "pair", by: "labels" });
+});
+
+test("a label with blanks at its ends is asked for as it was typed, unless only without them it is a row", async () => {
+    const labels = [...result().labels];
+    labels[5] = " five ";
+    open(askable({ labels }));
+    shown.host.answers["ask"] = () => body();
+    type(" five ", " 7 ");
+    await waited();
+    expect(asked().at(-1)).toMatchObject({ by: "rows", first: ["5"], second: ["7"] });
+    expect(boxes().map((box) => box.value)).toEqual([" five ", "7"]);
+    type("five", " other");
+    await waited();
+    expect(asked().at(-1)).toMatchObject({ by: "labels", first: ["five"], second: [" other"] });
+    const before = asked().length;
+    type("  ", "3");
+    await waited();
+    expect(asked().length).toBe(before);
 });
 
 test("a refusal is told in the kernel's words at the boxes, and the next answer takes it away", async () => {

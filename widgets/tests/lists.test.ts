@@ -181,7 +181,7 @@ test("keys without a list are on offer for a column of texts, and the first mech
         tried.push(String(mechanism));
         return tried.length < 2 ? { error: { kind: "DomainError", message: "this question needs declared bins" } } : { sheet: planned() };
     };
-    const bins = page.el.querySelectorAll<HTMLSelectElement>(".dp-question select")[1]!;
+    const bins = page.el.querySelector<HTMLSelectElement>(".dp-bins select")!;
     const option = [...bins.options].find(({ text }) => text.startsWith("No list"))!;
     bins.value = option.value;
     bins.dispatchEvent(new Event("change"));
@@ -204,7 +204,7 @@ test("a column whose question has no declared bins is answered by the first mech
         tried.push(String(mechanism));
         return mechanism === "Dense" ? { error: { kind: "DomainError", message: "this question needs declared bins" } } : { sheet: planned() };
     };
-    const column = page.el.querySelectorAll<HTMLSelectElement>(".dp-question select")[0]!;
+    const column = page.el.querySelector<HTMLSelectElement>(".dp-column select")!;
     column.value = other;
     column.dispatchEvent(new Event("change"));
     await settle();

@@ -129,3 +129,22 @@ test.each([
 ])("a sheet that %s is not drawn", (_, change, refused) => {
     expect(() => readSheet({ ...sheet(), ...change })).toThrow(refused);
 });
+
+test("a statement that holds for sure has no chance beside it, and no level to choose", async () => {
+    const plan = foreign();
+    plan.measures = plan.measures.slice(0, 2);
+    plan.measures[0].certain = true;
+    const { el } = open(plan);
+    await vi.advanceTimersByTimeAsync(450);
+    const [first, second] = [".dp-stat-first", ".dp-stat-second"].map((place) => el.querySelector(place)!);
+    const visible = (stat: Element): string =>
+        [...stat.querySelectorAll(".dp-note")].map((note) => [...note.children].map((part) => ((part as HTMLElement).hidden ? "" : part.textContent)).join("")).join("");
+    expect(first!.querySelector("select")!.hidden).toBe(true);
+    expect(visible(first!)).toBe("for sure · calculated");
+    expect(second!.querySelector("select")!.hidden).toBe(false);
+    expect(visible(second!)).toContain("95 in 100");
+    shown!.close();
+    delete plan.measures[0].certain;
+    open(plan);
+    expect(shown!.el.querySelector<HTMLElement>(".dp-stat-first select")!.hidden).toBe(false);
+});

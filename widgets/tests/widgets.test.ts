@@ -311,7 +311,7 @@ test("forged and unknown messages change nothing on the screen", () => {
 });
 
 test("declaring bins asks for exactly what was declared, and only when it makes sense", async () => {
-    const [, bins] = [...shown.el.querySelectorAll<HTMLSelectElement>(".dp-question select")];
+    const bins = shown.el.querySelector<HTMLSelectElement>(".dp-bins select");
     bins!.value = bins!.options[bins!.options.length - 1]!.value;
     bins!.dispatchEvent(new Event("change"));
     const [from, to] = [...shown.el.querySelectorAll<HTMLInputElement>(".dp-declare input[type=text]")];
@@ -339,7 +339,7 @@ function declaring(column: Record<string, unknown>): { kinds: HTMLSelectElement 
     const known = state();
     Object.assign(known, { columns: [...known.columns, { name: "stays", ...column }] });
     open("workbench", { state: known });
-    const [columns] = [...shown.el.querySelectorAll<HTMLSelectElement>(".dp-question select")];
+    const columns = shown.el.querySelector<HTMLSelectElement>(".dp-column select");
     columns!.value = "stays";
     columns!.dispatchEvent(new Event("change"));
     return {
@@ -374,7 +374,7 @@ test("a column whose kind nobody declared takes whole numbers, intervals, labels
         await settle();
         expect(shown.host.of("plan").at(-1)!.args["question"]).toEqual({ column: "stays", ...question });
     }
-    const bins = shown.el.querySelectorAll<HTMLSelectElement>(".dp-question select")[1]!;
+    const bins = shown.el.querySelector<HTMLSelectElement>(".dp-bins select")!;
     expect(names(bins)).toContain("No list: keys as they occur");
 });
 
@@ -393,7 +393,7 @@ test("a refused declaration says why and keeps the old question", async () => {
     shown.host.answers["plan"] = () => ({
         error: { kind: "DomainError", message: "labels must differ, got good twice" },
     });
-    const [column] = [...shown.el.querySelectorAll<HTMLSelectElement>(".dp-question select")];
+    const column = shown.el.querySelector<HTMLSelectElement>(".dp-column select");
     column!.value = "self_rated_health";
     column!.dispatchEvent(new Event("change"));
     await settle();

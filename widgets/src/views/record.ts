@@ -1,16 +1,18 @@
-/** A drawn record: each column with its label, and whether further records are free. */
+/** A drawn record: each column with its label, and further records where those are free. */
 
 import { listOf, texts } from "../columns";
 import { h } from "../dom";
+import { furtherField } from "../further";
 import type { Result } from "../protocol";
-import { flag, shape, text, wrong, type Read } from "../readers";
+import { flag, maybe, shape, text, wrong, type Read } from "../readers";
 import type { ResultView } from "../result_view";
 import { dataTable, NUMBERS } from "../table";
 
 /** So many columns are drawn; the table has all. */
 const MOST = 60;
 
-const readRecord = shape({ columns: texts, labels: texts, sentence: text, remark: text, more: flag });
+/** `once`: why no further record may be drawn from this one. */
+const readRecord = shape({ columns: texts, labels: texts, sentence: text, remark: text, more: flag, once: maybe(text) });
 
 type Drawn = Result & Omit<Read<typeof readRecord>, "columns" | "labels"> & { names: string[]; shown: string[] };
 
@@ -22,17 +24,27 @@ export const recordView: ResultView<Drawn> = {
         if (names.length !== shown.length || names.length === 0) wrong("result.labels", "a label for each column");
         return { ...result, ...said, names, shown };
     },
-    create({ title, names, shown, sentence, remark }) {
+    create(result, around) {
+        const { title, names, shown, sentence, remark, more, once } = result;
         const rows = names.slice(0, MOST).flatMap((name, i) => [h("dt", {}, name), h("dd", {}, shown[i]!)]);
-        const more = names.length > MOST ? h("p", { class: "dp-quiet" }, `${names.length - MOST} more columns are in the table.`) : null;
-        const element = h("div", { role: "group", "aria-label": title }, h("dl", { class: "dp-record" }, ...rows), more);
+        const rest = names.length > MOST ? h("p", { class: "dp-quiet" }, `${names.length - MOST} more columns are in the table.`) : null;
+        const further = more ? furtherField(result, around) : null;
+        const why = once === null || once === "" ? "" : ` Why: ${once}.`;
+        const element = h(
+            "div",
+            {},
+            h("div", { role: "group", "aria-label": title }, h("dl", { class: "dp-record" }, ...rows), rest),
+            further === null ? h("p", { class: "dp-hint dp-once" }, `${remark}${why}`) : further.element,
+        );
+        const heed = (): void => further?.heed();
         return {
             element,
             levels: false,
             plain: false,
-            draw: () => undefined,
+            draw: heed,
+            heed,
             finding: () => sentence,
-            key: () => [h("p", {}, remark)],
+            key: () => [],
         };
     },
     table: ({ names, shown }) =>
