@@ -229,7 +229,9 @@ def _curve_plot(curves: list[_Curve], plan: _Plan, sheet: PlanSheet) -> alt.Laye
         title="ε (log)", values=[float(tick) for tick in labelled], format="~g", grid=False, labelOverlap=True
     )
     what = "error in one bin, " if any(one.measure.given for one in plan.stated) else ""
-    y_axis = upright_axis(f"{what}{plan.bound.question.nouns(plan.bound.unit)} (log)", values=_log_ticks(low, high), format=",~g")
+    y_axis = upright_axis(
+        f"{what}{plan.bound.question.nouns(plan.bound.unit)} (log)", values=_log_ticks(low, high), format=",~g"
+    )
     x = alt.X(
         "epsilon",
         type="quantitative",

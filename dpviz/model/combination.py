@@ -99,6 +99,10 @@ def same_entry(first: Release, second: Release) -> bool:
 
 def fits(question: Question, unit: Unit, other: Question, other_unit: Unit) -> None:
     """Refuse two answers that are not about the same: nothing is combined across questions or units."""
+    if not question.aggregate.additive:
+        raise ParameterError.of(
+            f"answers that are {question.aggregate.noun}", "only values that add up are combined", "read each by itself"
+        )
     if question.to_json() != other.to_json():
         raise ParameterError.of(
             f"{question.text} / {other.text}",

@@ -49,6 +49,14 @@ def release(price: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"ask": "release", "args": args}
 
 
+def draw(number: str, count: Any) -> dict[str, Any]:
+    return {"ask": "draw", "args": {"number": number, "count": count}}
+
+
+def records(columns: Any, otherwise: Any = None) -> dict[str, Any]:
+    return {"kind": "records", "columns": columns, "otherwise": {} if otherwise is None else otherwise}
+
+
 def read(number: str, points: list[Any], beta: str = "0.05") -> dict[str, Any]:
     return {"ask": "read", "args": {"number": number, "points": points, "beta": beta}}
 
@@ -87,6 +95,26 @@ HOSTILE = {
     "points nested deep": read("1", [nested(100_000)]),
     "more points than a page reads": read("1", [["1"]] * 51),
     "a beta of ten thousand digits": read("1", [["1"]], beta="1e-9999"),
+    "records of a release that is not there": draw("9" * 18, "1"),
+    "a number of records that is a number": draw("1", 1),
+    "a number of records that is a list": draw("1", ["1"]),
+    "records below none": draw("1", "-1"),
+    "half a record": draw("1", "0.5"),
+    "records of ten thousand digits": draw("1", "9" * 10_000),
+    "records in digits of another script": draw("1", "٣"),
+    "more of a draw than is asked for": {"ask": "draw", "args": {"number": "1", "count": "1", "seed": "7"}},
+    "a record of nothing": plan(records([])),
+    "a record of a text": plan(records("x")),
+    "a record of nested columns": plan(records([nested(100_000)])),
+    "a record of records": plan(records([records([integers()])])),
+    "a record of more columns than a page declares": plan(records([integers()] * 51)),
+    "a record of one column twice": plan(records([integers(), integers()]), mechanism="SampleCategory"),
+    "a record of 60 MB": plan(records([categories(["a" * 3_990 + str(number) for number in range(250)])] * 50)),
+    "a record of undeclared keys": plan(records([{"kind": "keys", "column": "x"}])),
+    "otherwise nested deep": plan(records([integers()], nested(100_000))),
+    "otherwise for a column that is not there": plan(records([integers()], {"y": "1"}), mechanism="SampleCategory"),
+    "otherwise in half a surrogate pair": plan(records([integers()], {"x": "\ud800"}), mechanism="SampleCategory"),
+    "records of more labels than numbers": plan(records([integers(high="9" * 4_000)]), mechanism="SampleCategory"),
     "a method": {"ask": "__init__", "args": {}},
     "no ask": {"args": {}},
     "an ask that is a list": {"ask": ["plan"], "args": {}},

@@ -21,7 +21,7 @@ from dpviz.errors import ParameterError
 from dpviz.exact import Decay
 from dpviz.fitting.noises import Term
 from dpviz.fitting.sums import NoiseSum
-from dpviz.model.answers import Ranges, Ranked, SparseTable
+from dpviz.model.answers import Ranges, Ranked, SparseTable, WeightedRecord
 from dpviz.model.combination import Combined
 from dpviz.model.derived import Derived
 from dpviz.model.linear import Query
@@ -255,7 +255,17 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "another dataset": (lambda: dv.combine(same()[0], replace(same()[1], dataset="other")), "one dataset"),
     "teaching": (lambda: dv.combine(same()[0], replace(same()[1], teaching=3)), "stands alone"),
     "lists": (lambda: dv.combine(listed("1"), listed("2")), "lists are not combined"),
+    "records": (lambda: dv.combine(drawn(0), drawn(1)), "only values that add up are combined"),
+    "a plan of records": (lambda: RECORDS.plan(ASKED, dv.SampleCategory(1)).after(drawn(0)), "only values that add up"),
 }
+
+ASKED = dv.Question.records([dv.Domain.integers(0, 1, column="x")])
+RECORDS = dv.teaching(pd.DataFrame({"x": [0, 1]}), 1, dv.Unit(relation="replace-one", n=2))
+
+
+def drawn(bin: int) -> Release:
+    made = dv.SampleCategory(1).bind(ASKED, dv.Unit(relation="replace-one", n=2))
+    return replace(release_of(made, WeightedRecord((bin,), np.array([1, 1]))), key=str(bin))
 
 
 def listed(key: str) -> Release:

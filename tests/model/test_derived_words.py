@@ -5,6 +5,7 @@ Nothing here is left to chance: answers are made by hand, and what a sentence sa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -15,6 +16,7 @@ import pandas as pd
 import pytest
 
 import dpviz as dv
+from dpviz.charts.picture import picture
 from dpviz.errors import DomainError, ParameterError
 from dpviz.model.answers import Ranges, Ranks, SparseTable
 from dpviz.model.derived import Derived
@@ -119,6 +121,23 @@ def test_every_number_of_a_sentence_has_its_unit() -> None:
     assert "beyond the public limit were lowered" in top.bias_text
     floor = sole(table(dv.Dense(1).bind(bins(8), dv.Unit()), EIGHT).sum([0, 1]))
     assert "too low" not in floor.bias_text and "lowered" not in floor.bias_text
+
+
+def test_a_number_of_a_sum_is_one_of_its_column_and_not_of_rows() -> None:
+    """Half a row is nothing, and neither is a row that was paid."""
+    people = pd.DataFrame({"word": ["a"] * 20, "paid_hours": [0.5, 1] * 10})
+    asked = dv.Question.sum("paid_hours", by=dv.Domain.keys(column="word"), low=0, high=2, step="0.5")
+    lesson = dv.teaching(people, 5)
+    release = lesson.draw(asked, dv.MaxProjection(4, keys=40, cap=400))
+    for found in (release.difference("a", "b"), release.sum(["a", "b"]), release.compare("a", "b")):
+        told = sole(found)
+        assert told.nouns == "paid hours" and f"{told.value_text} paid hours" in told.sentence
+        assert not re.search(r"\d rows", told.sentence)
+    assert picture(release)["nouns"] == "paid hours"
+    plan = repr(lesson.plan(asked, dv.MaxProjection(4, keys=40, cap=400)))
+    assert re.search(r"[\d.]+ paid hours, 95 in 100", plan) and not re.search(r"\d rows,", plan)
+    counts = lesson.draw(dv.Domain.keys(column="word"), dv.MaxProjection(4, keys=40, cap=400))
+    assert sole(counts.sum(["a", "b"])).nouns == "rows"
 
 
 def test_a_share_has_no_unit() -> None:

@@ -24,7 +24,7 @@ JUNK: tuple[Any, ...] = (
     "1e9999", "NaN", "-0", "0.5", "1/3", "٣", "\ud800", "\u202e", "<b>", "__proto__", "__class__", "constructor",
     "release", [], {}, [[]], ["a"] * 3_000, nested(60), {"id": "x"}, {"epsilon": "1"}, ["\ud800"], {"\ud800": "1"},
 )  # fmt: skip
-ASKS = ("plan", "release", "cancel", "status", "show", "read", "ask", "after", "table", "move")
+ASKS = ("plan", "release", "cancel", "status", "show", "read", "ask", "after", "table", "draw", "move")
 
 
 @dataclass

@@ -54,12 +54,17 @@ def session_asks(question: str) -> Callable[[random.Random], dict[str, Any]]:
         if rng.random() < 0.3:
             asked = {"kind": "integers", "column": "x", "low": "0", "high": "3", **DECLARED}
         if rng.random() < 0.1:
+            column = {"kind": "integers", "column": "x", "low": "0", "high": "3", **DECLARED}
+            asked = {"kind": "records", "columns": [column], "otherwise": rng.choice([{}, {"x": "2"}, {"y": "2"}])}
+        if rng.random() < 0.1:
             asked = {"kind": "categories", "column": "x", "labels": ["a", "b", "c"], "other": True, "missing": False}
         plan = {"question": asked, "mechanism": "Dense", "parameters": {"epsilon": epsilon}}
         if rng.random() < 0.15:
-            plan["mechanism"] = rng.choice(["Stability", "PureSparse", "TopK", "Compact", "PayWhatYouGet", "Laplace"])
+            plan["mechanism"] = rng.choice(
+                ["Stability", "PureSparse", "TopK", "Compact", "SampleCategory", "PayWhatYouGet", "Laplace"]
+            )
         ask = rng.choice(
-            ["plan", "plan", "after", "release", "release", "cancel", "status", "show", "read", "ask", "table"]
+            ["plan", "plan", "after", "release", "release", "cancel", "status", "show", "read", "ask", "table", "draw"]
         )
         return {"ask": ask, "args": {
             "plan": plan,
@@ -69,6 +74,7 @@ def session_asks(question: str) -> Callable[[random.Random], dict[str, Any]]:
             "cancel": {}, "status": {}, "show": {"number": str(rng.randint(1, 30))},
             "read": {"number": str(rng.randint(1, 30)), "points": [[str(rng.randint(0, 5))]], "beta": "0.05",
                      "reader": rng.choice(["", "", "likelihood"])},
+            "draw": {"number": str(rng.randint(0, 30) or ""), "count": rng.choice(["1", "10", "100", "101", "-1", ""])},
             "table": {"number": str(rng.randint(1, 30)), "start": rng.choice(["0", "0", "40", "-1", "9999999"])},
             "ask": {"number": str(rng.randint(0, 30) or ""), "beside": rng.choice(["", "", "1"]),
                     "what": rng.choice(["stretch", "pair"]), "by": rng.choice(["rows", "labels"]),

@@ -268,9 +268,7 @@ def test_records_are_declared_on_the_page_and_are_then_known(session: Session) -
         (declare([{**INTEGERS, "column": "nothing"}]), "nothing"),
     ],
 )
-def test_records_that_make_no_sense_are_refused_by_name(
-    session: Session, question: dict[str, Any], words: str
-) -> None:
+def test_records_that_make_no_sense_are_refused_by_name(session: Session, question: dict[str, Any], words: str) -> None:
     model = SessionModel(session, [SEEN])
     before = {**model.mirrors(), "pulse": ""}
     reply = planned(model, question)

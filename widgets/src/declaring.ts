@@ -243,7 +243,7 @@ export function declareRecord(store: SessionStore, done: () => void, redraw: () 
             wrong,
         };
         const name = h("div", { class: "dp-field dp-kind" }, h("label", { for: id }, "Column"), column);
-        otherwise.field.classList.add("dp-kind");
+        otherwise.field.classList.add("dp-otherwise");
         const lay = (): void => fields.replaceChildren(...[name, row.bins.kinds, row.bins.place, otherwise.field, remove].filter((part) => part !== null));
         function choose(): void {
             row.bins = binFields(columns().find((one) => one.name === column.value)!, false);

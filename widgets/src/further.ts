@@ -43,13 +43,13 @@ export function furtherField(result: Result, { further, gone }: Surroundings): F
         `Free: drawn when you ask, with the system's random bits, from ${release}. So they are not independent of its record or of each other: all share its noise.`,
     );
     const needs = h("p", { class: "dp-hint", hidden: true });
-    const said = h("p", { class: "dp-draw-said", role: "status" });
+    const said = h("p", { class: "dp-further-said", role: "status" });
     const fault = h("p", { class: "dp-fault", role: "alert", hidden: true });
     const listed = h("div", {});
     const element = h(
         "section",
-        { class: "dp-draw", "aria-label": "Further records" },
-        h("div", { class: "dp-draw-row" }, h("div", { class: "dp-field" }, h("label", { for: countId }, "how many"), count), button),
+        { class: "dp-further", "aria-label": "Further records" },
+        h("div", { class: "dp-further-row" }, h("div", { class: "dp-field" }, h("label", { for: countId }, "how many"), count), button),
         hint,
         needs,
         said,

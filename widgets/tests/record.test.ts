@@ -77,7 +77,7 @@ const drawn = (records: string[][], more: Record<string, unknown> = {}): any => 
     ...more,
 });
 
-const section = (): HTMLElement => shown.el.querySelector<HTMLElement>(".dp-draw")!;
+const section = (): HTMLElement => shown.el.querySelector<HTMLElement>(".dp-further")!;
 const button = (): HTMLButtonElement => section().querySelector("button")!;
 const said = (part: "status" | "alert"): string => section().querySelector(`[role=${part}]`)!.textContent!;
 const cells = (): (string | null)[][] =>

@@ -3,7 +3,8 @@
 import { scaleLog } from "d3-scale";
 import { s } from "../dom";
 import type { Bar } from "../protocol";
-import { Labels, leftAxis, bottomAxis, line, px, svg, textWidth } from "./frame";
+import { MINUS } from "../words";
+import { Labels, leftAxis, bottomAxis, line, px, svg, textWidth, tickText } from "./frame";
 import { path } from "./path";
 
 export interface CurvePoint {
@@ -47,7 +48,7 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
         width,
         height,
         data.title,
-        leftAxis(box, { at: y, values: decades }),
+        leftAxis(box, { at: y, values: decades, text: decadeText }),
         bottomAxis(
             box,
             { at: x, values: oneTwoFive(Math.min(...epsilons), Math.max(...epsilons)).filter(isDecade) },
@@ -146,6 +147,9 @@ function append(chart: SVGSVGElement, node: Node | null): boolean {
     if (node !== null) chart.append(node);
     return node !== null;
 }
+
+/** A decade that would take more than six places beside the axis is written as a power. */
+const decadeText = (value: number): string => (value < 1e-4 ? value.toExponential(0).replace("-", MINUS) : tickText(value));
 
 const isDecade = (value: number): boolean => Math.abs(Math.log10(value) - Math.round(Math.log10(value))) < 1e-9;
 
