@@ -307,7 +307,9 @@ class Asking(Parameters):
         question.check_counts(self.name)
         if self.private and unit.relation == "replace-one":
             raise ParameterError.of(
-                'kbar="private"', "the private choice of kbar is priced for adding or removing a unit", "give kbar"
+                'kbar="private"',
+                "the private choice of kbar is priced for adding or removing a unit",
+                "give kbar=, a whole number of at least k",
             )
         step_price = self.of.step_price(unit)
         ranked = TopK(

@@ -121,7 +121,9 @@ class SampleCategory(Parameters):
             raise ParameterError.of(
                 question.domain.size_text,
                 f"{self.python} draws from at most {most} labels",
-                "take fewer columns, or fewer bins of each" if shortcut else 'use draws="one" and "normalise"',
+                "take fewer columns, or fewer bins of each"
+                if shortcut
+                else 'use draws="one" and projection="normalise"',
             )
         exponent = self.epsilon / unit.l1(labels)
         check_scale(Decay.exp(exponent))
