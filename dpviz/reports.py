@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import dpviz
 from dpviz import files
 from dpviz.boundary import as_given, kind_of, plain_arguments
 from dpviz.charts import columns, tables
-from dpviz.charts.picture import picture
-from dpviz.charts.words import escape, often, reach
-from dpviz.errors import DpvizError, Forbidden, LedgerCorrupt, ParameterError, UnitError
-from dpviz.exact import text
+from dpviz.charts.picture import call_of, picture
+from dpviz.charts.words import capital, escape, often, reach
+from dpviz.errors import DpvizError, Forbidden, LedgerCorrupt, LedgerError, ParameterError, UnitError
+from dpviz.exact import odds_text, text
 from dpviz.mechanisms import REGISTRY, mechanism
 from dpviz.model.combination import Combined
 from dpviz.model.derived import Derived, DerivedTable
 from dpviz.model.measures import headline
 from dpviz.model.question import canonical
 from dpviz.model.release import SESSION, UNCHECKED, Release
+from dpviz.model.terms import Recipe
 from dpviz.planning.sheet import PlanSheet
 from dpviz.privacy import ApproxDP, Guarantee, Unit, compose, to_approx
 from dpviz.privacy.grid import payable
@@ -52,26 +56,44 @@ PAGE = """<!doctype html>
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
-<style>{style}
-noscript table {{ margin: 0 0 24px; }} noscript th {{ text-align: left; }} noscript td {{ text-align: right; }}
-noscript th, noscript td {{ padding: 0 12px 0 0; }}</style>
+<style>
+html {{ color-scheme: light dark; background: light-dark(#fff, #222120); color: light-dark(#1b1b1b, #ececec); }}
+.plain {{ max-width: 920px; margin: 0 auto; padding: 16px; font: 13px/18px system-ui, sans-serif; }}
+.plain table {{ margin: 0 0 24px; border-collapse: collapse; font-variant-numeric: tabular-nums; }}
+.plain th {{ text-align: left; }} .plain td {{ text-align: right; }} .plain :is(th, td) {{ padding: 0 12px 0 0; }}
+</style>
 </head>
 <body>
 <main id="dpviz-report">
-<noscript><div class="dpviz dp-report-root"><div class="dpviz-report">{plain}</div></div></noscript>
+<noscript><div class="plain">{plain}</div></noscript>
 </main>
-<script type="application/json" id="dpviz-data">{data}</script>
-<script type="application/json" id="dpviz-program">{program}</script>
+<script type="{packed}" id="dpviz-style">{style}</script>
+<script type="{packed}" id="dpviz-data">{data}</script>
+<script type="{packed}" id="dpviz-program">{program}</script>
 <script>
-const program = JSON.parse(document.getElementById("dpviz-program").textContent);
-import(URL.createObjectURL(new Blob([program], {{ type: "text/javascript" }}))).catch((error) => {{
+const unpacked = (id) => {{
+    const characters = atob(document.getElementById(id).textContent);
+    const bytes = new Uint8Array(characters.length);
+    for (let i = 0; i < bytes.length; i += 1) bytes[i] = characters.charCodeAt(i);
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
+}};
+(async () => {{
+    const [style, data, program] = await Promise.all(["dpviz-style", "dpviz-data", "dpviz-program"].map(unpacked));
+    document.head.append(Object.assign(document.createElement("style"), {{ textContent: style }}));
+    const {{ default: start }} = await import(URL.createObjectURL(new Blob([program], {{ type: "text/javascript" }})));
+    await start(data);
+}})().catch((error) => {{
+    console.error(error);
     document.getElementById("dpviz-report").textContent =
-        "This browser could not draw the report (" + error.message + "). With JavaScript off it shows the tables.";
+        "This browser could not draw the report (" + error.message +
+        "). Open it in a newer browser, or turn JavaScript off: then it shows the tables.";
 }});
 </script>
 </body>
 </html>
 """
+PACKED = "application/zlib;base64"
+"""The type of what the page unpacks itself: a browser leaves a script of a type that it does not know alone."""
 
 
 @plain_arguments
@@ -91,13 +113,16 @@ def report(
             `session.releases` for all of a session; explorers, whose sliders move through what they stand on; and
             what was derived from releases that are in the list, too, which is told in words. Two combined answers
             bring both of their releases
-    ledger  the session or ledger that paid: its chain is verified, and every release must be in it as given
+    ledger  the session or ledger that paid: its chain is verified, and every release must be in it as given. Left out,
+            the ledger of the session that the releases come from, for as long as that is there
     keys    of a release that answers look-ups (a sketch, a compact table) the keys that the report answers. Left out,
             a sketch of at most 16 MiB is carried whole, and answers for any key. A look-up is free: it is paid already
-    people  whether to name who asked for the releases, and who raised the budget and why: as they said, in the ledger
+    people  whether to name who asked for the releases, and who raised the budget and why: as they said, in the ledger,
+            which must be known
 
     Each release brings the plan sheet of its question, so a reader can move epsilon and see what else it would have
-    cost. The head adds up what all releases cost one unit. Nothing but what is public in a release and a plan goes in.
+    cost. The head adds up what all releases cost one unit, and says what they are about and, where the ledger is
+    known, on which days they were released. Nothing but what is public in a release, a plan and a ledger goes in.
     Returns the path.
     """
     items, derived = _told(items)
@@ -106,19 +131,22 @@ def report(
     for name, said in (("title", title), ("lead", lead)):
         if not isinstance(said, str):
             raise ParameterError.of(as_given(said), f"{name} must be text", "write it in quotes, or leave it out")
-    if not isinstance(people, bool) or (people and ledger is None):
-        raise ParameterError.of(
-            as_given(people), "people must be True or False, and stand in a ledger", "pass ledger=session, too"
-        )
     unit = _one_unit([*(release.unit for release in releases), *(sheet.unit for sheet in sheets)])
     paid = [release for release in releases if release.teaching is None]
     unread = items.prices_unread if isinstance(items, Releases) else {}
     prices = [*(_charged(release) for release in _payments(paid)), *(_stated(price, unit) for price in unread.values())]
     total = compose(prices) if paid else None
-    verified = None if ledger is None else _Verified.of(ledger, paid)
+    verified = _Verified.own(paid) if ledger is None else _Verified.of(ledger, paid)
+    if not isinstance(people, bool) or (people and verified is None):
+        raise ParameterError.of(
+            as_given(people), "people must be True or False, and stand in a ledger", "pass ledger=session, too"
+        )
     heading = title or _heading(releases, sheets, explorers)
     asked = carrying.checked(keys)
-    results = [columns.written(picture(release)) | carrying.carried(release, asked) for release in releases]
+    results = [
+        columns.written(picture(release)) | carrying.carried(release, asked) | {"script": _script(release)}
+        for release in releases
+    ]
     bundles = _bundles(results)
     data = {
         "version": VERSION,
@@ -128,6 +156,7 @@ def report(
         "sheets": [sheet.to_json() for sheet in sheets],
         "explorers": [{"component": explorer.name, "sheet": explorer.shown} for explorer in explorers],
         "totals": _totals(releases, total, unit, verified),
+        "facts": _facts(releases, total, verified),
         "caveats": [
             *_caveats(releases, unit, verified),
             *map(_left_out, unread),
@@ -138,10 +167,11 @@ def report(
     page = PAGE.format(
         policy=POLICY,
         title=escape(heading),
-        style=_static("report.css"),
+        packed=PACKED,
         plain=_plain(data, releases, sheets, explorers),
-        data=_embedded(data),
-        program=_embedded(_static(_program(releases, sheets, explorers))),
+        style=_packed(_static("report.css")),
+        data=_packed(json.dumps(data, separators=(",", ":"))),
+        program=_packed(_static(_program(releases, sheets, explorers))),
     )
     return _written(page, path)
 
@@ -299,12 +329,29 @@ class _Verified:
         self.name = ledger.name
         self.spent = accountant.spent_text(ledger.account)
         self.raises = ledger.raises()
+        self.days: list[str] = []  # on which anything of the report was released
         self.people: dict[str, list[str]] = {}  # who asked -> for what
         for release in _each(paid):
             assert release.number is not None
             found = ledger.entry(release.number) if release.use is None else ledger.use(release.number, release.use)
+            self.days = sorted({*self.days, found.opened[:10]})
             if found.person:
                 self.people.setdefault(found.person, []).append(found.name)
+
+    @classmethod
+    def own(cls, paid: list[Release]) -> _Verified | None:
+        """The ledger that all of these were read from, where its session is still there; a damaged one is refused."""
+        known = {id(release.kept_in): release.kept_in for release in paid}
+        ledger = known.popitem()[1] if len(known) == 1 else None
+        if not isinstance(ledger, Ledger):
+            return None
+        try:
+            ledger.head()
+            return cls.of(ledger, paid)
+        except LedgerCorrupt:
+            raise
+        except LedgerError:  # its server is away: the report says that nothing was checked
+            return None
 
     @classmethod
     def of(cls, given: object, paid: list[Release]) -> _Verified:
@@ -381,13 +428,15 @@ def _protection(total: Guarantee | None, unit: Unit | None) -> str:
     """Who is protected by all of it together, and how well."""
     if total is None or unit is None:
         return ""
+    change = unit.sentence.replace(f"one {unit.noun}", "any single one")
+    who = f"Everything released below protects one {unit.noun}: {change}"
     if total.odds:
-        change = unit.sentence.replace(f"one {unit.noun}", "any single one")
-        return (
-            f"Everything released below protects one {unit.noun}: {change} changes the odds of this whole report by at "
-            f"most ×{total.odds}."
-        )
-    return f"Everything released below together gives {total.sentence}."
+        return f"{who} changes the odds of this whole report by at most ×{total.odds}."
+    loss = to_approx(total.loss)
+    return (
+        f"{who} multiplies the chance of anything that this whole report may say by at most {odds_text(loss.epsilon)}, "
+        f"and adds at most {text(loss.delta)} to it."
+    )
 
 
 def _origin(paid: list[Release], verified: _Verified | None) -> str:
@@ -416,6 +465,48 @@ def _totals(
         "randomness": " and ".join(dict.fromkeys(release.randomness for release in releases)) or "none drawn",
         "chain": chain if total is not None else "",
     }
+
+
+def _facts(releases: list[Release], total: Guarantee | None, verified: _Verified | None) -> list[dict[str, str]]:
+    """What a reader asks of a document, each under its name. The days are those on which the ledger was charged."""
+    days = [] if verified is None else verified.days
+    said = {
+        "guarantee": "" if total is None else total.sentence,
+        "data": " and ".join(dict.fromkeys(release.dataset for release in releases)),
+        "released": "" if not days else " to ".join(dict.fromkeys((days[0], days[-1]))) + " (UTC)",
+        "written by": f"dpviz {dpviz.__version__}",
+    }
+    return [{"name": name, "value": value} for name, value in said.items() if value]
+
+
+LONGEST_CALL = 4_000
+"""A question that takes more characters to write is read from the release instead."""
+
+
+def _script(release: Release) -> str:
+    """How to have the answer again in Python, and how to plan another one: nothing in it is paid for."""
+    recipe, lines = release.terms.mechanism, ["import dpviz as dv", ""]
+    seen, where = call_of(release), release.question.python_where
+    if release.use is None and recipe.name in REGISTRY:
+        question, made = release.question.python, _call(recipe)
+        if made and len(question) + len(where) <= LONGEST_CALL:
+            call = ", ".join(filter(None, ["question", "mechanism", where]))
+            lines += [f"question = {question}", f"mechanism = {made}"]
+            if release.teaching is None:
+                lines.append(f"plan = session.plan({call})  # free: what it costs, and how far off it may be")
+            else:
+                lines.append(f"release = lesson.draw({call})  # teaching, seed {release.teaching}: not private")
+    if seen:
+        lines.append(f"release = {seen}  # paid for already, so reading it again is free")
+    return "\n".join([*lines, "release.to_frame()" if release.answer.has_rows else "release", ""])
+
+
+def _call(recipe: Recipe) -> str:
+    """The call that makes a mechanism; nothing where the parameters are those of another dpviz."""
+    try:
+        return mechanism(recipe.name, dict(recipe.parameters)).python
+    except DpvizError:
+        return ""
 
 
 def _bins(unit: Unit) -> str:
@@ -468,11 +559,13 @@ def _plain(data: dict[str, Any], releases: list[Release], sheets: list[PlanSheet
     paid = f"Total paid: ε {totals['epsilon']}, δ {totals['delta']} per unit ({totals['unit']}). "
     bits = f"Random bits: {totals['randomness']}."
     chain = f" Ledger chain: {totals['chain']}." if totals["chain"] else ""
+    facts = " ".join(f"{capital(fact['name'])}: {fact['value']}." for fact in data["facts"])
     return "\n".join(
         [
             f"<h1>{escape(data['title'])}</h1>",
             f"<p>{escape(data['lead'])}</p>",
             f"<p>{escape(paid + bits + chain)}</p>" if releases or sheets else "",
+            f"<p>{escape(facts)}</p>",
             *(tables.table(release, most=LONGEST) for release in releases),
             *(f"<p>{escape(_planned(sheet))}</p>" for sheet in sheets),
             *(f"<p>{escape(explorer.title)}: its sliders need JavaScript.</p>" for explorer in explorers),
@@ -504,19 +597,12 @@ def _static(name: str) -> str:
             rule="a report carries the page's program",
             next_step="run `make front`",
         ) from None
-    if name.endswith(".css") and "</" in content:
-        raise DpvizError(
-            f"dpviz/static/{name} would end the page's style early; run `make front`",
-            value=name,
-            rule="a style holds no markup",
-            next_step="run `make front`",
-        )
     return content
 
 
-def _embedded(value: object) -> str:
-    """JSON that can stand inside a script element whatever its texts say: plain ASCII, and no `<`."""
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
+def _packed(content: str) -> str:
+    """A text as the page unpacks it. Base64 ends no element, whatever the text says."""
+    return base64.b64encode(zlib.compress(content.encode(), 9)).decode("ascii")
 
 
 def _written(page: str, path: str | Path) -> Path:

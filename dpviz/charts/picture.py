@@ -63,7 +63,7 @@ def picture(release: Release) -> dict[str, Any]:
         "teaching": None if release.teaching is None else {"seed": str(release.teaching)},
         "used": release.used,
         **({"once": release.terms.law.once} if release.terms.law.once else {}),
-        "python": _python(release),
+        "python": call_of(release),
         "table_rows": str(rows),
         "csv": release.to_csv() if release.answer.has_rows and rows <= columns.IN_JSON else "",
     }
@@ -79,7 +79,7 @@ def _columns(view: View) -> dict[str, Any]:
     return {**short, **texts, **({"buffers": columns.beside(long)} if long else {})}
 
 
-def _python(release: Release) -> str:
+def call_of(release: Release) -> str:
     """How to have the release in Python, free."""
     if release.use is not None:
         return f"next(answer for answer in sub.answers if answer.use == {release.use})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pkgutil
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -64,6 +65,7 @@ class Release(Askable):
                 "ledger visits.ledger", where `dv.load(..., ledger=...)` found it there; "teaching"; else "unchecked"
     written     what it was read from, where it was stored: it is saved as these bytes again, whatever their format; of
                 a binary file its JSON, but for the columns of the answer; a copy with another part has none
+    kept_in     the ledger that it was read from, for as long as the session has it; never saved, and a copy has none
     """
 
     terms: Terms
@@ -78,6 +80,7 @@ class Release(Askable):
     origin: str = UNCHECKED
     uses: tuple[Used, ...] = ()
     written: bytes | Mapping[str, Any] | None = field(default=None, init=False)
+    _ledger: weakref.ref[Any] | None = field(default=None, init=False)
 
     @classmethod
     def of(cls, bound: Bound, answer: Answer, **drawn: Any) -> Release:
@@ -90,6 +93,18 @@ class Release(Askable):
         release = cls(**parts)
         object.__setattr__(release, "written", written)
         return release
+
+    def found_in(self, ledger: object) -> Release:
+        """This release, which from now on knows the ledger that it was read from, and does not keep it alive."""
+        object.__setattr__(self, "_ledger", weakref.ref(ledger))
+        return self
+
+    @property
+    def kept_in(self) -> object | None:
+        return None if self._ledger is None else self._ledger()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_ledger"}
 
     @property
     def question(self) -> Question:

@@ -29,12 +29,12 @@ class Charge:
         self.value = text(payable(to_approx(bound.price.loss)).epsilon)
         self.spent = f"ε {self.value} is spent"  # until the ledger says which filter is in force
         self.user_key = key
-        self._ledger, self._bound, self._mode = ledger, bound, mode
+        self.ledger, self._bound, self._mode = ledger, bound, mode
         self._retry = checked_retry(retry)
 
     def answered(self) -> bool:
         with before_a_charge():
-            found = self._ledger.find(self.key)
+            found = self.ledger.find(self.key)
         return found is not None and found.status == "done"
 
     def pay(self, running: Running) -> Paid:
@@ -44,11 +44,11 @@ class Charge:
             return after
 
         wanted = running.wanted
-        entry = self._ledger.charge(self.key, self._body(), admit, retry=self._retry, wanted=wanted)
+        entry = self.ledger.charge(self.key, self._body(), admit, retry=self._retry, wanted=wanted)
         if entry.status != "done":
             return Paid(entry.number)
         with before_a_charge():
-            return Paid(entry.number, stored=self._ledger.answer(entry.number))
+            return Paid(entry.number, stored=self.ledger.answer(entry.number))
 
     def _admit(self, state: Mapping[str, str]) -> dict[str, str]:
         price = self._bound.price
@@ -56,13 +56,13 @@ class Charge:
         return accountant.charge(state, price.loss, price.zcdp_steps)
 
     def keep(self, paid: Paid, answer: Answer, content: bytes) -> None:
-        self._ledger.finish(paid.number, content)
+        self.ledger.finish(paid.number, content)
 
     def give_up(self, paid: Paid, outcome: Literal["cancelled", "failed"]) -> None:
-        self._ledger.close(paid.number, outcome)
+        self.ledger.close(paid.number, outcome)
 
     def renew(self, paid: Paid) -> None:
-        self._ledger.renew(paid.number)
+        self.ledger.renew(paid.number)
 
     def _body(self) -> dict[str, Any]:
         """What the ledger writes beside the charge: all public."""

@@ -56,7 +56,7 @@ class Releases(Mapping[int, Release]):
             failure = self._known[number] = unreadable(number, refused)
         else:
             self._known[number] = None
-            return found
+            return found.found_in(self._ledger)
         raise failure
 
     def _refusal(self, number: int) -> ReleaseFormat | None:

@@ -26,6 +26,7 @@ from dpviz.model.release import Release
 from dpviz.model.source import Source
 from dpviz.noise.bits import Bits, SystemBits
 from dpviz.session import probing
+from dpviz.session.ledger import Ledger
 from dpviz.session.refusals import withdrawn
 from dpviz.session.running import Listeners, Running, Stopped
 from dpviz.session.saved import from_bytes, unreadable
@@ -51,6 +52,7 @@ class Payment(Protocol):
     value     what is paid, as exact text; `spent` says it in words ("ε 0.5 is spent")
     """
 
+    ledger: Ledger
     key: str
     user_key: str | None
     value: str
@@ -157,7 +159,7 @@ class ReleaseJob:
         paid = payment.pay(running)
         running.free, running.number, running.use = paid.stored is not None, paid.number, paid.use
         if paid.stored is not None:
-            return read_back(paid.stored, paid)
+            return read_back(paid.stored, paid, payment.ledger)
         running.watch(_renewal(payment, paid))
         drawn, refusal = self._tried(running, payment, paid)
         if drawn is None:
@@ -167,7 +169,7 @@ class ReleaseJob:
         except BaseException:
             _give_up(payment, paid, "failed")
             raise
-        return read_back(drawn[1], paid)
+        return read_back(drawn[1], paid, payment.ledger)
 
     def _tried(
         self, running: Running, payment: Payment, paid: Paid
@@ -201,10 +203,10 @@ class ReleaseJob:
         return answer, content
 
 
-def read_back(content: bytes, paid: Paid) -> Release:
+def read_back(content: bytes, paid: Paid, ledger: Ledger) -> Release:
     """The release as it is stored."""
     try:
-        return from_bytes(content)
+        return from_bytes(content).found_in(ledger)
     except ReleaseFormat as refused:
         failure = unreadable(paid.number, refused, paid.use)
     raise failure

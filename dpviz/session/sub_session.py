@@ -145,9 +145,8 @@ class SubSession:
 
     def _answer(self, use: Record) -> Release:
         if use.number not in self._read:
-            self._read[use.number] = read_back(
-                self._ledger.use_answer(self._number, use.number), Paid(self._number, use.number)
-            )
+            content = self._ledger.use_answer(self._number, use.number)
+            self._read[use.number] = read_back(content, Paid(self._number, use.number), self._ledger)
         return self._read[use.number]
 
     def _row(self, record: Record) -> Row:
@@ -319,12 +318,12 @@ class Reservation:
         self.value = use.value
         self.spent = f"{use.reserved} of entry {number} are spent"
         self.user_key = key
-        self._ledger, self._number, self._use, self._bound = ledger, number, use, bound
+        self.ledger, self._number, self._use, self._bound = ledger, number, use, bound
         self._retry = checked_retry(retry)
 
     def answered(self) -> bool:
         with before_a_charge():
-            found = self._ledger.find_use(self._number, self.key)
+            found = self.ledger.find_use(self._number, self.key)
         return found is not None and found.status == "done"
 
     def pay(self, running: Running) -> Paid:
@@ -333,7 +332,7 @@ class Reservation:
             running.charging()
             return after
 
-        use = self._ledger.reserve(
+        use = self.ledger.reserve(
             self._number,
             self.key,
             self._body(),
@@ -344,16 +343,16 @@ class Reservation:
         if use.status != "done":
             return Paid(self._number, use.number)
         with before_a_charge():
-            return Paid(self._number, use.number, self._ledger.use_answer(self._number, use.number))
+            return Paid(self._number, use.number, self.ledger.use_answer(self._number, use.number))
 
     def keep(self, paid: Paid, answer: Answer, content: bytes) -> None:
-        self._ledger.settle(self._number, _use(paid), content, lambda state: self._use.give_back(state, answer))
+        self.ledger.settle(self._number, _use(paid), content, lambda state: self._use.give_back(state, answer))
 
     def give_up(self, paid: Paid, outcome: Literal["cancelled", "failed"]) -> None:
-        self._ledger.fail_use(self._number, _use(paid), outcome)
+        self.ledger.fail_use(self._number, _use(paid), outcome)
 
     def renew(self, paid: Paid) -> None:
-        self._ledger.renew(self._number, _use(paid))
+        self.ledger.renew(self._number, _use(paid))
 
     def _body(self) -> dict[str, Any]:
         """What the ledger writes beside the reservation: all public."""

@@ -86,7 +86,7 @@ def test_a_report_draws_half_a_million_bins_and_lists_them(browser: Browser, tmp
     assert path.stat().st_size < 8_000_000
     with opened(browser, path) as page:
         expect(page.locator(".dp-result .dp-stage svg")).to_be_visible()
-        expect(page.get_by_role("button", name="Copy table")).to_have_count(0)
+        expect(page.get_by_role("button", name="Copy CSV")).to_have_count(0)
         with page.expect_download() as download:
             page.get_by_role("button", name=f"Save CSV, {MINUTES:,} rows: values and intervals").click()
         assert download.value.suggested_filename == "release-1.csv"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import dpviz as dv
+from tests.reports import pages
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 PERSON_YEAR = dv.Unit("row", noun="person-year")
@@ -99,6 +101,89 @@ def test_without_javascript_it_shows_its_tables(browser: Browser, path: Path) ->
         said = page.locator("main").inner_text()
         assert "0.1-differential privacy for adding or removing one person-year." in said
         assert "What this does not protect" in said
+
+
+def test_csv_and_python_are_there_to_copy_and_to_save(browser: Browser, path: Path) -> None:
+    with opened(browser, path, accept_downloads=True) as page:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        numbers = page.locator("details").filter(has=page.get_by_text("Numbers: Visits")).first
+        held = pages.data(path)["releases"][0]
+        for name, kept, ending in (("CSV", held["csv"], "csv"), ("Python", held["script"], "py")):
+            with page.expect_download() as download:
+                numbers.get_by_role("button", name=f"Save {name}").click()
+            assert download.value.suggested_filename == f"release-1.{ending}"
+            assert Path(download.value.path()).read_text() == kept
+            numbers.get_by_role("button", name=f"Copy {name}").click()
+            page.wait_for_function("kept => navigator.clipboard.readText().then((text) => text === kept)", arg=kept)
+        expect(numbers.locator("pre")).to_contain_text("release = session.releases[1]")
+
+
+# ---------------------------------------------------------------- on paper
+
+
+SEEN_ON_PAPER = """() => addEventListener("beforeprint", () => {
+    const shown = (element) => element.checkVisibility();
+    window.onPaper = {
+        closed: document.querySelectorAll("details:not([open])").length,
+        rows: [...document.querySelectorAll(".dp-numbers tbody")].map((body) => body.rows.length),
+        widths: [...document.querySelectorAll(".dp-result svg.dp-chart")].filter(shown).map((svg) => svg.clientWidth),
+    };
+})"""
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report with a table of 301 rows and one of two."""
+    folder = tmp_path_factory.mktemp("long")
+    session = dv.Session(dv.datasets.doctor_visits(), PERSON_YEAR, dv.Budget(2), folder / "visits.ledger")
+    limited = dv.Domain.categories(["0", "1"], column="physical_limitation")
+    releases = [
+        session.release(dv.Domain.integers(0, 300, column="visits"), dv.Dense("1/2")),
+        session.release(limited, dv.Dense("1/2")),
+    ]
+    return dv.report(releases, folder / "long.html")
+
+
+def test_printed_it_has_every_table_whole_and_every_chart_as_wide_as_the_sheet(browser: Browser, long: Path) -> None:
+    """Chromium prints it: what the page was like meanwhile, how many sheets came of it, and that it is as before."""
+    with opened(browser, long) as page:
+        expect(page.get_by_text("Numbers: Visits")).to_be_visible()
+        before = page.evaluate("() => [...document.querySelectorAll('tbody')].map((body) => body.rows.length)")
+        page.evaluate(SEEN_ON_PAPER)
+        printed = page.pdf(format="A4")
+        seen = page.evaluate("() => window.onPaper")
+        assert seen["closed"] == 0 and seen["rows"] == [301, 2]
+        assert seen["widths"] and all(600 < width <= 680 for width in seen["widths"])
+        assert printed.startswith(b"%PDF-") and 9 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 14
+        expect(page.locator("details[open]")).to_have_count(1)
+        after = page.evaluate("() => [...document.querySelectorAll('tbody')].map((body) => body.rows.length)")
+        assert len(after) == len(before) and max(before + after) < 100
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_paper_what_only_a_hand_moves_is_gone_and_its_numbers_stand_in_tables(
+    browser: Browser, path: Path, scheme: str
+) -> None:
+    with opened(browser, path, color_scheme=scheme) as page:
+        expect(page.get_by_role("slider").first).to_be_visible()
+        expect(page.get_by_role("heading", name="At another ε: visits")).to_be_hidden()
+        page.emulate_media(media="print", color_scheme=scheme)  # type: ignore[arg-type]
+        for role in ("button", "slider", "combobox", "textbox"):
+            assert [one for one in page.get_by_role(role).all() if one.is_visible()] == [], role  # type: ignore[arg-type]
+        said = page.locator("main").inner_text()
+        assert "kernel" not in said and "Try another ε" not in said
+        table = page.get_by_role("region", name="At another ε: visits", exact=True).last
+        expect(table.get_by_role("row", name="0.1, as released ±30 ±67")).to_be_visible()
+        expect(table.get_by_role("row", name="0.2 ±15 ±34")).to_be_visible()
+        inks = page.evaluate(
+            "() => ['.dp-paid', '.dp-report-head h1'].map((name) => getComputedStyle(document.querySelector(name)))"
+            ".map((style) => [style.printColorAdjust, style.color, style.backgroundColor])"
+        )
+        assert inks[0] == ["exact", "rgb(255, 255, 255)", "rgb(27, 27, 27)"]
+        dark = [int(part) for part in re.findall(r"\d+", inks[1][1])[:3]]
+        assert max(dark) < 60
+        for card in page.locator(".dp-result").all():
+            assert card.evaluate("element => getComputedStyle(element).breakInside") == "avoid"
 
 
 @pytest.fixture(scope="module")

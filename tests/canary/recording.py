@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.browser.lab import READY, ROOT, Lab, Notebook
 from tests.canary import planted
+from tests.reports import pages
 
 NAME = "recorded.ipynb"
 
@@ -263,4 +264,7 @@ def _files(place: Path) -> dict[str, bytes]:
 def _walk(folder: Path, private: Path) -> Iterator[tuple[str, bytes]]:
     for path in sorted(folder.rglob("*")):
         if path.is_file() and private not in path.parents:
-            yield path.relative_to(folder).as_posix(), path.read_bytes()
+            content = path.read_bytes()
+            if path.suffix == ".html":  # the evidence is what a reader gets, unpacked
+                content += "".join(pages.parts(content.decode("utf-8", "replace")).values()).encode()
+            yield path.relative_to(folder).as_posix(), content

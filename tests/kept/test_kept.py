@@ -17,6 +17,7 @@ from dpviz import mechanisms
 from dpviz.errors import ReleaseLost
 from dpviz.session.session import Session
 from tests.kept.calls import KEPT, MONTHS, RAISED, SUB_SESSIONS, TAUGHT, UNITS, Call, frame, left, read, shown
+from tests.reports import pages
 
 FOLDERS = sorted(path.parent for path in Path(__file__).parent.glob("*/shown.json.gz"))
 
@@ -152,13 +153,8 @@ def test_the_same_draws_come_of_the_same_seed(kept: Path, saved: dict[str, bytes
 # ---------------------------------------------------------------- a report
 
 
-def embedded(page: str) -> Any:
-    head = '<script type="application/json" id="dpviz-data">'
-    return json.loads(page.partition(head)[2].partition("</script>")[0])
-
-
 def test_a_kept_report_holds_the_numbers_of_its_releases(kept: Path, told: dict[str, Any]) -> None:
-    data = embedded(gzip.decompress((kept / "report.html.gz").read_bytes()).decode())
+    data = pages.data(gzip.decompress((kept / "report.html.gz").read_bytes()).decode())
     assert len(data["releases"]) == len(told["reported"])
     for name, release in zip(told["reported"], data["releases"], strict=True):
         then = told["releases"][name]

@@ -23,6 +23,7 @@ from tests.ledger.server import Server
 from tests.ledger.test_refusals import in_our_words
 from tests.ledger.test_uses import ASKS, FIRST, less
 from tests.ledger.tools import BODY, CHARTER, Location, admit, key, on_a_file, opened, spend, started
+from tests.reports import pages
 from tests.session.sources import KnownCounts
 
 BINS = dv.Domain.integers(0, 3, column="x")
@@ -292,16 +293,18 @@ def test_a_report_names_people_only_when_asked(location: Path, tmp_path: Path) -
     it = session(location, person="Ada Lovelace")
     releases = [it.release(BINS, dv.Dense(epsilon="1/4")), it.release(BINS, dv.Dense(epsilon="1/4"), key="b")]
     it.raise_budget(dv.Budget(epsilon="3", delta="1e-6"), reason="second <b>survey</b> wave")
-    silent = dv.report(releases, tmp_path / "silent.html", ledger=it).read_text()
+    silent = pages.unpacked(dv.report(releases, tmp_path / "silent.html", ledger=it))
     assert "Lovelace" not in silent
     assert "survey" not in silent
     told = dv.report(releases, tmp_path / "told.html", ledger=it, people=True).read_text()
     assert "Asked for by Ada Lovelace (entry 1, entry 2)" in told
     assert "The budget was raised to ε 3, δ 0.000001 by Ada Lovelace on 20" in told
     assert "<b>survey" not in told
-    for more in ({"people": True}, {"people": "yes", "ledger": it}):
+    assert dv.report(releases, tmp_path / "own.html", people=True).read_text() == told
+    loaded = [dv.load(release.save(tmp_path / "a.json")) for release in releases]
+    for items, people in ((loaded, True), (releases, "yes")):
         with pytest.raises(ParameterError, match="people must be True or False"):
-            dv.report(releases, tmp_path / "none.html", **more)
+            dv.report(items, tmp_path / "none.html", people=people)  # type: ignore[arg-type]
     assert not (tmp_path / "none.html").exists()
 
 

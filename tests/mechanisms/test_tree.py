@@ -39,6 +39,7 @@ from tests.fitting.reference import LeastSquares
 from tests.mechanisms import contract
 from tests.mechanisms.test_dense import exponential, geometric_oracle
 from tests.model.whole_laws import ALL, joint, noise, release_of
+from tests.reports import pages
 
 ROW, EDGE = Unit("row"), Unit("edge", max_bins=2)
 REPLACE = Unit("row", relation="replace-one", n=6)
@@ -798,7 +799,7 @@ def test_a_tree_is_planned_released_read_saved_charted_and_reported(tmp_path: Pa
     assert "Age" in release._repr_html_()
     page = picture(release)
     assert page["kind"] == "tree" and len(page["values"]) == 5 and page["bars"]["0.05"]["all"]["kind"] == "bound"
-    assert "Tree" in dv.report([release], tmp_path / "tree.html").read_text()
+    assert pages.data(dv.report([release], tmp_path / "tree.html"))["releases"][0]["kind"] == "tree"
 
 
 def test_pinned_padding_and_a_public_root_are_released_too(tmp_path: Path) -> None:

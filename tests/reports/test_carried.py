@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,14 +15,7 @@ from dpviz.errors import ReleaseFormat
 from dpviz.exact import text
 from dpviz.widgets import carrying
 from tests.reports.carried_vectors import CASES, FRAME, KEYS, PATH, drawn, vectors, written
-
-
-def data(path: Path) -> dict[str, Any]:
-    """The JSON that a report holds."""
-    found = re.search(r'<script type="application/json" id="dpviz-data">(.*?)</script>', path.read_text())
-    assert found is not None
-    held: dict[str, Any] = json.loads(found[1])
-    return held
+from tests.reports.pages import data
 
 
 def test_what_the_page_is_tested_against_is_what_python_reads_today() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import sqlite3
 from collections.abc import Callable
@@ -132,7 +133,8 @@ def test_a_report_says_beside_the_guarantee_where_its_releases_come_from(session
         return dv.report(items, tmp_path / "report.html", **more).read_text()
 
     loaded, confirmed = dv.load(path), dv.load(path, ledger=session)
-    assert "Origin checked: every release comes from the session that shows it." in said([release])
+    assert "Origin checked: ledger visits.ledger holds every release" in said([release])
+    assert "Origin checked: every release comes from the session that shows it." in said([copy.copy(release)])
     assert "Origin checked: every release comes from ledger visits.ledger." in said([confirmed])
     assert "Origin unchecked: this release was loaded from a file" in said([loaded])
     assert "Origin checked: ledger visits.ledger holds every release" in said([loaded], ledger=session)

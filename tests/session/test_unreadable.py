@@ -20,6 +20,7 @@ from dpviz.model.question import canonical
 from dpviz.session.ledger import Ledger
 from dpviz.session.releases import Unread
 from dpviz.session.session import Session
+from tests.reports import pages
 from tests.session.sources import KnownCounts, KnownTop
 
 BINS = dv.Domain.integers(0, 3, column="x")
@@ -120,8 +121,7 @@ def test_where_the_newest_release_is_unreadable_the_page_shows_the_one_before(tm
 
 def test_a_report_shows_the_others_says_what_is_left_out_and_counts_its_price(session: Session, tmp_path: Path) -> None:
     with pytest.warns(Unread):
-        page = dv.report(session.releases, tmp_path / "all.html", ledger=session).read_text()
-    data = json.loads(page.partition('id="dpviz-data">')[2].partition("</script>")[0])
+        data = pages.data(dv.report(session.releases, tmp_path / "all.html", ledger=session))
     assert [release["number"] for release in data["releases"]] == ["1", "3"]
     assert "Release 2 is not shown, for this dpviz cannot read it." in " ".join(data["caveats"])
     assert data["totals"]["epsilon"] == "0.875"

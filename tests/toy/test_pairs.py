@@ -18,6 +18,7 @@ from dpviz.charts.picture import picture
 from dpviz.errors import ParameterError, ReleaseFormat
 from dpviz.model.answers import SHAPES, Packed, register, unregister
 from dpviz.model.laws import law_from_json
+from tests.reports import pages
 from tests.toy.pairs import BINS, FRAME, PairMeans, Pairs, of_pairs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -73,8 +74,7 @@ def test_it_is_written_tabled_and_pictured_in_its_own_words(tmp_path: Path) -> N
     assert seen["kind"] == "pair-means" and seen["widths"] == [2, 2, 1] and seen["axis"] == "visits"
     assert [Fraction(mean) for mean in seen["means"]] == release.values
     assert seen["intervals"]["0.05"][0][1] is None
-    report = dv.report([release], tmp_path / "toy.html").read_text()
-    assert "2 and 3" in report
+    assert "2 and 3" in pages.unpacked(dv.report([release], tmp_path / "toy.html"))
     assert "Pairs" in repr(session.plan(BINS, Pairs(epsilon="1")))
 
 
@@ -118,9 +118,9 @@ def test_it_is_planned_in_its_own_words_and_its_law_is_read_back(tmp_path: Path)
 
 def test_a_report_carries_its_view(tmp_path: Path, bundle: Path) -> None:
     _, release = drawn(tmp_path)
-    page = dv.report([release], tmp_path / "toy.html").read_text()
-    (view,) = json.loads(page.split('id="dpviz-data">')[1].split("</script>")[0])["views"]
-    assert view == {"kind": "pair-means", "code": bundle.read_text(), "css": ""} and "2 and 3" in page
+    page = dv.report([release], tmp_path / "toy.html")
+    (view,) = pages.data(page)["views"]
+    assert view == {"kind": "pair-means", "code": bundle.read_text(), "css": ""} and "2 and 3" in page.read_text()
 
 
 def test_nothing_in_the_house_knows_its_name() -> None:

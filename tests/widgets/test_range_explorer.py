@@ -19,6 +19,7 @@ from dpviz.fitting.noises import Term
 from dpviz.fitting.sums import NoiseSum
 from dpviz.planning.range_sheet import COLUMNS, SAVED_STOPS, RangeSheet, made_up, of_public
 from dpviz.widgets.explorer import Explorer
+from tests.reports import pages
 
 CANARY = 7_310_001
 BETA = Fraction(1, 20)
@@ -262,5 +263,5 @@ def test_one_bin_is_a_domain_too() -> None:
 
 
 def test_a_report_carries_it(tmp_path: Path) -> None:
-    content = dv.report([dv.RangeExplorer("flat", branching=4)], tmp_path / "r.html").read_text()
-    assert '"component":"range-explorer"' in content.replace('": "', '":"')
+    data = pages.data(dv.report([dv.RangeExplorer("flat", branching=4)], tmp_path / "r.html"))
+    assert [one["component"] for one in data["explorers"]] == ["range-explorer"]

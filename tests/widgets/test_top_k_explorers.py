@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any
@@ -17,6 +16,7 @@ from dpviz.errors import Forbidden, ParameterError
 from dpviz.model.public import PublicTop
 from dpviz.widgets.explorer import Explorer
 from tests.frames import is_ours
+from tests.reports import pages
 
 UNIT = dv.Unit("aircraft", max_bins=2)
 KEYS = dv.Domain.keys(column="dest")
@@ -217,19 +217,12 @@ def test_the_composition_explorer_moves_and_holds_its_place() -> None:
     assert repr(explorer) == "CompositionExplorer()"
 
 
-def embedded(path: Path) -> dict[str, Any]:
-    found = re.search(r'id="dpviz-data">(.*?)</script>', path.read_text(encoding="utf-8"), re.DOTALL)
-    assert found is not None
-    said: dict[str, Any] = json.loads(found[1])
-    return said
-
-
 def test_a_report_takes_explorers_with_the_sheet_that_the_kernel_made(tmp_path: Path) -> None:
     explorer = dv.TopKExplorer("step", k=3, kbar=10)
     made = sheet_of(explorer)
     explorer.sheet = '{"version": 1, "tables": {"forged": 1}}'
     path = dv.report([explorer, dv.CompositionExplorer()], tmp_path / "explorers.html")
-    said = embedded(path)
+    said = pages.data(path)
     assert said["title"] == "Top k of an unknown list and What k steps cost together"
     assert [one["component"] for one in said["explorers"]] == ["top-k-explorer", "composition-explorer"]
     assert said["explorers"][0]["sheet"] == made
@@ -240,8 +233,8 @@ def test_a_report_takes_explorers_with_the_sheet_that_the_kernel_made(tmp_path: 
 def test_explorers_stand_beside_releases_and_change_no_sum(tmp_path: Path) -> None:
     session = dv.Session(frame(), UNIT, dv.Budget("4", "1e-3"), tmp_path / "a.ledger")
     release = session.release(KEYS, dv.TopK(4, 6, epsilon="2", delta="1e-5"))
-    alone = embedded(dv.report([release], tmp_path / "alone.html"))
-    beside = embedded(dv.report([release, dv.TopKExplorer(release)], tmp_path / "beside.html", ledger=session))
+    alone = pages.data(dv.report([release], tmp_path / "alone.html"))
+    beside = pages.data(dv.report([release, dv.TopKExplorer(release)], tmp_path / "beside.html", ledger=session))
     assert beside["totals"] == {**alone["totals"], "chain": beside["totals"]["chain"]}
     assert beside["title"] == alone["title"]
     assert beside["explorers"][0]["sheet"]["released"]["items"] == ["ORD", "ATL", "JFK", "BOS"]

@@ -16,6 +16,7 @@ from dpviz.errors import DpvizError, ParameterError
 from dpviz.model.answers import Table
 from dpviz.widgets import views
 from dpviz.widgets.view import Program
+from tests.reports import pages
 from tests.session.sources import KnownCounts
 from tests.widgets.pages import Wire
 
@@ -161,9 +162,7 @@ def test_a_report_carries_the_bundles_of_the_kinds_that_it_shows_and_no_others(t
     release, plan = own.release(BINS, dv.Dense("1")), own.plan(BINS, dv.Dense("1"))
 
     def data(*items: Any) -> dict[str, Any]:
-        page = dv.report(list(items), tmp_path / "report.html").read_text()
-        embedded: dict[str, Any] = json.loads(page.split('id="dpviz-data">')[1].split("</script>")[0])
-        return embedded
+        return pages.data(dv.report(list(items), tmp_path / "report.html"))
 
     assert data(release, release)["views"] == [{"kind": "ranges", "code": CODE, "css": ".ranges { color: red; }"}]
     assert "views" not in data(plan)

@@ -91,18 +91,28 @@ export function setOptions(
     if (select.value !== chosen) select.value = chosen;
 }
 
+/** An element hears this event when its page goes to paper, and when it is back: whatever it must do, it does at once. */
+export const PAPER = "dp-paper";
+export type Paper = CustomEvent<"paper" | "screen">;
+
 /** Say the width of an element now and whenever it changes; returns how to stop. */
-export function watchWidth(element: Element, tell: (width: number) => void): () => void {
+export function watchWidth(element: HTMLElement, tell: (width: number) => void): () => void {
     if (typeof ResizeObserver === "undefined") return () => undefined;
     let last = 0;
-    const observer = new ResizeObserver((entries) => {
-        const width = Math.floor(entries.at(-1)?.contentRect.width ?? 0);
+    const take = (now: number): void => {
+        const width = Math.floor(now);
         if (width === 0 || width === last) return;
         last = width;
         tell(width);
-    });
+    };
+    const observer = new ResizeObserver((entries) => take(entries.at(-1)?.contentRect.width ?? 0));
+    const measure = (): void => take(element.clientWidth); // an observer would speak after the page is printed
     observer.observe(element);
-    return () => observer.disconnect();
+    element.addEventListener(PAPER, measure);
+    return () => {
+        observer.disconnect();
+        element.removeEventListener(PAPER, measure);
+    };
 }
 
 /** Copy a text; says whether it worked, so that the page can offer it for copying by hand where it did not. */

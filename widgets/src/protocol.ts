@@ -229,6 +229,8 @@ const readHead = shape({
     /** What an answer of a sub-session used of what was paid; empty for a release of its own. */
     used: maybe(text),
     python: text,
+    /** In a report: how to have it, and to plan another, in Python. */
+    script: maybe(file),
     csv: file,
     /** How many rows its table has; "0" where it has none. */
     table_rows: maybe(whole),
@@ -246,6 +248,7 @@ const readReportShape = shape({
     sheets: list((value) => value),
     explorers: maybe(list(shape({ component: text, sheet: (value) => value }))),
     totals: shape({ epsilon: exact, delta: exact, unit: text, randomness: text, chain: text }),
+    facts: maybe(list(shape({ name: text, value: text }))),
     caveats: list(text),
     /** The views of kinds that the program does not bring along. */
     views: maybe(list(shape({ kind: text, code: file, css: file }))),

@@ -1,7 +1,7 @@
 /** A report: releases as they were paid for, plan sheets still alive, no kernel, no network. */
 
 import { run, style } from "./bundles";
-import { h } from "./dom";
+import { h, PAPER } from "./dom";
 import type { Explorers } from "./explorers";
 import { Views } from "./guest_views";
 import { readReport, type Report, type Result, type Sheet } from "./protocol";
@@ -27,16 +27,19 @@ function plural(count: number, noun: string): string {
 
 function head(report: Report): HTMLElement {
     const { totals } = report;
-    const parts: [number, string][] = [
+    const held: [number, string][] = [
         [report.releases.length, "release"],
         [report.sheets.length, "plan sheet"],
         [report.explorers?.length ?? 0, "explorer"],
     ];
+    const facts = (report.facts ?? []).map(({ name, value }) => [name, value]);
     const sums = [
+        ...facts.filter(([name]) => name === "guarantee"),
         ["total paid", `ε ${totals.epsilon} · δ ${totals.delta}`],
         ["unit", totals.unit],
         ["random bits", totals.randomness],
         ["ledger chain", totals.chain],
+        ...facts.filter(([name]) => name !== "guarantee"),
     ];
     return h(
         "header",
@@ -44,11 +47,12 @@ function head(report: Report): HTMLElement {
         h(
             "p",
             { class: "dp-quiet" },
-            "dpviz report · one file · works without a network or a kernel · " +
-                parts
-                    .filter(([count], i) => count > 0 || (i < 2 && !report.explorers?.length))
-                    .map(([count, noun]) => plural(count, noun))
-                    .join(", "),
+            "dpviz report · ",
+            h("span", { class: "dp-screen-only" }, "one file · works without a network or a kernel · "),
+            held
+                .filter(([count], i) => count > 0 || (i < 2 && !report.explorers?.length))
+                .map(([count, noun]) => plural(count, noun))
+                .join(", "),
         ),
         h("h1", {}, report.title),
         report.lead === null ? null : h("p", { class: "dp-lead" }, report.lead),
@@ -103,6 +107,33 @@ export function draw(report: Report, root: HTMLElement, { releases, explorers = 
     root.replaceChildren(h("div", { class: "dpviz dp-report-root" }, page));
 }
 
+/** The text of a page of paper is so wide: an A4 sheet or a letter between its margins. */
+const PAPER_WIDTH = 680;
+
+/** On paper every table is open and whole, and every chart is drawn as wide as the sheet; afterwards all is as before. */
+function fitToPaper(root: HTMLElement): void {
+    let opened: HTMLDetailsElement[] = [];
+    const tell = (detail: "paper" | "screen"): void => {
+        for (const element of root.querySelectorAll("*")) element.dispatchEvent(new CustomEvent(PAPER, { detail }));
+    };
+    const turn = (details: HTMLDetailsElement, open: boolean): void => {
+        details.open = open;
+        details.dispatchEvent(new Event("toggle")); // the browser's own comes too late
+    };
+    addEventListener("beforeprint", () => {
+        opened = [...root.querySelectorAll<HTMLDetailsElement>("details:not([open]):is(.dp-numbers, .dp-how)")];
+        for (const details of opened) turn(details, true);
+        root.style.width = `${PAPER_WIDTH}px`;
+        tell("paper");
+    });
+    addEventListener("afterprint", () => {
+        root.style.width = "";
+        for (const details of opened) turn(details, false);
+        opened = [];
+        tell("screen");
+    });
+}
+
 /** The views of kinds that the report's program does not bring along: run before anything is drawn. */
 async function embedded(report: Report): Promise<Views> {
     const views = new Views(() => undefined);
@@ -116,14 +147,14 @@ async function embedded(report: Report): Promise<Views> {
     return views;
 }
 
-/** Draw the report that this page holds. */
-export async function start(parts: Parts): Promise<void> {
+/** Draw a report on this page, from the text that its file has unpacked. */
+export async function start(data: string, parts: Parts): Promise<void> {
     const root = document.getElementById("dpviz-report");
-    const data = document.getElementById("dpviz-data");
-    if (root === null || data === null) return;
+    if (root === null) return;
     try {
-        const report = readReport(data.textContent ?? "");
+        const report = readReport(data);
         draw(report, root, parts, await embedded(report));
+        fitToPaper(root);
     } catch (error) {
         if (!(error instanceof Malformed || error instanceof Newer)) throw error;
         root.replaceChildren(

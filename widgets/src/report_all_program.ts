@@ -6,4 +6,4 @@ import { RELEASES } from "./report_releases";
 import { SAMPLING } from "./sampling_explorers";
 import { SPARSE } from "./sparse_explorers";
 
-void start({ releases: RELEASES, explorers: { ...EXPLORERS, ...SPARSE, ...SAMPLING } });
+export default (data: string): Promise<void> => start(data, { releases: RELEASES, explorers: { ...EXPLORERS, ...SPARSE, ...SAMPLING } });

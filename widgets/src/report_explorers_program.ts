@@ -5,4 +5,4 @@ import { start } from "./report";
 import { SAMPLING } from "./sampling_explorers";
 import { SPARSE } from "./sparse_explorers";
 
-void start({ explorers: { ...EXPLORERS, ...SPARSE, ...SAMPLING } });
+export default (data: string): Promise<void> => start(data, { explorers: { ...EXPLORERS, ...SPARSE, ...SAMPLING } });

@@ -3,4 +3,4 @@
 import { start } from "./report";
 import { RELEASES } from "./report_releases";
 
-void start({ releases: RELEASES });
+export default (data: string): Promise<void> => start(data, { releases: RELEASES });

@@ -2,18 +2,21 @@
 
 import "./shared";
 import { offline } from "./carried";
-import { copy, h, setText } from "./dom";
+import { copy, h, save, setText } from "./dom";
+import { compare, exactly } from "./exact";
 import { epsilonField } from "./epsilon_field";
+import { barOf, headline, signed } from "./measures";
 import { planPane } from "./plan_pane";
-import type { Result, Sheet } from "./protocol";
+import { epsilonAxis, type Result, type Sheet } from "./protocol";
 import type { ReleaseParts } from "./report";
 import type { Views } from "./guest_views";
 import { resultChart } from "./result_chart";
 import type { OfPage, ResultView } from "./result_view";
-import { tableButton, tableOf } from "./saving";
+import { stemOf, tableButton, tableOf } from "./saving";
 import { mount } from "./root";
 import { SessionStore } from "./session_store";
-import { costsDelta, shown } from "./words";
+import { dataTable } from "./table";
+import { costsDelta, kindOf, often, same, shown } from "./words";
 
 function live(component: (store: SessionStore) => ReturnType<typeof planPane>, store: SessionStore): HTMLElement {
     const place = h("div", {});
@@ -47,9 +50,9 @@ function released(drawn: Drawn, views: Views): HTMLElement {
     return place;
 }
 
-/** Whether a release answers the question of a sheet by its mechanism. An answer of a sub-session paid nothing by itself. */
+/** Whether a release answers the question of a sheet by its mechanism. A teaching draw and an answer of a sub-session paid nothing by themselves. */
 const paidFor = (item: Result, { question, mechanism }: Sheet): boolean =>
-    item.question_id === question.id && item.mechanism.startsWith(`${mechanism.name}(`) && !item.used;
+    item.question_id === question.id && item.mechanism.startsWith(`${mechanism.name}(`) && !item.used && item.teaching === null;
 
 /** What tells one of several sheets from the others: its column, or else its mechanism, too. */
 function nameOf({ question, mechanism }: Sheet, sheets: readonly Sheet[]): string {
@@ -61,13 +64,15 @@ function nameOf({ question, mechanism }: Sheet, sheets: readonly Sheet[]): strin
 /** One plan sheet with its slider: everything a reader may try, and the button that says why it ends there. */
 function trial(sheet: Sheet, releases: readonly Result[], name: string): HTMLElement {
     const store = new SessionStore();
-    store.load(sheet, releases.findLast((item) => paidFor(item, sheet)) ?? null);
+    const paid = releases.filter((item) => paidFor(item, sheet));
+    store.load(sheet, paid.at(-1) ?? null);
     const title = name === "" ? "Try another ε" : `Try another ε: ${name}`;
     const place = live(
         (own) => planPane(own, { title, chip: "free · alive in this file", brief: true }, epsilonField(own)),
         store,
     );
     place.classList.add("dp-half");
+    place.append(onPaper(sheet, paid, name));
     place
         .querySelector(".dp-plan")
         ?.append(
@@ -81,26 +86,74 @@ function trial(sheet: Sheet, releases: readonly Result[], name: string): HTMLEle
     return place;
 }
 
-function numbers(result: Result, table: HTMLElement, long: OfPage | null, first: boolean): HTMLElement {
-    const here = result.csv === "" ? tableOf(result, null, long) : null;
+/** No slider moves on paper: there a table says what the labelled values of ε would give, and where it was released. */
+function onPaper(sheet: Sheet, paid: readonly Result[], name: string): HTMLElement {
+    const labelled = epsilonAxis(sheet).labelled;
+    const isReleased = (epsilon: string): boolean => paid.some((item) => same(item.epsilon, epsilon));
+    const points = sheet.fans.epsilon
+        .filter(({ epsilon }) => isReleased(epsilon) || labelled.some((tick) => same(tick, epsilon)))
+        .sort((a, b) => compare(exactly(a.epsilon), exactly(b.epsilon)));
+    const title = name === "" ? "At another ε" : `At another ε: ${name}`;
+    const columns = headline(sheet).map((measure) => {
+        const bars = points.map((point) => barOf(point, sheet.beta, measure));
+        const kinds = new Set(bars.map((bar) => (bar === null ? "no bound" : kindOf(bar))));
+        const cells = bars.map((bar) => (bar === null ? "no bound" : `${signed(measure, bar)}${kinds.size === 1 ? "" : ` ${kindOf(bar)}`}`));
+        const about = [measure.origin, ...(kinds.size === 1 ? kinds : [])].filter((part) => part !== "").join(", ");
+        return { name: about === "" ? measure.label : `${measure.label} (${about})`, cells };
+    });
+    const table = dataTable(title, [{ name: "ε" }, ...columns.map((column) => ({ name: column.name, figures: true }))], points.length, (i) => [
+        isReleased(points[i]!.epsilon) ? `${points[i]!.epsilon}, as released` : points[i]!.epsilon,
+        ...columns.map(({ cells }) => cells[i]!),
+    ]);
+    return h(
+        "section",
+        { class: "dp-paper-only", "aria-label": title },
+        h("h2", {}, title),
+        h("p", { class: "dp-note" }, `How far off an answer of ${sheet.mechanism.name} would be, ${often(sheet.beta)} times. Planned from public facts alone.`),
+        table,
+    );
+}
+
+function copyButton(label: string, content: string): HTMLElement {
     const button = h(
         "button",
         {
             type: "button",
             class: "dp-button",
             onclick: () =>
-                void copy(result.csv).then((done) => {
-                    setText(button, done ? "Copied" : "Copy table");
-                    setTimeout(() => setText(button, "Copy table"), 1500);
+                void copy(content).then((done) => {
+                    setText(button, done ? "Copied" : "Copying failed");
+                    setTimeout(() => setText(button, label), 1500);
                 }),
         },
-        "Copy table",
+        label,
     );
+    return button;
+}
+
+/** How to have the answer again in Python: to read, to copy, to save. */
+function inPython(result: Result, script: string): HTMLElement {
+    const write = (): void => save(`${stemOf(result)}.py`, "text/x-python", script);
+    return h(
+        "div",
+        { class: "dp-script" },
+        h(
+            "div",
+            { class: "dp-numbers-head" },
+            h("p", { class: "dp-note" }, "The same in Python"),
+            h("span", { class: "dp-tools" }, copyButton("Copy Python", script), h("button", { type: "button", class: "dp-button", onclick: write }, "Save Python")),
+        ),
+        h("pre", { class: "dp-code", tabindex: 0 }, script.trimEnd()),
+    );
+}
+
+function numbers(result: Result, table: HTMLElement | null, long: OfPage | null, first: boolean): HTMLElement {
+    const here = table === null ? null : tableOf(result, null, long);
     const price = `paid ε ${result.price.epsilon}${costsDelta(result.price) ? `, δ ${result.price.delta}` : ""}`;
     return h(
         "details",
         { class: "dp-numbers", open: first },
-        h("summary", {}, `Numbers: ${result.plain_title}`),
+        h("summary", {}, `${table === null ? "In Python" : "Numbers"}: ${result.plain_title}`),
         h(
             "div",
             { class: "dp-numbers-head" },
@@ -113,9 +166,10 @@ function numbers(result: Result, table: HTMLElement, long: OfPage | null, first:
                     `${result.guarantee}. ${result.mechanism}, ${result.mode} mode, ` +
                     `random bits: ${result.randomness}.`,
             ),
-            here !== null ? tableButton(result, here) : result.csv === "" ? null : button,
+            here === null ? null : h("span", { class: "dp-tools" }, result.csv === "" ? null : copyButton("Copy CSV", result.csv), tableButton(result, here)),
         ),
         table,
+        result.script ? inPython(result, result.script) : null,
     );
 }
 
@@ -128,6 +182,7 @@ export const RELEASES: ReleaseParts = {
     numbers: (releases, views) =>
         releases.flatMap((result) => {
             const { view, body } = drawnBy(views, result);
-            return view?.table === undefined ? [] : [{ result, table: view.table(body, result.beta), long: view.csv?.(body, result.beta) ?? null }];
+            if (view?.table === undefined && !result.script) return [];
+            return [{ result, table: view?.table?.(body, result.beta) ?? null, long: view?.csv?.(body, result.beta) ?? null }];
         }).map(({ result, table, long }, i) => numbers(result, table, long, i === 0)),
 };

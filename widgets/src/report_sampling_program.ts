@@ -3,4 +3,4 @@
 import { start } from "./report";
 import { SAMPLING } from "./sampling_explorers";
 
-void start({ explorers: SAMPLING });
+export default (data: string): Promise<void> => start(data, { explorers: SAMPLING });

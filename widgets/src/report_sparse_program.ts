@@ -3,4 +3,4 @@
 import { start } from "./report";
 import { SPARSE } from "./sparse_explorers";
 
-void start({ explorers: SPARSE });
+export default (data: string): Promise<void> => start(data, { explorers: SPARSE });

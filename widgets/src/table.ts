@@ -1,6 +1,7 @@
 /** A real table; when it is long, only the rows in view exist. */
 
-import { h } from "./dom";
+import { h, PAPER, type Paper } from "./dom";
+import { shown } from "./words";
 
 export interface Column {
     name: string;
@@ -13,6 +14,8 @@ export const NUMBERS = "Numbers of this release";
 const ROW = 28;
 const ALL = 200;
 const BEYOND = 10;
+/** So many rows of a long table are printed, as many as a report shows without JavaScript. */
+const ON_PAPER = 2_000;
 
 export function dataTable(
     caption: string,
@@ -62,7 +65,17 @@ export function dataTable(
             spacer(count - last),
         );
     };
+    const drawOnPaper = (): void => {
+        const rows = Array.from({ length: Math.min(count, ON_PAPER) }, (_, i) => line(i));
+        const more = h("tr", {}, h("td", { colspan: columns.length }, `… ${shown(String(count - ON_PAPER))} more rows, in the CSV file`));
+        body.replaceChildren(...rows, ...(count > ON_PAPER ? [more] : []));
+    };
     element.addEventListener("scroll", draw);
+    element.addEventListener(PAPER, (event) => {
+        drawn = "";
+        if ((event as Paper).detail === "paper") drawOnPaper();
+        else draw();
+    });
     draw();
     return element;
 }

@@ -2,9 +2,11 @@ import { beforeEach, expect, test } from "vitest";
 import healthJson from "../fixtures/health.json";
 import "../src/built_in_views";
 import { EXPLORERS } from "../src/explorers";
+import { PAPER } from "../src/dom";
 import { draw as drawn } from "../src/report";
 import { RELEASES } from "../src/report_releases";
 import { readReport, type Report } from "../src/protocol";
+import { dataTable } from "../src/table";
 import { press, result, sheet } from "./host";
 
 const EVIL = "</script><img src=x onerror=alert(1)>";
@@ -63,6 +65,30 @@ test("what another mechanism paid, or a whole sub-session, is not marked as the 
         expect(root.textContent).toContain("▼ last release of this question, 0.1");
         draw(readReport({ ...report(), releases: [other] }), root);
         expect(root.textContent).not.toContain("▼ last release of this question");
+    }
+});
+
+test("a teaching draw is not marked as a release of a sheet, nor on paper", () => {
+    const draw7 = { ...result(), number: null, teaching: { seed: "7" } };
+    draw(readReport({ ...report(), releases: [draw7] }), root);
+    expect(root.textContent).not.toContain("▼ last release of this question");
+    expect(root.querySelector(".dp-paper-only")!.textContent).not.toContain("as released");
+    draw(readReport(report()), root);
+    expect(root.querySelector(".dp-paper-only")!.textContent).toContain("0.1, as released");
+});
+
+test("a long table is drawn in full on paper, as far as a person may want to print it, and rolls again afterwards", () => {
+    const tell = (box: HTMLElement, detail: string): boolean => box.dispatchEvent(new CustomEvent(PAPER, { detail }));
+    for (const [count, last] of [[1_999, "row 1998"], [2_500, "… 500 more rows, in the CSV file"]] as const) {
+        const box = dataTable("Rows", [{ name: "row" }], count, (i) => [`row ${i}`]);
+        const rows = (): HTMLTableRowElement[] => [...box.querySelectorAll("tbody")[0]!.rows];
+        const before = rows().length;
+        expect(before).toBeLessThan(100);
+        tell(box, "paper");
+        expect(rows().slice(0, 1_999).map((row) => row.textContent)).toEqual(Array.from({ length: 1_999 }, (_, i) => `row ${i}`));
+        expect([rows().length, rows().at(-1)!.textContent]).toEqual([Math.min(count, 2_001), last]);
+        tell(box, "screen");
+        expect(rows().length).toBe(before);
     }
 });
 
