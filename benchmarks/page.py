@@ -1,6 +1,7 @@
 """From a slider's input event to after the paint, in a real JupyterLab: the kernel idle, releasing, and gone.
 
-The page measures itself (`dpviz:redraw` in the performance timeline). Each case moves the slider 60 steps.
+The page measures itself (`dpviz:redraw` in the performance timeline). Each case moves the slider 60 steps. Besides,
+the files of reports: how many bytes they have, and on how many sheets of paper Chromium prints them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from statistics import quantiles
 
 from playwright.sync_api import Browser
 
+import dpviz as dv
 from benchmarks.measured import Measured
 from tests.browser.lab import Lab, Notebook, open_browser
 
@@ -40,6 +42,9 @@ RANGES = (
 )
 TRADEOFF = "import dpviz as dv\ndv.TradeoffExplorer()"
 BENCH = "bench = dv.Workbench(session, bins)\nbench"
+LARGEST = ((120_000, 4), (150_000, 8))
+"""The most bytes of a report, and the most sheets of paper: of one release, and of three."""
+
 REDRAWS = "() => performance.getEntriesByName('dpviz:redraw').map(entry => entry.duration)"
 
 
@@ -78,7 +83,35 @@ def table(allowed: Mapping[int, float] = ALLOWED, steps: int = STEPS, browser: B
             notebook.run_all()
             for slider in ("True value x of an entry", "Privacy loss ε", "Room per entry, s/k"):
                 lines.append(line(f"sparse releases, {slider}", moved(notebook, steps, slider), 100.0))
+        lines += reports(Path(folder), opened)
     return lines
+
+
+def reports(folder: Path, browser: Browser) -> list[Measured]:
+    """Reports of one release of the doctor visits, and of three of different kinds: their bytes, and their sheets."""
+    session = dv.Session(
+        dv.datasets.doctor_visits(), dv.Unit("row", noun="person-year"), dv.Budget(3, "1e-5"), folder / "reports.ledger"
+    )
+    bins, health = dv.Domain.integers(0, 40, column="visits", overflow=True), "self_rated_health"
+    asked = [(bins, dv.Dense("1/10")), (bins, dv.Sorted("1/2")), (health, dv.TopKLaplace(k=3, epsilon="1/2"))]
+    releases = [session.release(*one) for one in asked]
+    lines = []
+    for name, some, (most, sheets) in (("one release", releases[:1], LARGEST[0]), ("three", releases, LARGEST[1])):
+        path = dv.report(some, folder / "report.html")
+        size, printed = path.stat().st_size, pages(path, browser)
+        lines.append(Measured(f"report of {name}: bytes", f"{size:,}", f"{most:,}", size < most))
+        lines.append(Measured(f"report of {name}: sheets of A4", str(printed), str(sheets), printed <= sheets))
+    return lines
+
+
+def pages(path: Path, browser: Browser) -> int:
+    """How many sheets Chromium prints of a report."""
+    page = browser.new_page(offline=True)
+    page.goto(path.as_uri())
+    page.get_by_role("heading", level=1).wait_for()
+    printed = page.pdf(format="A4")
+    page.close()
+    return len(re.findall(rb"/Type\s*/Page\b", printed))
 
 
 def dragged(notebook: Notebook, steps: int) -> list[float]:

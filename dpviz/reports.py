@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
+import pkgutil
 import zlib
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import dpviz
 from dpviz import files
 from dpviz.boundary import as_given, kind_of, plain_arguments
 from dpviz.charts import columns, tables
@@ -474,7 +474,7 @@ def _facts(releases: list[Release], total: Guarantee | None, verified: _Verified
         "guarantee": "" if total is None else total.sentence,
         "data": " and ".join(dict.fromkeys(release.dataset for release in releases)),
         "released": "" if not days else " to ".join(dict.fromkeys((days[0], days[-1]))) + " (UTC)",
-        "written by": f"dpviz {dpviz.__version__}",
+        "written by": f"dpviz {pkgutil.resolve_name('dpviz:__version__')}",
     }
     return [{"name": name, "value": value} for name, value in said.items() if value]
 

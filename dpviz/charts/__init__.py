@@ -6,9 +6,10 @@
     release.chart().save("visits.svg")                # png, svg or pdf; needs the extra `export`
 
 A chart accepts a `Release`, a `PlanSheet` or a `PublicTable`, embeds what is public in it, and nothing else. In
-JupyterLab it draws as a cell's last line without a network. Where another program shows the notebook, choose one of
-Altair's renderers, and your choice is respected: `alt.renderers.enable("jupyter", offline=True)` (0.9 MB a chart,
-needs `export`) or `alt.renderers.enable("html")` (needs a network).
+JupyterLab it draws as a cell's last line without a network; nbconvert, MyST and mails show the picture beside it (PNG,
+with the extra `lab`). Where another program is to draw it alive, choose one of Altair's renderers, and your choice is
+respected: `alt.renderers.enable("jupyter", offline=True)` (0.9 MB a chart) or `alt.renderers.enable("html")` (needs a
+network).
 """
 
 from __future__ import annotations

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any, NoReturn
 
 import altair as alt
 
 from dpviz.boundary import as_given, protect_module
+from dpviz.charts import still
 from dpviz.charts.theme import Palette, config
 from dpviz.errors import Forbidden
 from dpviz.exact import whole
@@ -32,15 +34,26 @@ EMBED = {
 class Picture(alt.VConcatChart):
     """An Altair chart that JupyterLab draws with the Vega-Lite it ships, without a network.
 
-    Everything else is Altair's: `.properties(...)`, `.save(...)`, `.to_json()`. When a renderer was chosen with
-    `alt.renderers.enable(...)`, that one draws.
+    Beside it stands a picture as PNG, for programs that show a notebook and draw no Vega-Lite; without vl-convert,
+    which the extra `lab` brings, they show a sentence that says so. Everything else is Altair's: `.properties(...)`,
+    `.save(...)`, `.to_json()`. When a renderer was chosen with `alt.renderers.enable(...)`, that one draws.
     """
 
     def _repr_mimebundle_(self, *args: Any, **kwds: Any) -> Any:
         if alt.renderers.active != "default":
             return super()._repr_mimebundle_(*args, **kwds)
-        spec = self.to_dict() | {"$schema": LAB_SCHEMA}
-        return {LAB_MIME: spec, "text/plain": spec["description"]}, {LAB_MIME: {"embed_options": EMBED}}
+        spec = self.to_dict()
+        words = spec["description"]
+        bundle: dict[str, Any] = {LAB_MIME: spec | {"$schema": LAB_SCHEMA}, "text/plain": words}
+        about: dict[str, Any] = {LAB_MIME: {"embed_options": EMBED}}
+        picture = still.png(spec)
+        if picture is None:
+            bundle["text/plain"] = f"{words}\n\nFor a picture where Vega-Lite is not drawn: {still.EXTRA}"
+            return bundle, about
+        width, height = still.size(picture)
+        bundle["image/png"] = base64.b64encode(picture).decode("ascii")
+        about["image/png"] = {"width": width, "height": height, "alt": words}
+        return bundle, about
 
 
 def picture_of(

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from playwright.sync_api import Browser
 
 from benchmarks import page
+
+REPORTS = [f"report of {of}: {what}" for of in ("one release", "three") for what in ("bytes", "sheets of A4")]
+
+
+def test_reports_are_measured_in_bytes_and_in_sheets_of_paper(browser: Browser, tmp_path: Path) -> None:
+    lines = page.reports(tmp_path, browser)
+    assert [line.what for line in lines] == REPORTS
+    assert all(line.holds for line in lines), lines
+    assert int(lines[1].found) >= 2 and int(lines[3].found) > int(lines[1].found)
 
 
 def test_redraws_are_measured_with_the_kernel_idle_releasing_and_gone(browser: Browser) -> None:
@@ -19,5 +30,7 @@ def test_redraws_are_measured_with_the_kernel_idle_releasing_and_gone(browser: B
         "sparse releases, True value x of an entry",
         "sparse releases, Privacy loss ε",
         "sparse releases, Room per entry, s/k",
+        *["report of one release"] * 2,
+        *["report of three"] * 2,
     ]
-    assert all(line.found.endswith(" ms") for line in lines)
+    assert all(line.found.endswith(" ms") for line in lines[:-4])
