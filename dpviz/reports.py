@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
-import pkgutil
 import zlib
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -474,9 +474,17 @@ def _facts(releases: list[Release], total: Guarantee | None, verified: _Verified
         "guarantee": "" if total is None else total.sentence,
         "data": " and ".join(dict.fromkeys(release.dataset for release in releases)),
         "released": "" if not days else " to ".join(dict.fromkeys((days[0], days[-1]))) + " (UTC)",
-        "written by": f"dpviz {pkgutil.resolve_name('dpviz:__version__')}",
+        "written by": _program_name(),
     }
     return [{"name": name, "value": value} for name, value in said.items() if value]
+
+
+def _program_name() -> str:
+    """`dpviz 0.1.0`; nothing where it runs from a folder and was never installed."""
+    try:
+        return f"dpviz {metadata.version('dpviz')}"
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 LONGEST_CALL = 4_000
