@@ -41,6 +41,8 @@ RANGES = (
     "dv.RangeExplorer(dv.PublicTable(minutes, counts))"
 )
 TRADEOFF = "import dpviz as dv\ndv.TradeoffExplorer()"
+SAMPLING = "import dpviz as dv\ndv.SamplingExplorer()"
+PRODUCT = "import dpviz as dv\ndv.ProductSamplerTrace()"
 BENCH = "bench = dv.Workbench(session, bins)\nbench"
 LARGEST = ((120_000, 4), (150_000, 8))
 """The most bytes of a report, and the most sheets of paper: of one release, and of three."""
@@ -83,6 +85,15 @@ def table(allowed: Mapping[int, float] = ALLOWED, steps: int = STEPS, browser: B
             notebook.run_all()
             for slider in ("True value x of an entry", "Privacy loss ε", "Room per entry, s/k"):
                 lines.append(line(f"sparse releases, {slider}", moved(notebook, steps, slider), 100.0))
+        lab.write("sampling.ipynb", SAMPLING)
+        with Notebook.open(lab, opened, "sampling.ipynb", viewport={"width": 1280, "height": 1700}) as notebook:
+            notebook.run_all()
+            for slider in ("Labels k, or bits d", "Privacy loss ε"):
+                lines.append(line(f"drawing and learning, {slider}", moved(notebook, steps, slider), 100.0))
+        lab.write("product.ipynb", PRODUCT)
+        with Notebook.open(lab, opened, "product.ipynb", viewport={"width": 1280, "height": 1700}) as notebook:
+            notebook.run_all()
+            lines.append(line("the product sampler traced", moved(notebook, steps, "People, n"), 100.0))
         lines += reports(Path(folder), opened)
     return lines
 

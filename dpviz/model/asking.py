@@ -18,7 +18,7 @@ from dpviz.exact import Number, ceil_to, floor_to, probability, text, whole
 from dpviz.fitting.shares import Pair, Shares, shares, shares_of_pair
 from dpviz.fitting.sums import Quantile
 from dpviz.model.answers import Answer, Between, Reading, Side
-from dpviz.model.answers.between import between
+from dpviz.model.between import between
 from dpviz.model.derived import Among, Chance, Derived, DerivedKind, DerivedTable, Paid
 from dpviz.model.domain import one_of
 from dpviz.model.error import ErrorValue, How

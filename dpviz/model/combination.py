@@ -13,8 +13,8 @@ from dpviz.fitting.shares import Pair
 from dpviz.fitting.sums import Quantile
 from dpviz.model.answers import Answer, Between, Reading
 from dpviz.model.answers.base import plus
-from dpviz.model.answers.between import between
 from dpviz.model.asking import Askable, Subject, ask
+from dpviz.model.between import between
 from dpviz.model.derived import DerivedTable, Paid, seeds
 from dpviz.model.error import ErrorValue
 from dpviz.model.laws.base import StoredLaw

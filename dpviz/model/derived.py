@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from dpviz.boundary import protect_module
 from dpviz.exact import place, text
-from dpviz.model.answers.between import Between
+from dpviz.model.between import Between
 from dpviz.model.error import How
 from dpviz.model.linear import Bias
 from dpviz.model.words import escape, few, often, shown

@@ -18,7 +18,7 @@ from dpviz.exact import Enclosure, ceil_to, place
 from dpviz.fitting.noises import Noises, Term
 from dpviz.fitting.shares import Pair
 from dpviz.fitting.sums import NoiseSum, Quantile
-from dpviz.model.answers.between import Between
+from dpviz.model.between import Between
 from dpviz.model.error import ErrorValue
 
 Kind: TypeAlias = Literal["sums", "ranges", "pairs"]

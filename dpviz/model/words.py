@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Final
 
 from dpviz.exact import ceil_to, place, text
-from dpviz.model.answers.between import DIGITS, Between, between
+from dpviz.model.between import DIGITS, Between, between
 
 LONG_FRACTION: Final = 11
 """A fraction of more characters is rounded where it is read."""

@@ -14,8 +14,8 @@ from dpviz.boundary import protect_module
 from dpviz.errors import DomainError, Forbidden, ReleaseFormat
 from dpviz.exact import ceil_to, place, text, whole
 from dpviz.model.answers import Side
-from dpviz.model.answers.between import Between, between
 from dpviz.model.asking import Picked, Subject, added, compared
+from dpviz.model.between import Between, between
 from dpviz.model.combination import BothAnswers, combine
 from dpviz.model.derived import Derived
 from dpviz.model.release import PaidAnswer, Release

@@ -11,7 +11,7 @@ import numpy as np
 from dpviz.boundary import protect_module
 from dpviz.errors import DomainError, Forbidden, ReleaseFormat, short
 from dpviz.exact import text
-from dpviz.model.answers.between import Between, between
+from dpviz.model.between import Between, between
 from dpviz.model.release import Release, listed
 
 NOT_FREE = "a page reads answers that are read for free"

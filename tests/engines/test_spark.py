@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from dpviz.errors import ReleaseCancelled, ReleaseFailed, SchemaError
 from dpviz.model.domain import Domain
 from dpviz.model.question import Between, Question
 from dpviz.model.source import Source
-from dpviz.model.statistic import Column, StatisticKind, Top
+from dpviz.model.statistic import Column, RecordBits, StatisticKind, Top
 from dpviz.privacy.unit import Unit
 from tests.engines import contract, engines, minutes, sums, test_sums
 from tests.patience import until
@@ -219,6 +220,86 @@ def test_numbers_in_texts_are_read_as_in_pandas_and_duckdb(spark: Any) -> None:
         listed = [[part.tolist() if hasattr(part, "tolist") else part for part in one] for one in parts]
         assert listed[0] == listed[1], question.text
         assert listed[0] == listed[2], question.text
+
+
+KIND = Domain.categories(["x", "y", "z"], column="kind")
+SEEN = Domain.integers(0, 1, column="seen")
+AGE = Domain.integers(1, 3, column="age", overflow=True)
+RECORDED = pd.DataFrame(
+    [
+        (kind, seen, age, f"u{at % 7}")
+        for at, (kind, seen, age) in enumerate(
+            itertools.product(["x", "y", "elsewhere", None], [0, 1, 7, None], [1, 3, 99, -1, None])
+        )
+    ],
+    columns=["kind", "seen", "age", "who"],
+).astype({"seen": "Int64", "age": "Int64"})
+"""Cells in their column's domain, outside of it, and absent."""
+BITS = [f"b{at}" for at in range(70)]
+WIDE = pd.DataFrame({name: [(row * (at + 3)) % 5 - 1 for row in range(41)] for at, name in enumerate(BITS)})
+
+
+def test_records_are_those_of_pandas_and_duckdb(spark: Any) -> None:
+    """Every row is one record, what lies outside counts as what was declared, and a user counts with one record, chosen
+    by digest: labels, sums of bits and the bits themselves."""
+    makers = (engines.pandas, engines.shared, engines.on_spark(spark))
+    here, there, cluster = (make(RECORDED, "data", None) for make in makers)
+    people, swapped = Unit("who"), Unit(relation="replace-one", n=len(RECORDED))
+    asked: list[tuple[Question, Unit, StatisticKind]] = [
+        (Question.records([KIND, SEEN, AGE]), swapped, StatisticKind.DENSE),
+        (Question.records([KIND, SEEN, AGE], otherwise={"kind": "z", "age": 2}), ROW, StatisticKind.SPARSE),
+        (
+            Question.records([KIND, SEEN], where={"age": Between(1, 50)}, otherwise={"seen": 1}),
+            ROW,
+            StatisticKind.DENSE,
+        ),
+        (Question.records([KIND, SEEN], otherwise={"kind": "z"}), people, StatisticKind.DENSE),
+        (Question.records([KIND, SEEN, AGE]), Unit("who", max_bins=3, max_per_bin=2), StatisticKind.SPARSE),
+        (Question.records([SEEN]), swapped, StatisticKind.ONES),
+        (Question.records([SEEN], where={"kind": "x"}, otherwise={"seen": 1}), ROW, StatisticKind.ONES),
+        (Question.records([SEEN], where={"kind": ["x", "y"]}), ROW, StatisticKind.BITS),
+    ]
+    for question, unit, need in asked:
+        found = [_taken(source.count(question, unit, need)) for source in (here, there, cluster)]
+        assert found[0] == found[1] == found[2], (question.text, need)
+        everybody = unit.is_row and not question.where and need is StatisticKind.DENSE
+        assert not everybody or sum(found[0][0]) == len(RECORDED)
+    users = _taken(cluster.count(asked[3][0], people, StatisticKind.DENSE))
+    assert sum(users[0]) == RECORDED.who.nunique() < len(RECORDED)
+    unreduced = _taken(cluster.count(asked[3][0], ROW, StatisticKind.DENSE))
+    assert users != unreduced  # the reduction does something
+
+
+def test_many_columns_of_bits_are_those_of_pandas_and_an_empty_table_has_none(spark: Any) -> None:
+    """Seventy columns, more than one number of the engine holds; and a table without rows."""
+    question = Question.records([Domain.integers(0, 1, column=name) for name in BITS], otherwise={"b3": 1})
+    for frame in (WIDE, WIDE[:0]):
+        unit = Unit(relation="replace-one", n=41)
+        for need in (StatisticKind.ONES, StatisticKind.BITS):
+            one, other = (
+                _taken(make(frame, "data", None).count(question, unit, need))
+                for make in (engines.pandas, engines.on_spark(spark))
+            )
+            assert one == other
+    assert one == [[]]
+
+
+def test_a_record_is_drawn_on_spark(spark: Any, tmp_path: Path) -> None:
+    source = engines.on_spark(spark)(RECORDED, "data", None)
+    session = dv.Session(source, dv.Unit(), dv.Budget(9), tmp_path / "ledger")
+    bits = Question.records([SEEN], where={"kind": "x"})
+    assert session.release(bits, dv.SampleBounded(1)).record["seen"] in ("0", "1")
+    assert session.release(Question.records([KIND, SEEN]), dv.SampleCategory(1)).record["kind"] in ("x", "y", "z")
+
+
+def _taken(statistic: Any) -> list[Any]:
+    """The parts of a statistic as lists; rows of bits in an order of their own."""
+    if isinstance(statistic, RecordBits):
+        return [sorted(map(bytes, statistic.take()))]
+    parts = statistic.take()
+    return [
+        part.tolist() if hasattr(part, "tolist") else part for part in (parts if isinstance(parts, tuple) else (parts,))
+    ]
 
 
 DEAD = """

@@ -159,7 +159,8 @@ def test_the_number_is_above_the_true_one_as_often_as_said() -> None:
 
 
 def test_a_number_of_keys_that_is_paid_for_plans_a_sketch(tmp_path: Path) -> None:
-    """The noise is the system's: each statement about it fails with a chance of at most 1e-10."""
+    """The noise is the system's: each statement about it fails with a chance of at most 1e-10. Every word comes three
+    times; what is read lies within the interval at 1e-10, and an interval that has any word's count is a wide one."""
     frame = pd.DataFrame({"word": [f"w{i}" for i in range(300)] * 3})
     session = dv.Session(frame, Unit("row"), dv.Budget(5, delta="1e-3"), tmp_path / "ledger")
     count = session.release("word", dv.KeyCount("1/2", beta="1e-10"))
@@ -168,7 +169,11 @@ def test_a_number_of_keys_that_is_paid_for_plans_a_sketch(tmp_path: Path) -> Non
         dv.ThresholdALP(1, keys=count.answer.keys, delta="1e-6"),  # type: ignore[attr-defined]
         dv.MaxProjection(1, cap=50, keys=count.answer.keys),  # type: ignore[attr-defined]
     ):
-        assert session.release("word", mechanism)["w1"] >= 0
+        release = session.release("word", mechanism)
+        intervals = release.answer.intervals(release.reading, Fraction(1, 10**10), "one", ["w1"])
+        assert intervals is not None
+        (low,), (high,) = intervals.low, intervals.high
+        assert (low is None or low <= 3) and (high is None or 3 <= high) and (low, high) != (None, None)
     assert count.values == [count.answer.keys] == [count["bins that are not empty, at most"]]  # type: ignore[attr-defined]
     with pytest.raises(DomainError, match="one number"):
         count["w1"]

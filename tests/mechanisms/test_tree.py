@@ -26,8 +26,8 @@ from dpviz.fitting.tree import Design, Shape
 from dpviz.mechanisms.tree import Spread, TreeBound, best_branching
 from dpviz.model.answers import Answer, Between, Packed, Ranges, Reading
 from dpviz.model.answers import from_json as answer_from_json
-from dpviz.model.answers.between import between
 from dpviz.model.answers.ranges import ABOUT, asked, segments
+from dpviz.model.between import between
 from dpviz.model.derived import Derived
 from dpviz.model.laws.tree import TreeLaw
 from dpviz.model.linear import Query, SumError

@@ -15,7 +15,6 @@ from dpviz.model.answers.base import (
     unpacked,
     unregister,
 )
-from dpviz.model.answers.between import Between
 from dpviz.model.answers.buckets import Buckets
 from dpviz.model.answers.chosen import Chosen
 from dpviz.model.answers.compact import CompactTable
@@ -30,6 +29,7 @@ from dpviz.model.answers.signed_sketch import SignedSketch
 from dpviz.model.answers.sketch import Sketch
 from dpviz.model.answers.sparse import SparseTable
 from dpviz.model.answers.table import Table
+from dpviz.model.between import Between
 
 __all__ = [
     "SHAPES",

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dpviz.boundary import kind_of, protect_module
 from dpviz.errors import DomainError, ParameterError, ReleaseFormat, short
 from dpviz.exact import text
-from dpviz.model.answers.between import Between, between, is_enclosed
+from dpviz.model.between import Between, between, is_enclosed
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.linear import AllKeys, Query, length

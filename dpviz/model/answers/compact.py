@@ -28,7 +28,7 @@ from dpviz.model.answers.base import (
     look_ups_view,
     register,
 )
-from dpviz.model.answers.between import Between
+from dpviz.model.between import Between
 from dpviz.model.linear import Query
 from dpviz.model.question import Question
 from dpviz.noise.empty_bin import EmptyBin

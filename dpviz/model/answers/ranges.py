@@ -39,7 +39,7 @@ from dpviz.model.answers.base import (
     register,
     rows_or,
 )
-from dpviz.model.answers.between import Between, between
+from dpviz.model.between import Between, between
 from dpviz.model.error import SURENESS, ErrorModel, ErrorValue
 from dpviz.model.linear import Query
 from dpviz.model.question import Question

@@ -26,8 +26,8 @@ from dpviz.model.answers.base import (
     register,
     rows_or,
 )
-from dpviz.model.answers.between import Between
 from dpviz.model.answers.labels import Labels, are_labels, labels_json, labels_of, shown_labels
+from dpviz.model.between import Between
 from dpviz.model.domain import category_text
 from dpviz.model.error import ErrorValue
 from dpviz.model.linear import Query
