@@ -113,7 +113,8 @@ def test_keys_are_read_by_the_estimator_that_is_chosen_in_python_and_in_the_page
     keys = [*range(60)]
     many = {reader: release.many(keys, reader=reader) for reader in READERS}
     assert many["paper"] == release.many(keys) == [release[key] for key in keys]
-    assert len({tuple(values) for values in many.values()}) == 3  # with chance near 1: they differ at some of 60 keys
+    # two readers agree at about 91 keys in 100, nearly independently: at all of 2,000 with a chance below 1e-60
+    assert len({tuple(release.many([*range(2000)], reader=reader)) for reader in READERS}) == 3
     model = SessionModel(session, [BINS])
     for reader, values in many.items():
         assert [release.value(key, reader) for key in keys[:3]] == values[:3]
