@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any
+from functools import cache, lru_cache
+from typing import Any, TypeAlias
 
 import gmpy2
 import numpy as np
@@ -15,11 +16,15 @@ from dpviz.boundary import error_boundary, protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, Enclosure, from_mpfr, integer, probability
 from dpviz.fitting.isotonic import EXACT_FLOATS
-from dpviz.fitting.noises import Term
+from dpviz.fitting.noises import Noise, Term
 from dpviz.fitting.sums import NoiseSum
+from dpviz.laws.gaussian import DiscreteGaussian
 
 BLOCKS = 4000
 """A largest gap is enclosed by so many blocks for each side of 0 where noise is wider than that."""
+
+FEW_BLOCKS = 400
+"""By so many where each takes two integrals."""
 
 PRECISION = 256
 """Bits: roundings at this precision add up to less than ROUNDED for any number of bins that fits into memory."""
@@ -130,11 +135,11 @@ def _from(least: int | None, low: NDArray[Any], high: NDArray[Any]) -> Band:
 
 
 @error_boundary
-def largest_gap(decay: Decay, bins: int, gap: int) -> Enclosure:
+def largest_gap(noise: Noise, bins: int, gap: int) -> Enclosure:
     """The chance that the largest and the least of so many independent noises are at least so far apart.
 
     It is the p-value of the largest difference among all bins, where every true count is the same. Enclosed to 10**-20
-    where noise is not wider than some thousands, and by blocks of values beyond that.
+    where noise is not wider than some thousands (discrete Gaussian noise: 1,024), and by blocks of values beyond that.
 
     >>> low, high = largest_gap(Decay.rational(Fraction(1, 2)), 2, 1)
     >>> round(float(low), 12), high - low < Fraction(1, 10**20)                  # 1 - Pr[Z1 = Z2] = 1 - 5/27
@@ -144,24 +149,41 @@ def largest_gap(decay: Decay, bins: int, gap: int) -> Enclosure:
     if gap <= 0:
         return Fraction(1), Fraction(1)
     with gmpy2.context(precision=PRECISION, emin=gmpy2.get_emin_min(), emax=gmpy2.get_emax_max()):
-        low, high = decay.bounds(PRECISION)
-        y = (gmpy2.mpfr(gmpy2.mpq(low)) + gmpy2.mpfr(gmpy2.mpq(high))) / 2
-        reach = int(gmpy2.log(gmpy2.mpfr(bins) * 2**72) / -gmpy2.log(y)) + 1
-        block = -(-reach // BLOCKS)
-
-        def at_most(value: int) -> Any:
-            """Pr[Z <= value]."""
-            return 1 - y ** (value + 1) / (1 + y) if value >= 0 else y**-value / (1 + y)
-
-        within = [gmpy2.mpfr(0), gmpy2.mpfr(0)]
+        reach, at_most = _geometric(noise, bins) if isinstance(noise, Decay) else _other(noise, bins)
+        block = -(-reach // (BLOCKS if isinstance(noise, Decay) or reach < 16 * BLOCKS else FEW_BLOCKS))
+        within, off, sums = [gmpy2.mpfr(0), gmpy2.mpfr(0)], gmpy2.mpfr(0), 0
         for start in range(-reach, reach + 1, block):
-            below, last = at_most(start - 1), at_most(start + block - 1)
+            (below, wide), (last, wider) = at_most(start - 1), at_most(start + block - 1)
             for side, end in enumerate((start + gap - 1, start + gap + block - 2)):
-                top = at_most(end)
+                top, widest = at_most(end)
                 within[side] += (top - below) ** bins - (max(top - last, gmpy2.mpfr(0))) ** bins
+                off, sums = max(off, wide, wider, widest), sums + 1
         beyond = Fraction(1, 1 << 70)
         least, most = 1 - from_mpfr(within[1]), 1 - from_mpfr(within[0])
-    return max(Fraction(0), least - beyond - ROUNDED), min(Fraction(1), most + ROUNDED)
+        lost = ROUNDED + from_mpfr(off) * 4 * bins * sums  # a power of a number in 0..1 moves `bins` times as far
+    return max(Fraction(0), least - beyond - lost), min(Fraction(1), most + lost)
+
+
+AtMost: TypeAlias = Callable[[int], tuple[Any, Any]]
+"""Pr[Z <= value], and how far off that may be."""
+
+
+def _geometric(decay: Decay, bins: int) -> tuple[int, AtMost]:
+    """How far noise is looked at, and its distribution."""
+    low, high = decay.bounds(PRECISION)
+    y = (gmpy2.mpfr(gmpy2.mpq(low)) + gmpy2.mpfr(gmpy2.mpq(high))) / 2
+    reach = int(gmpy2.log(gmpy2.mpfr(bins) * 2**72) / -gmpy2.log(y)) + 1
+    none = gmpy2.mpfr(0)
+    return reach, lambda value: (1 - y ** (value + 1) / (1 + y) if value >= 0 else y**-value / (1 + y), none)
+
+
+def _other(law: DiscreteGaussian, bins: int) -> tuple[int, AtMost]:
+    @cache
+    def at_most(value: int) -> tuple[Any, Any]:
+        low, high = (gmpy2.mpfr(gmpy2.mpq(end.numerator, end.denominator)) for end in law.cdf(value, PRECISION))
+        return low, high - low
+
+    return law.least_above(Fraction(1, bins << 72)) + 1, at_most
 
 
 protect_module(vars())

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.boundary import protect_module
-from dpviz.fitting.noises import Floats, Noises
+from dpviz.fitting.noises import Noises
+from dpviz.fitting.transforms import Floats
 
 SMALL = 1e-11
 """The chance that the added normal number exceeds the width, on one side; and other chances that are left out."""
@@ -62,7 +63,7 @@ class Inversion:
         last = math.ceil(math.sqrt(-2 * math.log(SMALL)) / (sigma * step))
         points: Floats = (np.arange(last, dtype=np.float64) + 0.5) * step
         bound: Floats = -((sigma * points) ** 2) / 2
-        order = np.argsort(-noises.counts * np.minimum((noises.weights / noises.rates) ** 2, 1e300), kind="stable")
+        order = np.argsort(-noises.counts * np.minimum(noises.weights**2 * noises.sizes, 1e300), kind="stable")
         phase, dropped, start = np.zeros(len(points)), 0.0, 0
         for stop in (*STAGES, len(order)):
             real, turned = noises.log_transform(order[start:stop], points)

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
-from dpviz.exact import Decay, Enclosure
-from dpviz.fitting.noises import Floats, Noises, Term, log_transform
+from dpviz.exact import Enclosure
+from dpviz.fitting.noises import Noises, Term, law_of
+from dpviz.fitting.transforms import Floats
 
 LOG_BEYOND = -32.0
 BEYOND = 1.3e-14
@@ -81,7 +82,9 @@ class Spectrum:
         for place in np.argsort(-noises.counts * noises.weights**2, kind="stable").tolist():
             real, turned = _transformed(noises, place, points, length)
             size_log, phase = size_log + real, phase + turned
-            errors = errors + 3 * np.abs(real) + np.abs(turned)
+            errors = errors + noises.transform(place).loss(noises.terms[place].positive) * (
+                3 * np.abs(real) + np.abs(turned)
+            )
             kept = size_log > LEFT_OUT
             dropped += float((np.exp(size_log[~kept]) / points[~kept]).sum())
             points, size_log, phase, errors = points[kept], size_log[kept], phase[kept], errors[kept]
@@ -153,11 +156,10 @@ def _transformed(noises: Noises, place: int, points: NDArray[np.int64], length: 
 
     Angles are turned to the nearest whole turn in whole numbers, so that sines of small ones are accurate.
     """
-    term, rate = noises.terms[place], float(noises.rates[place])
+    term = noises.terms[place]
     turn = points * (int(Fraction(term.weight) / noises.step) % length) % length
     angle = np.minimum(turn, length - turn) * (math.pi / length)
-    cosine = np.where(2 * turn > length, -np.cos(angle), np.cos(angle)) if term.positive else angle
-    real, phase = log_transform(term.positive, rate, np.sin(angle), cosine)
+    real, phase = noises.transform(place).log(term.positive, np.where(2 * turn > length, -angle, angle))
     return term.count * real, np.zeros(len(points)) if phase is None else term.count * phase
 
 
@@ -214,22 +216,12 @@ def least_above(noises: Noises, level: Fraction, first: int, last: int) -> tuple
 
 def _one(term: Term, bits: int) -> Fixed:
     """One noise of a term."""
-    ratio, lead = _floor(term.decay, bits + 32)
-    values, power = [], lead
-    while power >> 32:
-        values.append(power >> 32)
-        power = power * ratio >> (bits + 32)
+    law = law_of(term.noise)
+    values = law.floors(bits)
     if not term.positive:
         return Fixed(1 - len(values), tuple(values[:0:-1] + values), bits) if values else Fixed(0, (0,), bits)
-    low_ratio = term.decay.bounds(bits + 40)[1]
-    rest = int((1 << bits) / (1 + low_ratio))
+    rest = int((1 - law.above(0, bits + 40)[1]) * (1 << bits))
     return Fixed(0, (rest, *values[1:]), bits)
-
-
-def _floor(decay: Decay, bits: int) -> tuple[int, int]:
-    """The decay y, and (1 - y) / (1 + y), rounded down to so many bits."""
-    low, high = decay.bounds(bits + 16)
-    return int(low * (1 << bits)), int((1 - high) / (1 + high) * (1 << bits))
 
 
 def _power(one: Fixed, count: int) -> Fixed:

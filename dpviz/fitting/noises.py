@@ -1,10 +1,7 @@
 """What a sum of independent noises is made of, and the two transforms of it that every law of sums is computed from.
 
-Z is two-sided geometric, Pr[Z = z] proportional to y**|z| with y = exp(-rate); Z+ is max(Z, 0), which has the law of
-max(-Z, 0), too. With h = s / 2, for real s (and for the other transform with i s in place of s):
-
-    E exp(i s Z)  = 1 / (1 + (sin h / sinh(rate / 2))**2)
-    E exp(i s Z+) = R(2 rate) / R(rate),   R(a) = 1 + 2 sin h (sin h - i cos h) / (exp(a) - 1)
+Z is two-sided geometric or discrete Gaussian noise; Z+ is max(Z, 0), which has the law of max(-Z, 0), too. The
+transforms of one noise are those of `transforms.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import gmpy2
 import numpy as np
@@ -23,22 +20,36 @@ from numpy.typing import NDArray
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, Enclosure, integer
+from dpviz.fitting.transforms import Floats, Gaussian, Geometric, Transform
+from dpviz.laws.gaussian import DiscreteGaussian
 from dpviz.laws.geometric import TwoSidedGeometric, float_rate
 
-Floats = NDArray[np.float64]
+Noise: TypeAlias = Decay | DiscreteGaussian
+"""What the noise on one count is drawn from: two-sided geometric noise of this decay, or a discrete Gaussian."""
+
+
+def law_of(noise: Noise) -> TwoSidedGeometric | DiscreteGaussian:
+    """The law of one noise."""
+    return TwoSidedGeometric(noise) if isinstance(noise, Decay) else noise
+
+
+@lru_cache(maxsize=256)
+def transform_of(noise: Noise) -> Transform:
+    """The transforms of one noise."""
+    return Geometric(float_rate(noise)) if isinstance(noise, Decay) else Gaussian(noise)
 
 
 @dataclass(frozen=True)
 class Term:
     """So many independent noises of one law, each times a weight.
 
-    decay     of the noise
+    noise     of one
     weight    what each is multiplied by
     count     how many there are
     positive  max(Z, 0) in place of Z. For max(-Z, 0) it is the same; a weight below 0 gives -max(Z, 0)
     """
 
-    decay: Decay
+    noise: Noise
     weight: Fraction | int = 1
     count: int = 1
     positive: bool = False
@@ -57,7 +68,7 @@ class Noises:
 
     >>> half = Decay.rational(Fraction(1, 2))
     >>> Noises.of([Term(half, 2), Term(half, -2), Term(half, 0)]).terms
-    (Term(decay=Decay(1/2), weight=Fraction(2, 1), count=2, positive=False),)
+    (Term(noise=Decay(1/2), weight=Fraction(2, 1), count=2, positive=False),)
     """
 
     terms: tuple[Term, ...]
@@ -66,22 +77,22 @@ class Noises:
     def of(cls, terms: Iterable[Term]) -> Noises:
         """Z is symmetric, so the sign of its weight does not matter; that of Z+ does."""
         counts: dict[tuple[int, int, int, bool], int] = {}
-        decays: dict[Decay, int] = {}
-        places: dict[int, int] = {}  # decays are compared once each, not once for each term
+        kinds: dict[Noise, int] = {}
+        places: dict[int, int] = {}  # noises are compared once each, not once for each term
         terms = tuple(terms)  # which keeps them alive, so that no two have one id
         for term in terms:
-            decay = places.get(id(term.decay))
-            if decay is None:
-                decay = places[id(term.decay)] = decays.setdefault(term.decay, len(decays))
+            kind = places.get(id(term.noise))
+            if kind is None:
+                kind = places[id(term.noise)] = kinds.setdefault(term.noise, len(kinds))
             above, below = term.weight.numerator, term.weight.denominator
-            key = decay, above if term.positive else abs(above), below, term.positive
+            key = kind, above if term.positive else abs(above), below, term.positive
             if term.count and above:
                 counts[key] = counts.get(key, 0) + term.count
-        every = tuple(decays)
+        every = tuple(kinds)
         return cls(
             tuple(
-                Term(every[decay], Fraction(above, below), count, positive)
-                for (decay, above, below, positive), count in counts.items()
+                Term(every[kind], Fraction(above, below), count, positive)
+                for (kind, above, below, positive), count in counts.items()
             )
         )
 
@@ -102,7 +113,7 @@ class Noises:
     @cached_property
     def mirrored(self) -> Noises:
         """Minus the sum."""
-        turned = (Term(one.decay, -one.weight, one.count, one.positive) for one in self.terms)
+        turned = (Term(one.noise, -one.weight, one.count, one.positive) for one in self.terms)
         return self if self.symmetric else Noises.of(turned)
 
     @cached_property
@@ -124,13 +135,13 @@ class Noises:
     def variance(self, precision: int = 128) -> Enclosure:
         """Of the sum."""
         squares: dict[tuple[int, bool], Any] = {}
-        decays = {id(term.decay): term.decay for term in self.terms}
+        noises = {id(term.noise): term.noise for term in self.terms}
         for term in self.terms:
-            key, weight = (id(term.decay), term.positive), gmpy2.mpq(term.weight)
+            key, weight = (id(term.noise), term.positive), gmpy2.mpq(term.weight)
             squares[key] = squares.get(key, 0) + term.count * weight * weight
         low = high = Fraction(0)
-        for (decay, positive), square in squares.items():
-            one = _variance(decays[decay], positive, precision)
+        for (noise, positive), square in squares.items():
+            one = _variance(noises[noise], positive, precision)
             scale = Fraction(int(square.numerator), int(square.denominator))
             low, high = low + scale * one[0], high + scale * one[1]
         return low, high
@@ -140,16 +151,47 @@ class Noises:
         low = high = Fraction(0)
         for term in self.terms:
             if term.positive:
-                one = TwoSidedGeometric(term.decay).sum_above(0, None, precision)
+                one = law_of(term.noise).sum_above(0, None, precision)
                 ends = sorted(term.count * Fraction(term.weight) * end for end in one)
                 low, high = low + ends[0], high + ends[1]
         return low, high
 
+    def transform(self, place: int) -> Transform:
+        """The transforms of one term's noise."""
+        return self._transforms[place]
+
     @cached_property
-    def rates(self) -> Floats:
-        rates = {id(term.decay): term.decay for term in self.terms}
-        known = {key: float_rate(decay) for key, decay in rates.items()}
-        return np.array([known[id(term.decay)] for term in self.terms])
+    def _transforms(self) -> list[Transform]:
+        known = {
+            id(term.noise): transform_of(term.noise) for term in {id(one.noise): one for one in self.terms}.values()
+        }
+        return [known[id(term.noise)] for term in self.terms]
+
+    def _together(self, which: NDArray[np.intp]) -> list[tuple[Transform, bool, NDArray[np.intp]]]:
+        """Some of the terms, those that are looked at together: their transform, and whether they are clamped. All
+        geometric noises have one, with a column of rates."""
+        groups: dict[tuple[int, bool], list[int]] = {}
+        for place in which.tolist():
+            one = self._transforms[place]
+            key = 0 if isinstance(one, Geometric) else id(one)
+            groups.setdefault((key, self.terms[place].positive), []).append(place)
+        found: list[tuple[Transform, bool, NDArray[np.intp]]] = []
+        for (key, positive), places in sorted(groups.items(), key=lambda group: group[0][1]):
+            part = np.array(places, dtype=np.intp)
+            one = self._transforms[places[0]]
+            if key == 0:
+                one = Geometric(np.array([self._transforms[place].pole for place in places])[:, None])
+            found.append((one, positive, part))
+        return found
+
+    @cached_property
+    def poles(self) -> Floats:
+        return np.array([one.pole for one in self._transforms])
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """About the square of the width of each noise, without its weight."""
+        return np.array([one.size for one in self._transforms])
 
     @cached_property
     def weights(self) -> Floats:
@@ -172,7 +214,12 @@ class Noises:
         rising = (self.weights > 0) | ~self.clamped
         if not rising.any():
             return 0.0
-        most = float((self.rates[rising] / np.abs(self.weights[rising])).min())
+        sizes, poles = np.abs(self.weights), self.poles
+        bent = poles == math.inf  # of those alone, the best theta is below 2 sqrt(2 L / their variances)
+        most = float((poles[rising] / sizes[rising]).min())
+        if bent.any():
+            squares = float((self.counts * sizes**2 * 2 * self.sizes)[bent].sum())
+            most = min(most, 2 * math.sqrt(2 * max(-log_level, 1e-3) / squares))
         low, high, best = 0.0, 1.0, math.inf
         for _ in range(4):
             grid = low + (high - low) * np.arange(1, 24) / 24
@@ -185,59 +232,27 @@ class Noises:
     def _log_moment(self, theta: Floats) -> Floats:
         """ln E exp(theta X) for several theta below the least of rate / weight."""
         total = np.zeros_like(theta)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            for part in np.flatnonzero(self.clamped), np.flatnonzero(~self.clamped):
-                at, rate = theta * self.weights[part, None], self.rates[part, None]
-                if len(part) and self.clamped[part[0]]:
-                    grown = np.expm1(at)
-                    each = np.log1p(-grown / np.expm1(2 * rate)) - np.log1p(-grown / np.expm1(rate))
-                else:
-                    each = -np.log1p(-((np.sinh(at / 2) / np.sinh(rate / 2)) ** 2))
-                total += self.counts[part] @ each
+        for one, positive, part in self._together(np.arange(len(self.terms))):
+            total += self.counts[part] @ one.log_moment(positive, theta * self.weights[part, None])
         return total
 
     def log_transform(self, which: NDArray[np.intp], points: Floats) -> tuple[Floats, Floats]:
         """The logarithm of the transform of some of the terms at many points: its real part, and its phase."""
         size, phase = np.zeros_like(points), np.zeros_like(points)
-        for clamped in (False, True):
-            part = which[self.clamped[which] == clamped]
-            rows = max(1, (1 << 19) // max(1, len(points)))
-            for start in range(0, len(part), rows):
-                some = part[start : start + rows]
-                half = np.multiply.outer(self.weights[some] / 2, points)
-                real, turned = log_transform(
-                    clamped, self.rates[some, None], np.sin(half), np.cos(half) if clamped else half
-                )
-                size += self.counts[some] @ real
-                phase += self.counts[some] @ turned if turned is not None else 0.0
+        rows = max(1, (1 << 19) // max(1, len(points)))
+        for start in range(0, len(which), rows):
+            for one, positive, part in self._together(which[start : start + rows]):
+                real, turned = one.log(positive, np.multiply.outer(self.weights[part] / 2, points))
+                size += self.counts[part] @ real
+                phase += self.counts[part] @ turned if turned is not None else 0.0
         return size, phase
 
 
-def log_transform(clamped: bool, rate: Any, sine: Floats, cosine: Floats) -> tuple[Floats, Floats | None]:
-    """The logarithm of the transform of one noise, from sine and cosine of weight * s / 2.
-
-    Its real part, and its phase: None where it is 0.
-    """
-    with np.errstate(over="ignore"):
-        size = np.log1p((sine / np.sinh(rate / 2)) ** 2)
-        if not clamped:
-            return -size, None
-        more = np.log1p((sine / np.sinh(rate)) ** 2)
-        return (more - size) / 2, _phase(rate, sine, cosine) - _phase(2 * rate, sine, cosine)
-
-
-def _phase(rate: Any, sine: Floats, cosine: Floats) -> Floats:
-    """Minus the phase of R(rate)."""
-    scale = 2 / np.expm1(rate)
-    phase: Floats = np.arctan2(scale * sine * cosine, 1 + scale * sine**2)
-    return phase
-
-
 @lru_cache(maxsize=256)
-def _variance(decay: Decay, positive: bool, precision: int) -> Enclosure:
-    """Of one noise. E (Z+)**2 is half the variance of Z, and E Z+ = y / (1 - y**2)."""
-    law = TwoSidedGeometric(decay)
-    low, high = law.variance(precision)
+def _variance(noise: Noise, positive: bool, precision: int) -> Enclosure:
+    """Of one noise. E (Z+)**2 is half the variance of Z."""
+    law = law_of(noise)
+    low, high = law.moment2(precision)
     if not positive:
         return low, high
     mean_low, mean_high = law.sum_above(0, None, precision)

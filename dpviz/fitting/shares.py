@@ -33,8 +33,8 @@ import numpy as np
 from dpviz.boundary import protect_module
 from dpviz.fitting.inversion import Inversion
 from dpviz.fitting.lattice import BEYOND, LOG_BEYOND, UNIT
-from dpviz.fitting.noises import Floats, log_transform
 from dpviz.fitting.sums import NoiseSum
+from dpviz.fitting.transforms import Floats
 
 FINE = 1_000_000
 """The ends of a share are whole multiples of one over this."""
@@ -75,9 +75,8 @@ class Masses:
             return None
         angles: Floats = np.arange(size // 2 + 1, dtype=np.float64) * (math.pi / size)
         log_size = np.zeros(len(angles))
-        for term, rate in zip(noises.terms, noises.rates, strict=True):
-            turned: Floats = angles * float(abs(term.weight))
-            log_size += term.count * log_transform(False, rate, np.sin(turned), turned)[0]
+        for place, term in enumerate(noises.terms):
+            log_size += term.count * noises.transform(place).log(False, angles * float(abs(term.weight)))[0]
         masses = np.fft.fftshift(np.fft.irfft(np.exp(log_size), size))
         error = math.sqrt(size) * UNIT * (16 * math.log2(size) + 64) + 4 * BEYOND
         return cls(-(size // 2), np.maximum(masses, 0.0), error)

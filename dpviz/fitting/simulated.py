@@ -15,9 +15,12 @@ from numpy.typing import NDArray
 from dpviz.boundary import error_boundary, protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay
+from dpviz.fitting.noises import Noise
 from dpviz.fitting.tree import Shape, Weighted
 from dpviz.noise.bits import TeachingBits
+from dpviz.noise.gaussian import discrete_gaussian
 from dpviz.noise.geometric import two_sided_geometric
+from dpviz.noise.table import Sampler
 
 SEED = 1
 """The made-up noise is the same on every machine."""
@@ -35,25 +38,25 @@ BATCH = 1 << 21
 @error_boundary
 def largest_errors(
     shape: Shape,
-    decays: Sequence[Decay | None],
+    noises: Sequence[Noise | None],
     queries: Sequence[Sequence[Weighted]],
     scales: NDArray[np.float64],
     runs: int,
 ) -> NDArray[np.float64]:
     """In each of so many runs of noise, the largest error of any query, each over its own scale.
 
-    decays   of the noise on each height, leaves first; None where it has none
+    noises   the noise on each height, leaves first; None where it has none
     queries  how much each noisy node counts in the error of each query
     """
     from scipy.sparse import csr_array
 
     columns = [0]  # sums of the noise of the first nodes of each height, which has one more of them than nodes
-    for width, decay in zip(shape.widths, decays, strict=True):
-        columns.append(columns[-1] + (width + 1 if decay is not None else 0))
+    for width, one in zip(shape.widths, noises, strict=True):
+        columns.append(columns[-1] + (width + 1 if one is not None else 0))
     rows, places, values = [], [], []
     for row, (query, scale) in enumerate(zip(queries, scales, strict=True)):
         for height, first, stop, weight in query:
-            if decays[height - 1] is not None and scale:
+            if noises[height - 1] is not None and scale:
                 rows += [row, row]
                 places += [columns[height - 1] + stop, columns[height - 1] + first]
                 values += [float(weight) / scale, -float(weight) / scale]
@@ -68,12 +71,17 @@ def largest_errors(
     for start in range(0, runs, batch := max(1, BATCH // max(1, columns[-1], len(queries)))):
         some = min(batch, runs - start)
         sums = np.zeros((max(1, columns[-1]), some))
-        for at, width, decay in zip(columns, shape.widths, decays, strict=False):
-            if decay is not None:
-                noise = two_sided_geometric(decay).draw(width * some, bits).reshape(width, some)
+        for at, width, one in zip(columns, shape.widths, noises, strict=False):
+            if one is not None:
+                noise = sampler_of(one).draw(width * some, bits).reshape(width, some)
                 np.cumsum(noise, axis=0, out=sums[at + 1 : at + 1 + width])
         found.append(np.abs(weights @ sums).max(axis=0))
     return np.concatenate(found)
+
+
+def sampler_of(noise: Noise) -> Sampler:
+    """What draws this noise."""
+    return two_sided_geometric(noise) if isinstance(noise, Decay) else discrete_gaussian(noise.variance)
 
 
 @error_boundary

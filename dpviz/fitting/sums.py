@@ -18,8 +18,7 @@ from dpviz.errors import ParameterError
 from dpviz.exact import Enclosure, probability
 from dpviz.fitting.inversion import SMALL, Inversion
 from dpviz.fitting.lattice import LONGEST_FIXED, Spectrum, least_above
-from dpviz.fitting.noises import Noises, Term
-from dpviz.laws.geometric import quantiles
+from dpviz.fitting.noises import Noises, Term, law_of
 
 FEW = 8
 """Sums of so few kinds of noise are kept for the next one who asks."""
@@ -103,9 +102,9 @@ class NoiseSum:
             return Quantile(Fraction(0), Fraction(0))
         first = self.noises.terms[0]
         if len(self.noises.terms) == first.count == 1 and (first.weight > 0 or not first.positive):
-            exact = Fraction(first.weight) * quantiles(first.decay, [1 - level])[0]
-            exact = max(Fraction(0), exact) if first.positive else exact
-            return Quantile(exact, exact)
+            ends = [Fraction(first.weight) * end for end in law_of(first.noise).quantile_bounds(1 - level)]
+            least, value = (max(Fraction(0), end) if first.positive else end for end in ends)
+            return Quantile(value, least)
         return self._inverted(level) if self._spectrum is None else self._on_lattice(self._spectrum, level, exactly)
 
     def lower(self, level: Fraction, exactly: bool = True) -> Quantile:

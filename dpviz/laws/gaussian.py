@@ -6,6 +6,7 @@ integral: beyond one standard deviation exp(-x**2 / (2 * variance)) is convex, s
     integral from m on + first weight / 2  <=  sum of the weights from m on  <=  integral from m - 1/2 on,
 
 and the sum of all weights is sqrt(2 pi variance) (1 + 2 sum of exp(-2 pi**2 j**2 variance)) by Poisson's summation.
+Euler and Maclaurin's formula with its remainder is closer to the integral, but where a tail is extreme.
 The sampler knows nothing of this file, so comparing them is a test.
 Source: Canonne, Kamath, Steinke 2020, "The Discrete Gaussian for Differential Privacy", Definition 1, Fact 20.
 """
@@ -13,7 +14,7 @@ Source: Canonne, Kamath, Steinke 2020, "The Discrete Gaussian for Differential P
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -35,6 +36,7 @@ from dpviz.exact import (
     text,
     whole,
 )
+from dpviz.laws.geometric import log_all
 
 PRECISION = 128
 
@@ -84,15 +86,125 @@ class DiscreteGaussian:
         20
         """
         target = probability(beta, "beta", zero=False) / whole(sides, "sides", most=2)
-        low, high = -1, 1 + math.isqrt(int(2 * self.variance * (log_bounds(1 / target)[1] + 1)) + 1)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._stays_below(middle, target) else (middle, high)
-        return high
+        return self._least(lambda a: self._stays_below(a, target), target)
 
     def simultaneous_quantile(self, beta: Fraction, bins: int) -> int:
         """The least a >= 0 with bins * Pr[|Z| > a] <= beta (the union bound), as far as `error_quantile` tells."""
         return self.error_quantile(probability(beta, "beta", zero=False) / whole(bins, "bins"))
+
+    def joint_quantile(self, beta: Fraction, two_sided: int, one_sided: int = 0) -> int:
+        """The least a >= 0 with (1 - 2s)**two_sided * (1 - s)**one_sided >= 1 - beta, where s = Pr[Z > a], as far as
+        `error_quantile` tells.
+
+        So many independent numbers of which some err on both sides, and some on one side, are all within a with
+        probability at least 1 - beta.
+
+        >>> DiscreteGaussian(Fraction(100)).joint_quantile(Fraction(1, 20), 42)
+        32
+        """
+        beta = probability(beta, "beta", zero=False)
+        if two_sided + one_sided == 0:
+            return 0
+        share = Fraction(-math.expm1(math.log1p(-float(beta)) / (2 * two_sided + one_sided)))
+        return self._least(lambda a: self.holds(a, beta, two_sided, one_sided), share or beta / two_sided)
+
+    def holds(self, value: int, beta: Fraction, two_sided: int, one_sided: int = 0) -> bool:
+        """Whether `joint_quantile` is at most this."""
+        return self._within(value, beta, two_sided, one_sided) is True
+
+    def is_least(self, value: int, beta: Fraction, two_sided: int, one_sided: int = 0) -> bool:
+        """Whether no smaller number than this one, which holds, would do in `joint_quantile`."""
+        return value == 0 or self._within(value - 1, beta, two_sided, one_sided) is False
+
+    def least_above(self, target: Fraction) -> int:
+        """The least a >= 0 with Pr[Z > a] <= target, as far as `error_quantile` tells."""
+        return self.error_quantile(target, 1)
+
+    def quantile_bounds(self, level: Fraction) -> tuple[int, int]:
+        """Two numbers between which is the least z with Pr[Z <= z] >= level; equal where it is decided."""
+        value = self.quantiles([level])[0]
+        if not self._blurred:
+            return value, value
+        fails = self.above(value - 1)[0] > 1 - level
+        return (value if fails else value - 1), value
+
+    def quantiles(self, probabilities: Iterable[Fraction]) -> list[int]:
+        """For each probability the least z with Pr[Z <= z] >= probability, away from 0 where integrals do not tell."""
+        levels = list(probabilities)
+        reach = {level: self.least_above(level) for level in {min(level, 1 - level) for level in levels}}
+        return [reach[1 - level] if 2 * level > 1 else -reach[level] for level in levels]
+
+    def sum_above(self, start: int, stop: int | None = None, precision: int = PRECISION) -> Enclosure:
+        """The sum of Pr[Z > a] over start <= a < stop, for 0 <= start. From 0 on: the mean of the positive part."""
+        if stop is not None and stop <= start:
+            return Fraction(0), Fraction(0)
+        low, high = _beyond(self.variance, start, precision)
+        cut_low, cut_high = (Fraction(0), Fraction(0)) if stop is None else _beyond(self.variance, stop, precision)
+        least, most = _all(self.variance, precision)
+        return max(Fraction(0), low - cut_high) / most, (high - cut_low) / least
+
+    def moment2(self, precision: int = PRECISION) -> Enclosure:
+        """E Z**2: the variance of Z itself, which is at most `variance`.
+
+        Where that is above 16, E Z**2 = v (1 - 4 pi**2 v sum j**2 e(j) / sum e(j)) with e(j) = exp(-2 pi**2 j**2 v) by
+        Poisson's summation, and what is taken away is below 80 v**2 exp(-19 v).
+        """
+        v = self.variance
+        if v > 16:
+            return v - 80 * v * v * _exp(-19 * v, precision)[1], v
+        least, most = _all(v, precision)
+        reach = math.isqrt(int(2 * v * 2 * precision)) + 2
+        weights = [_weight(v, z, 2 * precision) for z in range(reach + 1)]
+        low = sum((2 * z * z * one[0] for z, one in enumerate(weights)), Fraction(0))
+        high = sum((2 * z * z * one[1] for z, one in enumerate(weights)), Fraction(0))
+        beyond = Fraction(16 * (reach + 2) ** 3, 1 << precision)  # the weights there fall by more than z**2 grows
+        return low / most, (high + beyond) / least
+
+    def chance_above(self, value: int) -> float:
+        """Pr[Z > value] in floating point, for pictures."""
+        return float(self.above(value)[0])
+
+    def _least(self, holds: Callable[[int], bool], near: Fraction) -> int:
+        """The least a >= 0 that holds, where all above one that holds do; looked for from where Pr[Z > a] is near."""
+        from scipy.special import ndtri
+
+        wanted = -math.sqrt(self.variance) * float(ndtri(max(float(near), 1e-300)))
+        low = high = max(0, math.floor(wanted))
+        reach = 1
+        if holds(high):
+            while high > 0 and holds(low := max(0, high - reach)):
+                high, reach = low, 2 * reach
+            if high == 0:
+                return 0
+        else:
+            while not holds(high := low + reach):
+                low, reach = high, 2 * reach
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if holds(middle) else (middle, high)
+        return high
+
+    def floors(self, bits: int) -> list[int]:
+        """Pr[Z = 0], Pr[Z = 1], ... in units of 2**-bits, rounded down, as far as they are not 0."""
+        sums = _sums(self.variance, bits + 32)
+        total = sums.highs[0] + sums.highs[1]
+        found = [(weight << bits) // total for weight in sums.weights]
+        return found[: next((at for at, one in enumerate(found) if not one), len(found))]
+
+    def _within(self, value: int, beta: Fraction, two_sided: int, one_sided: int) -> bool | None:
+        """Whether all of so many numbers are within `value` with probability at least 1 - beta; None where the
+        integrals do not tell."""
+
+        def asked(precision: int) -> bool | None:
+            low, high = self.above(value, precision)
+            least, most = log_bounds(1 - beta, precision)
+            if 2 * high < 1 and log_all(high, two_sided, one_sided, precision)[0] >= most:
+                return True
+            if 2 * low >= 1 or log_all(low, two_sided, one_sided, precision)[1] < least:
+                return False
+            return None
+
+        return asked(2 * PRECISION) if self._blurred else decide(asked)
 
     def _stays_below(self, value: int, target: Fraction) -> bool:
         """Whether Pr[Z > value] <= target; no, where only infinitely many digits would tell."""
@@ -157,9 +269,9 @@ def _all(variance: Fraction, precision: int) -> Enclosure:
     Where that is not close enough, the variance is small, and the weights themselves are added up.
     """
     if 16 * variance < precision:
-        low, high = _added(variance, precision)[0]
-        least, most = _from(variance, 1, precision)
-        return low + least, high + most
+        sums = _sums(variance, precision + 32)
+        lows, highs = sums.lows[0] + sums.lows[1], sums.highs[0] + sums.highs[1]
+        return Fraction(lows, 1 << sums.places), Fraction(highs, 1 << sums.places)
     ends = []
     for context, up in zip(directed(precision + 16), (False, True), strict=True):
         with context:
@@ -179,14 +291,34 @@ def _beyond_one(variance: Fraction, precision: int) -> Fraction:
 def _from(variance: Fraction, m: int, precision: int) -> Enclosure:
     """The sum of the weights from m >= 1 on."""
     if variance <= MOST_ADDED**2:
-        sums = _added(variance, precision)
-        low, high = sums[min(m, len(sums) - 1)]
-        return (low if m < len(sums) - 1 else Fraction(0)), high
-    if m * m <= 4 * variance:  # the middle, where a weight is not convex: one weight more or less is all that is off
-        low, high = _integral(variance, Fraction(m), precision)
-        return low, high + _weight(variance, m, precision)[1]
-    low = _integral(variance, Fraction(m), precision)[0] + _weight(variance, m, precision)[0] / 2
-    return low, _integral(variance, Fraction(2 * m - 1, 2), precision)[1]
+        sums = _sums(variance, precision + 32)
+        at = min(m, len(sums.highs) - 1)
+        return Fraction(sums.lows[at], 1 << sums.places), Fraction(sums.highs[at], 1 << sums.places)
+    (least, most), weight = _integral(variance, Fraction(m), precision), _weight(variance, m, precision)
+    near, t = 1 / (variance * math.isqrt(int(variance))), Fraction(m, math.isqrt(int(variance)))
+    slope, off = m / (12 * variance), (2 * t**3 + 12 * t + 16) / 700 * near
+    low, high = least + (Fraction(1, 2) + slope - off) * weight[0], most + (Fraction(1, 2) + slope + off) * weight[1]
+    if m * m <= 4 * variance:  # the middle, where a weight is not convex
+        return low, high
+    low = max(low, least + weight[0] / 2)
+    return low, min(high, _integral(variance, Fraction(2 * m - 1, 2), precision)[1])
+
+
+def _beyond(variance: Fraction, start: int, precision: int) -> Enclosure:
+    """The sum of (z - start) times the weight of z over z > start >= 0, which is that of the tails from start + 1 on.
+
+    Where it is not added up: v w(s) - s I(s) - w(s) / 12, I(s) the integral of the weights from s on, off by at most
+    (t**4 + 20 t**2 + 50) / 700 of w(s) / v, with t = s / sqrt(v).
+    """
+    if variance <= MOST_ADDED**2:
+        sums = _sums(variance, precision + 32)
+        at = min(start + 1, len(sums.high_sums) - 1)
+        return Fraction(sums.low_sums[at], 1 << sums.places), Fraction(sums.high_sums[at], 1 << sums.places)
+    (low, high), (least, most) = _integral(variance, Fraction(start), precision), _weight(variance, start, precision)
+    t = Fraction(start, math.isqrt(int(variance)))
+    off = (t**4 + 20 * t**2 + 50) / 700 / variance
+    found = variance * least - start * high - (Fraction(1, 12) + off) * most
+    return max(Fraction(0), found), variance * most - start * low - Fraction(1, 12) * least + off * most
 
 
 def _integral(variance: Fraction, start: Fraction, precision: int) -> Enclosure:
@@ -204,18 +336,48 @@ def _integral(variance: Fraction, start: Fraction, precision: int) -> Enclosure:
     return ends[0], ends[1]
 
 
-@lru_cache(maxsize=64)
-def _added(variance: Fraction, precision: int) -> Sequence[Enclosure]:
-    """At each m the sum of the weights from m on; the last is all that is beyond, from above.
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Sums of weights at each m, in units of 2**-places: from m on, rounded down and up, and sums of these sums.
 
-    Added up as whole numbers of 2**-places, each weight by itself rounded down and up.
+    weights  of 0, 1, 2, ..., rounded down. The last place of the other four is about all that is beyond
     """
-    places = precision + 32
-    reach = math.isqrt(int(2 * variance * places)) + 2
-    lows, highs = [0], [1 + int(2 * variance) + 1]
-    for z in range(reach, -1, -1):
-        low, high = _weight(variance, z, places)
-        lows.append(lows[-1] + (low.numerator << places) // low.denominator)
-        highs.append(highs[-1] - (-(high.numerator << places) // high.denominator))
-    one = Fraction(1, 1 << places)
-    return [(low * one, high * one) for low, high in zip(reversed(lows), reversed(highs), strict=True)]
+
+    places: int
+    weights: list[int]
+    lows: list[int]
+    highs: list[int]
+    low_sums: list[int]
+    high_sums: list[int]
+
+
+@lru_cache(maxsize=64)
+def _sums(variance: Fraction, places: int) -> Sums:
+    """Added up in whole numbers with 64 places more. A weight is the one before it times exp(-(2z + 1) / 2v), and that
+    factor the one before it times exp(-1 / v): rounded down in one chain, up in the other."""
+    exact = places + 64
+    one = 1 << exact
+    (low, high), (step_low, step_high) = (_fixed(nats / variance, exact) for nats in (Fraction(1, 2), Fraction(1)))
+    least, most = one, one
+    chain: list[tuple[int, int]] = []
+    while most >> 48 and (most > 1 or not chain):
+        chain.append((least, most))
+        least, most = least * low >> exact, -(-most * high >> exact)
+        low, high = low * step_low >> exact, -(-high * step_high >> exact)
+    rest = -(-(most << exact) // (one - high))  # weights that fall by this factor or faster
+    lows, highs, low_sums, high_sums = [0], [rest], [0], [-(-(rest << exact) // (one - high))]
+    for least, most in reversed(chain):
+        lows.append(lows[-1] + least)
+        highs.append(highs[-1] + most)
+        low_sums.append(low_sums[-1] + lows[-1])
+        high_sums.append(high_sums[-1] + highs[-1])
+    shorter = [[number >> 64 for number in reversed(numbers)] for numbers in (lows, low_sums)]
+    longer = [[-(-number >> 64) for number in reversed(numbers)] for numbers in (highs, high_sums)]
+    return Sums(places, [least >> 64 for least, _ in chain], shorter[0], longer[0], shorter[1], longer[1])
+
+
+def _fixed(nats: Fraction, places: int) -> tuple[int, int]:
+    """exp(-nats) in units of 2**-places, rounded down and up, and below 1."""
+    low, high = _exp(-nats, places + 16)
+    least = (low.numerator << places) // low.denominator
+    return least, min((1 << places) - 1, -(-(high.numerator << places) // high.denominator))

@@ -69,10 +69,45 @@ class TwoSidedGeometric:
         """The least z with Pr[Z <= z] >= level."""
         return quantiles(self.decay, [level])[0]
 
+    def joint_quantile(self, beta: Fraction, two_sided: int, one_sided: int = 0) -> int:
+        """As `simultaneous_quantile`."""
+        return simultaneous_quantile(self.decay, beta, two_sided, one_sided)
+
+    def holds(self, value: int, beta: Fraction, two_sided: int, one_sided: int = 0) -> bool:
+        """Whether `joint_quantile` is at most this."""
+        return self.joint_quantile(beta, two_sided, one_sided) <= value
+
+    def is_least(self, value: int, beta: Fraction, two_sided: int, one_sided: int = 0) -> bool:
+        """Whether no smaller number would do in `joint_quantile`: always, for all is decided."""
+        return True
+
+    def quantiles(self, probabilities: Iterable[Fraction]) -> list[int]:
+        """For each probability the least z with Pr[Z <= z] >= probability."""
+        return quantiles(self.decay, probabilities)
+
+    def quantile_bounds(self, level: Fraction) -> tuple[int, int]:
+        """Two numbers between which `quantile` is: it is both."""
+        value = self.quantile(level)
+        return value, value
+
     def variance(self, precision: int = PRECISION) -> Enclosure:
         """2 y / (1 - y)**2."""
         low, high = self._y(precision)
         return 2 * low / (1 - low) ** 2, 2 * high / (1 - high) ** 2
+
+    def moment2(self, precision: int = PRECISION) -> Enclosure:
+        """E Z**2, which is the variance."""
+        return self.variance(precision)
+
+    def floors(self, bits: int) -> list[int]:
+        """Pr[Z = 0], Pr[Z = 1], ... in units of 2**-bits, rounded down, as far as they are not 0."""
+        low, high = self._y(bits + 48)
+        ratio, power = int(low * (1 << (bits + 32))), int((1 - high) / (1 + high) * (1 << (bits + 32)))
+        values = []
+        while power >> 32:
+            values.append(power >> 32)
+            power = power * ratio >> (bits + 32)
+        return values
 
     def expected_size(self, precision: int = PRECISION) -> Enclosure:
         """The mean of |Z|: 2 y / (1 - y**2)."""
@@ -218,7 +253,7 @@ def simultaneous_quantile(decay: Decay, beta: Fraction, two_sided: int, one_side
             return (1 - 2 * low) ** two_sided * (1 - low) ** one_sided >= 1 - beta
         if 2 * high >= 1:  # s is below one half; the enclosure does not show it yet
             return None
-        failure = _log_all(high, two_sided, one_sided, precision)[0], _log_all(low, two_sided, one_sided, precision)[1]
+        failure = log_all(high, two_sided, one_sided, precision)[0], log_all(low, two_sided, one_sided, precision)[1]
         return _at_most(log_bounds(1 - beta, precision), failure)
 
     return _least(decay, _minus_log_share(beta, two_sided, one_sided), holds)
@@ -279,7 +314,7 @@ def _minus_log(target: Fraction) -> Enclosure:
     return -high, -low
 
 
-def _log_all(s: Fraction, two_sided: int, one_sided: int, precision: int) -> Enclosure:
+def log_all(s: Fraction, two_sided: int, one_sided: int, precision: int) -> Enclosure:
     """ln((1 - 2s)**two_sided * (1 - s)**one_sided), enclosed."""
     two, one = log_bounds(1 - 2 * s, precision), log_bounds(1 - s, precision)
     return two_sided * two[0] + one_sided * one[0], two_sided * two[1] + one_sided * one[1]
@@ -307,8 +342,8 @@ def _minus_log_share(beta: Fraction, two_sided: int, one_sided: int) -> Enclosur
     slack = Fraction(1, 2**44)
     while True:
         low, high = Fraction(guess) * (1 - slack), min(Fraction(guess) * (1 + slack), Fraction(1, 2) - slack / 8)
-        outside = _log_all(low, two_sided, one_sided, PRECISION)[0] >= log_goal[1]
-        inside = _log_all(high, two_sided, one_sided, PRECISION)[1] <= log_goal[0]
+        outside = log_all(low, two_sided, one_sided, PRECISION)[0] >= log_goal[1]
+        inside = log_all(high, two_sided, one_sided, PRECISION)[1] <= log_goal[0]
         if outside and inside:
             return _between(low, high)
         slack *= 2

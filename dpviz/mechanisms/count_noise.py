@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, exp_bounds, log_at_most, log_up, text
+from dpviz.laws import tables
 from dpviz.model.laws.count_noise import FiniteLaw, NoiseLaw, SamplerKind
 from dpviz.model.mechanism import Mode
 from dpviz.model.parameters import ExactNumber, OneOf, WholeNumber, parameter
@@ -26,6 +27,9 @@ from dpviz.noise.bits import Bits
 from dpviz.noise.finite import FiniteSampler, paper_base, truncation
 from dpviz.noise.geometric import check_scale, two_sided_geometric
 from dpviz.privacy.conversion import STEP
+from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.loss import PureDP
+from dpviz.privacy.unit import Unit
 
 Base = Literal["exp", "paper", "tight"]
 Sampler = Literal["auto", "geosample", "fastsample"]
@@ -57,15 +61,16 @@ class OneOver(ExactNumber):
         return part
 
 
+LAWS: Final = {
+    "exp": "exp: you pay what you ask",
+    "tight": "tight: rational, for finite computers",
+    "paper": "paper: rational, powers of two",
+}
 LAW: Final[Any] = parameter(
     reads=OneOf(Base),
     default="exp",
     label="Noise law",
-    options={
-        "exp": "exp: you pay what you ask",
-        "tight": "tight: rational, for finite computers",
-        "paper": "paper: rational, powers of two",
-    },
+    options=LAWS,
 )
 SAMPLER: Final[Any] = parameter(
     reads=OneOf(Sampler),
@@ -78,12 +83,20 @@ COUNTS: Final = WholeNumber(most=MOST_COUNT)
 CAP: Final[Any] = parameter(reads=COUNTS, default=None, optional=True, label="Cap on a count (public)", stays=True)
 
 
-def check_law(base: Base, sampler: Sampler, gamma: object) -> None:
+def check_law(base: str, sampler: Sampler, gamma: object) -> None:
     """Refuse a finite sampler, or what belongs to one, without a rational base."""
-    if base == "exp" and sampler != "auto":
+    rational = base in ("paper", "tight")
+    if not rational and sampler != "auto":
         raise ParameterError.of(sampler, "the finite samplers need a rational base", 'use base="tight"')
-    if base == "exp" and gamma is not None:
+    if not rational and gamma is not None:
         raise ParameterError.of(gamma, "gamma belongs to FastSample, which needs a rational base", "leave gamma out")
+
+
+def check_limit(limit: int | None) -> int | None:
+    """A public bound on counts. Refused where counts and their intervals would not fit into 64 bits."""
+    if limit is not None and limit > MOST_COUNT:
+        raise ParameterError.of(limit, f"a public bound on counts is at most {MOST_COUNT}", "give a smaller cap=")
+    return limit
 
 
 # ---------------------------------------------------------------- the noise
@@ -101,9 +114,7 @@ class CountNoise:
 
     def bind(self, l1: int, n: int | None) -> BoundNoise:
         """Fix the law for counts that one unit moves by l1 in all; `n` is the unit's public number of rows."""
-        limit = n if self.cap is None else self.cap
-        if limit is not None and limit > MOST_COUNT:
-            raise ParameterError.of(limit, f"a public bound on counts is at most {MOST_COUNT}", "give a smaller cap=")
+        limit = check_limit(n if self.cap is None else self.cap)
         check_scale(Decay.exp(self.epsilon / l1))
         if self.base == "exp":
             return BoundNoise(self, l1, limit, None)
@@ -157,6 +168,21 @@ class BoundNoise:
         if self.finite is None:
             return NoiseLaw(self.parameters.epsilon / self.l1, None, self.limit)
         return NoiseLaw(None, self.finite, self.limit)
+
+    def guarantee(self, unit: Unit, asked: Fraction) -> Guarantee:
+        """What noise on every count costs."""
+        rule = (
+            "two-sided geometric noise, Ghosh, Roughgarden, Sundararajan 2009"
+            if self.finite is None
+            else "Balcer, Vadhan 2018, Theorem 5.2, at the ratio in force"
+        )
+        return Guarantee(PureDP(self.paid), unit, rule, requested=asked, exact=self.exact)
+
+    def table_bound(self, beta: Fraction, bins: int) -> Fraction:
+        """The paper's bound on the error of so many counts (Figure 3), which the exact quantiles undercut."""
+        epsilon = 2 * self.parameters.epsilon / self.l1 if self.finite is None else self.paper_epsilon
+        column = "geometric" if self.finite is None else self.finite.kind
+        return Fraction(tables.basic(epsilon, beta, bins=bins, column=column))
 
     @property
     def paper_epsilon(self) -> Fraction:

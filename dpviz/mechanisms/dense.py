@@ -3,42 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
-from dpviz.exact import Decay, text
-from dpviz.laws import tables
+from dpviz.exact import text
 from dpviz.mechanisms.count_noise import (
     CAP,
-    LAW,
+    LAWS,
     SAMPLER,
     UNIFORM,
-    Base,
     BoundNoise,
     CountNoise,
     Sampler,
     check_law,
+    check_limit,
 )
+from dpviz.mechanisms.gaussian import DELTA, GAUSSIAN, GAUSSIAN_WORDS, USUAL_DELTA, BoundGaussian, epsilon_for
 from dpviz.model.answers import Answer, Table
 from dpviz.model.error import ErrorModel, ErrorValue
-from dpviz.model.laws.count_noise import FiniteLaw
-from dpviz.model.laws.dense import DenseLaw
+from dpviz.model.laws.dense import NoisyBins, bins_law
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
-from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, Parameters, Switch, parameter
+from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, Switch, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import DenseCounts, Statistic, StatisticKind
 from dpviz.noise.bits import Bits
+from dpviz.privacy.conversion import to_zcdp
 from dpviz.privacy.guarantee import Guarantee
-from dpviz.privacy.loss import PureDP
 from dpviz.privacy.unit import Unit
+
+AnyBase = Literal["exp", "paper", "tight", "gaussian"]
 
 STORED_BITS = 64
 """What one count takes to store where no public cap bounds it."""
@@ -52,17 +54,23 @@ class Dense(Parameters):
 
     epsilon  the price in the session's unit
     base     "exp": ratio exp(-epsilon / l1), so the price is exactly epsilon; "paper" and "tight": the finite-computer
-             laws with a rational ratio q/p, which pay l1 ln(p/q) <= epsilon
+             laws with a rational ratio q/p, which pay l1 ln(p/q) <= epsilon; "gaussian": discrete Gaussian noise, which
+             costs epsilon and delta, or under a zCDP budget the largest rho with rho + 2 sqrt(rho ln(1/delta)) <=
+             epsilon. Where one unit touches several bins it needs less noise, for its distance is L2
+    delta    for base="gaussian", and with it
     sampler  for rational bases: "geosample", "fastsample", or "auto" (GeoSample unless FastSample needs fewer bits)
     gamma    for FastSample: the chance that one count is replaced by a uniform one; 1/gamma is a whole number
     cap      a public bound on every count; required by rational bases where the unit has no public n
     clamp    False leaves the noise as it is: unbiased, negative values possible
 
     Privacy: pure DP. One unit moves the counts by at most l1 (`Unit.l1`) in L1, and one step of one count changes
-             the law by a ratio of at most 1/decay. Clamping is post-processing.
+             the law by a ratio of at most 1/decay. Gaussian noise: zCDP with rho = l2_squared / (2 variance), which is
+             attained in the limit (`Unit.l2_squared`). Clamping is post-processing.
     Error:   exact, from the law of the noise; the same for every count but near the clamp, where it is smaller.
     Source:  Balcer, Vadhan 2018, Algorithms 4.8 (GeoSample), 4.11 (FastSample), 5.1 (BasicHistogram), Theorem 5.2;
-             for base="exp" Ghosh, Roughgarden, Sundararajan 2009 (two-sided geometric).
+             for base="exp" Ghosh, Roughgarden, Sundararajan 2009 (two-sided geometric); for base="gaussian" Canonne,
+             Kamath, Steinke 2020, Theorem 4, and Bun, Steinke 2016, Proposition 1.3. The L2 sensitivity is derived
+             here.
 
     >>> from dpviz.model.domain import Domain
     >>> bins = Question.of(Domain.integers(0, 40, column="visits", overflow=True))
@@ -72,11 +80,13 @@ class Dense(Parameters):
 
     name: ClassVar[str] = "Dense"
     about: ClassVar[str] = "Noise on every bin. Best below about 10,000 bins."
-    delta_text: ClassVar[str] = "Dense is pure: no δ."
+    delta_text: ClassVar[str] = "Dense is pure: no δ. Gaussian noise costs δ, or ρ alone under a zCDP budget."
     first_choice: ClassVar[int] = 1
 
     epsilon: Exact = parameter(reads=Epsilon())
-    base: Base = LAW
+    base: AnyBase = parameter(
+        reads=OneOf(AnyBase), default="exp", label="Noise law", options={**LAWS, GAUSSIAN: GAUSSIAN_WORDS}
+    )
     sampler: Sampler = SAMPLER
     gamma: ExactOrNone = UNIFORM
     cap: int | None = CAP
@@ -86,18 +96,22 @@ class Dense(Parameters):
         label="Clamp to the range",
         options={"true": "yes", "false": "no: unbiased"},
     )
+    delta: ExactOrNone = DELTA
 
     def check_together(self, given: Mapping[str, Any]) -> None:
         check_law(self.base, self.sampler, given["gamma"])
 
     def check(self) -> None:
-        if self.base != "exp" and not self.clamp:
+        if self.base in ("paper", "tight") and not self.clamp:
             raise ParameterError.of("clamp=False", "the finite samplers clamp by construction", 'use base="exp"')
 
-    @property
-    def noise(self) -> CountNoise:
-        """The noise on each count."""
-        return CountNoise(self.epsilon, self.base, self.sampler, self.gamma, self.cap)
+    def noise(self, unit: Unit, bins: int) -> BoundNoise | BoundGaussian:
+        """The noise on each of so many counts."""
+        if self.delta is None:
+            base: Any = self.base
+            return CountNoise(self.epsilon, base, self.sampler, self.gamma, self.cap).bind(unit.l1(bins), unit.n)
+        limit = check_limit(unit.n if self.cap is None else self.cap)
+        return BoundGaussian.of(self.epsilon, self.delta, unit.l2_squared(bins), limit)
 
     def bind(self, question: Question, unit: Unit) -> DenseBound:
         """Fix sensitivity, noise law and clamp. Raises ParameterError on public facts only."""
@@ -106,7 +120,7 @@ class Dense(Parameters):
             raise ParameterError.of(
                 f"{question.bins:,} bins", f"Dense answers at most {MOST_BINS:,} bins", "declare fewer, wider bins"
             )
-        return DenseBound(self, question, unit, self.noise.bind(unit.l1(question.bins), unit.n))
+        return DenseBound(self, question, unit, self.noise(unit, question.bins))
 
 
 @dataclass(frozen=True)
@@ -116,22 +130,10 @@ class DenseBound(Bound):
     mechanism: Dense
     question: Question
     unit: Unit
-    noise: BoundNoise
+    noise: BoundNoise | BoundGaussian
 
     needs: ClassVar[StatisticKind] = StatisticKind.DENSE
     shape: ClassVar[type[Answer]] = Table
-
-    @property
-    def l1(self) -> int:
-        return self.noise.l1
-
-    @property
-    def decay(self) -> Decay:
-        return self.noise.decay
-
-    @property
-    def finite(self) -> FiniteLaw | None:
-        return self.noise.finite
 
     @property
     def limit(self) -> int | None:
@@ -140,13 +142,7 @@ class DenseBound(Bound):
 
     @cached_property
     def price(self) -> Guarantee:
-        rule = (
-            "two-sided geometric noise, Ghosh, Roughgarden, Sundararajan 2009"
-            if self.finite is None
-            else "Balcer, Vadhan 2018, Theorem 5.2, at the ratio in force"
-        )
-        loss = PureDP(self.noise.paid)
-        return Guarantee(loss, self.unit, rule, requested=self.mechanism.epsilon, exact=self.noise.exact)
+        return self.noise.guarantee(self.unit, self.mechanism.epsilon)
 
     @cached_property
     def space(self) -> Space:
@@ -159,8 +155,8 @@ class DenseBound(Bound):
         return Cost(steps=bins, text=f"{bins:,} draws", slow=bins > 1_000_000)
 
     @cached_property
-    def law(self) -> DenseLaw:
-        return DenseLaw(self.noise.law, self.mechanism.clamp, self.question.bins, self.unit.n)
+    def law(self) -> NoisyBins:
+        return bins_law(self.noise.law, self.mechanism.clamp, self.question.bins, self.unit.n)
 
     @property
     def error(self) -> ErrorModel:
@@ -173,15 +169,26 @@ class DenseBound(Bound):
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
         """The paper's table bounds (Figure 3), which the exact quantiles undercut."""
-        epsilon = 2 * self.mechanism.epsilon / self.l1 if self.finite is None else self.noise.paper_epsilon
-        column = "geometric" if self.finite is None else self.finite.kind
-        shown = []
-        for label, bins in (("one bin", 1), (f"all {self.question.bins:,} bins", self.question.bins)):
-            for beta in BETAS:
-                value = tables.basic(epsilon, beta, bins=bins, column=column)
-                bound = ErrorValue(Fraction(value), "bound", "Balcer, Vadhan 2018, Figure 3")
-                shown.append((f"Table bound, {label}", {**bound.to_json(), "beta": text(beta)}))
-        return shown
+        noise = self.noise
+        if not isinstance(noise, BoundNoise):
+            return ()
+        return [
+            (f"Table bound, {label}", {**_table_bound(noise.table_bound(beta, bins)).to_json(), "beta": text(beta)})
+            for label, bins in (("one bin", 1), (f"all {self.question.bins:,} bins", self.question.bins))
+            for beta in BETAS
+        ]
+
+    @property
+    def for_zcdp(self) -> Bound | None:
+        """Gaussian noise, clamped alike."""
+        made, loss = self.mechanism, self.price.loss
+        if made.base == GAUSSIAN:
+            return None
+        with suppress(ParameterError):
+            epsilon = epsilon_for(to_zcdp(loss).rho, USUAL_DELTA)
+            rival = Dense(epsilon, GAUSSIAN, cap=made.cap, clamp=made.clamp, delta=USUAL_DELTA)
+            return rival.bind(self.question, self.unit)
+        return None
 
     def modes(self) -> tuple[Mode, ...]:
         return self.noise.modes()
@@ -194,6 +201,10 @@ class DenseBound(Bound):
     def _add(self, counts: NDArray[np.int64], bits: Bits, mode: Mode, tick: Tick | None) -> NDArray[np.int64]:
         low, high = self.clamp
         return self.noise.add(counts, bits, mode, tick, low=low, high=high)
+
+
+def _table_bound(value: Fraction) -> ErrorValue:
+    return ErrorValue(value, "bound", "Balcer, Vadhan 2018, Figure 3")
 
 
 BETAS = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import accumulate
@@ -15,20 +16,23 @@ from numpy.typing import NDArray
 from dpviz.boundary import error_boundary, protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay
+from dpviz.fitting.simulated import sampler_of
 from dpviz.fitting.tree import Design, Shape
 from dpviz.laws.geometric import TwoSidedGeometric
-from dpviz.mechanisms.count_noise import MOST_COUNT, BoundNoise, CountNoise
+from dpviz.mechanisms.count_noise import MOST_COUNT
+from dpviz.mechanisms.gaussian import DELTA, GAUSSIAN, GAUSSIAN_WORDS, USUAL_DELTA, epsilon_for, guarantee, rho_for
 from dpviz.model.answers import Answer, Ranges
 from dpviz.model.answers.ranges import asked
 from dpviz.model.error import ErrorModel
-from dpviz.model.laws.tree import TreeLaw, weights_of
+from dpviz.model.laws.tree import GaussianTreeLaw, NoisyTree, TreeLaw, weights_of
 from dpviz.model.measures import Measure, all_bins, one_bin
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
-from dpviz.model.parameters import Epsilon, Exact, OneOf, Parameters, Reader, Reads, WholeNumber, parameter
+from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, Reader, Reads, WholeNumber, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import DenseCounts, Statistic, StatisticKind
 from dpviz.noise.bits import Bits
+from dpviz.privacy.conversion import to_zcdp
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import PureDP
 from dpviz.privacy.unit import Unit
@@ -36,6 +40,7 @@ from dpviz.privacy.unit import Unit
 Padding = Literal["free", "pinned"]
 Root = Literal["asked", "public"]
 Branching: TypeAlias = Reads[int | str, int | Literal["auto"]]
+Base = Literal["exp", "gaussian"]
 Levels: TypeAlias = Reads[str | None, str | None]
 
 STORED_BITS: Final = 64
@@ -75,12 +80,17 @@ class Tree(Parameters):
     """Noise on the counts of all intervals of a tree over an ordered domain. Any range is read from them for nothing.
 
     epsilon    the price in the session's unit
+    base       "exp": two-sided geometric noise, for epsilon alone; "gaussian": discrete Gaussian noise, which costs
+               epsilon and delta, or under a zCDP budget the largest rho with rho + 2 sqrt(rho ln(1/delta)) <= epsilon.
+               The levels add up in L2 then, so a tree of many levels needs less noise
+    delta      for base="gaussian", and with it
     branching  how many children a node has, at least 2; "auto" takes the number with the least mean variance over all
                ranges, which follows from public numbers alone
     padding    "free": leaves that fill the domain up to a power of the branching are asked like any other, as in the
                paper; "pinned": they are known to be empty, and nodes that cover nothing else are not asked
     levels     weights of the levels, leaves first, as a text: "1,1,2" gives the root of three levels twice the epsilon
-               of each other; 0 asks nothing of a level. Left out, all weigh the same
+               of each other; 0 asks nothing of a level. Left out, all weigh the same. The noise of a level is as much
+               narrower as its weight is larger; Gaussian noise costs rho by the squares of weights
     root       "asked": with noise, like any other node. "public": you vouch that every one of the n public rows has a
                bin, so the root is n, without noise and for nothing
 
@@ -95,7 +105,8 @@ class Tree(Parameters):
              known: quantiles are exact where its weights share a step that is not too fine, else numerical with their
              error stated. With root="public" errors hold only if every row has a bin. A filter, values outside the
              declared bins and what cannot be read would break that, so it is not assumed.
-    Source:  Hay, Rastogi, Miklau, Suciu 2010 (PVLDB 3), Section 4; noise of Ghosh, Roughgarden, Sundararajan 2009.
+    Source:  Hay, Rastogi, Miklau, Suciu 2010 (PVLDB 3), Section 4; noise of Ghosh, Roughgarden, Sundararajan 2009, or
+             of Canonne, Kamath, Steinke 2020. The squares of a tree's moves are derived here.
 
     >>> from dpviz.model.domain import Domain
     >>> slots = Question.of(Domain.integers(0, 4095, column="slot"))
@@ -106,7 +117,7 @@ class Tree(Parameters):
 
     name: ClassVar[str] = "Tree"
     about: ClassVar[str] = "Any range of an ordered domain, short or long. Best for hundreds of bins or more."
-    delta_text: ClassVar[str] = "Tree is pure: no δ."
+    delta_text: ClassVar[str] = "Tree is pure: no δ. Gaussian noise costs δ, or ρ alone under a zCDP budget."
 
     epsilon: Exact = parameter(reads=Epsilon())
     branching: Branching = parameter(
@@ -127,6 +138,14 @@ class Tree(Parameters):
         label="Root",
         options={"asked": "asked, with noise", "public": "public: every row has a bin"},
     )
+    base: Base = parameter(
+        reads=OneOf(Base),
+        default="exp",
+        label="Noise law",
+        options={"exp": "exp: you pay what you ask", GAUSSIAN: GAUSSIAN_WORDS},
+        later=True,
+    )
+    delta: ExactOrNone = DELTA
 
     def check(self) -> None:
         if self.branching == "auto" and self.levels is not None:
@@ -150,8 +169,9 @@ class Tree(Parameters):
         total = self._total(question, unit)
         spread = Spread.of(unit, bins)
         branching = self.branching
+        rho = None if self.delta is None else rho_for(self.epsilon, self.delta)
         if branching == "auto":
-            branching = best_branching(bins, self.epsilon, spread, total is not None)
+            branching = best_branching(bins, self.epsilon, spread, total is not None, rho)
         shape = Shape(branching, bins, self.padding == "pinned")
         if shape.nodes > MOST_NODES:
             raise _too_large(f"{shape.nodes:,} nodes")
@@ -162,16 +182,18 @@ class Tree(Parameters):
                 f"this tree has {shape.height} levels, each with a weight",
                 f"give {shape.height} weights, leaves first",
             )
-        moved = spread.moved(weights, total is not None)
-        law = TreeLaw(
-            branching=branching,
-            bins=bins,
-            pinned=shape.pinned,
-            step=self.epsilon / moved if moved else None,
-            weights=",".join(map(str, weights)),
-            total=total,
-        )
-        return TreeBound(self, question, unit, law)
+        written, pinned = ",".join(map(str, weights)), shape.pinned
+        if rho is None:
+            moved = spread.moved(weights, total is not None)
+            step = self.epsilon / moved if moved else None
+            law: NoisyTree = TreeLaw(branching, bins, pinned, step, written, total)
+        else:
+            squares = spread.squares(weights, branching, total is not None)
+            variance = Fraction(squares) / (2 * rho) if squares else None
+            law = GaussianTreeLaw(branching, bins, pinned, variance, written, total)
+        if law.amount is not None:
+            sampler_of(law.drawn(min(weight for weight in weights if weight)))  # refused where noise is too wide
+        return TreeBound(self, question, unit, law, rho)
 
     def _total(self, question: Question, unit: Unit) -> int | None:
         """The public number of rows, where the analyst vouches that each has a bin."""
@@ -194,10 +216,12 @@ class Spread:
 
     up, down  by how much leaves may rise and fall in all at the same time; where a unit comes or goes, `down` is 0,
               for then they all move the same way
+    each      by how much one leaf may
     """
 
     up: int
     down: int
+    each: int = 1
 
     @classmethod
     def of(cls, unit: Unit, bins: int) -> Spread:
@@ -209,7 +233,7 @@ class Spread:
         touched = bins if unit.max_bins is None else min(unit.max_bins, bins)
         up = unit.records(bins)
         others = min(touched, bins - up // unit.max_per_bin) if unit.relation == "replace-one" else 0
-        return cls(up, min(up, others * unit.max_per_bin))
+        return cls(up, min(up, others * unit.max_per_bin), unit.max_per_bin)
 
     def moved(self, weights: tuple[int, ...], known: bool = False) -> int:
         """The most that weighted counts of all nodes can move in L1, by the weight of each height, leaves first.
@@ -225,11 +249,44 @@ class Spread:
         rest, top = sum(below), 0 if known else top
         return max((rest + top) * self.up, rest * (self.up + self.down) + top * (self.up - self.down))
 
+    def squares(self, weights: tuple[int, ...], branching: int, known: bool = False) -> int:
+        """The most that squared moves of all nodes add up to, each times the square of the weight of its height.
+
+        Leaves that rise by u in all move the nodes of one height most where they lie side by side, each risen by
+        `each`, but for the last: then every sum of j nodes is the largest there is, on all heights at once, and squares
+        of such a list add up to most. Where others fall by q, they are no closer to the first than in other children of
+        the root, so that below the root the squares of both add up, and the root moves by u - q. As q grows from one
+        full node to the next, the squares of that height lie below a straight line, and the root's are convex: what is
+        largest is at 0, at all of q, or at the last full node of some height.
+
+        known  whether the root is not drawn
+
+        >>> Spread(1, 0).squares((1, 1, 1), 2), Spread(1, 1).squares((1, 1, 1), 2), Spread(1, 1).squares((1, 1, 3), 2)
+        (3, 4, 11)
+        """
+        *below, last = (weight * weight for weight in weights)
+        top = 0 if known else last
+        full = [self.each * branching**height for height in range(len(below))]
+
+        def moved(total: int) -> int:
+            """The squares below the root where leaves move by so much in all."""
+            return sum(
+                weight * int((total // size) * size * size + (total % size) * (total % size))
+                for weight, size in zip(below, full, strict=True)
+            )
+
+        falls = {0, self.down, *(self.down // size * size for size in full)}
+        return moved(self.up) + max(int(moved(fall) + top * (self.up - fall) * (self.up - fall)) for fall in falls)
+
 
 @error_boundary
 @lru_cache(maxsize=1024)
-def best_branching(bins: int, epsilon: Fraction, spread: Spread, known: bool = False) -> int:
+def best_branching(
+    bins: int, epsilon: Fraction, spread: Spread, known: bool = False, rho: Fraction | None = None
+) -> int:
     """The number of children with the least mean variance of the fitted count over all ranges, padding included.
+
+    rho  what Gaussian noise is for; None: geometric noise for epsilon
 
     For each height the smallest number of children that reaches so many bins is looked at: more of them only add
     padding. All of it is public.
@@ -240,13 +297,19 @@ def best_branching(bins: int, epsilon: Fraction, spread: Spread, known: bool = F
     best: tuple[Fraction, int] | None = None
     for k in _candidates(bins):
         shape = Shape(k, bins)
-        moved = spread.moved((1,) * shape.height, known)
-        if shape.nodes > MOST_NODES or not moved:
+        if shape.nodes > MOST_NODES or not spread.moved((1,) * shape.height, known):
             continue
-        noise = TwoSidedGeometric(Decay.exp(epsilon / moved)).variance(128)[1]
-        found = noise * Design(shape, (), known).mean_variance(), k
+        found = _variance(shape, epsilon, spread, known, rho) * Design(shape, (), known).mean_variance(), k
         best = found if best is None else min(best, found)
     return 2 if best is None else best[1]
+
+
+def _variance(shape: Shape, epsilon: Fraction, spread: Spread, known: bool, rho: Fraction | None) -> Fraction:
+    """Of the noise on a node where all levels weigh the same: a little above it at most."""
+    weights = (1,) * shape.height
+    if rho is not None:
+        return Fraction(spread.squares(weights, shape.k, known)) / (2 * rho)
+    return TwoSidedGeometric(Decay.exp(epsilon / spread.moved(weights, known))).variance(128)[1]
 
 
 def _candidates(bins: int) -> list[int]:
@@ -277,7 +340,8 @@ class TreeBound(Bound):
     mechanism: Tree
     question: Question
     unit: Unit
-    law: TreeLaw
+    law: NoisyTree
+    rho: Fraction | None = None
 
     needs: ClassVar[StatisticKind] = StatisticKind.DENSE
     shape: ClassVar[type[Answer]] = Ranges
@@ -294,9 +358,11 @@ class TreeBound(Bound):
     @cached_property
     def price(self) -> Guarantee:
         """What was asked for; nothing where no node is drawn."""
+        made, drawn = self.mechanism, self.law.amount is not None
+        if drawn and made.delta is not None and self.rho is not None:
+            return guarantee(made.epsilon, made.delta, self.rho, self.unit)
         rule = "two-sided geometric noise on the nodes of a tree, Hay, Rastogi, Miklau, Suciu 2010, Proposition 4"
-        epsilon = self.mechanism.epsilon
-        return Guarantee(PureDP(epsilon if self.law.step else Fraction(0)), self.unit, rule, requested=epsilon)
+        return Guarantee(PureDP(made.epsilon if drawn else Fraction(0)), self.unit, rule, requested=made.epsilon)
 
     @cached_property
     def space(self) -> Space:
@@ -342,6 +408,17 @@ class TreeBound(Bound):
         )
 
     @property
+    def for_zcdp(self) -> Bound | None:
+        """Gaussian noise on the same levels; of the best branching, where nobody has chosen one."""
+        made, loss = self.mechanism, self.price.loss
+        if made.base == GAUSSIAN or not self.asked:
+            return None
+        with suppress(ParameterError):
+            epsilon = epsilon_for(to_zcdp(loss).rho, USUAL_DELTA)
+            return replace(made, epsilon=epsilon, base=GAUSSIAN, delta=USUAL_DELTA).bind(self.question, self.unit)
+        return None
+
+    @property
     def verb(self) -> str:
         if not self.asked:
             return "Draws nothing: the one bin holds the public number of rows."
@@ -356,21 +433,17 @@ class TreeBound(Bound):
         drawn: list[NDArray[np.int64]] = []
         done = 0
         for weight, first, stop in self._runs:
-            noise = self._noise(weight)
+            noise = sampler_of(law.drawn(weight))
             start = done
 
             def told(part: int, _total: int, start: int = start) -> None:
                 if tick is not None:
                     tick(start + part, self.asked)
 
-            drawn.append(noise.add(sums[first:stop], bits, mode, told if tick else None, low=None, high=None))
+            drawn.append(noise.add(sums[first:stop], None, None, bits, told if tick else None))
             done += stop - first
         nodes = np.concatenate(drawn) if drawn else np.zeros(0, dtype=np.int64)
         return Ranges(law.design, nodes, law.total)
-
-    def _noise(self, weight: int) -> BoundNoise:
-        assert self.law.step is not None
-        return CountNoise(self.law.step * weight, "exp", "auto", None, None).bind(1, None)
 
     @cached_property
     def _runs(self) -> list[tuple[int, int, int]]:
@@ -381,7 +454,7 @@ class TreeBound(Bound):
         found: list[tuple[int, int, int]] = []
         for height, width, stop in zip(range(tree.height, 0, -1), widths, accumulate(widths), strict=True):
             weight = law.heights[height - 1]
-            if law.decay(height) is None:
+            if law.added(height) is None:
                 continue
             if found and found[-1][0] == weight and found[-1][2] == stop - width:
                 found[-1] = weight, found[-1][1], stop

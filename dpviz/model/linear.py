@@ -302,7 +302,7 @@ class SumError(LinearError):
     @property
     def noise(self) -> NoiseSum:
         """The sum of the noises as they were drawn, before any clamp: what weights go by."""
-        return NoiseSum.of(Term(one.decay, one.weight, one.count) for one in self.over.noises.terms)
+        return NoiseSum.of(Term(one.noise, one.weight, one.count) for one in self.over.noises.terms)
 
     def plus(self, other: SumError, mine: Fraction, theirs: Fraction) -> SumError:
         """The error of a weighted sum of this value and an independent one, with weights above 0 or equal to 0."""
@@ -414,7 +414,7 @@ def _sum(parts: Iterable[tuple[Fraction, Fraction | None]]) -> Fraction | None:
 
 def scaled(noise: NoiseSum, weight: Fraction) -> Iterable[Term]:
     """The terms of a multiple of a sum."""
-    return (Term(one.decay, one.weight * weight, one.count, one.positive) for one in noise.noises.terms)
+    return (Term(one.noise, one.weight * weight, one.count, one.positive) for one in noise.noises.terms)
 
 
 protect_module(vars())

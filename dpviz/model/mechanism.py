@@ -46,12 +46,14 @@ class Choice:
     """A parameter that a person may choose in a widget: its name, label and options (value, label).
 
     stays  whether it is about the data, so that its value stays where another mechanism that has it, too, is chosen
+    only   another parameter, and the value of it with which this one is asked for; None: it always is
     """
 
     name: str
     label: str
     options: tuple[tuple[str, str], ...] = ()
     stays: bool = False
+    only: tuple[str, str] | None = None
 
 
 class Bound:
@@ -126,6 +128,12 @@ class Bound:
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
         """Labelled errors shown beside the main ones, such as the paper's table bounds."""
         return ()
+
+    @property
+    def for_zcdp(self) -> Bound | None:
+        """The same answer with noise that a zCDP budget pays for better, at no more than the same rho; None where there
+        is none, or it is this one."""
+        return None
 
     @property
     def item_price(self) -> StepPrice | None:

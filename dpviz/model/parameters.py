@@ -202,6 +202,8 @@ class Parameter:
     stays      whether it says something public about the data, which holds for whatever other mechanism is chosen
     later      whether it came after releases had been stored: at its default it is not written down, so that what was
                stored without it has the same key
+    only       another parameter, declared before, and its value: with that this one is given, and with no other. Texts
+               without it get what is suggested
     """
 
     reads: Reader
@@ -215,6 +217,7 @@ class Parameter:
     in_bins: bool = False
     stays: bool = False
     later: bool = False
+    only: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
         if unknown := set(self.options) - set(self.reads.options):
@@ -231,7 +234,7 @@ class Parameter:
         return MAY_BE_LEFT_OUT if value is None else self.reads.text(value)
 
     def choice(self, name: str) -> Choice:
-        return Choice(name, self.label, tuple(self.options.items()), self.stays)
+        return Choice(name, self.label, tuple(self.options.items()), self.stays, self.only)
 
 
 def parameter(
@@ -247,9 +250,11 @@ def parameter(
     in_bins: bool = False,
     stays: bool = False,
     later: bool = False,
+    only: tuple[str, str] | None = None,
 ) -> Any:
     """Declare a parameter of a class built on `Parameters`; see `Parameter`."""
-    return Parameter(reads, default, optional, suggested, label, options or {}, always, beside, in_bins, stays, later)
+    options = options or {}
+    return Parameter(reads, default, optional, suggested, label, options, always, beside, in_bins, stays, later, only)
 
 
 # ---------------------------------------------------------------- all parameters of one thing
@@ -291,6 +296,7 @@ class Parameters:
     def __post_init__(self) -> None:
         given = {name: getattr(self, name) for name in self._declared}
         self._read(given, first=True)
+        self._check_only(given)
         self.check_together(given)
         self._read(given, first=False)
         self.check()
@@ -299,6 +305,19 @@ class Parameters:
         for name, one in self._declared.items():
             if one.reads.first == first:
                 object.__setattr__(self, name, one.read(given[name], name, vars(self)))
+
+    def _check_only(self, given: Mapping[str, Any]) -> None:
+        """Refuse a parameter without the value of another that it belongs to, and that value without it."""
+        for name, one in self._declared.items():
+            if one.only is None:
+                continue
+            owner, value = one.only
+            if getattr(self, owner) != value and given[name] is not None:
+                raise ParameterError.of(given[name], f'{name} belongs to {owner}="{value}"', f"leave {name} out")
+            if getattr(self, owner) == value and given[name] is None:
+                raise ParameterError.of(
+                    f'{owner}="{value}"', f"it needs {name}, which is part of its price", f"give {name}, as 1e-6"
+                )
 
     def check_together(self, given: Mapping[str, Any]) -> None:
         """Refuse parameters that do not belong together, as they were given: texts are read by now, numbers are not."""
@@ -329,15 +348,26 @@ class Parameters:
         given = {
             name: cls._declared[name].reads.from_text(written, name)
             for name, written in parameters.items()
-            if written != MAY_BE_LEFT_OUT
+            if written != MAY_BE_LEFT_OUT and cls._asked(name, parameters) is not False
         }
-        needed = {name: one.suggested for name, one in cls._declared.items() if one.default is MISSING}
+        needed = {
+            name: one.suggested
+            for name, one in cls._declared.items()
+            if one.default is MISSING or cls._asked(name, parameters)
+        }
         return {**needed, **given}
+
+    @classmethod
+    def _asked(cls, name: str, parameters: dict[str, str]) -> bool | None:
+        """Whether a parameter that belongs to a value of another is asked for by these texts; None: it does not."""
+        only = cls._declared[name].only
+        return None if only is None else parameters.get(only[0]) == only[1]
 
     @classmethod
     def at_price(cls, epsilon: Fraction, delta: Fraction) -> Self:
         """The one for this epsilon, and for this delta where it has one; all else is left to its default."""
-        return cls(**({"epsilon": epsilon, "delta": delta} if "delta" in cls._declared else {"epsilon": epsilon}))
+        priced = "delta" in cls._declared and cls._declared["delta"].only is None
+        return cls(**({"epsilon": epsilon, "delta": delta} if priced else {"epsilon": epsilon}))
 
     @classmethod
     def fitted(cls, question: Question) -> dict[str, str]:

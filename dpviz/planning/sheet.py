@@ -15,9 +15,9 @@ from typing import Any
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import text
-from dpviz.model.error import ErrorModel
+from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.identity import release_key
-from dpviz.model.measures import among, values_json
+from dpviz.model.measures import Measure, among, values_json
 from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.question import Question
 from dpviz.model.statistic import Top
@@ -37,6 +37,7 @@ class PlanSheet:
     """A plan for one question, unit and mechanism, with a fan over epsilon up to `top`.
 
     many  how many look-ups the error of several at once is about; None for the usual number
+    zcdp  whether a zCDP budget pays, so that noise that is made for it is compared with
     """
 
     question: Question
@@ -47,6 +48,7 @@ class PlanSheet:
     made: str = ""
     beta: Fraction = Fraction(1, 20)
     many: int | None = None
+    zcdp: bool = False
 
     @property
     def bound(self) -> Bound:
@@ -93,6 +95,7 @@ class PlanSheet:
                         **({"stays": True} if choice.stays else {}),
                     }
                     for choice in type(self.mechanism).choices()
+                    if choice.only is None or parameters.get(choice.only[0]) == choice.only[1]
                 ],
             },
             "mechanisms": [
@@ -117,8 +120,8 @@ class PlanSheet:
                     "labelled": [text(value) for value in labelled],
                 }
             ],
-            "now": point_json(now, self.epsilon, self.many),
-            "fans": {"epsilon": [point_json(bound, epsilon, self.many) for epsilon, bound in fan]},
+            "now": point_json(now, self.epsilon, self.many, zcdp=self.zcdp),
+            "fans": {"epsilon": [point_json(bound, epsilon, self.many, zcdp=self.zcdp) for epsilon, bound in fan]},
             "python": python_call(self.question, self.mechanism),
         }
 
@@ -138,8 +141,8 @@ def question_json(question: Question, unit: Unit, max_items: int | None = None) 
     }
 
 
-def point_json(bound: Bound, epsilon: Fraction, many: int | None = None) -> dict[str, Any]:
-    """One point of a fan: price, errors and pictures at one epsilon."""
+def point_json(bound: Bound, epsilon: Fraction, many: int | None = None, *, zcdp: bool = False) -> dict[str, Any]:
+    """One point of a fan: price, errors and pictures at one epsilon; under a zCDP budget, what better noise gives."""
     price, measures = bound.price, among(bound.measures, many)
     charged = payable(to_approx(price.loss))
     return {
@@ -158,9 +161,30 @@ def point_json(bound: Bound, epsilon: Fraction, many: int | None = None) -> dict
         "cost": {"text": bound.cost.text, "slow": bound.cost.slow},
         "verb": bound.verb,
         "errors": {text(beta): values_json(measures, beta) for beta in BETAS},
-        "more": [{"label": label, **value} for label, value in bound.notes],
+        "more": [{"label": label, **value} for label, value in (*bound.notes, *(rival_notes(bound) if zcdp else ()))],
         **pictures_json(bound.error),
     }
+
+
+def rivals(bound: Bound, beta: Fraction) -> list[tuple[Measure, ErrorValue]]:
+    """The errors that noise for zCDP budgets would make smaller, at no more than the same rho: the measure, and what it
+    would be."""
+    rival = bound.for_zcdp
+    found = []
+    for measure, other in () if rival is None else zip(bound.measures, rival.measures, strict=False):
+        own, less = measure.at(beta), other.at(beta)
+        if measure.name == other.name and own is not None and less is not None and less.value < own.value:
+            found.append((other, less))
+    return found
+
+
+def rival_notes(bound: Bound) -> list[tuple[str, dict[str, Any]]]:
+    """The same as notes of a point."""
+    return [
+        (f"Gaussian noise for the same ρ, {measure.short}", {**value.to_json(), "beta": text(beta)})
+        for beta in BETAS
+        for measure, value in rivals(bound, beta)
+    ]
 
 
 def pictures_json(error: ErrorModel) -> dict[str, Any]:

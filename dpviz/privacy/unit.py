@@ -137,6 +137,26 @@ class Unit:
         moved = (touched if bins is None else min(touched, bins)) * self.max_per_bin
         return moved if self.max_records is None else min(moved, sides * self.max_records)
 
+    def l2_squared(self, bins: int) -> int:
+        """How far one unit moves a vector of `bins` counts, in L2, squared.
+
+        A unit that comes or goes moves the counts by its own, none of which is below 0. Their squares add up to most
+        where as many bins as its records fill hold max_per_bin, and one more what is left. In a replacement some counts
+        rise and others fall: where both units count in a bin, taking the same from both changes nothing. So it fills
+        bins for the one and others for the other, the full ones first, as long as there are bins.
+
+        >>> unit = Unit("user", max_bins=3, max_per_bin=4, max_records=9)
+        >>> unit.l2_squared(10), Unit("user", relation="replace-one", max_bins=3).l2_squared(10)
+        (33, 6)
+        """
+        touched = bins if self.max_bins is None else min(self.max_bins, bins)
+        full, left = touched, 0
+        if self.max_records is not None and self.max_records < touched * self.max_per_bin:
+            full, left = divmod(self.max_records, self.max_per_bin)
+        sides = 1 if self.relation == "add-remove" else 2
+        filled = min(bins, sides * full)
+        return filled * self.max_per_bin**2 + min(bins - filled, sides) * left**2
+
     def records(self, bins: int) -> int:
         """How many records one unit counts with at most, over `bins` bins."""
         most = (bins if self.max_bins is None else min(self.max_bins, bins)) * self.max_per_bin

@@ -18,7 +18,7 @@ from dpviz.model.measures import MOST_LOOK_UPS, Measure, among
 from dpviz.model.mechanism import Bound, Space
 from dpviz.model.release import Release
 from dpviz.model.words import reach
-from dpviz.planning.sheet import PlanSheet
+from dpviz.planning.sheet import PlanSheet, rivals
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.privacy.guarantee import Guarantee
@@ -130,7 +130,13 @@ class Plan:
             offered=REGISTRY,
             made=datetime.now().strftime("%H:%M"),
             many=self.many,
+            zcdp=self.zcdp,
         )
+
+    @property
+    def zcdp(self) -> bool:
+        """Whether a zCDP budget pays."""
+        return self.budget is not None and self.budget.filter == "zcdp"
 
     @plain_arguments
     def chart(self, **options: Any) -> Any:
@@ -144,6 +150,7 @@ class Plan:
             f"  guarantee    {self.price.sentence}",
         ]
         lines += error_lines(self.bound, self.many)
+        lines += rival_lines(self.bound) if self.zcdp else []
         stored = f"{self.space.bits:,} bits ({self.space.text})" if self.max_items is None else self.space.text
         lines.append(f"  space        {stored}")
         if self.bound.cost.slow:
@@ -165,6 +172,13 @@ def error_lines(bound: Bound, many: int | None = None) -> list[str]:
         chance = "" if measure.certain else ", 95 in 100"
         lines.append(f"  {measure.words:<{wide}} {size}{ending}{chance} ({error.how})")
     return lines
+
+
+def rival_lines(bound: Bound) -> list[str]:
+    """What noise that is made for zCDP budgets would give for no more of rho, where that is less of an error."""
+    found = [f"{measure.short} ±{reach(value.value)}" for measure, value in rivals(bound, NOTED)]
+    rival = bound.for_zcdp
+    return [f"  for the same ρ {', '.join(found)}, by {rival.mechanism.python}"] if found and rival is not None else []
 
 
 def would_cost(price: Guarantee, budget: Budget | None, remaining: Remaining | None) -> str:

@@ -67,8 +67,8 @@ def test_error_is_the_least_over_all_vectors_of_counts(sampler: str, relation: s
         cap = None if replace else n
         mechanism = dv.Dense(epsilon, base="tight", sampler=sampler, cap=cap, **gamma)  # type: ignore[arg-type]
         bound = mechanism.bind(Question.of(dv.Domain.integers(0, bins - 1, column="x")), unit)
-        assert bound.finite is not None
-        released = laws(bound.finite)
+        assert bound.law.noise.finite is not None
+        released = laws(bound.law.noise.finite)
         tails = [
             [sum((law[v] for v in range(n + 1) if abs(v - c) > a), Fraction(0)) for c, law in enumerate(released)]
             for a in range(n + 1)
@@ -88,7 +88,7 @@ def test_error_is_the_least_over_all_vectors_of_counts(sampler: str, relation: s
             for count in range(n + 1):
                 given = bound.error.one_bin(beta, count=count)
                 assert given is not None and given.value == least(tails, [(count,)], beta)
-        odds = Fraction(bound.finite.p, bound.finite.q)
+        odds = Fraction(bound.law.noise.finite.p, bound.law.noise.finite.q)
         for left, right in itertools.pairwise(released):
             assert all(1 / odds <= a / b <= odds for a, b in zip(left, right, strict=True))
 

@@ -64,7 +64,7 @@ def test_what_is_drawn_is_what_is_paid_whatever_a_class_of_numbers_says_of_itsel
     session = Session(KnownCounts([4, 0, 9, 1]), dv.Unit(), dv.Budget(10), tmp_path / "test.ledger")
     plan = session.plan(BINS, dv.Dense(half))
     assert (plan.bound.mechanism.epsilon, type(plan.bound.mechanism.epsilon)) == (Fraction(1, 2), Fraction)
-    assert plan.bound.decay.exponent == Fraction(1, 2) and plan.price.epsilon == Fraction(1, 2)
+    assert plan.bound.law.noise.decay.exponent == Fraction(1, 2) and plan.price.epsilon == Fraction(1, 2)
     session.release(BINS, dv.Dense(half))
     assert session.remaining.epsilon == Fraction(19, 2)
     assert session.release(BINS, dv.Dense("0.5")).number == 1

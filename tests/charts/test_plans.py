@@ -90,7 +90,7 @@ def test_the_law_is_drawn_as_steps_of_the_exact_chances() -> None:
     (line,) = marks(noise_law(SHEET), "line")
     assert line["mark"]["interpolate"] == "step-after"
     bound = SHEET.bound
-    law = TwoSidedGeometric(bound.decay)  # type: ignore[attr-defined]
+    law = TwoSidedGeometric(bound.law.noise.decay)  # type: ignore[attr-defined]
     for row in line["rows"][:-1]:
         low, high = law.pmf(round(row["error"] + 0.5))
         assert float(low) == pytest.approx(row["chance"], rel=1e-9)

@@ -164,7 +164,7 @@ def test_a_fit_that_is_taken_for_two_independent_sums_leaves_out_shares_that_are
         Fraction(30),
         Fraction(50),
         lambda x, y: NoiseSum.of(
-            Term(one.decay, one.weight * weight, one.count)
+            Term(one.noise, one.weight * weight, one.count)
             for noise, weight in zip(alone, (x, y), strict=True)
             for one in noise.noises.terms
         ),

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Decay
+from dpviz.exact import Decay, exp_bounds
 from dpviz.fitting.inversion import Inversion
 from dpviz.fitting.lattice import Spectrum, fixed
-from dpviz.fitting.noises import Noises, Term
+from dpviz.fitting.noises import Noise, Noises, Term
 from dpviz.fitting.sums import NoiseSum, Quantile
 from dpviz.fitting.tree import Design, Shape
+from dpviz.laws.gaussian import DiscreteGaussian
 
 HALF, THIRD = Decay.rational(Fraction(1, 2)), Decay.rational(Fraction(1, 3))
 TENTH = Decay.exp(Fraction(1, 10))
@@ -33,6 +34,9 @@ CASES = [
     [Term(HALF, 1, 2, True), Term(THIRD, -2, 1, True)],
     [Term(THIRD, Fraction(1, 2), 2), Term(HALF, Fraction(-1, 3), 1, True)],
     [Term(HALF, Fraction(2, 7)), Term(HALF, Fraction(5, 7)), Term(THIRD, 1, 2)],
+    [Term(DiscreteGaussian(Fraction(2, 5)), 1, 2)],
+    [Term(DiscreteGaussian(Fraction(6)), 1, 2, True), Term(DiscreteGaussian(Fraction(1)), -2, 1, True)],
+    [Term(DiscreteGaussian(Fraction(5)), Fraction(1, 3)), Term(THIRD, Fraction(1, 2))],
 ]
 LEVELS = [Fraction(1, 2), Fraction(1, 20), Fraction(1, 1000), Fraction(9, 10), Fraction(1, 10**7)]
 
@@ -41,13 +45,21 @@ Law = dict[Fraction, Fraction]
 
 def single(term: Term) -> Law:
     """One noise, from what the law is."""
-    y = term.decay.ratio
-    assert y is not None
     law: Law = {}
     for z in range(-REACH, REACH + 1):
         value = Fraction(term.weight) * (max(z, 0) if term.positive else z)
-        law[value] = law.get(value, Fraction(0)) + (1 - y) / (1 + y) * y ** abs(z)
+        law[value] = law.get(value, Fraction(0)) + chance(term.noise, z)
     return law
+
+
+@cache
+def chance(noise: Noise, z: int) -> Fraction:
+    """Pr[Z = z]; of Gaussian noise, to 10**-60."""
+    if isinstance(noise, Decay):
+        assert noise.ratio is not None
+        return (1 - noise.ratio) / (1 + noise.ratio) * noise.ratio ** abs(z)
+    weights = [exp_bounds(-Fraction(at * at) / (2 * noise.variance), 250)[0] for at in range(REACH + 60)]
+    return weights[abs(z)] / (weights[0] + 2 * sum(weights[1:]))
 
 
 @cache
@@ -164,10 +176,14 @@ def test_floats_are_within_their_error_of_integers_for_noise_of_an_irrational_ra
         [Term(TENTH, 1, 20)],
         [Term(TENTH, 1, 7, True), Term(TENTH, -1, 5, True)],
         [Term(TENTH, 3, 2), Term(Decay.exp(Fraction(2)), 1, 9), Term(Decay.exp(Fraction(30)), 1)],
+        [Term(DiscreteGaussian(Fraction(100)), 1, 20)],
+        [Term(DiscreteGaussian(Fraction(40)), 1, 7, True), Term(DiscreteGaussian(Fraction(40)), -1, 5, True)],
+        [Term(DiscreteGaussian(Fraction(1, 3)), 3, 2), Term(DiscreteGaussian(Fraction(200)), 1, 9), Term(TENTH, 1, 2)],
+        [Term(DiscreteGaussian(Fraction(1, 3)), 1, 7, True)],
     ):
         noises = Noises.of(terms)
         spectrum, exact = Spectrum.of(noises), fixed(noises, 128)
-        assert spectrum is not None and spectrum.error < 1e-12
+        assert spectrum is not None and spectrum.error < 1e-10
         for step in range(-150, 151):
             low, high = spectrum.above(step)
             assert low <= exact.above(step)[1] and exact.above(step)[0] <= high

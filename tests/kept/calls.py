@@ -198,6 +198,13 @@ MEANS = [
 ]
 """A drawn record of bits, with the noisy means it came from."""
 
+GAUSSIAN = [
+    Call("dense gaussian", "people", MONTHS, dv.Dense("1/25", base="gaussian", delta="1e-9")),
+    Call("tree gaussian", "people", AGES, dv.Tree("1/25", branching=2, base="gaussian", delta="1e-9")),
+    Call("rows dense gaussian", "visits", MONTHS, dv.Dense("1/20", base="gaussian", delta="1e-9", clamp=False)),
+]
+"""Counts and a tree with discrete Gaussian noise."""
+
 KEPT = {
     "0.1.0-2026-11-22": CALLS,
     "0.1.0-2026-11-22-consistency": sorted([*CALLS, *CONSISTENT], key=lambda call: [*UNITS].index(call.ledger)),
@@ -213,6 +220,10 @@ KEPT = {
     ),
     "0.1.0-2026-11-23-records-means": sorted(
         [*CALLS, *CONSISTENT, *SPARSE, *BUCKETS, *RECORDS, *MEANS], key=lambda call: [*UNITS].index(call.ledger)
+    ),
+    "0.1.0-2026-11-23-gaussian": sorted(
+        [*CALLS, *CONSISTENT, *SPARSE, *BUCKETS, *RECORDS, *MEANS, *GAUSSIAN],
+        key=lambda call: [*UNITS].index(call.ledger),
     ),
 }
 """What each folder holds; the last of them is written by today's version."""

@@ -74,7 +74,7 @@ def moves(unit: Unit, bins: int) -> Iterator[tuple[int, ...]]:
     alone = [
         vector
         for vector in itertools.product(range(unit.max_per_bin + 1), repeat=bins)
-        if sum(1 for part in vector if part) <= most
+        if sum(1 for part in vector if part) <= most and (unit.max_records is None or sum(vector) <= unit.max_records)
     ]
     if unit.relation == "add-remove":
         for vector in alone:

@@ -40,8 +40,8 @@ PAY_WHAT_YOU_GET = dv.PayWhatYouGet(20, 5, epsilon=1)
 
 GOOD: dict[str, dict[str, list[Any]]] = {
     "Dense": {
-        "epsilon": NUMBERS, "base": LAWS, "sampler": SAMPLERS, "gamma": [None, *PARTS], "cap": [None, *COUNTS],
-        "clamp": [True, False],
+        "epsilon": NUMBERS, "base": [*LAWS, "gaussian"], "sampler": SAMPLERS, "gamma": [None, *PARTS],
+        "cap": [None, *COUNTS], "clamp": [True, False], "delta": [None, *CHANCES],
     },
     "Stability": {
         "epsilon": NUMBERS, "delta": CHANCES, "base": LAWS, "sampler": SAMPLERS, "gamma": [None, *PARTS],
@@ -55,6 +55,7 @@ GOOD: dict[str, dict[str, list[Any]]] = {
     "Tree": {
         "epsilon": NUMBERS, "branching": ["auto", 2, "16", 3.0, np.int64(7), 10**6], "padding": ["free", "pinned"],
         "levels": [None, "1", "1,1,2", "3, 0,1", "1000,0,0,1"], "root": ["asked", "public"],
+        "base": ["exp", "gaussian"], "delta": [None, *CHANCES],
     },
     "TopK": {
         "k": ITEMS, "kbar": [*ROWS, "private"], "epsilon": [None, *NUMBERS], "delta": CHANCES,
@@ -109,7 +110,11 @@ GOOD: dict[str, dict[str, list[Any]]] = {
 """What a person may type in each place. Together some of it does not fit, which is on record as refused."""
 
 STARTS: dict[str, list[dict[str, Any]]] = {
-    "Dense": [{"epsilon": 1}, {"epsilon": "1/3", "base": "tight", "sampler": "fastsample", "gamma": "1/8", "cap": 9}],
+    "Dense": [
+        {"epsilon": 1},
+        {"epsilon": "1/3", "base": "tight", "sampler": "fastsample", "gamma": "1/8", "cap": 9},
+        {"epsilon": "1/3", "base": "gaussian", "delta": "1e-9", "clamp": False},
+    ],
     "Stability": [
         {"epsilon": 1, "delta": "1e-6"},
         {"epsilon": "1/3", "delta": "1e-9", "base": "paper", "gamma": "1/8", "cap": 9},
@@ -119,6 +124,7 @@ STARTS: dict[str, list[dict[str, Any]]] = {
     "Tree": [
         {"epsilon": 1},
         {"epsilon": "1/3", "branching": 2, "padding": "pinned", "levels": "1,1,2", "root": "public"},
+        {"epsilon": "1/3", "base": "gaussian", "delta": "1e-9"},
     ],
     "TopK": [
         {"epsilon": 1},

@@ -61,7 +61,7 @@ def noise(name: str) -> np.ndarray:
     shape = law.design.shape
     columns = []
     for height in range(shape.height, 0, -1):
-        decay = law.decay(height)
+        decay = law.added(height)
         if decay is not None:
             width = shape.widths[height - 1]
             columns.append(two_sided_geometric(decay).draw(RUNS * width, bits).reshape(width, RUNS))
@@ -92,7 +92,7 @@ def errors(name: str, reader: str, ranges: Sequence[tuple[int, int]]) -> np.ndar
         leaves = leaves_from_nodes(name) @ noise(name)
         return np.array([leaves[low : high + 1].sum(axis=0) for low, high in ranges])
     drawn, shape = noise(name), made.tree
-    asked = [height for height in range(shape.height, 0, -1) if made.law.decay(height) is not None]
+    asked = [height for height in range(shape.height, 0, -1) if made.law.added(height) is not None]
     starts = dict(zip(asked, itertools.accumulate((shape.widths[at - 1] for at in asked), initial=0), strict=False))
     found = []
     for low, high in ranges:

@@ -102,7 +102,7 @@ def dense(unit: Unit, bins: int, mechanism: dv.Dense) -> DenseBound:
 
 
 def case_of(name: str, bound: DenseBound, most: int) -> Case:
-    part = bound.finite
+    part = bound.law.noise.finite
     if part is not None and part.kind == "fastsample":
         return Case(name, bound, most, fast_oracle(part.n, part.p, part.q, part.g, part.t))
     if part is not None:
@@ -155,9 +155,9 @@ def names(case: Case) -> str:
 
 def stated_odds(bound: DenseBound) -> Enclosure:
     """What the price says: exp(epsilon), or (p/q)^l1 where the base is rational."""
-    if bound.finite is None:
+    if bound.law.noise.finite is None:
         return exp_bounds(bound.mechanism.epsilon, 256)
-    odds = Fraction(bound.finite.p, bound.finite.q) ** bound.unit.l1(bound.question.bins)
+    odds = Fraction(bound.law.noise.finite.p, bound.law.noise.finite.q) ** bound.unit.l1(bound.question.bins)
     return odds, odds
 
 
@@ -185,7 +185,7 @@ def test_fastsample_never_costs_more_than_its_price(case: Case) -> None:
 def test_a_truncation_one_shorter_than_needed_breaks_the_price() -> None:
     """The contract sees a truncation that is too short: at t = 1 the ratio exceeds what is charged."""
     bound = FAST[0].bound
-    part = bound.finite  # type: ignore[attr-defined]
+    part = bound.law.noise.finite  # type: ignore[attr-defined]
     short = Case("short", bound, FAST[0].most, fast_oracle(part.n, part.p, part.q, 1000, 1))
     assert contract.worst_ratio(short)[1] > stated_odds(bound)[1]  # type: ignore[arg-type]
 

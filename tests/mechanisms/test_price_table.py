@@ -178,8 +178,8 @@ def scale(what: str, column: Column) -> Fraction:
         levels = None if what == "H" or public else "1,1,0"
         root = "public" if public else "asked"
         bound = dv.Tree(1, branching=2, levels=levels, root=root).bind(question, column.unit)
-        assert all(bound.law.decay(height) == Decay.exp(bound.law.step) for height in (1, 2))
-        assert (bound.law.decay(LEVELS) is None) == (what != "H")
+        assert all(bound.law.added(height) == Decay.exp(bound.law.step) for height in (1, 2))
+        assert (bound.law.added(LEVELS) is None) == (what != "H")
         found = 1 / Fraction(bound.law.step)
     else:
         mechanism = {

@@ -113,7 +113,7 @@ def law(bound: Any) -> dict[str, Any]:
         numbers["design"] = [part.kind, *map(str, (part.p, part.q, part.g, part.t)), design.kind, str(design.least)]
         if design.least.bit_length() < 200:
             numbers["field"] = bound.field.name
-    elif getattr(bound, "noise", None) is not None and bound.noise.finite:
+    elif getattr(getattr(bound, "noise", None), "finite", None):
         part = bound.noise.finite
         numbers["finite"] = [part.kind, *map(str, (part.n, part.p, part.q, part.g, part.t))]
     return numbers

@@ -165,8 +165,8 @@ def test_noise_has_the_scale_of_the_table(unit: Unit, root: str, moved: Callable
     for levels in (2, 3, 6):
         made = bound(2 ** (levels - 1), unit, branching=2, root=root)
         assert made.law.step == HALF / moved(levels)
-        assert made.law.decay(1) == Decay.exp(HALF / moved(levels))
-        assert (made.law.decay(levels) is None) == (root == "public")
+        assert made.law.added(1) == Decay.exp(HALF / moved(levels))
+        assert (made.law.added(levels) is None) == (root == "public")
 
 
 def test_one_bin_that_holds_the_public_total_draws_nothing_and_costs_nothing() -> None:
@@ -351,7 +351,7 @@ def errors(made: TreeBound, reader: str, seed: int) -> np.ndarray:
     noise: dict[tuple[int, int], np.ndarray] = {}
 
     def of_node(height: int, place: int) -> np.ndarray:
-        decay = law.decay(height)
+        decay = law.added(height)
         if (height, place) not in noise:
             noise[height, place] = np.zeros(RUNS) if decay is None else two_sided_geometric(decay).draw(RUNS, rng)
         return noise[height, place]
@@ -423,7 +423,7 @@ def test_a_simulated_band_holds_for_all_its_ranges_and_is_narrower_than_a_union_
     terms = [made.law.nodes([(low, high, 1)], reader) for low, high in ranges]
     rng = TeachingBits(99)
     noise = {
-        (height, place): two_sided_geometric(made.law.decay(height) or Decay.exp(HALF)).draw(RUNS, rng)
+        (height, place): two_sided_geometric(made.law.added(height) or Decay.exp(HALF)).draw(RUNS, rng)
         for height, width in enumerate(made.tree.widths, start=1)
         for place in range(width)
     }
@@ -514,7 +514,7 @@ def test_what_a_linear_question_is_off_by_is_what_normal_equations_weigh_each_no
             assert answer.weighted(known, query) == sum(weight * fitted[point] for point, weight in flat)
             terms = []
             for unit, (level, _) in zip(units, nodes, strict=True):
-                decay = law.decay(level + 1)
+                decay = law.added(level + 1)
                 if decay is not None:
                     terms.append(Term(decay, sum((weight * unit[point] for point, weight in flat), Fraction(0))))
             stated = law.linear(query, answer, known)
@@ -530,7 +530,7 @@ def same_law(one: NoiseSum, other: NoiseSum) -> bool:
 
 def test_noisy_readers_answer_linear_questions_by_the_noises_they_add_up() -> None:
     made = bound(5, branching=2)
-    answer, known, decay = drawn(made, [4] * 5), reading(made), made.law.decay(1)
+    answer, known, decay = drawn(made, [4] * 5), reading(made), made.law.added(1)
     assert decay is not None
     query = Query.of((range(1, 5), 1), ([0], -3))
     values = answer.read(known, reader="leaves")

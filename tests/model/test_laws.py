@@ -61,6 +61,8 @@ CASES: dict[str, tuple[Mechanism, Domain | Question, Unit]] = {
     "dense, unbiased": (Dense("1/3", clamp=False), BINS, USER),
     "dense, fast": (Dense("1/2", base="tight", sampler="fastsample"), BINS, SWAPPED),
     "dense, geo": (Dense("1/2", base="paper", sampler="geosample", cap=1000), BINS, ROWS),
+    "dense, Gaussian": (Dense("1/3", base="gaussian", delta="1e-6"), BINS, SWAPPED),
+    "dense, Gaussian, unbiased": (Dense(1, base="gaussian", delta="1e-6", clamp=False), BINS, USER),
     "stability": (Stability("1/2", "1e-6"), KEYS, ROWS),
     "stability, fast": (Stability(2, "1e-3", base="tight", sampler="fastsample", cap=1000), BINS, ROWS),
     "pure sparse": (PureSparse("1/2"), HUGE, SWAPPED),
@@ -101,6 +103,7 @@ CASES: dict[str, tuple[Mechanism, Domain | Question, Unit]] = {
     "a told record of rows that come or go": (RandomisedRecord("1/3"), RECORDS, ROWS),
     "tree": (Tree("1/3"), BINS, USER),
     "tree, weighted": (Tree(1, branching=4, padding="pinned", levels="1,2,0,1", root="public"), BINS, SWAPPED),
+    "tree, Gaussian": (Tree("1/3", base="gaussian", delta="1e-6", levels="1,2,1", branching=7), BINS, USER),
 }
 
 

@@ -26,8 +26,8 @@ from dpviz.model.error import ErrorModel, ErrorValue, mean
 from dpviz.model.laws import LAWS, StoredLaw
 from dpviz.model.laws.buckets import BucketsLaw
 from dpviz.model.laws.compact import CompactLaw
-from dpviz.model.laws.count_noise import FiniteLaw, NoiseLaw
-from dpviz.model.laws.dense import DenseLaw
+from dpviz.model.laws.count_noise import FiniteLaw, GaussianNoise, NoiseLaw
+from dpviz.model.laws.dense import DenseLaw, GaussianDenseLaw
 from dpviz.model.laws.key_count import KeyCountLaw
 from dpviz.model.laws.log_sketch import LogSketchLaw
 from dpviz.model.laws.product import CutProductLaw, ProductLaw
@@ -40,7 +40,7 @@ from dpviz.model.laws.sketch import SketchLaw
 from dpviz.model.laws.sorted import SortedLaw
 from dpviz.model.laws.stability import StabilityLaw
 from dpviz.model.laws.threshold import Cut, ThresholdLaw
-from dpviz.model.laws.tree import TreeLaw
+from dpviz.model.laws.tree import GaussianTreeLaw, TreeLaw
 from dpviz.noise.empty_bin import fold
 from tests.fitting.reference import LeastSquares
 
@@ -249,6 +249,28 @@ def mean_of(pmf: Pmf, size: Callable[[int], int]) -> Enclosure:
 GEO = FiniteLaw("geosample", n=4, p=3, q=2, g=0, t=0)
 FAST = FiniteLaw("fastsample", n=4, p=3, q=1, g=20, t=2)
 THIRDS = FiniteLaw("geosample", n=3, p=2, q=1, g=0, t=0)
+
+
+@cache
+def bell(variance: Fraction, z: int) -> Enclosure:
+    """Pr[Z = z]: proportional to exp(-z**2 / (2 variance)). Beyond 100 there is nothing, at the variances used here."""
+    parts = [exp_bounds(-Fraction(at * at) / (2 * variance), 400) for at in range(101)]
+    least, most = (parts[0][side] + 2 * sum((one[side] for one in parts[1:]), NONE) for side in (0, 1))
+    return parts[abs(z)][0] / (most + TINY / 10**20), parts[abs(z)][1] / least
+
+
+def gaussian(variance: Fraction, clamps: bool = True, limit: int | None = None, n: int | None = None) -> Case:
+    top = limit if clamps else None
+
+    def pmf(count: int) -> Pmf:
+        found: Pmf = {}
+        for z in range(-100, 101):
+            value = count + z if not clamps else max(0, count + z) if top is None else min(top, max(0, count + z))
+            found[value] = total([found.get(value, whole(NONE)), bell(variance, z)])
+        return found
+
+    law = GaussianDenseLaw(GaussianNoise(variance, limit), clamps, 2, n)
+    return independent(law, pmf, 2, n, top)
 
 
 def dense(noise: NoiseLaw, clamps: bool = True, bins: int = 2, n: int | None = None) -> Case:
@@ -863,7 +885,7 @@ def response(epsilon: Fraction, labels: int, n: int) -> Case:
     return Case(ResponseLaw(epsilon, labels, n), {}, {"total_variation": (ends[0], ends[1])})
 
 
-def tree(law: TreeLaw, far: int = 60) -> Case:
+def tree(law: TreeLaw | GaussianTreeLaw, far: int = 60) -> Case:
     """Each node's noise counts in a fitted leaf as normal equations say, and a sum of noises is convolved."""
     k, n, pinned = law.branching, law.bins, law.pinned
     levels = len(law.heights)
@@ -875,7 +897,14 @@ def tree(law: TreeLaw, far: int = 60) -> Case:
             rows.append([1 if start <= leaf < start + k**level else 0 for leaf in range(leaves)])
             known = law.total is not None and level == levels - 1
             variances.append(NONE if known else Fraction(1, weight**2) if weight else None)
-            exponents.append(NONE if known or not weight else (law.step or NONE) * weight)
+            width = (
+                (law.step or NONE) * weight if isinstance(law, TreeLaw) else (law.variance or NONE) / (weight or 1) ** 2
+            )
+            exponents.append(NONE if known or not weight else width)
+
+    def one(width: Fraction, z: int) -> Enclosure:
+        return geometric(Decay.exp(width), z) if isinstance(law, TreeLaw) else bell(width, z)
+
     squares = LeastSquares(rows, variances)
     counts = [
         squares.fit([1 if at == node and exponents[at] else 0 for at in range(len(rows))]) for node in range(len(rows))
@@ -888,18 +917,18 @@ def tree(law: TreeLaw, far: int = 60) -> Case:
         """
         weights = [sum(fitted[first : last + 1], NONE) for fitted in counts]
         common = math.lcm(*(weight.denominator for weight in weights))
-        law, least = [1 << 200], 0
+        sums, least = [1 << 200], 0
         for weight, exponent in zip(weights, exponents, strict=True):
             if weight and exponent:
                 step = abs(int(weight * common))
                 noise = [0] * (2 * far * step + 1)
-                noise[::step] = [int(geometric(Decay.exp(exponent), z)[0] * 2**60) for z in range(-far, far + 1)]
-                product = gmpy2.unpack(gmpy2.pack(law, 320) * gmpy2.pack(noise, 320), 320)
-                law, least = [int(chance) >> 60 for chance in product], least - far * step
-        left = (1 << 200) - sum(law)
+                noise[::step] = [int(one(exponent, z)[0] * 2**60) for z in range(-far, far + 1)]
+                product = gmpy2.unpack(gmpy2.pack(sums, 320) * gmpy2.pack(noise, 320), 320)
+                sums, least = [int(chance) >> 60 for chance in product], least - far * step
+        left = (1 << 200) - sum(sums)
 
         def tail(a: int | Fraction) -> Enclosure:
-            inside = sum(chance for at, chance in enumerate(law, start=least) if abs(at) <= a * common)
+            inside = sum(chance for at, chance in enumerate(sums, start=least) if abs(at) <= a * common)
             return 1 - Fraction(inside + left, 1 << 200), 1 - Fraction(inside, 1 << 200)
 
         return tail
@@ -938,6 +967,9 @@ CASES: dict[str, Callable[[], Case]] = {
     "stability, lost": lambda: stability(noise("1", 4), 9),
     "stability, lost, n": lambda: stability(noise("1", 4), 4, n=4),
     "stability, n below the threshold": lambda: stability(noise("1", 9), 5, n=3),
+    "dense, Gaussian": lambda: gaussian(Fraction(2)),
+    "dense, Gaussian, of an n": lambda: gaussian(Fraction(1, 2), limit=4, n=4),
+    "dense, Gaussian, as it is": lambda: gaussian(Fraction(7, 3), clamps=False),
     "stability, fastsample": lambda: stability(NoiseLaw(None, FAST, FAST.n), 2),
     "pure sparse": lambda: pure_sparse(Decay.rational(Fraction(1, 3))),
     "pure sparse, four bins": lambda: pure_sparse(Decay.exp(Fraction(1)), bins=4),
@@ -996,6 +1028,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "tree, pinned": lambda: tree(TreeLaw(2, 3, True, Fraction(1), "1,1,1", None), 30),
     "tree, weighted": lambda: tree(TreeLaw(3, 3, False, Fraction(1, 2), "1,2", None), 50),
     "tree, without a middle": lambda: tree(TreeLaw(2, 4, False, Fraction(1), "1,0,2", None), 30),
+    "tree, Gaussian": lambda: tree(GaussianTreeLaw(2, 3, False, Fraction(3), "1,1,2", None), 40),
     "tree, public root": lambda: tree(TreeLaw(3, 2, True, Fraction(1), "1,1", 9), 40),
 }
 case_of = cache(lambda name: CASES[name]())

@@ -55,7 +55,7 @@ UNITS = {
 }
 
 MAKERS: dict[str, Callable[[str, str], Mechanism]] = {
-    "Dense": lambda e, d: dv.Dense(e),
+    "Dense": lambda e, d: dv.Dense(e) if d == "1e-6" else dv.Dense(e, base="gaussian", delta="1e-30"),
     "Stability": lambda e, d: dv.Stability(e, d),
     "PureSparse": lambda e, d: dv.PureSparse(e),
     "Sorted": lambda e, d: dv.Sorted(e),
@@ -67,7 +67,9 @@ MAKERS: dict[str, Callable[[str, str], Mechanism]] = {
     "MaxProjection": lambda e, d: dv.MaxProjection(e, cap=50, keys=20),
     "ThresholdMaxProjection": lambda e, d: dv.ThresholdMaxProjection(e, 20, d),
     "KeyCount": lambda e, d: dv.KeyCount(e, d),
-    "Tree": lambda e, d: dv.Tree(e, branching=2, padding="pinned"),
+    "Tree": lambda e, d: dv.Tree(
+        e, branching=2, padding="pinned", **({} if d == "1e-6" else {"base": "gaussian", "delta": "1e-30"})
+    ),
     "TopK": lambda e, d: dv.TopK(2, 3, epsilon=e, delta=d),
     "TopKLaplace": lambda e, d: dv.TopKLaplace(2, 3, epsilon=e, delta=d),
     "TopKSet": lambda e, d: dv.TopKSet(2, epsilon=e, delta=d),

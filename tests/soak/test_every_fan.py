@@ -28,7 +28,12 @@ def drawn(name: str, chance: random.Random) -> Mechanism:
     rows = chance.choice((1, 50, 1000, 10**6))
     k = chance.choice((1, 10, rows))
     options: dict[str, dict[str, Any]] = {
-        "Dense": {"base": base, "cap": cap, "sampler": "auto" if base == "exp" else sampler},
+        "Dense": chance.choice(
+            (
+                {"base": base, "cap": cap, "sampler": "auto" if base == "exp" else sampler},
+                {"base": "gaussian", "delta": delta, "cap": cap},
+            )
+        ),
         "Stability": {"delta": delta, "base": base, "cap": cap, "sampler": "auto" if base == "exp" else sampler},
         "PureSparse": {"base": base, "cap": cap},
         "Compact": {
@@ -37,7 +42,11 @@ def drawn(name: str, chance: random.Random) -> Mechanism:
             "sampler": sampler,
             "field": chance.choice(("auto", "mersenne", "proth", "paper")),
         },
-        "Tree": {"branching": chance.choice(("auto", 2, 16, 1000)), "padding": chance.choice(("free", "pinned"))},
+        "Tree": {
+            "branching": chance.choice(("auto", 2, 16, 1000)),
+            "padding": chance.choice(("free", "pinned")),
+            **chance.choice(({}, {"base": "gaussian", "delta": delta})),
+        },
         "TopK": {"k": min(k, rows), "kbar": rows, "delta": delta, "accounting": chance.choice(("safe", "zcdp"))},
         "TopKLaplace": {"k": min(k, rows), "kbar": rows, "delta": delta},
         "TopKSet": {"k": k, "delta": delta},

@@ -24,6 +24,7 @@ import pytest
 import dpviz as dv
 from dpviz.errors import DpvizError
 from dpviz.mechanisms import REGISTRY, mechanism
+from dpviz.mechanisms.count_noise import BoundNoise
 from dpviz.mechanisms.pay_what_you_get import PayWhatYouGet
 from dpviz.model.question import Question
 from dpviz.model.release import Release
@@ -220,9 +221,10 @@ class Scene:
         assert bound.price == release.guarantee and Terms.of(bound) == release.terms
         for name, value in bound.mechanism.parameters().items():
             assert type(value) is str and json.dumps(name + value)
-        law = getattr(bound, "decay", None)
-        if law is not None and law.exponent is not None and hasattr(bound, "l1"):
-            assert law.exponent * bound.l1 == bound.price.loss.epsilon
+        noise = getattr(bound, "noise", None)
+        if isinstance(noise, BoundNoise) and noise.finite is None:
+            assert noise.law.exponent is not None
+            assert noise.law.exponent * noise.l1 == bound.price.loss.epsilon
         self.paid[release.number] = release.guarantee
 
 

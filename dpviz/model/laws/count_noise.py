@@ -11,11 +11,12 @@ from typing import Literal, Protocol
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import Decay, Enclosure, whole
-from dpviz.fitting.noises import Term
+from dpviz.fitting.noises import Noise, Term, law_of
 from dpviz.fitting.sums import NoiseSum
 from dpviz.laws import geometric
 from dpviz.laws.clamped import Clamped
 from dpviz.laws.finite import FastSampleLaw
+from dpviz.laws.gaussian import DiscreteGaussian
 from dpviz.laws.geometric import TwoSidedGeometric, above_bounds
 from dpviz.model.laws.base import Stored
 from dpviz.model.linear import Query, SumError, length
@@ -63,9 +64,71 @@ class FiniteLaw(Stored):
         return FastSampleLaw(self.n, self.p, self.q, self.g, self.t)
 
 
+class BinNoise(Stored):
+    """The noise on one count, whatever its law, and the public top of a count, if there is one."""
+
+    limit: int | None
+
+    @property
+    def added(self) -> Noise:
+        """What is added to a count, before any clamp."""
+        raise NotImplementedError
+
+    @property
+    def top(self) -> int | None:
+        """Counts above this are lowered to it by the sampler itself, whether or not a release clamps."""
+        return None
+
+    @property
+    def junk(self) -> FastSampleLaw | None:
+        """The whole law where a count may be replaced by a uniform one."""
+        return None
+
+    @property
+    def clamped(self) -> CountLaw:
+        """The law of one released count clamped to 0..limit."""
+        return Clamped(law_of(self.added), 0, self.limit)
+
+    @property
+    def open(self) -> CountLaw:
+        """The law of one released count that is left as it is; a finite sampler clamps all the same."""
+        return self.clamped if self.top is not None else Clamped(law_of(self.added), None, None)
+
+    def added_up(self, query: Query) -> SumError:
+        """The error of a weighted sum of counts with this noise, left as they are: its law is exactly that of the same
+        sum of noises."""
+        noise = NoiseSum.of(Term(self.added, weight, length(points)) for points, weight in query.parts)
+        return SumError(noise, noise, certain=True, by="the exact law of the sum of the noises")
+
+    def clamped_sum(self, query: Query, *, top: bool) -> SumError:
+        """The error of a weighted sum of counts with this noise, clamped at 0, and at a public top where `top`."""
+        return clamped_sum(self.added, query, top=top, junk=self.junk)
+
+
 @dataclass(frozen=True)
-class NoiseLaw(Stored):
-    """The noise on one count, and the public top of a count, if there is one; counts are never below 0.
+class GaussianNoise(BinNoise):
+    """Discrete Gaussian noise on one count, and the public top of a count, if there is one.
+
+    variance  Pr[Z = z] is proportional to exp(-z**2 / (2 * variance))
+    """
+
+    variance: Fraction
+    limit: int | None
+
+    def __post_init__(self) -> None:
+        if self.variance <= 0:
+            raise ReleaseFormat.damaged("the variance of noise is positive", str(self.variance))
+        if self.limit is not None:
+            whole(self.limit, "limit")
+
+    @cached_property
+    def added(self) -> DiscreteGaussian:
+        return DiscreteGaussian(self.variance)
+
+
+@dataclass(frozen=True)
+class NoiseLaw(BinNoise):
+    """Geometric noise on one count, and the public top of a count, if there is one; counts are never below 0.
 
     exponent  Pr[Z = z] is proportional to exp(-exponent |z|); None where a finite sampler draws it
     """
@@ -92,6 +155,14 @@ class NoiseLaw(Stored):
         return Decay.rational(Fraction(self.finite.q, self.finite.p))
 
     @property
+    def added(self) -> Decay:
+        return self.decay
+
+    @property
+    def top(self) -> int | None:
+        return None if self.finite is None else self.finite.n
+
+    @property
     def junk(self) -> FastSampleLaw | None:
         """The whole law where a count may be replaced by a uniform one."""
         return self.finite.fast if self.finite is not None and self.finite.kind == "fastsample" else None
@@ -102,11 +173,6 @@ class NoiseLaw(Stored):
         if self.junk is not None:
             return self.junk
         return Clamped(TwoSidedGeometric(self.decay), 0, self.limit if self.finite is None else self.finite.n)
-
-    @property
-    def open(self) -> CountLaw:
-        """The law of one released count that is left as it is; a finite sampler clamps all the same."""
-        return self.clamped if self.finite is not None else Clamped(TwoSidedGeometric(self.decay), None, None)
 
     def above(self, count: int, value: int, precision: int) -> Enclosure:
         """The chance that a bin with this count gets a noisy count above `value`, enclosed."""
@@ -127,18 +193,8 @@ class NoiseLaw(Stored):
         """Noise before any clamp exceeds this with at most such a chance: about where a threshold or an error lies."""
         return geometric.error_quantile(self.decay, chance, 1)
 
-    def added_up(self, query: Query) -> SumError:
-        """The error of a weighted sum of counts with this noise, left as they are: its law is exactly that of the same
-        sum of noises."""
-        noise = NoiseSum.of(Term(self.decay, weight, length(points)) for points, weight in query.parts)
-        return SumError(noise, noise, certain=True, by="the exact law of the sum of the noises")
 
-    def clamped_sum(self, query: Query, *, top: bool) -> SumError:
-        """The error of a weighted sum of counts with this noise, clamped at 0, and at a public top where `top`."""
-        return clamped_sum(self.decay, query, top=top, junk=self.junk)
-
-
-def clamped_sum(decay: Decay, query: Query, *, top: bool, junk: FastSampleLaw | None = None) -> SumError:
+def clamped_sum(noise: Noise, query: Query, *, top: bool, junk: FastSampleLaw | None = None) -> SumError:
     """The error of a weighted sum of noisy counts that were clamped at 0, and at a public top where `top`.
 
     A true count c is never below 0. So a clamped noisy count max(c + Z, 0) is off by max(Z, -c), which lies between Z
@@ -158,7 +214,7 @@ def clamped_sum(decay: Decay, query: Query, *, top: bool, junk: FastSampleLaw | 
     def side(sign: int) -> NoiseSum:
         """A sum that the error, times `sign`, never exceeds: of Z+ where it is raised, of Z or Z- elsewhere."""
         return NoiseSum.of(
-            Term(decay, abs(weight), length(points), positive=top or weight * sign > 0)
+            Term(noise, abs(weight), length(points), positive=top or weight * sign > 0)
             for points, weight in query.parts
         )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -12,32 +11,27 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from dpviz.boundary import protect_module
-from dpviz.exact import Decay, Enclosure, whole
+from dpviz.exact import Enclosure, whole
 from dpviz.fitting.bands import largest_gap
-from dpviz.fitting.noises import Term
+from dpviz.fitting.noises import Noise, Term, law_of
 from dpviz.fitting.sums import NoiseSum, Quantile
-from dpviz.laws import geometric
 from dpviz.laws.finite import FastSampleLaw
 from dpviz.model.answers import Answer, Reading, Table
 from dpviz.model.error import ErrorModel, ErrorValue, How, mean
 from dpviz.model.laws.base import Clamp, StoredLaw, stored
-from dpviz.model.laws.count_noise import NoiseLaw, inside, least
+from dpviz.model.laws.count_noise import BinNoise, GaussianNoise, NoiseLaw, inside, least
 from dpviz.model.linear import Ends, Kind, Limits, LinearError, Query, SumError, quantile
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
 
 
-@stored
-@dataclass(frozen=True)
-class DenseLaw(StoredLaw):
+class NoisyBins(StoredLaw):
     """Independent noise on each of so many counts, clamped to 0..limit or left as it is.
 
     n  the public number of rows, where there is one: the counts add up to at most that
     """
 
-    name: ClassVar[str] = "dense"
-
-    noise: NoiseLaw
+    noise: BinNoise
     clamps: bool
     bins: int
     n: int | None
@@ -74,20 +68,53 @@ class DenseLaw(StoredLaw):
 
     def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
         if not self.clamps:
-            return BinsError(**vars(self.noise.added_up(query)), decay=self.noise.decay)
+            return BinsError(**vars(self.noise.added_up(query)), drawn=self.noise.added)
         error = self.noise.clamped_sum(query, top=self.limit is not None)
         if self.noise.junk is not None:
             return error
         if self.limit is None or answer is None:
-            return BinsError(**vars(error), decay=self.noise.decay)
+            return BinsError(**vars(error), drawn=self.noise.added)
         loose = self.noise.clamped_sum(query, top=False)
         reached = cast(Table, answer).reaches(query, self.limit)
-        return TopError(**vars(error), decay=self.noise.decay, loose=(loose.over, loose.under), reached=reached)
+        return TopError(**vars(error), drawn=self.noise.added, loose=(loose.over, loose.under), reached=reached)
+
+
+@stored
+@dataclass(frozen=True)
+class DenseLaw(NoisyBins):
+    """Independent geometric noise, or that of a finite sampler, on each of so many counts."""
+
+    name: ClassVar[str] = "dense"
+
+    noise: NoiseLaw
+    clamps: bool
+    bins: int
+    n: int | None
+
+
+@stored
+@dataclass(frozen=True)
+class GaussianDenseLaw(NoisyBins):
+    """Independent discrete Gaussian noise on each of so many counts."""
+
+    name: ClassVar[str] = "dense-gaussian"
+
+    noise: GaussianNoise
+    clamps: bool
+    bins: int
+    n: int | None
+
+
+def bins_law(noise: NoiseLaw | GaussianNoise, clamps: bool, bins: int, n: int | None) -> NoisyBins:
+    """The law of so many bins with this noise."""
+    if isinstance(noise, GaussianNoise):
+        return GaussianDenseLaw(noise, clamps, bins, n)
+    return DenseLaw(noise, clamps, bins, n)
 
 
 @dataclass(frozen=True)
 class BinsError(SumError):
-    """The error of a sum of counts with independent geometric noise.
+    """The error of a sum of counts with independent noise of one law.
 
     Differences of two single bins are compared by the noise itself, clamped or not: where max(x, 0) exceeds max(y, 0)
     by something above 0, x exceeds y by no less. So a gap d of two bins of which the first is truly no larger comes
@@ -95,27 +122,27 @@ class BinsError(SumError):
     attained where all true counts are equal and far from a clamp.
     """
 
-    decay: Decay | None = None
+    drawn: Noise | None = None
 
     @property
     def independent(self) -> bool:
         return True
 
     def pair(self, gap: Fraction) -> Enclosure | None:
-        assert self.decay is not None
-        return NoiseSum.of([Term(self.decay, 1, 2)]).at_least(gap)
+        assert self.drawn is not None
+        return NoiseSum.of([Term(self.drawn, 1, 2)]).at_least(gap)
 
     def largest_gap(self, rows: int, gap: Fraction) -> Enclosure | None:
-        assert self.decay is not None
-        return largest_gap(self.decay, rows, math.ceil(gap))
+        assert self.drawn is not None
+        return largest_gap(self.drawn, rows, math.ceil(gap))
 
     def every(self, kind: Kind, rows: int, beta: Fraction) -> tuple[Ends, str] | None:
         """All differences of two bins hold at once where the largest and the least noise are no further apart. Of
         clamped values this says nothing: they may err by less than the noise of one bin, and by all of another's."""
-        assert self.decay is not None
+        assert self.drawn is not None
         if kind != "pairs" or not self.certain:
             return None
-        gap = widest(self.decay, rows, beta)
+        gap = widest(self.drawn, rows, beta)
         return (gap, gap), f"the exact law of the largest gap between any two of {rows:,} noises"
 
 
@@ -152,10 +179,10 @@ class TopError(BinsError):
 
 
 @lru_cache(maxsize=256)
-def widest(decay: Decay, rows: int, beta: Fraction) -> Quantile:
+def widest(noise: Noise, rows: int, beta: Fraction) -> Quantile:
     """The least gap that the largest and the least of so many noises exceed with probability at most beta."""
-    value = least(lambda gap: largest_gap(decay, rows, gap + 1)[1] <= beta)
-    certain = value == 0 or largest_gap(decay, rows, value)[0] > beta
+    value = least(lambda gap: largest_gap(noise, rows, gap + 1)[1] <= beta)
+    certain = value == 0 or largest_gap(noise, rows, value)[0] > beta
     return Quantile(Fraction(value), Fraction(value if certain else 0))
 
 
@@ -163,7 +190,7 @@ def widest(decay: Decay, rows: int, beta: Fraction) -> Quantile:
 class DenseError(ErrorModel):
     """The exact error of independent noise: from its law, clamped where the release is."""
 
-    law: DenseLaw
+    law: NoisyBins
 
     @cached_property
     def _count(self) -> Any:
@@ -173,8 +200,13 @@ class DenseError(ErrorModel):
     @property
     def _top(self) -> int | None:
         """Counts above this are clamped to it before they get noise; None where none are."""
-        finite = self.law.noise.finite
-        return self.law.limit if finite is None else finite.n
+        top = self.law.noise.top
+        return self.law.limit if top is None else top
+
+    @cached_property
+    def _noise(self) -> Any:
+        """The law of the noise itself."""
+        return law_of(self.law.noise.added)
 
     def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
         if count is not None:
@@ -185,10 +217,9 @@ class DenseError(ErrorModel):
             value = self._count.worst_quantile(beta)
             return ErrorValue(Fraction(value), self._how(value, 1), "worst case over true counts")
         if not self.law.clamps:
-            value = geometric.error_quantile(self.law.noise.decay, beta)
-            return ErrorValue(Fraction(value), "exact", "two-sided tail of the noise")
-        value = self._least(lambda two, one: self._simultaneous(beta, two, one), bins=1)
-        return ErrorValue(Fraction(value), "exact", "worst case over true counts; a bin near the clamp errs less")
+            value = self._noise.joint_quantile(beta, 1)
+            return self._known(value, self._noise.is_least(value, beta, 1), "two-sided tail of the noise")
+        return self._known(*self._least(beta, bins=1), "worst case over true counts; a bin near the clamp errs less")
 
     def all_bins(self, beta: Fraction) -> ErrorValue:
         bins = self.law.bins
@@ -200,15 +231,15 @@ class DenseError(ErrorModel):
                 f"product over {bins:,} independent bins, worst case over true counts",
             )
         if not self.law.clamps:
-            value = self._simultaneous(beta, bins, 0)
-            return ErrorValue(Fraction(value), "exact", f"product over {bins:,} independent bins")
-        value = self._least(lambda two, one: self._simultaneous(beta, two, one), bins=bins)
-        return ErrorValue(
-            Fraction(value), "exact", f"product over {bins:,} independent bins, worst case over true counts"
-        )
+            value = self._noise.joint_quantile(beta, bins)
+            sure = self._noise.is_least(value, beta, bins)
+            return self._known(value, sure, f"product over {bins:,} independent bins")
+        rule = f"product over {bins:,} independent bins, worst case over true counts"
+        return self._known(*self._least(beta, bins), rule)
 
-    def _simultaneous(self, beta: Fraction, two_sided: int, one_sided: int) -> int:
-        return geometric.simultaneous_quantile(self.law.noise.decay, beta, two_sided, one_sided)
+    def _known(self, value: int, certain: bool, rule: str) -> ErrorValue:
+        """Exact, but where the noise is so wide that integrals do not tell two neighbouring whole numbers apart."""
+        return ErrorValue(Fraction(value), "exact" if certain else "bound", rule)
 
     def _how(self, value: int, bins: int) -> How:
         """Exact where some vector of counts certainly errs by `value`: all of them empty, or all of them equal to it.
@@ -218,12 +249,12 @@ class DenseError(ErrorModel):
         n, limit = self.law.n, self.law.noise.limit
         return "exact" if n is None or limit is None or 2 * value > limit or bins * value <= n else "bound"
 
-    def _least(self, quantile: Callable[[int, int], int], bins: int) -> int:
-        """The least a that holds for every vector of counts.
+    def _least(self, beta: Fraction, bins: int) -> tuple[int, bool]:
+        """The least a that holds for every vector of counts, and whether it is certain that no smaller one does.
 
         At distance a, a count errs on both sides only where a < c < limit - a, and on one side only where a limit
         leaves room; under replace-one the counts add up to at most n, so at most n // (a + 1) of them exceed a. Both
-        numbers shrink as a grows, so the least a that holds is found by bisection.
+        numbers shrink as a grows, so what holds at a holds beyond it.
         """
         limit, n = self.law.limit, self.law.n
 
@@ -236,16 +267,10 @@ class DenseError(ErrorModel):
 
         def holds(a: int) -> bool:
             two, one = sides(a)
-            return two + one == 0 or quantile(two, one) <= a
+            return two + one == 0 or self._noise.holds(a, beta, two, one)
 
-        low, high = 0, quantile(bins, 0)
-        while low < high:
-            middle = (low + high) // 2
-            if holds(middle):
-                high = middle
-            else:
-                low = middle + 1
-        return low
+        low = least(holds, near=self._noise.joint_quantile(beta, bins))
+        return low, low == 0 or self._noise.is_least(low, beta, *sides(low - 1))
 
     def expected(self, count: int) -> ErrorValue:
         within, beyond = inside(count, self._top)
@@ -261,11 +286,10 @@ class DenseError(ErrorModel):
         return float(self._count.chance_above(inside(count, self.law.limit)[0], 0))
 
     def quantiles(self, levels: list[Fraction]) -> list[int]:
-        return geometric.quantiles(self.law.noise.decay, levels)
+        return list(self._noise.quantiles(levels))
 
     def chances(self, errors: list[int]) -> list[float]:
-        law = geometric.TwoSidedGeometric(self.law.noise.decay)
-        return [float(chance) for chance in law.pmf_array(np.array(errors, dtype=np.int64))]
+        return [float(chance) for chance in self._noise.pmf_array(np.array(errors, dtype=np.int64))]
 
 
 protect_module(vars())

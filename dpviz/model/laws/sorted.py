@@ -81,7 +81,7 @@ class SortedLaw(StoredLaw):
         fitted counts there are bounds, and of the other estimators one: see `FitError`."""
         total = len(query.parts) == 1 and query.size == self.ranks
         if reader == "noisy" or (total and reader in ("", "fitted")):
-            return BinsError(**vars(self.noise.added_up(query)), decay=self.noise.decay)
+            return BinsError(**vars(self.noise.added_up(query)), drawn=self.noise.decay)
         run = self._run(query) if reader in ("", "fitted") else None
         words = BIASED if reader in ("", "fitted", "rounded") else f"{BIASED}, and values below 0 were raised to 0"
         fit = FitError(self, query.total, run, words)

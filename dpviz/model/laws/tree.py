@@ -15,14 +15,14 @@ import numpy as np
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError, ReleaseFormat, short
 from dpviz.exact import Decay, ceil_to, probability, whole
-from dpviz.fitting.noises import Noises, Term
+from dpviz.fitting.noises import Noise, Noises, Term, law_of
 from dpviz.fitting.simulated import largest_errors, safe_quantile
 from dpviz.fitting.sums import NoiseSum, Quantile
 from dpviz.fitting.tree import Design, Pieces, Shape, Weighted
-from dpviz.laws import geometric
+from dpviz.laws.gaussian import DiscreteGaussian
 from dpviz.model.answers import Answer, Ranges, Reading
 from dpviz.model.answers.ranges import pieces_of, segments
-from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.laws.base import StoredLaw, stored
 from dpviz.model.laws.dense import BinsError
 from dpviz.model.linear import Limits, LinearError, Query, SumError
@@ -41,35 +41,38 @@ LONGEST: Final = 200
 _WEIGHTS = re.compile(r"(?:0|[1-9][0-9]{0,3})(?:,(?:0|[1-9][0-9]{0,3}))*", re.ASCII)
 
 
-@stored
-@dataclass(frozen=True)
-class TreeLaw(StoredLaw):
-    """Independent two-sided geometric noise on every node of a tree that is asked.
+class NoisyTree(StoredLaw):
+    """Independent noise on every node of a tree that is asked.
 
     branching  k: how many children a node has
     bins       of the question: the leaves that are counted
     pinned     whether nodes that cover nothing but padding are known to be empty, and not drawn
-    step       Pr[Z = z] is proportional to exp(-step * weight * |z|) at a node; None where no node is drawn
     weights    of each height, leaves first: "1,1,2"; 0 where a height is not asked
     total      the public number of rows, where the root holds it without noise; else None
     """
 
-    name: ClassVar[str] = "tree"
-
     branching: int
     bins: int
     pinned: bool
-    step: Fraction | None
     weights: str
     total: int | None
+
+    @property
+    def amount(self) -> Fraction | None:
+        """The number that says how wide the noise is; None where no node is drawn."""
+        raise NotImplementedError
+
+    def drawn(self, weight: int) -> Noise:
+        """The noise on a node of this weight, where one is drawn."""
+        raise NotImplementedError
 
     def __post_init__(self) -> None:
         whole(self.bins, "bins")
         if self.total is not None:
             whole(self.total, "total", least=0)
         asked = [place for place, weight in enumerate(self.heights) if weight and not self._known(place)]
-        if (self.step is None) != (not asked) or (self.step is not None and self.step <= 0):
-            raise ReleaseFormat.damaged("a tree's noise has a positive step where a node is drawn", str(self.step))
+        if (self.amount is None) != (not asked) or (self.amount is not None and self.amount <= 0):
+            raise ReleaseFormat.damaged("a tree's noise has a positive width where a node is drawn", str(self.amount))
         self.design  # noqa: B018 - weights that no tree has are refused
 
     @cached_property
@@ -81,8 +84,8 @@ class TreeLaw(StoredLaw):
     def design(self) -> Design:
         """The tree, and how the fit weighs its nodes: by the square of the weight of their height.
 
-        For Laplace noise these are the true precisions, and for equal weights they are so for any noise. Elsewhere the
-        fit is not quite the best one; all that is said of its error is from the true noise.
+        For Laplace and Gaussian noise these are the true precisions, and for equal weights they are so for any noise.
+        Elsewhere the fit is not quite the best one; all that is said of its error is from the true noise.
         """
         shape = Shape(self.branching, self.bins, self.pinned)
         return Design(shape, tuple(weight * weight for weight in self.heights), self.total is not None)
@@ -91,10 +94,10 @@ class TreeLaw(StoredLaw):
         """Whether this height, counted from 0, is that of the exact root."""
         return self.total is not None and place + 1 == len(self.heights)
 
-    def decay(self, height: int) -> Decay | None:
-        """Of the noise on a node of this height; None where it has none."""
+    def added(self, height: int) -> Noise | None:
+        """The noise on a node of this height; None where it has none."""
         weight = self.heights[height - 1]
-        return Decay.exp(self.step * weight) if self.step and weight and not self._known(height - 1) else None
+        return self.drawn(weight) if self.amount and weight and not self._known(height - 1) else None
 
     def noise(self, query: Pieces, reader: str = "fitted") -> NoiseSum:
         """The law of the error of a linear query: a weighted sum of the noises of nodes.
@@ -106,11 +109,11 @@ class TreeLaw(StoredLaw):
 
     def _terms(self, query: Pieces, reader: str) -> list[Term]:
         nodes = self.nodes(query, reader)
-        decays = {height: self.decay(height) for height in {node.height for node in nodes}}
+        noises = {height: self.added(height) for height in {node.height for node in nodes}}
         return [
-            Term(decay, weight, stop - first)
+            Term(one, weight, stop - first)
             for height, first, stop, weight in nodes
-            if (decay := decays[height]) is not None
+            if (one := noises[height]) is not None
         ]
 
     def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:
@@ -147,9 +150,9 @@ class TreeLaw(StoredLaw):
                 reader, "nothing is proved about sums by this estimator", 'ask with reader="fitted" for an interval'
             )
         reader = reader or "fitted"
-        noise, decay = self.noise(pieces_of(query), reader), self.decay(1)
+        noise, leaf = self.noise(pieces_of(query), reader), self.added(1)
         error = SumError(noise, noise, certain=True, by=f"{EXACTLY} ({reader})")
-        return BinsError(**vars(error), decay=decay) if reader == "leaves" and decay is not None else error
+        return BinsError(**vars(error), drawn=leaf) if reader == "leaves" and leaf is not None else error
 
     def band(
         self, ranges: Sequence[tuple[int, int]], beta: Fraction, reader: str = "fitted", runs: int = RUNS
@@ -184,6 +187,58 @@ class TreeLaw(StoredLaw):
         ]
 
 
+@stored
+@dataclass(frozen=True)
+class TreeLaw(NoisyTree):
+    """Independent two-sided geometric noise on every node of a tree that is asked.
+
+    step  Pr[Z = z] is proportional to exp(-step * weight * |z|) at a node; None where no node is drawn
+    """
+
+    name: ClassVar[str] = "tree"
+
+    branching: int
+    bins: int
+    pinned: bool
+    step: Fraction | None
+    weights: str
+    total: int | None
+
+    @property
+    def amount(self) -> Fraction | None:
+        return self.step
+
+    def drawn(self, weight: int) -> Decay:
+        assert self.step is not None
+        return Decay.exp(self.step * weight)
+
+
+@stored
+@dataclass(frozen=True)
+class GaussianTreeLaw(NoisyTree):
+    """Independent discrete Gaussian noise on every node of a tree that is asked.
+
+    variance  Pr[Z = z] is proportional to exp(-(weight * z)**2 / (2 * variance)) at a node; None where none is drawn
+    """
+
+    name: ClassVar[str] = "tree-gaussian"
+
+    branching: int
+    bins: int
+    pinned: bool
+    variance: Fraction | None
+    weights: str
+    total: int | None
+
+    @property
+    def amount(self) -> Fraction | None:
+        return self.variance
+
+    def drawn(self, weight: int) -> DiscreteGaussian:
+        assert self.variance is not None
+        return DiscreteGaussian(self.variance / weight**2)
+
+
 def weights_of(written: str) -> tuple[int, ...]:
     """The weights that a text lists: "1,1,2"."""
     if len(written) > LONGEST or not _WEIGHTS.fullmatch(written):
@@ -211,7 +266,7 @@ class TreeError(ErrorModel):
     whole counts, rounded up.
     """
 
-    law: TreeLaw
+    law: NoisyTree
     reader: str = "fitted"
 
     def estimator(self, reader: str) -> ErrorModel:
@@ -231,14 +286,15 @@ class TreeError(ErrorModel):
 
     def all_bins(self, beta: Fraction) -> ErrorValue:
         """Noisy leaves are independent: the product of their chances is exact. Fitted ones are not: a union bound."""
-        bins, decay = self.law.bins, self.law.decay(1)
-        if bins == 1 or decay is None:
+        bins, leaf = self.law.bins, self.law.added(1)
+        if bins == 1 or leaf is None:
             return self.one_bin(beta)
         if self.reader == "fitted":
             value = self.one_bin(beta / bins)
             return replace(value, how="bound", rule=f"union bound over {bins:,} bins, {value.rule}", off=None)
-        half = geometric.simultaneous_quantile(decay, beta, bins)
-        return ErrorValue(Fraction(half), "exact", f"product over {bins:,} independent leaves")
+        half = law_of(leaf).joint_quantile(beta, bins)
+        how: How = "exact" if law_of(leaf).is_least(half, beta, bins) else "bound"
+        return ErrorValue(Fraction(half), how, f"product over {bins:,} independent leaves")
 
     def range(self, first: int, last: int, beta: Fraction) -> ErrorValue:
         return _radius(self.law, self.reader, first, last, beta)
@@ -274,7 +330,7 @@ EXPONENTIAL: Final = "exponential bound on the tail of a weighted sum of noises 
 
 
 @lru_cache(maxsize=4096)
-def _radius(law: TreeLaw, reader: str, first: int, last: int, beta: Fraction) -> ErrorValue:
+def _radius(law: NoisyTree, reader: str, first: int, last: int, beta: Fraction) -> ErrorValue:
     return stated(_reach(_noise_of(law, reader, first, last).noises, beta))
 
 
@@ -290,20 +346,20 @@ def _inverted(noises: Noises) -> NoiseSum:
 
 
 @lru_cache(maxsize=64)
-def _noise_of(law: TreeLaw, reader: str, first: int, last: int) -> NoiseSum:
+def _noise_of(law: NoisyTree, reader: str, first: int, last: int) -> NoiseSum:
     """Kept, for each of them inverts a transform."""
     return law.noise([(first, last, 1)], reader)
 
 
 @lru_cache(maxsize=32)
 def _band(
-    law: TreeLaw, ranges: tuple[tuple[int, int], ...], beta: Fraction, reader: str, runs: int
+    law: NoisyTree, ranges: tuple[tuple[int, int], ...], beta: Fraction, reader: str, runs: int
 ) -> tuple[ErrorValue, ...]:
     queries = [law.nodes([(low, high, 1)], reader) for low, high in ranges]
     spreads = [law.noise([(low, high, 1)], reader).variance()[1] for low, high in ranges]
     scales = np.sqrt(np.array([float(spread) for spread in spreads]))
-    decays = [law.decay(height) for height in range(1, law.design.shape.height + 1)]
-    largest = safe_quantile(largest_errors(law.design.shape, decays, queries, scales, runs), beta)
+    added = [law.added(height) for height in range(1, law.design.shape.height + 1)]
+    largest = safe_quantile(largest_errors(law.design.shape, added, queries, scales, runs), beta)
     rule = f"{runs:,} runs of pure noise for {len(ranges):,} ranges at once; they mislead with chance 1e-9 at most"
     halves = (Fraction(math.ceil(largest * scale * (1 + ROUNDING))) for scale in scales.tolist())
     return tuple(ErrorValue(half, "simulated", rule) for half in halves)
