@@ -221,7 +221,7 @@ KEPT = {
     "0.1.0-2026-11-23-records-means": sorted(
         [*CALLS, *CONSISTENT, *SPARSE, *BUCKETS, *RECORDS, *MEANS], key=lambda call: [*UNITS].index(call.ledger)
     ),
-    "0.1.0-2026-11-23-gaussian": sorted(
+    "0.1.0-2026-11-23-zcdp": sorted(
         [*CALLS, *CONSISTENT, *SPARSE, *BUCKETS, *RECORDS, *MEANS, *GAUSSIAN],
         key=lambda call: [*UNITS].index(call.ledger),
     ),

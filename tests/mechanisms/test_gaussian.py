@@ -486,3 +486,35 @@ def test_finite_samplers_refuse_gaussian_noise() -> None:
     with pytest.raises(ParameterError, match="rational base"):
         dv.Dense(1, base="gaussian", delta="1e-6", sampler="geosample")
     assert dense(UNITS["a row"], 2).modes() == ("exact",)
+
+
+@pytest.mark.parametrize("kind", [dv.Dense, dv.Tree])
+def test_a_plan_under_a_zcdp_budget_says_what_gaussian_noise_would_give(tmp_path: Any, kind: Any) -> None:
+    bins = dv.Domain.integers(0, 4, column="x")
+    (tmp_path / "z").mkdir(), (tmp_path / "b").mkdir()
+    it = opened(tmp_path / "z", dv.Budget(epsilon=4, delta="1e-6", filter="zcdp"))
+    plan, basic = it.plan(bins, kind("1/2")), opened(tmp_path / "b", dv.Budget(epsilon=4, delta="1e-6"))
+    rival = plan.bound.for_zcdp
+    assert rival is not None and rival.price.zcdp_steps is not None
+    assert Fraction(99, 100) / 8 <= rival.price.zcdp_steps.rho <= Fraction(1, 8), "the same rho, and no more"
+    beta = Fraction(1, 20)
+    better = rival.error.one_bin(beta).value  # type: ignore[union-attr]
+    assert better < plan.error.one_bin(beta).value  # type: ignore[union-attr]
+    assert f"for the same ρ one bin ±{better}" in repr(plan) and rival.mechanism.python in repr(plan)
+    assert "same ρ" not in repr(basic.plan(bins, kind("1/2"))), "where ε is paid, ρ is nothing to compare by"
+    assert "same ρ" not in repr(it.plan(bins, rival.mechanism)) and rival.for_zcdp is None
+    notes = [one["label"] for one in plan.sheet.to_json()["now"]["more"]]
+    assert "Gaussian noise for the same ρ, one bin" in notes
+
+
+def test_a_page_offers_delta_with_gaussian_noise_alone(tmp_path: Any) -> None:
+    it = opened(tmp_path, dv.Budget(epsilon=4, delta="1e-6"))
+    for made, offered in ((dv.Tree(1), False), (dv.Tree(1, base="gaussian", delta="1e-6"), True)):
+        sheet = it.plan(dv.Domain.integers(0, 4, column="x"), made).sheet.to_json()
+        assert ("delta" in [one["name"] for one in sheet["mechanism"]["choices"]]) == offered
+        assert "gaussian" in [
+            option["value"]
+            for one in sheet["mechanism"]["choices"]
+            if one["name"] == "base"
+            for option in one["options"]
+        ]
