@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ from dpviz.privacy.grid import EPSILON_STEP
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ZCDP, ApproxDP
 from dpviz.privacy.unit import Unit
+
+Counts: TypeAlias = NDArray[np.int64]
 
 GAUSSIAN: Final = "gaussian"
 """The noise law that a price with a delta is for."""
@@ -115,15 +117,8 @@ class BoundGaussian:
         return ("exact",)
 
     def add(
-        self,
-        counts: NDArray[np.int64],
-        bits: Bits,
-        mode: Mode,
-        tick: Tick | None = None,
-        *,
-        low: int | None = 0,
-        high: int | None = None,
-    ) -> NDArray[np.int64]:
+        self, counts: Counts, bits: Bits, mode: Mode, tick: Tick | None, *, low: int | None, high: int | None
+    ) -> Counts:
         """The counts with noise, clamped to low..high. Counts outside that are clamped first, in silence."""
         return discrete_gaussian(self.law.variance).add(counts, low, high, bits, tick)
 

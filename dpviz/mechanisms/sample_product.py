@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
-from dpviz.exact import counted, floor_to, text
-from dpviz.laws.product import Noise, Rounds, beta_for, largest_rho, theory_n
+from dpviz.exact import counted, text
+from dpviz.laws.product import Noise, Rounds, beta_for, theory_n
+from dpviz.mechanisms.gaussian import rho_for
 from dpviz.mechanisms.records import check_rows, number_of_records
 from dpviz.model.answers import Answer, ProductRecord
 from dpviz.model.error import ErrorModel
@@ -36,7 +37,6 @@ from dpviz.model.statistic import RecordBits, Statistic, StatisticKind
 from dpviz.noise.bits import Bits
 from dpviz.noise.product import draw_rows, noisy_means
 from dpviz.noise.shuffle import permutation
-from dpviz.privacy.grid import EPSILON_STEP
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ZCDP, ApproxDP
 from dpviz.privacy.unit import Unit
@@ -131,13 +131,7 @@ class SampleProduct(Parameters):
         """Fix the rounds and their noise. Raises ParameterError or DomainError on public facts only."""
         question.check_bits(self.name)
         rows, factors = self._rows(question, unit), question.domain.factors
-        rho = floor_to(largest_rho(self.epsilon, self.delta), EPSILON_STEP)
-        if not rho:
-            raise ParameterError.of(
-                f"epsilon = {text(self.epsilon)}, delta = {text(self.delta)}",
-                "the rho that this pays for is below any noise that is drawn",
-                "ask for a larger epsilon",
-            )
+        rho = rho_for(self.epsilon, self.delta)
         beta = beta_for(self.alpha, len(factors))
         plan = Rounds(len(factors), rows, rho, beta, self.noise, self.flips)
         kind = ProductLaw if self.rows is None else CutProductLaw
