@@ -70,7 +70,7 @@ def epsilon_for(rho: Fraction, delta: Fraction) -> Fraction:
 
     >>> epsilon = epsilon_for(Fraction(1, 8), Fraction(1, 10**6))
     >>> float(epsilon), float(rho_for(epsilon, Fraction(1, 10**6)))
-    (2.753, 0.124975287337)
+    (2.753, 0.124977340997)
     """
     epsilon = to_approx(ZCDP(rho), delta).epsilon - STEP
     return floor_to(epsilon, place(epsilon, 4))
