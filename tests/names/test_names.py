@@ -44,7 +44,7 @@ MISTYPED: list[tuple[Callable[[Any], Any], str, str]] = [
     (lambda s: dv.Dense(epsilom="1"), "Dense takes no epsilom", "epsilon"),
     (lambda s: dv.Session(FRAME, bugdet=dv.Budget("1")), "Session takes no bugdet", "budget"),
     (lambda s: s.plan(BINS, dv.Dense("1/2"), were={}), "Session.plan takes no were", "where"),
-    (lambda s: dv.Dense("1", base="exq"), 'base must be "exp", "paper" or "tight", got exq', "exp"),
+    (lambda s: dv.Dense("1", base="exq"), 'base must be "exp", "paper", "tight" or "gaussian", got exq', "exp"),
     (lambda s: s.plan("helth", dv.Stability("1", "1e-6")), "that data has, got helth", "health"),
     (lambda s: s.plan(BINS, dv.Dense("1"), where={"vists": dv.Between(0, 1)}), "got vists", "visits"),
     (lambda s: s.release(HEALTH, dv.Dense("1/2"))["god"], "must be one of good, poor, got god", "good"),
@@ -74,8 +74,8 @@ def test_where_no_name_is_near_it_is_said_what_there_is(session: Any) -> None:
 
 
 def test_too_many_arguments_too_few_and_one_given_twice_are_told_by_name() -> None:
-    with pytest.raises(UnknownArgument, match="at most 6 values without a name, not 7; name them: epsilon=,"):
-        dv.Dense(1, 2, 3, 4, 5, 6, 7)
+    with pytest.raises(UnknownArgument, match="at most 7 values without a name, not 8; name them: epsilon=,"):
+        dv.Dense(1, 2, 3, 4, 5, 6, 7, 8)
     with pytest.raises(UnknownArgument, match=r"Dense needs epsilon; add epsilon=…"):
         dv.Dense()
     with pytest.raises(UnknownArgument, match="Dense was given epsilon twice; give it by its name only"):
