@@ -100,12 +100,12 @@ class Rungs:
             rungs.append(rungs[-1] + self._higher(rungs[-1]))
         return rungs
 
-    @property
+    @cached_property
     def floor(self) -> Fraction:
         """Values up to so many steps are written as no bits."""
         return Fraction(self.table[0], 1 << FINE)
 
-    @property
+    @cached_property
     def top(self) -> Fraction:
         """The largest value that the bits can stand for, in steps."""
         return Fraction(self.table[-1], 1 << FINE)
@@ -117,7 +117,7 @@ class Rungs:
             return Fraction(0)
         if value >= self.table[-1]:
             return Fraction(self.columns)
-        below = bisect_right(self.table, value) - 1
+        below = bisect_right(self.table, math.floor(value)) - 1  # rungs are whole numbers
         return below + Fraction(value - self.table[below]) / (self.table[below + 1] - self.table[below])
 
     def steps(self, bits: Fraction) -> Fraction:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar, Final
 
 from dpviz.boundary import protect_module
-from dpviz.exact import ceil_to, text, whole
+from dpviz.exact import Decay, ceil_to, text, whole
+from dpviz.laws.alp import Tails
 from dpviz.laws.alp_readers import tails
-from dpviz.laws.geometric import above_bounds
+from dpviz.laws.geometric import above_bounds, float_rate
 from dpviz.model.answers.log_sketch import LogErrors, LogPlan
 from dpviz.model.answers.sketch import PARTS, Plan
 from dpviz.model.error import ErrorModel, ErrorValue
@@ -128,7 +129,7 @@ class LogSketchError(PlannedError, LogErrors):
 
     def kept(self, beta: Fraction) -> int:
         cut = self.law.cut
-        return 0 if cut is None else least(lambda a: above_bounds(cut.decay, a, 128)[1] <= KEPT * beta)
+        return 0 if cut is None else _kept(cut.decay, KEPT * beta)
 
     def factor(self, beta: Fraction) -> ErrorValue | None:
         """By what factor a value at the floor or above is misread; None where the noise may take a kept one to 0."""
@@ -171,7 +172,13 @@ class LogSketchError(PlannedError, LogErrors):
         return self._value(max(high, plan.rungs.steps(off), kept), rule)
 
     def of(self, steps: Fraction, beta: Fraction, count: int) -> ErrorValue:
-        """Of one true value, by its own tail."""
+        """Of one true value, by its own tail. What was found is kept: a plan asks for the same at many sliders."""
+        found = self._found.get((steps, beta, count))
+        if found is None:
+            found = self._found[steps, beta, count] = self._of(steps, beta, count)
+        return found
+
+    def _of(self, steps: Fraction, beta: Fraction, count: int) -> ErrorValue:
         rule, level, behind = f"the law of a bin whose true value is {count:,}, {self.given}", float(beta), self._behind
         if behind is None:
             return ErrorValue(least(lambda a: self._beyond(steps, a) <= level) * self.law.step, "bound", rule)
@@ -188,11 +195,37 @@ class LogSketchError(PlannedError, LogErrors):
     def _behind(self) -> Behind | None:
         return None if self.law.cut is None else Behind(self.law.cut, int(self.law.plan.reach))
 
+    @cached_property
+    def _found(self) -> dict[tuple[Fraction, Fraction, int], ErrorValue]:
+        return {}
+
+    @cached_property
+    def _tails(self) -> Tails:
+        plan = self.law.plan
+        return tails(plan.flips, plan.columns, self.reader)
+
+    @cached_property
+    def _bits(self) -> dict[Fraction, Fraction]:
+        return {}
+
+    @cached_property
+    def _chances(self) -> dict[tuple[Fraction, int], float]:
+        return {}
+
     def _beyond(self, steps: Fraction, a: int) -> float:
         """The chance, at most, that one value is off by more than a whole steps where it is read from the bits."""
+        found = self._chances.get((steps, a))
+        if found is None:
+            found = self._chances[steps, a] = self._tail(steps, a)
+        return found
+
+    def _tail(self, steps: Fraction, a: int) -> float:
         plan = self.law.plan
         rungs, reach, value = plan.rungs, a - Fraction(1, PARTS), min(steps, plan.rungs.top)
-        bits, missing = rungs.bits(steps), max(Fraction(0), steps - rungs.top)
+        bits = self._bits.get(steps)
+        if bits is None:
+            bits = self._bits[steps] = rungs.bits(steps)
+        missing = max(Fraction(0), steps - rungs.top)
         if reach < max(missing, rungs.floor - value):
             return 1.0
         sides = []
@@ -201,7 +234,16 @@ class LogSketchError(PlannedError, LogErrors):
         if value - (reach - missing) > rungs.floor:
             sides.append(bits - rungs.bits(value - (reach - missing)))
         nearest = max(0.0, float(min(sides, default=0)) - NEAR)
-        return tails(plan.flips, plan.columns, self.reader).of(float(bits), nearest) if sides else 0.0
+        return self._tails.of(float(bits), nearest) if sides else 0.0
+
+
+@lru_cache(maxsize=1024)
+def _kept(decay: Decay, share: Fraction) -> int:
+    """The least a with P[Z > a] <= share, searched for from where it is by floats."""
+    rate = float_rate(decay)
+    far = (math.log(share.denominator) - math.log(share.numerator)) / rate if rate > 0 else 0.0
+    near = int(far) if math.isfinite(far) else 0
+    return least(lambda a: above_bounds(decay, a, 128)[1] <= share, near=max(0, near - 1))
 
 
 protect_module(vars())
