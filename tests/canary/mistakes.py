@@ -147,6 +147,8 @@ MISTAKES: dict[str, tuple[str, Callable[[Scene], object]]] = {
     "epsilon negative": ("ParameterError", lambda s: dv.Dense(epsilon="-1/2")),
     "epsilon not a number": ("ExactnessError", lambda s: dv.Dense(epsilon=float("nan"))),
     "epsilon infinite": ("ExactnessError", lambda s: dv.Dense(epsilon=float("inf"))),
+    "a mistyped name of a parameter": ("UnknownArgument", lambda s: dv.Dense(epsilom=column("visits"))),  # type: ignore[call-arg]
+    "a mistyped name of a part": ("MissingName", lambda s: s.frame.remaning),  # type: ignore[attr-defined]
     "epsilon a word": ("ExactnessError", lambda s: dv.Dense(epsilon="half")),
     "delta two": ("ParameterError", lambda s: dv.Budget(epsilon=1, delta=2)),
     "beta two": ("ParameterError", lambda s: s.release.bars(2)),

@@ -22,6 +22,8 @@ export type Heed = Exclude<Heard, { kind: "reply" }>;
 
 const OVERDUE = 1_000;
 const HOPELESS = 10_000;
+/** After so long without a word the kernel is asked whether it is there: what takes long does not keep it from saying so. */
+const SILENT = 3_000;
 const LOOK = 250;
 const BEAT = 1_000;
 
@@ -34,6 +36,8 @@ export const SUPERSEDED = "Superseded";
 interface Waiting {
     channel: Channel | undefined;
     since: number;
+    /** Nobody waits for what it says, only whether it comes. */
+    sign: boolean;
     settle: (reply: Reply) => void;
 }
 
@@ -51,6 +55,7 @@ export class Kernel {
     #last = 0;
     #probed = 0;
     #alive = 0;
+    #asked = 0;
 
     constructor(changed: () => void, heed: (heard: Heed) => void) {
         this.#changed = changed;
@@ -86,11 +91,11 @@ export class Kernel {
     }
 
     /** As `ask`, with the id of the message: the kernel's state names orders by it, should the reply be lost. */
-    order(name: AskName, args: Record<string, unknown>): { id: string; reply: Promise<Reply> } {
+    order(name: AskName, args: Record<string, unknown>, sign = false): { id: string; reply: Promise<Reply> } {
         this.#last += 1;
         const id = `${this.#page}-${this.#last}`;
         const channel = this.#channels.at(-1);
-        const reply = new Promise<Reply>((settle) => this.#waiting.set(id, { channel, since: Date.now(), settle }));
+        const reply = new Promise<Reply>((settle) => this.#waiting.set(id, { channel, since: Date.now(), sign, settle }));
         this.#watch ??= setInterval(() => this.#look(), LOOK);
         try {
             channel?.send({ v: VERSION, id, ask: name, args });
@@ -119,6 +124,7 @@ export class Kernel {
     receive(content: unknown, parts: readonly unknown[] = []): void {
         const heard = readMessage(content, parts);
         if (heard === null) return;
+        this.#alive = Date.now();
         if (heard.kind !== "reply") {
             this.#become("ready");
             this.#heed(heard);
@@ -127,7 +133,8 @@ export class Kernel {
         const waiting = this.#waiting.get(heard.re);
         if (waiting === undefined) return;
         this.#waiting.delete(heard.re);
-        this.#become("ready");
+        if (waiting.sign) this.alive();
+        else this.#become("ready");
         waiting.settle(heard.reply);
     }
 
@@ -150,9 +157,13 @@ export class Kernel {
             return;
         }
         const host = this.#host();
-        const oldest = Math.min(...[...this.#waiting.values()].map((waiting) => waiting.since));
+        const oldest = Math.min(...[...this.#waiting.values()].filter(({ sign }) => !sign).map(({ since }) => since));
         const age = Date.now() - Math.max(oldest, this.#probed);
         const silent = Math.min(age, Date.now() - this.#alive);
+        if (silent > SILENT && Date.now() - this.#asked > SILENT && host !== "dead" && host !== "busy") {
+            this.#asked = Date.now();
+            this.order("status", {}, true);
+        }
         if (host === "dead" || (silent > HOPELESS && host !== "busy")) this.#become("gone");
         else if (age > OVERDUE) this.#become("busy");
     }

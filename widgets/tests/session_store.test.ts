@@ -505,3 +505,18 @@ test("a broken trait is ignored and the last good one stays; a later version is 
     store.take("sheet", { version: 3 });
     expect(store.problem).toContain("version 3");
 });
+
+test("a kernel that takes long is asked whether it is there, and one that says so is not gone", async () => {
+    open();
+    delete host.answers["plan"];
+    void store.kernel.ask("plan", {});
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(store.kernel.health).toBe("busy");
+    const asked = host.of("status").length;
+    expect(asked).toBeGreaterThan(5);
+    expect(asked).toBeLessThan(30);
+    delete host.answers["status"]; // now it says nothing any more
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(store.kernel.health).toBe("gone");
+    expect(host.of("status").length).toBeLessThan(asked + 9);
+});
