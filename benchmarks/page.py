@@ -93,7 +93,7 @@ def table(allowed: Mapping[int, float] = ALLOWED, steps: int = STEPS, browser: B
         lab.write("product.ipynb", PRODUCT)
         with Notebook.open(lab, opened, "product.ipynb", viewport={"width": 1280, "height": 1700}) as notebook:
             notebook.run_all()
-            lines.append(line("the product sampler traced", moved(notebook, steps, "People, n"), 100.0))
+            lines.append(line("the product sampler traced, People, n", moved(notebook, steps, "People, n"), 100.0))
         lines += reports(Path(folder), opened)
     return lines
 

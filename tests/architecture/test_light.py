@@ -73,9 +73,9 @@ session = dv.Session(frame, dv.Unit("row"), dv.Budget(epsilon=2, delta="1e-6"), 
 @pytest.mark.parametrize(
     ("text", "files"),
     [
-        (BINS + FRAME + "taught.draw(bins, dv.Dense('1/2'))", "count_noise dense"),
-        (BINS + FRAME + "repr(taught.plan(bins, dv.Dense('1/2')))", "count_noise dense"),
-        (BINS + LEDGER + "session.release(bins, dv.Dense('1/2'))", "count_noise dense"),
+        (BINS + FRAME + "taught.draw(bins, dv.Dense('1/2'))", "count_noise dense gaussian"),
+        (BINS + FRAME + "repr(taught.plan(bins, dv.Dense('1/2')))", "count_noise dense gaussian"),
+        (BINS + LEDGER + "session.release(bins, dv.Dense('1/2'))", "count_noise dense gaussian"),
         (BINS + LEDGER + "session.release(bins, dv.TopK(2, 3, epsilon=1))", "ranked top_k"),
     ],
 )

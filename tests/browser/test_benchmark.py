@@ -30,6 +30,9 @@ def test_redraws_are_measured_with_the_kernel_idle_releasing_and_gone(browser: B
         "sparse releases, True value x of an entry",
         "sparse releases, Privacy loss ε",
         "sparse releases, Room per entry, s/k",
+        "drawing and learning, Labels k, or bits d",
+        "drawing and learning, Privacy loss ε",
+        "the product sampler traced, People, n",
         *["report of one release"] * 2,
         *["report of three"] * 2,
     ]
