@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import altair as alt
 
-from dpviz.boundary import as_given, protect_module
+from dpviz.boundary import kind_of, protect_module
 from dpviz.charts import still
 from dpviz.charts.theme import Palette, config
 from dpviz.errors import Forbidden
@@ -105,7 +105,7 @@ def upright_axis(title: str | None, **more: Any) -> alt.Axis:
 def refused(given: object, accepted: str) -> NoReturn:
     """Anything but the few public types is turned away unread: neither a value nor a repr of it is shown."""
     raise Forbidden.of(
-        as_given(given, "a "),
+        f"a {kind_of(given)}",
         f"a chart is drawn from {accepted}",
         "release it first, or declare it public with dv.PublicTable",
     )
