@@ -105,8 +105,9 @@ class DiscreteGaussian:
         beta = probability(beta, "beta", zero=False)
         if two_sided + one_sided == 0:
             return 0
-        share = Fraction(-math.expm1(math.log1p(-float(beta)) / (2 * two_sided + one_sided)))
-        return self._least(lambda a: self.holds(a, beta, two_sided, one_sided), share or beta / two_sided)
+        tails = 2 * two_sided + one_sided
+        near = Fraction(-math.expm1(math.log1p(-float(beta)) / tails)) or beta / tails  # where the search begins
+        return self._least(lambda a: self.holds(a, beta, two_sided, one_sided), near)
 
     def holds(self, value: int, beta: Fraction, two_sided: int, one_sided: int = 0) -> bool:
         """Whether `joint_quantile` is at most this."""

@@ -212,3 +212,10 @@ def test_what_is_no_variance_is_refused() -> None:
 def test_the_spread_of_small_noise_is_below_its_parameter() -> None:
     assert DiscreteGaussian(Fraction(1, 9)).spread() < 1 / 3
     assert DiscreteGaussian(Fraction(100)).spread() == pytest.approx(10)
+
+
+@pytest.mark.parametrize(("two_sided", "one_sided"), [(0, 3), (3, 0), (2, 2)])
+def test_a_level_that_floats_take_for_zero_has_its_quantile_too(two_sided: int, one_sided: int) -> None:
+    law, beta = DiscreteGaussian(Fraction(4)), Fraction(1, 10**400)
+    found = law.joint_quantile(beta, two_sided, one_sided)
+    assert law.holds(found, beta, two_sided, one_sided) and law.is_least(found, beta, two_sided, one_sided)
