@@ -148,6 +148,25 @@ class OneBin:
         """The chance that a bin with this count is shown, if all other bins are empty."""
         return self.held(count, 1, self.n, self.n - 1)
 
+    def quantiles(self, count: int, levels: Sequence[Fraction]) -> list[int]:
+        """Quantiles of the error of a bin of this count, if all other bins are empty: -count where it is not shown.
+
+        For pictures: noise of more than 16 scales is left out, and of long ranges only so many values are looked at.
+
+        >>> law = OneBin(Decay.exp(Fraction(1, 2)), 10_000, 30)
+        >>> law.quantiles(10, [Fraction(1, 4), Fraction(3, 4), Fraction(9, 10)])
+        [-10, 1, 3]
+        """
+        reach = math.ceil(16 / self._rate)
+        low, high = max(1, count - reach), min(self.n, count + reach)
+        edges = np.unique(np.linspace(low, high + 1, min(4 * BLOCKS, high + 1 - low) + 1).astype(np.int64))
+        beyond = self.above(count, edges - 1)
+        parts = (beyond[:-1] - beyond[1:]) * self.not_crowded(edges[:-1], self.n - 1)
+        reached = np.cumsum(np.concatenate(([1 - parts.sum()], parts)))
+        found = np.searchsorted(reached, [float(level) for level in levels])
+        errors = np.concatenate(([-count], edges[:-1] - count))
+        return [int(error) for error in errors[np.minimum(found, len(errors) - 1)]]
+
     def tail(self, count: int, a: int) -> float:
         """At least Pr[|h - count| > a], whatever the other bins hold, if all counts add up to at most n.
 

@@ -148,6 +148,11 @@ class ErrorModel:
         """Quantiles of the error of one bin, for a picture of equally likely errors."""
         return None
 
+    def near_the_cut(self, levels: list[Fraction]) -> tuple[int, list[int]] | None:
+        """Where small counts are left out and read 0: a true count that is left out more often than not, though one of
+        a little more would not be, and quantiles of the error of such a bin. None where every bin is shown."""
+        return None
+
     def chances(self, errors: list[int]) -> list[float] | None:
         """The chance of each error of one bin, before any clamping. Floats, for a picture of the law."""
         return None

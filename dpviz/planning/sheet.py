@@ -28,7 +28,8 @@ from dpviz.privacy.unit import Unit
 
 VERSION = 2
 BETAS = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))
-DOTS = 20
+DOTS = 50
+"""A picture of equally likely errors has so many: two in a hundred each."""
 CHANCE_UP_TO = 40
 
 
@@ -188,13 +189,19 @@ def rival_notes(bound: Bound) -> list[tuple[str, dict[str, Any]]]:
 
 
 def pictures_json(error: ErrorModel) -> dict[str, Any]:
-    """Equally likely errors, the bias of an empty bin, and the chance that a bin shows more than 0."""
-    dots = error.quantiles([Fraction(2 * index + 1, 2 * DOTS) for index in range(DOTS)])
+    """Equally likely errors, the bias of an empty bin, and the chance that a bin shows more than 0.
+
+    Where small counts are left out, the errors are those of a bin near the cut, and `cut` is its true count.
+    """
+    levels = [Fraction(2 * index + 1, 2 * DOTS) for index in range(DOTS)]
+    near = error.near_the_cut(levels)
+    dots = error.quantiles(levels) if near is None else near[1]
     bias = error.bias(0)
     counts = list(range(CHANCE_UP_TO + 1))
     chance = [error.chance_shown(count) for count in counts]
     return {
         "dots": None if dots is None else [str(dot) for dot in dots],
+        **({} if near is None else {"cut": str(near[0])}),
         "bias": None if bias is None else text(bias.value),
         "chance": None
         if None in chance

@@ -92,7 +92,7 @@ def test_every_slider_value_has_price_errors_and_key(tmp_path: Path) -> None:
     assert len({point["key"] for point in fan}) == len(fan)
     for point in [*fan, sheet["now"]]:
         assert Fraction(point["price"]["epsilon"]) <= Fraction(point["epsilon"])
-        assert set(point["errors"]) == set(sheet["betas"]) and len(point["dots"]) == 20
+        assert set(point["errors"]) == set(sheet["betas"]) and len(point["dots"]) == 50
     sizes = [int(point["errors"]["0.05"]["one"]["value"]) for point in fan]
     assert sizes == sorted(sizes, reverse=True)
 

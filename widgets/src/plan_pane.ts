@@ -12,7 +12,7 @@ import type { Bar, Measure, Point, Sheet } from "./protocol";
 import type { SessionStore } from "./session_store";
 import { kindOf, leaves, oddsTip, often, PAYS_TIP, priceText, reach, same, shown, spread } from "./words";
 
-const CHARTS = ["Error against ε", "20 equally likely errors", "Chance of a value above 0"] as const;
+const CHARTS = ["Error against ε", "50 equally likely errors", "Chance of a value above 0"] as const;
 const HEIGHT = 186;
 /** Below this a chart has the width of the pane to itself, and one is chosen. */
 const ONE_CHART = 428;
@@ -402,8 +402,10 @@ function dots(store: SessionStore, point: Point, width: number): SVGSVGElement {
     const { measure, bar } = pictured(store.sheet!, point, store.beta)!;
     return dotsChart(width, HEIGHT, {
         errors: point.dots!.map(number),
+        of: words(measure),
         within: number(bar.value),
         words: { within: signed(measure, bar), often: often(store.beta) },
+        cut: point.cut == null ? null : number(point.cut),
     });
 }
 

@@ -71,6 +71,8 @@ const readPoint = shape({
         ),
     ),
     dots: maybe(list(exact)),
+    /** Where small counts are left out, the true count of the bin whose errors `dots` are. */
+    cut: maybe(exact),
     bias: maybe(text),
     chance: maybe(shape({ c: list(exact), p: list(share) })),
 });

@@ -5,7 +5,8 @@ import { histogram, Marks } from "../src/charts/histogram";
 import { listOf } from "../src/columns";
 import { clampOf, ends, interval } from "../src/charts/intervals";
 import { addsUp, meterChart } from "../src/charts/meter";
-import { Labels, niceCeiling, tickText } from "../src/charts/frame";
+import { dotsChart } from "../src/charts/dots";
+import { Labels, niceCeiling, textWidth, tickText } from "../src/charts/frame";
 import { curveChart, oneTwoFive } from "../src/charts/curve";
 import { exactly } from "../src/exact";
 import { readResult, readState } from "../src/protocol";
@@ -183,4 +184,68 @@ test.each([
         Number([...chart.querySelectorAll("text")].find((node) => node.textContent === text)!.getAttribute("y"));
     expect(line("more")).toBeLessThan(Math.min(...dots));
     expect(line("less") - 9).toBeGreaterThan(Math.max(...dots));
+});
+
+const errorsOf = (parts: Record<number, number>): number[] =>
+    Object.entries(parts).flatMap(([error, times]) => Array.from({ length: times }, () => Number(error))).sort((a, b) => a - b);
+
+const held = { within: "±32", often: "95 in 100" };
+
+/** The dots of a picture: where each stands, and how wide it is. */
+const dotsOf = (chart: SVGSVGElement): { x: number; y: number; r: number; nothing: boolean }[] =>
+    [...chart.querySelectorAll("circle")].map((dot) => ({
+        x: Number(dot.getAttribute("cx")),
+        y: Number(dot.getAttribute("cy")),
+        r: Number(dot.getAttribute("r")),
+        nothing: dot.classList.contains("dp-nothing"),
+    }));
+
+test("fifty dots stand in the picture, on whole counts, and none lies on another", () => {
+    const steep = errorsOf({ "-1": 3, 0: 44, 1: 3 });
+    const wide = Array.from({ length: 50 }, (_, i) => Math.round(400_000 * Math.sinh((i - 24.5) / 10)));
+    for (const errors of [steep, wide, errorsOf({ 0: 50 })]) {
+        for (const width of [140, 176, 300, 520]) {
+            const dots = dotsOf(dotsChart(width, 186, { errors, of: "any one bin", within: 5, words: held, cut: null }));
+            expect(dots).toHaveLength(50);
+            for (const { x, y, r } of dots) {
+                expect(Math.min(x - r, width - x - r, 148 - y - r)).toBeGreaterThanOrEqual(0);
+                expect(y - r).toBeGreaterThan(26);
+            }
+            const least = Math.min(...dots.flatMap((a, i) => dots.slice(i + 1).map((b) => Math.hypot(a.x - b.x, a.y - b.y) - 2 * a.r)));
+            expect(least).toBeGreaterThan(-0.3);
+        }
+    }
+});
+
+test("the ticks below the dots are whole counts, also where no error is above 1", () => {
+    for (const errors of [errorsOf({ 0: 50 }), errorsOf({ "-1": 5, 0: 40, 1: 5 }), errorsOf({ "-7": 1, 0: 48, 7: 1 })]) {
+        const chart = dotsChart(240, 186, { errors, of: "any one bin", within: 1, words: held, cut: null });
+        const ticks = [...chart.querySelectorAll("text")].map((one) => one.textContent!).filter((text) => /^[+−]?[\d.,]+$/.test(text));
+        expect(ticks.length).toBeGreaterThanOrEqual(3);
+        expect(ticks.every((text) => /^([+−]\d+|0)$/.test(text))).toBe(true);
+    }
+});
+
+test("bins that are not shown are one labelled stack, apart from the rest, and its words touch no dot", () => {
+    const errors = errorsOf({ "-27": 31, 1: 8, 2: 4, 3: 3, 4: 1, 5: 1, 6: 1, 8: 1 });
+    for (const width of [140, 176, 240, 520]) {
+        const chart = dotsChart(width, 186, { errors, of: "any one bin", within: 32, words: held, cut: 27 });
+        const dots = dotsOf(chart);
+        const [nothing, others] = [dots.filter((dot) => dot.nothing), dots.filter((dot) => !dot.nothing)];
+        expect([nothing.length, others.length]).toEqual([31, 19]);
+        expect(Math.max(...nothing.map(({ x, r }) => x + r))).toBeLessThan(Math.min(...others.map(({ x, r }) => x - r)));
+        const words = [...chart.querySelectorAll<SVGTextElement>("text.dp-strong")];
+        expect(words.map((text) => text.textContent).join(" ")).toBe("shows nothing, 31 of 50");
+        for (const text of words) {
+            const [left, y] = [Number(text.getAttribute("x")), Number(text.getAttribute("y"))];
+            const right = left + textWidth(text.textContent!);
+            expect(right).toBeLessThanOrEqual(width);
+            expect(y).toBeGreaterThan(26);
+            for (const dot of dots) expect(dot.x + dot.r < left || dot.x - dot.r > right || dot.y - dot.r > y + 2).toBe(true);
+        }
+        expect(chart.querySelector("title")!.textContent).toBe(
+            "50 equally likely errors of a bin of true count 27, which shows nothing in 31 of 50; ±32 holds 95 of 100",
+        );
+        expect(chart.textContent).toContain("true count 27");
+    }
 });

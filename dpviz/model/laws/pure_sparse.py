@@ -133,5 +133,10 @@ class PureSparseError(ErrorModel):
     def quantiles(self, levels: list[Fraction]) -> list[int]:
         return geometric.quantiles(self.law.decay, levels)
 
+    def near_the_cut(self, levels: list[Fraction]) -> tuple[int, list[int]] | None:
+        """If all other bins are empty."""
+        count = self.law.one.cut
+        return (count, self.law.one.quantiles(count, levels)) if count >= 1 else None
+
 
 protect_module(vars())

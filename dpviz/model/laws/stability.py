@@ -261,5 +261,14 @@ class StabilityError(ErrorModel):
     def quantiles(self, levels: list[Fraction]) -> list[int]:
         return geometric.quantiles(self.law.noise.decay, levels)
 
+    def near_the_cut(self, levels: list[Fraction]) -> tuple[int, list[int]] | None:
+        """A bin at the threshold is shown where its noise is above 0, and is off by that noise then."""
+        count, limit = self.law.threshold, self.law.noise.limit
+        if count < 1 or self._all_lost:
+            return None
+        room = None if limit is None else limit - count
+        noise = self.quantiles(levels)
+        return count, [-count if z < 1 else z if room is None else min(z, room) for z in noise]
+
 
 protect_module(vars())

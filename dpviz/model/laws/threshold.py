@@ -176,6 +176,10 @@ class ThresholdError(ErrorModel):
     def quantiles(self, levels: list[Fraction]) -> list[int] | None:
         return self.law.stability.error.quantiles(levels) if self.law.step == 1 else None
 
+    def near_the_cut(self, levels: list[Fraction]) -> tuple[int, list[int]] | None:
+        whole_counts = self.law.step == 1 and not self.law.cut.signed
+        return self.law.stability.error.near_the_cut(levels) if whole_counts else None
+
 
 def least_passing(exponent: Fraction, chance: Fraction, above: int) -> int:
     """The least threshold t > above with P[Z >= t - above] <= chance, for noise of this exponent."""
