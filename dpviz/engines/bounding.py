@@ -11,23 +11,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import md5
-from typing import Final
+from functools import cached_property
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.engines.digests import Piece, Texts, digests, hexadecimal, ranks
 from dpviz.privacy.unit import Unit
+
+Labels: TypeAlias = Sequence[object] | NDArray[np.generic] | None
 
 LARGEST: Final = int(np.iinfo(np.int64).max)
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Users:
     """The user of each row as a number, -1 where there is none, and each user's name."""
 
     codes: NDArray[np.int64]
     names: tuple[str, ...]
+
+    @cached_property
+    def heads(self) -> Texts:
+        """What stands for each user in a digest, of one length always: the digest of the name, written out."""
+        names = Texts.of(self.names)
+        return hexadecimal(digests(b"", (names, np.arange(len(names)))))
 
 
 def count_rows(bins: NDArray[np.int64], size: int) -> NDArray[np.int64]:
@@ -49,7 +58,7 @@ def count_users(
     users: Users,
     unit: Unit,
     question: str,
-    labels: Sequence[object] | NDArray[np.generic] | None = None,
+    labels: Labels = None,
 ) -> NDArray[np.int64]:
     """The rows in each bin, where a user counts in at most max_bins bins and at most max_per_bin times in each, and at
     most max_records times in all.
@@ -60,12 +69,7 @@ def count_users(
     counted = (bins >= 0) & (users.codes >= 0)
     pairs, rows = np.unique(users.codes[counted] * size + bins[counted], return_counts=True)
     user, touched = np.divmod(pairs, size)
-    if unit.max_bins is not None and unit.max_bins < size:
-        kept = first(unit.max_bins, user, touched, users, question, labels)
-        user, touched, rows = user[kept], touched[kept], rows[kept]
-    rows = np.minimum(rows, min(unit.max_per_bin, LARGEST))
-    if unit.max_records is not None:
-        rows = within(unit.max_records, user, touched, rows, users, question, labels)
+    rows = within(unit, size, user, touched, np.minimum(rows, min(unit.max_per_bin, LARGEST)), users, question, labels)
     counts = np.zeros(size, dtype=np.int64)
     np.add.at(counts, touched, rows)
     return counts
@@ -78,7 +82,7 @@ def sum_users(
     users: Users,
     unit: Unit,
     question: str,
-    labels: Sequence[object] | NDArray[np.generic] | None = None,
+    labels: Labels = None,
 ) -> NDArray[np.int64]:
     """The total of the steps in each bin, of the rows that a user counts with. `labels` as in `count_users`."""
     counted = (bins >= 0) & (users.codes >= 0)
@@ -86,43 +90,50 @@ def sum_users(
     pairs, at, rows = np.unique(users.codes[counted] * size + bins[counted], return_inverse=True, return_counts=True)
     user, touched = np.divmod(pairs, size)
     most = np.minimum(rows, min(unit.max_per_bin, LARGEST))
-    if unit.max_bins is not None and unit.max_bins < size:
-        most[~first(unit.max_bins, user, touched, users, question, labels)] = 0
-    if unit.max_records is not None:
-        most = within(unit.max_records, user, touched, most, users, question, labels)
-    totals = sum_rows(np.where(most == rows, touched, -1)[at], steps, size)
-    over = ((most > 0) & (most < rows))[at]
-    pair, values, times = _alike(at[over], steps[over])
-    names = {bin: str(bin if labels is None else labels[bin]) for bin in set(touched[pair].tolist())}
-    heads = {code: head(question, users.names[code]) for code in set(user[pair].tolist())}
-    digests = [
-        digest(heads[code], f"{names[bin]} {value}")
-        for code, bin, value in zip(user[pair].tolist(), touched[pair].tolist(), values.tolist(), strict=True)
-    ]
-    order = _ranked(digests, pair)
+    most = within(unit, size, user, touched, most, users, question, labels)
+    pair, values, times = _alike(at, steps)
+    numbers, which = _named(touched, labels)
+    spaces = Texts.of([" "]), np.zeros(len(pair), dtype=np.int64)
+    written = Texts.of_integers(values), np.arange(len(values))
+    order = _ranked(question, users, user[pair], (numbers, which[pair]), spaces, written, groups=pair)
     pair, values, times = pair[order], values[order], times[order]
-    np.add.at(totals, touched[pair], values * np.clip(most[pair] - _before(pair, times), 0, times))
-    return totals
+    return sum_rows(touched[pair], values * np.clip(most[pair] - _before(pair, times), 0, times), size)
 
 
 def within(
-    most: int,
+    unit: Unit,
+    size: int,
     user: NDArray[np.int64],
     touched: NDArray[np.int64],
     rows: NDArray[np.int64],
     users: Users,
     question: str,
-    labels: Sequence[object] | NDArray[np.generic] | None,
+    labels: Labels,
 ) -> NDArray[np.int64]:
-    """How many of the rows of each pair of a user and a bin, sorted by user and bin, are among the user's `most` first,
-    bin after bin by digest."""
-    found = rows.copy()
-    every = np.zeros(int(user.max(initial=-1)) + 1, dtype=np.int64)
-    np.add.at(every, user, rows)
-    over = np.flatnonzero((every[user] > most) & (rows > 0))
-    order = over[_by_digest(user[over], touched[over], users, question, labels)]
-    found[order] = np.clip(most - _before(user[order], rows[order]), 0, rows[order])
-    return found
+    """How many of the rows of each pair of a user and a bin count: of the user's max_bins first bins by digest, and of
+    those the max_records first rows. Pairs are sorted by user and bin; equal digests are decided by the bin.
+
+    All pairs are put in order, also of users who are inside every limit, so that the time of it tells nothing of them.
+    """
+    fewer = unit.max_bins is not None and (labels is not None or unit.max_bins < size)  # by what is public alone
+    if not fewer and unit.max_records is None:
+        return rows
+    order = _ranked(question, users, user, _named(touched, labels), groups=user)
+    user, found = user[order], rows[order]
+    if fewer:
+        found = np.where(_before(user, np.ones_like(found)) < unit.max_bins, found, 0)
+    if unit.max_records is not None:
+        found = np.clip(unit.max_records - _before(user, found), 0, found)
+    kept = np.empty_like(rows)
+    kept[order] = found
+    return kept
+
+
+def _named(touched: NDArray[np.int64], labels: Labels) -> tuple[Texts, NDArray[np.int64]]:
+    """What bins are called, and which of these names each pair has."""
+    if labels is None:
+        return Texts.of_integers(touched), np.arange(len(touched))
+    return Texts.of([str(label) for label in labels]), touched
 
 
 def _before(groups: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -143,49 +154,10 @@ def _alike(
     return pairs[starts], steps[starts], np.diff(starts, append=len(pairs))
 
 
-def _ranked(digests: Sequence[bytes], groups: NDArray[np.int64]) -> NDArray[np.intp]:
-    """The order by group, and in a group by digest; stable where digests are equal."""
-    ranks = np.frombuffer(b"".join(digests), dtype=">u8").reshape(-1, 2)
-    return np.lexsort((ranks[:, 1], ranks[:, 0], groups))
-
-
-def first(
-    most: int,
-    user: NDArray[np.int64],
-    touched: NDArray[np.int64],
-    users: Users,
-    question: str,
-    labels: Sequence[object] | NDArray[np.generic] | None,
-) -> NDArray[np.bool_]:
-    """Which pairs of a user and a bin, sorted by user and bin, are among the user's `most` first by digest."""
-    kept = np.bincount(user)[user] <= most if len(user) else np.zeros(0, dtype=np.bool_)
-    over = np.flatnonzero(~kept)
-    order = over[_by_digest(user[over], touched[over], users, question, labels)]
-    place = np.arange(len(order)) - np.searchsorted(user[order], user[order])
-    kept[order[place < most]] = True
-    return kept
-
-
-def _by_digest(
-    user: NDArray[np.int64],
-    touched: NDArray[np.int64],
-    users: Users,
-    question: str,
-    labels: Sequence[object] | NDArray[np.generic] | None,
+def _ranked(
+    question: str, users: Users, user: NDArray[np.int64], *pieces: Piece, groups: NDArray[np.int64]
 ) -> NDArray[np.intp]:
-    """The order of pairs of a user and a bin by user, and then by digest. Equal digests are decided by the bin."""
-    named = touched.tolist()
-    called = {bin: str(bin if labels is None else labels[bin]) for bin in set(named)}
-    heads = {code: head(question, users.names[code]) for code in set(user.tolist())}
-    digests = [digest(heads[code], called[bin]) for code, bin in zip(user.tolist(), named, strict=True)]
-    return _ranked(digests, user)
-
-
-def head(question: str, user: str) -> str:
-    """What a digest begins with, of one length always, so that what follows cannot be confused with it."""
-    return question + md5(user.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
-
-
-def digest(head: str, label: str) -> bytes:
-    """Where a bin stands among those of a user: smaller is kept first."""
-    return md5((head + label).encode("utf-8", "surrogatepass"), usedforsecurity=False).digest()
+    """The order by group, and in a group by the digest of the question, the user and the pieces; stable where digests
+    are equal. What comes before the pieces has one length always, so that it cannot be confused with them."""
+    found = ranks(digests(question.encode(), (users.heads, user), *pieces))
+    return np.lexsort((found[:, 1], found[:, 0], groups))

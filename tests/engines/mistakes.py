@@ -137,7 +137,7 @@ MISTAKES: dict[str, Callable[[], object]] = {
     "a cancel at the end": lambda: source().count(ASKED, USER, StatisticKind.DENSE, stopping(4)),
     "reading dies": dying(pandas_source, "read", RuntimeError),
     "counting dies": dying(pandas_source, "count_users", MemoryError),
-    "digesting keys dies": dying(bounding, "first", MemoryError, StatisticKind.SPARSE),
+    "digesting keys dies": dying(bounding, "digests", MemoryError, StatisticKind.SPARSE),
     "choosing the largest counts dies": dying(pandas_source, "largest", MemoryError, Top(2)),
     "counting keys dies": dying(pandas_source, "count_users", RuntimeError, StatisticKind.SPARSE),
     "counting is interrupted": dying(pandas_source, "count_users", KeyboardInterrupt),
