@@ -115,13 +115,13 @@ def within(
 
     All pairs are put in order, also of users who are inside every limit, so that the time of it tells nothing of them.
     """
-    fewer = unit.max_bins is not None and (labels is not None or unit.max_bins < size)  # by what is public alone
-    if not fewer and unit.max_records is None:
+    most = unit.max_bins if labels is not None or (unit.max_bins or 0) < size else None  # by what is public alone
+    if most is None and unit.max_records is None:
         return rows
     order = _ranked(question, users, user, _named(touched, labels), groups=user)
     user, found = user[order], rows[order]
-    if fewer:
-        found = np.where(_before(user, np.ones_like(found)) < unit.max_bins, found, 0)
+    if most is not None:
+        found = np.where(_before(user, np.ones_like(found)) < most, found, 0)
     if unit.max_records is not None:
         found = np.clip(unit.max_records - _before(user, found), 0, found)
     kept = np.empty_like(rows)

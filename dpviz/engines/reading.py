@@ -94,6 +94,8 @@ def read(values: Any, kind: str) -> Reading:
         return Listed(np.append(named.codes, NONE)[np.asarray(values.codes)], named.plain)
     if isinstance(dtype, pd.SparseDtype):
         return read(np.asarray(values), kind)
+    if isinstance(dtype, pd.StringDtype):
+        return _of_strings(values, kind)
     plain = dtype if isinstance(values, np.ndarray) else getattr(dtype, "numpy_dtype", np.dtype(object))
     if plain.kind not in "biuf" or plain.itemsize > 8:
         return listed(np.asarray(values, dtype=object), kind)
@@ -106,6 +108,21 @@ def read(values: Any, kind: str) -> Reading:
         values = values.astype(plain.newbyteorder("="))
         return Numbers(values, missing | np.isnan(values))
     return Numbers(values.astype(np.uint64 if plain.kind == "u" and plain.itemsize == 8 else np.int64), missing)
+
+
+def _of_strings(values: Any, kind: str) -> Listed:
+    """Strings as pandas keeps them: grouped first, then each distinct one is read."""
+    if isinstance(values, pd.arrays.ArrowStringArray):
+        import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+
+        grouped = pa.chunked_array(pa.array(values, type=pa.large_string())).combine_chunks().dictionary_encode()
+        places = grouped.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        distinct = grouped.dictionary.to_numpy(zero_copy_only=False)
+    else:
+        places, distinct = values.factorize()
+        distinct = np.asarray(distinct, dtype=object)
+    named = listed(distinct, kind)
+    return Listed(np.append(named.codes, NONE)[places], named.plain)
 
 
 # ---------------------------------------------------------------- numbers in arrays
