@@ -43,7 +43,7 @@ def ranked(release: Release, *, beta: Number = "0.05", theme: Theme = "light", w
     drawn = _List(release, _cells(listing), colours, ink, wide)
     part = _grid(drawn) if not release.valued else _rows(drawn, level)
     promised = f"{capital(promise(release))}."
-    title, sentences = release.title, [promised, release.sentence]
+    title, sentences = release.title, [promised, release.sentence, *release.sureness(level)]
     if release.teaching is not None:
         title = f"Not private · teaching, seed {release.teaching}"
         sentences = [release.title, *sentences]

@@ -29,7 +29,12 @@ def table(release: Release, *, beta: Number = "0.05", most: int | None = None) -
     """
     level = probability(beta, "beta", zero=False)
     head = f"<p><strong>{escape(heading(release))}</strong><br>{escape(capital(promise(release)))}.</p>"
-    remarks = (release.sentence, errors_sentence(release, level), release.answer.remark(release.reading))
+    remarks = (
+        release.sentence,
+        *release.sureness(level),
+        errors_sentence(release, level),
+        release.answer.remark(release.reading),
+    )
     about = f"<p>{escape(' '.join(filter(None, remarks)))}</p>"
     rows = _rows(release, level, most) if release.answer.has_rows else ""
     return f"<div class='mathjax_ignore tex2jax_ignore'>{head}{about}{rows}</div>"

@@ -11,11 +11,10 @@ from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import counted, text
 from dpviz.mechanisms.dense import MOST_BINS
-from dpviz.mechanisms.ranked import EPSILON, Contest, ListBound, at_worst
+from dpviz.mechanisms.ranked import EPSILON, Contest, ListBound
 from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.ranking import ExponentialLaw
-from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Cost, Mode, Space
 from dpviz.model.parameters import Exact, Parameters, Probability, WholeNumber, parameter
 from dpviz.model.question import Question
@@ -139,11 +138,6 @@ class ExponentialTopKBound(ListBound):
     def verb(self) -> str:
         column = self.question.domain.columns_text
         return f"Ranks {counted(self.max_items, 'bin')} of {column}, out of all {self.question.bins:,}."
-
-    @property
-    def measures(self) -> tuple[Measure, ...]:
-        """How far the last bin may lie below its rank."""
-        return (at_worst(self.error, self.max_items),)
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Ranked:
         """Draw the list, out of every bin of the domain."""

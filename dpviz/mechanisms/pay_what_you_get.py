@@ -30,7 +30,6 @@ from dpviz.model.answers import Answer, Ranked
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.ranking import PeelingLaw
-from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.opening import Balance, Row, Step, Use
 from dpviz.model.parameters import Exact, ExactOrNone, Parameters, WholeNumber, parameter
@@ -376,10 +375,6 @@ class AskingBound(Bound):
     @property
     def verb(self) -> str:
         return self.ranked.verb
-
-    @property
-    def measures(self) -> tuple[Measure, ...]:
-        return self.ranked.measures
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:

@@ -15,7 +15,6 @@ from dpviz.errors import ParameterError
 from dpviz.exact import exp_bounds, floor_to, text
 from dpviz.model.answers import Ranked
 from dpviz.model.error import ErrorModel
-from dpviz.model.measures import Measure, ordinal
 from dpviz.model.mechanism import Bound, Mechanism, Space
 from dpviz.model.parameters import Epsilon, OneOf, Probability, WholeNumber, parameter
 from dpviz.model.question import Question
@@ -307,67 +306,6 @@ def listing_notes(error: ErrorModel) -> list[tuple[str, dict[str, Any]]]:
         for beta, value in found
         if value is not None
     ]
-
-
-# ---------------------------------------------------------------- measures of a list
-
-
-def to_be_listed(error: ErrorModel, place: int | None) -> Measure:
-    """How far above the first count that is not read an item must lie to be listed. Its place is public, unless it was
-    chosen privately: then `place` is None."""
-    count = "the next count" if place is None else f"the {ordinal(place)} count"
-    return Measure(
-        name="listed",
-        label="To be listed",
-        short="listed",
-        phrase=f"an item {{value}} above {count} is listed",
-        tip=f"An item {{value}} above {count} comes before ⊥ at least {{times}}.",
-        at=error.listed,
-        sign="+",
-        origin=f"above {count}",
-    )
-
-
-def at_worst(error: ErrorModel, most: int) -> Measure:
-    """How far below the true count of the last of `most` places a listed item may lie."""
-    count = f"the {ordinal(most)} count"
-    return Measure(
-        name="rank",
-        label="Listed at worst",
-        short="at worst",
-        phrase=f"none listed is more than {{value}} below {count}",
-        tip=f"At least {{times}} no listed item lies more than {{value}} below {count}.",
-        at=lambda beta: error.rank(most, beta),
-        sign="\u2212",
-        origin=f"below {count}",
-    )
-
-
-def any_value(error: ErrorModel) -> Measure:
-    """How far the released value of one item, picked before looking, may be off."""
-    return Measure(
-        name="one",
-        label="Any one value",
-        short="one value",
-        phrase="the value of any one item within {value}",
-        tip="Pick an item before looking: at least {times} its noisy count is within {value} of the truth.",
-        at=error.one_bin,
-        weight="thick",
-        pictured=True,
-    )
-
-
-def all_values(error: ErrorModel) -> Measure:
-    """How far the released value of any item may be off, whichever are listed."""
-    return Measure(
-        name="all",
-        label="All values at once",
-        short="all values",
-        phrase="all values within {value}",
-        tip="At least {times} every value is within {value}. Use it to compare items, or when one caught your eye.",
-        at=error.all_bins,
-        weight="thin",
-    )
 
 
 protect_module(vars())

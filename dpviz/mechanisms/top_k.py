@@ -25,19 +25,16 @@ from dpviz.mechanisms.ranked import (
     LargestBound,
     Rule,
     Ties,
-    at_worst,
     check_price,
     check_rows,
     converted,
     halved,
     known_order,
     rule_of,
-    to_be_listed,
 )
 from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.ranking import PeelingLaw
-from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Cost, Mode
 from dpviz.model.parameters import Exact, ExactOrNone, Parameters, WholeNumber, parameter
 from dpviz.model.question import Question
@@ -294,17 +291,6 @@ class TopKBound(LargestBound):
         if self.mechanism.private:
             return f"Chooses how many of the largest {column} compete, and ranks at most {self.max_items:,} of them."
         return f"Ranks at most {self.max_items:,} of the {rows:,} largest {column}, and says if no more stand out."
-
-    @property
-    def measures(self) -> tuple[Measure, ...]:
-        """What an item needs to be listed, where the list can end, and how far the last one may lie below its rank."""
-        listed = [to_be_listed(self.error, self._next)] if self.rule.bottom else []
-        return *listed, at_worst(self.error, self.max_items)
-
-    @property
-    def _next(self) -> int | None:
-        """The place of the first count that is not read; None where it is chosen privately."""
-        return None if self.mechanism.private else self.mechanism.rows + 1
 
     def check_source(self, rules: TopRules) -> None:
         """Refuse an engine whose order of equal counts the rule does not cover."""

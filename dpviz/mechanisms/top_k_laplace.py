@@ -21,18 +21,13 @@ from dpviz.mechanisms.ranked import (
     K,
     LargestBound,
     Rule,
-    all_values,
-    any_value,
-    at_worst,
     check_rows,
     halved,
     rule_of,
-    to_be_listed,
 )
 from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.ranking import NoisyListLaw
-from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Cost, Mode
 from dpviz.model.parameters import Exact, OneOf, Parameters, parameter
 from dpviz.model.question import Question
@@ -186,13 +181,6 @@ class TopKLaplaceBound(LargestBound):
     def verb(self) -> str:
         column, rows = self.question.domain.columns_text, self.mechanism.kbar
         return f"Adds noise to the {rows:,} largest {column}, and lists at most {self.max_items:,} that stand out."
-
-    @property
-    def measures(self) -> tuple[Measure, ...]:
-        """What an item needs to be listed, how far the last one may lie below its rank, and the noise of the values."""
-        error = self.error
-        listed = to_be_listed(error, self.mechanism.kbar + 1)
-        return listed, at_worst(error, self.max_items), any_value(error), all_values(error)
 
     def check_source(self, rules: TopRules) -> None:
         """Refuse an engine that does not order equal counts by label."""

@@ -18,12 +18,10 @@ from dpviz.mechanisms.ranked import (
     Rule,
     halved,
     rule_of,
-    to_be_listed,
 )
 from dpviz.model.answers import Answer, Chosen
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.ranking import CoinsLaw
-from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Cost, Mode
 from dpviz.model.parameters import Exact, Parameters, parameter
 from dpviz.model.question import Question
@@ -141,11 +139,6 @@ class TopKSetBound(LargestBound):
     def verb(self) -> str:
         column = self.question.domain.columns_text
         return f"Names those of the {self.max_items:,} largest {column} that stand out, in no order."
-
-    @property
-    def measures(self) -> tuple[Measure, ...]:
-        """What an item needs to be named."""
-        return (to_be_listed(self.error, self.mechanism.k + 1),)
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Chosen:
         """Flip the coins. How many rows there are is private: no tick tells."""

@@ -158,12 +158,27 @@ class ErrorModel:
         return None
 
     def rank(self, position: int, beta: Fraction) -> ErrorValue | None:
-        """How far below the true count of that rank a returned item may lie."""
+        """How far below the true count of that rank any of the first `position` items that are returned may lie."""
+        return None
+
+    def in_place(self, place: int, position: int, beta: Fraction) -> ErrorValue | None:
+        """How far below the true count of rank `position` the item in this place of a list may lie, where the place
+        was picked before looking."""
         return None
 
     def listed(self, beta: Fraction) -> ErrorValue | None:
         """How far above the first count past the rows that are read an item must lie to be drawn before the bottom
         symbol, but for a chance of at most beta."""
+        return None
+
+    def left_out(self, beta: Fraction) -> ErrorValue | None:
+        """How far above that count an item must lie so that the list leaves none like it out where it ends early, but
+        for a chance of at most beta: one statement about all items."""
+        return None
+
+    @property
+    def next_place(self) -> int | None:
+        """The place of the first count past the rows that are read; None where there is none, or it is private."""
         return None
 
     def total_variation(self) -> ErrorValue | None:

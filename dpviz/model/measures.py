@@ -229,6 +229,71 @@ def _all_bins_floor(question: Question, beta: Fraction, setting: Setting) -> Flo
     return Floor(least, "Balcer, Vadhan 2018, Theorem 7.1")
 
 
+# ---------------------------------------------------------------- measures of a list
+
+
+def next_count(error: ErrorModel) -> str:
+    """The first count that is not read, in words: its place is public, unless it was chosen privately."""
+    return "the next count" if error.next_place is None else f"the {ordinal(error.next_place)} count"
+
+
+def to_be_listed(error: ErrorModel) -> Measure:
+    """How far above the first count that is not read an item must lie to be listed."""
+    count = next_count(error)
+    return Measure(
+        name="listed",
+        label="To be listed",
+        short="listed",
+        phrase=f"an item {{value}} above {count} is listed",
+        tip=f"An item {{value}} above {count} comes before ⊥ at least {{times}}.",
+        at=error.listed,
+        sign="+",
+        origin=f"above {count}",
+    )
+
+
+def at_worst(error: ErrorModel, most: int) -> Measure:
+    """How far below the true count of the last of `most` places a listed item may lie."""
+    count = f"the {ordinal(most)} count"
+    return Measure(
+        name="rank",
+        label="Listed at worst",
+        short="at worst",
+        phrase=f"none listed is more than {{value}} below {count}",
+        tip=f"At least {{times}} no listed item lies more than {{value}} below {count}.",
+        at=lambda beta: error.rank(most, beta),
+        sign="\u2212",
+        origin=f"below {count}",
+    )
+
+
+def any_value(error: ErrorModel) -> Measure:
+    """How far the released value of one item, picked before looking, may be off."""
+    return Measure(
+        name="one",
+        label="Any one value",
+        short="one value",
+        phrase="the value of any one item within {value}",
+        tip="Pick an item before looking: at least {times} its noisy count is within {value} of the truth.",
+        at=error.one_bin,
+        weight="thick",
+        pictured=True,
+    )
+
+
+def all_values(error: ErrorModel) -> Measure:
+    """How far the released value of any item may be off, whichever are listed."""
+    return Measure(
+        name="all",
+        label="All values at once",
+        short="all values",
+        phrase="all values within {value}",
+        tip="At least {times} every value is within {value}. Use it to compare items, or when one caught your eye.",
+        at=error.all_bins,
+        weight="thin",
+    )
+
+
 def ordinal(place: int) -> str:
     """`1st`, `2nd`, `3rd`, `4th`, `11th`."""
     ending = "th" if place % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")

@@ -164,6 +164,13 @@ class Release(Askable):
         """What a list or a set says as a whole, with what "no more" means; nothing for other answers."""
         return self.answer.sentence(self.reading)
 
+    @single_arguments
+    def sureness(self, beta: Number = "0.05") -> tuple[str, ...]:
+        """How sure a list or a set is, in sentences that fail at most `beta` of the time: how far below the true count
+        of its last rank an item may lie that it names, and what its end says and does not say. Nothing for an answer
+        with a value per row: there each row has its interval."""
+        return self.answer.sureness(self.reading, probability(beta, "beta", zero=False))
+
     @property
     def used(self) -> str:
         """`9 of 50 symbols and 1 of 20 questions of entry 3`: what an answer of a sub-session used; else nothing."""
@@ -325,6 +332,9 @@ class Release(Askable):
 
         Each interval contains the true count with probability at least 1 - beta: `low..high` for one bin picked
         before looking, `low_all..high_all` for all bins together.
+
+        A list of at most k items has `below`, too: with probability at least 1 - beta the item in this place lies no
+        further below the k-th largest true count; and `below_all`: no item in any place does. A set has `below_all`.
         """
         import pandas as pd
 
@@ -334,6 +344,7 @@ class Release(Askable):
             for among, ending in ENDINGS.items():
                 if (intervals := self.intervals(beta, among, reader)) is not None:
                     columns[f"low{ending}"], columns[f"high{ending}"] = intervals.low, intervals.high
+        columns |= self.answer.below(self.reading, probability(beta, "beta", zero=False))
         return pd.DataFrame(columns)
 
     @single_arguments
@@ -347,6 +358,8 @@ class Release(Askable):
         content = comment("not a release: seeded teaching draw" if self.teaching is not None else self.promise)
         if self.sentence:
             content += comment(self.sentence)
+        for sentence in self.sureness(beta):
+            content += comment(sentence)
         if self.valued:
             content += comment(f"intervals fail at most {text(probability(beta, 'beta', zero=False))} of the time")
         content += csv_text(self.to_frame(beta))

@@ -147,8 +147,8 @@ class Terms:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """What can be said of the error of any value; nothing for a list, whose mechanism has words of its own."""
-        return self.law.measures(self.question) if self.max_items is None else ()
+        """What can be said of the error, as the plan said it."""
+        return self.law.measures(self.question)
 
     @property
     def title(self) -> str:

@@ -217,7 +217,7 @@ def test_a_list_is_picked_planned_paid_and_shown_in_the_workbench(lab: Lab, brow
         pay.click()
         it.button("Yes, pay ε 4").click()
         result = it.region("Destination, top 3 by aircraft, released with ε = 4, δ = 0.0000005")
-        expect(result).to_contain_text("All 3 came.")
+        expect(result).to_contain_text("All three places were filled.")
         listed = it.numbers(result)
         assert len(listed) == 3 and listed[0].startswith("1 ")
         assert it.ask("print(session.releases[1].items)").strip() == str([row.split()[1] for row in listed])

@@ -135,6 +135,7 @@ def test_the_page_gets_items_places_and_the_sentence() -> None:
         "ordered": True,
         "ended": True,
         "sentence": "No more: ⊥. The list ended after 7 of 10, because no further item stood out enough.",
+        "sure": {beta: list(listed(ITEMS).sureness(beta)) for beta in ("0.1", "0.05", "0.01")},
     }
     assert picture(of_set(["ATL"]))["list"]["ordered"] is False
     counted = picture(valued(["ATL"], [640]))

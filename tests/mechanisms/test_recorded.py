@@ -4,7 +4,8 @@
 parameters drawn at random from small and large epsilons, caps, domains and units, those that were refused included. A
 ledger names the parameters of a release and nothing that follows from them; so what follows may never change. Four
 labels were put right since: an error of a count that a public n does not allow is a bound, and was called exact. Two
-records told of units that come or go were refused then.
+records told of units that come or go were refused then. How far a listed item may lie below its rank was bounded by a
+sum over draws; it is the worst case over all counts now, which is never more.
 """
 
 from __future__ import annotations

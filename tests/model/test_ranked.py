@@ -24,7 +24,7 @@ def test_a_list_reads_in_the_order_it_was_drawn() -> None:
     assert release.ended is True
     assert release.max_items == 10
     frame = release.to_frame()
-    assert frame.columns.tolist() == ["rank", "item"]
+    assert frame.columns.tolist() == ["rank", "item", "below", "below_all"]
     assert frame["rank"].tolist() == [1, 2, 3]
     assert frame["item"].tolist() == ["ATL", "STL", "MIA"]
 
@@ -35,7 +35,7 @@ def test_a_list_reads_in_the_order_it_was_drawn() -> None:
         (3, True, "No more: ⊥. The list ended after 3 of 10, because no further item stood out enough."),
         (0, True, "Only ⊥ (no more): no item stood out enough."),
         (9, True, "No more: ⊥. The list ended after 9 of 10, because no further item stood out enough."),
-        (10, False, "All 10 came."),
+        (10, False, "All ten places were filled."),
     ],
 )
 def test_what_the_end_of_a_list_means_is_said(items: int, ended: bool, said: str) -> None:
@@ -48,7 +48,7 @@ def test_a_kbar_that_was_chosen_privately_is_told() -> None:
     asked = dv.TopK(k=4, kbar="private", largest=60, epsilon=1).bind(Question.of(DESTINATION), AIRCRAFT)
     answer = Ranked(("ATL", "STL", "MIA"), ended=False, kbar=37)
     release = Release.of(asked, answer, mode="exact", randomness="none")
-    assert release.sentence == "All 3 came. Out of the 37 largest: so many were chosen privately."
+    assert release.sentence == "All three places were filled. Out of the 37 largest: so many were chosen privately."
 
 
 def test_a_list_is_titled_by_what_is_ranked_and_by_what_it_was_counted() -> None:
@@ -61,7 +61,7 @@ def test_a_list_is_titled_by_what_is_ranked_and_by_what_it_was_counted() -> None
 def test_a_set_has_no_ranks_and_says_that_its_order_means_nothing() -> None:
     release = of_set(["ATL", "BNA"])
     assert release.items == ["ATL", "BNA"]
-    assert release.to_frame().columns.tolist() == ["item"]
+    assert release.to_frame().columns.tolist() == ["item", "below_all"]
     assert release.sentence == "2 items stood out enough; their order says nothing."
     assert of_set([]).sentence == "No item stood out enough."
     with pytest.raises(ReleaseFormat, match="only a ranked answer can end early"):
@@ -73,7 +73,9 @@ def test_values_of_a_list_come_with_their_intervals() -> None:
     one, every = release.bars()
     assert every is not None and every.value > one.value > 0
     frame = release.to_frame()
-    assert frame.columns.tolist() == ["rank", "item", "value", "low", "high", "low_all", "high_all"]
+    assert frame.columns.tolist() == [
+        *("rank", "item", "value", "low", "high", "low_all", "high_all", "below", "below_all")
+    ]
     assert (frame.value - frame.low == one.value).all()
     assert release.values == [640, 612]
 

@@ -72,7 +72,10 @@ QUESTIONS: dict[str, Callable[[ErrorModel, Fraction], ErrorValue | None]] = {
     "range 0 1": lambda error, beta: error.range(0, 1, beta),
     "rank 1": lambda error, beta: error.rank(1, beta),
     "rank 2": lambda error, beta: error.rank(2, beta),
+    "in_place 1": lambda error, beta: error.in_place(1, 2, beta),
+    "in_place 2": lambda error, beta: error.in_place(2, 2, beta),
     "listed": lambda error, beta: error.listed(beta),
+    "left_out": lambda error, beta: error.left_out(beta),
 }
 MEANS: dict[str, Callable[[ErrorModel], ErrorValue | None]] = {
     **{f"expected {c}": lambda error, c=c: error.expected(c) for c in COUNTS},  # type: ignore[misc]
@@ -632,30 +635,38 @@ def odds(exponent: Fraction) -> Fraction:
     return sum(exp_bounds(exponent, 400), NONE) / 2
 
 
-def behind(items: int, rows: int, rate: Fraction, position: int) -> Tail:
-    """Items drawn one after the other with odds exp(rate * count): how far one of the first lies below that rank."""
+def behind(items: int, rows: int, rate: Fraction, position: int, place: int = 0) -> Tail:
+    """Items drawn one after the other with odds exp(rate * count): how far one of the first lies below that rank, or
+    the one in a place."""
 
     def fails(counts: tuple[int, ...], left: tuple[int, ...], draws: int, least: int) -> Fraction:
         if draws == 0:
             return NONE
         weights = [odds(rate * counts[row]) for row in left]
+        asked = place in (0, position - draws + 1)
         chance = NONE
         for at, row in enumerate(left):
             rest = left[:at] + left[at + 1 :]
-            later = SURE if counts[row] < least else fails(counts, rest, draws - 1, least)
+            later = SURE if asked and counts[row] < least else fails(counts, rest, draws - 1, least)
             chance += weights[at] / sum(weights) * later
         return chance
 
     @cache
     def tail(a: int) -> Enclosure:
         worst = NONE
-        for counts in itertools.product((0, 1, a, a + 1, a + 2), repeat=rows):
+        for counts in itertools.product((0, 1, a, a + 1, a + 2, a + 40), repeat=rows):
             ranked = sorted(counts, reverse=True)
             if tuple(ranked) == counts:
                 worst = max(worst, fails(counts, tuple(range(rows)), position, ranked[position - 1] - a))
         return whole(worst)
 
     return tail
+
+
+def behind_all(rows: int, rate: Fraction) -> dict[str, Tail]:
+    """What is asked of the ranks and places of a list of two items."""
+    ranks = {f"rank {position}": behind(2, rows, rate, position) for position in (1, 2)}
+    return ranks | {f"in_place {place}": behind(2, rows, rate, 2, place) for place in (1, 2)}
 
 
 def peeling(strict: bool, rate: Fraction = Fraction(1), gap: int = 2, weight: Fraction | None = Fraction(30)) -> Case:
@@ -667,13 +678,35 @@ def peeling(strict: bool, rate: Fraction = Fraction(1), gap: int = 2, weight: Fr
         bottom, item = weight * odds(rate * gap), odds(rate * above)
         return whole(bottom / (bottom + item))
 
+    def left_out(above: int) -> Enclosure:
+        """The chance that the bottom symbol is one of two symbols and comes before one that is so far above."""
+        assert weight is not None
+        worst = SURE if strict and above == 0 else NONE
+        for counts in itertools.product((0, above, above + 1, above + 40), repeat=3):
+            worst = max(
+                worst, ends_before(weight * odds(rate * gap), [odds(rate * c) for c in counts], counts, above, 2)
+            )
+        return whole(worst)
+
     law = PeelingLaw(2, 3, rate, gap, weight, strict, False)
-    tails = {f"rank {position}": behind(2, 3, rate, position) for position in (1, 2)}
-    return Case(law, {**tails, "listed": missed})
+    return Case(law, {**behind_all(3, rate), "listed": missed, "left_out": left_out})
+
+
+def ends_before(
+    bottom: Fraction, weights: Sequence[Fraction], counts: Sequence[int], above: int, draws: int
+) -> Fraction:
+    """The chance that the bottom symbol is drawn within so many draws while a count of at least `above` is left."""
+    if draws == 0 or max(counts, default=-1) < above:
+        return NONE
+    total_, chance = bottom + sum(weights), bottom
+    for at, weight in enumerate(weights):
+        rest = [*weights[:at], *weights[at + 1 :]], [*counts[:at], *counts[at + 1 :]]
+        chance += weight * ends_before(bottom, *rest, above, draws - 1)
+    return chance / total_
 
 
 def exponential(rate: Fraction) -> Case:
-    return Case(ExponentialLaw(2, 3, rate), {f"rank {place}": behind(2, 3, rate, place) for place in (1, 2)})
+    return Case(ExponentialLaw(2, 3, rate), behind_all(3, rate))
 
 
 def noisy_list(rate: Fraction, gap: int, offset: int) -> Case:
@@ -691,6 +724,18 @@ def noisy_list(rate: Fraction, gap: int, offset: int) -> Case:
         low, high = total(parts)
         return low, high + 2 * reaches(decay, far + 1)[1]
 
+    @cache
+    def one_of_two(t: int) -> Enclosure:
+        """The chance that one of two items that reach t above the threshold is not above it, summed over its noise."""
+        far, parts = 80, []
+        for z in range(-far, far + 1):
+            low, high = geometric(decay, z)
+            above = z - t + 1
+            least, most = reaches(decay, above) if above >= 1 else but(reaches(decay, 1 - above))
+            parts.append((low * (1 - most**2), high * (1 - least**2)))
+        low, high = total(parts)
+        return low, high + 2 * reaches(decay, far + 1)[1]
+
     def far_off(rows: int, a: int) -> Enclosure:
         low, high = reaches(decay, a + 1)
         return 1 - (1 - 2 * low) ** rows, 1 - (1 - 2 * high) ** rows
@@ -703,7 +748,10 @@ def noisy_list(rate: Fraction, gap: int, offset: int) -> Case:
         "all_bins": lambda a: far_off(2, a),
         "rank 1": lambda a: difference(a + 1),
         "rank 2": lambda a: whole(NONE),
+        "in_place 1": lambda a: whole(NONE),
+        "in_place 2": lambda a: whole(NONE),
         "listed": lambda above: difference(above - gap - offset),
+        "left_out": lambda above: one_of_two(above - gap - offset),
     }
     return Case(NoisyListLaw(2, 2, rate, gap, offset), tails)
 
@@ -715,7 +763,12 @@ def coins(rate: Fraction, gap: int, delta: Fraction) -> Case:
         x = delta * odds(rate * (above - gap))
         return whole(1 - (x if 2 * x <= 1 else 1 - 1 / (4 * x)))
 
-    return Case(CoinsLaw(2, rate, gap, delta), {"listed": missed})
+    tails: dict[str, Tail] = {
+        "rank 2": lambda a: whole(NONE),
+        "listed": missed,
+        "left_out": lambda above: whole(1 - (1 - missed(above)[0]) ** 2),
+    }
+    return Case(CoinsLaw(2, rate, gap, delta), tails)
 
 
 def in_order(noise: NoiseLaw, ranks: int, bins: int = 2, n: int | None = None) -> Case:

@@ -77,6 +77,18 @@ test("the table of a list has ranks, and ⊥ in its place", () => {
     expect([...page.el.querySelectorAll("thead th")].map((head) => head.textContent)).toEqual(["rank", "destination"]);
 });
 
+test("a list says how far down it reaches, at the level that is chosen, and what its full places mean", () => {
+    const page = open("result-chart", { result: list() });
+    const said = (): string[] => [...page.el.querySelectorAll(".dp-sure")].map(({ textContent }) => textContent!);
+    expect(said()).toEqual(list().list.sure["0.05"]);
+    expect(said()[1]).toContain("They do not say that they are the ten largest.");
+    const level = page.el.querySelector<HTMLSelectElement>(".dp-tools select")!;
+    level.value = "0.01";
+    level.dispatchEvent(new Event("change"));
+    expect(said()).toEqual(list().list.sure["0.01"]);
+    expect(said()[0]).not.toBe(list().list.sure["0.05"][0]);
+});
+
 function withValues(): any {
     const answer = ended(2);
     answer.values = ["640", "12"];

@@ -456,6 +456,16 @@ class Answer:
         """What the answer says as a whole; empty where it is only the sum of its rows."""
         return ""
 
+    def sureness(self, reading: Reading, beta: Fraction) -> tuple[str, ...]:
+        """How sure an answer is that names items, in sentences that fail at most `beta` of the time, and what its end
+        means; nothing where each value has an interval that says it."""
+        return ()
+
+    def below(self, reading: Reading, beta: Fraction) -> dict[str, Sequence[Any]]:
+        """Columns of a frame that say how sure each row is which has no interval: how far below the true count of the
+        last rank an item may lie, for example."""
+        return {}
+
     def remark(self, reading: Reading) -> str:
         """What a reader of the values must know besides their errors, as a sentence; or nothing."""
         return ""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NoReturn
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
+from dpviz.model.answers import lists
 from dpviz.model.answers.base import Answer, Axis, Listing, Packed, Points, Reading, Values, View, columns_of, register
 from dpviz.model.answers.labels import Labels, are_labels, labels_json, labels_of, shown_labels
 from dpviz.model.answers.ranked import NOTHING, counted, listed_view
@@ -74,6 +75,15 @@ class Chosen(Answer):
 
     def listing(self, reading: Reading) -> Listing:
         return Listing(shown_labels(self.items, reading.question.domain), False, False, reading.max_items or 0)
+
+    def sureness(self, reading: Reading, beta: Fraction) -> tuple[str, ...]:
+        """What is sure of those that are named, and of those that are not."""
+        return lists.sureness(reading, beta, "set")
+
+    def below(self, reading: Reading, beta: Fraction) -> dict[str, Sequence[Any]]:
+        """How far below the true count of the last rank any item may lie that is named."""
+        columns = lists.below(reading, beta, len(self.items))
+        return {name: column for name, column in columns.items() if name == lists.ALL}
 
     def sentence(self, reading: Reading) -> str:
         came = len(self.items)

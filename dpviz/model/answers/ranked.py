@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
+from dpviz.exact import text
+from dpviz.model.answers import lists
 from dpviz.model.answers.base import (
     Answer,
     Axis,
@@ -159,11 +161,19 @@ class Ranked(Answer):
         items = shown_labels(self.items, reading.question.domain)
         return Listing(items, True, self.ended, reading.max_items or 0, self.values, self.kbar)
 
+    def sureness(self, reading: Reading, beta: Fraction) -> tuple[str, ...]:
+        """How far down the list reaches, and what its end says and does not say."""
+        return lists.sureness(reading, beta, "ended" if self.ended else "filled")
+
+    def below(self, reading: Reading, beta: Fraction) -> dict[str, Sequence[Any]]:
+        """How far below the true count of the last rank each item may lie: in its place alone, and in any."""
+        return lists.below(reading, beta, len(self.items))
+
     def sentence(self, reading: Reading) -> str:
         """What the list says as a whole, with what "no more" means."""
         came, most = len(self.items), reading.max_items or 0
         if not self.ended:
-            sentence = f"All {came:,} came." if came == most else f"{counted(came)} came."
+            sentence = f"{lists.filled(came)}." if came == most else f"{counted(came)} came."
         elif not came:
             sentence = f"Only ⊥ (no more): {NOTHING[:1].lower()}{NOTHING[1:]}."
         else:
@@ -205,6 +215,7 @@ def listed_view(
                 "ordered": listing.ordered,
                 "ended": listing.ended,
                 "sentence": answer.sentence(reading),
+                "sure": {text(beta): list(answer.sureness(reading, beta)) for beta in betas},
             },
             "bars": bars_json(answer, reading, betas) if answer.has_values else {},
         },

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import ClassVar, cast
+from functools import cached_property, lru_cache
+from typing import ClassVar, Final, cast
+
+import gmpy2
+import numpy as np
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
-from dpviz.exact import Decay, Enclosure, counted, decide, log_up, whole
+from dpviz.exact import Decay, Enclosure, counted, decide, directed, exp_bounds, from_mpfr, log_bounds, log_up, whole
 from dpviz.laws import geometric
 from dpviz.model.answers import Answer, Ranked, Reading
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.laws.base import StoredLaw, stored
 from dpviz.model.laws.count_noise import least
 from dpviz.model.linear import LinearError, Query, WorstError
+from dpviz.model.measures import Measure, all_values, any_value, at_worst, to_be_listed
 from dpviz.model.question import Question
 from dpviz.privacy.threshold import difference_tail
 from dpviz.privacy.unit import Unit
@@ -26,14 +31,74 @@ def least_count(odds: Fraction, rate: Fraction) -> int:
     return int(log_up(odds, rate) / rate)
 
 
+# ---------------------------------------------------------------- one draw after the other
+
+
 def behind(position: int, candidates: int, rate: Fraction, beta: Fraction) -> int:
     """How far the first `position` items drawn may lie below the true count of that rank, but for a chance of beta.
 
-    A candidate whose count is d lower is exp(rate d) times less likely in each draw; `candidates - position` are that
-    low at most, and there are `position` draws.
+    Up to n = `candidates - position` counts are lower by more than v: together they have at most y = n exp(-rate
+    (v + 1)) of the odds of one count of that rank. Before the i-th last draw at least i of the larger ones are left, so
+    that it takes a lower one with a chance of at most y / (i + y), whatever was drawn before, and all draws pass these
+    by with at least the product of i / (i + y). Equal larger counts, and equal lower ones, have exactly that chance
+    where no bottom symbol competes.
     """
-    odds = position * (candidates - position) / beta
-    return max(0, least_count(odds, rate) - 1) if odds > 1 else 0
+    return _below(candidates - position, odds_of_all(position, beta), rate)
+
+
+def behind_one(place: int, position: int, candidates: int, rate: Fraction, beta: Fraction) -> int:
+    """How far the item in one place, among the first `position`, may lie below the true count of that rank.
+
+    Before that draw at least i = `position - place + 1` of the larger counts are left, so it takes a lower one with a
+    chance of at most y / (i + y), which is reached where all that were drawn before are far larger.
+    """
+    return _below(candidates - position, (position - place + 1) * beta / (1 - beta), rate)
+
+
+def _below(lower: int, odds: Fraction, rate: Fraction) -> int:
+    """The least v with lower * exp(-rate (v + 1)) <= odds."""
+    return max(0, least_count(lower / odds, rate) - 1) if lower > odds else 0
+
+
+FEW: Final = 1000
+"""So many factors are multiplied one by one; the others are bounded together."""
+
+SAFE: Final = Fraction(1) - Fraction(1, 10**9)
+"""By this factor odds that were found in floats are made smaller before they are checked."""
+
+
+@lru_cache(maxsize=4096)
+def odds_of_all(draws: int, beta: Fraction) -> Fraction:
+    """Odds y, as large as they may be to nine digits, for which the product of i / (i + y) over all i from 1 to `draws`
+    is at least 1 - beta: found in floats, and proved with directed rounding."""
+    if draws == 1:
+        return beta / (1 - beta)
+    level, least = float(beta), beta / draws  # which is small enough, for the product is at least 1 - y * draws
+    if not 1e-300 < level < 1:
+        return least
+    places, rest = np.arange(1, min(draws, FEW) + 1), math.log(max(1, draws / FEW))
+    low, high = 0.0, 2 * level / (1 - level)
+    for _ in range(100):
+        middle = (low + high) / 2
+        fits = float(np.log1p(middle / places).sum()) + middle * rest <= -math.log1p(-level)
+        low, high = (middle, high) if fits else (low, middle)
+    odds = Fraction(low) * SAFE
+    while odds > least and not _all_pass(odds, draws, beta):
+        odds *= Fraction(1023, 1024)
+    return max(odds, least)
+
+
+def _all_pass(odds: Fraction, draws: int, beta: Fraction) -> bool:
+    """Whether the product of 1 + odds / i, rounded up, is no more than 1 / (1 - beta)."""
+    product, precision = Fraction(1), 192 + math.ceil(1 / beta).bit_length()
+    if draws > FEW:  # 1 + x is at most exp(x), and 1/i summed over the others at most ln(draws / FEW)
+        product = exp_bounds(odds * log_bounds(Fraction(draws, FEW))[1], precision)[1]
+    _, up = directed(precision)
+    with up:
+        most, y = (gmpy2.mpfr(gmpy2.mpq(one.numerator, one.denominator)) for one in (product, odds))
+        for i in range(1, min(draws, FEW) + 1):
+            most *= 1 + y / i
+    return from_mpfr(most) <= 1 / (1 - beta)
 
 
 def bounded(value: int, rule: str) -> ErrorValue:
@@ -88,6 +153,11 @@ class PeelingLaw(StoredLaw):
     def error(self) -> ErrorModel:
         return PeelingError(self)
 
+    def measures(self, question: Question) -> tuple[Measure, ...]:
+        """What an item needs to be listed, where the list can end, and how far the last one may lie below its rank."""
+        listed = () if self.odds is None else (to_be_listed(self.error),)
+        return *listed, at_worst(self.error, self.items)
+
 
 @dataclass(frozen=True)
 class PeelingError(ErrorModel):
@@ -104,15 +174,37 @@ class PeelingError(ErrorModel):
             f"Durfee, Rogers 2019, Lemma 8.1, sharpened: {least_}; for each of the first {counted(place, 'item')}",
         )
 
+    def in_place(self, place: int, position: int, beta: Fraction) -> ErrorValue:
+        """How far below the true count of rank `position` the item in one place may lie at most."""
+        return _in_place(place, position, self.law.items, self.law.rows, self.law.rate, beta)
+
     def listed(self, beta: Fraction) -> ErrorValue | None:
         """How far above the first row that does not compete an item must lie to come before the bottom symbol."""
+        above = self._above(beta / (1 - beta))
+        rule = "the odds of one item against the bottom symbol, where fewer than k come before it"
+        how: How = "bound" if self.law.private else "exact"
+        return None if above is None else ErrorValue(above, how, rule)
+
+    def left_out(self, beta: Fraction) -> ErrorValue | None:
+        """How far above that row an item must lie so that the bottom symbol comes before none that lies so far above.
+
+        Of up to k such items the bottom symbol comes before none with a chance of at least the product of i / (i + y),
+        y its odds against one of them; of more, fewer than k come before a bottom symbol, so one of any k is left out.
+        """
+        above = self._above(odds_of_all(self.law.items, beta))
+        rule = f"a race of the bottom symbol against {counted(self.law.items, 'item')}, whatever the counts are"
+        return None if above is None else ErrorValue(above, "bound", rule)
+
+    def _above(self, odds: Fraction) -> Fraction | None:
+        """How far above the next count the bottom symbol has no more than these odds against an item."""
         law = self.law
         if law.odds is None:
             return None
-        above = max(law.gap + least_count(law.odds * (1 - beta) / beta, law.rate), int(law.strict))
-        rule = "the odds of one item against the bottom symbol, where fewer than k come before it"
-        how: How = "bound" if law.private else "exact"
-        return ErrorValue(Fraction(max(0, above)), how, rule)
+        return Fraction(max(0, law.gap + least_count(law.odds / odds, law.rate), int(law.strict)))
+
+    @property
+    def next_place(self) -> int | None:
+        return None if self.law.private or self.law.odds is None else self.law.rows + 1
 
 
 # ---------------------------------------------------------------- peeling a whole domain
@@ -143,6 +235,10 @@ class ExponentialLaw(StoredLaw):
     def error(self) -> ErrorModel:
         return ExponentialError(self)
 
+    def measures(self, question: Question) -> tuple[Measure, ...]:
+        """How far the last bin may lie below its rank."""
+        return (at_worst(self.error, self.items),)
+
 
 @dataclass(frozen=True)
 class ExponentialError(ErrorModel):
@@ -155,8 +251,19 @@ class ExponentialError(ErrorModel):
         place, bins = whole(position, "position", most=self.law.items), self.law.bins
         return bounded(
             behind(place, bins, self.law.rate, beta),
-            f"union bound over {counted(place, 'draw')} and {bins - place:,} other bins",
+            f"{counted(place, 'draw')} out of equal counts, against {bins - place:,} other bins that are equal",
         )
+
+    def in_place(self, place: int, position: int, beta: Fraction) -> ErrorValue:
+        """How far below the true count of rank `position` the bin in one place may lie at most."""
+        return _in_place(place, position, self.law.items, self.law.bins, self.law.rate, beta)
+
+
+def _in_place(place: int, position: int, items: int, rows: int, rate: Fraction, beta: Fraction) -> ErrorValue:
+    position = whole(position, "position", most=items)
+    place = whole(place, "place", most=position)
+    rule = f"one draw, with {counted(position - place + 1, 'larger count')} left, against {rows - position:,} others"
+    return bounded(behind_one(place, position, rows, rate, beta), rule)
 
 
 # ---------------------------------------------------------------- noisy counts above a noisy threshold
@@ -200,6 +307,11 @@ class NoisyListLaw(StoredLaw):
     @cached_property
     def error(self) -> ErrorModel:
         return NoisyListError(self)
+
+    def measures(self, question: Question) -> tuple[Measure, ...]:
+        """What an item needs to be listed, how far the last one may lie below its rank, and the noise of the values."""
+        error = self.error
+        return to_be_listed(error), at_worst(error, self.items), any_value(error), all_values(error)
 
     def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
         """Which items are listed depends on their noise, so a sum over them is off by no more than each of all rows
@@ -247,6 +359,21 @@ class NoisyListError(ErrorModel):
             return bounded(0, "these are all rows that compete")
         rule = f"no noise of {counted(rows, 'row')} is further off than half of this"
         return bounded(2 * int(self.all_bins(beta).value), rule)
+
+    def in_place(self, place: int, position: int, beta: Fraction) -> ErrorValue:
+        """The same for one place as for all of the first `position`: what holds for all of them holds for each."""
+        whole(place, "place", most=whole(position, "position", most=self.law.items))
+        return self.rank(position, beta)
+
+    def left_out(self, beta: Fraction) -> ErrorValue:
+        """How far above that row an item must lie so that none that lies so far above is below the threshold where
+        fewer than k items exceed it: of more than k such items, one of any k would be."""
+        items = self.law.items
+        return bounded(int(self.listed(beta / items).value), f"union bound over {counted(items, 'item')}")
+
+    @property
+    def next_place(self) -> int:
+        return self.law.rows + 1
 
     def listed(self, beta: Fraction) -> ErrorValue:
         """How far above the first row that does not compete an item must lie to exceed the threshold."""
@@ -300,6 +427,10 @@ class CoinsLaw(StoredLaw):
     def error(self) -> ErrorModel:
         return CoinsError(self)
 
+    def measures(self, question: Question) -> tuple[Measure, ...]:
+        """What an item needs to be named."""
+        return (to_be_listed(self.error),)
+
 
 @dataclass(frozen=True)
 class CoinsError(ErrorModel):
@@ -313,6 +444,22 @@ class CoinsError(ErrorModel):
         wanted = 1 / (4 * beta) if 2 * beta <= 1 else 1 - beta
         above = law.gap + least_count(wanted / law.delta, law.rate)
         return ErrorValue(Fraction(max(1, above)), "exact", "the coin of one item among the k largest")
+
+    def left_out(self, beta: Fraction) -> ErrorValue:
+        """The same for all of the k largest at once."""
+        items = self.law.items
+        return bounded(int(self.listed(beta / items).value), f"union bound over {counted(items, 'coin')}")
+
+    def rank(self, position: int, beta: Fraction) -> ErrorValue | None:
+        """How far below the true count of the last rank an item that is named may lie: not at all. A set has no order,
+        so nothing is said of the first of its items."""
+        if position != self.law.items:
+            return None
+        return ErrorValue(Fraction(0), "exact", "only counts above that of row k + 1 have a coin")
+
+    @property
+    def next_place(self) -> int:
+        return self.law.items + 1
 
 
 protect_module(vars())

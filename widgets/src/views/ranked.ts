@@ -4,10 +4,10 @@ import { clampOf, ends, interval } from "../charts/intervals";
 import { cellList, NO_MORE, valuedList, type Cells, type Valued } from "../charts/ranked";
 import { listOf, numbers, texts, type Texts } from "../columns";
 import { bounds, checkRows, made } from "../counted";
-import { h } from "../dom";
+import { h, type Child } from "../dom";
 import { approximate, exactly } from "../exact";
 import { readBar, type Bar, type Result } from "../protocol";
-import { exact, flag, maybe, shape, table, text, whole, type Read, type Reader } from "../readers";
+import { exact, flag, list, maybe, shape, table, text, whole, type Read, type Reader } from "../readers";
 import type { ResultView } from "../result_view";
 import { dataTable, NUMBERS } from "../table";
 import { kindOf, often, shown, spread } from "../words";
@@ -22,7 +22,7 @@ const readList = shape({
     labels: short(texts),
     short_labels: short(texts),
     values: numbers,
-    list: shape({ places: whole, ordered: flag, ended: flag, sentence: text }),
+    list: shape({ places: whole, ordered: flag, ended: flag, sentence: text, sure: maybe(table(list(text))) }),
     clamp: shape({ low: maybe(exact), high: maybe(exact) }),
     bars: table(shape({ one: readBar, all: maybe(readBar) })),
 });
@@ -42,7 +42,7 @@ export const rankedView: ResultView<Listed> = {
         const title = `${result.title}. ${result.list.sentence}`;
         return {
             element,
-            levels: valued,
+            levels: valued || result.list.sure !== null,
             plain: false,
             draw(beta, width) {
                 element.replaceChildren(
@@ -52,7 +52,14 @@ export const rankedView: ResultView<Listed> = {
                 );
             },
             finding: () => result.list.sentence,
-            key: (beta) => (valued ? [listKey(result, beta)] : []),
+            key: (beta) => [
+                h(
+                    "div",
+                    {},
+                    ...(valued ? listKey(result, beta) : []),
+                    ...(result.list.sure?.get(beta) ?? []).map((sentence) => h("div", { class: "dp-sure" }, sentence)),
+                ),
+            ],
         };
     },
     table: listTable,
@@ -79,15 +86,13 @@ function valuesOf(result: Listed, beta: string): Valued[] {
     });
 }
 
-function listKey(result: Listed, beta: string): HTMLElement {
+function listKey(result: Listed, beta: string): Child[] {
     const { one, all } = result.bars.get(beta)!;
-    return h(
-        "div",
-        {},
+    return [
         h("div", {}, h("strong", {}, "thick"), ` ${spread(one)}, holds for any one item, ${often(beta)} (${kindOf(one)})`),
         all && h("div", {}, h("strong", {}, "thin with caps"), ` ${spread(all)}, holds for all at once (${kindOf(all)})`),
         h("div", {}, "Values of items that were chosen by them lie too high on average."),
-    );
+    ];
 }
 
 /** A list with its ranks, or a set; with values and intervals where it has them, and ⊥ in its place. */
