@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 import dpviz as dv
 from dpviz import mechanisms
 from dpviz.errors import ReleaseLost
+from dpviz.model.answers import lists
 from dpviz.session.session import Session
 from tests.kept.calls import KEPT, MONTHS, RAISED, SUB_SESSIONS, TAUGHT, UNITS, Call, frame, left, read, shown
 from tests.reports import pages
@@ -61,7 +62,29 @@ def opened(kept: Path, name: str, folder: Path) -> Session:
 
 
 def as_written(release: dv.Release) -> Any:
-    return json.loads(json.dumps(shown(release)))
+    """What a release tells, in the words that were written down; a list says the same now, and how sure it is."""
+    told = json.loads(json.dumps(shown(release)))
+    if release.max_items is not None:
+        assert len(release.sureness()) == 2
+        told["sentence"] = as_it_was(told["sentence"])
+        told["csv"] = {beta: without_sureness(release, beta, written) for beta, written in told["csv"].items()}
+    return told
+
+
+def as_it_was(sentence: str) -> str:
+    for places in range(2, 13):
+        sentence = sentence.replace(f"{lists.filled(places)}.", f"All {places} came.")
+    return sentence.replace("The one place was filled.", "All 1 came.")
+
+
+def without_sureness(release: dv.Release, beta: str, written: str) -> str:
+    """The table without the sentences and the columns that say how far down a list reaches, which must be there."""
+    added = [f"# {sentence}" for sentence in release.sureness(beta)]
+    lines = written.splitlines()
+    assert all(line in lines for line in added)
+    named = [name for name in release.to_frame(beta) if name in (lists.ONE, lists.ALL)]
+    kept = [line if line.startswith("#") else line.rsplit(",", len(named))[0] for line in lines if line not in added]
+    return "\n".join([as_it_was(line) for line in kept]) + "\n"
 
 
 def test_there_are_kept_files() -> None:
