@@ -78,7 +78,8 @@ def test_a_list_is_released_stored_saved_and_read_back(
 
 def test_noisy_counts_come_with_intervals_that_hold_the_truth(tmp_path: Path) -> None:
     shown = session(tmp_path).release("dest", dv.TopKLaplace(4, 6, epsilon="2", delta="1e-12")).to_frame(beta="1e-9")
-    assert list(shown.columns) == ["rank", "item", "value", "low", "high", "low_all", "high_all"]
+    values = ["value", "low", "high", "low_all", "high_all"]
+    assert list(shown.columns) == ["rank", "item", *values, "below", "below_all"]
     for row in shown.itertuples():
         assert row.low_all <= VISITED[str(row.item)] <= row.high_all
 
