@@ -38,11 +38,8 @@ export function epsilonField(store: SessionStore, brief = false): Component {
         onkeydown: (event: KeyboardEvent) => sliderKey(event),
     });
     const scale = h("div", { class: "dp-scale", "aria-hidden": "true" });
-    const marker = h(
-        "div",
-        { class: "dp-marker", "aria-hidden": "true", hidden: true },
-        s("svg", { width: 10, height: 8 }, s("path", { d: "M0 0H10L5 8Z" })),
-    );
+    const sign = s("svg", { width: 10, height: 8 }, s("path", { d: "M0 0H10L5 8Z" }));
+    const marker = h("div", { class: "dp-marker", "aria-hidden": "true", hidden: true }, sign);
     const track = h("div", { class: "dp-track" }, marker, slider, scale);
     const help = h("p", { id: helpId, class: "dp-hint" });
     const fault = h("p", { id: faultId, class: "dp-fault", role: "alert", hidden: true });
@@ -129,7 +126,7 @@ export function epsilonField(store: SessionStore, brief = false): Component {
         const asked = last === null ? null : parse(last.epsilon);
         const at = asked === null ? -1 : morePrivate(axis.grid.map(exactly), asked);
         show(marker, at >= 0);
-        if (at >= 0) marker.style.left = share(at, axis.grid.length);
+        if (at >= 0) sign.style.left = share(at, axis.grid.length);
         const marked = at >= 0 ? `▼ last release of this question, ${last!.epsilon}` : "";
         setText(
             help,

@@ -13,7 +13,7 @@ import { timed } from "./perf";
 import type { Measure } from "./protocol";
 import type { ComparisonPoint, ComparisonSheet, Row } from "./sheets";
 import { dataTable } from "./table";
-import { capital, often, shown } from "./words";
+import { capital, often, shown, space } from "./words";
 
 const HEIGHT = 150;
 /** Below this width the parts of a row stand under each other. */
@@ -177,7 +177,7 @@ function rowOf(view: View, grid: readonly string[], most: number, width: number,
         label,
         h("div", {}, errorChart(view, xs, most, each, c), h("p", { class: "dp-note" }, `c = ${shown(c)}: ${errorsText(view)}`)),
         h("div", {}, chanceOf(view, xs, each, c), h("p", { class: "dp-note" }, `c = ${shown(c)}: ${chanceText(view)}`)),
-        h("div", {}, h("p", {}, h("strong", {}, row.space === null ? "" : `${shown(row.space.bits)} bits`)), h("p", { class: "dp-note" }, row.space?.text ?? ""), h("p", { class: "dp-note" }, `${row.cost?.text ?? ""}${row.cost?.slow ? " · slow" : ""}`)),
+        h("div", {}, h("p", {}, h("strong", {}, row.space === null ? "" : space(row.space.bits))), h("p", { class: "dp-note" }, row.space === null ? "" : `in bits: ${row.space.text}`), h("p", { class: "dp-note" }, `${row.cost?.text ?? ""}${row.cost?.slow ? " · slow" : ""}`)),
     );
 }
 
@@ -247,7 +247,7 @@ function numbersOf(views: readonly View[], measures: readonly Measure[], c: stri
             (bends[position] ? [`${short} of ${shown(c)}`, `${short} at worst`] : [short]).map((name) => ({ name, figures: true })),
         ),
         { name: "above 0", figures: true },
-        { name: "bits", figures: true },
+        { name: "space", figures: true },
     ];
     return dataTable("Mechanisms at this count", columns, views.length, (i) => {
         const view = views[i]!;
@@ -256,8 +256,8 @@ function numbersOf(views: readonly View[], measures: readonly Measure[], c: stri
         const errors = view.errors.flatMap(({ measure, error, worst }, position) =>
             (bends[position] ? [error, worst] : [worst]).map((one) => sizeText(measure, one)),
         );
-        const bits = row.space === null ? "" : shown(row.space.bits);
-        return [row.name, row.price?.epsilon ?? "", row.price?.delta ?? "", ...errors, chanceText(view), bits];
+        const stored = row.space === null ? "" : space(row.space.bits);
+        return [row.name, row.price?.epsilon ?? "", row.price?.delta ?? "", ...errors, chanceText(view), stored];
     });
 }
 

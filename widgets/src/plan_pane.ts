@@ -387,7 +387,7 @@ function curveOf(measure: Measure | undefined, at: Point, beta: string): CurveOf
         kind: bar?.kind ?? "exact",
         weight: measure.weight || "thin",
         text: bar === null ? "" : signed(measure, bar),
-        names: measure.origin === "" ? [words(measure), measure.short] : [measure.origin],
+        names: measure.origin === "" ? [words(measure), measure.short] : [measure.origin, measure.short],
     };
 }
 

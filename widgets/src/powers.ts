@@ -6,6 +6,12 @@ const DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
 export const raised = (power: number): string => `${power < 0 ? "⁻" : ""}${[...String(Math.abs(power))].map((digit) => DIGITS[Number(digit)]).join("")}`;
 
+/** A power of ten: 0.001 as 10⁻³, 1 as 1. */
+export function powerOfTen(value: number): string {
+    const power = Math.round(Math.log10(value));
+    return power === 0 ? "1" : `10${raised(power)}`;
+}
+
 export const figures = (value: number, count = 4): string => String(Number(value.toPrecision(count))).replace("-", MINUS);
 
 /** 0.0123, 1,900, 2.9 × 10⁻⁵, 4.8 × 10⁷ */

@@ -6,6 +6,7 @@ import type { Component } from "./component";
 import { h, newId, setAttribute, setText, show, watchWidth } from "./dom";
 import { approximate, exactly } from "./exact";
 import type { Explorer } from "./explorer";
+import { powerOfTen } from "./powers";
 import type { SamplerPoint, SamplerSheet } from "./sheets";
 import { dataTable } from "./table";
 import { shown } from "./words";
@@ -100,7 +101,7 @@ export function samplerExplorer(store: Explorer<SamplerSheet>): Component {
     function drawStats(point: SamplerPoint): void {
         const { fastsample, geosample, promise, t } = point;
         const [ratio, paid, geo, fast] = stats as [Stat, Stat, Stat, Stat];
-        ratio.set(`×${shown(fastsample.ratio)}`, fastsample.holds ? `at most the promised ×${promise.ratio}` : `promised ×${promise.ratio}`);
+        ratio.set(timesText(fastsample.ratio), fastsample.holds ? `at most the promised ×${promise.ratio}` : `promised ×${promise.ratio}`);
         ratio.element.toggleAttribute("data-broken", !fastsample.holds);
         paid.set(promise.epsilon, `asked ${point.at.get("epsilon")}; exactly ${promise.exact}`);
         geo.set(shown(geosample.bits), "random bits, ⌈log₂ d⌉");
@@ -142,7 +143,7 @@ function lawsChart(point: SamplerPoint, width: number, c: number): SVGSVGElement
     return linesChart(width, HEIGHT, {
         title: `Chances of the released values for a true count of ${c}: FastSample's worst ratio is ${shown(ratio)}, ${holds ? "as promised" : "more than promised"}`,
         x: { low: 0, high: values.length - 1, log: false, name: "released value" },
-        y: { low, high: 1, log: true, name: "", text: powerText },
+        y: { low, high: 1, log: true, name: "", text: powerOfTen },
         series,
         probe: { at: c, dots: [] },
     });
@@ -179,11 +180,8 @@ function stairsChart({ staircase }: SamplerSheet, point: SamplerPoint, width: nu
     });
 }
 
-/** 0.001 as 10⁻³, 1 as 1. */
-function powerText(value: number): string {
-    const power = Math.round(Math.log10(value));
-    return power === 0 ? "1" : `10⁻${[...String(-power)].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)]).join("")}`;
-}
+/** How many times, in as many figures as a read-out has room for. */
+const timesText = (ratio: string): string => (number(ratio) < 1e6 ? `×${shown(ratio)}` : `> ×${powerOfTen(10 ** Math.floor(Math.log10(number(ratio))))}`);
 
 interface Stat {
     element: HTMLElement;

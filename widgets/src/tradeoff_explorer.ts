@@ -82,6 +82,8 @@ export function tradeoffExplorer(store: Explorer<TradeoffSheet>): Component {
     const chartWidth = (): number => (width >= WIDE ? Math.floor(((width - 24) * 6) / 11) : width);
     const chartHeight = (): number => (width >= WIDE ? TALL : LOW);
 
+    let reach: Reach = { low: 0.1, top: 1 };
+
     function look(x: number): void {
         probe = x;
         draw();
@@ -94,7 +96,7 @@ export function tradeoffExplorer(store: Explorer<TradeoffSheet>): Component {
         const box = chart.getBoundingClientRect();
         if (box.width === 0) return;
         const wide = chartWidth();
-        timed(event, () => look(valueAt(wide, chartHeight(), store.point!.xs, ((event.clientX - box.left) * wide) / box.width)));
+        timed(event, () => look(valueAt(wide, chartHeight(), reach, store.point!.xs, ((event.clientX - box.left) * wide) / box.width)));
     }
     left.plot.addEventListener("pointerdown", (event) => {
         dragging = event.button === 0;
@@ -207,7 +209,7 @@ export function tradeoffExplorer(store: Explorer<TradeoffSheet>): Component {
         const pure = point.at.get("threshold") === "pure";
         const best = frontier(rows, way, at, pure);
         const curves = rows.map((row) => curveOf(row, way, at, best));
-        const reach = reachOf(rows, way, point);
+        reach = reachOf(rows, way, point);
         const [wide, high] = [chartWidth(), chartHeight()];
         setAttribute(pair, "data-narrow", width >= WIDE ? null : "true");
         const what = whatOf(sheet, point, way);

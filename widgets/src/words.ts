@@ -22,6 +22,17 @@ export function reach(text: string): string {
     return shown(format(fraction((n * unit + d - 1n) / d, unit)));
 }
 
+const UNITS = ["bits", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+
+/** Space that is taken: in bits up to 10,000, then in KiB and so on, in three figures. */
+export function space(bits: string): string {
+    const many = Number(bits);
+    if (many < 10_000) return `${shown(bits)} ${many === 1 ? "bit" : "bits"}`;
+    let [size, unit] = [many / 8192, 1];
+    while (size >= 9999.5 && unit < UNITS.length - 1) [size, unit] = [size / 1024, unit + 1];
+    return `${Number(size.toPrecision(size < 1000 ? 3 : 4)).toLocaleString("en-US")} ${UNITS[unit]}`;
+}
+
 /** "1st", "2nd", "3rd", "4th", "11th". */
 export function ordinal(place: bigint): string {
     const [last, two] = [place % 10n, place % 100n];

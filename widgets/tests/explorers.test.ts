@@ -198,9 +198,9 @@ test("the probe moves curves, bars, table and words together, without the kernel
     open("mechanism-comparison", comparison());
     await settle();
     const cells = (): string[] => [...shown.el.querySelectorAll("tbody tr")].map((line) => line.textContent ?? "");
-    expect(cells()).toEqual(["Dense0.50±6±7±3090 %640", "Stability0.50.000001±10±11not known90 %640", "PureSparse———————"]);
+    expect(cells()).toEqual(["Dense0.50±6±7±3090 %640 bits", "Stability0.50.000001±10±11not known90 %640 bits", "PureSparse———————"]);
     press(slider("c"), "ArrowRight");
-    expect(cells()[0]).toBe("Dense0.50±7±7±30> 99.9 %640");
+    expect(cells()[0]).toBe("Dense0.50±7±7±30> 99.9 %640 bits");
     expect(shown.text()).toContain("At a true count of 20, Dense errs least on one bin (±7); Dense errs least on all 525,600 (±30), ε 0.5.");
     expect([...shown.el.querySelectorAll("[role=img]")].map((node) => node.getAttribute("aria-label"))).toContain(
         "Dense at a true count of 20: one bin ±7, all 525,600 ±30",

@@ -157,7 +157,7 @@ test("s/k is drawn as a trail of Threshold + ALP", () => {
 
 test("bits are told in three figures, and a place in the picture is the nearest value", () => {
     expect([52, 314.1, 9999, 12_345, 85_900_000, 3.689e17, 999_999].map(bitsText)).toEqual(["52", "314", "9,999", "12.3 k", "85.9 M", "369 P", "1 M"]);
-    expect([-5, 40, 300, 583, 900].map((at) => valueAt(600, 300, [0, 10, 50, 100], at))).toEqual([0, 0, 50, 100, 100]);
+    expect([-5, 40, 300, 583, 900].map((at) => valueAt(600, 300, { low: 1, top: 100 }, [0, 10, 50, 100], at))).toEqual([0, 0, 50, 100, 100]);
 });
 
 test("a lead within the error of a simulation wins no star", () => {

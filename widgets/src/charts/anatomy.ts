@@ -29,6 +29,9 @@ const LINE = 15;
 /** Counts more than so many times the upper line are cut, and marked, so that the lines can be told apart. */
 const CUT = 3;
 const LEAN = 72;
+const LEANS = (LEAN * Math.PI) / 180;
+/** How far leaning names are apart, across. */
+const LEANING = 14;
 const UP = "M0 -6L4 0H-4Z";
 const LONGEST = 12;
 
@@ -70,10 +73,10 @@ export function anatomyChart(width: number, height: number, data: Anatomy): SVGS
         s("path", { d: `M${px(x(last - 0.4))} ${px(box.bottom)}V${px(y(next))}H${px(x(last + 0.4))}V${px(box.bottom)}`, class: "dp-next" }),
         line(x(last), y(next), x(last), y(threshold), "dp-arrow"),
         ...shown.flatMap((count, i) => (count > top ? [s("path", { d: UP, class: "dp-public-over", transform: `translate(${px(x(i + 1))} ${px(box.top - 3)})` })] : [])),
-        ...names(data, x, y, pitch),
         ...bottomSign(box.right, y(threshold)),
     );
-    chart.append(...priceOf(data, x, y, box.left));
+    const price = priceOf(data, x, y, box.left);
+    chart.append(...names(data, x, y, pitch, price), ...price);
     if (beside) chart.append(...besideLines(data, box.right + 34, y, box.bottom));
     return chart;
 }
@@ -93,15 +96,25 @@ function ranks(last: number, most: number): number[] {
 }
 
 /** The first items by name, leaning, where their columns leave room. */
-function names({ counts, labels, named }: Anatomy, x: (rank: number) => number, y: ScaleLinear<number, number>, pitch: number): SVGTextElement[] {
+function names({ counts, labels, named }: Anatomy, x: (rank: number) => number, y: ScaleLinear<number, number>, pitch: number, others: readonly SVGTextElement[]): SVGTextElement[] {
     if (pitch < 11) return [];
-    return counts.slice(0, named).map((count, i) => {
+    const every = Math.ceil(LEANING / (pitch * Math.sin(LEANS)));
+    return counts.slice(0, named).flatMap((count, i) => {
+        if (i % every !== 0) return [];
         const [at, up] = [x(i + 1) + 3, y(count) - (y(count) <= y.range()[1]! ? 12 : 5)];
         const text = labels[i]!.length > LONGEST ? `${labels[i]!.slice(0, LONGEST - 1)}…` : labels[i]!;
+        const [right, over] = [at + textWidth(text) * Math.cos(LEANS) + 4, up - textWidth(text) * Math.sin(LEANS) - 8];
+        if (others.some((other) => inTheWay(other, at - 12, right, over, up + 4))) return [];
         const found = label(at, up, text, "start", "dp-bare");
         found.setAttribute("transform", `rotate(-${LEAN} ${px(at)} ${px(up)})`);
-        return found;
+        return [found];
     });
+}
+
+/** Whether words that end somewhere reach into this box. */
+function inTheWay(words: SVGTextElement, left: number, right: number, top: number, bottom: number): boolean {
+    const [end, level] = [Number(words.getAttribute("x")), Number(words.getAttribute("y"))];
+    return end > left && end - textWidth(words.textContent!) < right && level > top && level - 11 < bottom;
 }
 
 /** The bottom symbol, at the end of its line. */

@@ -3,8 +3,8 @@
 import { scaleLog } from "d3-scale";
 import { s } from "../dom";
 import type { Bar } from "../protocol";
-import { MINUS } from "../words";
-import { Labels, leftAxis, bottomAxis, line, px, svg, textWidth, tickText } from "./frame";
+import { Labels, leftAxis, bottomAxis, line, px, svg, textWidth, tickText, type Spot } from "./frame";
+import { powerOfTen } from "../powers";
 import { path } from "./path";
 
 export interface CurvePoint {
@@ -32,18 +32,18 @@ export interface CurveData {
 }
 
 export function curveChart(width: number, height: number, data: CurveData): SVGSVGElement {
-    const box = { left: 44, right: width - 8, top: 14, bottom: height - 38 };
     const errors = data.points.flatMap(({ first, second }) => [first, second]).filter((value) => value > 0);
     const low = 10 ** Math.floor(Math.log10(Math.min(...errors, 1)));
     const high = 10 ** Math.ceil(Math.log10(Math.max(...errors, 10)) - 1e-9);
+    const box = { left: Math.max(44, textWidth(decadeText(high)) + 10, textWidth(decadeText(low)) + 10), right: width - 8, top: 14, bottom: height - 38 };
     const epsilons = data.points.map(({ epsilon }) => epsilon);
     const x = scaleLog()
         .domain([Math.min(...epsilons), Math.max(...epsilons)])
         .range([box.left, box.right]);
     const y = scaleLog().domain([low, high]).range([box.bottom, box.top]).clamp(true);
-    const decades = Array.from({ length: Math.round(Math.log10(high / low)) + 1 }, (_, i) =>
-        Number((low * 10 ** i).toPrecision(3)),
-    );
+    const many = Math.round(Math.log10(high / low));
+    const every = Math.max(1, Math.ceil((many * DECADE) / (box.bottom - box.top)));
+    const decades = Array.from({ length: Math.floor(many / every) + 1 }, (_, i) => Number((low * 10 ** (i * every)).toPrecision(3)));
     const chart = svg(
         width,
         height,
@@ -55,87 +55,63 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
             "ε (log)",
         ),
     );
-    const drawn = (which: "first" | "second"): string =>
-        path(data.points.map((p) => (p[which] > 0 ? [x(p.epsilon), y(p[which])] : null)));
+    const pointsOf = (which: "first" | "second"): (readonly [number, number] | null)[] =>
+        data.points.map((p) => (p[which] > 0 ? [x(p.epsilon), y(p[which])] : null));
+    const seen = { first: pointsOf("first").filter((point) => point !== null), second: pointsOf("second").filter((point) => point !== null) };
     chart.append(
-        s("path", { d: drawn("second"), class: `dp-curve dp-${data.second.weight} dp-${data.second.kind}` }),
-        s("path", { d: drawn("first"), class: `dp-curve dp-${data.first.weight} dp-${data.first.kind}` }),
+        s("path", { d: path(pointsOf("second")), class: `dp-curve dp-${data.second.weight} dp-${data.second.kind}` }),
+        s("path", { d: path(pointsOf("first")), class: `dp-curve dp-${data.first.weight} dp-${data.first.kind}` }),
     );
     const labels = new Labels({ ...box, left: box.left + 2, right: width });
+    const part = { ...box, right: width };
+    for (const which of ["first", "second"] as const) labels.takeLine(seen[which]);
     if (data.released !== null) {
         const { epsilon, first, second } = data.released;
-        for (const value of [first, second]) {
-            if (value > 0) chart.append(dot(x(epsilon), y(value), "dp-paid-dot"));
-            labels.take({ left: x(epsilon) - 6, right: x(epsilon) + 6, top: y(value) - 6, bottom: y(value) + 6 });
+        for (const value of [first, second].filter((one) => one > 0)) {
+            chart.append(dot(x(epsilon), y(value), "dp-paid-dot"));
+            labels.takeMark(x(epsilon), y(value), 6);
         }
     }
     if (data.now !== null) {
-        const [at, first, second] = [x(data.now.epsilon), y(data.now.first), y(data.now.second)];
+        const { epsilon, first, second } = data.now;
+        const at = x(epsilon);
         chart.append(line(at, box.top, at, box.bottom, "dp-probe"));
         labels.take({ left: at - 5, right: at + 5, top: box.top, bottom: box.bottom });
-        for (const [value, place] of [
-            [data.now.second, second],
-            [data.now.first, first],
-        ] as const) {
-            if (value > 0) chart.append(dot(at, place, "dp-plan-dot"));
+        for (const value of [second, first].filter((one) => one > 0)) {
+            chart.append(dot(at, y(value), "dp-plan-dot"));
+            labels.takeMark(at, y(value), 5);
         }
-        const apart = data.now.second > 0 ? Math.max(0, 13 - Math.abs(first - second)) / 2 : 0;
-        const least = data.now.second > data.now.first || data.now.second <= 0 ? "first" : "second";
-        const spots = (place: number): { x: number; y: number; anchor: "start" | "end" }[] => [
-            { x: at + 8, y: place, anchor: "start" },
-            { x: at + 8, y: place - 6, anchor: "start" },
-            { x: at - 8, y: place + 14, anchor: "end" },
-            { x: at - 8, y: place + 20, anchor: "end" },
-        ];
-        const reached = (which: "first" | "second", from: number, to: number): number[] =>
-            data.points.filter((p) => p[which] > 0 && x(p.epsilon) >= from && x(p.epsilon) <= to).map((p) => y(p[which]));
-        const flip = at > box.right - 46;
+        const upper = first > second || !(second > 0) ? "first" : "second";
         // The greater has its number above its curve, the less below.
-        const side = (which: "first" | "second"): { x: number; y: number; anchor: "start" | "end" }[] => {
-            const place = which === "first" ? first : second;
-            const wide = textWidth(data[which].text) + 12;
-            const upper = which !== least || data.now!.second <= 0;
-            const over = Math.min(place - 5, ...reached(which, at - wide, at)) - 5;
-            const under = Math.max(place, ...reached(which, at, at + wide)) + 13;
-            const low = { x: at - 8, y: Math.min(place + 14, box.bottom - 4), anchor: "end" } as const;
-            if (flip) return upper && over > 10 ? [{ x: at - 8, y: over, anchor: "end" }] : [low, ...spots(place).slice(2)];
-            if (upper) return spots(place - 3 - apart);
-            return under < place + 24 ? [{ x: at + 8, y: under, anchor: "start" }] : spots(place + 2 + apart);
-        };
-        if (data.now.second > 0)
-            append(chart, labels.place(data.second.text, "dp-strong", side("second"), true));
-        if (data.now.first > 0)
-            append(chart, labels.place(data.first.text, "dp-strong", side("first"), true));
+        for (const which of ["second", "first"] as const) {
+            const value = data.now[which];
+            if (!(value > 0)) continue;
+            const place = y(value);
+            const above: Spot[] = [0, 4, 8, 12, 20, 28].flatMap((up): Spot[] => [{ x: at + 8, y: place - 2 - up, anchor: "start" }, { x: at - 8, y: place - 8 - up, anchor: "end" }]);
+            const below: Spot[] = [0, 4, 8, 12, 20, 28, 36, 44].flatMap((down): Spot[] => [{ x: at - 8, y: place + 14 + down, anchor: "end" }, { x: at + 8, y: place + 14 + down, anchor: "start" }]);
+            chart.append(...labels.beside(data[which].text, "dp-strong", part, which === upper ? above : below, [[at, place]]));
+        }
     }
     if (data.released !== null) {
-        const { epsilon, first, number } = data.released;
+        const { epsilon, first, second, number } = data.released;
         const at = x(epsilon);
-        append(
-            chart,
-            labels.place(`release ${number}`, "dp-release", [
-                { x: at - 5, y: y(first) + 17, anchor: "end" },
-                { x: at - 2, y: y(first) + 26, anchor: "end" },
-                { x: at - 2, y: y(first) + 26, anchor: "start" },
-            ]),
-        );
+        const dots = [first, second].filter((one) => one > 0).map((value): readonly [number, number] => [at, y(value)]);
+        const spots = dots.flatMap(([, level]): Spot[] => [17, 26, -8].flatMap((dy): Spot[] => [{ x: at - 5, y: level + dy, anchor: "end" }, { x: at + 5, y: level + dy, anchor: "start" }]));
+        const named = labels.beside(`release ${number}`, "dp-release", part, spots, dots);
+        chart.append(...(named.length > 0 ? named : labels.beside(`#${number}`, "dp-release", part, spots, dots)));
     }
     const start = data.points[0];
-    const upper = start !== undefined && start.first > start.second ? "first" : "second";
+    const over = start !== undefined && start.first > start.second ? "first" : "second";
     const shares = { up: [0.08, 0.02, 0.3, 0.45, 0.55], down: [0.42, 0.36, 0.5, 0.6, 0.7, 0.8] };
-    const above = (which: "first" | "second") => along(which, -5, "start", shares.up);
-    const below = (which: "first" | "second") => along(which, 14, "end", shares.down);
-    const along = (which: "first" | "second", dy: number, anchor: "start" | "end", where: number[]) =>
-        where.map((share) => {
-            const point = data.points[Math.round(share * (data.points.length - 1))]!;
-            return { x: x(point.epsilon) + (anchor === "start" ? 4 : -4), y: y(point[which]) + dy, anchor };
+    for (const which of ["second", "first"] as const) {
+        if (data[which].text === "" || data[which].names.length === 0 || seen[which].length === 0) continue;
+        const spots = (which === over ? shares.up : shares.down).map((share): Spot => {
+            const [at, level] = seen[which][Math.round(share * (seen[which].length - 1))]!;
+            return which === over ? { x: at + 4, y: level - 5, anchor: "start" } : { x: at - 4, y: level + 14, anchor: "end" };
         });
-    for (const text of data.second.text === "" ? [] : data.second.names) {
-        if (append(chart, labels.place(text, "dp-tick", upper === "second" ? above("second") : below("second"))))
-            break;
-    }
-    for (const text of data.first.text === "" ? [] : data.first.names) {
-        if (append(chart, labels.place(text, "dp-tick", upper === "first" ? above("first") : below("first"))))
-            break;
+        const inside = spots.filter(({ y: level }) => level > box.top && level < box.bottom - 3);
+        const placed = data[which].names.map((text) => () => labels.place(text, "dp-tick", inside)).reduce<Node | null>((found, next) => found ?? next(), null);
+        chart.append(...(placed === null ? labels.beside(data[which].names.at(-1)!, "dp-tick", part, [], seen[which]) : [placed]));
     }
     return chart;
 }
@@ -143,13 +119,11 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
 const dot = (x: number, y: number, kind: string): SVGCircleElement =>
     s("circle", { cx: px(x), cy: px(y), r: 4, class: kind });
 
-function append(chart: SVGSVGElement, node: Node | null): boolean {
-    if (node !== null) chart.append(node);
-    return node !== null;
-}
+/** How far labels of decades are apart, at least. */
+const DECADE = 16;
 
 /** A decade that would take more than six places beside the axis is written as a power. */
-const decadeText = (value: number): string => (value < 1e-4 ? value.toExponential(0).replace("-", MINUS) : tickText(value));
+const decadeText = (value: number): string => (value < 1e-4 || value >= 1e6 ? powerOfTen(value) : tickText(value));
 
 const isDecade = (value: number): boolean => Math.abs(Math.log10(value) - Math.round(Math.log10(value))) < 1e-9;
 

@@ -15,6 +15,9 @@ const ADVANCE = 6.3;
 
 export const textWidth = (text: string): number => text.length * ADVANCE;
 
+/** Of words in bold. */
+const boldWidth = (text: string): number => 1.14 * textWidth(text);
+
 export const px = (value: number): string => value.toFixed(1).replace(/\.0$/, "");
 
 /** A tick's number: thousands with commas, a true minus sign, no float dust. */
@@ -107,11 +110,18 @@ export function bottomAxis(box: Box, { at, values, text = tickText }: Ticks, nam
     return axis;
 }
 
-interface Spot {
+export interface Spot {
     x: number;
     y: number;
     anchor: "start" | "end";
 }
+
+type Point = readonly [x: number, y: number];
+
+/** A label that is further from what it names has a line that leads there. */
+const LEADS = 12;
+/** A line that leads further would not be followed. */
+const TOO_FAR = 44;
 
 /** Places labels one by one, each at its first spot that touches no earlier one and stays inside the chart. */
 export class Labels {
@@ -122,14 +132,33 @@ export class Labels {
         this.#within = within;
     }
 
-    static box(spot: Spot, text: string): Box {
-        const width = textWidth(text);
+    static box(spot: Spot, text: string, kind = ""): Box {
+        const width = kind === "dp-strong" ? boldWidth(text) : textWidth(text);
         const left = spot.anchor === "start" ? spot.x : spot.x - width;
         return { left: left - 2, right: left + width + 2, top: spot.y - 10, bottom: spot.y + 3 };
     }
 
     take(box: Box): void {
         this.#taken.push(box);
+    }
+
+    /** No label touches the line through these points. */
+    takeLine(points: readonly Point[]): void {
+        points.slice(1).forEach(([a, b], i) => {
+            const [from, level] = points[i]!;
+            const pieces = Math.max(1, Math.ceil(Math.max(Math.abs(a - from), Math.abs(b - level)) / 8));
+            for (let k = 0; k < pieces; k += 1) {
+                const [one, two] = [k / pieces, (k + 1) / pieces];
+                const [x1, x2] = [from + one * (a - from), from + two * (a - from)];
+                const [y1, y2] = [level + one * (b - level), level + two * (b - level)];
+                this.take({ left: Math.min(x1, x2), right: Math.max(x1, x2), top: Math.min(y1, y2) - 2, bottom: Math.max(y1, y2) + 2 });
+            }
+        });
+    }
+
+    /** No label touches a mark here. */
+    takeMark(x: number, y: number, radius: number): void {
+        this.take({ left: x - radius, right: x + radius, top: y - radius, bottom: y + radius });
     }
 
     /** Whether nothing is in this box, and it lies inside the chart from left to right. */
@@ -144,9 +173,45 @@ export class Labels {
     }
 
     place(text: string, kind: string, spots: readonly Spot[], must = false): SVGTextElement | null {
-        const spot = spots.find((one) => this.free(Labels.box(one, text))) ?? (must ? spots[0] : undefined);
-        if (spot === undefined) return null;
-        this.take(Labels.box(spot, text));
+        const spot = spots.find((one) => this.free(Labels.box(one, text, kind))) ?? (must ? spots[0] : undefined);
+        return spot === undefined ? null : this.#put(text, kind, spot);
+    }
+
+    /** At the first of these spots that is free and lies in this part of the chart; else as near to these points as there
+     * is room in it, where a thin line `leads` to them. */
+    beside(text: string, kind: string, part: Box, spots: readonly Spot[], points: readonly Point[], leads = true): SVGElement[] {
+        const inside = (box: Box): boolean => box.top >= part.top - 13 && box.bottom <= part.bottom && box.left >= part.left - 2 && this.free(box);
+        const spot = spots.find((one) => inside(Labels.box(one, text, kind)));
+        if (spot !== undefined) return [this.#put(text, kind, spot)];
+        let best: { spot: Spot; from: Point; to: Point; far: number } | null = null;
+        const most = leads ? TOO_FAR : Infinity;
+        for (let y = part.top + 8; y <= part.bottom - 3; y += 4)
+            for (let x = part.left; x <= this.#within.right; x += 6) {
+                const one: Spot = { x, y, anchor: "start" };
+                const box = Labels.box(one, text, kind);
+                if (!inside(box)) continue;
+                for (const to of points) {
+                    const from: Point = [Math.max(box.left, Math.min(box.right, to[0])), Math.max(box.top, Math.min(box.bottom, to[1]))];
+                    const far = Math.hypot(from[0] - to[0], from[1] - to[1]);
+                    if (far < (best?.far ?? most) && (!leads || this.#clear(from, to, far))) best = { spot: one, from, to, far };
+                }
+            }
+        if (best === null) return [];
+        const named = this.#put(text, kind, best.spot);
+        return !leads || best.far <= LEADS ? [named] : [line(...best.from, ...best.to, "dp-leader"), named];
+    }
+
+    /** Whether nothing lies between, but for what is named, at its end. */
+    #clear(from: Point, to: Point, far: number): boolean {
+        for (let gone = 0; gone < far - 5; gone += 2) {
+            const [x, y] = [from[0] + (gone / far) * (to[0] - from[0]), from[1] + (gone / far) * (to[1] - from[1])];
+            if (this.#taken.some(({ left, right, top, bottom }) => x > left && x < right && y > top && y < bottom)) return false;
+        }
+        return true;
+    }
+
+    #put(text: string, kind: string, spot: Spot): SVGTextElement {
+        this.take(Labels.box(spot, text, kind));
         return label(spot.x, spot.y, text, spot.anchor, kind);
     }
 }

@@ -64,9 +64,16 @@ export function icicleChart(width: number, data: Icicle): SVGSVGElement {
             chart.append(s("path", { d: cuts.map((cut) => `M${px(x(cut))} ${y}v${ROW - GAP}`).join(""), class: "dp-node-cut" }));
         }
         const words = `${data.text(weight)}${count > 1 ? " each" : ""}`;
-        if (textWidth(words) + 8 <= b - a) chart.append(label((a + b) / 2, y + ROW / 2 + 3, words, "middle", "dp-node-weight"));
+        const [start, end] = widest([a, ...[from, to].map(x).filter((end) => end > a && end < b), b]);
+        if (textWidth(words) + 8 <= end - start) chart.append(label((start + end) / 2, y + ROW / 2 + 3, words, "middle", "dp-node-weight"));
     }
     for (const end of [from, to]) chart.append(line(x(end), box.top - 4, x(end), box.bottom, "dp-probe"));
     chart.append(bottomAxis({ ...box }, { at: x, values: ticks.map(({ at }) => at), text: (at) => ticks.find((tick) => tick.at === at)?.label ?? "" }, ""));
     return chart;
+}
+
+/** The widest of the pieces between these places, for words that no line may cross. */
+function widest(places: readonly number[]): [number, number] {
+    const pieces = places.slice(1).map((end, i): [number, number] => [places[i]!, end]);
+    return pieces.reduce((best, piece) => (piece[1] - piece[0] > best[1] - best[0] ? piece : best));
 }

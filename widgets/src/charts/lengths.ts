@@ -25,6 +25,7 @@ export function lengthsChart(width: number, height: number, { title, chance, axi
         .range([box.bottom, box.top]);
     const most = chance.indexOf(Math.max(...chance));
     const room = (words: string): boolean => textWidth(words) <= x.step() + 2;
+    const inside = (at: number, words: string): number => Math.max(textWidth(words) / 2, Math.min(at, width - textWidth(words) / 2));
     const every = [1, 2, 5, 10, 20, 50].find((step) => step * x.step() >= 26) ?? 100;
     return svg(
         width,
@@ -35,7 +36,7 @@ export function lengthsChart(width: number, height: number, { title, chance, axi
             const [left, words] = [x(i)!, text(share)];
             return [
                 s("path", { d: `M${px(left)} ${px(box.bottom)}V${px(y(share))}H${px(left + x.bandwidth())}V${px(box.bottom)}`, class: "dp-length" }),
-                i === most || (share >= TOLD && room(words)) ? label(left + x.bandwidth() / 2, y(share) - 5, words, "middle") : null,
+                i === most || (share >= TOLD && room(words)) ? label(inside(left + x.bandwidth() / 2, words), y(share) - 5, words, "middle") : null,
             ];
         }),
     );

@@ -2,7 +2,7 @@
 
 import { scaleLinear, scaleLog } from "d3-scale";
 import { s } from "../dom";
-import { bottomAxis, label, Labels, leftAxis, line, px, svg, type Box, textWidth, tickText } from "./frame";
+import { bottomAxis, label, Labels, leftAxis, line, px, svg, type Box, type Spot, textWidth, tickText } from "./frame";
 import { path } from "./path";
 
 /** Circle, triangle, diamond, square, plus, cross: a series has a shape, so that it is told apart without its colour. */
@@ -72,13 +72,11 @@ export function linesChart(width: number, height: number, data: Lines): SVGSVGEl
         const way = [...xs.map((at, i) => `${px(x(at))} ${px(y(low[i]!))}`), ...xs.map((at, i) => `${px(x(at))} ${px(y(high[i]!))}`).reverse()];
         if (xs.length > 1) chart.append(s("path", { d: `M${way.join("L")}Z`, class: "dp-shade" }));
     }
-    for (const series of data.series) chart.append(curve(series, x, y, data));
-    for (const note of data.notes ?? []) {
-        const text = labels.place(note.text, "dp-tick", [
-            { x: x(note.x), y: y(note.y), anchor: "start" },
-            { x: box.right - 4, y: y(note.y), anchor: "end" },
-        ]);
-        if (text !== null) chart.append(text);
+    const drawn = data.series.map((series) => ({ series, points: pointsOf(series, x, y, data) }));
+    for (const { series, points } of drawn) {
+        chart.append(curve(series, points));
+        for (const part of parts(points, series.step ?? false)) labels.takeLine(part);
+        for (const at of marksOf(series, points)) labels.takeMark(...at, 4);
     }
     if (data.probe) {
         const at = x(data.probe.at);
@@ -86,20 +84,25 @@ export function linesChart(width: number, height: number, data: Lines): SVGSVGEl
         labels.take({ left: at - 3, right: at + 3, top: box.top, bottom: box.bottom });
         for (const value of data.probe.dots) {
             chart.append(s("circle", { cx: px(at), cy: px(y(value)), r: 4, class: "dp-plan-dot" }));
+            labels.takeMark(at, y(value), 5);
         }
     }
     if (data.mark && data.mark.at >= data.x.low && data.mark.at <= data.x.high) {
         const at = x(data.mark.at);
         chart.append(line(at, box.top, at, box.bottom, "dp-crossover"));
-        const text = data.mark.name === "" ? null : labels.place(data.mark.name, "dp-tick", [
-            { x: at + 5, y: box.bottom - 6, anchor: "start" },
-            { x: at - 5, y: box.bottom - 6, anchor: "end" },
-            { x: at + 5, y: box.top + 10, anchor: "start" },
-            { x: at - 5, y: box.top + 10, anchor: "end" },
-        ]);
-        if (text !== null) chart.append(text);
+        labels.takeLine([[at, box.top], [at, box.bottom]]);
+        if (data.mark.name !== "") {
+            const levels = [box.bottom - 6, box.top + 10, ...Array.from({ length: 12 }, (_, i) => box.bottom - 6 - ((i + 1) * (box.bottom - box.top)) / 14)];
+            const spots = levels.flatMap((level): Spot[] => [{ x: at + 5, y: level, anchor: "start" }, { x: at - 5, y: level, anchor: "end" }]);
+            chart.append(...labels.beside(data.mark.name, "dp-tick", box, spots, [[at, (box.top + box.bottom) / 2]]));
+        }
     }
-    if (data.margin === undefined) for (const series of data.series) name(series, chart, labels, x, y, data);
+    for (const note of data.notes ?? []) {
+        const [at, level] = [x(note.x), y(note.y)];
+        const spots: Spot[] = [{ x: at, y: level, anchor: "start" }, { x: box.right - 4, y: level, anchor: "end" }];
+        chart.append(...labels.beside(note.text, "dp-tick", { ...box, right: box.right + 4 }, spots, [[at, level]], false));
+    }
+    if (data.margin === undefined) for (const { series, points } of drawn) chart.append(...nameOf(series, points, labels, box));
     else chart.append(...endNames(data.series, box, y, data));
     return chart;
 }
@@ -119,20 +122,40 @@ function scaled({ low, high, log }: Scale, range: [number, number], ticks: numbe
 
 const drawable = (value: number, log: boolean): boolean => Number.isFinite(value) && (!log || value > 0);
 
-function curve(series: Series, x: At, y: At, data: Lines): SVGGElement {
-    const seen = (i: number): boolean => drawable(series.ys[i]!, data.y.log) && drawable(series.xs[i]!, data.x.log);
-    const d = path(
-        series.xs.map((value, i) => (seen(i) ? [x(value), y(series.ys[i]!)] : null)),
-        series.step ?? false,
-    );
-    const colour = series.colour ? ` dp-series-${series.colour}` : "";
-    const group = s("g", { class: `dp-line${colour}` }, s("path", { d, class: `dp-curve ${series.kind}` }));
-    if (series.colour === undefined) return group;
-    const every = Math.max(1, Math.ceil(series.xs.length / 8));
-    series.xs.forEach((value, i) => {
-        if ((i + 2 * (series.colour ?? 0)) % every !== 0 || !seen(i)) return;
-        group.append(s("path", { d: SHAPES[series.colour! - 1]!, class: "dp-shape", transform: `translate(${px(x(value))} ${px(y(series.ys[i]!))})` }));
+type Point = readonly [number, number];
+
+/** Where the values of a series stand; nothing where one cannot be drawn. */
+function pointsOf({ xs, ys }: Series, x: At, y: At, data: Lines): (Point | null)[] {
+    const seen = (i: number): boolean => drawable(ys[i]!, data.y.log) && drawable(xs[i]!, data.x.log);
+    return xs.map((value, i) => (seen(i) ? [x(value), y(ys[i]!)] : null));
+}
+
+/** The stretches that are drawn, as they are drawn. */
+function parts(points: readonly (Point | null)[], step: boolean): Point[][] {
+    const found: Point[][] = [];
+    points.forEach((point, i) => {
+        const before = points[i - 1] ?? null;
+        if (point === null) return;
+        if (before === null) found.push([point]);
+        else {
+            const middle = (before[0] + point[0]) / 2;
+            found.at(-1)!.push(...(step ? ([[middle, before[1]], [middle, point[1]]] as const) : []), point);
+        }
     });
+    return found;
+}
+
+/** Where the shape of a series is drawn on its curve. */
+function marksOf({ colour, xs }: Series, points: readonly (Point | null)[]): Point[] {
+    if (colour === undefined) return [];
+    const every = Math.max(1, Math.ceil(xs.length / 8));
+    return points.filter((point, i): point is Point => point !== null && (i + 2 * colour) % every === 0);
+}
+
+function curve(series: Series, points: readonly (Point | null)[]): SVGGElement {
+    const colour = series.colour ? ` dp-series-${series.colour}` : "";
+    const group = s("g", { class: `dp-line${colour}` }, s("path", { d: path(points, series.step ?? false), class: `dp-curve ${series.kind}` }));
+    for (const [at, level] of marksOf(series, points)) group.append(s("path", { d: SHAPES[series.colour! - 1]!, class: "dp-shape", transform: `translate(${px(at)} ${px(level)})` }));
     return group;
 }
 
@@ -151,18 +174,25 @@ function endNames(series: readonly Series[], box: Box, y: At, data: Lines): SVGT
     return ends.map(({ one, at }) => label(box.right + 6, at - over + 4, one.name, "start", one.colour ? `dp-name dp-series-${one.colour}` : "dp-tick"));
 }
 
-/** The name of a series, beside a part of its curve where there is room. */
-function name(series: Series, chart: SVGSVGElement, labels: Labels, x: At, y: At, data: Lines): void {
-    if (series.name === "") return;
-    const shares = [0.98, 0.8, 0.6, 0.4, 0.2, 0.03];
-    const spots = shares.flatMap((share) => {
-        const i = Math.round(share * (series.xs.length - 1));
-        const [at, value] = [series.xs[i], series.ys[i]];
-        if (at === undefined || value === undefined || !drawable(value, data.y.log)) return [];
-        const anchor = share > 0.5 ? ("end" as const) : ("start" as const);
-        return [-6, 15].map((dy) => ({ x: x(at), y: y(value) + dy, anchor }));
+/** The name of a series, beside a part of its curve; where there is no room, a line leads to it. */
+function nameOf(series: Series, points: readonly (Point | null)[], labels: Labels, box: Box): SVGElement[] {
+    const seen = points.filter((point) => point !== null);
+    if (series.name === "" || seen.length === 0) return [];
+    const shares = [0.98, 0.8, 0.6, 0.4, 0.2, 0.03, 0.9, 0.7, 0.5, 0.3, 0.1];
+    const spots = shares.flatMap((share): Spot[] => {
+        const [at, level] = along(seen, share);
+        const anchor = share > 0.5 ? "end" : "start";
+        return [-6, 15].map((dy) => ({ x: at, y: level + dy, anchor }));
     });
     const colour = series.colour ? `dp-name dp-series-${series.colour}` : "dp-tick";
-    const text = labels.place(series.name, colour, spots);
-    if (text !== null) chart.append(text);
+    return labels.beside(series.name, colour, box, spots, Array.from({ length: 25 }, (_, i) => along(seen, i / 24)));
+}
+
+/** A point on a line through these, by the share of the way from left to right. */
+function along(points: readonly Point[], share: number): Point {
+    const at = points[0]![0] + share * (points.at(-1)![0] - points[0]![0]);
+    const next = points.findIndex((point) => point[0] >= at);
+    if (next <= 0) return points[Math.max(0, next)]!;
+    const [[a, b], [c, d]] = [points[next - 1]!, points[next]!];
+    return [at, c === a ? d : b + ((at - a) / (c - a)) * (d - b)];
 }

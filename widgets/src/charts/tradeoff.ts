@@ -61,11 +61,13 @@ const AXIS = 38;
 const [ABOVE, ROOM] = [30, 16];
 const LINE = 14;
 
-const boxOf = (width: number, height: number): Box => ({ left: 40, right: width - ROOM, top: ABOVE, bottom: height - AXIS });
+const lowest = ({ low }: Reach): string => `≤ ${tickText(low)}`;
+
+const boxOf = (width: number, height: number, reach: Reach): Box => ({ left: Math.max(40, textWidth(lowest(reach)) + 8), right: width - ROOM, top: ABOVE, bottom: height - AXIS });
 
 /** Which of the true values lies under this place of the picture. */
-export function valueAt(width: number, height: number, xs: readonly number[], at: number): number {
-    const box = boxOf(width, height);
+export function valueAt(width: number, height: number, reach: Reach, xs: readonly number[], at: number): number {
+    const box = boxOf(width, height, reach);
     const wanted = scaleLinear().domain([box.left, box.right]).range([xs[0]!, xs.at(-1)!]).clamp(true)(at);
     return xs.reduce((best, x) => (Math.abs(x - wanted) < Math.abs(best - wanted) ? x : best), xs[0]!);
 }
@@ -76,15 +78,15 @@ function errorScale(box: Box, { low, top }: Reach): (error: number) => number {
 }
 
 /** 1, 2, 5, 10, …, or powers of ten where there is less room; the first one stands for all that is smaller. */
-function errorAxis(box: Box, { low, top }: Reach): SVGGElement {
-    const at = errorScale(box, { low, top });
+function errorAxis(box: Box, reach: Reach): SVGGElement {
+    const [{ low, top }, at] = [reach, errorScale(box, reach)];
     const digits = Math.log10(top / low) * 3 * 20 > box.bottom - box.top ? [1] : [1, 2, 5];
     const values = powers(low, top, Infinity, digits);
-    return leftAxis(box, { at, values: values[0] === low ? values : [low, ...values], text: (value) => `${value === low ? "≤ " : ""}${tickText(value)}` });
+    return leftAxis(box, { at, values: values[0] === low ? values : [low, ...values], text: (value) => (value === low ? lowest(reach) : tickText(value)) });
 }
 
 export function curvesChart(width: number, height: number, { title, xs, probe, reach, curves }: Curves): SVGSVGElement {
-    const box = boxOf(width, height);
+    const box = boxOf(width, height, reach);
     const x = scaleLinear().domain([xs[0]!, xs.at(-1)!]).range([box.left, box.right]);
     const [y, { top }] = [errorScale(box, reach), reach];
     const labels = new Labels({ ...box, left: box.left + 2, right: width - 2 });
@@ -99,7 +101,7 @@ export function curvesChart(width: number, height: number, { title, xs, probe, r
         const points = curve.values === null ? [] : within(curve.values.map((value, i) => [xs[i]!, value] as const), top).map((part) => part.map(([a, b]) => [x(a), y(b)] as const));
         return { curve, points };
     });
-    for (const { points } of drawn) for (const part of points) occupy(labels, part);
+    for (const { points } of drawn) for (const part of points) labels.takeLine(part);
     labels.take({ left: x(probe) - 4, right: x(probe) + 4, top: box.top, bottom: box.bottom });
     for (const { curve, points } of drawn) {
         const d = points.map((part) => `M${part.map(([a, b]) => `${px(a)} ${px(b)}`).join("L")}`).join("");
@@ -144,20 +146,6 @@ function within(points: readonly (readonly [number, number])[], top: number): (r
     return part.length > 1 ? [...parts, part] : parts;
 }
 
-/** No label touches a curve. */
-function occupy(labels: Labels, points: readonly (readonly [number, number])[]): void {
-    points.slice(1).forEach(([a, b], i) => {
-        const [from, level] = points[i]!;
-        const pieces = Math.max(1, Math.ceil(Math.max(Math.abs(a - from), Math.abs(b - level)) / 8));
-        for (let k = 0; k < pieces; k += 1) {
-            const [one, two] = [k / pieces, (k + 1) / pieces];
-            const [x1, x2] = [from + one * (a - from), from + two * (a - from)];
-            const [y1, y2] = [level + one * (b - level), level + two * (b - level)];
-            labels.take({ left: x1, right: x2, top: Math.min(y1, y2) - 2, bottom: Math.max(y1, y2) + 2 });
-        }
-    });
-}
-
 /** The name of a curve beside a part of it: beside its steepest fall or its end, else wherever there is room. */
 function beside({ name, series }: Curve, parts: readonly (readonly (readonly [number, number])[])[], labels: Labels, box: Box): SVGTextElement | null {
     const points = parts.flat();
@@ -181,7 +169,7 @@ const spot = (x: number, y: number, series: number, best: boolean): SVGPathEleme
     s("path", { d: SIGNS[series - 1]!, class: `dp-spot dp-series-${series}`, "data-best": best, transform: `translate(${px(x)} ${px(y)}) scale(1.15)` });
 
 export function frontierChart(width: number, height: number, { title, empty, reach, curves, best, trail }: Frontier): SVGSVGElement {
-    const box = boxOf(width, height);
+    const box = boxOf(width, height, reach);
     const sizes = [...curves.map(({ bits }) => bits), ...(trail?.points ?? []).map(([bits]) => bits)];
     const [least, most] = [Math.min(...sizes) / 2, Math.max(...sizes) * 2];
     const x = scaleLog().domain([least, most]).range([box.left, box.right]);
@@ -204,14 +192,14 @@ export function frontierChart(width: number, height: number, { title, empty, rea
         let [level, from] = [box.top, x(first.bits)];
         for (const one of [...steps, null]) {
             const to = one === null ? box.right : x(one.bits);
-            labels.take({ left: from, right: to, top: level - 1, bottom: level + 1 });
-            if (one !== null) labels.take({ left: to - 1, right: to + 1, top: level, bottom: y(one.at!) });
+            labels.take({ left: from, right: to, top: level - 3, bottom: level + 3 });
+            if (one !== null) labels.take({ left: to - 3, right: to + 3, top: level, bottom: y(one.at!) });
             [level, from] = [one === null ? level : y(one.at!), to];
         }
     }
     if (trail !== null) {
         const points = within(trail.points, top).flat().map(([bits, error]) => [x(bits), y(error)] as const);
-        occupy(labels, points);
+        labels.takeLine(points);
         chart.append(
             s(
                 "g",
