@@ -193,7 +193,8 @@ class Derived:
     @property
     def rests_on(self) -> str:
         """`Rests on entry 3 (ε = 0.1); costs nothing more.`"""
-        return f"Rests on {' and '.join(one.text for one in self.paid)}; costs nothing more.{seeds(self.paid)}"
+        free = "" if self.teaching else "; costs nothing more"
+        return f"Rests on {' and '.join(one.text for one in self.paid)}{free}.{seeds(self.paid)}"
 
     def to_json(self) -> dict[str, Any]:
         """Every part as plain texts, as a page or a report takes it."""

@@ -355,7 +355,7 @@ class Release(Askable):
         pandas reads the apostrophe back as a part of the label (`pd.read_csv(path, comment="#", dtype=str)`); numbers
         are written as they are.
         """
-        content = comment("not a release: seeded teaching draw" if self.teaching is not None else self.promise)
+        content = comment("not private: seeded teaching draw" if self.teaching is not None else self.promise)
         if self.sentence:
             content += comment(self.sentence)
         for sentence in self.sureness(beta):

@@ -11,13 +11,17 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from dpviz.boundary import protect_module
+from dpviz.errors import Forbidden
 from dpviz.model.mechanism import Mechanism
+from dpviz.model.public import PublicTable, PublicTop
+from dpviz.model.question import Question
 from dpviz.model.release import Release
 from dpviz.model.statistic import Column
 from dpviz.privacy.unit import Unit
 from dpviz.session.accountant import Remaining
 from dpviz.session.plan import Plan
 from dpviz.session.running import Running
+from dpviz.session.seeded_draws import SeededDraws
 
 
 @dataclass(frozen=True)
@@ -153,6 +157,17 @@ class Custody(ABC):
     @abstractmethod
     def release_async(self, question: object, mechanism: Mechanism, *, key: str | None = None) -> Running:
         """Charge and draw, and return at once."""
+
+    def seeded(self, question: object, mechanism: Mechanism, times: int) -> SeededDraws:
+        """So many seeded draws, with the true counts. Only where the data are public; refused elsewhere."""
+        raise Forbidden.of(
+            f"{times} seeded draws", "true counts are shown of public data alone", "begin a lesson with dv.teaching"
+        )
+
+    def public(self, question: Question) -> PublicTable | PublicTop | None:
+        """The true counts where the data are public, of declared bins or of the largest keys; None where there are
+        none to show."""
+        return None
 
     @property
     @abstractmethod

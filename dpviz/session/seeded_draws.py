@@ -6,13 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dpviz.boundary import protect_module, single_arguments
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import Number, counted
-from dpviz.model.answers.base import Intervals
 from dpviz.model.public import PublicTable
 from dpviz.model.release import ENDINGS, Release
 
@@ -69,7 +65,7 @@ class SeededDraws(Sequence[Release]):
         }
         for among, ending in ENDINGS.items():
             found = [one.intervals(beta, among) for one in self.draws]
-            outside = [_outside(self.truth.counts, one) for one in found if one is not None]
+            outside = [one.outside(self.truth.counts) for one in found if one is not None]
             if outside:
                 columns[f"missed{ending}"] = [int(one.sum()) for one in outside]
             if among == "one" and bin is not None:
@@ -80,15 +76,6 @@ class SeededDraws(Sequence[Release]):
     def __repr__(self) -> str:
         one = self.draws[0]
         return f"<{counted(len(self), 'draw')} (not private · teaching, seed {one.teaching}): {one.question.text}>"
-
-
-def _outside(counts: NDArray[np.int64], within: Intervals) -> NDArray[np.bool_]:
-    """Which counts lie outside their intervals."""
-    low, high = within.low, within.high
-    if isinstance(low, np.ndarray) and isinstance(high, np.ndarray):
-        return (counts < low) | (counts > high)
-    ends = zip(counts.tolist(), low, high, strict=True)
-    return np.array([(a is not None and n < a) or (b is not None and n > b) for n, a, b in ends])
 
 
 protect_module(vars())

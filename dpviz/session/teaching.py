@@ -6,7 +6,7 @@ import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, overload
+from typing import ClassVar, Final, overload
 
 from dpviz.boundary import kind_of, plain_arguments, protect_module
 from dpviz.engines import as_source
@@ -26,6 +26,12 @@ from dpviz.session.custody import Charter, Custody, Record
 from dpviz.session.plan import Plan
 from dpviz.session.running import Listeners, Running, Stopped
 from dpviz.session.seeded_draws import SeededDraws
+
+LARGEST_TABLE: Final = 2_000_000
+"""Of more bins than this a page is shown no true counts."""
+
+LARGEST_RANKING: Final = 50
+"""So many of the largest true counts are shown of keys that nobody declared."""
 
 
 class Teaching(Custody):
@@ -159,6 +165,17 @@ class Teaching(Custody):
         )
 
     # ------------------------------------------------------------ as a page sees it
+
+    def seeded(self, question: object, mechanism: Mechanism, times: int) -> SeededDraws:
+        return self.draw(question, mechanism, times=times)
+
+    def public(self, question: Question) -> PublicTable | PublicTop | None:
+        if not question.aggregate.counts:
+            return None
+        if question.domain.declared:
+            return self.table(question) if question.bins <= LARGEST_TABLE else None
+        limit = self.unit.max_bins
+        return self.top(question, LARGEST_RANKING, (limit,))[limit]
 
     def known(self) -> tuple[None, str]:
         """Nothing is charged, so nothing is left or spent."""

@@ -44,6 +44,12 @@ ASKS: Asks = {
         "beta": str,
     },
 }
+LESSONS: Asks = {
+    "lesson": {**_PLAN, "times": str, "beta": str},
+    "misses": {"beta": str},
+    "forget": {},
+}
+"""What the page of a teaching session may ask for besides: draws with their true counts, which are public."""
 MAY: Asks = {"plan": {"among": str}}
 """What an ask may say besides: of how many look-ups a plan tells the error."""
 

@@ -33,6 +33,7 @@ from dpviz.session.running import Running
 from dpviz.widgets import asking, combining, messages, state
 from dpviz.widgets.dispatcher import Dispatcher, Request
 from dpviz.widgets.drawing import Drawn, further
+from dpviz.widgets.lesson import Series, affordable, worded
 from dpviz.widgets.order import Order
 from dpviz.widgets.reading import read_points
 from dpviz.widgets.saving import Saving
@@ -61,6 +62,7 @@ class SessionModel(Follower):
         self._lately: dict[int, Release] = {}
         self._saving = Saving()
         self._drawn = Drawn()
+        self._series = Series()
         self._questions: dict[str, Question] = {}
         for asked in [*questions, *state.known_questions(session)]:
             question = Question.of(asked)
@@ -68,20 +70,22 @@ class SessionModel(Follower):
         first, opening = _first(session, list(self._questions.values()), mechanism, given=bool(questions))
         self._questions.setdefault(first.id, first)
         self._plan = session.plan(first, opening)
-        self._sheet = self._plan.sheet.to_json()
+        self._sheet = self._sheet_of(self._plan)
         self._result: Body | None = None
         self._shown_release: Release | None = None
         self._result_text = ""
         self._buffers: Body = {}
         self._views: dict[str, Program] = {}
         dispatcher = Dispatcher(
-            messages.ASKS,
+            messages.ASKS if session.charter.seed is None else {**messages.ASKS, **messages.LESSONS},
             "session.releases says what was charged",
             quick={
                 "release": self._on_release,
                 "status": self._on_status,
                 "show": self._on_show,
                 "read": self._on_read,
+                "misses": self._on_misses,
+                "forget": self._on_forget,
             },
             slow={
                 "plan": self._on_plan,
@@ -89,6 +93,7 @@ class SessionModel(Follower):
                 "after": self._on_after,
                 "table": self._on_table,
                 "draw": self._on_draw,
+                "lesson": self._on_lesson,
             },
             at_once={"cancel": self._on_cancel},
         )
@@ -124,6 +129,7 @@ class SessionModel(Follower):
             "buffers": self._buffers,
             "drawn": json_text(self._drawn.of(self._shown_release)),
             "result": self._result_text,
+            "lesson": json_text(self._series.body),
             "pulse": self._pulse.to_json(),
         }
 
@@ -195,7 +201,7 @@ class SessionModel(Follower):
         plan = self.session.plan(question, made)
         if args.get("among"):
             plan = plan.among(messages.count(args["among"], "look-ups"))
-        sheet = plan.sheet.to_json()
+        sheet = self._sheet_of(plan)
 
         def apply() -> Body:
             self._plan, self._sheet = plan, sheet
@@ -204,6 +210,11 @@ class SessionModel(Follower):
             return {"sheet": sheet}
 
         return apply
+
+    def _sheet_of(self, plan: Plan) -> Body:
+        """The plan sheet as the page gets it."""
+        sheet: Body = plan.sheet.to_json()
+        return sheet if self.session.charter.seed is None else worded(sheet)
 
     def _on_after(self, args: Body) -> Callable[[], Body]:
         """What one bin would be off by together with an answer that is there. No sheet waits for it: the page asks once
@@ -315,16 +326,12 @@ class SessionModel(Follower):
         return {"result": self._result}
 
     def _on_read(self, request: Request) -> Body:
-        beta = rational(request.args["beta"], "beta")
-        if beta not in BETAS:
-            raise Forbidden.sent("beta must be one of the sheet's", text(beta))
+        beta = self._level(request.args["beta"])
         args = request.args
         return {"values": read_points(self._stored(args["number"]), args["points"], beta, args["reader"])}
 
     def _on_ask(self, args: Body) -> Callable[[], Body]:
-        beta = rational(args["beta"], "beta")
-        if beta not in BETAS:
-            raise Forbidden.sent("beta must be one of the sheet's", text(beta))
+        beta = self._level(args["beta"])
         release = self._paid(args["number"])
         beside = self._paid(args["beside"]) if args["beside"] else None
         body = asking.answer(release, beside, args, beta)
@@ -345,6 +352,43 @@ class SessionModel(Follower):
             return {"drawn": body}
 
         return apply
+
+    def _on_lesson(self, args: Body) -> Callable[[], Body]:
+        """Seeded draws beside the true counts. Only a session on public data is ever asked for them."""
+        question, made = self._asked(args)
+        times, beta = messages.count(args["times"], "the number of draws"), self._level(args["beta"])
+        affordable(question.bins if question.domain.declared else 1, times)
+        draws = self.session.seeded(question, made, times)
+        public = self.session.public(question) if draws.truth is None else None
+
+        def apply() -> Body:
+            self._questions.setdefault(question.id, question)
+            self._series.add(draws, public, beta)
+            self._put_on_show(draws[-1])
+            self._show()
+            return {"lesson": self._series.body}
+
+        return apply
+
+    def _on_misses(self, request: Request) -> Body:
+        self._series.at(self._level(request.args["beta"]))
+        return self._show_lesson()
+
+    def _on_forget(self, request: Request) -> Body:
+        self._series.forget()
+        return self._show_lesson()
+
+    def _show_lesson(self) -> Body:
+        body = self._series.body
+        self.show({"lesson": json_text(body)})
+        return {"lesson": body}
+
+    def _level(self, said: str) -> Fraction:
+        """How often an interval may fail, where a plan sheet has that level."""
+        beta = rational(said, "beta")
+        if beta not in BETAS:
+            raise Forbidden.sent("beta must be one of the sheet's", text(beta))
+        return beta
 
     def _paid(self, number: str) -> Release:
         """The answer that a page asks about: the draw on show where it has no number, as in teaching."""

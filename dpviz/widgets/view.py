@@ -187,6 +187,8 @@ class View(Long, anywidget.AnyWidget):
     result = traitlets.Unicode().tag(sync=True)
     drawn = traitlets.Unicode().tag(sync=True)
     """What was drawn from the result on show besides it, where that is a record."""
+    lesson = traitlets.Unicode().tag(sync=True)
+    """True counts, which are public, and how often draws miss them; empty but for teaching."""
     pulse = traitlets.Unicode().tag(sync=True)
     views = traitlets.Dict(value_trait=traitlets.Instance(Program)).tag(sync=True, **ipywidgets.widget_serialization)
     """The bundles that draw kinds of answers which the program does not, by kind."""

@@ -69,7 +69,7 @@ const pairs: Guest<Pairs> = ({ dom: { h, s, dataTable }, words: { shown, often }
         },
         table: ({ rows }, beta) =>
             dataTable(
-                "Numbers of this release",
+                "Numbers of this answer",
                 [{ name: "pair" }, { name: "mean", figures: true }, { name: "this pair alone", figures: true }],
                 rows(beta).length,
                 (i) => {

@@ -263,7 +263,7 @@ export function asker(result: AskedOf, around: Surroundings, changed: () => void
         else if (pending) answer.replaceChildren(h("p", { class: "dp-hint" }, "Asking the kernel…"));
         else if (last !== null) answer.replaceChildren(...told(result, last, beta, width, pictured));
         else if (half !== null) answer.replaceChildren(h("p", { class: "dp-hint" }, words.second));
-        else answer.replaceChildren(h("p", { class: "dp-hint" }, rows === 0 ? HINT_TYPED : words.hint));
+        else answer.replaceChildren(h("p", { class: "dp-hint" }, `${rows === 0 ? HINT_TYPED : words.hint}${result.number === null ? "" : FREE}`));
     }
 
     /** At another level it is asked again, and so is what was picked while no kernel answered. */
@@ -296,10 +296,11 @@ export function asker(result: AskedOf, around: Surroundings, changed: () => void
 const BARS: Words = {
     rows: "bars",
     one: "Bin",
-    hint: "Drag over bars, or hold Shift with the arrow keys, to add them up; click two, or press Enter on two, to compare them. Free: they are paid already.",
+    hint: "Drag over bars, or hold Shift with the arrow keys, to add them up; click two, or press Enter on two, to compare them.",
     second: "Click another bar, or press Enter on it, to compare the two.",
 };
-const HINT_TYPED = "Name two bins and press Enter. Free: they are paid already.";
+const FREE = " Free: they are paid already.";
+const HINT_TYPED = "Name two bins and press Enter.";
 
 // --- in words --------------------------------------------------------------------------------------------------------
 

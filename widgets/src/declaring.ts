@@ -30,6 +30,8 @@ export interface Declaring {
 const isWrong = (value: Record<string, unknown> | Wrong): value is Wrong => value["at"] instanceof HTMLElement;
 
 const PUBLIC = "from public knowledge: looking at the data to choose them would be a release nobody paid for.";
+const LESSON = "chosen as if the data were private: without a look at them.";
+const rule = (store: SessionStore): string => (store.state?.teaching == null ? PUBLIC : LESSON);
 
 function box(name: string, wide = false): { field: HTMLElement; input: HTMLInputElement } {
     const id = newId();
@@ -162,7 +164,7 @@ export function declareBins(store: SessionStore, done: () => void): Declaring & 
             h(
                 "p",
                 { class: "dp-hint" },
-                `Bins for ${column.name}, ${PUBLIC}` +
+                `Bins for ${column.name}, ${rule(store)}` +
                     (column.untyped === true
                         ? " Nobody declared whether it holds numbers or texts: bins of numbers leave out every text that is no number."
                         : ""),
@@ -198,7 +200,7 @@ export function declareRecord(store: SessionStore, done: () => void, redraw: () 
     const element = h(
         "div",
         { class: "dp-declare", role: "group", "aria-label": "Declare columns", hidden: true },
-        h("p", { class: "dp-hint" }, `Columns of a record and their labels, ${PUBLIC} Every row is a record: a cell outside the bins counts as the label that you name, or as the first.`),
+        h("p", { class: "dp-hint" }, `Columns of a record and their labels, ${rule(store)} Every row is a record: a cell outside the bins counts as the label that you name, or as the first.`),
         list,
         h("div", { class: "dp-declare-fields" }, more, button("Use these columns", () => void use()), button("Keep the old question", done)),
     );

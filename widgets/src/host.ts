@@ -28,7 +28,7 @@ export interface Program {
     render(context: { model: Model; el: HTMLElement; bring?: Bring }): () => void;
 }
 
-const TRAITS = ["sheet", "state", "buffers", "drawn", "result", "pulse"] as const;
+const TRAITS = ["sheet", "state", "buffers", "drawn", "result", "lesson", "pulse"] as const;
 
 /** What JupyterLab's manager says of its kernel; other hosts may not say. */
 function hostStatus(model: Model): HostStatus {

@@ -56,4 +56,4 @@ export function said(measures: readonly Measure[], errors: ReadonlyMap<string, B
 
 /** What a release at this point would take, where that is worth a warning before it is paid. */
 export const slowness = (point: Point | null): string =>
-    point === null || !point.cost.slow ? "" : `This release would be slow: ${point.cost.text}.`;
+    point === null || !point.cost.slow ? "" : `This would be slow: ${point.cost.text}.`;

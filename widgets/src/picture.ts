@@ -37,7 +37,7 @@ export function standing(chart: SVGSVGElement, result: Result): SVGSVGElement {
     const { width, height } = chart.viewBox.baseVal;
     const plain = getComputedStyle(chart.closest(".dpviz") ?? chart);
     const heads = linesOf(result.title, width / 1.15).map((words) => ({ words, weight: "600" }));
-    const told = result.teaching === null ? result.guarantee : `Not a release: a teaching draw with seed ${result.teaching.seed}.`;
+    const told = result.teaching === null ? result.guarantee : `Not private: a teaching draw with seed ${result.teaching.seed}.`;
     const lines = [...heads, ...linesOf(told, width).map((words) => ({ words, weight: "400" }))];
     const top = MARGIN + lines.length * LINE + 6;
     const [wide, high] = [width + 2 * MARGIN, top + height + MARGIN];

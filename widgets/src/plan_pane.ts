@@ -103,6 +103,9 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         first.draw(point);
         second.draw(point);
         const budget = state?.budget ?? null;
+        const teaching = state?.teaching != null;
+        setText(cost.name, teaching ? "Noise of ε" : "Would cost");
+        setText(chip, teaching ? "sees no data" : options.chip);
         const [epsilon, ...delta] = point === null ? ["—"] : priceText(point.price).replace(/^ε /, "").split(", ");
         cost.value.replaceChildren(epsilon!, ...delta.map((part) => h("small", {}, `, ${part}`)));
         const asked = point !== null && !equal(exactly(point.price.asked), exactly(point.price.epsilon));
@@ -112,12 +115,12 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
                 ? ""
                 : [
                       budget === null ? `per ${sheet.question.noun}` : leaves(budget, point.price, isList(sheet), true),
-                      asked ? `asked ${point.price.asked}, pays ${point.price.epsilon}` : "",
+                      asked ? `asked ${point.price.asked}, ${teaching ? "gives" : "pays"} ${point.price.epsilon}` : "",
                   ]
                       .filter((part) => part !== "")
                       .join(" · "),
         );
-        cost.note.title = asked ? PAYS_TIP : "";
+        cost.note.title = asked && !teaching ? PAYS_TIP : "";
         const rows = point?.rows ?? "";
         setText(space.name, rows === "" ? "Space" : "Reads");
         space.value.replaceChildren(

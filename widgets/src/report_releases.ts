@@ -161,7 +161,7 @@ function numbers(result: Result, table: HTMLElement | null, long: OfPage | null,
                 "p",
                 { class: "dp-note" },
                 (result.teaching !== null
-                    ? "A teaching draw, not a release. "
+                    ? "A teaching draw, not private. "
                     : `${result.used ? `Used ${result.used}` : `${result.number === null ? "" : `Release ${shown(result.number)}, `}${price}`}. `) +
                     `${result.guarantee}. ${result.mechanism}, ${result.mode} mode, ` +
                     `random bits: ${result.randomness}.`,

@@ -23,6 +23,8 @@ export interface ResultOptions {
 export interface ResultSource {
     result: Result | null;
     views: Views;
+    /** Whether answers are drawn in a lesson, where nothing is released. */
+    teaching?: boolean;
     /** Nothing is known yet, not even that nothing was released. */
     unknown?: boolean;
     /** What the plan promises, for the empty state. */
@@ -44,6 +46,9 @@ export function resultOf(store: SessionStore): ResultSource {
             return store.result;
         },
         views: store.views,
+        get teaching() {
+            return store.state?.teaching != null;
+        },
         get unknown() {
             return store.state === null;
         },
@@ -147,6 +152,7 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
         for (const part of [title, guarantee, picture]) show(part, result !== null);
         if (result === null) {
             for (const part of [tools, finding]) show(part, false);
+            setText(empty.firstElementChild!, `Nothing ${source.teaching === true ? "drawn" : "released"} yet.`);
             setText(empty.lastElementChild!, source.promise ?? "");
             return;
         }
@@ -233,7 +239,7 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
                 { class: "dp-together" },
                 teaching ? "" : `${result.used ? "Entry" : "Release"} ${result.number}, `,
                 teaching
-                    ? h("span", { class: "dp-chip dp-violet" }, `not a release · seed ${result.teaching!.seed}`)
+                    ? h("span", { class: "dp-chip dp-violet" }, `teaching, seed ${result.teaching!.seed}`)
                     : h("span", { class: "dp-chip dp-paid" }, paidText(result)),
             ),
         );

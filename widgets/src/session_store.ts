@@ -9,6 +9,7 @@ import { beside, readParts, type Parts } from "./columns";
 import { compare, equal, exactly, morePrivate, parse, times, ZERO, type Fraction } from "./exact";
 import { news } from "./following";
 import { LOST, SUPERSEDED, type Heed } from "./kernel";
+import { Lessons } from "./lesson";
 import { barOf, isList, phrase, signed, slowness } from "./measures";
 import {
     decode,
@@ -57,6 +58,13 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
     result: Result | null = null;
     /** What was drawn last besides an answer, as it came: the view of that answer reads it. */
     drawn: unknown = null;
+    /** Draws on public data, held against the truth: in a teaching session, and nowhere else. */
+    readonly lessons = new Lessons({
+        kernel: this.kernel,
+        take: (trait, value) => this.take(trait, value),
+        say: (sentence, delay) => this.say(sentence, delay),
+        changed: () => this.tell(),
+    });
 
     /** The text in the ε box, kept as typed. */
     typed = "";
@@ -122,6 +130,8 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
             case "buffers":
                 this.#parts = readParts(value, "buffers");
                 return;
+            case "lesson":
+                return this.lessons.read(value);
             case "drawn":
                 this.drawn = decode(value);
                 return;
@@ -405,6 +415,12 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
                 key: this.fresh,
             },
         };
+    }
+
+    /** What a lesson would draw now, or null where there is nothing to draw. */
+    get drawable(): Record<string, unknown> | null {
+        const { sheet, point } = this;
+        return this.offer === null || this.state?.teaching == null ? null : planOf(sheet!, point!);
     }
 
     // --- a second answer -----------------------------------------------------------------------------------------

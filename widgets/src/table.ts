@@ -9,8 +9,8 @@ export interface Column {
     figures?: boolean;
 }
 
-/** What the table of a release is called. */
-export const NUMBERS = "Numbers of this release";
+/** What the table of an answer is called, be it released or drawn in a lesson. */
+export const NUMBERS = "Numbers of this answer";
 const ROW = 28;
 const ALL = 200;
 const BEYOND = 10;

@@ -2,10 +2,12 @@
 
 import { budgetMeter } from "./budget_meter";
 import type { Component } from "./component";
-import { h, setAttribute, setText } from "./dom";
+import { coverage } from "./coverage";
+import { h, newId, setAttribute, setText, show } from "./dom";
+import { isCounted } from "./lesson";
 import { mechanismPicker } from "./mechanism_picker";
 import { planPane } from "./plan_pane";
-import { releasePane } from "./release_pane";
+import { orderPane } from "./order_pane";
 import { resultChart, resultOf } from "./result_chart";
 import type { SessionStore } from "./session_store";
 
@@ -16,17 +18,23 @@ export function workbench(store: SessionStore): Component {
     const parts = [
         mechanismPicker(store),
         planPane(store),
-        releasePane(store),
+        orderPane(store),
         budgetMeter(store),
         resultChart(resultOf(store)),
+        coverage(store),
     ];
-    const [picker, plan, release, budget, result] = parts.map((part) => part.element) as [
+    const [picker, plan, release, budget, result, truth] = parts.map((part) => part.element) as [
+        HTMLElement,
         HTMLElement,
         HTMLElement,
         HTMLElement,
         HTMLElement,
         HTMLElement,
     ];
+    const resultId = newId();
+    result.id = resultId;
+    const alone = h("button", { type: "button", class: "dp-button dp-alone", "aria-controls": resultId, onclick: () => { open = !open; draw(); } }, "The last draw by itself");
+    let open = false;
     const element = h(
         "div",
         { class: "dp-workbench" },
@@ -39,6 +47,8 @@ export function workbench(store: SessionStore): Component {
         picker,
         h("div", { class: "dp-panes" }, plan, release),
         budget,
+        truth,
+        alone,
         result,
     );
 
@@ -63,6 +73,10 @@ export function workbench(store: SessionStore): Component {
         still.hidden = alive === "" || sheet === null;
         setText(still, alive);
         setAttribute(element, "data-teaching", state?.teaching ? "true" : null);
+        const beside = state?.teaching != null && isCounted(store.lessons.lesson);
+        show(alone, beside);
+        setAttribute(alone, "aria-expanded", String(open));
+        show(result, !beside || open);
         for (const part of parts) part.draw();
     }
 

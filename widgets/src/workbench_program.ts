@@ -7,7 +7,7 @@ import type { Component } from "./component";
 import { program, type Mounted } from "./host";
 import { mechanismPicker } from "./mechanism_picker";
 import { planPane } from "./plan_pane";
-import { releasePane } from "./release_pane";
+import { orderPane } from "./order_pane";
 import { resultChart, resultOf } from "./result_chart";
 import { leave, acquire, type SessionStore } from "./session_store";
 import { workbench } from "./workbench";
@@ -23,7 +23,7 @@ export default program({
     workbench: of(workbench),
     "mechanism-picker": of(mechanismPicker),
     "plan-pane": of((store) => planPane(store)),
-    "release-pane": of(releasePane),
+    "release-pane": of(orderPane),
     "budget-meter": of(budgetMeter),
     "result-chart": of((store) => resultChart(resultOf(store))),
 });

@@ -150,6 +150,13 @@ class Intervals:
     low_cut: NDArray[np.bool_] | None = None
     high_cut: NDArray[np.bool_] | None = None
 
+    def outside(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of these counts, one for each row, lie outside their intervals."""
+        if isinstance(self.low, np.ndarray) and isinstance(self.high, np.ndarray):
+            return (counts < self.low) | (counts > self.high)
+        ends = zip(counts.tolist(), self.low, self.high, strict=True)
+        return np.array([(a is not None and n < a) or (b is not None and n > b) for n, a, b in ends])
+
     @property
     def crossed(self) -> bool:
         """Whether some low end lies above its high end: then not all can hold. It is shown, not repaired."""

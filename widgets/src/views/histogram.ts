@@ -4,7 +4,7 @@ import { asker, type Pictured } from "../asking";
 import { histogram, Marks, type Histogram } from "../charts/histogram";
 import { rowOf, type Texts } from "../columns";
 import { clampOf, ends as endsOf, interval } from "../charts/intervals";
-import { among, bounds, counted, findingOf, readOf, type Counted } from "../counted";
+import { among, bounds, counted, findingOf, made, readOf, type Counted } from "../counted";
 import { exactly, format } from "../exact";
 import { h, newId, s, setAttribute, setText, show } from "../dom";
 import { timed } from "../perf";
@@ -274,7 +274,7 @@ function numbers(result: Counted, beta: string): HTMLElement {
     const many = result.bars.get(beta)!.all !== null;
     const columns = [
         { name: result.axis },
-        { name: "released", figures: true },
+        { name: made(result), figures: true },
         { name: "this bin alone", figures: true },
         ...(many ? [{ name: `among all ${among(result)}`, figures: true }] : []),
     ];
@@ -328,11 +328,11 @@ function keyOf(result: Counted, beta: string, chart: Histogram): Node[] {
             "div",
             {},
             ...(chart.columns
-                ? [h("div", {}, h("strong", {}, "dark"), " least to greatest released value in a column")]
+                ? [h("div", {}, h("strong", {}, "dark"), " least to greatest value in a column")]
                 : []),
             h(
                 "div",
-                { title: oneTip(beta, one) },
+                { title: oneTip(beta, one, made(result)) },
                 h("strong", {}, first),
                 ` ${spread(one)}, holds for any one bin, ${often(beta)}${how(one)}`,
             ),

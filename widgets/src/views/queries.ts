@@ -19,7 +19,7 @@ const [WIDE, SHARE] = [560, 0.34];
 const PICKS: Words = {
     rows: "answers",
     one: "Query",
-    hint: "Click two queries to compare their answers, or name them. Or name two bins to add up all from one to the other, where that follows from the answers. Free: they are paid already.",
+    hint: "Click two queries to compare their answers, or name them. Or name two bins to add up all from one to the other, where that follows from the answers.",
     second: "Click another query, or name it, to compare the two.",
     apart: true,
 };

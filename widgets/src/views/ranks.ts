@@ -17,7 +17,7 @@ const [TALL, LOW, NARROW] = [300, 220, 460];
 const PICKS: Words = {
     rows: "ranks",
     one: "Rank",
-    hint: "Drag over ranks to add them up: 1 to 10 are the ten largest counts. Click two to compare them, or name both ends. Free: they are paid already.",
+    hint: "Drag over ranks to add them up: 1 to 10 are the ten largest counts. Click two to compare them, or name both ends.",
     second: "Click another rank, or name it, to compare the two.",
 };
 /** One mark for so many stretches of ranks at most. */

@@ -1,0 +1,104 @@
+"""A lesson in a real JupyterLab: drawn once and twenty times beside the truth, and every word of the page."""
+
+from __future__ import annotations
+
+import json
+
+from playwright.sync_api import Browser, Locator, expect
+
+from tests.browser.lab import Lab, Notebook
+from tests.browser.test_records import darken, picture
+from tests.browser.test_sparse import SIDEWAYS, UNNAMED
+from tests.lesson_words import PRIVATE
+
+TALL = {"width": 1280, "height": 2600}
+NARROW = {"width": 660, "height": 3400}  # the notebook's own margins leave it some 320
+LESSON = """
+import dpviz as dv
+visits = dv.datasets.doctor_visits()
+person_year = dv.Unit("row", noun="person-year")
+bins = dv.Domain.integers(0, 40, column="visits", overflow=True)
+lesson = dv.teaching(visits, seed=7, unit=person_year, dataset="doctor visits")
+dv.Workbench(lesson, bins, mechanism=dv.Dense("1/2"))
+"""
+FRAME = (
+    "drawn = dv.teaching(visits, seed=7, unit=person_year).draw(bins, dv.Dense('1/2'), times={times})\n"
+    "frame = drawn.misses({beta!r}, bin={bin})\n"
+    "print(frame.to_json(orient='values'))"
+)
+ON_SHOW = """roots => roots.flatMap(root => [root, ...root.querySelectorAll('*')])
+    .filter(node => node.closest('[hidden]') === null)
+    .flatMap(node => [
+        ...[...node.childNodes].filter(child => child.nodeType === Node.TEXT_NODE).map(child => child.textContent),
+        ...['aria-label', 'title', 'aria-valuetext', 'placeholder', 'alt'].map(name => node.getAttribute(name) ?? ''),
+    ])"""
+"""Every text that is on show, read aloud, or told on hovering."""
+
+
+def unfit(it: Notebook) -> list[str]:
+    """The texts of the lesson's page that speak of releases and prices."""
+    said = it.page.locator(".jp-OutputArea .dpviz").evaluate_all(ON_SHOW)
+    assert len(said) > 100, "there is something to read"
+    return [text for text in said if PRIVATE.search(text)]
+
+
+def lesson(it: Notebook) -> tuple[Locator, Locator]:
+    """Where one draws, and where the draws are held against the truth."""
+    return it.region("Not private · teaching, seed 7"), it.region("Noise beside the truth")
+
+
+def table(section: Locator) -> list[list[str]]:
+    """The misses of every draw, as the page lists them."""
+    listed = section.locator("details", has_text="Misses of every draw")
+    if listed.get_attribute("open") is None:
+        listed.locator("summary").click()
+    rows = listed.locator("tbody tr")
+    return [row.split("\t") for row in rows.all_inner_texts()]
+
+
+def test_draw_20_counts_exactly_what_the_frame_says(lab: Lab, browser: Browser) -> None:
+    lab.write("lesson/lesson.ipynb", LESSON)
+    with Notebook.open(lab, browser, "lesson/lesson.ipynb", viewport=TALL) as it:
+        it.run_all()
+        draw, truth = lesson(it)
+        expect(draw).to_contain_text("no ledger")
+        expect(truth).to_have_count(0)
+        assert unfit(it) == []
+        it.screenshot("planned")
+        draw.get_by_role("button", name="Draw 20", exact=True).click()
+        expect(truth.get_by_label("Draw", exact=True)).to_have_value("20")
+        for level, beta in (("90 in 100", "0.1"), ("99 in 100", "0.01"), ("95 in 100", "0.05")):
+            truth.get_by_label("How often the intervals hold").select_option(label=level)
+            expect(truth).to_contain_text(f"for all at once (thin), {level}")
+            truth.get_by_label("Bin picked before looking").select_option(label="16")
+            frame = json.loads(it.ask(FRAME.format(times=20, beta=beta, bin=16)))
+            rows = [[*map(int, row[:4]), row[4] == "missed"] for row in table(truth)]
+            assert rows == frame
+            last, every = frame[-1], sum(row[3] == 0 for row in frame)
+            alone = sum(not row[4] for row in frame)
+            expect(truth).to_contain_text(f"any one bin: {42 - last[2]} of 42 held in this draw")
+            expect(truth).to_contain_text(f"all at once: {every} of 20 draws")
+            expect(truth).to_contain_text(f"held in {alone} of 20 draws")
+            marks = truth.locator(".dp-panels figure").evaluate_all(
+                "panels => panels.map(panel => panel.querySelectorAll('.dp-miss').length)"
+            )
+            assert marks == [row[2] for row in frame]
+        assert sum(row[2] for row in frame) > 0, "there is something to count"
+        assert unfit(it) == []
+        assert it.page.evaluate(UNNAMED) == 0
+        assert it.errors == [] and it.offsite == []
+        it.screenshot("drawn")
+
+        # The last draw by itself, with its table: no word of a release there either.
+        it.button("The last draw by itself").click()
+        drawn = it.region("Not private · teaching, seed 7: Visits, person-years in each bin, drawn with ε = 0.5")
+        assert len(it.numbers(drawn)) == 42 and unfit(it) == []
+        it.button("The last draw by itself").click()
+
+        it.page.set_viewport_size(NARROW)
+        expect(truth.get_by_label("Draw", exact=True)).to_be_visible()
+        assert it.page.evaluate(SIDEWAYS) == [0]
+        picture(it, it.page.locator(".jp-OutputArea .dpviz"), "narrow")
+        it.page.set_viewport_size(TALL)
+        darken(it)
+        it.screenshot("dark")
