@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from dpviz.boundary import as_given, protect_module, single_arguments
 from dpviz.errors import ParameterError
+from dpviz.model.offers import Offer, by_choice, offer, written
 from dpviz.names import absent, meant
 
 if TYPE_CHECKING:
@@ -67,6 +69,9 @@ _OPENED: Final = {"PayWhatYouGet": "pay_what_you_get"}
 
 _FILES: Final = {**_RELEASED, **_OPENED}
 
+RECORD: Final = Path(__file__).with_name("offers.json")
+"""What a page lists of each mechanism. `python -m tests.mechanisms.declared` writes it from the classes."""
+
 T = TypeVar("T")
 MechanismClass = TypeVar("MechanismClass", bound="type[Mechanism]")
 
@@ -74,8 +79,11 @@ MechanismClass = TypeVar("MechanismClass", bound="type[Mechanism]")
 class Registry(Mapping[str, type[T]]):
     """Classes by name: those of dpviz, each loaded when it is first used, then those that were registered."""
 
-    def __init__(self, files: Mapping[str, str]) -> None:
+    def __init__(self, files: Mapping[str, str], record: Path | None = None) -> None:
+        """`record` is what is written down of the offers of these files."""
         self._files = files
+        self._record = record
+        self._written: dict[str, Offer] | None = None
         self._registered: dict[str, type[T]] = {}
 
     def __getitem__(self, name: str) -> type[T]:
@@ -92,6 +100,17 @@ class Registry(Mapping[str, type[T]]):
 
     def __len__(self) -> int:
         return len(self._files) + len(self._registered)
+
+    def offers(self) -> dict[str, Offer]:
+        """What a page says of each, which loads none."""
+        if self._written is None:
+            self._written = {} if self._record is None else written(self._record)
+        return self._written | {name: offer(cast("type[Mechanism]", kind)) for name, kind in self._registered.items()}
+
+    def by_choice(self) -> Iterator[type[T]]:
+        """In the order in which they offer themselves, each loaded when its turn comes: those that do, by their
+        `first_choice`, then all others."""
+        return (self[name] for name in by_choice(self.offers()))
 
     def has_class(self, kind: type) -> bool:
         """Whether this class is one of them. It loads none: a class that somebody has is loaded."""
@@ -114,7 +133,7 @@ class Registry(Mapping[str, type[T]]):
         del self._registered[name]
 
 
-REGISTRY: Final[Registry[Mechanism]] = Registry(_RELEASED)
+REGISTRY: Final[Registry[Mechanism]] = Registry(_RELEASED, RECORD)
 """Every mechanism a user can name, in the order in which widgets offer them."""
 
 OPENINGS: Final[Registry[Opening]] = Registry(_OPENED)

@@ -21,7 +21,7 @@ from dpviz.errors import DomainError, ParameterError, ReleaseFormat
 from dpviz.exact import Number, probability, text
 from dpviz.fitting.shares import Pair
 from dpviz.model import binary
-from dpviz.model.answers import Answer, Axis, Between, Draws, Intervals, Listing, Reading
+from dpviz.model.answers import Answer, Axis, Between, Intervals, Listing, Reading
 from dpviz.model.answers.base import Among, Values, value_columns
 from dpviz.model.asking import Askable, Subject
 from dpviz.model.derived import Paid
@@ -38,6 +38,8 @@ from dpviz.privacy.unit import Unit
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from dpviz.model.answers import Draws
 
 FORMAT = "dpviz.release"
 VERSION = 2

@@ -19,6 +19,7 @@ from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.identity import release_key
 from dpviz.model.measures import Measure, among, values_json
 from dpviz.model.mechanism import Bound, Mechanism
+from dpviz.model.offers import Offer
 from dpviz.model.question import Question
 from dpviz.model.statistic import Top
 from dpviz.planning.grid import epsilon_grid
@@ -45,7 +46,7 @@ class PlanSheet:
     unit: Unit
     mechanism: Mechanism
     top: Fraction
-    offered: Mapping[str, type[Mechanism]] = field(default_factory=dict)
+    offered: Mapping[str, Offer] = field(default_factory=dict)
     made: str = ""
     beta: Fraction = Fraction(1, 20)
     many: int | None = None
@@ -103,11 +104,11 @@ class PlanSheet:
                 {
                     "name": name,
                     "title": name,
-                    "about": kind.about,
-                    "stays": [choice.name for choice in kind.choices() if choice.stays],
-                    **({"records": True} if kind.draws_records else {}),
+                    "about": offer.about,
+                    "stays": list(offer.stays),
+                    **({"records": True} if offer.records else {}),
                 }
-                for name, kind in self.offered.items()
+                for name, offer in self.offered.items()
             ],
             "measures": [measure.to_json() for measure in among(now.measures, self.many)],
             "betas": [text(beta) for beta in BETAS],

@@ -6,13 +6,12 @@ import pkgutil
 from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpviz.boundary import as_given, plain_arguments, protect_module, single_arguments
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability, text, whole
 from dpviz.mechanisms import REGISTRY
-from dpviz.model.combination import After, after
 from dpviz.model.error import SIGNS, ErrorModel, ErrorValue
 from dpviz.model.measures import MOST_LOOK_UPS, Measure, among
 from dpviz.model.mechanism import Bound, Space
@@ -24,6 +23,9 @@ from dpviz.privacy.grid import payable
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.session.accountant import SYMBOLS, Budget, Remaining, booked
 from dpviz.session.stale import stale
+
+if TYPE_CHECKING:
+    from dpviz.model.combination import After
 
 NOTED = Fraction(1, 20)
 """The chance that an error in a plan's own words fails."""
@@ -113,6 +115,8 @@ class Plan:
     def after(self, release: Release, beta: Number = "0.05") -> After:
         """How far one bin may be off once this was paid for and combined with a release that is there:
         `after this, ±4`. It follows from the two laws alone. Raises ParameterError where `dv.combine` would."""
+        from dpviz.model.combination import after
+
         if not isinstance(release, Release):
             raise ParameterError.of(as_given(release), "a plan is combined with a release", "write plan.after(release)")
         bound = self.bound
@@ -127,7 +131,7 @@ class Plan:
             unit=self.bound.unit,
             mechanism=self.bound.mechanism,
             top=TEACHING_TOP if self.budget is None else self.budget.epsilon,
-            offered=REGISTRY,
+            offered=REGISTRY.offers(),
             made=datetime.now().strftime("%H:%M"),
             many=self.many,
             zcdp=self.zcdp,

@@ -7,12 +7,14 @@ show, also where the page is opened anew.
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
-from dpviz.model.answers import Draws
 from dpviz.model.release import Release
+
+if TYPE_CHECKING:
+    from dpviz.model.answers import Draws
 
 VERSION: Final = 1
 

@@ -449,7 +449,7 @@ def _first(
 
 def _usual(session: Custody) -> Mechanism:
     """The first mechanism that offers itself, of which a refusal says what it needs."""
-    offered = min((kind for kind in REGISTRY.values() if kind.first_choice), key=lambda kind: kind.first_choice)
+    offered = next(REGISTRY.by_choice())
     return offered.at_price(_opening(session), Fraction(1, 10**6))
 
 
@@ -461,7 +461,7 @@ def _fitting(session: Custody, question: Question) -> Mechanism | None:
     epsilon = _opening(session)
     remaining, _ = session.known()
     delta = Fraction(1, 10**6) if remaining is None else remaining.total.delta / 10
-    for kind in sorted(REGISTRY.values(), key=lambda kind: kind.first_choice or len(REGISTRY)):
+    for kind in REGISTRY.by_choice():
         try:
             candidate: Mechanism = kind.at_price(epsilon, delta)
             if fitted := kind.fitted(question):

@@ -85,6 +85,34 @@ def test_only_the_mechanism_that_is_used_is_loaded(text: str, files: str, tmp_pa
     assert done.stdout.strip() == files, done.stderr
 
 
+FIRST_PLAN = """
+repr(session.plan(bins, dv.Dense("1/2")))
+dv.Workbench(session, bins)
+parts = ("dpviz.mechanisms.", "dpviz.model.answers.", "dpviz.model.laws.")
+print(*sorted(name.removeprefix("dpviz.") for name in sys.modules if name.startswith(parts)))
+print(*sorted({*sys.modules} & {"altair", "scipy", "duckdb", "ibis", "flint", "psycopg", "dpviz.reports",
+                                "dpviz.charts.counts", "sqlalchemy.dialects.postgresql"}))
+"""
+
+
+def test_the_first_plan_and_its_page_load_one_mechanism_one_shape_and_one_law(tmp_path: Path) -> None:
+    text = "import sys\nimport dpviz as dv\n" + BINS + LEDGER + FIRST_PLAN
+    done = subprocess.run([sys.executable, "-c", text], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    loaded, heavy = done.stdout.split("\n")[:2]
+    assert loaded.split() == [
+        "mechanisms.count_noise",
+        "mechanisms.dense",
+        "mechanisms.gaussian",
+        "model.answers.base",
+        "model.answers.table",
+        "model.laws.base",
+        "model.laws.count_noise",
+        "model.laws.dense",
+    ]
+    assert heavy == ""
+
+
 def test_the_package_alone_loads_no_numbers_and_no_mechanism() -> None:
     heavy = '{"numpy", "gmpy2", "dpviz.mechanisms"}'
     alone = run(f"print(sorted({heavy} & set(sys.modules)))\ndv.Dense\nprint(sorted({heavy} & set(sys.modules)))")

@@ -28,6 +28,7 @@ from benchmarks import (
     releases,
     sampling,
     stability,
+    start,
     top_k,
     tree,
 )
@@ -66,6 +67,7 @@ CASES: dict[str, Callable[[Path], list[Measured]]] = {
     "releases": lambda folder: releases.table(1, 1),
     "sampling": lambda folder: sampling.table(500, 5, 300, 90, 1),
     "stability": lambda folder: stability.table(100, 1000, 1),
+    "start": lambda folder: start.table(1, 0),
     "top_k": lambda folder: top_k.table(1000, 500, 1, 1, 1),
     "tree": lambda folder: tree.table(64, 64, (32,), 20, 2, 600, 1),
 }

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser
 
-from benchmarks import page
+from benchmarks import page, start
+from tests.browser.lab import Lab
 
 REPORTS = [f"report of {of}: {what}" for of in ("one release", "three") for what in ("bytes", "sheets of A4")]
 
@@ -37,3 +38,7 @@ def test_redraws_are_measured_with_the_kernel_idle_releasing_and_gone(browser: B
         *["report of three"] * 2,
     ]
     assert all(line.found.endswith(" ms") for line in lines[:-4])
+
+
+def test_the_start_notebook_is_timed_until_its_slider_moves(lab: Lab, browser: Browser) -> None:
+    assert 0 < start.notebooks(lab, browser, 1) < 600

@@ -23,7 +23,10 @@ import numpy as np
 
 import dpviz as dv
 from dpviz.errors import DpvizError
+from dpviz.mechanisms import RECORD as OFFERS
+from dpviz.mechanisms import REGISTRY
 from dpviz.mechanisms.pay_what_you_get import Asking
+from dpviz.model.offers import offer
 
 RECORD = Path(__file__).with_name("declared.json")
 ROUNDS = 400
@@ -278,5 +281,11 @@ def typed(given: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value!s}" for name, value in given.items() if name != "of")
 
 
+def offers() -> dict[str, Any]:
+    """What a page lists of each mechanism, by the classes themselves."""
+    return {name: offer(kind)._asdict() for name, kind in REGISTRY.items()}
+
+
 if __name__ == "__main__":
+    OFFERS.write_text(json.dumps(offers(), indent=1, ensure_ascii=False) + "\n")
     RECORD.write_text(json.dumps(record(), indent=1, ensure_ascii=False) + "\n")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import dpviz as dv
+from dpviz.mechanisms import REGISTRY
 from tests.mechanisms import declared
 
 KEPT: dict[str, Any] = json.loads(declared.RECORD.read_text())
@@ -21,6 +22,13 @@ KEPT: dict[str, Any] = json.loads(declared.RECORD.read_text())
 def test_parameters_are_read_refused_and_shown_as_on_record(name: str, part: str) -> None:
     now = declared.record()[name][part]
     assert now == KEPT[name][part]
+
+
+def test_what_a_page_lists_is_what_the_classes_say() -> None:
+    """Where it is not, `python -m tests.mechanisms.declared` writes it anew."""
+    written = json.loads(declared.OFFERS.read_text(encoding="utf-8"))
+    assert list(written) == list(REGISTRY)
+    assert written == json.loads(json.dumps(declared.offers()))
 
 
 def test_the_record_holds_thousands_of_combinations_and_of_refusals() -> None:

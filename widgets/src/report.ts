@@ -88,6 +88,7 @@ export function draw(report: Report, root: HTMLElement, { releases, explorers = 
             { class: "dp-report-grid" },
             ...(releases?.charts(report.releases, views) ?? []),
             ...(releases?.sheets(report.sheets, report.releases) ?? []),
+            report.explorers?.length ? h("h2", { class: "dp-offscreen" }, "Explorers") : null,
             ...(report.explorers ?? []).map(({ component, sheet }) => explored(explorers, component, sheet)),
         ),
         h(

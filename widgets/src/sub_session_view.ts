@@ -86,7 +86,7 @@ export function payWhatYouGetTape(store: SubSessionStore): Component {
     const element = h(
         "section",
         { class: "dp-tape", "aria-labelledby": titleId },
-        h("header", { class: "dp-head" }, h("h2", { id: titleId }, "Pay what you get"), h("p", {}, health, asof, chip)),
+        h("div", { class: "dp-head" }, h("h2", { id: titleId }, "Pay what you get"), h("p", {}, health, asof, chip)),
         lead,
         h(
             "div",

@@ -39,7 +39,7 @@ export function workbench(store: SessionStore): Component {
         "div",
         { class: "dp-workbench" },
         h(
-            "header",
+            "div",
             { class: "dp-head" },
             h("h2", {}, "Workbench"),
             h("p", { class: "dp-quiet" }, about, health, still),

@@ -1,4 +1,12 @@
-"""The shapes an answer can take: one file each, all of the protocol in `base.py`. All are public."""
+"""The shapes an answer can take: one file each, all of the protocol in `base.py`. All are public.
+
+A file is loaded when its shape is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, Final
 
 from dpviz.model.answers.base import (
     SHAPES,
@@ -15,21 +23,47 @@ from dpviz.model.answers.base import (
     unpacked,
     unregister,
 )
-from dpviz.model.answers.buckets import Buckets
-from dpviz.model.answers.chosen import Chosen
-from dpviz.model.answers.compact import CompactTable
-from dpviz.model.answers.key_count import KeyBound
-from dpviz.model.answers.log_sketch import LogSketch
-from dpviz.model.answers.queries import QueryAnswers
-from dpviz.model.answers.ranges import Ranges
-from dpviz.model.answers.ranked import Ranked
-from dpviz.model.answers.ranks import Ranks
-from dpviz.model.answers.records import Draws, ProductRecord, Record, WeightedRecord
-from dpviz.model.answers.signed_sketch import SignedSketch
-from dpviz.model.answers.sketch import Sketch
-from dpviz.model.answers.sparse import SparseTable
-from dpviz.model.answers.table import Table
 from dpviz.model.between import Between
+from dpviz.names import absent
+
+if TYPE_CHECKING:
+    from dpviz.model.answers.buckets import Buckets as Buckets
+    from dpviz.model.answers.chosen import Chosen as Chosen
+    from dpviz.model.answers.compact import CompactTable as CompactTable
+    from dpviz.model.answers.key_count import KeyBound as KeyBound
+    from dpviz.model.answers.log_sketch import LogSketch as LogSketch
+    from dpviz.model.answers.queries import QueryAnswers as QueryAnswers
+    from dpviz.model.answers.ranges import Ranges as Ranges
+    from dpviz.model.answers.ranked import Ranked as Ranked
+    from dpviz.model.answers.ranks import Ranks as Ranks
+    from dpviz.model.answers.records import Draws as Draws
+    from dpviz.model.answers.records import ProductRecord as ProductRecord
+    from dpviz.model.answers.records import Record as Record
+    from dpviz.model.answers.records import WeightedRecord as WeightedRecord
+    from dpviz.model.answers.signed_sketch import SignedSketch as SignedSketch
+    from dpviz.model.answers.sketch import Sketch as Sketch
+    from dpviz.model.answers.sparse import SparseTable as SparseTable
+    from dpviz.model.answers.table import Table as Table
+
+_HOME: Final = {
+    "Buckets": "buckets",
+    "Chosen": "chosen",
+    "CompactTable": "compact",
+    "Draws": "records",
+    "KeyBound": "key_count",
+    "LogSketch": "log_sketch",
+    "ProductRecord": "records",
+    "QueryAnswers": "queries",
+    "Ranges": "ranges",
+    "Ranked": "ranked",
+    "Ranks": "ranks",
+    "Record": "records",
+    "SignedSketch": "signed_sketch",
+    "Sketch": "sketch",
+    "SparseTable": "sparse",
+    "Table": "table",
+    "WeightedRecord": "records",
+}
 
 __all__ = [
     "SHAPES",
@@ -64,3 +98,11 @@ __all__ = [
     "unpacked",
     "unregister",
 ]
+
+if not TYPE_CHECKING:  # a checker knows what is imported above, and that there is nothing else
+
+    def __getattr__(name: str) -> Any:
+        if name in _HOME:
+            globals()[name] = getattr(importlib.import_module(f"dpviz.model.answers.{_HOME[name]}"), name)
+            return globals()[name]
+        raise absent(__name__, name, lambda: __all__)

@@ -11,6 +11,7 @@ import binascii
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NoReturn, Self, TypeAlias, TypeVar, overload
 
 import numpy as np
@@ -22,6 +23,7 @@ from dpviz.exact import text
 from dpviz.model.between import Between, between, is_enclosed
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel, ErrorValue, How
+from dpviz.model.first_use import OnFirstUse
 from dpviz.model.linear import AllKeys, Query, length
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
@@ -647,8 +649,28 @@ def columns_of(question: Question) -> str:
 
 # ---------------------------------------------------------------- the shapes there are
 
-SHAPES: Final[dict[str, type[Answer]]] = {}
-"""Every shape that a saved release may hold, by its kind."""
+_FILES: Final = {
+    "buckets": "buckets",
+    "chosen": "chosen",
+    "compact": "compact",
+    "key count": "key_count",
+    "log-sketch": "log_sketch",
+    "product record": "records",
+    "queries": "queries",
+    "ranges": "ranges",
+    "ranked": "ranked",
+    "ranks": "ranks",
+    "record": "records",
+    "signed-sketch": "signed_sketch",
+    "sketch": "sketch",
+    "sparse": "sparse",
+    "table": "table",
+    "weighted record": "records",
+}
+"""The shapes of dpviz by their kinds, and their files."""
+
+SHAPES: Final = OnFirstUse[str, type[Answer]](_FILES, lambda file: import_module(f"dpviz.model.answers.{file}"))
+"""Every shape that a saved release may hold, by its kind; each is loaded when it is first used."""
 
 Shape = TypeVar("Shape", bound=type[Answer])
 
@@ -668,7 +690,7 @@ def register(shape: Shape) -> Shape:
 
 def unregister(shape: type[Answer]) -> None:
     """Forget a shape that was registered: saved releases of it are no longer read. Not one of dpviz's own."""
-    if shape not in SHAPES.values() or shape.__module__.startswith("dpviz."):
+    if SHAPES.get(shape.kind) is not shape or shape.__module__.startswith("dpviz."):
         raise ParameterError.of(
             shape.kind, "only a shape that was registered by others can be taken out", "give one that you registered"
         )

@@ -11,14 +11,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
+from importlib import import_module
 from types import NoneType, UnionType
-from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 from dpviz.boundary import protect_module
 from dpviz.errors import DpvizError, ParameterError, ReleaseFormat
 from dpviz.exact import Decay
 from dpviz.model.answers import Answer, Reading
 from dpviz.model.error import ErrorModel
+from dpviz.model.first_use import OnFirstUse
 from dpviz.model.linear import Limits, LinearError, Query
 from dpviz.model.measures import Measure, of_bins
 from dpviz.model.question import Question
@@ -123,8 +125,40 @@ class StoredLaw(Stored):
         return {"name": self.name, "version": self.version, **super().to_json()}
 
 
-LAWS: dict[tuple[str, int], type[StoredLaw]] = {}
-"""Every law that can be read, by name and version. An older version stays here for as long as a file may hold it."""
+_FILES: Final = {
+    ("bounded record", 1): "records",
+    ("buckets", 1): "buckets",
+    ("category record", 1): "records",
+    ("coins", 1): "ranking",
+    ("compact", 1): "compact",
+    ("cut product record", 1): "product",
+    ("dense", 1): "dense",
+    ("dense-gaussian", 1): "dense",
+    ("exponential", 1): "ranking",
+    ("key count", 1): "key_count",
+    ("log-sketch", 1): "log_sketch",
+    ("noisy-list", 1): "ranking",
+    ("padded bounded record", 1): "records",
+    ("peeling", 1): "ranking",
+    ("product record", 1): "product",
+    ("pseudocount record", 1): "records",
+    ("pure-sparse", 1): "pure_sparse",
+    ("queries", 1): "queries",
+    ("response record", 1): "records",
+    ("signed-sketch", 1): "signed_sketch",
+    ("sketch", 1): "sketch",
+    ("sorted", 1): "sorted",
+    ("stability", 1): "stability",
+    ("threshold", 1): "threshold",
+    ("tree", 1): "tree",
+    ("tree-gaussian", 1): "tree",
+}
+"""The laws of dpviz by name and version, and their files. An older version stays for as long as a file may hold it."""
+
+LAWS: Final = OnFirstUse[tuple[str, int], type[StoredLaw]](
+    _FILES, lambda file: import_module(f"dpviz.model.laws.{file}")
+)
+"""Every law that can be read, by name and version; each is loaded when it is first used."""
 
 Law = TypeVar("Law", bound=StoredLaw)
 

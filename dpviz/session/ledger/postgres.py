@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     import psycopg
     from psycopg.pq.abc import PGresult
 
+tables.on_postgresql()
+
 _AWAY = ("08", "57P", "25P03")
 """How the codes begin that a server says goodbye with: a lost connection, a shutdown, a transaction idle too long."""
 

@@ -1,0 +1,43 @@
+"""What a page says of a mechanism before anybody picks it, so that whoever lists mechanisms needs to load none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from dpviz.model.mechanism import Mechanism
+
+
+class Offer(NamedTuple):
+    """One mechanism in a list.
+
+    about         a sentence
+    stays         the parameters that stay where another value of epsilon is picked
+    records       whether it draws records
+    first_choice  its place among those that a page opens with; 0 for all others
+    """
+
+    about: str
+    stays: tuple[str, ...]
+    records: bool
+    first_choice: int
+
+
+def offer(kind: type[Mechanism]) -> Offer:
+    """What a class says of itself."""
+    stays = tuple(choice.name for choice in kind.choices() if choice.stays)
+    return Offer(kind.about, stays, kind.draws_records, kind.first_choice)
+
+
+def written(record: Path) -> dict[str, Offer]:
+    """What was written down of mechanisms, by their names."""
+    found: dict[str, dict[str, Any]] = json.loads(record.read_text(encoding="utf-8"))
+    return {name: Offer(**{**one, "stays": tuple(one["stays"])}) for name, one in found.items()}
+
+
+def by_choice(offers: Mapping[str, Offer]) -> list[str]:
+    """The names of these in the order in which they offer themselves, and then all others."""
+    return sorted(offers, key=lambda name: offers[name].first_choice or len(offers))

@@ -1,0 +1,346 @@
+"""Six people, each with nothing but the README: every one of them ends with what he or she came for.
+
+An analyst with a CSV file, a teacher, an author, somebody with a keyboard alone, somebody who listens to the page, and
+somebody who mistypes whatever can be typed. Pictures are kept: light, dark, 320 pixels wide, and at 200 percent.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from playwright.sync_api import Browser, Locator, expect
+
+import dpviz as dv
+from tests.browser.lab import SCREENSHOTS, Lab, Notebook
+from tests.browser.test_axe import THEME
+from tests.browser.test_report import opened
+from tests.browser.test_workbench import LEFT
+
+TALL = {"width": 1280, "height": 1700}
+ZOOMED = {"width": 640, "height": 850}
+"""What a window of that size has at 200 percent."""
+
+SIDEWAYS = "root => root.scrollWidth - root.clientWidth"
+
+
+def pictures(it: Notebook, title: str) -> None:
+    """The last component of the notebook light and dark, at 200 percent, and 320 pixels wide; none scrolls sideways."""
+    shown = it.page.locator(".dpviz").last
+
+    def keep(how: str) -> None:
+        expect(shown.locator("svg").first).to_be_visible()
+        it.until(lambda: shown.evaluate(SIDEWAYS) <= 0)
+        shown.screenshot(path=SCREENSHOTS / f"story {title} {how}.png")
+
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    keep("light")
+    it.page.evaluate(THEME, "JupyterLab Dark")
+    keep("dark")
+    it.page.evaluate(THEME, "JupyterLab Light")
+    it.page.set_viewport_size(ZOOMED)
+    keep("200 percent")
+    it.page.set_viewport_size(TALL)
+    shown.evaluate("root => { root.style.width = '320px'; }")
+    keep("320")
+    shown.evaluate("root => { root.style.width = ''; }")
+
+
+# ---------------------------------------------------------------- an analyst with a CSV file
+
+ANALYST = """
+import dpviz as dv
+session = dv.Session("stays.csv", unit=dv.Unit("row", noun="stay"), budget=dv.Budget(epsilon="2"), ledger="a.ledger")
+dv.Workbench(session)
+"""
+
+
+def test_an_analyst_goes_from_a_csv_file_to_a_picture_and_a_table(lab: Lab, browser: Browser) -> None:
+    rows = "".join(f"{place % 9},{'long' if place % 2 else 'short'}\n" for place in range(5000))
+    (lab.folder / "analyst").mkdir()
+    (lab.folder / "analyst" / "stays.csv").write_text(f"nights,kind\n{rows}")
+    lab.write("analyst/analyst.ipynb", ANALYST)
+    with Notebook.open(lab, browser, "analyst/analyst.ipynb", viewport=TALL, accept_downloads=True) as it:
+        it.run_all()
+        question = it.page.get_by_role("group", name="Question", exact=True)
+        question.get_by_label("Bins (public, not taken from the data)").select_option(label="Declare bins…")
+        question.get_by_label("Bins of").select_option(label="whole numbers")
+        question.get_by_label("From", exact=True).fill("0")
+        question.get_by_label("To", exact=True).fill("8")
+        question.get_by_role("button", name="Use these bins").click()
+        it.button("Release").filter(has_text="pay ε 0.2").click()
+        result = it.page.locator(".dp-result")
+        expect(result.get_by_role("heading", name=re.compile("released with ε = 0.2$"))).to_be_visible()
+        saved = {}
+        for ending in ("CSV", "SVG"):
+            result.get_by_role("button", name="Save", exact=True).click()
+            with it.page.expect_download() as download:
+                result.get_by_role("button", name=ending, exact=False).click()
+            saved[ending] = Path(download.value.path()).read_text(encoding="utf-8-sig")
+        table = it.numbers(result)
+        with_values = [row for row in csv.reader(saved["CSV"].splitlines()) if row and row[0] in "012345678"]
+        assert [row.split()[0] for row in table][1:10] == [row[0] for row in with_values] == list("012345678")
+        drawn = ElementTree.fromstring(saved["SVG"])
+        assert drawn.tag.endswith("svg") and "released with ε = 0.2" in " ".join(drawn.itertext())
+        assert all(abs(int(row[1]) - 555) < 150 for row in with_values)  # exceeded with a chance below 1e-12
+        pictures(it, "analyst")
+        assert it.errors == it.offsite == []
+
+
+# ---------------------------------------------------------------- a teacher
+
+TEACHER = """
+import dpviz as dv
+bins   = dv.Domain.integers(0, 40, column="visits", overflow=True)
+lesson = dv.teaching(dv.datasets.doctor_visits(), seed=5, unit=dv.Unit("row", noun="person-year"))
+draws  = lesson.draw(bins, dv.Dense(epsilon="1/2"), times=20)
+missed = draws.misses(bin=3)
+missed
+"""
+BROKEN_LAWS = ("release", "paid", "pays", "ledger remembers")
+
+
+def test_a_teacher_shows_a_class_how_often_intervals_miss(lab: Lab, browser: Browser) -> None:
+    lab.write("teacher/teacher.ipynb", TEACHER, "dv.Workbench(lesson, bins)")
+    with Notebook.open(lab, browser, "teacher/teacher.ipynb", viewport=TALL) as it:
+        it.run_all()
+        frame = it.page.locator(".jp-RenderedHTMLCommon table").first
+        expect(frame.locator("tbody tr")).to_have_count(20)
+        outside = "sum(not low <= n <= high for one, n in zip(draw.to_frame().itertuples(), draws.truth.counts)"
+        outside += " for low, high in [(one.low, one.high)])"
+        counted = it.ask(f"print([{outside} for draw in draws])")
+        assert counted == it.ask("print(missed.missed.tolist())")
+        assert 0 < sum(map(int, re.findall(r"\d+", counted))) < 20 * 42 / 5
+        assert it.ask("print(len(missed), missed.missed_all.gt(0).mean() <= 0.5)").strip() == "20 True"
+        pictures(it, "teacher")
+        assert it.failures() == it.errors == it.offsite == []
+
+
+# ---------------------------------------------------------------- an author
+
+TITLES = re.compile(rb"/Title\s*\((.*?)(?<!\\)\)", re.DOTALL)
+
+
+def outline(printed: bytes) -> list[str]:
+    """The headings of a PDF, as a reader's sidebar lists them."""
+    texts = [part.replace(b"\\(", b"(").replace(b"\\)", b")") for part in TITLES.findall(printed)]
+    return [part[2:].decode("utf-16-be") if part[:2] == b"\xfe\xff" else part.decode("latin-1") for part in texts]
+
+
+def test_an_author_prints_a_report(browser: Browser, tmp_path: Path) -> None:
+    session = dv.Session(
+        dv.datasets.doctor_visits(),
+        unit=dv.Unit("row", relation="add-remove", noun="person-year"),
+        budget=dv.Budget(epsilon="2", delta="1e-6"),
+        ledger=tmp_path / "visits.ledger",
+    )
+    bins = dv.Domain.integers(0, 40, column="visits", overflow=True)
+    release = session.release(bins, dv.Dense(epsilon="1/2"))
+    path = dv.report([release], tmp_path / "visits.html", title="Visits to a doctor")
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    windows: dict[str, dict[str, Any]] = {
+        "light": {},
+        "dark": {"color_scheme": "dark"},
+        "320": {"viewport": {"width": 320, "height": 900}},
+        "200 percent": {"viewport": {"width": 500, "height": 450}, "device_scale_factor": 2},
+    }
+    for how, window in windows.items():
+        with opened(browser, path, **window) as page:
+            expect(page.locator(".dp-result svg").first).to_be_visible()
+            assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+            page.screenshot(path=SCREENSHOTS / f"story author {how}.png", full_page=True)
+            if how == "light":
+                printed = page.pdf(format="A4", outline=True, tagged=True)
+                page.emulate_media(media="print")
+                page.set_viewport_size({"width": 718, "height": 1000})
+                page.screenshot(path=SCREENSHOTS / "story author print.png", full_page=True)
+                said = page.locator("main").inner_text()
+    (SCREENSHOTS / "story author.pdf").write_bytes(printed)
+    assert 2 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 4
+    heads = outline(printed)
+    assert "Visits to a doctor" in heads and any("released with ε = 0.5" in head for head in heads)
+    assert "What this does not protect" in heads
+    assert "0.5-differential privacy for adding or removing one person-year" in said
+    values = release.to_frame().value
+    for value in (values.iloc[0], values.iloc[-1]):
+        assert f"{value:,}".replace("-", "−") in said
+
+
+# ---------------------------------------------------------------- with the keyboard alone, and by ear
+
+VISITS = """
+import dpviz as dv
+session = dv.Session(
+    dv.datasets.doctor_visits(),
+    unit=dv.Unit("row", relation="add-remove", noun="person-year"),
+    budget=dv.Budget(epsilon="2", delta="1e-6"),
+    ledger="{name}.ledger",
+)
+bins = dv.Domain.integers(0, 40, column="visits", overflow=True)
+"""
+BENCH = "dv.Workbench(session, bins)"
+FOCUSED = "element => element === document.activeElement"
+
+
+def tab_to(it: Notebook, wanted: Locator, most: int = 60) -> None:
+    """Walk there with the Tab key. Whoever is led in circles fails."""
+    for _ in range(most):
+        it.page.keyboard.press("Tab")
+        assert it.page.evaluate("() => document.activeElement !== document.body"), "the focus is lost"
+        if wanted.count() and wanted.first.evaluate(FOCUSED):
+            return
+    raise AssertionError(f"{most} times Tab did not lead to {wanted}")
+
+
+def heard(part: Locator, title: str) -> list[str]:
+    """What a screen reader walks through, in its order, a line each; kept beside the pictures."""
+    snapshot = part.aria_snapshot()
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    (SCREENSHOTS / f"story {title}.aria.txt").write_text(snapshot)
+    return [line.strip().removeprefix("- ") for line in snapshot.splitlines()]
+
+
+def in_order(lines: list[str], wanted: list[str]) -> list[str]:
+    """Those of the wanted patterns that do not come one after the other in these lines."""
+    left: Iterator[str] = iter(lines)
+    return [pattern for pattern in wanted if not any(re.search(pattern, line) for line in left)]
+
+
+PLANNING = [
+    r"^heading \"Workbench\"",
+    r"^group \"Question\"",
+    r"^combobox \"Mechanism\"",
+    r"^region \"Plan\"",
+    r"^slider \"Privacy loss ε\"",
+    r"^textbox \"Any one bin\"",
+    r"^region \"Release\"",
+    r"^button \"Release pay ε 0\.\d+\"",
+    r"^region \"Budget\"",
+]
+RELEASED = [r"^region \".* released with ε = ", r"^heading \".* released with ε = ", r"^img ", r"^table "]
+
+
+def test_the_keyboard_alone_leads_from_opening_to_a_released_answer_and_its_table(lab: Lab, browser: Browser) -> None:
+    lab.write("keys/keys.ipynb", VISITS.format(name="keys"), BENCH)
+    with Notebook.open(lab, browser, "keys/keys.ipynb", viewport=TALL) as it:
+        press = it.page.keyboard.press
+        bench = it.page.locator(".dp-workbench")
+        it.page.locator(".jp-Notebook").focus()
+        press("Escape")
+        press("Control+a")
+        press("Control+Enter")
+        expect(bench.locator("svg").first).to_be_visible()
+        assert in_order(heard(bench, "by ear, planning"), PLANNING) == []
+
+        slider = it.slider("Privacy loss ε")
+        tab_to(it, slider)
+        before = slider.get_attribute("aria-valuetext")
+        press("ArrowRight")
+        expect(slider).not_to_have_attribute("aria-valuetext", str(before))
+        epsilon = str(slider.get_attribute("aria-valuetext")).removeprefix("ε ")
+        pay = it.button(f"Release pay ε {epsilon}")
+        expect(pay).to_be_enabled()
+        tab_to(it, pay)
+        press("Enter")
+        result = it.page.locator(".dp-result")
+        title = result.get_by_role("heading", name=re.compile(f"released with ε = {re.escape(epsilon)}$"))
+        expect(title).to_be_focused()
+
+        table = result.get_by_role("button", name="Table", exact=True)
+        tab_to(it, table)
+        if table.get_attribute("aria-expanded") == "false":
+            press("Enter")
+        expect(table).to_have_attribute("aria-expanded", "true")
+        numbers = result.get_by_role("region", name="Numbers of this release")
+        tab_to(it, numbers)
+        assert numbers.locator("tbody tr").count() == 42
+        assert in_order(heard(bench, "by ear, released"), [*PLANNING, *RELEASED]) == []
+        assert it.ask("print(len(session.releases))").strip() == "1"
+        pictures(it, "keyboard")
+        assert it.failures() == it.errors == it.offsite == []
+
+
+def test_a_report_is_heard_from_its_title_to_what_it_does_not_protect(browser: Browser, tmp_path: Path) -> None:
+    lesson = dv.datasets.doctor_visits()
+    session = dv.Session(lesson, dv.Unit("row", noun="person-year"), dv.Budget("2"), tmp_path / "heard.ledger")
+    release = session.release(dv.Domain.integers(0, 40, column="visits", overflow=True), dv.Dense("1/2"))
+    with opened(browser, dv.report([release], tmp_path / "heard.html", title="Visits")) as page:
+        expect(page.locator(".dp-result svg").first).to_be_visible()
+        lines = heard(page.locator("body"), "by ear, report")
+        wanted = [
+            r"^heading \"Visits\" \[level=1\]",
+            r"^main",
+            *RELEASED[:3],
+            r"^slider ",
+            r"^heading \"What this does not protect\"",
+        ]
+        assert in_order(lines, wanted) == []
+        assert in_order(lines, wanted[::-1]) != []
+
+
+# ---------------------------------------------------------------- somebody who mistypes
+
+CALLS = [
+    ("dv.Sesion", "Session", "dv.Session"),
+    ("dv.datasets.docter_visits()", "doctor_visits", "dv.datasets.doctor_visits()"),
+    ('dv.Unit("row", relation="add-remov")', "add-remove", 'dv.Unit("row", relation="add-remove")'),
+    ('dv.Budget(epsilon="two")', "1/2", 'dv.Budget(epsilon="1/2")'),
+    ('dv.Domain.integers(40, 0, column="visits")', "0", 'dv.Domain.integers(0, 40, column="visits")'),
+    ('session.plan("vists", dv.Stability(1, "1e-6"))', "visits", "session.plan(bins, dv.Dense(1))"),
+    ('session.plan(bins, dv.Dense(epsilom="1/2"))', "epsilon", 'session.plan(bins, dv.Dense(epsilon="1/2"))'),
+    ('session.plan(bins, dv.Dense(epsilon="-1/2"))', "positive", 'session.plan(bins, dv.Dense(epsilon="1/2"))'),
+    ('session.release(bins, dv.Dense(epsilon="3"))', "at most 2", 'session.release(bins, dv.Dense(epsilon="1/4"))'),
+    ("session.releases[1].to_fram()", "to_frame", "session.releases[1].to_frame(beta=0.05)"),
+    ("session.releases[1].to_frame(beta=5)", "beta", "session.releases[1].to_frame(beta=0.05)"),
+    ("session.remaning", "remaining", "session.remaining"),
+    ('session.plan("visits", dv.TopK(k=10, kbar=5, epsilon="1", delta="1e-6"))', "kbar",
+     'session.plan("visits", dv.TopK(k=10, kbar=50, epsilon="1", delta="1e-6"))'),
+    ('session.plan("visits", dv.TopK(k=10, kbar=50, epsilon="1", delta="1e6"))', "delta",
+     'session.plan("visits", dv.TopK(k=10, kbar=50, epsilon="1", delta="1e-6"))'),
+]  # fmt: skip
+"""What is typed, a part of the answer that leads on, and what is typed next."""
+
+SLIPS = {
+    "Privacy loss ε, exact": ("0,5", "1/2"),
+    "Any one bin": ("-3", "20"),
+    "All 42 at once": ("many", "60"),
+}
+"""Fields of the page: what is typed by mistake, and then."""
+
+
+def test_who_mistypes_is_told_where_and_what_to_do_and_then_it_works(lab: Lab, browser: Browser) -> None:
+    lab.write("slips/slips.ipynb", VISITS.format(name="slips"), BENCH)
+    with Notebook.open(lab, browser, "slips/slips.ipynb", viewport=TALL) as it:
+        it.run_all()
+        unhelpful = []
+        for wrong, leads, right in CALLS:
+            told = it.ask(wrong).strip()
+            went = it.ask(f"{right}; print('went well')").strip()
+            if leads not in told or not went.endswith("went well"):
+                unhelpful.append((wrong, told, went))
+        assert unhelpful == []
+
+        bench = it.page.locator(".dp-workbench")
+        for name, (wrong, right) in SLIPS.items():
+            box = bench.get_by_role("textbox", name=name, exact=True)
+            box.fill(wrong)
+            box.press("Enter")
+            expect(box).to_have_attribute("aria-invalid", "true")
+            expect(bench.get_by_role("alert").filter(visible=True)).to_have_count(1)
+            described = box.evaluate(
+                "box => (box.getAttribute('aria-describedby') ?? box.getAttribute('aria-errormessage') ?? '')"
+                ".split(' ').map(id => document.getElementById(id)?.innerText ?? '').join(' ')"
+            )
+            assert re.search(r"\b(type|ask for|set|write|choose|give)\b", described, re.IGNORECASE), (name, described)
+            if name == "Privacy loss ε, exact":
+                pictures(it, "mistyped")
+            box.fill(right)
+            box.press("Enter")
+            expect(box).not_to_have_attribute("aria-invalid", "true")
+            expect(bench.get_by_role("alert").filter(visible=True)).to_have_count(0)
+        assert it.ask(LEFT).strip() == "7/4"
+        assert it.failures() == it.errors == it.offsite == []
