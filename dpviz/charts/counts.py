@@ -95,8 +95,7 @@ def _odds(release: Release) -> str:
 
 def _public(table: PublicTable, counts: Counts, width: int) -> Picture:
     full, _, _ = panels(counts, width)
-    column = table.domain.columns_text.replace("_", " ")
-    title = f"{capital(column)}, {table.nouns} in each bin"
+    title = capital(f"{table.nouns} by {table.domain.columns_text.replace('_', ' ')}")
     greatest = int(counts.values.argmax())
     finding = (
         f"{title}: {table.badge}. {counts.size:,} bins, the largest count {shown(counts.exact(greatest))} "

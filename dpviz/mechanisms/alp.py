@@ -36,6 +36,7 @@ from dpviz.model.parameters import Exact, OneOf, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import SparseCounts, Statistic, StatisticKind
+from dpviz.model.words import shown
 from dpviz.noise.alp import SEED_BYTES, climbed, coded, merged, project, rounded
 from dpviz.noise.bits import Bits
 from dpviz.noise.flips import Flips, chance_for
@@ -468,7 +469,7 @@ class SketchBound(Bound):
         step, plan = self.question.aggregate.step, self.plan
         kept = ""
         if self.cut is not None:
-            kept = f" and keeps those whose noisy value reaches {text(self.cut.least * step)}"
+            kept = f" and keeps those whose noisy value reaches {shown(self.cut.least * step)}"
         columns = f"{plan.halves * plan.columns:,} columns of bits that are flipped at random"
         return f"Scatters {self.scattered} over {columns}{kept}."
 

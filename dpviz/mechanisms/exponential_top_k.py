@@ -136,8 +136,8 @@ class ExponentialTopKBound(ListBound):
 
     @property
     def verb(self) -> str:
-        column = self.question.domain.columns_text
-        return f"Ranks {counted(self.max_items, 'bin')} of {column}, out of all {self.question.bins:,}."
+        items = self.question.domain.items
+        return f"Lists {self.max_items:,} of all {self.question.bins:,} {items}, the most common first."
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Ranked:
         """Draw the list, out of every bin of the domain."""

@@ -27,6 +27,7 @@ from dpviz.model.parameters import Exact, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import SparseCounts, Statistic, StatisticKind
+from dpviz.model.words import shown
 from dpviz.noise.alp import SEED_BYTES, Columns, coded
 from dpviz.noise.bits import Bits
 from dpviz.noise.geometric import check_scale
@@ -146,7 +147,7 @@ class BucketsBound(Bound):
     def verb(self) -> str:
         kept, step = "", self.question.aggregate.step
         if self.cut is not None:
-            kept = f"Keeps values whose noisy value reaches {text(self.cut.least * step)}. Of all others: "
+            kept = f"Keeps values whose noisy value reaches {shown(self.cut.least * step)}. Of all others: "
         told = f"{kept}throws them into {self.places.size:,} buckets and adds noise to the largest of each."
         return told[:1].upper() + told[1:]
 

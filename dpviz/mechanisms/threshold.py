@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import ClassVar
 
 from dpviz.boundary import protect_module
-from dpviz.exact import text
 from dpviz.mechanisms.cuts import DELTA, PureOrNot, cut_for, cut_through, loss_of
 from dpviz.mechanisms.moves import Moves
 from dpviz.model.answers import Answer, SparseTable
@@ -18,6 +17,7 @@ from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import SparseCounts, Statistic, StatisticKind
+from dpviz.model.words import shown
 from dpviz.noise.bits import Bits
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
@@ -109,10 +109,10 @@ class ThresholdBound(Bound):
 
     @property
     def verb(self) -> str:
-        shown = text(self.cut.least * self.question.aggregate.step)
+        least = shown(self.cut.least * self.question.aggregate.step)
         which = "every bin, empty ones too," if self.cut.certain else "the bins that are not empty"
         size = f" {'or more, in either direction' if self.cut.signed else 'or more'}"
-        return f"Adds noise to {which} and shows those that reach {shown}{size}."
+        return f"Adds noise to {which} and shows those that reach {least}{size}."
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> SparseTable:
         """Draw what is shown. How many bins are occupied is private: no tick tells."""

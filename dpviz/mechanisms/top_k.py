@@ -285,12 +285,13 @@ class TopKBound(LargestBound):
 
     @property
     def verb(self) -> str:
-        column, rows = self.question.domain.columns_text, self.mechanism.rows
+        items, rows = self.question.domain.items, self.mechanism.rows
         if not self.rule.bottom:
-            return f"Ranks {self.max_items:,} of all {rows:,} bins of {column}."
+            return f"Lists {self.max_items:,} of all {rows:,} {items}, the most common first."
         if self.mechanism.private:
-            return f"Chooses how many of the largest {column} compete, and ranks at most {self.max_items:,} of them."
-        return f"Ranks at most {self.max_items:,} of the {rows:,} largest {column}, and says if no more stand out."
+            return f"Chooses how many of the most common {items} compete, and lists up to {self.max_items:,} of them."
+        which = f"up to {self.max_items:,} of the {rows:,} most common {items}"
+        return f"Lists {which}, and says if no more stand out."
 
     def check_source(self, rules: TopRules) -> None:
         """Refuse an engine whose order of equal counts the rule does not cover."""

@@ -179,8 +179,9 @@ class TopKLaplaceBound(LargestBound):
 
     @property
     def verb(self) -> str:
-        column, rows = self.question.domain.columns_text, self.mechanism.kbar
-        return f"Adds noise to the {rows:,} largest {column}, and lists at most {self.max_items:,} that stand out."
+        items, rows = self.question.domain.items, self.mechanism.kbar
+        noisy = f"Adds noise to the counts of the {rows:,} most common {items}"
+        return f"{noisy}, and lists up to {self.max_items:,} that stand out."
 
     def check_source(self, rules: TopRules) -> None:
         """Refuse an engine that does not order equal counts by label."""

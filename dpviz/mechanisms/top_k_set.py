@@ -137,8 +137,8 @@ class TopKSetBound(LargestBound):
 
     @property
     def verb(self) -> str:
-        column = self.question.domain.columns_text
-        return f"Names those of the {self.max_items:,} largest {column} that stand out, in no order."
+        items = self.question.domain.items
+        return f"Names those of the {self.max_items:,} most common {items} that stand out, in no order."
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Chosen:
         """Flip the coins. How many rows there are is private: no tick tells."""

@@ -15,6 +15,8 @@ from dpviz.boundary import as_given, kind_of, plain_arguments, protect_module
 from dpviz.errors import DomainError, ParameterError
 from dpviz.exact import Number, text
 from dpviz.model.domain import Domain, category_text, column_name, limit, quoted
+from dpviz.model.words import shown
+from dpviz.privacy.unit import Unit
 
 HEAVIEST: Final = 2**31
 """One row moves a sum by at most so many steps: the total of 2^31 rows is at most 2^62, so no engine overflows."""
@@ -60,11 +62,17 @@ class Count:
         return f"{' × '.join(domain.columns)}, {domain.size_text}"
 
     def sentence(self, domain: Domain, nouns: str, among: str) -> str:
-        filtered = f" ({among})" if among else ""
-        return f"How many {nouns}{filtered} had {domain.columns_text} in each of: {domain.text}?"
+        many = f"Among {nouns} {among}, how many" if among else f"How many {nouns}"
+        if not domain.declared:
+            return f"{many} had each {domain.each} that occurs often enough?"
+        if len(domain.columns) > 1:
+            return f"{many} had each {domain.each}: {domain.choices}?"
+        words = domain.columns_text.replace("_", " ")
+        return f"{many} had {domain.choices} {words}?" if domain.countable else f"{many} had {words} {domain.choices}?"
 
-    def title(self, domain: Domain, nouns: str) -> str:
-        return f"{_heading(domain.columns_text)}, {nouns} in each bin"
+    def title(self, domain: Domain, unit: Unit) -> str:
+        columns = domain.columns_text
+        return _heading(f"{columns} per {unit.noun}" if domain.countable else f"{unit.nouns} by {columns}")
 
     def python(self, domain: Domain, where: str) -> str:
         """The call that makes the question; its filter is given to `plan` and `release`."""
@@ -161,11 +169,12 @@ class Sum:
 
     def sentence(self, domain: Domain, nouns: str, among: str) -> str:
         filtered = f" {among}" if among else ""
-        bins = f"by {domain.columns_text} in each of" if domain.declared else f"by {domain.columns_text}, for"
-        return f"What is the total {self.column} ({self._range}) of the {nouns}{filtered}, {bins}: {domain.text}?"
+        bins = f": {domain.choices}" if domain.declared else " that occurs often enough"
+        column = self.column.replace("_", " ")
+        return f"What is the total {column} ({self._range}) of the {nouns}{filtered}, for each {domain.each}{bins}?"
 
-    def title(self, domain: Domain, nouns: str) -> str:
-        return f"Total {self.column}".replace("_", " ") + f" of {nouns} by {domain.columns_text.replace('_', ' ')}"
+    def title(self, domain: Domain, unit: Unit) -> str:
+        return _heading(f"total {self.column} of {unit.nouns} by {domain.columns_text}")
 
     def python(self, domain: Domain, where: str) -> str:
         limits = ", ".join(f'{name}="{text(getattr(self, name))}"' for name in ("low", "high", "step"))
@@ -177,7 +186,7 @@ class Sum:
 
     @property
     def _range(self) -> str:
-        return f"each value from {text(self.low)} to {text(self.high)} in steps of {text(self.step)}"
+        return f"each value from {shown(self.low)} to {shown(self.high)} in steps of {shown(self.step)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,10 +242,11 @@ class Records:
 
     def sentence(self, domain: Domain, nouns: str, among: str) -> str:
         filtered = f" {among}" if among else ""
-        return f"What are records of {domain.columns_text} of {nouns}{filtered}, out of: {domain.text}?"
+        columns = domain.columns_text.replace("_", " ")
+        return f"If one of the {nouns}{filtered} were drawn at random, what would {columns} be: {domain.choices}?"
 
-    def title(self, domain: Domain, nouns: str) -> str:
-        return f"{_heading(domain.columns_text)}, records of {nouns}"
+    def title(self, domain: Domain, unit: Unit) -> str:
+        return _heading(f"records of {unit.nouns}: {domain.columns_text}")
 
     def python(self, domain: Domain, where: str) -> str:
         columns = ", ".join(factor.python for factor in domain.factors)
@@ -281,6 +291,7 @@ def aggregate_from_json(data: object) -> Aggregate:
 
 
 def _heading(columns: str) -> str:
+    """`paid_hours of rows` as a title: `Paid hours of rows`."""
     words = columns.replace("_", " ")
     return f"{words[:1].upper()}{words[1:]}"
 

@@ -20,13 +20,17 @@ from dpviz.boundary import Hidden, as_given, kind_of, plain_arguments, protect_m
 from dpviz.errors import DomainError, ParameterError, short, unwritable
 from dpviz.exact import LONGEST, NUMBER_LIKE, Number, rational, text, writable
 from dpviz.kinds import name_of
+from dpviz.model.words import MINUS
 from dpviz.names import NamedClass, meant
+from dpviz.privacy.unit import plural
 
 Read = TypeVar("Read")
 
 FROM_DATA = "bins and filters must be public, and not taken from the data"
 LARGEST_SHOWN = 2_000
 """Domains with more bins than this are not drawn bin by bin."""
+UNGROUPED: Final = 10**5
+"""Labels that are smaller are written without commas in a sentence: they may be years or codes."""
 MOST_NAMED: Final = 5
 """A sentence names at most so many columns, or bins of so many."""
 MOST_FACTORS: Final = 2_048
@@ -102,6 +106,30 @@ class Domain(metaclass=NamedClass):
     def text(self) -> str:
         """All bins in a few words: `0, 1, …, 40, over 40`."""
         raise NotImplementedError
+
+    @property
+    def choices(self) -> str:
+        """All bins as a question names them: `0, 1, …, 40 or more than 40`."""
+        raise NotImplementedError
+
+    @property
+    def countable(self) -> bool:
+        """Whether a bin is a number of what the column is called, so that a unit can have `3 visits`."""
+        return False
+
+    @property
+    def each(self) -> str:
+        """What a bin is, after `each`: `month`, `number of visits`, `combination of month and city`."""
+        words = self.columns_text.replace("_", " ")
+        return f"combination of {words}" if len(self.columns) > 1 else f"number of {words}" if self.countable else words
+
+    @property
+    def items(self) -> str:
+        """What its bins are called where they are items of a list: `destinations`, `values of visits`."""
+        words = self.columns_text.replace("_", " ")
+        if len(self.columns) > 1:
+            return f"combinations of {words}"
+        return f"values of {words}" if words.endswith("s") or " " in words else plural(words)
 
     @property
     def python(self) -> str:
@@ -353,10 +381,24 @@ class IntegerDomain(_OneColumn):
 
     @property
     def text(self) -> str:
-        values = [str(self.low + step) for step in range(min(self.inner, 3))]
-        if self.inner > 3:
-            values = [*values[:2], "…", str(self.high)]
-        return ", ".join(_around(self, values, f"under {self.low}", f"over {self.high}"))
+        around = _around(self, self._few, f"under {_digits(self.low)}", f"over {_digits(self.high)}")
+        return ", ".join(around).replace("-", MINUS)
+
+    @property
+    def choices(self) -> str:
+        fewer = "fewer" if self.countable else "less"
+        around = _around(self, self._few, f"{fewer} than {_digits(self.low)}", f"more than {_digits(self.high)}")
+        return _either(around, self.overflow or self.missing).replace("-", MINUS)
+
+    @property
+    def countable(self) -> bool:
+        """So it is where the column is named in the plural: `visits`, not `status` or `diagnosis`."""
+        return self.low >= 0 and self.column.endswith("s") and not self.column.endswith(("ss", "us", "is"))
+
+    @property
+    def _few(self) -> list[str]:
+        values = [_digits(self.low + step) for step in range(min(self.inner, 3))]
+        return [*values[:2], "…", _digits(self.high)] if self.inner > 3 else values
 
     @property
     def python(self) -> str:
@@ -418,9 +460,22 @@ class IntervalDomain(_OneColumn):
 
     @property
     def text(self) -> str:
+        ends = f"under {text(self.edges[0])}", f"over {text(self.edges[-1])}"
+        return ", ".join(_around(self, self._few, *ends)).replace("-", MINUS)
+
+    @property
+    def items(self) -> str:
+        return f"ranges of {self.column.replace('_', ' ')}"
+
+    @property
+    def choices(self) -> str:
+        ends = f"less than {text(self.edges[0])}", f"more than {text(self.edges[-1])}"
+        return _either(_around(self, self._few, *ends), self.overflow or self.missing).replace("-", MINUS)
+
+    @property
+    def _few(self) -> list[str]:
         first, last = self._interval(self.underflow), self._interval(self.underflow + self.inner - 1)
-        values = [first] if self.inner == 1 else [first, last] if self.inner == 2 else [first, "…", last]
-        return ", ".join(_around(self, values, f"under {text(self.edges[0])}", f"over {text(self.edges[-1])}"))
+        return [first] if self.inner == 1 else [first, last] if self.inner == 2 else [first, "…", last]
 
     @property
     def python(self) -> str:
@@ -461,8 +516,16 @@ class CategoryDomain(_OneColumn):
 
     @property
     def text(self) -> str:
+        return ", ".join(self._few)
+
+    @property
+    def choices(self) -> str:
+        return _either(self._few, self.other or self.missing)
+
+    @property
+    def _few(self) -> list[str]:
         values = list(self.values) if len(self.values) <= 4 else [*self.values[:2], "…", self.values[-1]]
-        return ", ".join([*values, *(["other"] if self.other else []), *(["missing"] if self.missing else [])])
+        return [*values, *(["other"] if self.other else []), *(["missing"] if self.missing else [])]
 
     @property
     def python(self) -> str:
@@ -509,6 +572,10 @@ class KeyDomain(_OneColumn):
     @property
     def text(self) -> str:
         return "every value that occurs often enough"
+
+    @property
+    def choices(self) -> str:
+        return self.text
 
     @property
     def python(self) -> str:
@@ -584,8 +651,11 @@ class ProductDomain(Domain):
 
     @property
     def text(self) -> str:
-        shown = [f"({axis.text})" for axis in self.axes]
-        return " × ".join(shown if len(shown) <= MOST_NAMED else [*shown[: MOST_NAMED - 2], "…", shown[-1]])
+        return _product([axis.text for axis in self.axes])
+
+    @property
+    def choices(self) -> str:
+        return _product([axis.choices for axis in self.axes])
 
     @property
     def python(self) -> str:
@@ -752,6 +822,23 @@ def _around(domain: IntegerDomain | IntervalDomain, values: list[str], under: st
         *([over] if domain.overflow else []),
         *(["missing"] if domain.missing else []),
     ]
+
+
+def _either(values: Sequence[str], beside: bool) -> str:
+    """`0, 1 or 2`, but `0, 1, …, 40`; where a bin beside the declared ones ends the list, `…, 40 or more than 40`."""
+    if len(values) == 1 or ("…" in values and not beside):
+        return ", ".join(values)
+    return f"{', '.join(values[:-1])} or {values[-1]}"
+
+
+def _digits(label: int) -> str:
+    """A whole number in a sentence: with commas from six digits on, for shorter ones may be years or codes."""
+    return f"{label:,}" if abs(label) >= UNGROUPED else str(label)
+
+
+def _product(factors: Sequence[str]) -> str:
+    shown = [f"({factor})" for factor in factors]
+    return " × ".join(shown if len(shown) <= MOST_NAMED else [*shown[: MOST_NAMED - 2], "…", shown[-1]])
 
 
 protect_module(vars())

@@ -15,6 +15,7 @@ from dpviz.errors import DomainError, ParameterError
 from dpviz.exact import Number, text
 from dpviz.model.aggregate import COUNT, Aggregate, Records, Sum, aggregate_from_json, is_aggregate
 from dpviz.model.domain import Domain, category_text, column_name, is_domain, limit, quoted
+from dpviz.model.words import MINUS
 from dpviz.names import NamedClass
 from dpviz.privacy.unit import Unit
 
@@ -204,12 +205,13 @@ class Question(metaclass=NamedClass):
         parts = []
         for name, value in self.where.items():
             if isinstance(value, Between):
+                low, high = (text(end or Fraction(0)).replace("-", MINUS) for end in (value.low, value.high))
                 if value.high is None:
-                    parts.append(f"{name} is at least {text(value.low or Fraction(0))}")
+                    parts.append(f"{name} is at least {low}")
                 elif value.low is None:
-                    parts.append(f"{name} is at most {text(value.high)}")
+                    parts.append(f"{name} is at most {high}")
                 else:
-                    parts.append(f"{name} is from {text(value.low)} to {text(value.high)}")
+                    parts.append(f"{name} is from {low} to {high}")
             else:
                 parts.append(f"{name} is {' or '.join(value)}")
         return "where " + " and ".join(parts) if parts else ""
@@ -232,18 +234,21 @@ class Question(metaclass=NamedClass):
     def sentence(self, unit: Unit) -> str:
         return self.aggregate.sentence(self.domain, unit.nouns, self.where_text)
 
-    def title(self, unit: Unit) -> str:
-        heading = self.aggregate.title(self.domain, unit.nouns)
-        return heading + (f", {self.where_text}" if self.where else "")
+    def title(self, unit: Unit, which: str = "") -> str:
+        """What is answered, for a heading; `which` says more of it, before the filter.
+
+        >>> Question(Domain.integers(0, 40, column="visits")).title(Unit(noun="person-year"), "sorted")
+        'Visits per person-year, sorted'
+        """
+        return ", ".join(filter(None, (self.aggregate.title(self.domain, unit), which, self.where_text)))
 
     def ranked_sentence(self, unit: Unit, max_items: int) -> str:
         """The same question where the answer names items instead of counting every bin."""
-        column = self.domain.columns_text
         among = f" {self.where_text}" if self.where else ""
-        items = "item" if max_items == 1 else "items"
-        known = f"out of: {self.domain.text}" if self.domain.declared else "with no list of the values given"
-        among += f"? At most {max_items:,} {items}, {known}."
-        return f"Which values of {column} have the most {unit.nouns}{among}"
+        items = self.domain.items
+        known = f", out of {self.domain.choices}" if self.domain.declared else f"; no list of all {items} is needed"
+        many = "One" if max_items == 1 else f"Up to {max_items:,}"
+        return f"Which {items} have the most {unit.nouns}{among}? {many} of them{known}."
 
     def ranked_title(self, unit: Unit, max_items: int, *, ordered: bool = True) -> str:
         """`Destination, top 10 by aircraft`, or `up to 10` where the order says nothing."""

@@ -142,7 +142,7 @@ class Release(Askable):
 
     @property
     def title(self) -> str:
-        """`Visits, person-years in each bin, released with ε = 0.1`."""
+        """`Visits per person-year, released with ε = 0.1`."""
         verb = "drawn with" if self.teaching is not None else "released for" if self.used else "released with"
         return f"{self.plain_title}, {verb} {self.price_text}"
 

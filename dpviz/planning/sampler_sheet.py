@@ -148,7 +148,7 @@ class SamplerSheet:
         return [
             ("n", "Limit n of a count", "counts lie in 0..n", [str(n) for n in N], [str(n) for n in N]),
             ("c", "True count c", "", counts, counts),
-            ("epsilon", "ε = 1/whole", "the paper's, for replacing one row", epsilons, epsilons),
+            ("epsilon", "ε, one over a whole number", "as in the paper, for replacing one row", epsilons, epsilons),
             ("gamma", "γ", "chance of a uniform value", gammas, gammas),
             (
                 "t",

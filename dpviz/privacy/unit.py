@@ -203,7 +203,7 @@ def plural(noun: str) -> str:
         return noun
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":
         return noun[:-1] + "ies"
-    return noun + "s"
+    return noun + ("es" if noun.endswith(("x", "ch", "sh")) else "s")
 
 
 protect_module(vars())

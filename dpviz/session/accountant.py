@@ -279,8 +279,8 @@ def exceeded(part: str, price: Fraction, left: Remaining) -> BudgetExceeded:
     if left.filter == "zcdp":
         cost += " under the zCDP filter"
     if left.epsilon == 0 and part in ("epsilon", "rho"):
-        message = f"This release costs {cost} but the budget is spent; new questions need a new budget."
-        next_step = "ask a person who may grant more budget"
+        message = f"This release costs {cost} but the budget is used up. Ask the data owner to raise it."
+        next_step = "ask the data owner to raise it"
     elif part == "rho":
         next_step = f"ask for one answer of at most ε = {text(left.epsilon)}"
         message = f"This release costs {cost} but {text(most)} is left; {next_step}."

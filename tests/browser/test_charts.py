@@ -30,7 +30,7 @@ def test_charts_draw_as_a_cells_last_line_without_a_network(lab: Lab, browser: B
         notebook.run_all()
         charts = notebook.page.locator(".jp-RenderedVegaLite svg.marks")
         expect(charts).to_have_count(3)
-        expect(charts.nth(0)).to_contain_text("Visits, person-years in each bin, released with ε = 0.1")
+        expect(charts.nth(0)).to_contain_text("Visits per person-year, released with ε = 0.1")
         expect(charts.nth(0)).to_contain_text("holds for all 42 bins at once, 95 in 100")
         expect(charts.nth(1)).to_contain_text("Error against ε")
         expect(charts.nth(2)).to_contain_text("Not private · teaching, seed 7")

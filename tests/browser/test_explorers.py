@@ -47,7 +47,7 @@ def test_a_short_truncation_warns_and_the_sliders_walk_back_to_a_proved_one(lab:
         # Another slider after it: the kernel was asked for the sheet through the new point, and it moves as well.
         moved(it.slider("Limit n of a count"), "End", "60")
         expect(explorer).to_contain_text(re.compile("GeoSample needs\\s*141"))
-        moved(it.slider("ε = 1/whole"), "End", "1")
+        moved(it.slider("ε, one over a whole number"), "End", "1")
         expect(explorer).to_contain_text("exactly 2 ln(3/2)")
         explorer.get_by_text("Numbers of these laws").click()
         expect(explorer.get_by_role("table").get_by_role("row")).to_have_count(62)
@@ -116,7 +116,7 @@ def test_the_workbench_plans_pays_and_shows_a_sparse_answer_over_unknown_keys(la
         pay = it.button("Release pay ε 0.6, δ 0.000002")
         expect(pay).to_be_enabled()
         pay.click()
-        result = it.region("Word, rows in each bin, released with ε = 0.6, δ = 0.000002")
+        result = it.region("Rows by word, released with ε = 0.6, δ = 0.000002")
         expect(result).to_contain_text("no bar holds for all bins at once")
         expect(result).to_contain_text("A bin that is not shown reads 0.")
         rows = it.numbers(result)

@@ -191,7 +191,7 @@ def test_a_list_is_picked_planned_paid_and_shown_in_the_workbench(lab: Lab, brow
         expect(it.page.get_by_text("unknown keys.")).to_be_visible()
         mechanism.select_option("TopK")
         question = it.page.get_by_role("group", name="Question", exact=True)
-        expect(question).to_contain_text("Which values of destination have the most aircraft? At most 10 items")
+        expect(question).to_contain_text("Which destinations have the most aircraft? Up to 10 of them")
         plan = it.region("Plan")
         expect(plan).to_contain_text("above the 51st count")
         expect(plan).to_contain_text("below the 10th count")

@@ -87,7 +87,7 @@ def test_records_are_declared_planned_paid_and_drawn_again_with_and_without_a_ke
         first.get_by_label("Labels, separated by commas").fill("no, yes")
         fields.get_by_role("button", name="Use these columns", exact=True).press("Enter")
         expect(fields).to_be_hidden()
-        expect(question).to_contain_text("What are records of smokes, region and visits")
+        expect(question).to_contain_text("were drawn at random, what would smokes, region and visits be")
         expect(it.page.get_by_label("Mechanism", exact=True)).to_have_value("SampleCategory")
 
         plan, release = it.region("Plan"), it.region("Release")

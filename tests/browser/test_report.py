@@ -56,9 +56,7 @@ def test_it_opens_from_a_disk_and_says_what_was_paid(browser: Browser, path: Pat
         expect(page.get_by_role("main")).to_contain_text("ε 0.6")
         expect(page.get_by_role("main")).to_contain_text("one person-year, add or remove")
         expect(page.get_by_role("main")).to_contain_text("verified to entry 2")
-        expect(
-            page.get_by_role("heading", name="Visits, person-years in each bin, released with ε = 0.1")
-        ).to_be_visible()
+        expect(page.get_by_role("heading", name="Visits per person-year, released with ε = 0.1")).to_be_visible()
         expect(page.get_by_role("heading", name="Not private · teaching, seed 7")).to_be_visible()
         expect(page.get_by_role("heading", name="What this does not protect")).to_be_visible()
 

@@ -74,7 +74,7 @@ def test_a_sparse_vector_over_unknown_keys_is_planned_paid_and_asked(
         it.screenshot("planned")
         pay.click()
         released = price.replace("ε ", "ε = ").replace("δ ", "δ = ")
-        result = it.region(f"Word, rows in each bin, released with {released}")
+        result = it.region(f"Rows by word, released with {released}")
         expect(result).to_contain_text(f"paid {price}")
         it.screenshot("released")
         if name == "Threshold":  # what is shown is listed, and asked by name under the bars
@@ -173,7 +173,7 @@ def test_a_number_of_keys_is_paid_for_and_logarithms_behind_a_threshold_answer_f
         expect(plan).to_contain_text("×")  # how far off what stays below the threshold may be is a factor
         it.screenshot("planned in logarithms")
         release.get_by_role("button", name="Release pay ε 0.5, δ 0.000001", exact=True).click()
-        result = it.region("Word, rows in each bin, released with ε = 0.5, δ = 0.000001")
+        result = it.region("Rows by word, released with ε = 0.5, δ = 0.000001")
         expect(result).to_contain_text("paid ε 0.5, δ 0.000001")
         form = it.page.get_by_role("form", name="Read one bin")
         field = form.get_by_label("word", exact=True)
@@ -197,7 +197,7 @@ def test_a_number_of_keys_is_paid_for_and_logarithms_behind_a_threshold_answer_f
         )
         assert made == "key count"
         expect(counted).to_contain_text(f"Fewer than {keys} bins are not empty")
-        expect(counted).not_to_contain_text("told apart from 0")
+        expect(counted).not_to_contain_text("clearly above 0")
         it.page.evaluate(DARK)
         it.page.set_viewport_size({"width": 660, "height": 1600})
         expect(counted).to_contain_text(keys)

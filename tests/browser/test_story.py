@@ -47,7 +47,7 @@ def test_plan_release_restart_and_the_budget_is_still_spent(lab: Lab, browser: B
         expect(pay).to_be_enabled()
         pay.focus()
         it.page.keyboard.press("Enter")
-        result = it.region("Visits, person-years in each bin, released with ε = 0.25")
+        result = it.region("Visits per person-year, released with ε = 0.25")
         expect(result.get_by_role("img", name=re.compile("released with ε = 0.25"))).to_be_visible()
         expect(result).to_contain_text("holds for any one bin, 95 in 100")
         expect(result).to_contain_text("holds for all 42 bins at once, 95 in 100")

@@ -192,7 +192,7 @@ def _work_by_hand(it: Notebook) -> None:
     expect(it.page.get_by_text("epsilon must be at most").first).to_be_visible()
     pay("0.2")
     expect(it.page.get_by_role("heading", name="released with ε = 0.2")).to_be_visible()
-    it.numbers(it.region("X, visits in each bin, released with ε = 0.2"))
+    it.numbers(it.region("Visits by x, released with ε = 0.2"))
 
     it.ask("source.act = private.dawdle")
     pay("0.3")

@@ -329,7 +329,7 @@ def test_500_bins_still_have_their_own_marks() -> None:
 
 def test_the_title_states_the_guarantee_in_words() -> None:
     assert titles(histogram(LEGIBLE)) == (
-        "Visits, person-years in each bin, released with ε = 0.1 "
+        "Visits per person-year, released with ε = 0.1 "
         "0.1-differential privacy for adding or removing one person-year. "
         "Whether one person-year is in the data moves the odds of any answer by at most ×1.11."
     )
@@ -358,7 +358,7 @@ def test_nothing_is_below_11_pixels(counts: Any) -> None:
 
 def test_the_description_is_the_finding_in_one_sentence() -> None:
     assert spec(histogram(LEGIBLE))["description"] == (
-        "Visits, person-years in each bin, released with ε = 0.1: 4 bins, the largest value 109 at 0; 95 in 100 times "
+        "Visits per person-year, released with ε = 0.1: 4 bins, the largest value 109 at 0; 95 in 100 times "
         "any one bin is within 30 of the truth, and all 4 at once within 44."
     )
 
@@ -520,9 +520,9 @@ def test_a_product_of_three_columns_is_named_and_drawn_bin_by_bin() -> None:
         * Domain.categories(["yes", "no"], column="insured")
     )
     release = released(domain, list(range(12)))
-    assert release.plain_title == "City, visits and insured, person-years in each bin"
+    assert release.plain_title == "Person-years by city, visits and insured"
     assert release["b", 7, "no"] == 11
     assert release.to_frame()["bin"].tolist()[:3] == ["a · 0 · yes", "a · 0 · no", "a · 1 · yes"]
-    assert "City, visits and insured, person-years in each bin" in json.dumps(release.chart().to_dict())
+    assert "Person-years by city, visits and insured" in json.dumps(release.chart().to_dict())
     assert picture(release)["axis"] == "city, visits and insured"
     assert picture(release)["labels"][-1] == "b · over 1 · no"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -239,6 +240,12 @@ def frame(path: Path) -> pd.DataFrame:
     return pd.read_csv(path, dtype={"person": str, "city": str, "month": int, "amount": int})
 
 
+LISTS = {
+    r"^All 1 came": "The one place was filled",
+    r"^All 2 came": "Both places were filled",
+    r"^All 3 came": "All three places were filled",
+    r"Out of the (\d+) largest: so many were": r"They are of the \1 most common, a number",
+}
 SINGLE = (0, 5, 2**40)
 """What is looked up in an answer without rows."""
 
@@ -274,6 +281,24 @@ def shown(release: dv.Release) -> dict[str, Any]:
         "bars": bars,
         "csv": {beta: release.to_csv(beta=beta) for beta in BETAS} if rows else {},
     }
+
+
+def reworded(told: dict[str, Any]) -> dict[str, Any]:
+    """What a release showed when it was kept, in the words of today where they were changed; its numbers as they were.
+
+    Since 2026-11-23 a count is titled by what is counted (`Visits by month`), and so is a record; a list says that its
+    places were filled; and numbers in sentences have a true minus sign and commas.
+    """
+    title = told["title"].replace(" in each bin:", " in each bin,")
+    title = re.sub(r"^([^,]+), one (record of \w+)", lambda old: f"One {old[2]}: {old[1].lower()}", title)
+    title = re.sub(
+        r"^([^,]+), (persons|visits)(?: in each bin)?(?=,)", lambda old: f"{old[2].title()} by {old[1].lower()}", title
+    )
+    sentence = told["sentence"]
+    for old, new in LISTS.items():
+        sentence = re.sub(old, new, sentence)
+    question = told.get("question", "").replace("from -500 to 2000 in", "from −500 to 2,000 in")
+    return {**told, "title": title, "sentence": sentence, **({"question": question} if "question" in told else {})}
 
 
 def read(release: dv.Release) -> dict[str, Any]:

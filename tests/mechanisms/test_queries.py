@@ -373,7 +373,7 @@ def test_a_plan_names_every_query_and_its_error() -> None:
     one, every, drawn = (measure.at(Fraction(1, 20)) for measure in bound.measures)
     assert one is not None and every is not None and drawn is not None
     assert one.how == "exact" and one.value < drawn.value < every.value and every.how == "bound"
-    assert bound.title == "X, rows, 5 queries"
+    assert bound.title == "Rows by x, 5 queries"
 
 
 def test_a_list_with_long_names_is_stored_and_read_back(tmp_path: Path) -> None:

@@ -547,7 +547,7 @@ def test_a_plan_speaks_of_ranks_and_says_what_it_supposes() -> None:
     assert "supposing 10 distinct counts" in bound.notes[1][0] and bound.notes[-1][0].endswith(
         "whatever the counts are"
     )
-    assert bound.title == "X, rows in each bin: the 20 largest, sorted"
+    assert bound.title == "Rows by x, the 20 largest, sorted"
     assert bound.space.bits == 20 * 64 and "20 largest" in bound.verb
 
 

@@ -79,8 +79,8 @@ def test_a_question_reads_as_a_sentence() -> None:
         "where age is at least 0 and day is from 1 to 2.5 and name is a or b and size is at most 9"
     )
     person = Unit("row", noun="person-year")
-    assert Question.of(BINS).sentence(person) == "How many person-years had visits in each of: 0, 1, …, 3?"
-    assert Question.of(BINS, {"day": 1}).title(person) == "Visits, person-years in each bin, where day is 1"
+    assert Question.of(BINS).sentence(person) == "How many person-years had 0, 1, …, 3 visits?"
+    assert Question.of(BINS, {"day": 1}).title(person) == "Visits per person-year, where day is 1"
     assert Question.of(BINS).text == "visits, 4 bins"
 
 
@@ -152,14 +152,82 @@ def test_counts_have_the_bytes_that_they_had_before_there_was_anything_else() ->
     assert Question.of("city").id == "c324bf288d4fabe6"
 
 
+@pytest.mark.parametrize(
+    ("domain", "sentence", "title"),
+    [
+        (
+            Domain.integers(0, 40, column="visits", overflow=True),
+            "How many person-years had 0, 1, …, 40 or more than 40 visits?",
+            "Visits per person-year",
+        ),
+        (
+            Domain.integers(1, 2, column="visits", underflow=True, missing=True),
+            "How many person-years had fewer than 1, 1, 2 or missing visits?",
+            "Visits per person-year",
+        ),
+        (Domain.integers(0, 1, column="status"), "How many person-years had status 0 or 1?", "Person-years by status"),
+        (
+            Domain.integers(-3, 9, column="net_gains"),
+            "How many person-years had net gains −3, −2, …, 9?",
+            "Person-years by net gains",
+        ),
+        (
+            Domain.intervals([-10, 0, 10, 20], column="income", overflow=True),
+            "How many person-years had income −10 to below 0, …, 10 to 20 or more than 20?",
+            "Person-years by income",
+        ),
+        (
+            Domain.categories(["a-b", "c"], column="town", other=True),
+            "How many person-years had town a-b, c or other?",
+            "Person-years by town",
+        ),
+        (
+            Domain.keys(column="home_town"),
+            "How many person-years had each home town that occurs often enough?",
+            "Person-years by home town",
+        ),
+        (
+            Domain.integers(0, 1, column="smokes") * Domain.categories(["f", "m"], column="sex"),
+            "How many person-years had each combination of smokes and sex: (0 or 1) × (f or m)?",
+            "Person-years by smokes and sex",
+        ),
+    ],
+)
+def test_a_count_is_asked_for_as_a_person_would_ask(domain: Domain, sentence: str, title: str) -> None:
+    unit = Unit(noun="person-year")
+    assert (Question.of(domain).sentence(unit), Question.of(domain).title(unit)) == (sentence, title)
+    among = Question.of(domain, {"day": Between(low=-1)})
+    assert among.sentence(unit) == sentence.replace(
+        "How many person-years", "Among person-years where day is at least −1, how many"
+    )
+
+
+@pytest.mark.parametrize(
+    ("domain", "items"),
+    [
+        (Domain.keys(column="destination"), "destinations"),
+        (Domain.integers(1, 12, column="month"), "months"),
+        (Domain.categories(["f", "m"], column="sex"), "sexes"),
+        (Domain.keys(column="home_town"), "values of home town"),
+        (Domain.integers(0, 40, column="visits"), "values of visits"),
+        (Domain.intervals([0, 1, 2], column="income"), "ranges of income"),
+        (MONTHS * Domain.categories(["f", "m"], column="sex"), "combinations of month and sex"),
+    ],
+)
+def test_items_of_a_list_are_called_by_their_column(domain: Domain, items: str) -> None:
+    asked = Question.of(domain).ranked_sentence(Unit(noun="person-year"), 1_000)
+    known = f", out of {domain.choices}" if domain.declared else f"; no list of all {items} is needed"
+    assert asked == f"Which {items} have the most person-years? Up to 1,000 of them{known}."
+
+
 def test_a_sum_says_what_it_adds_up_and_how_far_a_value_can_reach() -> None:
     assert SUM.columns == ("month", "amount_paid", "city")
     assert (
         SUM.text == "sum of amount_paid (each value from 0 to 100 in steps of 0.5) by month, 12 bins, where city is A"
     )
     assert SUM.sentence(Unit(noun="visit")) == (
-        "What is the total amount_paid (each value from 0 to 100 in steps of 0.5) of the visits where city is A, "
-        "by month in each of: 1, 2, …, 12?"
+        "What is the total amount paid (each value from 0 to 100 in steps of 0.5) of the visits where city is A, "
+        "for each month: 1, 2, …, 12?"
     )
     assert SUM.title(Unit(noun="visit")) == "Total amount paid of visits by month, where city is A"
     assert SUM.to_json()["aggregate"] == {
@@ -175,9 +243,10 @@ def test_records_say_of_which_columns_they_are() -> None:
     assert RECORDS.columns == ("month", "city", "age")
     assert RECORDS.text == "records of month × city, 24 bins, where age is at least 18"
     assert RECORDS.sentence(Unit(noun="visit")) == (
-        "What are records of month and city of visits where age is at least 18, out of: (1, 2, …, 12) × (A, B)?"
+        "If one of the visits where age is at least 18 were drawn at random, what would month and city be: "
+        "(1, 2, …, 12) × (A or B)?"
     )
-    assert RECORDS.title(Unit(noun="visit")) == "Month and city, records of visits, where age is at least 18"
+    assert RECORDS.title(Unit(noun="visit")) == "Records of visits: month and city, where age is at least 18"
     assert Question.records([MONTHS]).domain == MONTHS
 
 
@@ -219,10 +288,10 @@ def test_a_sum_may_be_over_unknown_keys_named_by_their_column() -> None:
     assert asked == Question.sum("amount", by=Domain.keys(column="customer"), low=0, high=1000, step="0.01")
     assert Question.from_json(json.loads(asked.canonical())) == asked
     assert asked.columns == ("customer", "amount")
-    assert asked.text == "sum of amount (each value from 0 to 1000 in steps of 0.01) by customer, unknown keys"
+    assert asked.text == "sum of amount (each value from 0 to 1,000 in steps of 0.01) by customer, unknown keys"
     assert asked.sentence(Unit(noun="order")) == (
-        "What is the total amount (each value from 0 to 1000 in steps of 0.01) of the orders, by customer, for: "
-        "every value that occurs often enough?"
+        "What is the total amount (each value from 0 to 1,000 in steps of 0.01) of the orders, "
+        "for each customer that occurs often enough?"
     )
 
 

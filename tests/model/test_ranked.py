@@ -36,6 +36,7 @@ def test_a_list_reads_in_the_order_it_was_drawn() -> None:
         (0, True, "Only ⊥ (no more): no item stood out enough."),
         (9, True, "No more: ⊥. The list ended after 9 of 10, because no further item stood out enough."),
         (10, False, "All ten places were filled."),
+        (7, False, "7 of 10 places were filled."),
     ],
 )
 def test_what_the_end_of_a_list_means_is_said(items: int, ended: bool, said: str) -> None:
@@ -48,7 +49,9 @@ def test_a_kbar_that_was_chosen_privately_is_told() -> None:
     asked = dv.TopK(k=4, kbar="private", largest=60, epsilon=1).bind(Question.of(DESTINATION), AIRCRAFT)
     answer = Ranked(("ATL", "STL", "MIA"), ended=False, kbar=37)
     release = Release.of(asked, answer, mode="exact", randomness="none")
-    assert release.sentence == "All three places were filled. Out of the 37 largest: so many were chosen privately."
+    assert release.sentence == (
+        "All three places were filled. They are of the 37 most common, a number chosen privately."
+    )
 
 
 def test_a_list_is_titled_by_what_is_ranked_and_by_what_it_was_counted() -> None:
@@ -152,8 +155,8 @@ def test_a_declared_bin_is_named_by_its_label() -> None:
 def test_the_question_is_put_in_the_words_of_a_list() -> None:
     asked = Question.of(DESTINATION, {"minute": Between(low=5)})
     assert asked.ranked_sentence(AIRCRAFT, 1) == (
-        "Which values of destination have the most aircraft where minute is at least 5? At most 1 item, "
-        "with no list of the values given."
+        "Which destinations have the most aircraft where minute is at least 5? One of them; "
+        "no list of all destinations is needed."
     )
 
 

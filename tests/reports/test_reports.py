@@ -193,7 +193,7 @@ def test_a_report_is_short_enough_to_be_mailed(tmp_path: Path) -> None:
 
 def test_without_javascript_the_tables_are_there(releases: list[Release], session: dv.Session, tmp_path: Path) -> None:
     page = written(tmp_path, *releases, title="Visits")
-    assert "Visits, person-years in each bin, released with ε = 0.1" in page.plain
+    assert "Visits per person-year, released with ε = 0.1" in page.plain
     assert "0.1-differential privacy for adding or removing one person-year." in page.plain
     for row in releases[0].to_frame().itertuples():
         assert f"{row.value:,}" in page.plain

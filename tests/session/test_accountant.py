@@ -257,7 +257,7 @@ def test_a_spent_budget_says_so() -> None:
     budget = Budget("1", "1e-6", filter="zcdp")
     state = charge(opened(budget), ZCDP(caps(budget)["rho"]))
     assert remaining(state).epsilon == 0
-    with pytest.raises(BudgetExceeded, match="the budget is spent"):
+    with pytest.raises(BudgetExceeded, match="the budget is used up"):
         charge(state, PureDP(Fraction(1, 10**5)))
 
 

@@ -48,7 +48,7 @@ def test_three_tenths_hold_three_tenths_and_not_a_fourth(tmp_path: Path) -> None
     for turn in range(3):
         assert it.release(BINS, dv.Dense("0.1"), key=f"turn {turn}").guarantee.epsilon == Fraction(1, 10)
         assert it.remaining.epsilon == Fraction(3, 10) - Fraction(turn + 1, 10)
-    with pytest.raises(BudgetExceeded, match="the budget is spent"):
+    with pytest.raises(BudgetExceeded, match="the budget is used up"):
         it.release(BINS, dv.Dense("0.1"), key="turn 4")
     assert it.remaining.epsilon == 0
 

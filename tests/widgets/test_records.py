@@ -28,9 +28,7 @@ def session(tmp_path: Path) -> dv.Session:
 
 def test_a_workbench_plans_records_with_a_sampler_that_can_draw_them(session: dv.Session) -> None:
     sheet = json.loads(dv.Workbench(session, KIND).sheet)
-    assert sheet["mechanism"]["name"] == "SampleCategory" and sheet["question"]["sentence"].startswith(
-        "What are records"
-    )
+    assert sheet["mechanism"]["name"] == "SampleCategory" and sheet["question"]["sentence"].startswith("If one of the")
     (measure,) = sheet["measures"]
     assert measure["certain"] and sheet["now"]["errors"]["0.05"]["variation"]["kind"] == "bound"
     assert "SampleBounded" in [one["name"] for one in sheet["mechanisms"]]

@@ -356,7 +356,7 @@ def test_a_list_is_planned_and_paid_from_the_page(tmp_path: Path) -> None:
     reply = page.ask("plan", question=question, mechanism="TopK", parameters={"epsilon": "1", "k": "2", "kbar": "7"})
     sheet = reply["body"]["sheet"]
     assert (sheet["places"], sheet["now"]["rows"]) == ("2", "8")
-    assert sheet["question"]["sentence"].startswith("Which values of word have the most rows? At most 2 items")
+    assert sheet["question"]["sentence"].startswith("Which words have the most rows? Up to 2 of them")
     assert all(point["errors"]["0.05"]["listed"] for point in sheet["fans"]["epsilon"])
     page.ask("release", **order_of(page))
     until(lambda: page.result)

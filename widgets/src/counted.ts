@@ -94,6 +94,6 @@ export function findingOf(result: Counted, beta: string): string {
     const told =
         apart === values.length
             ? `all ${count} ${result.sparse === true ? "shown " : ""}bins are`
-            : `${shown(String(apart))} of ${count} ${result.sparse === true ? "shown " : ""}bins ${apart === 1 ? "is" : "are"}`;
-    return `${most}Looking at all bins at once, ${told} told apart from 0.${unseen}`;
+            : `${shown(String(apart))} of ${count} ${result.sparse === true ? "shown " : ""}${apart === 1 ? "is" : "are"}`;
+    return `${most}Looking at all bins at once, ${told} clearly above 0.${unseen}`;
 }

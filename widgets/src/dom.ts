@@ -12,7 +12,7 @@ function fill<E extends Element>(element: E, attributes: Attributes, children: C
         else if (value === true) element.setAttribute(name, "");
         else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, String(value));
     }
-    for (const child of children) if (child) element.append(child);
+    for (const child of children) if (child) element.append(typeof child === "string" ? tied(child) : child);
     return element;
 }
 
@@ -33,8 +33,12 @@ export function s<K extends keyof SVGElementTagNameMap>(
 }
 
 export function setText(node: Element, text: string): void {
-    if (node.textContent !== text) node.textContent = text;
+    const words = tied(text);
+    if (node.textContent !== words) node.textContent = words;
 }
+
+/** A text in which no line breaks between δ and its number. */
+const tied = (text: string): string => text.replace(/δ( =)? (?=\d)/g, (match) => match.replaceAll(" ", "\u00a0"));
 
 export function setAttribute(node: Element, name: string, value: string | null): void {
     if (value === null) node.removeAttribute(name);

@@ -81,7 +81,8 @@ export class Kernel {
     async probe(): Promise<Reply | null> {
         this.#probed = Date.now();
         const gone = this.#host() === "dead";
-        this.#become(gone ? "gone" : "unknown");
+        // One that went away is gone until it answers: started anew, it does not know this page.
+        this.#become(gone || (this.health === "gone" && this.#alive > 0) ? "gone" : "unknown");
         return gone ? null : this.ask("status", {});
     }
 

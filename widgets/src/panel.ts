@@ -9,7 +9,7 @@ import { isList } from "./measures";
 import type { Entry, Price, Refusal, Running } from "./protocol";
 import { refusal } from "./purchase_store";
 import type { SessionStore, Paid } from "./session_store";
-import { capital, leaves, priceText } from "./words";
+import { capital, deltaAfter, leaves, priceText } from "./words";
 
 export type Act =
     | { do: "press" | "confirm" | "keep" | "withdraw" | "again" | "retry" | "trust" }
@@ -37,6 +37,8 @@ export interface Panel {
     note?: string;
     /** An earlier release of this question, free to look at. */
     stored?: Paid;
+    /** What is asked before it is done: a dialog of this name, described by `text`. */
+    asks?: string;
 }
 
 const button = (look: Button["look"], label: Button["label"], act: Act | null, safe = false): Button => ({
@@ -61,8 +63,10 @@ function spending(store: SessionStore): Panel | null {
             : `, ${leaves(state.budget, { epsilon: left, delta: "0" }, store.sheet !== null && isList(store.sheet))}.`;
     switch (purchase.kind) {
         case "confirm":
+            if (store.kernel.health === "gone") return { ...gone(store), buttons: [off("Release needs a kernel"), keep()] };
             return {
                 kind: "confirm",
+                asks: "Confirm the payment",
                 text: ["This uses ", [purchase.order.price.epsilon], beside],
                 buttons: [button("pay", `Yes, pay ${priceText(purchase.order.price)}`, { do: "confirm" }), keep()],
             };
@@ -135,6 +139,7 @@ function ended(store: SessionStore, purchase: Extract<SessionStore["purchase"], 
             return refused(
                 purchase.error ?? refusal("Withdrawn before anything was charged."),
                 purchase.sent,
+                store.kernel.health !== "gone",
             );
     }
 }
@@ -162,6 +167,7 @@ function elsewhere(store: SessionStore, run: Running): Panel {
     if (store.doubt === run.token) {
         return {
             kind: "doubt",
+            asks: "Confirm the cancelling",
             ...shown,
             text: [["Cancel the release that another view started?"], ` ${stays}`],
             buttons: [
@@ -212,20 +218,19 @@ function resting(store: SessionStore): Panel {
         return {
             kind: "spent",
             text: [
-                ["The budget is spent."],
+                ["The budget is used up."],
                 state.budget!.rho === null
                     ? ` All ${state.budget!.epsilon.total} of ε ${state.budget!.epsilon.total} are in the ledger.`
                     : ` What is left of ρ ${state.budget!.rho.total} is too little for an answer.`,
             ],
             buttons: [],
             note:
-                "Every release stays free to look at, ask and report. " +
-                "New questions need a new budget and a person who grants it.",
+                "Ask the data owner to raise it. Every release made so far stays free to look at, to question and to report.",
             ...stored(store),
         };
     }
     if (store.fault !== null) {
-        return { kind: "fault", buttons: [off(verb)], note: `Put ε right first: ${store.fault}` };
+        return { kind: "fault", buttons: [off(verb)], note: "Correct ε first." };
     }
     if (point === null || !store.settled) {
         return { kind: "unsettled", buttons: [off(verb)], note: `The kernel has not planned ε ${store.typed} yet.` };
@@ -260,7 +265,8 @@ function offer(store: SessionStore, twin: Entry | null): Panel {
         budget === null
             ? ""
             : budget.rho === null
-              ? `${budget.epsilon.left} left ${now}, ${leftAfter(budget.epsilon.left, price.epsilon)} after. `
+              ? `${budget.epsilon.left} left ${now}, ${leftAfter(budget.epsilon.left, price.epsilon)} after` +
+                `${deltaAfter(budget, price, (rest) => `; δ ${budget.delta.left} ${now}, ${rest} after`)}. `
               : `One answer may cost at most ${budget.epsilon.left} ${now}, less after. `;
     const lost = twin !== null && store.fresh === null ? lostBefore(twin) : null;
     return {
@@ -352,11 +358,11 @@ function affordable(store: SessionStore, left: string): string | null {
 /** Refusals of the kernel that may come after a charge: they say themselves what is spent. */
 const SPEND = ["ReleaseFailed", "ReleaseCancelled", "ReleaseLost", "LedgerError", "DpvizError"];
 
-function refused(error: Refusal, sent: boolean): Panel {
+function refused(error: Refusal, sent: boolean, heard: boolean): Panel {
     const says = sent && (/charge|spent/i.test(error.message) || SPEND.includes(error.kind));
     const fix = error.fix?.epsilon ?? null;
     const away = error.kind === "LedgerAway" && !sent;
-    const again = error.kind === "LedgerAway" || (error.kind.startsWith("Ledger") && !sent);
+    const again = heard && (error.kind === "LedgerAway" || (error.kind.startsWith("Ledger") && !sent));
     const rest = [
         says ? "" : "Nothing was charged.",
         away ? sentence(error.next_step ?? "Try again when it is back") : "",
@@ -379,8 +385,9 @@ function refused(error: Refusal, sent: boolean): Panel {
 function gone(store: SessionStore): Panel {
     const budget = store.state?.budget ?? null;
     const [sign, purse] = budget?.rho == null ? ["", budget?.epsilon] : ["ρ ", budget.rho];
+    const pending = purse === undefined || equal(exactly(purse.pending), ZERO) ? "" : ` ${sign}${purse.pending} pending,`;
     const balance =
-        purse === undefined ? "" : ` The ledger remembers: ${sign}${purse.spent} spent, ${sign}${purse.left} left.`;
+        purse === undefined ? "" : ` The ledger remembers: ${sign}${purse.spent} spent,${pending} ${sign}${purse.left} left.`;
     const teaching = store.state?.teaching != null;
     return {
         kind: "gone",
@@ -404,7 +411,7 @@ function silent(price: Price): Panel {
 }
 
 const off = (label: string): Button => button("off", label, null);
-const EITHER = "Should it be charged before it is withdrawn, it stays spent, and this page says so.";
+const EITHER = "If it is charged before you withdraw it, it stays spent, and this page says so.";
 const unpaid = (act: Act): Button => button("plain", "Withdraw · nothing paid yet", act, true);
 const withdraw = (): Button => button("plain", "Withdraw · nothing paid", { do: "withdraw" }, true);
 

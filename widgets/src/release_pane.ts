@@ -91,7 +91,7 @@ export function releasePane(store: SessionStore): Component {
             [seen, kind] = [signature, panel.kind];
             setAttribute(element, "data-panel", panel.kind);
             body.replaceChildren(...drawPanel(panel, store.resting, act));
-            if (focused !== null) refocus(body, same ?? null);
+            if (focused !== null || panel.kind === "confirm") refocus(body, same ?? null);
         }
         if (panel.progress !== undefined) drawProgress(body, panel.progress.share);
         show(
@@ -121,14 +121,7 @@ function refocus(body: HTMLElement, act: string | null): void {
 function drawPanel(panel: Panel, resting: boolean, act: (what: Act) => void): Node[] {
     const { notice, text, progress, beside, note, stored } = panel;
     const askedId = newId(); // the safe answer takes the focus, and is read together with what is asked
-    return [
-        notice &&
-            h(
-                "div",
-                { class: `dp-notice dp-${notice.tone}`, role: "alert", tabindex: -1 },
-                h("strong", {}, notice.strong),
-                notice.rest ? ` ${notice.rest}` : null,
-            ),
+    const parts = [
         text && h("p", { id: askedId }, ...text.map((part) => (typeof part === "string" ? part : h("strong", {}, part[0])))),
         progress && progressBar(progress.text),
         h(
@@ -137,6 +130,18 @@ function drawPanel(panel: Panel, resting: boolean, act: (what: Act) => void): No
             beside && h("span", { class: "dp-note" }, beside),
             ...panel.buttons.map((item) => drawButton(item, resting, act, text && item.safe ? askedId : null)),
         ),
+    ];
+    const dialog = { class: "dp-asks", role: "alertdialog", "aria-label": panel.asks, "aria-describedby": askedId };
+    const asked = panel.asks === undefined ? parts : [h("div", dialog, ...parts)];
+    return [
+        notice &&
+            h(
+                "div",
+                { class: `dp-notice dp-${notice.tone}`, role: panel.kind === "over" ? null : "alert", tabindex: -1 },
+                h("strong", {}, notice.strong),
+                notice.rest ? ` ${notice.rest}` : null,
+            ),
+        ...asked,
         note && h("p", { class: "dp-note" }, note),
         stored &&
             h(

@@ -170,7 +170,7 @@ function stairsChart({ staircase }: SamplerSheet, point: SamplerPoint, width: nu
     const paid = number(point.promise.epsilon);
     return linesChart(width, SMALL, {
         title: `At ε ${point.at.get("epsilon")} the paper's base pays ${point.promise.epsilon}`,
-        x: { low: 0, high: 1, log: false, name: "ε = 1/whole" },
+        x: { low: 0, high: 1, log: false, name: "ε, one over a whole number" },
         y: { low: 0, high: 1, log: false, name: "" },
         series: [
             { name: "paper", xs, ys: staircase.paper, kind: "dp-medium dp-exact", colour: 1 },

@@ -79,7 +79,14 @@ export function leaves(budget: Budget, price: Price, list: boolean, whole = fals
         if (list) return "for which the zCDP filter takes ρ";
         return `${after === null ? "more than" : "of"} the ${left} that one answer may still cost`;
     }
-    return after === null ? `more than the ${left} left` : `leaves ${after}${whole ? ` of ${total}` : ""}`;
+    if (after === null) return `more than the ${left} left`;
+    return `leaves ${after}${whole ? ` of ${total}` : ""}${deltaAfter(budget, price, (rest) => `, δ ${rest}${whole ? ` of ${budget.delta.total}` : ""}`)}`;
+}
+
+/** What is left of δ, in words, where something is paid of it and enough is left. */
+export function deltaAfter({ delta }: Budget, price: Price, words: (rest: string) => string): string {
+    const rest = costsDelta(price) ? leftAfter(delta.left, price.delta) : null;
+    return rest === null ? "" : words(rest);
 }
 
 export const costsDelta = (price: Price): boolean => !isZero(price.delta);

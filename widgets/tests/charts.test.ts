@@ -137,7 +137,7 @@ test("the finding counts the bins that stand apart when all are looked at", () =
     const apart = listOf(read.values).filter((value) => Number(value) > 67).length;
     expect(findingOf(read, "0.05")).toBe(
         "Most person-years at 0: 6,293 released. " +
-            `Looking at all bins at once, ${apart} of 42 bins are told apart from 0.`,
+            `Looking at all bins at once, ${apart} of 42 are clearly above 0.`,
     );
 });
 

@@ -100,7 +100,7 @@ test("a twin that another kernel is drawing is waited for", () => {
 
 test("a spent budget says what is left to do", () => {
     const panel = panelOf(store(({ state: it }) => Object.assign(it.budget.epsilon, { spent: "1.95", left: "0" })));
-    expect(panel.text).toEqual([["The budget is spent."], " All 2 of ε 2 are in the ledger."]);
+    expect(panel.text).toEqual([["The budget is used up."], " All 2 of ε 2 are in the ledger."]);
     expect(panel.buttons).toEqual([]);
 });
 
@@ -110,7 +110,7 @@ test("an input that makes no sense turns the release off and says where to look"
     const panel = panelOf(it);
     expect([panel.buttons[0]?.act, panel.note]).toEqual([
         null,
-        "Put ε right first: ε must be positive, got −1. Type a number like 0.1 or 1/10.",
+        "Correct ε first.",
     ]);
 });
 

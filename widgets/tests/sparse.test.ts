@@ -89,7 +89,7 @@ test("a declared domain keeps its bar for all bins, and counts every bin of it",
     for (const bars of Object.values<any>(traits.result.bars)) bars.all = bar;
     open(traits);
     expect(shown.text()).toContain("±60, holds for all 525,600 bins at once");
-    expect(shown.text()).toContain("all 2 shown bins are told apart from 0");
+    expect(shown.text()).toContain("all 2 shown bins are clearly above 0");
     const thin = shown.el.querySelector(".dp-stage .dp-all")!.getAttribute("d");
     expect(thin).not.toBe(shown.el.querySelector(".dp-stage .dp-one")!.getAttribute("d"));
 });

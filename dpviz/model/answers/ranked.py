@@ -173,13 +173,13 @@ class Ranked(Answer):
         """What the list says as a whole, with what "no more" means."""
         came, most = len(self.items), reading.max_items or 0
         if not self.ended:
-            sentence = f"{lists.filled(came)}." if came == most else f"{counted(came)} came."
+            sentence = f"{lists.filled(came)}." if came == most else f"{came:,} of {most:,} places were filled."
         elif not came:
             sentence = f"Only ⊥ (no more): {NOTHING[:1].lower()}{NOTHING[1:]}."
         else:
             end = f"The list ended after {came:,} of {most:,}, because no further item stood out enough."
             sentence = f"No more: ⊥. {end}"
-        chosen = "" if self.kbar is None else f" Out of the {self.kbar:,} largest: so many were chosen privately."
+        chosen = "" if self.kbar is None else f" They are of the {self.kbar:,} most common, a number chosen privately."
         return sentence + chosen
 
     def remark(self, reading: Reading) -> str:

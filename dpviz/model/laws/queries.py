@@ -75,7 +75,7 @@ class QueriesLaw(StoredLaw):
 
     def title(self, question: Question, unit: Unit) -> str:
         many = counted(len(self.workload.names), "query").replace("querys", "queries")
-        return question.title(unit).replace(" in each bin", f", {many}", 1)
+        return question.title(unit, many)
 
     def measures(self, question: Question) -> tuple[Measure, ...]:
         """Any one answer, all at once, and what the fit saves."""

@@ -68,7 +68,7 @@ class RecordLaw(StoredLaw):
         return (variation(self.error),)
 
     def title(self, question: Question, unit: Unit) -> str:
-        return question.title(unit).replace(", records of ", ", one record of ", 1)
+        return question.title(unit).replace("Records of", "One record of", 1)
 
 
 @stored

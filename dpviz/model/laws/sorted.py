@@ -98,8 +98,7 @@ class SortedLaw(StoredLaw):
         return abs(weight), (first > 0) + (last < self.ranks - 1)
 
     def title(self, question: Question, unit: Unit) -> str:
-        which = "" if self.ranks == self.bins else f"the {self.ranks:,} largest, "
-        return question.title(unit).replace(" in each bin", f" in each bin: {which}sorted", 1)
+        return question.title(unit, "sorted" if self.ranks == self.bins else f"the {self.ranks:,} largest, sorted")
 
     def measures(self, question: Question) -> tuple[Measure, ...]:
         """Any one rank, all at once, and the total."""
