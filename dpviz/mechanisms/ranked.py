@@ -151,7 +151,9 @@ class Contest:
 # ---------------------------------------------------------------- what is typed
 
 
-K: Final[Any] = parameter(reads=WholeNumber(), default=10, label="k, items at most", always=True, in_bins=True)
+K: Final[Any] = parameter(
+    reads=WholeNumber(), default=10, label="k, items at most", always=True, in_bins=True, plain=True
+)
 KBAR: Final = WholeNumber(most=MOST_ROWS)
 DELTA: Final[Any] = parameter(reads=Probability(), default="1e-6", label="δ", always=True)
 EPSILON: Final[Any] = parameter(reads=Epsilon(), default=None, always=True)

@@ -47,6 +47,7 @@ class Choice:
 
     stays  whether it is about the data, so that its value stays where another mechanism that has it, too, is chosen
     only   another parameter, and the value of it with which this one is asked for; None: it always is
+    plain  whether everybody chooses it, as how many items are listed; the others are for experts, and folded
     """
 
     name: str
@@ -54,6 +55,7 @@ class Choice:
     options: tuple[tuple[str, str], ...] = ()
     stays: bool = False
     only: tuple[str, str] | None = None
+    plain: bool = False
 
 
 class Bound:

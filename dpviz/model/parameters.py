@@ -204,6 +204,7 @@ class Parameter:
                stored without it has the same key
     only       another parameter, declared before, and its value: with that this one is given, and with no other. Texts
                without it get what is suggested
+    plain      whether everybody chooses it: a widget shows it, and folds the others away
     """
 
     reads: Reader
@@ -218,6 +219,7 @@ class Parameter:
     stays: bool = False
     later: bool = False
     only: tuple[str, str] | None = None
+    plain: bool = False
 
     def __post_init__(self) -> None:
         if unknown := set(self.options) - set(self.reads.options):
@@ -234,7 +236,7 @@ class Parameter:
         return MAY_BE_LEFT_OUT if value is None else self.reads.text(value)
 
     def choice(self, name: str) -> Choice:
-        return Choice(name, self.label, tuple(self.options.items()), self.stays, self.only)
+        return Choice(name, self.label, tuple(self.options.items()), self.stays, self.only, self.plain)
 
 
 def parameter(
@@ -251,10 +253,13 @@ def parameter(
     stays: bool = False,
     later: bool = False,
     only: tuple[str, str] | None = None,
+    plain: bool = False,
 ) -> Any:
     """Declare a parameter of a class built on `Parameters`; see `Parameter`."""
     options = options or {}
-    return Parameter(reads, default, optional, suggested, label, options, always, beside, in_bins, stays, later, only)
+    return Parameter(
+        reads, default, optional, suggested, label, options, always, beside, in_bins, stays, later, only, plain
+    )
 
 
 # ---------------------------------------------------------------- all parameters of one thing

@@ -95,6 +95,7 @@ class PlanSheet:
                         "label": choice.label,
                         "options": [{"value": value, "label": label} for value, label in choice.options],
                         **({"stays": True} if choice.stays else {}),
+                        **({"open": True} if choice.plain else {}),
                     }
                     for choice in type(self.mechanism).choices()
                     if choice.only is None or parameters.get(choice.only[0]) == choice.only[1]

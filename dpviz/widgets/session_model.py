@@ -17,6 +17,7 @@ from typing import Any
 from dpviz.boundary import as_given, protect_module
 from dpviz.charts import columns
 from dpviz.charts.picture import picture
+from dpviz.charts.words import capital
 from dpviz.errors import Forbidden, ParameterError, SessionBusy
 from dpviz.exact import rational, text, typed
 from dpviz.mechanisms import REGISTRY, mechanism, named
@@ -71,6 +72,8 @@ class SessionModel(Follower):
         self._questions.setdefault(first.id, first)
         self._plan = session.plan(first, opening)
         self._sheet = self._sheet_of(self._plan)
+        if mechanism is None and (opened := _opened(session, first, opening)):
+            self._sheet["opening"] = opened
         self._result: Body | None = None
         self._shown_release: Release | None = None
         self._result_text = ""
@@ -472,6 +475,19 @@ def _fitting(session: Custody, question: Question) -> Mechanism | None:
             continue
         unpaid = unpaid or candidate
     return unpaid
+
+
+def _opened(session: Custody, question: Question, opening: Mechanism) -> str:
+    """Why a question for counts in declared bins opens on another mechanism than is usual; empty where it does not."""
+    usual = _usual(session)
+    if type(opening) is type(usual) or not question.domain.declared or not question.aggregate.counts:
+        return ""
+    try:
+        session.plan(question, usual)
+    except ParameterError as refused:
+        why = f"{capital(refused.rule)}, and this question has {question.domain.size_text}."
+        return f"{why} So the plan opens on {opening.name}, which can answer it."
+    return ""
 
 
 def _declared_default(session: Custody) -> Question:

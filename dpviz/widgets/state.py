@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpviz.engines.schema import COLUMN_KINDS
+from dpviz.errors import short
 from dpviz.exact import text
 from dpviz.model.question import Question
 from dpviz.model.statistic import Column
@@ -25,6 +26,8 @@ from dpviz.session.saved import UNREADABLE
 from dpviz.widgets.order import Order
 
 VERSION = 1
+MOST_NAMED = 40
+"""A history shows so many characters of an entry's own key."""
 HISTORY = 200
 """How many of the latest entries a page gets."""
 
@@ -164,6 +167,7 @@ def entry_json(entry: Charged) -> dict[str, Any]:
         "status": status,
         "opened": entry.opened,
         "person": entry.person,
+        **({"named": short(named, MOST_NAMED)} if (named := entry.body.get("user_key")) else {}),
     }
 
 

@@ -196,6 +196,7 @@ def test_a_list_is_picked_planned_paid_and_shown_in_the_workbench(lab: Lab, brow
         expect(plan).to_contain_text("above the 51st count")
         expect(plan).to_contain_text("below the 10th count")
         before = plan.get_by_label("To be listed", exact=True).input_value()
+        it.page.get_by_text("Rows, rules and accounting").click()
         box = it.page.get_by_label("k̄, rows that compete")
         box.fill("20")
         box.press("Enter")

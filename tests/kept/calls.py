@@ -241,9 +241,9 @@ def frame(path: Path) -> pd.DataFrame:
 
 
 LISTS = {
-    r"^All 1 came": "The one place was filled",
-    r"^All 2 came": "Both places were filled",
-    r"^All 3 came": "All three places were filled",
+    r"^(# )?All 1 came": r"\1The one place was filled",
+    r"^(# )?All 2 came": r"\1Both places were filled",
+    r"^(# )?All 3 came": r"\1All three places were filled",
     r"Out of the (\d+) largest: so many were": r"They are of the \1 most common, a number",
 }
 SINGLE = (0, 5, 2**40)
@@ -294,11 +294,19 @@ def reworded(told: dict[str, Any]) -> dict[str, Any]:
     title = re.sub(
         r"^([^,]+), (persons|visits)(?: in each bin)?(?=,)", lambda old: f"{old[2].title()} by {old[1].lower()}", title
     )
-    sentence = told["sentence"]
+    changed: dict[str, Any] = {"title": title, "sentence": filled(told["sentence"])}
+    if isinstance(told.get("csv"), dict):
+        changed["csv"] = {beta: filled(table) for beta, table in told["csv"].items()}
+    if "question" in told:
+        changed["question"] = told["question"].replace("from -500 to 2000 in", "from −500 to 2,000 in")
+    return told | changed
+
+
+def filled(text: str) -> str:
+    """What is said of a list, in the words of today."""
     for old, new in LISTS.items():
-        sentence = re.sub(old, new, sentence)
-    question = told.get("question", "").replace("from -500 to 2000 in", "from −500 to 2,000 in")
-    return {**told, "title": title, "sentence": sentence, **({"question": question} if "question" in told else {})}
+        text = re.sub(old, new, text, flags=re.MULTILINE)
+    return text
 
 
 def read(release: dv.Release) -> dict[str, Any]:

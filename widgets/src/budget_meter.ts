@@ -114,6 +114,7 @@ export function budgetMeter(store: SessionStore): Component {
         const anyDelta = entries.some((entry) => costsDelta(entry.price));
         const columns = [
             { name: "#" },
+            { name: "when" },
             { name: "question" },
             { name: "mechanism" },
             { name: `guarantee, per ${noun}` },
@@ -129,7 +130,8 @@ export function budgetMeter(store: SessionStore): Component {
             const look = words === "chart" && store.kernel.health !== "gone";
             return [
                 entry.person && !many ? h("span", { title: `charged${by(entry.person)}` }, entry.number) : entry.number,
-                entry.question,
+                h("span", { class: "dp-when" }, clock(entry.opened)),
+                entry.named ? h("span", {}, entry.question, h("span", { class: "dp-quiet" }, ` · key ${entry.named}`)) : entry.question,
                 entry.mechanism,
                 entry.guarantee,
                 entry.price.epsilon,

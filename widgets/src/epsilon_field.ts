@@ -3,6 +3,7 @@
 import type { Component } from "./component";
 import { h, newId, s, setAttribute, setText, show } from "./dom";
 import { equal, exactly, morePrivate, parse } from "./exact";
+import { tooMuch } from "./panel";
 import { timed } from "./perf";
 import { epsilonAxis } from "./protocol";
 import type { SessionStore } from "./session_store";
@@ -65,8 +66,9 @@ export function epsilonField(store: SessionStore, brief = false): Component {
             timed(event, () => commit());
         } else if (event.key === "Escape") {
             draft = false;
-            box.value = store.fault === null ? store.typed : (store.point?.epsilon ?? store.typed);
-            if (store.fault !== null) store.type(box.value);
+            const wrong = store.fault !== null || store.faultOf("epsilon") !== null;
+            box.value = wrong ? (store.point?.epsilon ?? store.typed) : store.typed;
+            if (wrong) store.type(box.value);
         }
     }
 
@@ -135,9 +137,12 @@ export function epsilonField(store: SessionStore, brief = false): Component {
                 : stalePart(),
         );
         help.title = point !== null && point.price.asked !== point.price.epsilon ? PAYS_TIP : "";
-        setAttribute(box, "aria-invalid", store.fault === null ? null : "true");
-        setText(fault, store.fault === null ? "" : `⚠ ${store.fault}`);
-        show(fault, store.fault !== null);
+        const words = store.fault ?? store.faultOf("epsilon");
+        const costly = words === null && !brief ? tooMuch(store) : null;
+        setAttribute(box, "aria-invalid", words === null && costly === null ? null : "true");
+        setAttribute(fault, "role", words === null ? null : "alert"); // what costs too much is said with the plan
+        setText(fault, words === null && costly === null ? "" : `⚠ ${words ?? costly}`);
+        show(fault, words !== null || costly !== null);
     }
 
     const stalePart = (): string =>

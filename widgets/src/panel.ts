@@ -37,6 +37,8 @@ export interface Panel {
     note?: string;
     /** An earlier release of this question, free to look at. */
     stored?: Paid;
+    /** The field that it is about. */
+    field?: "epsilon" | "delta";
     /** What is asked before it is done: a dialog of this name, described by `text`. */
     asks?: string;
 }
@@ -314,6 +316,14 @@ function already(store: SessionStore, twin: Entry): Panel {
     };
 }
 
+/** That the plan costs more ε than is left, for the field where it was typed. */
+export function tooMuch(store: SessionStore): string | null {
+    const { sheet, state, point } = store;
+    if (sheet === null || state === null || point === null || !store.settled) return null;
+    const panel = over(store);
+    return panel?.field === "epsilon" ? panel.notice!.strong : null;
+}
+
 /** The plan costs more than is left, in epsilon or in delta. */
 function over(store: SessionStore): Panel | null {
     const budget = store.state?.budget;
@@ -328,6 +338,7 @@ function over(store: SessionStore): Panel | null {
         const most = name === "epsilon" ? affordable(store, left) : null;
         return {
             kind: "over",
+            field: name,
             notice: {
                 tone: "error",
                 strong: alone

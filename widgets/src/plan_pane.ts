@@ -33,9 +33,9 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
     const first = errorStat(store, 0);
     const second = errorStat(store, 1);
     const cost = stat("Would cost");
-    const space = stat("Space");
+    const reads = stat("Reads");
     const odds = stat("Odds can move");
-    space.element.classList.add("dp-stat-space");
+    reads.element.classList.add("dp-stat-reads");
     odds.element.classList.add("dp-stat-odds");
     cost.element.classList.add("dp-stat-cost");
     const figures = CHARTS.map((name) =>
@@ -72,19 +72,20 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         known,
     );
     const charts = h("div", { class: "dp-charts" }, h("div", { class: "dp-which-chart" }, chooser), ...figures);
+    const stats = h(
+        "div",
+        { class: "dp-stats", "data-of": options.brief ? "3" : "4" },
+        first.element,
+        second.element,
+        cost.element,
+        ...(options.brief ? [] : [reads.element, odds.element]),
+    );
     const element = h(
         "section",
         { class: "dp-plan", "aria-labelledby": titleId },
         h("div", { class: "dp-pane-head" }, h("h3", { id: titleId }, options.title), asking, chip),
         within?.element,
-        h(
-            "div",
-            { class: "dp-stats" },
-            first.element,
-            second.element,
-            cost.element,
-            ...(options.brief ? [] : [space.element, odds.element]),
-        ),
+        stats,
         several,
         after,
         slow,
@@ -107,7 +108,8 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         setText(cost.name, teaching ? "Noise of ε" : "Would cost");
         setText(chip, teaching ? "sees no data" : options.chip);
         const [epsilon, ...delta] = point === null ? ["—"] : priceText(point.price).replace(/^ε /, "").split(", ");
-        cost.value.replaceChildren(epsilon!, ...delta.map((part) => h("small", {}, `, ${part}`)));
+        cost.value.replaceChildren(epsilon!, ...delta.map((part) => h("small", {}, part)));
+        size(cost.element, epsilon!);
         const asked = point !== null && !equal(exactly(point.price.asked), exactly(point.price.epsilon));
         setText(
             cost.note,
@@ -122,12 +124,10 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         );
         cost.note.title = asked && !teaching ? PAYS_TIP : "";
         const rows = point?.rows ?? "";
-        setText(space.name, rows === "" ? "Space" : "Reads");
-        space.value.replaceChildren(
-            point === null ? "—" : shown(rows || point.space.bits),
-            h("small", {}, point === null ? "" : rows === "" ? " bits" : " rows"),
-        );
-        setText(space.note, point?.space.text ?? "");
+        show(reads.element, rows !== "");
+        reads.value.replaceChildren(shown(rows), h("small", {}, "rows"));
+        size(reads.element, rows);
+        setText(reads.note, rows === "" ? "" : "however many there are");
         const combined = together(store);
         setText(after, combined || "\u00a0");
         show(after, combined !== "" || (store.together === null && store.combines)); // an empty line while the slider moves, so that nothing jumps
@@ -137,6 +137,9 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         setText(odds.value, point === null || point.odds === "" ? "×—" : `×${point.odds}`);
         setText(odds.note, sheet === null ? "" : point?.odds === "" ? "no bound: δ is paid" : `that a given ${sheet.question.noun} is in`);
         show(odds.element, sheet === null || !isList(sheet) || point?.odds !== "");
+        const figures = [first.element, second.element, cost.element, ...(options.brief ? [] : [reads.element, odds.element])];
+        const wide = figures.some((one) => !one.hidden && one.dataset["size"] === "wide");
+        setAttribute(stats, "data-of", wide ? "2" : String(figures.filter((one) => !one.hidden).length));
         odds.element.title = sheet === null ? "" : oddsTip(sheet.question.noun);
     }
 
@@ -236,6 +239,12 @@ function together({ together: found, beta }: SessionStore): string {
     return `After this, together with release ${found.number}: any one bin ${spread(both)}, ${kindOf(both)}${before}.`;
 }
 
+/** A long number is written smaller, and beside one that is longer still stands one figure only: none leaves its pane. */
+function size(element: HTMLElement, text: string): void {
+    const digits = text.replaceAll(/[,.]/g, "").length;
+    setAttribute(element, "data-size", digits > 8 ? "wide" : digits > 5 ? "long" : null);
+}
+
 interface Stat {
     element: HTMLElement;
     name: HTMLElement;
@@ -318,6 +327,7 @@ function errorStat(store: SessionStore, place: 0 | 1): { element: HTMLElement; d
 
     function fit(): void {
         input.style.width = `${Math.max(1, input.value.length) + 0.3}ch`;
+        size(element, input.value);
     }
 
     function draw(point: Point | null): void {

@@ -103,11 +103,13 @@ const readSheetShape = shape({
         about: text,
         delta: text,
         parameters: table(text),
-        choices: list(shape({ name: text, label: text, options: list(shape({ value: text, label: text })), stays: maybe(flag) })),
+        choices: list(shape({ name: text, label: text, options: list(shape({ value: text, label: text })), stays: maybe(flag), open: maybe(flag) })),
     }),
     mechanisms: list(readMechanism),
     /** How many items the answer names at most; empty where it has a value per bin. */
     places: maybe(countOfBins),
+    /** Why a view opened on this mechanism, and not on the usual one. */
+    opening: maybe(text),
     /** What can be said of the error, the most important first: the first two head the plan. */
     measures: list(readMeasure),
     betas: list(exact),
@@ -194,6 +196,8 @@ const readStateShape = shape({
             status: oneOf("done", "open", "pending", "elsewhere", "lost", "cancelled", "failed"),
             opened: text,
             person: maybe(text),
+            /** The reader's own name of it, where it has one: a second answer to a question has. */
+            named: maybe(text),
         }),
     ),
     raises: maybe(list(readRaise)),

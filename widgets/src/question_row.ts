@@ -5,7 +5,7 @@ import { declareBins, declareRecord } from "./declaring";
 import { h, newId, setOptions, setText, show } from "./dom";
 import type { State } from "./protocol";
 import type { SessionStore } from "./session_store";
-import { bins } from "./words";
+import { bins, capital } from "./words";
 
 const DECLARE = "\u0000declare";
 const KEYS = "\u0000keys";
@@ -32,6 +32,7 @@ export function questionRow(store: SessionStore): Component {
     const chosen = h("select", { id: binsId, onchange: () => chooseBins() });
     const protects = h("output", { class: "dp-fixed" });
     const sentence = h("p", { class: "dp-hint dp-sentence" });
+    const opening = h("p", { class: "dp-hint dp-opening", role: "note", hidden: true });
     const fault = h("p", { class: "dp-fault", role: "alert", hidden: true });
     const declaration = declareBins(store, () => close());
     const record = declareRecord(store, () => close(), () => draw());
@@ -39,7 +40,7 @@ export function questionRow(store: SessionStore): Component {
     const columnName = columnField.firstElementChild!;
     const element = h(
         "div",
-        { class: "dp-question", role: "group", "aria-label": "Question" },
+        { class: "dp-question", role: "group", "aria-label": "Question", onkeydown: (event: KeyboardEvent) => escape(event) },
         h(
             "div",
             { class: "dp-fields" },
@@ -51,6 +52,7 @@ export function questionRow(store: SessionStore): Component {
         declaration.element,
         record.element,
         sentence,
+        opening,
         fault,
     );
     /** What is being declared, while the fields are open: for a column, or a record, whose columns are its own. */
@@ -70,6 +72,13 @@ export function questionRow(store: SessionStore): Component {
     function close(): void {
         opened = null;
         draw();
+    }
+
+    /** Escape closes what is being declared, and gives the focus back to what opened it. */
+    function escape(event: KeyboardEvent): void {
+        if (event.key !== "Escape" || opened === null) return;
+        close();
+        (column.value === "" ? ask : chosen).focus();
     }
 
     function open(name: string): void {
@@ -157,10 +166,13 @@ export function questionRow(store: SessionStore): Component {
         show(record.element, opened?.asks === RECORDS);
         sentence.replaceChildren(
             question === undefined ? "" : `${question.sentence} `,
-            h("strong", {}, question === undefined ? "" : `${bins(question.bins)}.`),
+            h("strong", {}, question === undefined ? "" : `${capital(bins(question.bins))}.`),
         );
-        setText(fault, store.planFault ?? "");
-        show(fault, store.planFault !== null);
+        setText(opening, sheet?.opening ?? "");
+        show(opening, (sheet?.opening ?? "") !== "");
+        const words = store.faultOf("");
+        setText(fault, words ?? "");
+        show(fault, words !== null);
     }
 
     return { element, draw };

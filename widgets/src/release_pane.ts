@@ -5,7 +5,8 @@ import { copy, h, newId, setAttribute, setText, show } from "./dom";
 import { panelOf, type Act, type Button, type Panel } from "./panel";
 import type { SessionStore } from "./session_store";
 
-export function releasePane(store: SessionStore): Component {
+/** `beside`: the field of ε stands beside it, and tells by itself that it holds too much. */
+export function releasePane(store: SessionStore, beside = false): Component {
     const titleId = newId();
     const title = h("h3", { id: titleId });
     const terms = h("span", {});
@@ -65,6 +66,10 @@ export function releasePane(store: SessionStore): Component {
         const meant = !event.repeat && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
         if (!meant && (event.key === "Enter" || event.key === " ")) event.preventDefault();
         if (event.key !== "Escape") return;
+        if (!code.hidden) {
+            show(code, false);
+            copied.focus();
+        }
         if (store.purchase.kind === "confirm") store.keep();
         if (store.doubt !== null) store.wonder(null);
     }
@@ -83,7 +88,7 @@ export function releasePane(store: SessionStore): Component {
         setText(title, teaching === null ? "Release" : `Not private · teaching, seed ${teaching.seed}`);
         setText(terms, teaching === null ? "paid · once · for good" : "no ledger");
         setAttribute(element, "data-teaching", teaching === null ? null : "true");
-        const panel = panelOf(store);
+        const panel = told(panelOf(store), beside);
         const signature = JSON.stringify([{ ...panel, progress: panel.progress?.text }, store.resting]);
         if (signature !== seen) {
             const focused = body.contains(document.activeElement) ? document.activeElement : null;
@@ -101,6 +106,13 @@ export function releasePane(store: SessionStore): Component {
     }
 
     return { element, draw };
+}
+
+/** Of what the field of ε tells already only the end: that nothing was charged. */
+function told(panel: Panel, beside: boolean): Panel {
+    if (!beside || panel.field !== "epsilon") return panel;
+    const { notice, ...rest } = panel;
+    return { ...rest, note: notice!.rest! };
 }
 
 /** Keep the focus in a pane drawn anew: on the same button, else the safe answer, else what there is to read. */

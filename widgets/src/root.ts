@@ -19,7 +19,9 @@ export function mount(store: PageStore, component: Component, into: HTMLElement)
     // The notebook's own commands live on plain keys; one pressed in here is meant for here. Saving and the like pass.
     root.addEventListener("keydown", (event) => {
         if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
+        if (event.key === "Escape") fold(event.target as HTMLElement);
     });
+    const release = holdFocus(root);
 
     function draw(): void {
         setText(problem, store.problem ?? "");
@@ -37,10 +39,64 @@ export function mount(store: PageStore, component: Component, into: HTMLElement)
     const unsubscribe = store.subscribe(draw);
     return () => {
         unsubscribe();
+        release();
         component.close?.();
         roots.delete(root);
         root.remove();
     };
+}
+
+/** Escape closes what was opened around the place where it is pressed. */
+function fold(at: HTMLElement): void {
+    if (at.getAttribute("aria-expanded") === "true") return at.click();
+    const around = at.closest("details");
+    if (around === null || !around.open) return;
+    around.open = false;
+    around.querySelector("summary")?.focus();
+}
+
+const FOCUSABLE = "button, input, select, textarea, summary, a[href], [tabindex]:not([tabindex='-1'])";
+
+const isUsable = (element: HTMLElement): boolean =>
+    element.isConnected &&
+    !element.matches(":disabled") &&
+    element.closest("[hidden]") === null &&
+    (element.localName === "summary" || element.closest("details:not([open])") === null);
+
+const nameOf = (element: HTMLElement): string => `${element.localName} ${element.getAttribute("aria-label") ?? element.textContent ?? ""}`;
+
+/** Where what has the focus is taken away, folded or switched off, the focus goes to what took its place, or stands next to it. */
+function holdFocus(root: HTMLElement): () => void {
+    let held: { element: HTMLElement; name: string; around: HTMLElement[] } | null = null;
+
+    function rescue(): void {
+        if (held === null || isUsable(held.element)) return;
+        const { element, name, around } = held;
+        const now = document.activeElement;
+        held = null;
+        if (now !== null && now !== document.body && now !== element) return;
+        for (const place of around.filter((one) => one.isConnected && one.closest("[hidden]") === null)) {
+            const near = [...place.querySelectorAll<HTMLElement>(FOCUSABLE)].filter(isUsable);
+            const next = near.find((one) => nameOf(one) === name) ?? near.find((one) => one.dataset["safe"] !== undefined) ?? near[0];
+            if (next !== undefined) return next.focus();
+        }
+    }
+
+    root.addEventListener("focusin", ({ target }) => {
+        const element = target as HTMLElement;
+        const around: HTMLElement[] = [];
+        for (let up = element.parentElement; up !== null && root.contains(up); up = up.parentElement) around.push(up);
+        held = { element, name: nameOf(element), around };
+    });
+    root.addEventListener("focusout", ({ relatedTarget }) => {
+        if (relatedTarget !== null) return void (held = null);
+        setTimeout(() => {
+            if (held !== null && isUsable(held.element) && document.activeElement !== held.element) held = null; // it was left
+        });
+    });
+    const observer = new MutationObserver(rescue);
+    observer.observe(root, { subtree: true, childList: true, attributes: true, attributeFilter: ["hidden", "disabled", "open"] });
+    return () => observer.disconnect();
 }
 
 /** What stands on each store. */

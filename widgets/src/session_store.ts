@@ -89,6 +89,8 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
     /** A plan was asked for and has not come. */
     asking = false;
     planFault: string | null = null;
+    /** What was changed where a plan was refused: a parameter, `epsilon`, `among`; empty where it was the question. */
+    planFaultAt = "";
 
     /** The key of a second, independent answer; null for the question's first. */
     fresh: string | null = null;
@@ -255,6 +257,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         if (this.locked || this.sheet === null) return;
         this.#touched = true;
         this.seekFault = null;
+        if (this.planFaultAt === "epsilon") this.planFault = null;
         this.fresh = null;
         this.step({ is: "dismissed" });
         const value = parse(text);
@@ -314,13 +317,17 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         this.tell();
     }
 
+    /** Say the plan on show, by what was typed; one that was asked for is said when it comes. */
     #sayPlan(): void {
         const [sheet, point] = [this.sheet, this.point];
         if (sheet === null || point === null) return;
+        const gone = this.kernel.health === "gone";
+        if (!this.settled && !gone) return this.say(`Asking the kernel for ε ${this.typed}.`);
         const budget = this.state?.budget ?? null;
         const cost = budget === null ? "" : `; would cost ${point.price.epsilon}, ${leaves(budget, point.price, isList(sheet))}`;
         const warning = slowness(point);
-        this.say(`ε ${point.epsilon}: ${phrase(sheet, point, this.beta)}${cost}.${warning === "" ? "" : ` ${warning}`}`);
+        const typed = this.settled ? this.typed : `${this.typed} needs a kernel; at ε ${point.epsilon}`;
+        this.say(`ε ${typed}: ${phrase(sheet, point, this.beta)}${cost}.${warning === "" ? "" : ` ${warning}`}`);
     }
 
     /** Ask the kernel for a plan; the latest question wins. */
@@ -348,6 +355,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         this.asking = true;
         this.#touched = false;
         this.planFault = null;
+        this.planFaultAt = this.#changed(change);
         this.step({ is: "dismissed" });
         this.tell();
         const many = mechanism === sheet.mechanism.name ? sheet.measures.find((one) => one.many !== null)?.many : undefined;
@@ -364,10 +372,28 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         });
         if (mine !== this.#asked) return false;
         this.asking = false;
-        if (reply.ok) this.take("sheet", reply.body["sheet"]);
-        else if (reply.error.kind !== SUPERSEDED) this.planFault = reply.error.message;
+        if (reply.ok) {
+            this.take("sheet", reply.body["sheet"]);
+            this.#sayPlan();
+        } else if (reply.error.kind !== SUPERSEDED) this.planFault = reply.error.message;
         this.tell();
         return reply.ok;
+    }
+
+    #changed({ question, mechanism, parameters, among }: Parameters<SessionStore["plan"]>[0]): string {
+        if (question !== undefined || mechanism !== undefined) return "";
+        return Object.keys(parameters ?? {})[0] ?? (among === undefined ? "epsilon" : "among");
+    }
+
+    /** Forget why a plan was refused: what was typed is taken back. */
+    forgive(): void {
+        this.planFault = null;
+        this.tell();
+    }
+
+    /** Why a plan was refused, for the field that was changed. */
+    faultOf(field: string): string | null {
+        return this.planFaultAt === field ? this.planFault : null;
     }
 
     /**
@@ -573,7 +599,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
                 if (this.purchase === purchase) [this.result, this.wantsFocus] = [answer, true];
             });
         } else {
-            this.planFault = reply.error.message;
+            [this.planFault, this.planFaultAt] = [reply.error.message, ""];
             if (token !== null) this.step({ is: "shown" }); // it is paid and stored; the history shows it
         }
         this.tell();

@@ -207,7 +207,7 @@ test("the probe moves curves, bars, table and words together, without the kernel
     );
     expect(shown.text()).toContain("A bin of true count 20, from 0 to 30");
     expect(shown.text()).toContain("Not here: needs 2 n + 1 bins.");
-    expect(shown.text()).toContain("pays δ 0.000001");
+    expect(shown.text()).toContain("pays δ\u00a00.000001");
 });
 
 test("lower bounds of 0 say that they say nothing", () => {

@@ -200,7 +200,7 @@ test("who charged stands in a column where several did, and beside the number wh
     open("budget-meter", { state: shared });
     const heads = (): string[] => [...shown.el.querySelectorAll("th")].map((it) => it.textContent!);
     expect(heads()).toContain("by");
-    expect([...shown.el.querySelectorAll("tbody tr")].map((row) => row.children[5]!.textContent)).toEqual(["Bob", "Ada", "Bob", "Bob"]);
+    expect([...shown.el.querySelectorAll("tbody tr")].map((row) => row.children[6]!.textContent)).toEqual(["Bob", "Ada", "Bob", "Bob"]);
     shared.entries.forEach((entry: any) => (entry.person = "Ada"));
     open("budget-meter", { state: shared });
     expect(heads()).not.toContain("by");

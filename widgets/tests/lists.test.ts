@@ -170,10 +170,18 @@ test("an error that is typed chooses the least ε that lists as much", async () 
     );
 });
 
-test("what a list asks for is open from the start, and a changed k̄ is planned", async () => {
-    const page = open("workbench", { sheet: planned(), result: list() });
-    const more = page.el.querySelector<HTMLDetailsElement>(".dp-picker > .dp-more")!;
-    expect(more.open).toBe(true);
+test("how many items are listed is asked at once, what only experts change is folded, and a changed k̄ is planned", async () => {
+    const sheet: any = planned();
+    sheet.mechanism.choices.find(({ name }: any) => name === "k").open = true;
+    const page = open("workbench", { sheet, result: list() });
+    const more = page.el.querySelector<HTMLDetailsElement>(".dp-mechanism .dp-more")!;
+    expect([more.open, more.querySelector("summary")!.textContent]).toEqual([false, "Rows, rules and accounting"]);
+    expect([...page.el.querySelectorAll(".dp-plain-choices label")].map((label) => label.textContent)).toEqual(["k, items at most"]);
+    const named = [...page.el.querySelectorAll("label, .dp-field-name")].filter((name) => name.textContent === "δ");
+    expect(named).toHaveLength(1);
+    const delta = page.el.querySelector<HTMLInputElement>(".dp-delta input")!;
+    expect([delta.value, delta.getAttribute("aria-labelledby")]).toEqual(["0.000001", named[0]!.id]);
+    more.open = true;
     const box = [...more.querySelectorAll("label")].find((label) => label.textContent!.startsWith("k̄"))!;
     enter(page.el.querySelector<HTMLInputElement>(`#${box.getAttribute("for")}`)!, "20");
     await settle();

@@ -38,7 +38,7 @@ test("a report shows what was paid, every release, and what is not protected", (
     draw(readReport(report()), root);
     const text = root.textContent ?? "";
     expect(text).toContain("2 releases, 1 plan sheet");
-    expect(text).toContain("total paidε 0.6 · δ 0");
+    expect(text).toContain("total paidε 0.6 · δ\u00a00");
     expect(text).toContain("11,018 ±6");
     expect(text).toContain("What this does not protect");
     expect([...root.querySelectorAll("h2")].map((node) => node.textContent)).toContain(

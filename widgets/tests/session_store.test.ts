@@ -478,7 +478,7 @@ test("with no kernel the plan still moves and the release says why not", () => {
     const panel = panelOf(store);
     expect([panel.buttons[0], panel.note]).toEqual([
         { look: "off", label: "Release needs a kernel", act: null },
-        "Restart it and run the session cell. The ledger remembers: 0.85 spent, 1.1 left.",
+        "Restart it and run the session cell. The ledger remembers: 0.85 spent, 0.05 pending, 1.1 left.",
     ]);
 });
 

@@ -44,8 +44,8 @@ test("without a bar for all bins the plan says so, and the price names its delta
     expect(shown.el.querySelector<HTMLInputElement>(".dp-stat-second input")!.disabled).toBe(true);
     expect(shown.el.querySelector(".dp-stat-second")!.textContent).toContain("no bound");
     expect(shown.el.querySelector(".dp-stat-second")!.textContent).not.toContain("±");
-    expect(shown.el.querySelector(".dp-release .dp-pay")!.textContent).toContain(", δ 0.000001");
-    expect(shown.text()).toContain("unknown keys");
+    expect(shown.el.querySelector(".dp-release .dp-pay")!.textContent).toContain(", δ\u00a00.000001");
+    expect(shown.text()).toContain("Unknown keys");
     expect(shown.text()).not.toMatch(/undefined|NaN/);
 });
 

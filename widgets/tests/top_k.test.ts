@@ -147,7 +147,7 @@ test("the panels show the threshold, the chances, what k̄ buys, lengths and pri
     open("top-k-explorer", topK());
     expect(shown.el.querySelector("h3")!.textContent).toBe("Top 2 of an unknown list");
     expect(titles()).toEqual([
-        "The threshold is 472; 1.78 of 2 items are expected; the list costs at most ε 0.1, δ 0.00000051.",
+        "The threshold is 472; 1.78 of 2 items are expected; the list costs at most ε 0.1, δ\u00a00.00000051.",
         "2 items are listed at least 95 times in 100, 3 at least half the time, of 2",
         "Reading 4 rows puts the threshold at 472; it is lowest at k̄ = 4",
         "Reading 4 rows, 1.78 of 2 items are expected",
@@ -199,7 +199,7 @@ test("of a release the panels stay closed; the list, what was paid and public di
     expect(shown.text()).toContain("On private data this panel stays closed");
     expect([...shown.el.querySelectorAll(".dp-released-list li")].map((item) => item.textContent)).toEqual(["ATL", "<b>STL</b>", "⊥", ""]);
     expect(shown.el.querySelector(".dp-released-list b")).toBeNull();
-    expect(shown.text()).toContain("paid ε 0.5, δ 0.000001");
+    expect(shown.text()).toContain("paid ε 0.5, δ\u00a00.000001");
     expect(shown.text()).toContain("An item 402 above it beats ⊥ half the time: 1 + ln(5/δ)/ε, the price of an unknown domain.");
     expect(shown.text()).toContain("No listed item lies more than 179 below the count at rank 2, 95 in 100.");
     expect([...shown.el.querySelectorAll("svg")].filter(visible)).toHaveLength(1);
