@@ -108,7 +108,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         setText(cost.name, teaching ? "Noise of ε" : "Would cost");
         setText(chip, teaching ? "sees no data" : options.chip);
         const [epsilon, ...delta] = point === null ? ["—"] : priceText(point.price).replace(/^ε /, "").split(", ");
-        cost.value.replaceChildren(epsilon!, ...delta.map((part) => h("small", {}, part)));
+        cost.value.replaceChildren(epsilon!, ...delta.map((part) => h("small", {}, ` ${part}`)));
         size(cost.element, epsilon!);
         const asked = point !== null && !equal(exactly(point.price.asked), exactly(point.price.epsilon));
         setText(
@@ -125,7 +125,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         cost.note.title = asked && !teaching ? PAYS_TIP : "";
         const rows = point?.rows ?? "";
         show(reads.element, rows !== "");
-        reads.value.replaceChildren(shown(rows), h("small", {}, "rows"));
+        reads.value.replaceChildren(shown(rows), h("small", {}, " rows"));
         size(reads.element, rows);
         setText(reads.note, rows === "" ? "" : "however many there are");
         const combined = together(store);
