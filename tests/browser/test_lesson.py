@@ -91,7 +91,7 @@ def test_draw_20_counts_exactly_what_the_frame_says(lab: Lab, browser: Browser) 
 
         # The last draw by itself, with its table: no word of a release there either.
         it.button("The last draw by itself").click()
-        drawn = it.region("Not private · teaching, seed 7: Visits, person-years in each bin, drawn with ε = 0.5")
+        drawn = it.region("Not private · teaching, seed 7: Visits per person-year, drawn with ε = 0.5")
         assert len(it.numbers(drawn)) == 42 and unfit(it) == []
         it.button("The last draw by itself").click()
 

@@ -240,12 +240,6 @@ def frame(path: Path) -> pd.DataFrame:
     return pd.read_csv(path, dtype={"person": str, "city": str, "month": int, "amount": int})
 
 
-LISTS = {
-    r"^(# )?All 1 came": r"\1The one place was filled",
-    r"^(# )?All 2 came": r"\1Both places were filled",
-    r"^(# )?All 3 came": r"\1All three places were filled",
-    r"Out of the (\d+) largest: so many were": r"They are of the \1 most common, a number",
-}
 SINGLE = (0, 5, 2**40)
 """What is looked up in an answer without rows."""
 
@@ -286,27 +280,18 @@ def shown(release: dv.Release) -> dict[str, Any]:
 def reworded(told: dict[str, Any]) -> dict[str, Any]:
     """What a release showed when it was kept, in the words of today where they were changed; its numbers as they were.
 
-    Since 2026-11-23 a count is titled by what is counted (`Visits by month`), and so is a record; a list says that its
-    places were filled; and numbers in sentences have a true minus sign and commas.
+    Since 2026-11-23 a count is titled by what is counted (`Visits by month`), and so is a record; numbers in
+    sentences have a true minus sign and commas.
     """
     title = told["title"].replace(" in each bin:", " in each bin,")
     title = re.sub(r"^([^,]+), one (record of \w+)", lambda old: f"One {old[2]}: {old[1].lower()}", title)
     title = re.sub(
         r"^([^,]+), (persons|visits)(?: in each bin)?(?=,)", lambda old: f"{old[2].title()} by {old[1].lower()}", title
     )
-    changed: dict[str, Any] = {"title": title, "sentence": filled(told["sentence"])}
-    if isinstance(told.get("csv"), dict):
-        changed["csv"] = {beta: filled(table) for beta, table in told["csv"].items()}
+    changed: dict[str, Any] = {"title": title}
     if "question" in told:
         changed["question"] = told["question"].replace("from -500 to 2000 in", "from −500 to 2,000 in")
     return told | changed
-
-
-def filled(text: str) -> str:
-    """What is said of a list, in the words of today."""
-    for old, new in LISTS.items():
-        text = re.sub(old, new, text, flags=re.MULTILINE)
-    return text
 
 
 def read(release: dv.Release) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,7 +75,8 @@ def as_written(release: dv.Release) -> Any:
 def as_it_was(sentence: str) -> str:
     for places in range(2, 13):
         sentence = sentence.replace(f"{lists.filled(places)}.", f"All {places} came.")
-    return sentence.replace("The one place was filled.", "All 1 came.")
+    sentence = sentence.replace("The one place was filled.", "All 1 came.")
+    return re.sub(r"They are of the (\d+) most common, a number", r"Out of the \1 largest: so many were", sentence)
 
 
 def without_sureness(release: dv.Release, beta: str, written: str) -> str:

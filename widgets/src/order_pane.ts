@@ -6,8 +6,9 @@ import { lessonPane } from "./lesson_pane";
 import { releasePane } from "./release_pane";
 import type { SessionStore } from "./session_store";
 
-export function orderPane(store: SessionStore): Component {
-    const [release, lesson] = [releasePane(store), lessonPane(store)];
+/** `beside`: the field of ε stands beside it, and tells by itself that it holds too much. */
+export function orderPane(store: SessionStore, beside = false): Component {
+    const [release, lesson] = [releasePane(store, beside), lessonPane(store)];
     const element = h("div", { class: "dp-order" }, release.element, lesson.element);
 
     function draw(): void {

@@ -18,7 +18,7 @@ export function workbench(store: SessionStore): Component {
     const parts = [
         mechanismPicker(store),
         planPane(store),
-        orderPane(store),
+        orderPane(store, true),
         budgetMeter(store),
         resultChart(resultOf(store)),
         coverage(store),

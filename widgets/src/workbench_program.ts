@@ -23,7 +23,7 @@ export default program({
     workbench: of(workbench),
     "mechanism-picker": of(mechanismPicker),
     "plan-pane": of((store) => planPane(store)),
-    "release-pane": of(orderPane),
+    "release-pane": of((store) => orderPane(store)),
     "budget-meter": of(budgetMeter),
     "result-chart": of((store) => resultChart(resultOf(store))),
 });
