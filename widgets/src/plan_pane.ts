@@ -56,13 +56,15 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         autocomplete: "off",
         spellcheck: "false",
         inputmode: "numeric",
+        "aria-describedby": `${lookUpsId}-fault`,
         onchange: () => {
             const among = lookUps.value.trim().replaceAll(",", "");
             if (store.sheet !== null) void store.plan({ among });
         },
     });
     const held = h("span", {});
-    const lookUpsParts = [h("label", { for: lookUpsId }, "Look-ups at once, Q"), lookUps, held];
+    const lookUpsFault = h("span", { id: `${lookUpsId}-fault`, class: "dp-fault", role: "alert", hidden: true });
+    const lookUpsParts = [h("label", { for: lookUpsId }, "Look-ups at once, Q"), lookUps, held, lookUpsFault];
     const several = h("p", { class: "dp-hint dp-look-ups", hidden: true });
     const known = h("ul", {});
     const how = h(
@@ -150,7 +152,11 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         if (measure === null || point === null) return several.replaceChildren();
         if (!several.hasChildNodes()) several.append(...lookUpsParts);
         const bar = barOf(point, store.beta, measure);
-        if (document.activeElement !== lookUps) lookUps.value = shown(measure.many!);
+        const wrong = store.faultOf("among");
+        setAttribute(lookUps, "aria-invalid", wrong === null ? null : "true");
+        setText(lookUpsFault, wrong === null ? "" : `⚠ ${wrong}`);
+        show(lookUpsFault, wrong !== null);
+        if (document.activeElement !== lookUps && wrong === null) lookUps.value = shown(measure.many!);
         lookUps.disabled = store.locked || store.kernel.health === "gone";
         setText(held, bar === null ? noBar(measure) : `all within ${signed(measure, bar).trim()}, ${often(store.beta)} · ${kindOf(bar)}`);
         several.title = bar === null ? "" : tipOf(measure, store.beta, bar);
