@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -122,23 +123,40 @@ def shown_everywhere(release: Release, scratch: Path) -> None:
     assert dv.load(release.save(scratch / "release.json")) == release
 
 
-READ = """
-import json, sys, warnings
+READER = """
+import json, os, sys, warnings
 from pathlib import Path
 from tests.session.test_read_back import *
 warnings.simplefilter("error")
-it = opened(Path(sys.argv[1]), sys.argv[2])
-page = dv.Workbench(it)
-shown = json.loads(page.result)["number"]
-print(json.dumps({"shown": shown, "read": {number: digest(release) for number, release in it.releases.items()}}))
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        path, unit = json.loads(line)
+        it = opened(Path(path), unit)
+        page = dv.Workbench(it)
+        read = {number: digest(release) for number, release in it.releases.items()}
+        print(json.dumps({"shown": json.loads(page.result)["number"], "read": read}), flush=True)
+        os._exit(0)
+    if os.waitpid(child, 0)[1] != 0:
+        print("null", flush=True)
 """
 
 
+@cache
+def reader() -> subprocess.Popen[str]:
+    """A process that has imported what reading takes and nothing more. It ends with this one, whose pipe it reads."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    return subprocess.Popen([sys.executable, "-c", READER], cwd=ROOT, text=True, **pipes)
+
+
 def read_anew(path: Path, unit: str) -> dict[str, Any]:
-    """What a new process reads from a ledger, and what its page shows first."""
-    command = [sys.executable, "-c", READ, str(path), unit]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=True)
-    found: dict[str, Any] = json.loads(done.stdout)
+    """What a process that knows nothing yet reads from a ledger, and what its page shows first."""
+    to, back = reader().stdin, reader().stdout
+    assert to is not None and back is not None
+    to.write(json.dumps([str(path), unit]) + "\n")
+    to.flush()
+    found: dict[str, Any] | None = json.loads(back.readline())
+    assert found is not None, "reading failed; its error is among what was printed"
     return found
 
 
