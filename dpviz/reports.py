@@ -35,6 +35,7 @@ from dpviz.session.plan import Plan
 from dpviz.session.releases import Releases
 from dpviz.session.session import Session
 from dpviz.widgets import carrying, views
+from dpviz.widgets.lesson import worded
 
 if TYPE_CHECKING:
     from dpviz.widgets.explorer import Explorer
@@ -136,6 +137,7 @@ def report(
     unread = items.prices_unread if isinstance(items, Releases) else {}
     prices = [*(_charged(release) for release in _payments(paid)), *(_stated(price, unit) for price in unread.values())]
     total = compose(prices) if paid else None
+    lesson = bool(releases) and not prices  # draws alone: nothing in it was released or paid for
     verified = _Verified.own(paid) if ledger is None else _Verified.of(ledger, paid)
     if not isinstance(people, bool) or (people and verified is None):
         raise ParameterError.of(
@@ -153,7 +155,8 @@ def report(
         "title": heading,
         "lead": " ".join(filter(None, [lead, *told, _protection(total, unit), _origin(paid, verified)])),
         "releases": results,
-        "sheets": [sheet.to_json() for sheet in sheets],
+        "lesson": lesson,
+        "sheets": [worded(sheet.to_json()) if lesson else sheet.to_json() for sheet in sheets],
         "explorers": [{"component": explorer.name, "sheet": explorer.shown} for explorer in explorers],
         "totals": _totals(releases, total, unit, verified),
         "facts": _facts(releases, total, verified),
@@ -503,10 +506,11 @@ def _script(release: Release) -> str:
             if release.teaching is None:
                 lines.append(f"plan = session.plan({call})  # free: what it costs, and how far off it may be")
             else:
-                lines.append(f"release = lesson.draw({call})  # teaching, seed {release.teaching}: not private")
+                lines.append(f"drawn = lesson.draw({call})  # teaching, seed {release.teaching}: not private")
     if seen:
         lines.append(f"release = {seen}  # paid for already, so reading it again is free")
-    return "\n".join([*lines, "release.to_frame()" if release.answer.has_rows else "release", ""])
+    name = "release" if release.teaching is None else "drawn"
+    return "\n".join([*lines, f"{name}.to_frame()" if release.answer.has_rows else name, ""])
 
 
 def _call(recipe: Recipe) -> str:
@@ -565,6 +569,7 @@ def _plain(data: dict[str, Any], releases: list[Release], sheets: list[PlanSheet
     """The report without JavaScript: words and tables."""
     totals = data["totals"]
     paid = f"Total paid: ε {totals['epsilon']}, δ {totals['delta']} per unit ({totals['unit']}). "
+    paid = "" if data["lesson"] else paid
     bits = f"Random bits: {totals['randomness']}."
     chain = f" Ledger chain: {totals['chain']}." if totals["chain"] else ""
     facts = " ".join(f"{capital(fact['name'])}: {fact['value']}." for fact in data["facts"])

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, expect
 
-from tests.browser.lab import Lab, Notebook
+import dpviz as dv
+from tests.browser.lab import SCREENSHOTS, Lab, Notebook
+from tests.browser.test_no_kernel import SAVES, SHUT_DOWN
 from tests.browser.test_records import darken, picture
+from tests.browser.test_report import opened
 from tests.browser.test_sparse import SIDEWAYS, UNNAMED
 from tests.lesson_words import PRIVATE
 
@@ -102,3 +106,86 @@ def test_draw_20_counts_exactly_what_the_frame_says(lab: Lab, browser: Browser) 
         it.page.set_viewport_size(TALL)
         darken(it)
         it.screenshot("dark")
+
+
+LARGE = """
+import dpviz as dv, pandas as pd
+minutes = pd.DataFrame({"minute": [minute for minute in range(1_240) for _ in range(minute % 7)]})
+bins = dv.Domain.integers(0, 1_239, column="minute")
+lesson = dv.teaching(minutes, seed=7, dataset="made-up minutes")
+dv.Workbench(lesson, bins, mechanism=dv.Dense("1/2"))
+"""
+LARGE_FRAME = """
+drawn = dv.teaching(minutes, seed=7).draw(bins, dv.Dense("1/2"), times=21)
+print(drawn.misses().to_json(orient="values"))
+"""
+
+
+def test_many_bins_are_drawn_by_keyboard_without_motion_and_stay_where_the_kernel_is_gone(
+    lab: Lab, browser: Browser
+) -> None:
+    lab.write("lesson/large.ipynb", LARGE)
+    with Notebook.open(lab, browser, "lesson/large.ipynb", viewport=TALL, reduced_motion="reduce") as it:
+        it.run_all()
+        draw, truth = lesson(it)
+        once, many = (draw.get_by_role("button", name=name, exact=True) for name in ("Draw once", "Draw 20"))
+        once.focus()
+        once.press("Enter")
+        expect(truth).to_contain_text("all at once: ")
+        expect(once).to_be_focused()
+        once.press("Tab")
+        expect(many).to_be_focused()
+        many.press(" ")
+        slider = truth.get_by_label("Draw", exact=True)
+        expect(slider).to_have_value("21")
+        expect(truth.get_by_role("button", name="Play, two a second")).to_be_hidden()
+        expect(truth.locator(".dp-panels figure")).to_have_count(20)
+        frame = json.loads(it.ask(LARGE_FRAME))
+        assert [[int(cell.replace(",", "")) for cell in row] for row in table(truth)] == frame
+        slider.press("ArrowLeft")
+        expect(truth).to_contain_text(f"any one bin: {1_240 - frame[19][2]:,} of 1,240 held in this draw")
+        expect(truth).to_contain_text(f"all at once: {sum(row[3] == 0 for row in frame[:20])} of 20 draws so far")
+        assert unfit(it) == [] and it.page.evaluate(UNNAMED) == 0
+        it.screenshot("drawn")
+
+        it.page.evaluate(SAVES)
+        it.save()
+        it.page.evaluate(SHUT_DOWN)
+        expect(draw).to_contain_text("Drawing needs a kernel. Restart it and run the cell that begins the lesson.")
+        expect(once).to_be_disabled()
+        expect(truth).to_contain_text(f"any one bin: {1_240 - frame[19][2]:,} of 1,240 held in this draw")
+        assert unfit(it) == []
+
+
+def test_a_list_in_a_lesson_stands_beside_the_truth_and_the_count_starts_again(lab: Lab, browser: Browser) -> None:
+    lab.write("lesson/list.ipynb", LESSON.replace('dv.Dense("1/2")', 'dv.TopK(3, 5, epsilon="1", delta="1e-6")'))
+    with Notebook.open(lab, browser, "lesson/list.ipynb", viewport=TALL) as it:
+        it.run_all()
+        draw, _ = lesson(it)
+        draw.get_by_role("button", name="Draw once", exact=True).click()
+        truth = it.region("What is true")
+        expect(truth).to_contain_text("Misses are counted where an answer has one count for each declared bin.")
+        expect(truth.locator(".dp-truth")).to_have_count(1)
+        expect(it.page.locator(".dp-result .dp-cell").first).to_be_visible()
+        assert unfit(it) == []
+        it.screenshot("drawn")
+
+
+def test_a_report_of_a_lesson_speaks_of_no_release_and_no_price(browser: Browser, tmp_path: Path) -> None:
+    visits = dv.datasets.doctor_visits()
+    bins = dv.Domain.integers(0, 40, column="visits", overflow=True)
+    teacher = dv.teaching(visits, 7, dv.Unit("row", noun="person-year"), dataset="doctor visits")
+    drawn = [teacher.draw(bins, dv.Dense("1/2")), teacher.draw(bins, dv.TopK(3, 5, epsilon="1", delta="1e-6"))]
+    path = dv.report(drawn, tmp_path / "lesson.html")
+    with opened(browser, path) as page:
+        for folded in page.locator("details").all():
+            folded.evaluate("details => { details.open = true; }")
+        expect(page.get_by_role("main")).to_contain_text("2 draws")
+        expect(page.get_by_role("main")).to_contain_text("Open the notebook to draw again.")
+        said = page.locator("body").evaluate_all(ON_SHOW)
+        assert len(said) > 300 and [text for text in said if PRIVATE.search(text)] == []
+        assert PRIVATE.search(page.title()) is None
+        page.screenshot(path=SCREENSHOTS / "lesson-report.png", full_page=True)
+    with opened(browser, path, java_script_enabled=False) as page:
+        said = page.locator("main").inner_text().splitlines()
+        assert len(said) > 40 and [text for text in said if PRIVATE.search(text)] == []

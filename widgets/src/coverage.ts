@@ -149,8 +149,13 @@ export function coverage(store: SessionStore): Component {
         show(walk, last > first);
         show(play, !still());
         setText(play, timer === null ? PLAY : "Pause");
-        const ring = `${single ? "A ring with a cross marks a bin whose interval misses the true count" : "The lower panel counts bins whose interval misses the true count"}`;
-        setText(key, `Hatched: true counts. Dots: this draw, with what holds for any one bin (thick) and for all at once (thin), ${often(lesson.beta)}. ${ring}.`);
+        const level = `for any one bin (thick) and for all at once (thin), ${often(lesson.beta)}`;
+        setText(
+            key,
+            single
+                ? `Hatched: true counts. Dots: this draw, with what holds ${level}. A ring with a cross marks a bin whose interval misses the true count.`
+                : `Each column holds some bins in a row. Hatched: the greatest true count. Line: the greatest drawn one. Below: in how many bins the interval for any one bin misses the true count, ${often(lesson.beta)}.`,
+        );
     }
 
     function drawPanels(lesson: Lesson, data: Drawn): void {

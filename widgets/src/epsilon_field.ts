@@ -165,7 +165,7 @@ export function epsilonField(store: SessionStore, brief = false): Component {
     function paysPart(): string {
         const price = store.point?.price;
         if (price === undefined || equal(exactly(price.asked), exactly(price.epsilon))) return "";
-        return `asked ${price.asked}, ${store.state?.teaching == null ? "pays" : "gives"} ${price.epsilon}`;
+        return `asked ${price.asked}, ${store.teaching ? "gives" : "pays"} ${price.epsilon}`;
     }
 
     return { element, draw };

@@ -2,6 +2,8 @@
 
 import type { Component } from "./component";
 import { copy, h, newId, setAttribute, setText, show } from "./dom";
+import { isCounted } from "./lesson";
+import { isList } from "./measures";
 import type { SessionStore } from "./session_store";
 import { capital } from "./words";
 
@@ -29,9 +31,11 @@ export function lessonPane(store: SessionStore): Component {
         if (plan !== null && store.lessons.asked === "" && store.kernel.health !== "gone") void store.lessons.draw(plan, times, store.beta);
     }
 
-    /** The call that does what "Draw 20" does, with its frame of misses. */
+    /** The call that does what "Draw 20" does, with its frame of misses; where nothing is counted, what draws once. */
     function python(): string {
         const call = store.python.trim();
+        const { lesson } = store.lessons;
+        if (store.sheet === null || isList(store.sheet) || (lesson !== null && !isCounted(lesson))) return call;
         return call === "" ? "" : `${call.replace(/,?\s*\)$/, ",\n    times=20,\n)")}.misses()`;
     }
 

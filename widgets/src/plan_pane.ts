@@ -106,9 +106,9 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         first.draw(point);
         second.draw(point);
         const budget = state?.budget ?? null;
-        const teaching = state?.teaching != null;
+        const { teaching } = store;
         setText(cost.name, teaching ? "Noise of ε" : "Would cost");
-        setText(chip, teaching ? "sees no data" : options.chip);
+        setText(chip, teaching ? options.chip.replace("free · ", "") : options.chip);
         const [epsilon, ...delta] = point === null ? ["—"] : priceText(point.price).replace(/^ε /, "").split(", ");
         cost.value.replaceChildren(epsilon!, ...delta.map((part) => h("small", {}, ` ${part}`)));
         size(cost.element, epsilon!);

@@ -252,6 +252,8 @@ const readReportShape = shape({
     lead: maybe(text),
     releases: list((value) => value),
     sheets: list((value) => value),
+    /** Whether it shows draws of public data alone, so that nothing in it was released or paid for. */
+    lesson: maybe(flag),
     explorers: maybe(list(shape({ component: text, sheet: (value) => value }))),
     totals: shape({ epsilon: exact, delta: exact, unit: text, randomness: text, chain: text }),
     facts: maybe(list(shape({ name: text, value: text }))),

@@ -11,7 +11,7 @@ import { mount } from "./root";
 /** What draws releases and plan sheets; a report without any does without it. */
 export interface ReleaseParts {
     charts(releases: readonly Result[], views: Views): HTMLElement[];
-    sheets(sheets: readonly Sheet[], releases: readonly Result[]): HTMLElement[];
+    sheets(sheets: readonly Sheet[], releases: readonly Result[], lesson: boolean): HTMLElement[];
     numbers(releases: readonly Result[], views: Views): HTMLElement[];
 }
 
@@ -28,14 +28,14 @@ function plural(count: number, noun: string): string {
 function head(report: Report): HTMLElement {
     const { totals } = report;
     const held: [number, string][] = [
-        [report.releases.length, "release"],
+        [report.releases.length, report.lesson === true ? "draw" : "release"],
         [report.sheets.length, "plan sheet"],
         [report.explorers?.length ?? 0, "explorer"],
     ];
     const facts = (report.facts ?? []).map(({ name, value }) => [name, value]);
     const sums = [
         ...facts.filter(([name]) => name === "guarantee"),
-        ["total paid", `ε ${totals.epsilon} · δ ${totals.delta}`],
+        ["total paid", report.lesson === true ? "" : `ε ${totals.epsilon} · δ ${totals.delta}`],
         ["unit", totals.unit],
         ["random bits", totals.randomness],
         ["ledger chain", totals.chain],
@@ -87,7 +87,7 @@ export function draw(report: Report, root: HTMLElement, { releases, explorers = 
             "div",
             { class: "dp-report-grid" },
             ...(releases?.charts(report.releases, views) ?? []),
-            ...(releases?.sheets(report.sheets, report.releases) ?? []),
+            ...(releases?.sheets(report.sheets, report.releases, report.lesson === true) ?? []),
             report.explorers?.length ? h("h2", { class: "dp-offscreen" }, "Explorers") : null,
             ...(report.explorers ?? []).map(({ component, sheet }) => explored(explorers, component, sheet)),
         ),

@@ -62,8 +62,9 @@ function nameOf({ question, mechanism }: Sheet, sheets: readonly Sheet[]): strin
 }
 
 /** One plan sheet with its slider: everything a reader may try, and the button that says why it ends there. */
-function trial(sheet: Sheet, releases: readonly Result[], name: string): HTMLElement {
+function trial(sheet: Sheet, releases: readonly Result[], name: string, lesson: boolean): HTMLElement {
     const store = new SessionStore();
+    store.ofLesson = lesson;
     const paid = releases.filter((item) => paidFor(item, sheet));
     store.load(sheet, paid.at(-1) ?? null);
     const title = name === "" ? "Try another ε" : `Try another ε: ${name}`;
@@ -76,11 +77,13 @@ function trial(sheet: Sheet, releases: readonly Result[], name: string): HTMLEle
     place
         .querySelector(".dp-plan")
         ?.append(
-            h("button", { type: "button", class: "dp-pay dp-off", "aria-disabled": "true" }, "Release needs a kernel"),
+            lesson ? "" : h("button", { type: "button", class: "dp-pay dp-off", "aria-disabled": "true" }, "Release needs a kernel"),
             h(
                 "p",
                 { class: "dp-note" },
-                "This page holds releases and plans, and no data. Open the notebook to release.",
+                lesson
+                    ? "This page holds draws from public data, and plans. Open the notebook to draw again."
+                    : "This page holds releases and plans, and no data. Open the notebook to release.",
             ),
         );
     return place;
@@ -178,7 +181,7 @@ export const RELEASES: ReleaseParts = {
         const drawn = releases.map((result) => drawnBy(views, result));
         return [...drawn.filter((item) => !isNarrow(item)), ...drawn.filter(isNarrow)].map((item) => released(item, views));
     },
-    sheets: (sheets, releases) => sheets.map((sheet) => trial(sheet, releases, nameOf(sheet, sheets))),
+    sheets: (sheets, releases, lesson) => sheets.map((sheet) => trial(sheet, releases, nameOf(sheet, sheets), lesson)),
     numbers: (releases, views) =>
         releases.flatMap((result) => {
             const { view, body } = drawnBy(views, result);

@@ -58,6 +58,8 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
     result: Result | null = null;
     /** What was drawn last besides an answer, as it came: the view of that answer reads it. */
     drawn: unknown = null;
+    /** Whether this is about public data in a report, where no state says so. */
+    ofLesson = false;
     /** Draws on public data, held against the truth: in a teaching session, and nowhere else. */
     readonly lessons = new Lessons({
         kernel: this.kernel,
@@ -441,6 +443,11 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
                 key: this.fresh,
             },
         };
+    }
+
+    /** Whether nothing here is private, released or paid for. */
+    get teaching(): boolean {
+        return this.ofLesson || this.state?.teaching != null;
     }
 
     /** What a lesson would draw now, or null where there is nothing to draw. */

@@ -96,10 +96,10 @@ export function coverageChart(width: number, data: Drawn, draw: DrawnOne | null,
     const { id, node } = hatch();
     chart.append(node);
     if (picked >= 0) chart.append(s("rect", { x: px(at(picked) - Math.max(5, step / 2)), y: 22, width: px(Math.max(10, step)), height: bottom - 20, class: "dp-picked" }));
-    chart.append(label(0, 14, `${data.nouns}, true and drawn`, "start", "dp-tick"), leftAxis(upper, { at: y, values: y.ticks(4) }));
+    chart.append(label(0, 14, `${data.nouns}, true${draw === null ? "" : " and drawn"}`, "start", "dp-tick"), leftAxis(upper, { at: y, values: y.ticks(4) }));
     const wide = step > 4 ? Math.min(step * 0.78, 64) : step;
     const bars = data.truth.high.map((high, i) => `M${px(at(i) - wide / 2)} ${px(y(0))}V${px(y(high))}H${px(at(i) + wide / 2)}V${px(y(0))}Z`);
-    chart.append(s("path", { d: bars.join(""), class: "dp-truth", fill: `url(#${id})` }));
+    chart.append(s("path", { d: bars.join(""), class: step < 4 ? "dp-truth dp-fine" : "dp-truth", fill: `url(#${id})` }));
     if (draw !== null) {
         chart.append(dots(data, at, (column) => y(draw.values.high[column]!), step));
         const lower: Box = { ...upper, top: 196, bottom };
@@ -129,7 +129,7 @@ export function smallCoverage(width: number, height: number, data: Drawn, draw: 
     } else {
         const most = Math.max(1, ...data.draws.flatMap(({ times }) => [...times.values()]));
         const high = scaleLinear().domain([0, most]).range([height - 4, 4]);
-        chart.append(line(4, height - 4, width - 4, height - 4, "dp-axis"), missedBins(draw, at, high, step));
+        chart.append(line(4, height - 4, width - 4, height - 4, "dp-axis"), missedBins(draw, at, high, Math.max(1.4, step)));
     }
     return chart;
 }
