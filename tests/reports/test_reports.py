@@ -255,7 +255,7 @@ def test_the_python_of_a_teaching_draw_draws_it_again(tmp_path: Path) -> None:
     script = written(tmp_path, drawn).data["releases"][0]["script"]
     told: dict[str, Any] = {"lesson": dv.teaching(frame, 7, PERSON_YEAR)}
     exec(script, told)
-    assert told["release"] == drawn and "not private" in script and "session" not in script
+    assert told["drawn"] == drawn and "not private" in script and "session" not in script
 
 
 def test_a_question_that_is_long_to_write_is_read_from_its_release(session: dv.Session, tmp_path: Path) -> None:
