@@ -7,7 +7,7 @@ read and never shown, and prices. Source: Durfee, Rogers 2019, Algorithms 1, 4, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -48,6 +48,13 @@ SURE = 0.99
 
 RUNS = 1000
 """So many lists are simulated for a point."""
+
+DRAWN, PLACES = 40, 5
+"""Of the simulated lists so many are shown, each with its first places."""
+
+ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+OTHER, ENDED = "*", "."
+"""One letter for each of the first ranks, one for any later item, one for a place that stays empty."""
 
 REMEMBERED = 2_000
 """So many curves are kept between one sheet and the next."""
@@ -401,13 +408,14 @@ class TopKSheet:
         lengths = race.lengths()
         trade = [self._curve(limit) for limit in self._compared]
         own = trade[0]["threshold"][self._first :]
-        chance, simulated = self._listed(race, len(counts))
+        chance, simulated, draws = self._listed(race, len(counts))
         first = _undecided(chance)
         return {
             "next": str(next_count),
             "first": str(first),
             "chance": [_told(value) for value in chance[first : first + SHOWN]],
             "simulated": [round(float(value), 4) for value in simulated[first : first + SHOWN]],
+            "draws": draws,
             "lengths": [_told(value) for value in lengths],
             "items": _rounded(float(lengths @ np.arange(self.k + 1))),
             "charge": _rounded(float(lengths @ np.minimum(np.arange(self.k + 1) + 1, self.k))),
@@ -467,37 +475,59 @@ class TopKSheet:
         offset = laplace_offset(self.max_bins, self.epsilon, self.delta, per_bin=self.unit.max_per_bin)
         return self._next(self.kbar, self.max_bins) + self._gap + offset
 
-    def _listed(self, race: Race, items: int) -> tuple[Any, Any]:
-        """The chances of all items to be listed by the method, calculated and simulated."""
+    def _listed(self, race: Race, items: int) -> tuple[Any, Any, str]:
+        """The chances of all items to be listed by the method, calculated and simulated, and the first simulated lists
+        as `first_places` writes them; a set has none, for it has no order."""
         rate, noise = float(self._rate), noise_of_pictures()
         if self._refused:
-            return np.zeros(items), np.zeros(items)
+            return np.zeros(items), np.zeros(items), ""
         if self.method == "fixed":
             next_count = self._next(self.k, self.max_bins)
             exact = fixed_inclusion(
                 self._counts(self.max_bins)[: self.k], next_count, rate, float(self.delta), self.unit.max_per_bin
             )
             tossed = np.exp(-noise.exponential(len(exact))[0])
-            return _padded(exact, items), _padded((tossed < exact[:, None]).mean(axis=1), items)
+            return _padded(exact, items), _padded((tossed < exact[:, None]).mean(axis=1), items), ""
         if self.method == "laplace":
             assert self._laplace is not None
             drawn = race.counts[:, None] + noise.laplace(race.size + 1, rate)[1:]
             bottom = self._laplace_threshold + noise.laplace(1, rate)[0]
-            return _padded(self._laplace, items), _padded(shares(drawn, self.k, bottom), items)
+            places = first_places(drawn, self.k, bottom, self.tables[self.max_bins].labels)
+            return _padded(self._laplace, items), _padded(shares(drawn, self.k, bottom), items), places
         counts = race.counts
         if self.method == "full":
             counts = np.array(self._counts(self.max_bins), dtype=np.int64)
             race = Race(counts, rate, self.k, None)
         gumbel = noise.gumbel(len(counts) + 1)
         bottom = None if race.bottom is None else rate * race.bottom + gumbel[0]
-        simulated = shares(rate * counts[:, None] + gumbel[1:], self.k, bottom)
-        return _padded(race.inclusion(), items), _padded(simulated, items)
+        scores = rate * counts[:, None] + gumbel[1:]
+        places = first_places(scores, self.k, bottom, self.tables[self.max_bins].labels)
+        return _padded(race.inclusion(), items), _padded(shares(scores, self.k, bottom), items), places
 
 
 @lru_cache(maxsize=1)
 def noise_of_pictures() -> Noise:
     """The noise of every simulated list."""
     return Noise(RUNS)
+
+
+def first_places(scores: Any, k: int, bottom: Any, labels: Sequence[str]) -> str:
+    """The first places of the first simulated lists, a letter each, list after list: the rank of the item by its true
+    count. Equal scores are ordered by label.
+
+    >>> first_places(np.array([[3.0, 1.0, 0.0], [2.0, 5.0, 0.0]]), 2, np.array([1.5, 0.5, 0.5]), ["a", "b"])
+    '0110..'
+    """
+    by_label = np.argsort(np.argsort(np.array(labels[: len(scores)])))
+    places = min(k, PLACES, len(scores))
+    written = []
+    for run in range(min(DRAWN, scores.shape[1])):
+        order = np.lexsort((by_label, -scores[:, run]))[:places].tolist()
+        least = -np.inf if bottom is None else bottom[run]
+        for item in order:
+            letter = ALPHABET[item] if item < len(ALPHABET) else OTHER
+            written.append(letter if scores[item, run] > least else ENDED)
+    return "".join(written)
 
 
 @lru_cache(maxsize=20_000)

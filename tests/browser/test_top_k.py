@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Locator, expect
 
 import dpviz as dv
 from tests.browser.lab import Lab, Notebook
+from tests.browser.test_report import opened
 
 PUBLIC = (
     "import dpviz as dv",
@@ -195,3 +196,28 @@ def test_in_the_dark_and_in_a_narrow_window_the_words_are_the_same(lab: Lab, bro
         assert explorer.get_by_role("heading").all_inner_texts() == words
         it.screenshot("narrow")
         assert it.errors == it.offsite == []
+
+
+def test_hypothetical_lists_play_pause_and_stand_side_by_side_where_nothing_moves(
+    browser: Browser, tmp_path: Path
+) -> None:
+    path = dv.report([dv.TopKExplorer("step", k=5, kbar=50)], tmp_path / "lists.html")
+    with opened(browser, path, reduced_motion="no-preference") as page:
+        figure = page.locator(".dp-hypothetical")
+        expect(figure).to_contain_text("made-up truth, new noise each time")
+        expect(figure).to_contain_text(re.compile(r"The first two swapped in \d+ of 40 draws"))
+        expect(figure).to_contain_text("draw 3 of 40")  # it moves by itself
+        figure.get_by_role("button", name="Pause").press("Enter")
+        expect(figure.get_by_role("button", name="Play")).to_be_focused()
+        expect(figure.locator(".dp-outcomes")).to_be_hidden()
+        page.emulate_media(media="print")
+        expect(figure.locator(".dp-outcomes ol")).to_have_count(12)
+        expect(figure.locator(".dp-outcomes")).to_be_visible()
+        for control in page.locator(".dp-explorer").get_by_role("slider").or_(figure.get_by_role("button")).all():
+            expect(control).to_be_hidden()
+        expect(page.get_by_label("Ask for k, exact")).to_have_value("5")
+    with opened(browser, path, reduced_motion="reduce", viewport={"width": 320, "height": 800}) as page:
+        figure = page.locator(".dp-hypothetical")
+        expect(figure.locator(".dp-outcomes")).to_be_visible()
+        expect(figure.get_by_role("button")).to_be_hidden()
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= 320

@@ -62,6 +62,9 @@ const readComparisonShape = shape({
     fans: table(list(readComparisonPoint)),
 });
 
+/** So many simulated lists are shown. */
+export const DRAWS = 40;
+
 const readRanked = shape({ labels: list(text), counts: list(whole) });
 
 const readPrice = shape({ epsilon: exact, delta: exact });
@@ -72,6 +75,7 @@ const readOpen = shape({
     first: whole,
     chance: list(share),
     simulated: list(share),
+    draws: text,
     lengths: list(share),
     items: exact,
     charge: exact,
@@ -252,6 +256,7 @@ export const readTopK = (value: unknown): TopKSheet => {
         for (const { above } of distance) sameLength("distance", above, sheet.kbar);
         if (open === null) continue;
         sameLength("simulated", open.simulated, open.chance);
+        if (open.draws.length % DRAWS !== 0 || !/^[0-9a-zA-Z*.]*$/.test(open.draws)) wrong("sheet.draws", "as many places of each list");
         for (const line of open.trade) for (const values of [line.threshold, line.items]) sameLength("trade", values, sheet.kbar);
         const ranked = sheet.tables.get(point.at.get("max_bins") ?? "") ?? wrong("sheet.tables", "one of every limit");
         if (ranked.counts.length !== ranked.labels.length || Number(open.first) + open.chance.length > ranked.labels.length) wrong("sheet.tables", "as long as its labels");

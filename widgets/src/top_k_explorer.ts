@@ -12,7 +12,8 @@ import { h, newId, setAttribute, setOptions, setText, show, watchWidth } from ".
 import { add, approximate, exactly, format } from "./exact";
 import type { Explorer } from "./explorer";
 import { timed } from "./perf";
-import type { TopKPoint, TopKSheet } from "./sheets";
+import { outcomesView, type Place } from "./outcomes";
+import { DRAWS, type TopKPoint, type TopKSheet } from "./sheets";
 import { dataTable } from "./table";
 import { MINUS, ordinal, shown } from "./words";
 
@@ -55,6 +56,7 @@ export function topKExplorer(store: Explorer<TopKSheet>): Component {
     const prices = h("figure", { class: "dp-figure dp-prices" });
     const stack = h("div", { class: "dp-stack" }, long.element, prices);
     const panels = h("div", { class: "dp-panels" }, who.element, buys.element, stack);
+    const order = outcomesView("Would the order change?");
     const numbers = h("div", { class: "dp-numbers-box" });
     const table = h("details", { class: "dp-how", ontoggle: () => drawNumbers() }, h("summary", {}, "Table"), numbers);
     const element = h(
@@ -67,6 +69,7 @@ export function topKExplorer(store: Explorer<TopKSheet>): Component {
         list.element,
         anatomy.element,
         panels,
+        order.element,
         h("p", { class: "dp-notice dp-warning" }, h("strong", {}, GUIDANCE[0]), ` ${GUIDANCE[1]} Keep a fixed k̄, or let the mechanism choose it privately for one more symbol.`),
         table,
     );
@@ -101,6 +104,7 @@ export function topKExplorer(store: Explorer<TopKSheet>): Component {
         drawAnatomy(view);
         show(who.element, open !== null);
         show(long.element, open !== null);
+        order.draw(open === null || open.draws === "" ? null : { caption: `${sheet.badge.startsWith("made-up") ? "made-up" : "public"} truth, new noise each time; violet: not at its true place`, ...orderOf(sheet, point, open) });
         const columns = width < TWO ? 1 : open === null || width < THREE ? 2 : 3;
         panels.style.setProperty("--dp-count", String(columns));
         stack.classList.toggle("dp-across", open !== null && columns === 2);
@@ -243,7 +247,46 @@ export function topKExplorer(store: Explorer<TopKSheet>): Component {
         );
     }
 
-    return { element, draw, close: stop };
+    function close(): void {
+        stop();
+        order.close();
+    }
+
+    return { element, draw, close };
+}
+
+/** The letters of the first ranks, in what is sent of simulated lists. */
+const RANKS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+/** The first places of simulated lists, and how often the order of the first two changed. */
+function orderOf(sheet: TopKSheet, point: TopKPoint, { draws }: Open): { finding: string; draws: Place[][] } {
+    const { labels } = sheet.tables.get(point.at.get("max_bins")!)!;
+    const places = draws.length / DRAWS;
+    const lists = Array.from({ length: DRAWS }, (_, i) => draws.slice(i * places, (i + 1) * places));
+    return {
+        finding: swaps(lists, places),
+        draws: lists.map((list) =>
+            [...list].map((letter, place): Place => {
+                const rank = RANKS.indexOf(letter);
+                const text = letter === "." ? (list.indexOf(".") === place ? "⊥" : "") : rank >= 0 ? labels[rank]! : "a later item";
+                return { text, moved: rank !== place && letter !== ".", empty: letter === "." };
+            }),
+        ),
+    };
+}
+
+/** How often the first two changed places, counted in words. */
+export function swaps(lists: readonly string[], places: number): string {
+    const times = (true_: (list: string) => boolean): number => lists.filter(true_).length;
+    if (places < 2) return `Another item came first in ${times((list) => list !== "0" && list !== ".")} of ${lists.length} draws; ⊥ came at once in ${times((list) => list === ".")}.`;
+    const kept = times((list) => list.startsWith("01"));
+    const swapped = times((list) => list.startsWith("10"));
+    const ended = times((list) => list.slice(0, 2).includes("."));
+    const others = lists.length - kept - swapped - ended;
+    const parts = [`The first two swapped in ${swapped} of ${lists.length} draws and kept their order in ${kept}`];
+    if (others > 0) parts.push(`in ${others} another item took one of their places`);
+    if (ended > 0) parts.push(`in ${ended} the list ended before its second place`);
+    return `${parts.join("; ")}.`;
 }
 
 /** A point as it stands on the screen. */
@@ -383,7 +426,10 @@ function tables(sheet: TopKSheet, point: TopKPoint): HTMLElement[] {
         (i) => [shown(sheet.kbar[i]!), ...open.trade.flatMap((line) => [countText(line.threshold[i]!), shown(line.items[i]!)])],
     );
     const lengths = dataTable("How long", [{ name: "items", figures: true }, { name: "chance", figures: true }], open.lengths.length, (i) => [String(i), exactChance(open.lengths[i]!)]);
-    return [items, trade, lengths];
+    const lists = open.draws === "" ? null : orderOf(sheet, point, open).draws;
+    const head = lists?.[0] ?? [];
+    const drawn = dataTable("Forty draws", [{ name: "draw", figures: true }, ...head.map((_, i) => ({ name: `place ${i + 1}` }))], lists?.length ?? 0, (i) => [String(i + 1), ...lists![i]!.map(({ text }) => text)]);
+    return [items, trade, ...(lists === null ? [] : [drawn]), lengths];
 }
 
 /** The list that was released: what was paid for, in ink; places that were not used, dashed. */

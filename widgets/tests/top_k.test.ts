@@ -43,6 +43,7 @@ function topKPoint(at: At, open = true): Record<string, unknown> {
                   first: "0",
                   chance: [0.9999, 0.96, 0.5, 0.3, 0],
                   simulated: [1, 0.95, 0.52, 0.31, 0],
+                  draws: DRAWN,
                   lengths: quick ? [0, 0.1, 0.9] : [0.01, 0.2, 0.79],
                   items: quick ? "1.9" : "1.78",
                   charge: "1.99",
@@ -56,6 +57,9 @@ function topKPoint(at: At, open = true): Record<string, unknown> {
             : null,
     };
 }
+
+/** Seven lists where the first two swapped, three with another item, two that ended early, and the rest in order. */
+const DRAWN = "102".repeat(7) + "021".repeat(2) + "*01" + "0.." + "..." + "012".repeat(28);
 
 function sheetAt(at: At, grids: Record<string, string[]>, point: (at: At) => unknown): Record<string, unknown> {
     return {
@@ -349,5 +353,61 @@ test("a malformed composition sheet is not believed", () => {
         expect(() => readComposition(JSON.stringify(sheet))).not.toThrow();
         spoil(sheet);
         expect(() => readComposition(JSON.stringify(sheet))).toThrow(Malformed);
+    }
+});
+
+test("the first places of forty draws are played, and how often the order changed is counted in words", () => {
+    expect(DRAWN).toHaveLength(120);
+    vi.useFakeTimers();
+    vi.stubGlobal("matchMedia", () => ({ matches: false }));
+    try {
+        shown = open("top-k-explorer", topK());
+        const figure = shown.el.querySelector(".dp-hypothetical")!;
+        const cells = (): string[] => [...figure.querySelectorAll(".dp-on-stage li")].map((cell) => cell.textContent!);
+        expect(figure.querySelector(".dp-finding")!.textContent).toBe(
+            "The first two swapped in 7 of 40 draws and kept their order in 28; in 3 another item took one of their places; in 2 the list ended before its second place.",
+        );
+        expect(figure.textContent).toContain("public truth, new noise each time; violet: not at its true place");
+        expect(cells()).toEqual([LABELS[1], LABELS[0], LABELS[2]]);
+        expect([...figure.querySelectorAll(".dp-on-stage li")].map((cell) => cell.getAttribute("data-moved"))).toEqual(["true", "true", null]);
+        vi.advanceTimersByTime(500 * 10);
+        expect(figure.textContent).toContain("draw 11 of 40");
+        expect(cells()).toEqual([LABELS[0], "⊥", ""]);
+        const button = figure.querySelector("button")!;
+        expect(button.textContent).toBe("Pause");
+        button.click();
+        vi.advanceTimersByTime(5000);
+        expect(figure.textContent).toContain("draw 11 of 40");
+        button.click();
+        vi.advanceTimersByTime(500);
+        expect(figure.textContent).toContain("draw 12 of 40");
+        shown.close();
+        expect(vi.getTimerCount()).toBe(0);
+    } finally {
+        vi.useRealTimers();
+        vi.unstubAllGlobals();
+    }
+});
+
+test("where nothing may move, twelve outcomes stand side by side and no clock runs", () => {
+    vi.useFakeTimers();
+    vi.stubGlobal("matchMedia", () => ({ matches: true }));
+    try {
+        shown = open("top-k-explorer", topK());
+        expect(shown.el.querySelectorAll(".dp-outcomes ol")).toHaveLength(12);
+        const before = shown.el.querySelector(".dp-on-stage")!.textContent;
+        vi.advanceTimersByTime(5000);
+        expect(shown.el.querySelector(".dp-on-stage")!.textContent).toBe(before);
+    } finally {
+        vi.useRealTimers();
+        vi.unstubAllGlobals();
+    }
+});
+
+test("draws that are no whole number of lists, or name no rank, are not believed", () => {
+    for (const draws of [DRAWN.slice(1), DRAWN.replace("1", "<")]) {
+        const sheet = topK();
+        sheet.now.open.draws = draws;
+        expect(() => readTopK(sheet)).toThrow("draws");
     }
 });
