@@ -33,7 +33,7 @@ def pictures(it: Notebook, title: str) -> None:
     shown = it.page.locator(".dpviz").last
 
     def keep(how: str) -> None:
-        expect(shown.locator("svg").first).to_be_visible()
+        expect(shown.get_by_role("img").first).to_be_visible()
         it.until(lambda: shown.evaluate(SIDEWAYS) <= 0)
         shown.screenshot(path=SCREENSHOTS / f"story {title} {how}.png")
 
@@ -72,6 +72,7 @@ def test_an_analyst_goes_from_a_csv_file_to_a_picture_and_a_table(lab: Lab, brow
         question.get_by_label("From", exact=True).fill("0")
         question.get_by_label("To", exact=True).fill("8")
         question.get_by_role("button", name="Use these bins").click()
+        expect(question).to_contain_text("10 bins.")
         it.button("Release").filter(has_text="pay ε 0.2").click()
         result = it.page.locator(".dp-result")
         expect(result.get_by_role("heading", name=re.compile("released with ε = 0.2$"))).to_be_visible()
@@ -83,7 +84,7 @@ def test_an_analyst_goes_from_a_csv_file_to_a_picture_and_a_table(lab: Lab, brow
             saved[ending] = Path(download.value.path()).read_text(encoding="utf-8-sig")
         table = it.numbers(result)
         with_values = [row for row in csv.reader(saved["CSV"].splitlines()) if row and row[0] in "012345678"]
-        assert [row.split()[0] for row in table][1:10] == [row[0] for row in with_values] == list("012345678")
+        assert [row.split()[0] for row in table][:9] == [row[0] for row in with_values] == list("012345678")
         drawn = ElementTree.fromstring(saved["SVG"])
         assert drawn.tag.endswith("svg") and "released with ε = 0.2" in " ".join(drawn.itertext())
         assert all(abs(int(row[1]) - 555) < 150 for row in with_values)  # exceeded with a chance below 1e-12
@@ -122,13 +123,16 @@ def test_a_teacher_shows_a_class_how_often_intervals_miss(lab: Lab, browser: Bro
 
 # ---------------------------------------------------------------- an author
 
-TITLES = re.compile(rb"/Title\s*\((.*?)(?<!\\)\)", re.DOTALL)
+TITLES = re.compile(rb"/Title\s*(?:\((.*?)(?<!\\)\)|<([0-9A-Fa-f\s]*)>)", re.DOTALL)
 
 
 def outline(printed: bytes) -> list[str]:
     """The headings of a PDF, as a reader's sidebar lists them."""
-    texts = [part.replace(b"\\(", b"(").replace(b"\\)", b")") for part in TITLES.findall(printed)]
-    return [part[2:].decode("utf-16-be") if part[:2] == b"\xfe\xff" else part.decode("latin-1") for part in texts]
+    found = []
+    for plain, digits in TITLES.findall(printed):
+        part = bytes.fromhex(digits.decode()) if digits else plain.replace(b"\\(", b"(").replace(b"\\)", b")")
+        found.append(part[2:].decode("utf-16-be") if part[:2] == b"\xfe\xff" else part.decode("latin-1"))
+    return found
 
 
 def test_an_author_prints_a_report(browser: Browser, tmp_path: Path) -> None:
@@ -201,7 +205,7 @@ def heard(part: Locator, title: str) -> list[str]:
     snapshot = part.aria_snapshot()
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     (SCREENSHOTS / f"story {title}.aria.txt").write_text(snapshot)
-    return [line.strip().removeprefix("- ") for line in snapshot.splitlines()]
+    return [line.strip().removeprefix("- ").removeprefix("'") for line in snapshot.splitlines()]
 
 
 def in_order(lines: list[str], wanted: list[str]) -> list[str]:
@@ -214,8 +218,8 @@ PLANNING = [
     r"^heading \"Workbench\"",
     r"^group \"Question\"",
     r"^combobox \"Mechanism\"",
-    r"^region \"Plan\"",
     r"^slider \"Privacy loss ε\"",
+    r"^region \"Plan\"",
     r"^textbox \"Any one bin\"",
     r"^region \"Release\"",
     r"^button \"Release pay ε 0\.\d+\"",
@@ -233,7 +237,7 @@ def test_the_keyboard_alone_leads_from_opening_to_a_released_answer_and_its_tabl
         press("Escape")
         press("Control+a")
         press("Control+Enter")
-        expect(bench.locator("svg").first).to_be_visible()
+        expect(bench.get_by_role("img").first).to_be_visible()
         assert in_order(heard(bench, "by ear, planning"), PLANNING) == []
 
         slider = it.slider("Privacy loss ε")
@@ -255,10 +259,11 @@ def test_the_keyboard_alone_leads_from_opening_to_a_released_answer_and_its_tabl
         if table.get_attribute("aria-expanded") == "false":
             press("Enter")
         expect(table).to_have_attribute("aria-expanded", "true")
-        numbers = result.get_by_role("region", name="Numbers of this release")
+        numbers = result.get_by_role("region", name=re.compile("^Numbers of this"))
         tab_to(it, numbers)
         assert numbers.locator("tbody tr").count() == 42
-        assert in_order(heard(bench, "by ear, released"), [*PLANNING, *RELEASED]) == []
+        parts = [one for one in PLANNING if not one.startswith("^button")]  # it has said its price
+        assert in_order(heard(bench, "by ear, released"), [*parts, *RELEASED]) == []
         assert it.ask("print(len(session.releases))").strip() == "1"
         pictures(it, "keyboard")
         assert it.failures() == it.errors == it.offsite == []
@@ -271,13 +276,8 @@ def test_a_report_is_heard_from_its_title_to_what_it_does_not_protect(browser: B
     with opened(browser, dv.report([release], tmp_path / "heard.html", title="Visits")) as page:
         expect(page.locator(".dp-result svg").first).to_be_visible()
         lines = heard(page.locator("body"), "by ear, report")
-        wanted = [
-            r"^heading \"Visits\" \[level=1\]",
-            r"^main",
-            *RELEASED[:3],
-            r"^slider ",
-            r"^heading \"What this does not protect\"",
-        ]
+        last = r"^heading \"What this does not protect\""
+        wanted = [r"^main", r"^heading \"Visits\" \[level=1\]", *RELEASED[:3], r"^slider ", last]
         assert in_order(lines, wanted) == []
         assert in_order(lines, wanted[::-1]) != []
 
@@ -288,7 +288,7 @@ CALLS = [
     ("dv.Sesion", "Session", "dv.Session"),
     ("dv.datasets.docter_visits()", "doctor_visits", "dv.datasets.doctor_visits()"),
     ('dv.Unit("row", relation="add-remov")', "add-remove", 'dv.Unit("row", relation="add-remove")'),
-    ('dv.Budget(epsilon="two")', "1/2", 'dv.Budget(epsilon="1/2")'),
+    ('dv.Budget(epsilon="two")', "1/10", 'dv.Budget(epsilon="1/2")'),
     ('dv.Domain.integers(40, 0, column="visits")', "0", 'dv.Domain.integers(0, 40, column="visits")'),
     ('session.plan("vists", dv.Stability(1, "1e-6"))', "visits", "session.plan(bins, dv.Dense(1))"),
     ('session.plan(bins, dv.Dense(epsilom="1/2"))', "epsilon", 'session.plan(bins, dv.Dense(epsilon="1/2"))'),

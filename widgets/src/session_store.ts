@@ -296,7 +296,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         const fans = this.sheet.fans.epsilon;
         const error = (point: Point): Bar | null => barOf(point, this.beta, measure);
         if (wanted === null || compare(wanted, ZERO) < 0) {
-            this.seekFault = { measure: measure.name, text: `An error must be 0 or more, got ${shown(text.trim()) || "nothing"}.` };
+            this.seekFault = { measure: measure.name, text: `An error must be 0 or more, got ${shown(text.trim()) || "nothing"}. Type a number like 15.` };
         } else {
             const met = (bar: Bar | null): boolean => bar !== null && compare(exactly(bar.value), wanted) <= 0;
             const tick = fans.findIndex((point) => met(error(point)));
