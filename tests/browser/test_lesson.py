@@ -8,6 +8,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Locator, expect
 
 import dpviz as dv
+from tests.browser.axe import violations
 from tests.browser.lab import SCREENSHOTS, Lab, Notebook
 from tests.browser.test_no_kernel import SAVES, SHUT_DOWN
 from tests.browser.test_records import darken, picture
@@ -104,8 +105,10 @@ def test_draw_20_counts_exactly_what_the_frame_says(lab: Lab, browser: Browser) 
         assert it.page.evaluate(SIDEWAYS) == [0]
         picture(it, it.page.locator(".jp-OutputArea .dpviz"), "narrow")
         it.page.set_viewport_size(TALL)
+        light = violations(it.page)
         darken(it)
         it.screenshot("dark")
+        assert (light, violations(it.page)) == ([], [])
 
 
 LARGE = """
