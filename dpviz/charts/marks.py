@@ -14,12 +14,12 @@ from dpviz.charts.canvas import DASHES, upright_axis
 from dpviz.charts.panels import Counts, Numbers, Panel
 from dpviz.charts.tables import interval_text
 from dpviz.charts.theme import FLOOR, SMALL
-from dpviz.charts.ticks import MOST_LYING, room_for, ticks
+from dpviz.charts.ticks import room_for, ticks
 from dpviz.charts.words import measured, shown, spread, wrapped
 
 Bars = Literal["both", "one", "all"]
 
-MOST_LABELS = 5
+FEW, MOST_LABELS = 12, 5
 LYING_BAR = 12.0
 
 Rows = list[dict[str, Any]]
@@ -371,7 +371,7 @@ def _standing_labels(counts: Counts, panel: Panel) -> list[Label]:
         (middle - half, 0, middle + half, panel.up(float(top)) + 2) for middle, top in zip(middles, reach, strict=True)
     ]
     found: list[Label] = []
-    for index in _largest(counts, MOST_LABELS):
+    for index in _largest(counts, FEW if counts.size <= FEW else MOST_LABELS):
         words, top = shown(counts.exact(index)), panel.up(float(counts.values[index]))
         long, above = measured(words), panel.up(float(reach[index])) + 9
         spots = (
@@ -402,7 +402,7 @@ def _lying_labels(counts: Counts, panel: Panel) -> list[Label]:
     """Beside a lying bar there is room for its value; its error is written where it is too short to draw."""
     reach = _reach(counts) if panel.intervals and counts.bars else counts.values
     found: list[Label] = []
-    for index in _largest(counts, MOST_LYING if counts.size <= 8 else MOST_LABELS):
+    for index in _largest(counts, FEW if counts.size <= FEW else MOST_LABELS):
         words = shown(counts.exact(index))
         if counts.one is not None and not panel.intervals:
             words += f" {spread(counts.one)}"

@@ -24,6 +24,8 @@ const readCounts = shape({
     list: maybe((_, where) => wrong(where, "left out where the answer is no list")),
     clamp: shape({ low: maybe(exact), high: maybe(exact) }),
     bars: table(shape({ one: readBar, all: maybe(readBar) })),
+    /** How far one bin is off 80 and 50 times in 100. */
+    strips: maybe(list(exact)),
 });
 
 export type Counted = Result & Omit<Read<typeof readCounts>, "list">;

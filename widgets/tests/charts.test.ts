@@ -53,6 +53,54 @@ test("no cap is drawn at a cut", () => {
     expect(drawn(["10", "1000"])).toBe(3);
 });
 
+const striped = (change: object = {}): ReturnType<typeof counted> => countsOf({ ...result(), strips: ["16", "7"], ...change });
+
+test("strips are three flat boxes around each value and one outline, in place of bars with caps", () => {
+    const values = ["500", "700", "-20"];
+    const names = { labels: ["0", "1", "2"], short_labels: ["0", "1", "2"], values, clamp: { low: null, high: null } };
+    const read = striped(names);
+    const chart = histogram(read, "0.05", new Marks(read, "0.05", read.strips!), { ...at, to: 2 }).element;
+    expect(chart.querySelectorAll(".dp-bar, .dp-one, .dp-all, .dp-value")).toHaveLength(0);
+    const tops = (kind: string): number[] =>
+        [...chart.querySelector(kind)!.getAttribute("d")!.matchAll(/M\S+ (\S+)V(\S+)H/g)].map(([, low, high]) => Number(low) - Number(high));
+    const tall = [".dp-strip-0", ".dp-strip-1", ".dp-strip-2"].map((kind) => tops(kind)[0]!);
+    const wide = Number(read.bars.get("0.05")!.one.value);
+    expect(tall[1]! / tall[0]!).toBeCloseTo(16 / wide, 1);
+    expect(tall[2]! / tall[0]!).toBeCloseTo(7 / wide, 1);
+    expect(tops(".dp-strip-0")).toHaveLength(3);
+    const around = chart.querySelector(".dp-around")!.getAttribute("d")!;
+    expect(around.match(/h/g)).toHaveLength(6); // top and bottom of each, for none is clipped
+    expect(chart.outerHTML).not.toMatch(/NaN|undefined/);
+});
+
+test("the outline is dashed where it is a bound, and open at a public limit", () => {
+    const one = { value: "30", kind: "exact", rule: "" };
+    const bars = { "0.1": { one, all: one }, "0.05": { one, all: { ...one, value: "90", kind: "bound" } }, "0.01": { one, all: one } };
+    const names = { labels: ["0", "1"], short_labels: ["0", "1"], values: ["500", "40"], bars };
+    const read = striped(names);
+    const around = histogram(read, "0.05", new Marks(read, "0.05", read.strips!), { ...at, to: 1 }).element.querySelector(".dp-around")!;
+    expect(around.getAttribute("class")).toBe("dp-around dp-at-most");
+    expect(around.getAttribute("d")!.match(/h/g)).toHaveLength(3);
+});
+
+test("names that lie on their side have strips as well, and a level without a joint bar has no outline", () => {
+    const one = { value: "30", kind: "exact", rule: "" };
+    const bars = Object.fromEntries(["0.1", "0.05", "0.01"].map((beta) => [beta, { one, all: null }]));
+    const names = { scale: "categories", labels: ["a", "b"], short_labels: ["a", "b"], values: ["500", "400"], bars };
+    const read = striped(names);
+    const chart = histogram(read, "0.05", new Marks(read, "0.05", read.strips!), { ...at, to: 1 }).element;
+    expect(chart.querySelectorAll("rect.dp-strip")).toHaveLength(6);
+    expect(chart.querySelectorAll(".dp-around, .dp-bar")).toHaveLength(0);
+});
+
+test("up to twelve bins each have their value beside them", () => {
+    const some = Array.from({ length: 12 }, (_, i) => String(i));
+    const values = some.map((_, i) => String(1000 + 150 * ((i * 5) % 12)));
+    const read = countsOf({ ...result(), labels: some, short_labels: some, values });
+    const chart = histogram(read, "0.05", new Marks(read, "0.05"), { ...at, to: 11 }).element;
+    for (const value of values) expect(chart.textContent).toContain(shown(value));
+});
+
 test("bars too short for the full axis get a second panel, cut where they can be read", () => {
     const read = countsOf(result());
     const chart = histogram(read, "0.05", new Marks(read, "0.05"), at);

@@ -6,7 +6,7 @@ import { headline, phrase } from "../src/measures";
 import { readResult, readSheet } from "../src/protocol";
 import { Malformed } from "../src/readers";
 import { ordinal } from "../src/words";
-import { enter, Host, render, settle, sheet, state, type Shown } from "./host";
+import { enter, Host, render, result as histogramJson, settle, sheet, state, type Shown } from "./host";
 
 let shown: Shown | null = null;
 
@@ -63,6 +63,27 @@ test("a set is no ordered list, and shows no ranks", () => {
     expect(el.querySelector(".dp-listed ol")).toBeNull();
     expect(el.querySelectorAll(".dp-listed .dp-cell")).toHaveLength(10);
     expect(el.querySelectorAll(".dp-listed .dp-rank")).toHaveLength(0); // and every place stands on one line
+});
+
+test("counts have a switch between bars and strips, which leads with bars and works by keyboard", () => {
+    const page = open("result-chart", { result: { ...histogramJson(), strips: ["16", "7"] } });
+    const group = page.el.querySelector("fieldset.dp-looks")!;
+    expect(group.getAttribute("role")).toBe("radiogroup");
+    expect(group.getAttribute("aria-label")).toBe("How sure each value is, drawn as");
+    const [bars, strips] = [...group.querySelectorAll<HTMLInputElement>("input[type=radio]")];
+    expect([bars!.checked, strips!.checked, bars!.name === strips!.name]).toEqual([true, false, true]);
+    expect(page.el.querySelector(".dp-strip")).toBeNull();
+    strips!.click();
+    expect(page.el.querySelectorAll("path.dp-strip")).not.toHaveLength(0);
+    expect(page.text()).toMatch(/dark to pale holds for any one bin: ±7, 50 in 100; ±16, 80 in 100; ±\d+, 95 in 100/);
+    expect(page.text()).toMatch(/outline ±\d+, holds for all 42 bins at once, 95 in 100/);
+    bars!.click();
+    expect(page.el.querySelector(".dp-strip")).toBeNull();
+});
+
+test("a page of an earlier version, which has no strips, has no switch", () => {
+    const page = open("result-chart", { result: histogramJson() });
+    expect(page.el.querySelector<HTMLElement>(".dp-looks")!.hidden).toBe(true);
 });
 
 test("the table of a list has ranks, and ⊥ in its place", () => {

@@ -623,6 +623,16 @@ def bars_json(answer: Answer, reading: Reading, betas: Sequence[Fraction]) -> di
     return bars
 
 
+INNER: Final = (Fraction(1, 5), Fraction(1, 2))
+"""Beside 95 in 100 a strip shows how far one value is off 80 and 50 times in 100."""
+
+
+def strips_json(answer: Answer, reading: Reading) -> list[str]:
+    """The half-widths of one point, 80 and 50 times in 100: one number each, for they are the same in every row."""
+    alone = [answer.bars(reading, beta)[0] for beta in INNER]
+    return [text(one.value) for one in alone if one is not None]
+
+
 def look_ups_view(answer: Answer, reading: Reading, betas: Sequence[Fraction]) -> View:
     """What the page draws of an answer without rows, which is asked for one bin after the other."""
     domain = reading.question.domain

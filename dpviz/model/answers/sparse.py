@@ -24,6 +24,7 @@ from dpviz.model.answers.base import (
     columns_of,
     register,
     rows_or,
+    strips_json,
     whole_sum,
 )
 from dpviz.model.answers.labels import Labels, are_labels, labels_json, labels_of, shown_labels
@@ -126,6 +127,7 @@ class SparseTable(Answer):
                 "short_labels": labels,
                 "list": None,
                 "bars": bars_json(self, reading, betas),
+                "strips": strips_json(self, reading),
             },
             arrays={"values": self.values} if drawn else {},
         )

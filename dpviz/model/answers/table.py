@@ -26,6 +26,7 @@ from dpviz.model.answers.base import (
     columns_of,
     register,
     rows_or,
+    strips_json,
     whole_sum,
 )
 from dpviz.model.linear import Query
@@ -115,6 +116,7 @@ class Table(Answer):
                 "short_labels": domain.short_labels if drawn else [],
                 "list": None,
                 "bars": bars_json(self, reading, betas),
+                "strips": strips_json(self, reading),
             },
             arrays={"values": self.values} if drawn else {},
         )

@@ -43,6 +43,10 @@ interface Mark {
     value: number;
     one: Ends;
     all: Ends;
+    /** As strips: what holds more and more rarely for one bin, the widest first; empty where there are bars. */
+    strips: Ends[];
+    /** How the outline is drawn that holds for all bins at once; empty where nothing does. */
+    around: string;
 }
 
 interface Ends {
@@ -56,6 +60,8 @@ export const MOST_SINGLE = 500;
 const MOST_SIDEWAYS = 24;
 const LEGIBLE = 3;
 const MOST_LABELS = 5;
+/** Of so many bins each has its value beside it, where there is room. */
+const FEW = 12;
 /** Of more names than this the widest is looked for among some. */
 const MOST_MEASURED = 20_000;
 
@@ -66,10 +72,14 @@ export class Marks {
     readonly #one: number;
     readonly #all: number | null;
     readonly #clamp: { low: number; high: number };
+    readonly #strips: number[];
+    readonly #around: string;
 
-    constructor({ bars, clamp, values }: Pick<Counted, "bars" | "clamp" | "values">, beta: string) {
+    constructor({ bars, clamp, values }: Pick<Counted, "bars" | "clamp" | "values">, beta: string, inner: readonly string[] = []) {
         const { one, all } = bars.get(beta)!;
         const near = (text: string): number => approximate(exactly(text));
+        this.#around = all === null ? "" : all.kind === "bound" ? "dp-around dp-at-most" : "dp-around";
+        this.#strips = inner.length === 0 ? [] : [one.value, ...inner].map(near);
         [this.#values, this.length] = [values, values.length];
         [this.#one, this.#all] = [near(one.value), all === null ? null : near(all.value)];
         this.#clamp = {
@@ -84,7 +94,8 @@ export class Marks {
 
     at(row: number): Mark {
         const value = this.value(row);
-        return { value, one: this.one(value), all: this.all(value) };
+        const strips = this.#strips.map((reach) => this.#ends(value, reach));
+        return { value, one: this.one(value), all: this.all(value), strips, around: this.#around };
     }
 
     one(value: number): Ends {
@@ -205,7 +216,7 @@ function standing(result: Counted, beta: string, marks: Marks, view: View): Hist
     chart.append(...draw(full, true, legible));
     if (!columns) {
         const labels = new Labels({ ...full.box, right: width, top: 0 });
-        const wide = barWidth(step);
+        const wide = legible && seen[0]!.strips.length > 0 ? stripWidth(step) + 2 : barWidth(step);
         seen.forEach((mark, i) =>
             labels.take({
                 left: at(from + i) - wide / 2,
@@ -215,7 +226,7 @@ function standing(result: Counted, beta: string, marks: Marks, view: View): Hist
             }),
         );
         if (below !== null) cutLabel(chart, labels, full, y(below.high), narrow);
-        largest(seen, MOST_LABELS).forEach((i) => {
+        largest(seen, seen.length <= FEW ? FEW : MOST_LABELS).forEach((i) => {
             const [x, up, words] = [at(from + i), y(seen[i]!.value), shown(result.values.at(from + i))];
             const text = labels.place(words, "", [
                 { x: x + wide / 2 + 4, y: up + 5, anchor: "start" },
@@ -277,6 +288,7 @@ function cutLabel(chart: SVGSVGElement, labels: Labels, full: Panel, up: number,
     if (text !== null) chart.append(text);
 }
 
+const stripWidth = (step: number): number => Math.max(1.5, Math.min(14, step * 0.6));
 const barWidth = (step: number): number => (step > 4 ? Math.min(step * 0.78, 64) : step);
 
 function drawPanel(
@@ -292,21 +304,35 @@ function drawPanel(
     const inside = (value: number): boolean => value >= low && value <= high;
     const wide = barWidth(step);
     const cap = Math.min(4, wide * 0.35);
-    const paths = { bar: "", tick: "", thin: "", thick: "", over: "" };
+    const paths = { bar: "", tick: "", thin: "", thick: "", over: "", around: "" };
+    const strips = ["", "", ""];
     const dots: Node[] = [];
     seen.forEach((mark, i) => {
         const x = at(from + i);
-        if (want.bars) {
+        const striped = mark.strips.length > 0 && want.intervals;
+        if (want.bars && !striped) {
             const [zero, up] = [y(0), y(mark.value)];
             paths.bar += `M${px(x - wide / 2)} ${px(zero)}V${px(up)}H${px(x + wide / 2)}V${px(zero)}Z`;
             paths.tick += `M${px(x - wide / 2)} ${px(up)}H${px(x + wide / 2)}`;
         }
         if (!want.intervals) return;
-        paths.thin += whisker(x, mark.all, y, inside, cap);
-        paths.thick += whisker(x, mark.one, y, inside, 0);
+        if (striped) {
+            const half = stripWidth(step) / 2;
+            const rect = (ends: Ends, by: number): string => {
+                const [bottom, top] = [y(ends.low), y(ends.high)];
+                if (bottom === top && !inside(ends.low) && !inside(ends.high)) return "";
+                return `M${px(x - by)} ${px(bottom)}V${px(top)}H${px(x + by)}V${px(bottom)}Z`;
+            };
+            mark.strips.forEach((ends, k) => (strips[k] += rect(ends, half)));
+            if (mark.around !== "") paths.around += outline(x, half + 1, mark.all, y, inside);
+            if (inside(mark.value)) paths.tick += `M${px(x - half)} ${px(y(mark.value))}h${px(2 * half)}`;
+        } else {
+            paths.thin += whisker(x, mark.all, y, inside, cap);
+            paths.thick += whisker(x, mark.one, y, inside, 0);
+        }
         if (mark.value > high) paths.over += triangle(x, box.top, -7);
         else if (mark.value < low) paths.over += triangle(x, box.bottom, 7);
-        else if (!want.bars) {
+        else if (!want.bars && !striped) {
             dots.push(
                 s("circle", {
                     cx: px(x),
@@ -320,6 +346,8 @@ function drawPanel(
     const thick = Math.max(1.4, Math.min(3.4, step * 0.45));
     return [
         paths.bar && s("path", { d: paths.bar, class: "dp-bar" }),
+        ...strips.map((d, k) => d && s("path", { d, class: `dp-strip dp-strip-${k}` })),
+        paths.around && s("path", { d: paths.around, class: seen[0]!.around }),
         paths.tick && s("path", { d: paths.tick, class: "dp-bar-tick" }),
         paths.thin && s("path", { d: paths.thin, class: "dp-all" }),
         paths.thick && s("path", { d: paths.thick, class: "dp-one", "stroke-width": px(thick) }),
@@ -347,6 +375,18 @@ function whisker(
         `M${px(x)} ${px(low)}V${px(high)}` +
         (inside(ends.low) && !ends.lowCut ? stroke(low) : "") +
         (inside(ends.high) && !ends.highCut ? stroke(high) : "")
+    );
+}
+
+/** A box around an interval, open where it is clipped or cut. */
+function outline(x: number, half: number, ends: Ends, y: (value: number) => number, inside: (value: number) => boolean): string {
+    const [low, high] = [y(ends.low), y(ends.high)];
+    if (low === high && !inside(ends.low) && !inside(ends.high)) return "";
+    const across = (up: number): string => `M${px(x - half)} ${px(up)}h${px(2 * half)}`;
+    return (
+        `M${px(x - half)} ${px(low)}V${px(high)}M${px(x + half)} ${px(low)}V${px(high)}` +
+        (inside(ends.low) && !ends.lowCut ? across(low) : "") +
+        (inside(ends.high) && !ends.highCut ? across(high) : "")
     );
 }
 
@@ -443,7 +483,7 @@ function lying(result: Counted, beta: string, all: Marks, view: View): Histogram
     const names = listOf(result.short_labels).map((name) =>
         name.length > most ? `${name.slice(0, Math.max(1, most - 1))}…` : name,
     );
-    const labelled = new Set(largest(marks, marks.length <= 8 ? 8 : MOST_LABELS));
+    const labelled = new Set(largest(marks, marks.length <= FEW ? FEW : MOST_LABELS));
     const words = listOf(result.values).map((value) => `${shown(value)} ±${shown(bars.one.value)}`);
     const room = Math.max(...words.filter((_, i) => labelled.has(i)).map(textWidth)) + 10;
     const box: Box = {
@@ -468,13 +508,17 @@ function lying(result: Counted, beta: string, all: Marks, view: View): Histogram
         const [zero, end] = [x(0), x(mark.value)];
         chart.append(
             label(box.left - 8, middle + 4, names[i]!, "end"),
-            s("rect", {
-                x: px(Math.min(zero, end)),
-                y: px(middle - 6),
-                width: px(Math.abs(end - zero)),
-                height: 12,
-                class: "dp-bar",
-            }),
+            ...(legible && mark.strips.length > 0
+                ? []
+                : [
+                      s("rect", {
+                          x: px(Math.min(zero, end)),
+                          y: px(middle - 6),
+                          width: px(Math.abs(end - zero)),
+                          height: 12,
+                          class: "dp-bar",
+                      }),
+                  ]),
         );
         let reach = Math.max(zero, end);
         if (legible) {
@@ -482,11 +526,27 @@ function lying(result: Counted, beta: string, all: Marks, view: View): Histogram
                 `M${px(x(ends.low))} ${px(middle)}H${px(x(ends.high))}` +
                 (cap && !ends.lowCut ? `M${px(x(ends.low))} ${px(middle - cap)}v${2 * cap}` : "") +
                 (cap && !ends.highCut ? `M${px(x(ends.high))} ${px(middle - cap)}v${2 * cap}` : "");
-            chart.append(
-                s("path", { d: across(mark.all, 4), class: "dp-all" }),
-                s("path", { d: across(mark.one, 0), class: "dp-one", "stroke-width": 3.4 }),
-                s("circle", { cx: px(end), cy: px(middle), r: 4, class: "dp-value" }),
-            );
+            const box = (ends: Ends, by: number, kind: string): Node =>
+                s("rect", {
+                    x: px(x(ends.low)),
+                    y: px(middle - by),
+                    width: px(Math.max(0, x(ends.high) - x(ends.low))),
+                    height: 2 * by,
+                    class: kind,
+                });
+            if (mark.strips.length > 0) {
+                chart.append(
+                    ...mark.strips.map((ends, k) => box(ends, 7, `dp-strip dp-strip-${k}`)),
+                    ...(mark.around === "" ? [] : [box(mark.all, 8, mark.around)]),
+                    line(end, middle - 7, end, middle + 7, "dp-bar-tick dp-upright"),
+                );
+            } else {
+                chart.append(
+                    s("path", { d: across(mark.all, 4), class: "dp-all" }),
+                    s("path", { d: across(mark.one, 0), class: "dp-one", "stroke-width": 3.4 }),
+                    s("circle", { cx: px(end), cy: px(middle), r: 4, class: "dp-value" }),
+                );
+            }
             reach = Math.max(reach, x(mark.all.high));
         } else chart.append(line(end, middle - 9, end, middle + 9, "dp-bar-tick dp-upright"));
         if (labelled.has(i)) chart.append(label(reach + 8, middle + 4, words[i]!));

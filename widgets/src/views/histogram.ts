@@ -48,6 +48,7 @@ function blank(result: Counted): Drawing {
 /** A histogram with its marks, a reader's picks and, for a long one, a stretch of it alone. */
 export function drawn(result: Counted, around: Surroundings, pictured?: Pictured): Drawing {
     const long = result.values.length > LONG;
+    const inner = result.strips ?? [];
     const closer = h("button", { type: "button", class: "dp-button", hidden: true, onclick: (event: Event) => timed(event, () => look()) }, "Look closer");
     const whole = h(
         "button",
@@ -71,11 +72,16 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
         "aria-label": "Walk the bins",
     });
     const stage = h("div", { class: "dp-stage" }, plot, outline, ...brushes, cover, walker, readout);
-    const element = h("div", {}, asking === null ? zoom.element : null, stage, asking?.element ?? elsewhere(result));
+    const looks = switchOf(["Bars", "Strips"], (look) => {
+        [striped, marks] = [look === "Strips", null];
+        around.redraw();
+    });
+    const element = h("div", {}, asking === null ? zoom.element : null, looks, stage, asking?.element ?? elsewhere(result));
     cover.classList.toggle("dp-brushable", asking !== null);
 
     let width = 640;
     let level = "";
+    let striped = false;
     let marks: Marks | null = null;
     let words = "";
     let chart: Histogram | null = null;
@@ -240,10 +246,11 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
     // --- drawing -----------------------------------------------------------------------------------------------------
 
     function draw(beta: string, wide: number): void {
-        if (marks === null || beta !== level) [marks, words] = [new Marks(result, beta), findingOf(result, beta)];
+        if (marks === null || beta !== level) [marks, words] = [new Marks(result, beta, striped ? inner : []), findingOf(result, beta)];
         [level, width] = [beta, wide];
         chart = histogram(result, beta, marks, { width, ...view, title: `${result.title}. ${words}` });
         plot.replaceChildren(chart.element);
+        show(looks, inner.length > 0 && !chart.columns && !chart.tooShort);
         [walker.min, walker.max] = [String(view.from), String(view.to)];
         zoom.draw(result, view.from, view.to);
         drawReadout();
@@ -257,7 +264,7 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
         plain: false,
         draw,
         finding: (beta) => (beta === level ? words : findingOf(result, beta)),
-        key: (beta) => keyOf(result, beta, chart!),
+        key: (beta) => keyOf(result, beta, chart!, striped),
         heed: () => asking?.draw(level, width),
         close: () => asking?.close(),
     };
@@ -305,7 +312,60 @@ function written(result: Counted, beta: string): OfPage {
     };
 }
 
-function keyOf(result: Counted, beta: string, chart: Histogram): Node[] {
+/** One of a few looks of the same thing, as radio buttons. */
+function switchOf(names: readonly string[], pick: (name: string) => void): HTMLElement {
+    const name = newId();
+    return h(
+        "fieldset",
+        { class: "dp-looks", role: "radiogroup", "aria-label": "How sure each value is, drawn as", hidden: true },
+        ...names.map((words, i) =>
+            h(
+                "label",
+                {},
+                h("input", { type: "radio", name, value: words, checked: i === 0, onchange: (event: Event) => timed(event, () => pick(words)) }),
+                words,
+            ),
+        ),
+    );
+}
+
+/** What strips show: how far one bin is off, more and more rarely, and all bins at once around it. */
+function stripsKey(result: Counted, beta: string): Node[] {
+    const { one, all } = result.bars.get(beta)!;
+    const inner = result.strips!.map((value, i) => ({ ...one, value, beta: INNER[i]! }));
+    const told = [...inner.reverse(), { ...one, beta }].map((bar) => `${spread(bar)}, ${often(bar.beta)}`);
+    return [
+        stripGlyph(),
+        h(
+            "div",
+            {},
+            h("div", {}, h("strong", {}, "dark to pale"), ` holds for any one bin: ${told.join("; ")}`),
+            all === null
+                ? h("div", {}, "nothing holds for all bins at once")
+                : h(
+                      "div",
+                      { title: allTip(beta, all, among(result)) },
+                      h("strong", {}, all.kind === "bound" ? "dashed outline" : "outline"),
+                      ` ${spread(all)}, holds for all ${among(result)} bins at once, ${often(beta)}`,
+                  ),
+        ),
+    ];
+}
+
+const stripGlyph = (): SVGSVGElement =>
+    s(
+        "svg",
+        { class: "dp-glyph", width: 14, height: 34, "aria-hidden": "true" },
+        ...[14, 9, 5].map((reach, k) =>
+            s("rect", { x: 2, y: 17 - reach, width: 10, height: 2 * reach, class: `dp-strip dp-strip-${k}` }),
+        ),
+        s("path", { d: "M2 17h10", class: "dp-bar-tick" }),
+    );
+
+/** How often the inner strips fail. */
+const INNER = ["0.2", "0.5"];
+
+function keyOf(result: Counted, beta: string, chart: Histogram, striped: boolean): Node[] {
     const { one, all } = result.bars.get(beta)!;
     const count = among(result);
     const how = (bar: Bar): string => (bar.kind === "exact" ? "" : `, ${kindOf(bar)}`);
@@ -321,6 +381,7 @@ function keyOf(result: Counted, beta: string, chart: Histogram): Node[] {
             ),
         ];
     }
+    if (striped && !chart.columns) return stripsKey(result, beta);
     const [first, second] = chart.columns ? ["middle", "pale"] : ["thick", "thin with caps"];
     return [
         chart.columns ? columnGlyph() : glyph(),
