@@ -172,5 +172,7 @@ test("half a million marks are read where they lie", () => {
         value: 0,
         one: { low: 0, high: 30, lowCut: true, highCut: false },
         all: { low: 0, high: 30, lowCut: true, highCut: false },
+        strips: [],
+        around: "dp-around",
     });
 });
