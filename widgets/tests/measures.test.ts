@@ -106,8 +106,8 @@ test("slow is said before it is paid, and only where it is true", async () => {
     slider.value = String(Number(slider.value) + 1);
     slider.dispatchEvent(new Event("input"));
     await vi.advanceTimersByTimeAsync(700);
-    expect([warning.hidden, warning.textContent]).toEqual([false, "⚠ This release would be slow: 20,000,000 draws."]);
-    expect(page.el.querySelector("[aria-live]")!.textContent).toMatch(/This release would be slow: 20,000,000 draws\.$/);
+    expect([warning.hidden, warning.textContent]).toEqual([false, "⚠ This would be slow: 20,000,000 draws."]);
+    expect(page.el.querySelector("[aria-live]")!.textContent).toMatch(/This would be slow: 20,000,000 draws\.$/);
 });
 
 test("texts of a measure take their numbers, and nothing else is replaced", () => {
