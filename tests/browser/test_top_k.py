@@ -135,7 +135,7 @@ def test_the_rules_of_composition_follow_three_sliders(lab: Lab, browser: Browse
         rules = explorer.get_by_role("region", name="Rules at this number of steps")
         expect(rules.get_by_role("row").nth(1)).to_have_text(re.compile("^zCDP.*1.920962"))
         expect(rules.get_by_role("row")).to_have_count(6)
-        moved(it.slider("Steps k"), "End", "1000")
+        moved(it.slider("Steps k"), "End", "1,000")
         expect(rules.get_by_role("row").nth(5)).to_contain_text("100")
         moved(it.slider("ε per step"), "End", "2")
         expect(rules.get_by_role("row").nth(5)).to_contain_text("2,000")
@@ -166,7 +166,7 @@ def test_in_a_report_the_sliders_move_without_kernel_and_network(browser: Browse
     alone = page.get_by_role("region", name="Top 1 of an unknown list", exact=True)
     expect(alone.get_by_role("alert")).to_contain_text("No kernel: one slider moves at a time")
     rules = page.get_by_role("region", name="What k steps cost together", exact=True)
-    moved(rules.get_by_role("slider", name="Steps k"), "End", "1000")
+    moved(rules.get_by_role("slider", name="Steps k"), "End", "1,000")
     expect(rules.get_by_role("region", name="Rules at this number of steps")).to_contain_text("100")
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 320
     assert wrong == []

@@ -89,9 +89,9 @@ export function axisSlider<S extends Sheet<Point>>(store: Explorer<S>, name: str
         drawScale(axis);
         if (slider.value !== String(tick)) slider.value = String(tick);
         const words = axis.grid.includes(position) ? axis.values[tick]! : position;
-        setAttribute(slider, "aria-valuetext", words);
+        setAttribute(slider, "aria-valuetext", shown(words));
         slider.style.setProperty("--dp-share", String(tick / Math.max(1, axis.grid.length - 1)));
-        setText(value, words);
+        setText(value, shown(words));
         if (document.activeElement !== box && box.value !== position) box.value = position;
         box.style.setProperty("--dp-figures", String(position.length));
         setText(hint, axis.hint);

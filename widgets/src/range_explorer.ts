@@ -10,6 +10,7 @@ import { endBoxes, h, newId, setAttribute, setText, show, watchWidth } from "./d
 import { approximate, exactly } from "./exact";
 import { figure } from "./figure";
 import { timed } from "./perf";
+import { powers } from "./powers";
 import type { Bar } from "./protocol";
 import type { RangeStore } from "./range_store";
 import type { RangeReading, RangeSheet } from "./sheets";
@@ -343,7 +344,7 @@ export function rangeExplorer(store: RangeStore): Component {
                 (i) => {
                     const { name, label, about } = sheet.estimators[i]!;
                     const row = reading.rows.get(name)!;
-                    return [label, row.value, spread(row.one), `${kindOf(row.one)}: ${row.one.rule}`, spread(row.all), shown(row.count), about];
+                    return [label, shown(row.value), spread(row.one), `${kindOf(row.one)}: ${row.one.rule}`, spread(row.all), shown(row.count), about];
                 },
             ),
         );
@@ -362,7 +363,7 @@ function valueText(value: string): string {
 
 function weightText(weight: number): string {
     const size = Math.abs(weight);
-    return `${weight < 0 ? MINUS : "+"}${size >= 0.005 ? size.toFixed(2) : size.toExponential(0)}`;
+    return `${weight < 0 ? MINUS : "+"}${size >= 0.005 ? size.toFixed(2) : powers(size)}`;
 }
 
 const capital = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);

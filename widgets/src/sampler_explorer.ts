@@ -6,7 +6,7 @@ import type { Component } from "./component";
 import { h, newId, setAttribute, setText, show, watchWidth } from "./dom";
 import { approximate, exactly } from "./exact";
 import type { Explorer } from "./explorer";
-import { powerOfTen } from "./powers";
+import { powerOfTen, powers } from "./powers";
 import type { SamplerPoint, SamplerSheet } from "./sheets";
 import { dataTable } from "./table";
 import { shown } from "./words";
@@ -69,7 +69,7 @@ export function samplerExplorer(store: Explorer<SamplerSheet>): Component {
         const { point } = store;
         if (point === null || !table.open) return;
         const columns = [{ name: "value", figures: true }, ...LAWS.map(([, name]) => ({ name, figures: true }))];
-        const chance = (value: number): string => (value === 0 ? "0" : value < 1e-4 ? value.toExponential(2) : value.toPrecision(4));
+        const chance = (value: number): string => (value === 0 ? "0" : value < 1e-4 ? powers(value) : value.toPrecision(4));
         numbers.replaceChildren(
             dataTable("Numbers of these laws", columns, point.geosample.pmf.length, (i) => [
                 String(i),

@@ -13,6 +13,7 @@ import { add, approximate, exactly, format } from "./exact";
 import type { Explorer } from "./explorer";
 import { timed } from "./perf";
 import { outcomesView, type Place } from "./outcomes";
+import { powers } from "./powers";
 import { DRAWS, type TopKPoint, type TopKSheet } from "./sheets";
 import { dataTable } from "./table";
 import { MINUS, ordinal, shown } from "./words";
@@ -412,7 +413,7 @@ function tables(sheet: TopKSheet, point: TopKPoint): HTMLElement[] {
     }
     const ranked = sheet.tables.get(point.at.get("max_bins")!)!;
     const first = Number(open.first);
-    const exactChance = (chance: number): string => (chance === 0 ? "0" : chance < 1e-4 ? chance.toExponential(1) : chance.toFixed(4));
+    const exactChance = (chance: number): string => (chance === 0 ? "0" : chance < 1e-4 ? powers(chance) : chance.toFixed(4));
     const items = dataTable(
         "Who gets on the list",
         [{ name: "rank", figures: true }, { name: sheet.subject.item }, { name: "true count, public", figures: true }, { name: "chance", figures: true }, { name: "simulated", figures: true }],

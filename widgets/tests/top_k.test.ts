@@ -336,7 +336,7 @@ test("sliders name their ends and the powers of ten between, and a page of a sli
     expect(scale("k")).toEqual(["1", "10", "100", "1,000"]);
     expect(scale("epsilon")).toEqual(["0.05", "0.1"]);
     press(slider("k"), "Home");
-    for (const at of ["10", "100", "1000", "1000"]) {
+    for (const at of ["10", "100", "1,000", "1,000"]) {
         press(slider("k"), "PageUp");
         expect(slider("k").getAttribute("aria-valuetext")).toBe(at);
     }
