@@ -84,7 +84,7 @@ def test_draw_20_counts_exactly_what_the_frame_says(lab: Lab, browser: Browser) 
             expect(truth).to_contain_text(f"any one bin: {42 - last[2]} of 42 held in this draw")
             expect(truth).to_contain_text(f"all at once: {every} of 20 draws")
             expect(truth).to_contain_text(f"held in {alone} of 20 draws")
-            marks = truth.locator(".dp-panels figure").evaluate_all(
+            marks = truth.locator(".dp-twenty figure").evaluate_all(
                 "panels => panels.map(panel => panel.querySelectorAll('.dp-miss').length)"
             )
             assert marks == [row[2] for row in frame]
@@ -142,7 +142,7 @@ def test_many_bins_are_drawn_by_keyboard_without_motion_and_stay_where_the_kerne
         slider = truth.get_by_label("Draw", exact=True)
         expect(slider).to_have_value("21")
         expect(truth.get_by_role("button", name="Play, two a second")).to_be_hidden()
-        expect(truth.locator(".dp-panels figure")).to_have_count(20)
+        expect(truth.locator(".dp-twenty figure")).to_have_count(20)
         frame = json.loads(it.ask(LARGE_FRAME))
         assert [[int(cell.replace(",", "")) for cell in row] for row in table(truth)] == frame
         slider.press("ArrowLeft")

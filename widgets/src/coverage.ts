@@ -39,7 +39,7 @@ export function coverage(store: SessionStore): Component {
     const tools = h("div", { class: "dp-result-tools" }, walk, h("div", { class: "dp-tools" }, beta, again));
     const picture = h("div", {});
     const key = h("p", { class: "dp-hint" });
-    const panels = h("div", { class: "dp-panels" });
+    const panels = h("div", { class: "dp-twenty" });
     const rows = h("div", {});
     const table = h("details", { class: "dp-how" }, h("summary", {}, "Misses of every draw, as a table"), rows);
     const title = h("h3", { id: titleId, tabindex: -1 }, "Noise beside the truth");

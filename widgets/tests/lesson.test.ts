@@ -51,7 +51,7 @@ function open(traits: Record<string, unknown> = {}): Host {
 const section = (): HTMLElement => shown.el.querySelector<HTMLElement>(".dp-coverage")!;
 const counters = (): string[] => [...section().querySelectorAll(".dp-counters p")].map((line) => line.textContent!);
 const slider = (): HTMLInputElement => section().querySelector<HTMLInputElement>("input[type=range]")!;
-const rings = (): number[] => [...section().querySelectorAll(".dp-panels figure")].map((panel) => panel.querySelectorAll(".dp-miss").length);
+const rings = (): number[] => [...section().querySelectorAll(".dp-twenty figure")].map((panel) => panel.querySelectorAll(".dp-miss").length);
 
 beforeEach(() => {
     vi.useFakeTimers();
