@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import base64
+from pathlib import PurePath
 from typing import Any, NoReturn
 
 import altair as alt
 
-from dpviz.boundary import kind_of, protect_module
+from dpviz.boundary import error_boundary, kind_of, protect_module
 from dpviz.charts import still
 from dpviz.charts.theme import Palette, config
-from dpviz.errors import Forbidden
+from dpviz.errors import Forbidden, ParameterError
 from dpviz.exact import whole
 
 NARROWEST, WIDEST = 240, 2400
@@ -54,6 +55,19 @@ class Picture(alt.VConcatChart):
         bundle["image/png"] = base64.b64encode(picture).decode("ascii")
         about["image/png"] = {"width": width, "height": height, "alt": words}
         return bundle, about
+
+    @error_boundary
+    def save(self, fp: Any, format: Any = None, *more: Any, **options: Any) -> None:
+        """Altair's `save`. A file of pixels or of SVG is drawn by vl-convert; without it the extra is named that brings
+        it, and JSON and HTML are written all the same."""
+        kind = format or (PurePath(fp).suffix.lstrip(".").lower() if isinstance(fp, str | PurePath) else "")
+        if kind in still.KINDS and not still.installed():
+            raise ParameterError.of(
+                kind,
+                "vl-convert, which draws a chart as PNG, SVG or PDF, is not installed",
+                f"install it: {still.EXTRA}",
+            )
+        super().save(fp, format, *more, **options)
 
 
 def picture_of(

@@ -9,6 +9,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 EXTRA: Final = 'pip install "dpviz[lab]"'
+KINDS: Final = ("png", "svg", "pdf")
+"""What vl-convert draws a file of."""
+
 SCALE: Final = 2
 """Pixels for each pixel of the chart, so that it is sharp on paper, too."""
 
@@ -18,11 +21,20 @@ _HEAD: Final = 8
 
 def png(spec: Mapping[str, Any]) -> bytes | None:
     """The picture of a Vega-Lite chart, drawn here with nothing fetched; None where vl-convert is not installed."""
-    try:
-        import vl_convert
-    except ImportError:
+    if not installed():
         return None
+    import vl_convert
+
     return smaller(vl_convert.vegalite_to_png(json.dumps(spec), scale=SCALE))
+
+
+def installed() -> bool:
+    """Whether vl-convert is there."""
+    try:
+        import vl_convert  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 def size(picture: bytes) -> tuple[int, int]:

@@ -17,6 +17,7 @@ from nbconvert.exporters import HTMLExporter, LatexExporter
 from dpviz.charts import still
 from dpviz.charts.canvas import LAB_MIME, Picture
 from dpviz.charts.counts import histogram
+from dpviz.errors import ParameterError
 from dpviz.mechanisms.dense import Dense
 from tests.charts.made import released
 from tests.charts.test_counts import LEGIBLE, SMALL
@@ -80,3 +81,23 @@ def test_what_is_named_is_what_draws_it() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert any(one.startswith("vl-convert-python") for one in extras["lab"])
     assert "dpviz[lab]" in still.EXTRA
+
+
+def test_a_file_that_vl_convert_draws_names_the_extra_without_it_and_the_others_are_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    chart = histogram(LEGIBLE)
+    for kind in still.KINDS:
+        chart.save(tmp_path / f"there.{kind}")
+        assert (tmp_path / f"there.{kind}").stat().st_size > 1000
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    for kind in still.KINDS:
+        for given, options in ((tmp_path / f"x.{kind}", {}), (str(tmp_path / "x"), {"format": kind})):
+            with pytest.raises(
+                ParameterError, match=r'is not installed, got .*; install it: pip install "dpviz\[lab\]"'
+            ):
+                chart.save(given, **options)
+            assert not Path(given).exists()
+    chart.save(tmp_path / "x.json")
+    assert json.loads((tmp_path / "x.json").read_text())["description"] == chart.to_dict()["description"]
+    assert chart._repr_mimebundle_()[0][LAB_MIME]["$schema"].endswith("/v5.json")
