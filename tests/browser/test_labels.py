@@ -140,6 +140,7 @@ def test_labels_keep_clear_of_curves_marks_and_each_other(browser: Browser, tmp_
 
 def test_a_label_on_a_curve_is_found(browser: Browser, tmp_path: Path) -> None:
     with opened(browser, dv.report([dv.CompositionExplorer()], tmp_path / "explorer.html")) as page:
+        expect(page.locator(".dpviz svg").first).to_be_visible()
         assert covered(page) == []
         page.evaluate(PLANTED)
         assert any(said.startswith("planted | lies on dp-curve") for said in covered(page))
