@@ -479,7 +479,7 @@ def test_a_notebook_gets_what_jupyterlab_draws_by_itself() -> None:
     bundle, metadata = histogram(LEGIBLE)._repr_mimebundle_()
     assert set(bundle) == {LAB_MIME, "image/png", "text/plain"}
     assert bundle[LAB_MIME]["$schema"].endswith("/v5.json")
-    assert bundle["text/plain"].startswith("Visits, person-years")
+    assert bundle["text/plain"].startswith("Visits per person-year")
     assert metadata[LAB_MIME]["embed_options"]["actions"]["editor"] is False
 
 
