@@ -100,12 +100,27 @@ class NoiseSum:
         level = probability(level, "level", zero=False)
         if not self.noises.terms:
             return Quantile(Fraction(0), Fraction(0))
-        first = self.noises.terms[0]
-        if len(self.noises.terms) == first.count == 1 and (first.weight > 0 or not first.positive):
+        if self._single:
+            first = self.noises.terms[0]
             ends = [Fraction(first.weight) * end for end in law_of(first.noise).quantile_bounds(1 - level)]
             least, value = (max(Fraction(0), end) if first.positive else end for end in ends)
             return Quantile(value, least)
         return self._inverted(level) if self._spectrum is None else self._on_lattice(self._spectrum, level, exactly)
+
+    def pictured(self, levels: Iterable[Fraction]) -> dict[Fraction, int]:
+        """For each level a whole number that the sum exceeds with no larger probability, and seldom more than one
+        above the least: for a picture of many levels, each of which is looked for where the one before it lies."""
+        found: dict[Fraction, int] = {}
+        least = None
+        for level in sorted(set(levels), reverse=True):
+            inversion = self._inversion if self._inverts else None
+            if inversion is not None and float(level) >= max(FINEST, 8 * inversion.error):
+                start = math.floor(inversion.low) - 1 if least is None else least - 1
+                least = _least_above(inversion, float(level), start, math.ceil(inversion.high))
+                found[level] = least
+            else:
+                found[level] = math.ceil(self.upper(level, exactly=False).value)
+        return found
 
     def lower(self, level: Fraction, exactly: bool = True) -> Quantile:
         """`upper` of minus the sum: it lies below minus this with probability at most `level`."""
@@ -124,6 +139,17 @@ class NoiseSum:
         if not self.noises.terms:
             return Fraction(0)
         return Fraction(math.ceil(self.noises.chernoff(_log(probability(level, "level", zero=False)))))
+
+    @property
+    def _single(self) -> bool:
+        """Whether this is one noise, whose own quantiles are known."""
+        first = self.noises.terms[0]
+        return len(self.noises.terms) == first.count == 1 and (first.weight > 0 or not first.positive)
+
+    @property
+    def _inverts(self) -> bool:
+        """Whether quantiles come from an inverted transform."""
+        return bool(self.noises.terms) and not self._single and self._spectrum is None
 
     @cached_property
     def _spectrum(self) -> Spectrum | None:
@@ -152,13 +178,7 @@ class NoiseSum:
         bound = self.noises.chernoff(_log(level))
         if target < max(FINEST, 8 * inversion.error):
             return Quantile(Fraction(math.ceil(bound)), Fraction(math.floor(inversion.low)))
-        fails, holds = math.floor(inversion.low) - 1, math.ceil(min(bound, inversion.high))
-        while holds - fails > 1:
-            middle = (fails + holds) // 2
-            if inversion.above(float(middle))[1] <= target * (1 - SMALL):
-                holds = middle
-            else:
-                fails = middle
+        holds = _least_above(inversion, target, math.floor(inversion.low) - 1, math.ceil(min(bound, inversion.high)))
         below, above = max(inversion.low, holds - 2 - 3 * inversion.width), float(holds)
         if inversion.above(below)[0] <= target:
             below = inversion.low
@@ -169,6 +189,17 @@ class NoiseSum:
             else:
                 above = middle_ground
         return Quantile(Fraction(holds), Fraction(below))
+
+
+def _least_above(inversion: Inversion, target: float, fails: int, holds: int) -> int:
+    """The least whole number, above one that fails and up to one that holds, that is exceeded as seldom as `target`."""
+    while holds - fails > 1:
+        middle = (fails + holds) // 2
+        if inversion.above(float(middle))[1] <= target * (1 - SMALL):
+            holds = middle
+        else:
+            fails = middle
+    return holds
 
 
 def _log(level: Fraction) -> float:

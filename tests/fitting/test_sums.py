@@ -103,6 +103,19 @@ def check_tails(tail: Callable[[NoiseSum, Fraction], tuple[Fraction, Fraction]],
             assert high - low <= (max(within, ROOM) if of_gaussians(case) else within)
 
 
+DOTS = [Fraction(2 * dot + 1, 100) for dot in range(50)]
+
+
+def test_pictured_levels_are_the_quantiles_of_each_by_itself() -> None:
+    """Inverted, where one is looked for from where the last was found, and on a lattice."""
+    uneven = [NoiseSum.of([Term(TENTH, Fraction(1, k), 2) for k in range(1, most)]) for most in (40, 90)]
+    assert any(one._inverts for one in uneven) and not all(one._inverts for one in sums())
+    for one in [*uneven, *sums()]:
+        alone = {level: -(-one.upper(level, exactly=False).value // 1) for level in DOTS}
+        assert one.pictured(reversed(DOTS)) == alone
+        assert sorted(alone.values(), reverse=True) == list(alone.values())
+
+
 def test_tails_hold_the_enumerated_ones() -> None:
     check_tails(lambda one, value: one.above(value), Fraction(1, 10**12))
     check_tails(lambda one, value: fixed(one.noises, 128).above(int(value / one.step)), Fraction(1, 10**30))

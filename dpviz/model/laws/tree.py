@@ -314,11 +314,8 @@ class TreeError(ErrorModel):
 
     def quantiles(self, levels: list[Fraction]) -> list[int]:
         """Of the error of a bin that errs most; whole counts, away from 0."""
-        upper = {
-            level: max(0, math.ceil(self._worst.upper(level, exactly=False).value))
-            for level in {min(level, 1 - level) for level in levels}
-        }
-        return [upper[1 - level] if 2 * level >= 1 else -upper[level] for level in levels]
+        upper = self._worst.pictured({min(level, 1 - level) for level in levels})
+        return [max(0, upper[1 - level]) if 2 * level >= 1 else -max(0, upper[level]) for level in levels]
 
 
 ROUNDING: Final = 1e-9
