@@ -22,6 +22,7 @@ export function mechanismPicker(store: SessionStore): Component {
     const more = h("details", { class: "dp-more", hidden: true }, summary, choices);
     const field = h("div", { class: "dp-field dp-mechanism" }, h("label", { for: id }, "Mechanism"), mechanism, about, plain, more);
     const deltaName = newId();
+    const deltaLabel = h("label", { id: deltaName, class: "dp-field-name" }, "δ");
     const needed = h("output", { class: "dp-fixed dp-not-needed", "aria-labelledby": deltaName });
     const chosenDelta = h("div", {});
     const delta = h("p", { class: "dp-hint" });
@@ -37,7 +38,7 @@ export function mechanismPicker(store: SessionStore): Component {
             h(
                 "div",
                 { class: "dp-field dp-delta" },
-                h("span", { id: deltaName, class: "dp-field-name" }, "δ"),
+                deltaLabel,
                 needed,
                 chosenDelta,
                 delta,
@@ -52,7 +53,7 @@ export function mechanismPicker(store: SessionStore): Component {
     /** The control of a choice, with what is wrong with it; the name of δ stands above it already. */
     function drawChoice({ name, label, options }: Choice): HTMLElement {
         const [choiceId, faultId] = [newId(), newId()];
-        const named = name === DELTA ? { "aria-labelledby": deltaName } : {};
+        if (name === DELTA) deltaLabel.htmlFor = choiceId;
         const ask = (): void => void store.plan({ parameters: { [name]: control.value.trim() } });
         const control =
             options.length > 0
@@ -65,7 +66,6 @@ export function mechanismPicker(store: SessionStore): Component {
                       spellcheck: "false",
                       placeholder: "not set",
                       "aria-describedby": faultId,
-                      ...named,
                       onchange: ask,
                       onkeydown: (event: KeyboardEvent) => {
                           const value = store.sheet?.mechanism.parameters.get(name) ?? "";
