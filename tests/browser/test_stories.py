@@ -22,8 +22,9 @@ from tests.browser.test_report import opened
 from tests.browser.test_workbench import LEFT
 
 TALL = {"width": 1280, "height": 1700}
-ZOOMED = {"width": 640, "height": 850}
-"""What a window of that size has at 200 percent."""
+ZOOMED = {"width": 640, "height": 5000}
+"""As wide as that window is at 200 percent, and as long as the page: JupyterLab shows no more of a notebook."""
+LONG = {"width": 1280, "height": 5000}
 
 SIDEWAYS = "root => root.scrollWidth - root.clientWidth"
 
@@ -44,9 +45,10 @@ def pictures(it: Notebook, title: str) -> None:
     it.page.evaluate(THEME, "JupyterLab Light")
     it.page.set_viewport_size(ZOOMED)
     keep("200 percent")
-    it.page.set_viewport_size(TALL)
+    it.page.set_viewport_size(LONG)
     shown.evaluate("root => { root.style.width = '320px'; }")
     keep("320")
+    it.page.set_viewport_size(TALL)
     shown.evaluate("root => { root.style.width = ''; }")
 
 

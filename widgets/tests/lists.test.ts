@@ -201,7 +201,7 @@ test("how many items are listed is asked at once, what only experts change is fo
     const named = [...page.el.querySelectorAll("label, .dp-field-name")].filter((name) => name.textContent === "δ");
     expect(named).toHaveLength(1);
     const delta = page.el.querySelector<HTMLInputElement>(".dp-delta input")!;
-    expect([delta.value, delta.getAttribute("aria-labelledby")]).toEqual(["0.000001", named[0]!.id]);
+    expect([delta.value, delta.labels![0]]).toEqual(["0.000001", named[0]]);
     more.open = true;
     const box = [...more.querySelectorAll("label")].find((label) => label.textContent!.startsWith("k̄"))!;
     enter(page.el.querySelector<HTMLInputElement>(`#${box.getAttribute("for")}`)!, "20");
