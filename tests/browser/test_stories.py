@@ -119,6 +119,10 @@ def test_a_teacher_shows_a_class_how_often_intervals_miss(lab: Lab, browser: Bro
         assert counted == it.ask("print(missed.missed.tolist())")
         assert 0 < sum(map(int, re.findall(r"\d+", counted))) < 20 * 42 / 5
         assert it.ask("print(len(missed), missed.missed_all.gt(0).mean() <= 0.5)").strip() == "20 True"
+        it.button("Draw 20").click()
+        bench = it.page.locator(".dp-workbench")
+        expect(bench.get_by_label("Draw", exact=True)).to_have_value("20")
+        expect(bench).to_contain_text(re.compile(r"all at once: \d+ of 20 draws"))
         pictures(it, "teacher")
         assert it.failures() == it.errors == it.offsite == []
 
