@@ -278,7 +278,9 @@ function offer(store: SessionStore, twin: Entry | null): Panel {
             : { notice: { tone: "warning" as const, strong: lost, rest: "This would be a new draw, paid again." } }),
         text: [`${point!.verb} Guarantee: `, [`${point!.guarantee}.`]],
         buttons: [button("pay", ["Release", `pay ${priceText(price)}`], { do: "press" })],
-        note: `${balance}Cannot be undone.${store.fresh === null ? "" : " A second, independent answer."}`,
+        note: store.asking
+            ? "Waiting for the plan of what was chosen last."
+            : `${balance}Cannot be undone.${store.fresh === null ? "" : " A second, independent answer."}`,
         ...stored(store),
     };
 }

@@ -431,6 +431,11 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
 
     // --- spending ------------------------------------------------------------------------------------------------
 
+    /** While a plan is on its way the one on show is not what was chosen last: nobody may pay for it by mistake. */
+    override get resting(): boolean {
+        return super.resting || this.asking;
+    }
+
     /** The order the button stands for now, or null where there is nothing to order. */
     get offer(): Order | null {
         const { sheet, point } = this;
@@ -453,7 +458,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
     /** What a lesson would draw now, or null where there is nothing to draw. */
     get drawable(): Record<string, unknown> | null {
         const { sheet, point } = this;
-        return this.offer === null || this.state?.teaching == null ? null : planOf(sheet!, point!);
+        return this.offer === null || this.asking || this.state?.teaching == null ? null : planOf(sheet!, point!);
     }
 
     // --- a second answer -----------------------------------------------------------------------------------------

@@ -31,6 +31,26 @@ afterEach(() => {
 /** Past the rest after a change of price. */
 const rested = (): unknown => vi.advanceTimersByTimeAsync(450);
 
+// --- what is paid for ------------------------------------------------------------------------------------------------
+
+test("nothing is paid while the plan of what was chosen last is on its way", async () => {
+    store.moveTo(3);
+    await rested();
+    const asked = store.plan({ question: { kind: "integers", column: "visits", low: "0", high: "9" } as never });
+    expect(panelOf(store).note).toBe("Waiting for the plan of what was chosen last.");
+    store.press();
+    await rested();
+    store.press();
+    expect(host.of("release")).toEqual([]);
+    const [plan] = host.of("plan");
+    host.tell({ v: 1, re: plan!.id, ok: false, error: { kind: "ParameterError", message: "no" } });
+    await asked;
+    expect(panelOf(store).note).not.toContain("Waiting");
+    store.press();
+    await settle();
+    expect(host.of("release")).toHaveLength(1);
+});
+
 // --- a second answer -----------------------------------------------------------------------------------------------
 
 const BAR = { kind: "bound", rule: "r" };
