@@ -29,7 +29,7 @@ def test_a_slow_release_is_said_to_be_slow_before_it_is_paid(lab: Lab, browser: 
     with Notebook.open(lab, browser, "slow/slow.ipynb") as it:
         it.run_all()
         plan = it.region("Plan")
-        expect(plan.get_by_role("note")).to_contain_text("This release would be slow: 2,000,001 draws.")
+        expect(plan.get_by_role("note")).to_contain_text("This would be slow: 2,000,001 draws.")
 
 
 def test_one_bin_of_a_structure_is_read_by_keyboard(lab: Lab, browser: Browser) -> None:
