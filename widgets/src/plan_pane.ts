@@ -12,7 +12,7 @@ import type { Bar, Measure, Point, Sheet } from "./protocol";
 import type { SessionStore } from "./session_store";
 import { kindOf, leaves, oddsTip, often, PAYS_TIP, priceText, reach, same, shown, spread } from "./words";
 
-const CHARTS = ["Error against ε", "50 equally likely errors", "Chance of a value above 0"] as const;
+const CHARTS = ["Error against ε", "50 equally likely errors", "Chance above 0"] as const;
 const HEIGHT = 186;
 /** Below this a chart has the width of the pane to itself, and one is chosen. */
 const ONE_CHART = 428;
