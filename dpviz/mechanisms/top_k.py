@@ -112,7 +112,7 @@ class TopK(Parameters):
     >>> bound.price.exact
     'Lemma 4.4 of 10 steps of 0.110270223 + 10 ln(1 + 0.0000005)'
     >>> bound.error.listed(Fraction(1, 20)).value, bound.error.rank(1, Fraction(1, 20)).value
-    (Fraction(174, 1), Fraction(62, 1))
+    (Fraction(174, 1), Fraction(61, 1))
     """
 
     name: ClassVar[str] = "TopK"

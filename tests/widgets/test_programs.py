@@ -19,13 +19,13 @@ from tests.session.sources import KnownCounts
 from tests.widgets.pages import Wire
 
 BINS = dv.Domain.integers(0, 3, column="x")
-LARGEST = 150_000
+LARGEST = 175_000
 """How long the program of the Workbench may be, before compression."""
 
-SPARSE = 95_000
+SPARSE = 100_000
 """And that of the explorers of sparse releases."""
 
-SAMPLING = 95_000
+SAMPLING = 100_000
 """And that of the explorers of private sampling."""
 
 

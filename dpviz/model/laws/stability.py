@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from typing import ClassVar, cast
 
 from dpviz.boundary import protect_module
-from dpviz.exact import Enclosure, decide, log_bounds, whole
+from dpviz.exact import Enclosure, decide, log1p_bounds, whole
 from dpviz.fitting.sums import NoiseSum
 from dpviz.laws import geometric
 from dpviz.laws.geometric import EXACTLY, PRECISION
@@ -223,10 +223,10 @@ class StabilityError(ErrorModel):
             small = bins - large
             if precision >= EXACTLY and both[0] == both[1] and bins <= 64:
                 return (1 - both[0]) ** large * (1 - one[0]) ** small >= 1 - beta
-            goal = log_bounds(1 - beta, precision)
+            goal = log1p_bounds(-beta, precision)
             failing = [
-                large * log_bounds(1 - both[side], precision)[1 - side]
-                + small * log_bounds(1 - one[side], precision)[1 - side]
+                large * log1p_bounds(-both[side], precision)[1 - side]
+                + small * log1p_bounds(-one[side], precision)[1 - side]
                 for side in (0, 1)
             ]
             return True if failing[1] >= goal[1] else False if failing[0] < goal[0] else None
