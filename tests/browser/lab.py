@@ -25,7 +25,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import nbformat
-from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request, WebSocket, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Locator,
+    Page,
+    Request,
+    WebSocket,
+    sync_playwright,
+)
 
 from tests.ports import own_port
 from tools import system
@@ -61,6 +70,14 @@ def open_browser() -> Iterator[Browser]:
     assert executable is not None, "no Chromium: run `make programs`"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=FLAGS)
+        new_context = browser.new_context
+
+        def patient_context(**window: Any) -> BrowserContext:
+            context = new_context(**window)
+            context.set_default_timeout(PATIENCE * 1000)  # its own half a minute is short on a busy machine
+            return context
+
+        browser.new_context = patient_context  # type: ignore[method-assign]
         yield browser
         browser.close()
 
@@ -220,7 +237,6 @@ class Notebook:
     def open(cls, lab: Lab, browser: Browser, name: str, **window: Any) -> Iterator[Notebook]:
         """Open a notebook and wait until its kernel answers; `window` goes to the browser's new context."""
         context = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | window))
-        context.set_default_timeout(PATIENCE * 1000)
         notebook = cls(lab, context.new_page(), name)
         notebook.listen()
         notebook.page.goto(f"{lab.url}/lab?token={lab.token}&reset")
