@@ -115,7 +115,8 @@ def _of_strings(values: Any, kind: str) -> Listed:
     if isinstance(values, pd.arrays.ArrowStringArray):
         import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
-        grouped = pa.chunked_array(pa.array(values, type=pa.large_string())).combine_chunks().dictionary_encode()
+        held = pa.array(values, type=pa.large_string())  # in pieces, where the column was put together of some
+        grouped = (held.combine_chunks() if isinstance(held, pa.ChunkedArray) else held).dictionary_encode()
         places = grouped.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         distinct = grouped.dictionary.to_numpy(zero_copy_only=False)
     else:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from dpviz.engines import sources
 from dpviz.engines.pandas_source import PandasSource
+from dpviz.engines.reading import read
 from dpviz.errors import SchemaError
 from dpviz.model.domain import Domain
 from dpviz.model.question import Between, Question
@@ -119,3 +120,15 @@ def test_names_that_are_no_names_are_refused() -> None:
     for frame in (pd.DataFrame([[1, 2]], columns=["a", "A"]), pd.DataFrame(index=[1, 2])):
         with pytest.raises(ValueError, match="this cannot be read as a table"):
             sources.duckdb(frame)
+
+
+@pytest.mark.parametrize("dtype", ["str", "string[pyarrow]", "string[python]"])
+def test_strings_are_read_alike_whole_in_pieces_and_empty(dtype: str) -> None:
+    first, second = pd.Series(["b", None], dtype=dtype), pd.Series(["b", "a"], dtype=dtype)
+    pieces = read(pd.concat([first, second]).array, "text")
+    whole = read(pd.Series(["b", None, "b", "a"], dtype=dtype).array, "text")
+    for reading in (pieces, whole):
+        assert [part.tolist() for part in reading.keys] == [["a", "b"], [1, -1, 1, 0]]
+    for nothing in (first[:0], first[1:]):
+        labels, codes = read(nothing.array, "text").keys
+        assert labels.tolist() == [] and codes.tolist() == [-1] * len(nothing)
