@@ -17,7 +17,7 @@ from playwright.sync_api import Browser
 
 import dpviz as dv
 from benchmarks.measured import Measured
-from tests.browser.lab import Lab, Notebook, open_browser
+from tests.browser.lab import Lab, Notebook, calm, open_browser
 
 STEPS = 60
 ALLOWED = {42: 50.0, 2_000: 100.0}
@@ -127,7 +127,10 @@ def pages(path: Path, browser: Browser) -> int:
 
 def dragged(notebook: Notebook, steps: int) -> list[float]:
     """The milliseconds of each redraw while the brush is drawn over the chart."""
-    box = notebook.page.get_by_role("img", name=re.compile("in stretches of")).bounding_box()
+    chart = notebook.page.get_by_role("img", name=re.compile("in stretches of"))
+    chart.wait_for()
+    calm(notebook.page)
+    box = chart.bounding_box()
     if box is None:
         raise RuntimeError("the chart is not on the page")
     notebook.page.evaluate("() => performance.clearMeasures()")
@@ -152,9 +155,9 @@ def moved(notebook: Notebook, steps: int, slider: str = "Privacy loss ε") -> li
 
 
 def measured(notebook: Notebook, steps: int) -> list[float]:
+    """The milliseconds of each redraw, once at least half of the steps have been drawn."""
+    notebook.page.wait_for_function(f"least => ({REDRAWS})().length >= least", arg=steps // 2)
     found: list[float] = notebook.page.evaluate(REDRAWS)
-    if len(found) < steps // 2:
-        raise RuntimeError(f"only {len(found)} redraws were measured")
     return found
 
 

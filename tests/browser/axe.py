@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from playwright.sync_api import Page
 
-from tests.browser.lab import ROOT
+from tests.browser.lab import ROOT, calm
 
 PROGRAM = ROOT / "widgets/node_modules/axe-core/axe.min.js"
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -26,11 +26,15 @@ RUN = """async ([within, values, leave]) => {
 }"""
 
 OPEN_ALL = """within => {
+    const told = [];
     for (const part of document.querySelectorAll(within)) {
-        for (const folded of part.querySelectorAll('details')) folded.open = true;
+        for (const folded of part.querySelectorAll('details:not([open])')) {
+            told.push(new Promise(next => folded.addEventListener('toggle', next, { once: true })));
+            folded.open = true;
+        }
         for (const button of part.querySelectorAll('button[aria-expanded=false]')) button.click();
     }
-    return new Promise(requestAnimationFrame);
+    return Promise.all(told).then(() => null);  // what is drawn when it opens is drawn
 }"""
 """What is folded away is opened, so that it is read, too."""
 
@@ -43,6 +47,7 @@ def violations(page: Page, within: str = ".dpviz", leave: Sequence[str] = ()) ->
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(PROGRAM.read_text(encoding="utf-8"))
     page.evaluate(OPEN_ALL, within)
+    calm(page)
     found: list[tuple[int, list[str]]] = page.evaluate(RUN, [within, TAGS, list(leave)])
     assert found and all(checked >= 5 for checked, _ in found), "axe-core checked almost nothing"
     return [line for _, broken in found for line in broken]

@@ -15,7 +15,6 @@ import shutil
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -33,6 +32,7 @@ from playwright.sync_api import (
     Page,
     Request,
     WebSocket,
+    expect,
     sync_playwright,
 )
 
@@ -145,7 +145,7 @@ class Lab:
             try:
                 urllib.request.urlopen(f"{self.url}/api/status?token={self.token}", timeout=5).close()
                 return
-            except (urllib.error.URLError, TimeoutError):
+            except OSError:  # it refuses, breaks off or says nothing
                 time.sleep(0.1)
         raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()}")
 
@@ -191,6 +191,13 @@ READY = """async () => {
     while (kernel.status !== 'idle') await new Promise(next => setTimeout(next, 50));
 }"""
 
+RESTARTED = """async () => {
+    const context = window.panel.sessionContext;
+    while (context.isRestarting || context.session.kernel.status === 'restarting')
+        await new Promise(next => setTimeout(next, 50));
+}"""
+"""While the old kernel ends, it may still say that it is idle."""
+
 LIGHT = """async () => {
     const light = 'JupyterLab Light';
     if (document.body.dataset.jpThemeName === light) return;
@@ -198,6 +205,23 @@ LIGHT = """async () => {
     while (document.body.dataset.jpThemeName !== light) await new Promise(next => setTimeout(next, 50));
 }"""
 """A theme is a setting of the user, which lasts: a test that goes dark does not leave the next one in the dark."""
+
+CALM = """async ([width, height]) => {
+    const parts = () => [...document.querySelectorAll('.dpviz, .dpviz svg')];
+    const place = part => Object.values(part.getBoundingClientRect().toJSON());
+    const state = () => JSON.stringify([document.documentElement.scrollWidth, parts().map(part =>
+        [place(part), part.scrollWidth, part.scrollHeight, part.getAttribute('viewBox'), part.childElementCount])]);
+    await document.fonts.ready;
+    const end = performance.now() + 180000;
+    for (let [before, same] = ['', 0]; same < 3; ) {
+        if (performance.now() > end) throw new Error('the page does not come to rest');
+        await new Promise(requestAnimationFrame);
+        const sized = (width ?? innerWidth) === innerWidth && (height ?? innerHeight) === innerHeight;
+        const now = sized ? state() : '';
+        same = now !== '' && now === before ? same + 1 : 0;
+        before = now;
+    }
+}"""
 
 SAVE = """async () => window.panel.context.save()"""
 
@@ -216,9 +240,50 @@ LAST_WORDS = "Kernel message validation error: Unexpected token 's', \"stream.st
 on a message without its head."""
 
 
+DARK = """async () => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })"""
+
+IS_DARK = """() => document.body.dataset.jpThemeName === 'JupyterLab Dark'
+    && document.querySelector('#jupyterlab-splash') === null"""
+
+# JupyterLab lays its panels out anew some time after the window has another size.
+WITHIN = """() => [...document.querySelectorAll('.dpviz')].every(root =>
+    root.getBoundingClientRect().width <= innerWidth)"""
+
+
+def darken(page: Page) -> None:
+    """Go dark, and wait until JupyterLab no longer covers the page while it does."""
+    page.evaluate(DARK)
+    page.wait_for_function(IS_DARK)
+
+
 def is_fault(said: ConsoleMessage) -> bool:
     """Whether the page complains of something."""
     return said.type == "error" and not said.text.startswith((DEBUGGER_AT_RESTART, LAST_WORDS))
+
+
+def holds(page: Page, true: str) -> None:
+    """Wait until this is true on a page in four frames in a row: charts are drawn anew in the frame after a new width.
+
+    The function that is waited for is asked once a frame. It must not be async: a promise counts as true.
+    """
+    page.wait_for_function(f"seen => (seen.frames = {true} ? seen.frames + 1 : 0) > 3", arg={"frames": 0})
+
+
+def calm(page: Page) -> None:
+    """Until charts have been drawn at their width: our part of the page is the same in four frames in a row."""
+    page.evaluate(CALM, [None, None])
+
+
+def at_rest(page: Page) -> None:
+    """As `calm`, once nothing of ours is wider than the window: what is read then is of the window's size."""
+    page.wait_for_function(WITHIN)
+    calm(page)
+
+
+def resize(page: Page, width: int, height: int) -> None:
+    """Give the page this size, and wait until it is drawn in it."""
+    page.set_viewport_size({"width": width, "height": height})
+    page.evaluate(CALM, [width, height])
 
 
 @dataclass
@@ -280,6 +345,7 @@ class Notebook:
         self.page.get_by_role("menuitem", name="Kernel", exact=True).click()
         self.page.get_by_role("menuitem", name=re.compile("^Restart Kernel…")).click()
         self.page.get_by_role("dialog").get_by_role("button", name="Confirm Kernel Restart").click()
+        self.page.evaluate(RESTARTED)
         self.page.evaluate(READY)
 
     def begin(self, code: str) -> None:
@@ -339,7 +405,9 @@ class Notebook:
         table = result.get_by_role("button", name="Table", exact=True)
         if table.get_attribute("aria-expanded") == "false":
             table.click()
-        return [" ".join(row.split()) for row in result.locator("tbody tr").all_inner_texts()]
+        rows = result.locator("tbody tr")
+        expect(rows.first).to_be_visible()
+        return [" ".join(row.split()) for row in rows.all_inner_texts()]
 
     def screenshot(self, title: str) -> None:
         """Keep a picture in test-output/screenshots, named after the notebook."""

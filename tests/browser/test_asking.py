@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Browser, Locator, expect
 
-from tests.browser.lab import OPEN, READY, Lab, Notebook
+from tests.browser.lab import OPEN, READY, Lab, Notebook, at_rest, darken
 
 SESSION = """
 import dpviz as dv
@@ -20,7 +20,9 @@ HELD = re.compile(r"between [\d,−]+ and [\d,−]+")
 
 
 def place(stage: Locator, bar: int, bars: int = 42) -> tuple[float, float]:
-    """The middle of a bar on the screen, by the axis of the chart."""
+    """The middle of a bar on the screen, by the axis of the chart, once it is drawn as wide as it stays."""
+    expect(stage.locator("svg .dp-axis").first).to_be_attached()
+    at_rest(stage.page)
     ends: list[float] = stage.evaluate(
         """stage => {
             const lines = [...stage.querySelectorAll('svg .dp-axis')].map(line => line.getBoundingClientRect());
@@ -134,7 +136,9 @@ def test_a_resting_slider_says_what_a_second_answer_would_gain_and_a_moving_one_
             return f"After this, together with release 1: any one bin ≤ {both}, proved bound; now ±{now}."
 
         box = it.page.get_by_role("textbox", name="Privacy loss ε, exact")
+        expect(box).not_to_have_value("")
         expect(line).to_have_text(promised(box.input_value()))
+        at_rest(it.page)
         height = it.region("Plan").evaluate("element => element.getBoundingClientRect().height")
         it.slider("Privacy loss ε").focus()
         for key in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft"):
@@ -142,7 +146,7 @@ def test_a_resting_slider_says_what_a_second_answer_would_gain_and_a_moving_one_
         moved = it.page.evaluate(
             """() => {
                 const slider = document.querySelector(".dp-track input"), line = document.querySelector(".dp-after");
-                slider.value = String(Number(slider.value) + 1);
+                slider.value = String(Number(slider.value) + 2);  // a place that no key rested at
                 slider.dispatchEvent(new Event("input", { bubbles: true }));
                 const plan = line.closest(".dp-plan");
                 return [line.textContent.trim(), line.hidden, plan.getBoundingClientRect().height];
@@ -157,9 +161,6 @@ def test_a_resting_slider_says_what_a_second_answer_would_gain_and_a_moving_one_
 SIDEWAYS = (
     """() => Math.max(...[...document.querySelectorAll('.dpviz')].map(root => root.scrollWidth - root.clientWidth))"""
 )
-DARK = """async () => {
-    await window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' });
-}"""
 NARROW = """() => {
     for (const root of document.querySelectorAll('.dpviz')) root.style.width = '320px';
 }"""
@@ -188,16 +189,17 @@ def reload(it: Notebook) -> None:
     it.page.wait_for_function("() => window.jupyterapp !== undefined")
     it.page.evaluate(OPEN, it.name)
     it.page.evaluate(READY)
+    expect(it.page.get_by_text("● kernel ready").first).to_be_visible()
 
 
 def everywhere(it: Notebook, title: str) -> None:
     """A picture in the light, in the dark and 320 px wide; nothing scrolls sideways."""
     it.screenshot(title)
-    it.page.evaluate(DARK)
-    expect(it.page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
+    darken(it.page)
     it.screenshot(f"{title}, dark")
     it.page.evaluate(NARROW)
     expect(it.page.locator(".dp-result").first).to_be_visible()
+    at_rest(it.page)
     it.until(lambda: it.page.evaluate(SIDEWAYS) == 0)
     it.page.locator(".dp-result").first.scroll_into_view_if_needed()
     it.screenshot(f"{title}, dark, 320 px")
@@ -262,10 +264,12 @@ def test_queries_go_from_the_picker_to_a_comparison_and_come_back_after_a_reload
 
         def compare_the_first_two() -> None:
             stage, asked = it.page.locator(".dp-stage"), it.region("Add up or compare answers")
+            expect(stage.locator("svg")).to_be_visible()  # the view of queries comes after the head
             stage.scroll_into_view_if_needed()
-            box = stage.bounding_box()
-            assert box is not None
             for row in (0, 1):
+                at_rest(it.page)
+                box = stage.bounding_box()
+                assert box is not None
                 it.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 8 + 44 * (row + 0.5))
             answer = asked.get_by_role("status")
             expect(answer).to_contain_text("visits: all, less 0: ")

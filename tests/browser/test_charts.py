@@ -52,11 +52,13 @@ def release_values(notebook: Notebook) -> list[int]:
 
 
 def test_a_releases_table_shows_dollar_signs_and_markup_as_text(lab: Lab, browser: Browser) -> None:
-    lab.write("table.ipynb", SETUP, "from dpviz.charts.tables import of_release\nHTML(of_release(drawn))")
-    with Notebook.open(lab, browser, "table.ipynb") as notebook:
+    shown = "from dpviz.charts.tables import of_release\nHTML(of_release(drawn))"
+    lab.write("table.ipynb", SETUP, shown, "from IPython.display import Math\nMath('x')")
+    with Notebook.open(lab, browser, "table.ipynb", viewport={"width": 1280, "height": 1600}) as notebook:
         notebook.run_all()
+        expect(notebook.page.locator(".jp-RenderedLatex mjx-container")).to_have_count(1)  # it had its turn
         table = notebook.page.locator(".jp-RenderedHTMLCommon table")
         expect(table.get_by_role("rowheader", name="$a$ and $b$")).to_be_visible()
         expect(table.get_by_role("rowheader", name="</script><img src=x onerror=alert(1)>")).to_be_visible()
-        assert notebook.page.locator("mjx-container, img[src=x]").count() == 0
+        assert table.locator("mjx-container").count() == notebook.page.locator("img[src=x]").count() == 0
         assert notebook.failures() == notebook.errors == notebook.offsite == []

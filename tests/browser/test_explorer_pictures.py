@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import dpviz as dv
-from tests.browser.lab import SCREENSHOTS
+from tests.browser.lab import SCREENSHOTS, resize
 from tests.browser.test_report import opened
 
 LARGE = [
@@ -33,12 +33,6 @@ LARGE = [
     111_111_111,
 ]
 MILLIONS = [1_000_000 * (place // 40) + 999_999 for place in range(2_000)]
-
-DRAWN = """async () => {
-    await document.fonts.ready;
-    for (const _ of [1, 2]) await new Promise(requestAnimationFrame);
-}"""
-"""The fonts are there, and a frame after the last change of width has been drawn."""
 
 FAULTS = """() => {
     const found = [], box = element => element.getBoundingClientRect();
@@ -105,9 +99,9 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: dv.report([one], folder / f"{name}.html") for name, one in made.items()}
 
 
-def settle(page: Page) -> None:
+def settle(page: Page, width: int) -> None:
     expect(page.locator(".dpviz svg").first).to_be_visible()
-    page.evaluate(DRAWN)
+    resize(page, width, 900)
 
 
 @pytest.mark.parametrize("name", ["playground tree", "playground sorted", "isotonic", "range"])
@@ -119,9 +113,8 @@ def test_an_explorer_with_much_in_it_is_whole_at_every_width_light_and_dark(
     for scheme in ("light", "dark"):
         with opened(browser, reports[name], color_scheme=scheme) as page:
             for width in (1200, 640, 320):
-                page.set_viewport_size({"width": width, "height": 900})
-                settle(page)
-                page.screenshot(path=SCREENSHOTS / f"explorer {name} {width} {scheme}.png", full_page=True)
+                settle(page, width)
                 if found := page.evaluate(FAULTS):
                     faults[f"{width} {scheme}"] = found
+                page.screenshot(path=SCREENSHOTS / f"explorer {name} {width} {scheme}.png", full_page=True)
     assert faults == {}

@@ -53,12 +53,21 @@ def test_what_one_kernel_does_shows_in_the_other(lab: Lab, browser: Browser) -> 
         # A release by hand in the first: the second shows it with nobody touching it, and its kernel stays idle.
         two.save()
         two.ask("print()")  # a kernel does one thing after the other: what the page has asked so far is answered
+        sent = len(two.traffic)
         two.page.evaluate(WATCH)
         one.button("Release").filter(has_text="pay ε 0.2").click()
         expect(budget).to_contain_text("left 1.8 of 2")
         expect(two.region("Release")).to_contain_text("Already released as number 1")
         expect(one.region("Budget")).not_to_contain_text("New ledger started")
-        assert two.page.evaluate("() => window.statuses") == []
+
+        def undisturbed() -> bool:
+            """Now and then, sooner on a busy machine, the page says that somebody looks; nothing else is asked."""
+            statuses: list[str] = two.page.evaluate("() => window.statuses")
+            looks = sum(b'"ask":"status"' in frame for frame in two.traffic[sent:])
+            spells = len(statuses) // 2
+            return spells <= looks and statuses == ["busy", "idle"] * spells
+
+        two.until(undisturbed)
         assert two.page.evaluate("() => window.panel.context.model.dirty") is False
 
         # A charge that is being drawn, and then its end.
@@ -91,6 +100,7 @@ def test_a_second_view_asks_before_it_cancels_what_the_first_started(lab: Lab, b
         first.get_by_role("button", name="Release").filter(has_text="pay ε 0.2").click()
         ask = second.get_by_role("button", name="Cancel…")
         expect(ask).to_be_visible()
+        expect(it.region("Budget").nth(1)).to_contain_text("pending 0.2")  # charged: the pane has its last words
         ask.click()
         expect(second).to_contain_text("Cancel the release that another view started? ε 0.2 stays spent.")
         expect(second.get_by_role("button", name="Keep it running")).to_be_focused()

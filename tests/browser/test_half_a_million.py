@@ -23,14 +23,16 @@ def ends(numbers: Locator, rows: int = MINUTES) -> tuple[str, str]:
     expect(numbers.locator("tr[aria-rowindex='2']")).to_be_visible()
     first = numbers.locator("tr[aria-rowindex='2']").inner_text()
     last = numbers.locator(f"tr[aria-rowindex='{rows + 1}']")
+    texts: list[str] = []
 
     def reached() -> bool:
-        """What is said of the release meanwhile draws the table anew, from its top."""
+        """What is said of the release meanwhile draws the table anew, from its top: its row is read at once."""
         numbers.evaluate("box => box.scrollTo(0, box.scrollHeight)")
-        return last.count() == 1 and last.is_visible()
+        texts[:] = last.all_inner_texts()
+        return len(texts) == 1 and last.is_visible()
 
     until(reached)
-    return " ".join(first.split()), " ".join(last.inner_text().split())
+    return " ".join(first.split()), " ".join(texts[0].split())
 
 
 def saved(page: Page, result: Locator, name: str) -> tuple[str, bytes]:

@@ -17,17 +17,18 @@ class Echo(anywidget.AnyWidget):
         el.innerHTML = `<label>Epsilon <input type="range" min="0" max="10" value="3"></label>
                         <button>Ask</button><output aria-label="answer"></output>`;
         const [range, button, output] = ["input", "button", "output"].map(name => el.querySelector(name));
+        let turn = 0;
         el.addEventListener("keydown", event => event.stopPropagation());
         range.addEventListener("input", () => { model.set("position", Number(range.value)); model.save_changes(); });
-        button.addEventListener("click", () => model.send({ ask: "thread" }));
-        model.on("msg:custom", message => { output.textContent = message.thread; });
+        button.addEventListener("click", () => { output.textContent = ""; model.send({ turn: ++turn }); });
+        model.on("msg:custom", message => { if (message.turn === turn) output.textContent = message.thread; });
     } }
     """
     position = traitlets.Int(3).tag(sync=True)
 
     def __init__(self):
         super().__init__()
-        self.on_msg(lambda _, content, buffers: self.send({"thread": threading.current_thread().name}))
+        self.on_msg(lambda _, content, buffers: self.send(content | {"thread": threading.current_thread().name}))
 
 echo = Echo()
 echo
@@ -53,14 +54,18 @@ def test_after_its_first_message_a_widget_is_answered_while_a_cell_runs(lab: Lab
         notebook.run_all()
         notebook.button("Ask").click()
         expect(answer).to_have_text("MainThread")
-        for _ in range(240):  # JupyterLab makes the subshell after the first message, in its own time
+
+        def attended() -> bool:
             notebook.button("Ask").click()
-            notebook.page.wait_for_timeout(500)
-            if "subshell" in answer.inner_text():
-                break
-        notebook.begin("end = time.time() + 600\nwhile time.time() < end and echo.position == 3: time.sleep(0.01)")
-        notebook.page.wait_for_function("() => window.panel.sessionContext.session.kernel.status === 'busy'")
-        answer.evaluate("output => { output.textContent = ''; }")
+            expect(answer).not_to_be_empty()
+            return "subshell" in answer.inner_text()
+
+        notebook.until(attended)  # JupyterLab makes the subshell after the first message, in its own time
+        notebook.begin(
+            "end = time.time() + 600\nprint('it', 'runs', flush=True)\n"
+            "while time.time() < end and echo.position == 3: time.sleep(0.01)"
+        )
+        notebook.until(lambda: any(b"it runs" in message for message in notebook.traffic))
         notebook.button("Ask").click()
         expect(answer).to_contain_text("subshell")
         notebook.slider("Epsilon").focus()
@@ -96,5 +101,5 @@ def test_what_the_kernel_says_to_the_page_is_recorded(lab: Lab, browser: Browser
     lab.write("said.ipynb", "print('can' + 'ary')")
     with Notebook.open(lab, browser, "said.ipynb") as notebook:
         notebook.run_all()
-        assert any(b"canary" in message for message in notebook.traffic)
+        notebook.until(lambda: any(b"canary" in message for message in notebook.traffic))
         assert "canary" in notebook.save()

@@ -12,7 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import dpviz as dv
-from tests.browser.test_explorer_pictures import DRAWN, LARGE, MILLIONS
+from tests.browser.lab import calm, resize
+from tests.browser.test_explorer_pictures import LARGE, MILLIONS
 from tests.browser.test_report import opened
 
 COVERED = """() => {
@@ -112,7 +113,7 @@ MADE: dict[str, Callable[[], Any]] = {
 
 
 def covered(page: Page) -> list[str]:
-    page.evaluate(DRAWN)
+    calm(page)
     found: list[str] = page.evaluate(COVERED)
     return found
 
@@ -123,7 +124,7 @@ def test_labels_keep_clear_of_curves_marks_and_each_other(browser: Browser, tmp_
     faults: dict[str, list[str]] = {}
     with opened(browser, path) as page:
         for width in (1000, 320):
-            page.set_viewport_size({"width": width, "height": 900})
+            resize(page, width, 900)
             expect(page.locator(".dpviz svg").first).to_be_visible()
             faults[f"{width} px"] = covered(page)
             sliders = page.get_by_role("slider")

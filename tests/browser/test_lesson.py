@@ -9,9 +9,9 @@ from playwright.sync_api import Browser, Locator, expect
 
 import dpviz as dv
 from tests.browser.axe import violations
-from tests.browser.lab import SCREENSHOTS, Lab, Notebook
+from tests.browser.lab import SCREENSHOTS, Lab, Notebook, at_rest, darken
 from tests.browser.test_no_kernel import SAVES, SHUT_DOWN
-from tests.browser.test_records import darken, picture
+from tests.browser.test_records import picture
 from tests.browser.test_report import opened
 from tests.browser.test_sparse import SIDEWAYS, UNNAMED
 from tests.lesson_words import PRIVATE
@@ -58,6 +58,7 @@ def table(section: Locator) -> list[list[str]]:
     if listed.get_attribute("open") is None:
         listed.locator("summary").click()
     rows = listed.locator("tbody tr")
+    expect(rows.first).to_be_visible()  # a folded table is filled after it was opened
     return [row.split("\t") for row in rows.all_inner_texts()]
 
 
@@ -101,12 +102,14 @@ def test_draw_20_counts_exactly_what_the_frame_says(lab: Lab, browser: Browser) 
         it.button("The last draw by itself").click()
 
         it.page.set_viewport_size(NARROW)
+        at_rest(it.page)
         expect(truth.get_by_label("Draw", exact=True)).to_be_visible()
         assert it.page.evaluate(SIDEWAYS) == [0]
         picture(it, it.page.locator(".jp-OutputArea .dpviz"), "narrow")
         it.page.set_viewport_size(TALL)
+        at_rest(it.page)
         light = violations(it.page)
-        darken(it)
+        darken(it.page)
         it.screenshot("dark")
         assert (light, violations(it.page)) == ([], [])
 
@@ -132,12 +135,14 @@ def test_many_bins_are_drawn_by_keyboard_without_motion_and_stay_where_the_kerne
         it.run_all()
         draw, truth = lesson(it)
         once, many = (draw.get_by_role("button", name=name, exact=True) for name in ("Draw once", "Draw 20"))
+        expect(once).not_to_have_attribute("aria-disabled", "true")  # a key does not wait for the plan
         once.focus()
         once.press("Enter")
         expect(truth).to_contain_text("all at once: ")
         expect(once).to_be_focused()
         once.press("Tab")
         expect(many).to_be_focused()
+        expect(many).not_to_have_attribute("aria-disabled", "true")  # the draw is shown before its reply has come
         many.press(" ")
         slider = truth.get_by_label("Draw", exact=True)
         expect(slider).to_have_value("21")
@@ -181,8 +186,10 @@ def test_a_report_of_a_lesson_speaks_of_no_release_and_no_price(browser: Browser
     drawn = [teacher.draw(bins, dv.Dense("1/2")), teacher.draw(bins, dv.TopK(3, 5, epsilon="1", delta="1e-6"))]
     path = dv.report(drawn, tmp_path / "lesson.html")
     with opened(browser, path) as page:
+        expect(page.locator(".dp-report-root")).to_have_count(1)  # the program has drawn it, all at once
         for folded in page.locator("details").all():
             folded.evaluate("details => { details.open = true; }")
+        at_rest(page)  # what is folded is filled after it was opened
         expect(page.get_by_role("main")).to_contain_text("2 draws")
         expect(page.get_by_role("main")).to_contain_text("Open the notebook to draw again.")
         said = page.locator("body").evaluate_all(ON_SHOW)

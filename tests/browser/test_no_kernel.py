@@ -23,6 +23,7 @@ SAVES = """async () => {
     const { commands } = window.jupyterapp;
     const setting = '@jupyter-widgets/jupyterlab-manager:saveWidgetState';
     if (!commands.isToggled(setting)) await commands.execute(setting);
+    while (!commands.isToggled(setting)) await new Promise(next => setTimeout(next, 50));
 }"""
 SHUT_DOWN = "async () => window.panel.sessionContext.session.kernel.shutdown()"
 

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Browser, Locator, expect
 
-from tests.browser.lab import OPEN, SCREENSHOTS, Lab, Notebook
+from tests.browser.lab import OPEN, SCREENSHOTS, Lab, Notebook, holds
 
 SESSION = """
 import dpviz as dv
@@ -30,7 +30,12 @@ tape = dv.PayWhatYouGetTape(sub, questions)
 tape
 """
 LEFT = "print(sub.symbols_left, sub.questions_left, len(session.ledger.entries()), session.remaining.epsilon)"
-SAVE_STATE = "() => window.jupyterapp.commands.execute('@jupyter-widgets/jupyterlab-manager:saveWidgetState')"
+SAVE_STATE = """async on => {
+    const { commands } = window.jupyterapp;
+    const setting = '@jupyter-widgets/jupyterlab-manager:saveWidgetState';
+    if (commands.isToggled(setting) !== on) await commands.execute(setting);
+    while (commands.isToggled(setting) !== on) await new Promise(next => setTimeout(next, 50));
+}"""
 
 
 def rows(page: Locator) -> list[str]:
@@ -43,7 +48,9 @@ def rows(page: Locator) -> list[str]:
 def ask(it: Notebook, k: str, button: str) -> None:
     """Type how many, walk to the button and press it: with the keyboard alone."""
     box = it.page.get_by_label("Ask for", exact=True)
+    expect(box).to_be_enabled()  # it is not while a question is on its way
     box.focus()
+    expect(box).to_be_focused()
     it.page.keyboard.press("Control+A")
     it.page.keyboard.type(k)
     press = it.button(button)
@@ -51,13 +58,14 @@ def ask(it: Notebook, k: str, button: str) -> None:
     it.page.keyboard.press("Tab")
     it.page.keyboard.press("Tab")
     expect(press).to_be_focused()
+    expect(press).to_be_enabled()  # a press too soon after it changed is not heard
     it.page.keyboard.press("Enter")
 
 
 def test_ask_pay_what_comes_restart_and_read_it_without_a_kernel(lab: Lab, browser: Browser) -> None:
     lab.write("tape/tape.ipynb", SESSION, PAY_WHAT_YOU_GET)
     with Notebook.open(lab, browser, "tape/tape.ipynb", viewport={"width": 1280, "height": 1500}) as it:
-        it.page.evaluate(SAVE_STATE)
+        it.page.evaluate(SAVE_STATE, True)
         it.run_all()
         view = it.region("Pay what you get")
         expect(view).to_contain_text("one ledger entry 1 · ε 3 · δ 0.000001")
@@ -90,8 +98,8 @@ def test_ask_pay_what_comes_restart_and_read_it_without_a_kernel(lab: Lab, brows
         gauge = view.get_by_role("img", name=re.compile(r"^\d+ of 30 symbols left; the next question uses at most 3"))
         expect(gauge).to_be_visible()
         expect(view).to_contain_text("paying for every answer asked: 13")
+        expect(view.get_by_role("list", name="Questions so far").locator("> li")).to_have_count(3)
         said = rows(view)
-        assert len(said) == 3
         assert said[0].startswith("1 All year: destinations by aircraft asked for 5 · k̄ 50")
         assert said[0].endswith("5 paid all 5 came")
         assert said[1].endswith("1 paid ended early, 4 not used")
@@ -122,7 +130,7 @@ def test_ask_pay_what_comes_restart_and_read_it_without_a_kernel(lab: Lab, brows
         it.restart()
         it.run_all()
         expect(view).to_contain_text(f"Symbols left: {left[0]} of 30")
-        assert rows(view) == said
+        it.until(lambda: rows(view) == said)
         assert it.ask(LEFT).split() == left
         assert (
             it.ask("print(sub.ask(destination, k=5, kbar=50).items == list(sub.transcript[0].items))").strip() == "True"
@@ -134,15 +142,16 @@ def test_ask_pay_what_comes_restart_and_read_it_without_a_kernel(lab: Lab, brows
         it.page.reload()
         it.page.wait_for_function("() => window.jupyterapp !== undefined")
         it.page.evaluate(OPEN, it.name)
-        expect(view).to_be_visible()  # JupyterLab reads the saved widgets once, while it has a kernel to ask
+        # JupyterLab reads the saved widgets once, while it has a kernel to ask.
+        expect(view).to_contain_text(f"Symbols left: {left[0]} of 30")
         it.page.evaluate("async () => window.panel.sessionContext.session.kernel.shutdown()")
         expect(view).to_contain_text("no kernel · the sub-session stays readable")
-        assert rows(view) == said
+        it.until(lambda: rows(view) == said)
         needs = it.button("Asking needs a kernel")
         expect(needs).to_be_visible()
         expect(needs).to_be_disabled()
         expect(view.get_by_label("Ask for", exact=True)).to_be_disabled()
-        it.page.evaluate(SAVE_STATE)
+        it.page.evaluate(SAVE_STATE, False)
 
 
 def test_the_sub_session_view_is_readable_narrow_and_dark(lab: Lab, browser: Browser) -> None:
@@ -166,8 +175,7 @@ def test_the_sub_session_view_is_readable_narrow_and_dark(lab: Lab, browser: Bro
         )
         it.page.evaluate("() => { document.querySelector('.dp-tape').closest('.dpviz').style.width = '320px'; }")
         expect(view.get_by_role("img", name=re.compile("symbols left"))).to_be_visible()
-        wide = view.evaluate("part => part.closest('.dpviz').scrollWidth")
-        assert wide <= 320
+        holds(it.page, "document.querySelector('.dp-tape').closest('.dpviz').scrollWidth <= 320")
         view.screenshot(path=SCREENSHOTS / "tape-320.png")
         assert it.errors == it.offsite == []
 

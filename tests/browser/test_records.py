@@ -11,9 +11,9 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 import dpviz as dv
-from tests.browser.lab import OPEN, SCREENSHOTS, Lab, Notebook
+from tests.browser.lab import OPEN, SCREENSHOTS, Lab, Notebook, at_rest, darken
 from tests.browser.test_sketch import SAVES
-from tests.browser.test_sparse import DARK, SHUT_DOWN, SIDEWAYS, UNNAMED
+from tests.browser.test_sparse import SHUT_DOWN, SIDEWAYS, UNNAMED
 
 TALL = {"width": 1280, "height": 2200}
 NARROW = {"width": 660, "height": 2000}  # the notebook's own margins leave it some 320
@@ -34,22 +34,26 @@ COUNTS = (
 LABELS = {"smokes": {"no", "yes"}, "region": {"north", "south"}, "visits": {"0", "1", "2", "over 2"}}
 
 
-def darken(it: Notebook) -> None:
-    """Go dark, and wait until JupyterLab no longer covers the page while it does."""
-    it.page.evaluate(DARK)
-    expect(it.page.locator("#jupyterlab-splash")).to_have_count(0)
-
-
 def picture(it: Notebook, result: Locator, title: str) -> None:
     """Keep a picture of a result that may lie below the fold."""
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     result.screenshot(path=SCREENSHOTS / f"{Path(it.name).stem}-{title}.png")
 
 
-def cells(section: Locator) -> list[list[str]]:
-    """The further records that are listed, the latest first: how many were drawn up to each, and its labels."""
-    rows = section.get_by_role("region", name="Further records, the latest first", exact=True).locator("tbody tr")
-    return [row.split("\t") for row in rows.all_inner_texts()]
+def listed(section: Locator) -> Locator:
+    """The rows of the further records that are listed, the latest first."""
+    return section.get_by_role("region", name="Further records, the latest first", exact=True).locator("tbody tr")
+
+
+def cells(section: Locator, count: int) -> list[list[str]]:
+    """So many further records, once they are listed: how many were drawn up to each, and its labels."""
+    expect(listed(section)).to_have_count(count)
+    return [row.split("\t") for row in listed(section).all_inner_texts()]
+
+
+def lists(section: Locator, rows: list[list[str]]) -> None:
+    """These further records are listed, once the view of records has come."""
+    expect(listed(section)).to_have_text(["\t".join(row) for row in rows], use_inner_text=True)
 
 
 def valid(rows: list[list[str]]) -> bool:
@@ -101,9 +105,9 @@ def test_records_are_declared_planned_paid_and_drawn_again_with_and_without_a_ke
         release.get_by_role("button", name="Release pay ε 0.5", exact=True).click()
         result = it.page.locator(".jp-Notebook").get_by_role("region", name=re.compile("released with ε = 0.5$"))
         expect(result).to_contain_text("paid ε 0.5")
-        assert "in 100" not in result.inner_text()
         record = it.ask("print(*session.releases[1].record.values(), sep='|')").strip().split("|")
-        assert result.locator(".dp-record dd").all_inner_texts() == record
+        expect(result.locator(".dp-record dd")).to_have_text(record)  # its view comes after the head
+        assert "in 100" not in result.inner_text()
 
         section = result.get_by_role("region", name="Further records", exact=True)
         expect(section).to_contain_text("not independent of its record or of each other: all share its noise")
@@ -115,7 +119,7 @@ def test_records_are_declared_planned_paid_and_drawn_again_with_and_without_a_ke
         section.get_by_label("how many", exact=True).select_option("10")
         section.get_by_role("button", name="Draw 10 more records · free", exact=True).press(" ")
         expect(section.get_by_role("status")).to_have_text("10 further records were drawn; they head the list.")
-        rows = cells(section)
+        rows = cells(section, 11)
         assert [row[0] for row in rows] == [str(number) for number in range(11, 0, -1)] and valid(rows)
         assert it.ask("print(session.remaining.epsilon, len(session.releases))").split() == ["17/2", "1"]
         assert it.page.evaluate(UNNAMED) == 0
@@ -124,12 +128,14 @@ def test_records_are_declared_planned_paid_and_drawn_again_with_and_without_a_ke
         )  # and is not averaged with this
         it.screenshot("drawn")
         it.page.set_viewport_size(NARROW)
+        at_rest(it.page)
         expect(draw.or_(section.get_by_role("button")).first).to_be_visible()
         assert it.page.evaluate(SIDEWAYS) == [0]
         picture(it, result, "drawn, narrow")
-        darken(it)
+        darken(it.page)
         picture(it, result, "drawn, dark and narrow")
         it.page.set_viewport_size(TALL)
+        at_rest(it.page)
         it.screenshot("drawn, dark")
 
         # The page opened anew: with its kernel what was drawn is there, and more may be.
@@ -139,11 +145,11 @@ def test_records_are_declared_planned_paid_and_drawn_again_with_and_without_a_ke
         it.page.wait_for_function("() => window.jupyterapp !== undefined")
         it.page.evaluate(OPEN, it.name)
         expect(result).to_contain_text("paid ε 0.5")
-        assert cells(section) == rows
+        lists(section, rows)
         expect(section.get_by_role("status")).to_have_text("")  # what was said before is not said again
         draw.click()
         expect(section.get_by_role("status")).to_have_text(re.compile("^Drawn: "))
-        more = cells(section)
+        more = cells(section, 12)
         assert more[1:] == rows and more[0][0] == "12" and valid(more)
         it.page.evaluate(SAVES)
         it.save()
@@ -152,7 +158,7 @@ def test_records_are_declared_planned_paid_and_drawn_again_with_and_without_a_ke
         expect(draw).to_be_disabled()
         expect(section.get_by_label("how many", exact=True)).to_be_disabled()
         expect(section).to_contain_text("Drawing needs a kernel. What was drawn stays here.")
-        assert cells(section) == more
+        lists(section, more)
         it.screenshot("gone")
         assert it.offsite == []
 
@@ -164,7 +170,7 @@ def test_records_are_declared_planned_paid_and_drawn_again_with_and_without_a_ke
         it.page.evaluate(SHUT_DOWN)
         expect(it.page.get_by_text("○ no kernel").first).to_be_visible()
         expect(section.get_by_role("button", name="Draw another record · free", exact=True)).to_be_disabled()
-        assert cells(section) == more
+        lists(section, more)
         assert it.offsite == []
 
 
@@ -199,8 +205,9 @@ def test_where_another_record_costs_the_page_says_why_and_has_no_button(
         expect(result.get_by_role("button", name=re.compile("^Draw"))).to_have_count(0)
         expect(result.get_by_role("region", name="Further records", exact=True)).to_have_count(0)
         it.screenshot("released")
-        darken(it)
+        darken(it.page)
         it.page.set_viewport_size(NARROW)
+        at_rest(it.page)
         expect(result).to_contain_text(why)
         assert it.page.evaluate(SIDEWAYS) == [0]
         picture(it, result, "released, dark and narrow")
@@ -233,6 +240,7 @@ def test_a_report_shows_a_record_and_says_why_none_is_drawn_there(
     expect(section.get_by_role("button", name="Draw another record · free", exact=True)).to_be_disabled()
     expect(section).to_contain_text("Drawing needs the running notebook: no kernel answers here.")
     expect(page.get_by_text("two draws cost twice")).to_be_visible()
+    at_rest(page)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SCREENSHOTS / f"records-report-{scheme}.png", full_page=True)

@@ -12,10 +12,19 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import dpviz as dv
+from tests.browser.lab import holds
 from tests.reports import pages
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 PERSON_YEAR = dv.Unit("row", noun="person-year")
+COPIED = """async kept => {
+    const end = performance.now() + 180000;
+    while (await navigator.clipboard.readText() !== kept) {
+        if (performance.now() > end) throw new Error('another text is on the clipboard');
+        await new Promise(next => setTimeout(next, 50));
+    }
+}"""
+"""Until this text is on the clipboard. To `wait_for_function` the promise itself would be true."""
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +97,7 @@ def test_a_hostile_label_is_shown_as_text(browser: Browser, path: Path) -> None:
 def test_a_narrow_window_does_not_scroll_sideways(browser: Browser, path: Path) -> None:
     with opened(browser, path, viewport={"width": 320, "height": 800}) as page:
         expect(page.get_by_role("slider").first).to_be_visible()
-        assert page.evaluate("() => document.documentElement.scrollWidth") <= 320
+        holds(page, "document.documentElement.scrollWidth <= 320")
 
 
 def test_without_javascript_it_shows_its_tables(browser: Browser, path: Path) -> None:
@@ -112,7 +121,7 @@ def test_csv_and_python_are_there_to_copy_and_to_save(browser: Browser, path: Pa
             assert download.value.suggested_filename == f"release-1.{ending}"
             assert Path(download.value.path()).read_text() == kept
             numbers.get_by_role("button", name=f"Copy {name}").click()
-            page.wait_for_function("kept => navigator.clipboard.readText().then((text) => text === kept)", arg=kept)
+            page.evaluate(COPIED, kept)
         expect(numbers.locator("pre")).to_contain_text("release = session.releases[1]")
 
 
@@ -167,7 +176,7 @@ def test_on_paper_what_only_a_hand_moves_is_gone_and_its_numbers_stand_in_tables
         expect(page.get_by_role("heading", name="At another ε: visits")).to_be_hidden()
         page.emulate_media(media="print", color_scheme=scheme)  # type: ignore[arg-type]
         for role in ("button", "slider", "combobox", "textbox"):
-            assert [one for one in page.get_by_role(role).all() if one.is_visible()] == [], role  # type: ignore[arg-type]
+            expect(page.get_by_role(role).filter(visible=True)).to_have_count(0)  # type: ignore[arg-type]
         said = page.locator("main").inner_text()
         assert "kernel" not in said and "Try another ε" not in said
         table = page.get_by_role("region", name="At another ε: visits", exact=True).last
@@ -212,8 +221,9 @@ def test_lists_are_drawn_and_their_plans_stay_alive(browser: Browser, lists: Pat
         expect(valued).to_contain_text("too high on average")
         plan = page.get_by_role("region", name="Try another ε: destination").first
         needed = plan.get_by_label("To be listed", exact=True)
-        before = int(needed.input_value().replace(",", ""))
+        expect(needed).to_have_value(re.compile(r"^[\d,]+$"))
+        before = needed.input_value()
         plan.get_by_role("slider").press("ArrowRight")
-        expect(needed).not_to_have_value(str(before))
-        assert int(needed.input_value().replace(",", "")) < before
-        assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+        expect(needed).not_to_have_value(before)
+        assert int(needed.input_value().replace(",", "")) < int(before.replace(",", ""))
+        holds(page, f"document.documentElement.scrollWidth <= {width}")

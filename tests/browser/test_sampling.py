@@ -8,8 +8,8 @@ from pathlib import Path
 from playwright.sync_api import Browser, expect
 
 import dpviz as dv
-from tests.browser.lab import Lab, Notebook
-from tests.browser.test_sparse import DARK, SHUT_DOWN, SIDEWAYS, SMALL, UNNAMED, saved
+from tests.browser.lab import Lab, Notebook, calm, darken, resize
+from tests.browser.test_sparse import SHUT_DOWN, SIDEWAYS, SMALL, UNNAMED, saved
 
 EXPLORERS = ("import dpviz as dv\ndv.SamplingExplorer()", "dv.ProductSamplerTrace(n=2000, columns=160)")
 
@@ -83,7 +83,7 @@ def test_learning_is_compared_with_drawing_by_keyboard_with_a_kernel_and_without
         expect(trace.get_by_role("img", name=re.compile("^A record is drawn"))).to_be_visible()
         it.screenshot("a record of many bits")
 
-        it.page.evaluate(DARK)
+        darken(it.page)
         it.page.evaluate(SHUT_DOWN)
         rho = trace.get_by_role("slider", name="Privacy loss ρ")
         rho.focus()
@@ -92,7 +92,7 @@ def test_learning_is_compared_with_drawing_by_keyboard_with_a_kernel_and_without
         trace.get_by_text("Table", exact=True).click()
         expect(trace.get_by_role("region", name="Columns", exact=True).get_by_role("row")).to_have_count(161)
         assert it.page.evaluate(UNNAMED) == 0
-        it.page.set_viewport_size({"width": 660, "height": 1600})
+        resize(it.page, 660, 1600)
         expect(trace.get_by_role("heading", name="Is it worth it?")).to_be_visible()
         assert it.page.evaluate(SIDEWAYS) == [0, 0]
         it.screenshot("sampling, dark and narrow")
@@ -112,6 +112,7 @@ def test_in_a_report_both_work_without_a_kernel_dark_and_on_320_pixels(browser: 
     ):
         explorer.get_by_role("radio", name=view).check()
         expect(explorer.get_by_role("heading", name=heading)).to_be_visible()
+        calm(page)
         assert page.evaluate("() => document.documentElement.scrollWidth") <= 320
     for name in ("Scatter", "Thin", "Label"):
         explorer.get_by_role("button", name=name, exact=True).click()
@@ -129,6 +130,7 @@ def test_in_a_report_both_work_without_a_kernel_dark_and_on_320_pixels(browser: 
     epsilon.press("Home")
     expect(explorer).to_contain_text(re.compile("with chance ≈ 0[.]3"))
     expect(explorer.get_by_role("region", name="Noisy shares and chances").get_by_role("row")).to_have_count(4)
+    calm(page)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 320 and page.evaluate(SMALL) == 0
     explorer.get_by_role("radio", name="Part of the records").check()
     epsilon.focus()
@@ -139,6 +141,7 @@ def test_in_a_report_both_work_without_a_kernel_dark_and_on_320_pixels(browser: 
     for _ in range(3):
         trace.get_by_role("button", name="Next").click()
     expect(trace).to_contain_text("A record is drawn")
+    calm(page)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 320
     assert page.evaluate(SMALL) == 0 and page.evaluate(UNNAMED) == 0
     assert wrong == []

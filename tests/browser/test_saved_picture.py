@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser.lab import SCREENSHOTS, Lab, Notebook
+from tests.browser.lab import SCREENSHOTS, Lab, Notebook, calm
 
 SETUP = """
 import dpviz as dv
@@ -44,7 +44,11 @@ def test_a_chart_is_saved_as_svg_and_png(lab: Lab, browser: Browser, kind: str, 
             page.evaluate(DARK)
             page.wait_for_function("() => document.body.dataset.jpThemeLight === 'false'")
         result = page.locator(".dp-result")
+        expect(result.locator(".dp-result-title")).to_contain_text("released with")
         title = result.locator(".dp-result-title").inner_text()
+        # Without a chart no picture is on offer, and both pictures are to be of one drawing.
+        expect(result.locator("svg.dp-chart").filter(visible=True).first).to_be_visible()
+        calm(page)
         saved = {}
         for form in ("SVG", "PNG"):
             result.get_by_role("button", name="Save", exact=True).click()

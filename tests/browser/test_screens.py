@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
-from tests.browser.lab import ROOT, SCREENSHOTS, Lab, Notebook
+from tests.browser.lab import ROOT, SCREENSHOTS, Lab, Notebook, calm, darken
 
 SESSION = """
 import sys
@@ -24,10 +24,6 @@ session = dv.Session(
 """
 VISITS = 'dv.Domain.integers(0, 40, column="visits", overflow=True)'
 TALL = {"width": 1280, "height": 1800}
-DARK = """async () => {
-    await window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' });
-    while (document.body.dataset.jpThemeName !== 'JupyterLab Dark') await new Promise(next => setTimeout(next, 50));
-}"""
 WIDE = "(root, wide) => { root.parentElement.style.width = `${wide}px`; }"
 HELD = """() => {
     const now = document.activeElement;
@@ -112,7 +108,8 @@ def test_top_k_opens_with_what_everybody_chooses_and_tells_at_a_field_what_the_k
         expect(folded).to_be_hidden()
         assert it.page.locator(".dpviz").get_by_label("δ", exact=True).filter(visible=True).count() == 1
         protects = it.page.locator(".dp-protects output")
-        assert protects.evaluate("it => it.scrollWidth <= it.clientWidth && it.scrollHeight <= it.clientHeight")
+        whole = "it => it.scrollWidth <= it.clientWidth && it.scrollHeight <= it.clientHeight"
+        it.until(lambda: protects.evaluate(whole))  # the notebook's own layout may still settle
         items.fill("0")
         items.press("Enter")
         expect(items).to_have_attribute("aria-invalid", "true")
@@ -149,12 +146,20 @@ def test_the_confirmation_is_a_dialog_and_escape_leads_back(lab: Lab, browser: B
         assert it.errors == it.offsite == []
 
 
+def unanswered(it: Notebook) -> set[bytes]:
+    """What the page has asked the kernel and has no reply to yet."""
+    asked = {name for frame in it.traffic for name in re.findall(rb'"id": ?"([^"]+)", ?"ask":', frame)}
+    return asked - {name for frame in it.traffic for name in re.findall(rb'"re": ?"([^"]+)"', frame)}
+
+
 def controls(it: Notebook) -> Iterator[Locator]:
     """Every control of the Workbench that a keyboard reaches, as it stands when its turn comes."""
     all_of = it.page.locator(".dpviz :is(button, input, select, textarea, summary, [tabindex='0']):visible:enabled")
     at = 0
     while at < all_of.count():
         yield all_of.nth(at)
+        it.until(lambda: unanswered(it) == set())  # an answer may draw controls anew, and move the focus
+        it.page.evaluate(SETTLED)
         at += 1
 
 
@@ -246,6 +251,7 @@ def test_a_domain_too_large_for_dense_opens_on_what_can_answer_it_and_says_why(l
         expect(it.button("Release").filter(has_text="pay ε")).to_be_enabled()
         for wide in (860, 320):
             it.page.locator(".dpviz").evaluate(WIDE, wide)
+            calm(it.page)
             assert fits(it) == []
             it.page.locator(".dpviz").screenshot(path=SCREENSHOTS / f"large-domain-{wide}.png")
         assert it.errors == it.offsite == []
@@ -296,10 +302,11 @@ def test_figures_stay_in_their_pane_in_neat_rows(lab: Lab, browser: Browser, cas
         assert it.region("Plan").get_by_text("bits").count() == 0
         for theme in ("light", "dark"):
             if theme == "dark":
-                it.page.evaluate(DARK)
+                darken(it.page)
             for wide, rows in neat.items():
                 view.evaluate(WIDE, wide)
                 it.page.wait_for_function(f"() => document.querySelector('.dpviz').clientWidth <= {wide}")
+                calm(it.page)
                 view.screenshot(path=SCREENSHOTS / f"screens-{case}-{wide}-{theme}.png")
                 assert fits(it) == []
                 assert rows is None or rows_of_figures(it) == rows, rows_of_figures(it)

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Locator, expect
 
 import dpviz as dv
 from dpviz.widgets.reading import read_points
-from tests.browser.lab import OPEN, SCREENSHOTS, Lab, Notebook
+from tests.browser.lab import OPEN, SCREENSHOTS, Lab, Notebook, at_rest, darken
 
 TALL = {"width": 1280, "height": 2200}
 WORDS = (
@@ -108,9 +108,6 @@ def test_a_sparse_vector_over_unknown_keys_is_planned_paid_and_asked(
         assert it.offsite == []
 
 
-DARK = """async () => {
-    await window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' });
-}"""
 SIDEWAYS = "() => [...document.querySelectorAll('.dp-workbench')].map(root => root.scrollWidth - root.clientWidth)"
 
 
@@ -152,9 +149,10 @@ def test_buckets_are_picked_planned_paid_asked_and_reloaded(lab: Lab, browser: B
         field.press("Enter")
         expect(said).to_have_text(first)
         it.page.evaluate(SAVES)
-        it.page.evaluate(DARK)
+        darken(it.page)
         it.page.set_viewport_size({"width": 660, "height": 1600})  # the notebook's own margins leave it some 320
         expect(result).to_contain_text("paid ε 0.5")
+        at_rest(it.page)
         assert it.page.evaluate(SIDEWAYS) == [0]
         it.screenshot("dark and narrow")
         assert it.errors == it.offsite == []
@@ -198,9 +196,10 @@ def test_a_number_of_keys_is_paid_for_and_logarithms_behind_a_threshold_answer_f
         assert made == "key count"
         expect(counted).to_contain_text(f"Fewer than {keys} bins are not empty")
         expect(counted).not_to_contain_text("clearly above 0")
-        it.page.evaluate(DARK)
+        darken(it.page)
         it.page.set_viewport_size({"width": 660, "height": 1600})
         expect(counted).to_contain_text(keys)
+        at_rest(it.page)
         assert it.page.evaluate(SIDEWAYS) == [0]
         it.screenshot("a number of keys, dark and narrow")
         assert it.errors == it.offsite == []
@@ -254,6 +253,7 @@ def test_a_report_answers_for_keys_with_neither_kernel_nor_network(
                 form.get_by_label("estimator").select_option(reader)
             for key in known:
                 told(form, column, key, read_points(release, [[key]], Fraction(1, 20), reader)[0])
+        at_rest(page)
         assert page.evaluate("() => document.documentElement.scrollWidth") <= width
         page.screenshot(path=SCREENSHOTS / f"carried-{name}-{scheme}.png", full_page=True)
         page.goto(some.as_uri())

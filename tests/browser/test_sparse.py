@@ -8,15 +8,12 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, expect
 
 import dpviz as dv
-from tests.browser.lab import Lab, Notebook
+from tests.browser.lab import Lab, Notebook, at_rest, darken
 
 ANATOMY = ("import dpviz as dv\ndv.AlpAnatomy([5, 2, 7], columns=8, bits=3)",)
 TRADEOFF = ("import dpviz as dv\ndv.TradeoffExplorer()",)
 SHUT_DOWN = "async () => window.panel.sessionContext.session.kernel.shutdown()"
 SIDEWAYS = """() => [...document.querySelectorAll('.dpviz')].map(root => root.scrollWidth - root.clientWidth)"""
-DARK = """async () => {
-    await window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' });
-}"""
 UNNAMED = """() => [...document.querySelectorAll('.dpviz :is(input, select, button)')].filter(one =>
     one.getClientRects().length > 0 && !one.labels?.length && !one.getAttribute('aria-label') && !one.textContent.trim()
 ).length"""
@@ -61,7 +58,7 @@ def test_the_anatomy_is_walked_through_by_keyboard_with_a_kernel_and_without_one
         expect(anatomy.get_by_label("Seed", exact=True)).to_have_value("123456")
         it.screenshot("anatomy")
 
-        it.page.evaluate(DARK)
+        darken(it.page)
         it.page.evaluate(SHUT_DOWN)
         it.slider("Flip chance p").press("End")
         anatomy.get_by_role("button", name="Draw again").click()
@@ -74,6 +71,7 @@ def test_the_anatomy_is_walked_through_by_keyboard_with_a_kernel_and_without_one
         assert it.page.evaluate(UNNAMED) == 0
         it.page.set_viewport_size({"width": 660, "height": 1200})
         expect(anatomy.get_by_role("heading", name="The table, one key's bits, and the climb")).to_be_visible()
+        at_rest(it.page)
         assert it.page.evaluate(SIDEWAYS) == [0]
         it.screenshot("anatomy, dark and narrow")
         assert it.errors == it.offsite == []
@@ -92,6 +90,7 @@ def test_one_probe_drives_curves_frontier_and_table_by_pointer_and_keyboard(lab:
         explorer.get_by_label("ALP is charged", exact=True).select_option("paper")
         expect(table.get_by_role("row").nth(1)).to_contain_text("314")
 
+        at_rest(it.page)  # the mouse goes where the chart was drawn last
         box = curves.bounding_box()
         assert box is not None
         it.page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 90)
@@ -118,7 +117,7 @@ def test_one_probe_drives_curves_frontier_and_table_by_pointer_and_keyboard(lab:
         expect(explorer.get_by_role("alert")).to_contain_text("alpha must be from 0.5 to 10")
         it.screenshot("trade-off")
 
-        it.page.evaluate(DARK)
+        darken(it.page)
         it.page.evaluate(SHUT_DOWN)
         it.slider("Room per entry, s/k").focus()
         it.slider("Room per entry, s/k").press("Home")
@@ -127,6 +126,7 @@ def test_one_probe_drives_curves_frontier_and_table_by_pointer_and_keyboard(lab:
         assert it.page.evaluate(UNNAMED) == 0
         it.page.set_viewport_size({"width": 660, "height": 1200})
         expect(explorer.get_by_role("heading", name="How much space does that take?")).to_be_visible()
+        at_rest(it.page)
         assert it.page.evaluate(SIDEWAYS) == [0]
         it.screenshot("trade-off, dark and narrow")
         assert it.errors == it.offsite == []
@@ -153,6 +153,7 @@ def test_in_a_report_both_work_without_a_kernel_dark_and_on_320_pixels(browser: 
     split.press("End")
     expect(explorer).to_contain_text("No kernel: one slider moves at a time")
     expect(epsilon).to_have_attribute("aria-valuetext", "1")
+    at_rest(page)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 320
     assert page.evaluate(SMALL) == 0 and page.evaluate(UNNAMED) == 0
     assert wrong == []
@@ -180,6 +181,7 @@ def test_a_redraw_names_no_label_twice_and_lets_none_touch_another(browser: Brow
         probe.press(key)
         for way in ("expected error", "95 in 100, one entry"):
             explorer.get_by_role("radio", name=way).check()
+            at_rest(page)
             assert page.evaluate(touching) == []
         probe.focus()
     assert wrong == []

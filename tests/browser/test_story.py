@@ -74,6 +74,7 @@ def test_plan_release_restart_and_the_budget_is_still_spent(lab: Lab, browser: B
 
         # What was released before the restart is shown again, the same, for nothing.
         expect(result).to_be_visible()
+        it.until(lambda: len(it.numbers(result)) == len(first))
         assert it.numbers(result) == first
         expect(budget).to_contain_text("spent 0.75")
         it.screenshot("again")

@@ -38,9 +38,9 @@ def write(lab: Lab, name: str, top: int = 40, data: str = "dv.datasets.doctor_vi
 def test_a_dead_kernel_leaves_the_plan_alive_and_release_says_why_not(lab: Lab, browser: Browser) -> None:
     with Notebook.open(lab, browser, write(lab, "dead"), viewport=TALL) as notebook:
         notebook.run_all()
+        expect(notebook.page.get_by_role("textbox", name="Any one bin")).to_have_value("15")  # the widget is drawn
         notebook.page.evaluate("async () => window.panel.sessionContext.session.kernel.shutdown()")
-        notebook.slider("Privacy loss ε").focus()
-        notebook.page.keyboard.press("ArrowRight")
+        notebook.slider("Privacy loss ε").press("ArrowRight")
         expect(notebook.page.get_by_role("textbox", name="Any one bin")).to_have_value("12")
         release = notebook.button("Release needs a kernel")
         expect(release).to_be_visible()

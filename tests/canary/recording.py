@@ -176,9 +176,7 @@ def _work_by_hand(it: Notebook) -> None:
     box = it.page.get_by_role("textbox", name="Privacy loss ε, exact")
 
     def type_epsilon(text: str) -> None:
-        box.blur()  # a redraw writes into the box whatever is planned
-        it.page.wait_for_timeout(200)
-        box.fill(text)
+        box.fill(text)  # from now on a redraw leaves it alone
         box.press("Enter")
 
     def pay(epsilon: str) -> None:
@@ -216,6 +214,7 @@ def _work_by_hand(it: Notebook) -> None:
     expect(it.page.get_by_text("From must be at most To")).to_be_visible()
     declared.get_by_label("From", exact=True).fill("0")
     it.button("Use these bins").click()
+    expect(declared).to_be_hidden()
     pay("0.5")
     expect(it.page.get_by_role("heading", name="released with ε = 0.5")).to_be_visible()
 
@@ -229,8 +228,7 @@ def _interrupt(it: Notebook) -> None:
     begun.unlink(missing_ok=True)
     index = list(CELLS).index("interrupted")
     it.page.evaluate(f"index => {{ window.running = ({RUN})(index); }}", index)
-    while not begun.exists():
-        it.page.wait_for_timeout(50)
+    it.until(begun.exists)
     it.page.get_by_role("menuitem", name="Kernel", exact=True).click()
     it.page.get_by_role("menuitem", name=re.compile("^Interrupt Kernel")).click()
     it.page.evaluate("() => window.running")
@@ -244,8 +242,7 @@ def _restart_while_drawing(it: Notebook) -> None:
     it.ask(
         "source.act = private.dawdle\nhanging = session.release_async(bins, dv.Dense(epsilon='0.15'), key='hanging')"
     )
-    while not begun.exists():
-        it.page.wait_for_timeout(50)
+    it.until(begun.exists)
     it.restart()
     for name in ("start", "session", "workbench"):
         _run(it, name)
@@ -264,7 +261,10 @@ def _files(place: Path) -> dict[str, bytes]:
 def _walk(folder: Path, private: Path) -> Iterator[tuple[str, bytes]]:
     for path in sorted(folder.rglob("*")):
         if path.is_file() and private not in path.parents:
-            content = path.read_bytes()
+            try:
+                content = path.read_bytes()
+            except FileNotFoundError:  # the server's own, and gone a moment later
+                continue
             if path.suffix == ".html":  # the evidence is what a reader gets, unpacked
                 content += "".join(pages.parts(content.decode("utf-8", "replace")).values()).encode()
             yield path.relative_to(folder).as_posix(), content

@@ -561,7 +561,7 @@ def test_a_session_cancels_a_query_that_is_running(tmp_path: Any) -> None:
     source = endless()
     session = dv.Session(source, dv.Unit(), dv.Budget("2", "1e-5"), tmp_path / "ledger")
     running = session.release_async(dv.Domain.keys(column="x"), dv.Stability("1/2", "1e-6"))
-    while not source._engine._one.locked():
+    while running.number is None or not source._engine._one.locked():  # charged, and counting
         time.sleep(0.01)
     running.cancel()
     with pytest.raises(ReleaseCancelled, match="is spent and no answer was shown"):

@@ -285,6 +285,7 @@ def test_a_fork_while_other_threads_write_finds_the_ledger_free(location: Locati
     try:
         for turn in range(10):
             Call(lambda turn=turn: spend(ledger, f"child {turn}")).result()
+        until(lambda: {0, 1} == set(written))
     finally:
         ended.set()
         for thread in threads:

@@ -171,7 +171,7 @@ def test_a_teaching_session_draws_one_at_a_time_and_the_second_takes_no_randomne
 
     def held(tick: Any) -> None:  # a draw that is waited for has nobody to tick for
         gate.reached.set()
-        assert gate.open.wait(60)
+        assert gate.open.wait(patience())
 
     lesson, other = dv.teaching(KnownCounts(COUNTS, held), seed=7), dv.teaching(KnownCounts(COUNTS), seed=7)
     with ThreadPoolExecutor(1) as thread:

@@ -477,5 +477,5 @@ def test_onlookers_see_a_question_end(tmp_path: Path) -> None:
     onlooker, it = Onlooker(), session(tmp_path)
     it.add_listener(onlooker.look)
     it.open(PAY_WHAT_YOU_GET).ask("dest", k=1)
-    assert onlooker.seen.get(timeout=60) is not None, "told from another thread, soon after the answer is there"
+    assert onlooker.seen.get(timeout=patience()) is not None, "told from another thread, soon after the answer is there"
     assert onlooker.seen.empty()

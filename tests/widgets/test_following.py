@@ -253,6 +253,7 @@ def test_a_status_shares_the_look_under_way(location: Path, monkeypatch: pytest.
     for thread in threads:
         thread.start()
     until(lambda: len(looks) == 1, "nobody looked")
+    until(lambda: len(looking._turn._waiters) >= 3, "the others do not wait for it")  # type: ignore[attr-defined]
     held.set()
     for thread in threads:
         thread.join(patience())
