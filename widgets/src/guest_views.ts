@@ -58,9 +58,9 @@ export class Views {
         return () => this.#offers.delete(offer);
     }
 
-    /** What is on offer has changed. */
-    renew(): void {
-        this.#guests.clear();
+    /** What is on offer for these kinds has changed; the views of all others stay, with what was typed into them. */
+    renew(kinds: Iterable<string>): void {
+        for (const kind of kinds) this.#guests.delete(kind);
         this.#changed();
     }
 

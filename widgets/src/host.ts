@@ -86,7 +86,13 @@ function join(model: Model, el: HTMLElement, bring: Bring | undefined, { store, 
         const reference = viewsOf(model)[kind];
         return reference === undefined || bring === undefined ? null : bring(reference);
     });
-    const renew = (): void => store.views.renew();
+    let offered = viewsOf(model);
+    const renew = (): void => {
+        const before = offered;
+        offered = viewsOf(model);
+        const kinds = new Set([...Object.keys(before), ...Object.keys(offered)]);
+        store.views.renew([...kinds].filter((kind) => before[kind] !== offered[kind]));
+    };
     for (const trait of TRAITS) store.take(trait, model.get(trait));
     for (const [event, heard] of changes) model.on(event, heard);
     model.on("change:views", renew);

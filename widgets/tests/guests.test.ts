@@ -117,6 +117,17 @@ test("no bundle takes the place of a view that comes with the program", async ()
     expect([asked, part.querySelector(".dp-stage") !== null]).toEqual([[], true]);
 });
 
+test("a view of another kind that comes along leaves the one on show alone, and a new bundle replaces it", async () => {
+    const part = await open(() => Promise.resolve(ranges));
+    const toy = part.querySelector(".toy")!;
+    host.hold("views", { ranges: "IPY_MODEL_7", others: "IPY_MODEL_9" });
+    await settle();
+    expect([part.querySelector(".toy") === toy, asked]).toEqual([true, ["IPY_MODEL_7"]]);
+    host.hold("views", { ranges: "IPY_MODEL_8", others: "IPY_MODEL_9" });
+    await settle();
+    expect([part.querySelector(".toy") === toy, asked]).toEqual([false, ["IPY_MODEL_7", "IPY_MODEL_8"]]);
+});
+
 test("a view that is offered later draws what was told in words before", async () => {
     const part = await open(() => Promise.resolve(ranges), { result: result() });
     host.hold("views", {});
