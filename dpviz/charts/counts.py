@@ -99,7 +99,7 @@ def _public(table: PublicTable, counts: Counts, width: int) -> Picture:
     greatest = int(counts.values.argmax())
     finding = (
         f"{title}: {table.badge}. {counts.size:,} bins, the largest count {shown(counts.exact(greatest))} "
-        f"at {table.domain.label(greatest)}."
+        f"at {counts.label(greatest)}."
     )
     parts = [plot(counts, full, "both", last=True)]
     return _picture(counts, parts, title, [table.badge], counts.ink.strong, finding, width)
@@ -109,7 +109,7 @@ def _picture(
     counts: Counts, parts: list[Any], title: str, sentences: list[str], head: str, finding: str, width: int
 ) -> Picture:
     left = room_for(counts.domain, width)
-    names = {position(at): name for at, name in ticks(counts.domain, width)}
+    names = {position(at): name for at, name in ticks(counts.domain, width, counts.told)}
     return picture_of(
         parts,
         title=wrapped(title, width + left, TITLE),
@@ -133,7 +133,7 @@ def _finding(release: Release, counts: Counts) -> str:
     marked = "" if release.teaching is None else f"Not private · teaching, seed {release.teaching}. "
     return (
         f"{marked}{release.title}: {counts.size:,} {counts.axis.noun}s, the largest value "
-        f"{shown(counts.exact(greatest))} at {counts.domain.label(greatest)};{within}{among}."
+        f"{shown(counts.exact(greatest))} at {counts.label(greatest)};{within}{among}."
     )
 
 

@@ -61,7 +61,10 @@ class _Side:
         column = self.counts.domain.columns_text.replace("_", " ")
         common: dict[str, Any] = {
             "values": [
-                at for at, _ in ticks(self.counts.domain, self.panel.tall if self.panel.lying else self.panel.wide)
+                at
+                for at, _ in ticks(
+                    self.counts.domain, self.panel.tall if self.panel.lying else self.panel.wide, self.counts.told
+                )
             ],
             "labelExpr": "names[datum.value]",
             "grid": False,
@@ -207,7 +210,7 @@ def _values(data: alt.Chart, counts: Counts, panel: Panel, side: _Side) -> list[
 
 def _rows(counts: Counts, panel: Panel) -> Rows:
     """One row per bin, with what is drawn of it and nothing else; ends are clipped to the panel."""
-    label = counts.domain.label
+    label = counts.label
     rows: Rows = [
         {"at": index, "bin": label(index), "value": value} for index, value in enumerate(counts.values.tolist())
     ]
@@ -432,7 +435,7 @@ def _columns(counts: Counts, panel: Panel, side: _Side, bars: Bars) -> list[Any]
         drawn |= {"low_all": least(counts.among.low), "high_all": greatest(counts.among.high)}
     elif panel.bars:
         drawn |= {"foot": np.zeros(columns, dtype=np.int64)}
-    label = counts.domain.label
+    label = counts.label
     rows: Rows = [
         {
             "at": float(starts[index]) - 0.5,

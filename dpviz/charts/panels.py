@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -27,7 +27,7 @@ MOST_SINGLE, NARROWEST = 500, 1.2
 LEGIBLE = 3
 """The least length in pixels of a one-bin bar, from the value outward, that a reader can make out."""
 
-TALL, TALL_CUT, ROW = 190, 150, 28
+TALL, TALL_CUT, ROW = 176, 152, 28
 LABEL_HEIGHT = 18
 
 
@@ -82,6 +82,7 @@ class Counts:
     single, together  the intervals of any one row, and of all at once
     real              a release, paid for; not a teaching draw and not a public table
     fractions         the values as they were released, where they are no whole numbers
+    told              a label as it stands on a page
     """
 
     axis: Axis
@@ -98,6 +99,7 @@ class Counts:
     together: Ends | None = None
     real: bool = True
     fractions: Sequence[Fraction | Between] | None = None
+    told: Callable[[str], str] = str
 
     @classmethod
     def released(cls, release: Release, beta: Any, colours: Palette) -> Counts:
@@ -125,17 +127,23 @@ class Counts:
             together=together,
             real=real,
             fractions=None if isinstance(released, np.ndarray) else released,
+            told=(axis.domain or release.question.domain).told,
         )
 
     @classmethod
     def public(cls, table: PublicTable, colours: Palette) -> Counts:
         values = np.asarray(table.counts, dtype=np.int64)
         axis = Axis(" and ".join(table.domain.columns), "bin", (), table.domain, f"{len(values):,}")
-        return cls(axis, table.domain, values, table.nouns, colours.public, colours, verb="counted", real=False)
+        ink, told = colours.public, table.domain.told
+        return cls(axis, table.domain, values, table.nouns, ink, colours, verb="counted", real=False, told=told)
 
     @property
     def size(self) -> int:
         return len(self.values)
+
+    def label(self, index: int) -> str:
+        """The label of a row, for a reader."""
+        return self.told(self.domain.label(index))
 
     @property
     def bars(self) -> bool:

@@ -65,11 +65,11 @@ def _rows(release: Release, beta: Fraction, most: int | None) -> str:
             if intervals is not None:
                 names.append(name)
                 cells.append([interval_text(*ends) for ends in zip(intervals.low, intervals.high, strict=True)])
-    label = list(columns).index(axis.noun)
+    label, told = list(columns).index(axis.noun), (axis.domain or release.question.domain).told
     lines = []
     for row in zip(*cells, strict=True):
         line = [f"<td>{escape(cell)}</td>" for cell in row]
-        line[label] = f"<th scope='row'>{escape(row[label])}</th>"
+        line[label] = f"<th scope='row'>{escape(told(row[label]))}</th>"
         lines.append(f"<tr>{''.join(line)}</tr>")
     if most is not None and (more := len(axis.labels) - most) > 0:
         lines.append(f"<tr><td colspan='{len(names)}'>… {more:,} more rows, in to_frame()</td></tr>")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from dpviz.charts.canvas import AXIS_ROOM
 from dpviz.charts.theme import SMALL
-from dpviz.charts.words import MINUS, measured, shown
+from dpviz.charts.words import measured
+from dpviz.exact import text
 from dpviz.model.domain import Domain, IntegerDomain, IntervalDomain
 
 MOST_LYING = 24
@@ -31,26 +34,26 @@ def room_for(domain: Domain, width: int) -> float:
     return round(max(measured(name, SMALL) for _, name in ticks(domain, width)) + 12)
 
 
-def ticks(domain: Domain, width: float) -> list[tuple[float, str]]:
+def ticks(domain: Domain, width: float, told: Callable[[str], str] = str) -> list[tuple[float, str]]:
     """Where the axis of the bins names them: what lies outside the range first, then every so many, none touching."""
     size = domain.size
     if lies(domain):
         most = int(width * 0.34 / (0.55 * SMALL))
-        return [(index, _cut(domain.short_label(index), most)) for index in range(size)]
+        return [(index, _cut(told(domain.short_label(index)), most)) for index in range(size)]
     inside = _inside(domain)
     edged = isinstance(domain, IntervalDomain)  # intervals are named at their edges
     count, start = len(inside) + edged, inside.start - edged / 2
 
     def name(place: int) -> str:
         if isinstance(domain, IntervalDomain):
-            return shown(domain.edges[place])
-        return domain.short_label(inside.start + place)
+            return told(text(domain.edges[place]))
+        return told(domain.short_label(inside.start + place))
 
     pitch = width / size
     sample = range(0, count, max(1, count // MOST_MEASURED))
     every = _stride((max(measured(_cut(name(place))) for place in sample) + 24) / pitch)
-    first = -int(name(0)) % every if isinstance(domain, IntegerDomain) else 0
-    outside = [(float(at), domain.short_label(at)) for at in (*range(inside.start), *range(inside.stop, size))]
+    first = -domain.low % every if isinstance(domain, IntegerDomain) else 0
+    outside = [(float(at), told(domain.short_label(at))) for at in (*range(inside.start), *range(inside.stop, size))]
     taken: list[tuple[float, float]] = []
     found = []
     for at, words in [*outside, *((start + place, name(place)) for place in range(first, count, every))]:
@@ -58,7 +61,7 @@ def ticks(domain: Domain, width: float) -> list[tuple[float, str]]:
         middle = (at + 0.5) * pitch
         if all(middle - half >= right or middle + half <= left for left, right in taken):
             taken.append((middle - half, middle + half))
-            found.append((at, _cut(words.replace("-", MINUS) if isinstance(domain, IntegerDomain) else words)))
+            found.append((at, _cut(words)))
     return sorted(found)
 
 

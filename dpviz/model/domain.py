@@ -21,6 +21,7 @@ from dpviz.errors import DomainError, ParameterError, short, unwritable
 from dpviz.exact import LONGEST, NUMBER_LIKE, Number, rational, text, writable
 from dpviz.kinds import name_of
 from dpviz.model.words import MINUS
+from dpviz.model.words import told as told_number
 from dpviz.names import NamedClass, meant
 from dpviz.privacy.unit import plural
 
@@ -101,6 +102,10 @@ class Domain(metaclass=NamedClass):
     def short_label(self, index: int) -> str:
         """The label for an axis."""
         return self.label(index)
+
+    def told(self, label: str) -> str:
+        """One of these labels as it stands on a page: names that somebody chose as they are, numbers with commas."""
+        return label
 
     @property
     def text(self) -> str:
@@ -338,6 +343,9 @@ class IntegerDomain(_OneColumn):
     def label(self, index: int) -> str:
         return _label(self, index, str(self.low + index - self.underflow), f"under {self.low}", f"over {self.high}")
 
+    def told(self, label: str) -> str:
+        return told_number(label)
+
     def short_label(self, index: int) -> str:
         return _label(self, index, str(self.low + index - self.underflow), f"<{self.low}", f"{self.high + 1}+")
 
@@ -440,6 +448,9 @@ class IntervalDomain(_OneColumn):
         ends = f"under {text(self.edges[0])}", f"over {text(self.edges[-1])}"
         return _label(self, index, self._interval(index), *ends)
 
+    def told(self, label: str) -> str:
+        return told_number(label)
+
     def short_label(self, index: int) -> str:
         place = index - self.underflow
         inner = f"{text(self.edges[place])}–{text(self.edges[place + 1])}" if 0 <= place < self.inner else ""
@@ -461,7 +472,7 @@ class IntervalDomain(_OneColumn):
     @property
     def text(self) -> str:
         ends = f"under {text(self.edges[0])}", f"over {text(self.edges[-1])}"
-        return ", ".join(_around(self, self._few, *ends)).replace("-", MINUS)
+        return told_number(", ".join(_around(self, self._few, *ends)))
 
     @property
     def items(self) -> str:
@@ -470,7 +481,7 @@ class IntervalDomain(_OneColumn):
     @property
     def choices(self) -> str:
         ends = f"less than {text(self.edges[0])}", f"more than {text(self.edges[-1])}"
-        return _either(_around(self, self._few, *ends), self.overflow or self.missing).replace("-", MINUS)
+        return told_number(_either(_around(self, self._few, *ends), self.overflow or self.missing))
 
     @property
     def _few(self) -> list[str]:

@@ -15,7 +15,7 @@ from dpviz.errors import DomainError, ParameterError
 from dpviz.exact import Number, text
 from dpviz.model.aggregate import COUNT, Aggregate, Records, Sum, aggregate_from_json, is_aggregate
 from dpviz.model.domain import Domain, category_text, column_name, is_domain, limit, quoted
-from dpviz.model.words import MINUS
+from dpviz.model.words import told
 from dpviz.names import NamedClass
 from dpviz.privacy.unit import Unit
 
@@ -205,7 +205,7 @@ class Question(metaclass=NamedClass):
         parts = []
         for name, value in self.where.items():
             if isinstance(value, Between):
-                low, high = (text(end or Fraction(0)).replace("-", MINUS) for end in (value.low, value.high))
+                low, high = (told(text(end or Fraction(0))) for end in (value.low, value.high))
                 if value.high is None:
                     parts.append(f"{name} is at least {low}")
                 elif value.low is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from fractions import Fraction
 from typing import Final
 
@@ -13,6 +14,8 @@ LONG_FRACTION: Final = 11
 """A fraction of more characters is rounded where it is read."""
 
 MINUS = "\u2212"
+LONG: Final = re.compile(r"(?<![\w.])[1-9]\d{5,}")
+BELOW_ZERO: Final = re.compile(r"(?<![\w.])-(?=\d)")
 SIGNS: Final = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {127: 0x2421}
 """What stands for a control character in HTML: ␀ for NUL. A browser drops NUL, and draws nothing for the others."""
 
@@ -70,6 +73,16 @@ def reach(number: Fraction) -> str:
     ('6,293', '5.5', '5.6', '3,334')
     """
     return few(number) if "/" in text(number) else shown(number)
+
+
+def told(label: str) -> str:
+    """The label of a bin of numbers in a sentence or a picture: with commas from six digits on, for shorter ones may be
+    years or codes, and a true minus sign.
+
+    >>> told("2024"), told("100000 to below 525599"), told("<-7"), told("0.1234567")
+    ('2024', '100,000 to below 525,599', '<−7', '0.1234567')
+    """
+    return LONG.sub(lambda digits: f"{int(digits[0]):,}", BELOW_ZERO.sub(MINUS, label))
 
 
 def often(beta: Fraction) -> str:

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 import dpviz as dv
 from tests.browser.lab import calm, resize
 from tests.browser.test_explorer_pictures import LARGE, MILLIONS
+from tests.browser.test_one_design import MADE as RELEASES
 from tests.browser.test_report import opened
 
 COVERED = """() => {
@@ -109,6 +110,7 @@ MADE: dict[str, Callable[[], Any]] = {
     "playground": lambda: dv.ConsistencyPlayground(LARGE, epsilon="0.01"),
     "isotonic": lambda: dv.IsotonicExplorer(MILLIONS, epsilon="0.001"),
     "range": lambda: dv.RangeExplorer(_busy(), epsilon="0.001", branching=2),
+    **{f"a result, {name}": make for name, make in RELEASES.items()},
 }
 
 

@@ -5,7 +5,7 @@ import { numbers, texts, type Texts } from "./columns";
 import { exactly } from "./exact";
 import { readBar, type Result } from "./protocol";
 import { exact, flag, list, maybe, oneOf, shape, table, text, whole, wrong, type Read } from "./readers";
-import { shown } from "./words";
+import { labelText, shown } from "./words";
 
 const readCounts = shape({
     bins: maybe(whole),
@@ -72,7 +72,7 @@ export const made = (result: Result): string => (result.teaching === null ? "rel
 export function readOf(result: Counted, beta: string, i: number): { value: string; bars: string } {
     const { one, all } = bounds(result, beta, i);
     const name = result.labels.at(i);
-    const which = result.scale === "integers" || result.scale === "intervals" ? `${shown(name)} ${result.axis}` : name;
+    const which = result.scale === "integers" || result.scale === "intervals" ? `${labelText(result, name)} ${result.axis}` : name;
     const value = `${which}: ${shown(result.values.at(i))} ${made(result)}`;
     if (result.sentence !== null) return { value, bars: one };
     return {
@@ -88,7 +88,7 @@ export function findingOf(result: Counted, beta: string): string {
     if (values.length === 0) return result.sparse === true ? NOTHING_SHOWN : "No bins.";
     const top = values.top();
     const bar = result.bars.get(beta)!.all;
-    const most = `Most ${result.nouns} at ${shown(result.labels.at(top))}: ${shown(values.at(top))} ${made(result)}. `;
+    const most = `Most ${result.nouns} at ${labelText(result, result.labels.at(top))}: ${shown(values.at(top))} ${made(result)}. `;
     const unseen = result.sparse === true ? " A bin that is not shown reads 0." : "";
     if (bar === null) return `${most}Read one bin at a time: no bar holds for all at once.${unseen}`;
     const apart = values.above(exactly(bar.value));

@@ -13,6 +13,13 @@ export function shown(text: string): string {
     return (sign ? MINUS : "") + whole.replace(/\B(?=(\d{3})+$)/g, ",") + part;
 }
 
+/** A bin's name as it stands on the screen: numbers of a range with commas from six digits on, for shorter ones may be
+ * years or codes; names that somebody chose as they are. */
+export function labelText({ scale }: { scale: string }, name: string): string {
+    if (scale !== "integers" && scale !== "intervals") return name;
+    return name.replace(/(?<![\w.])-(?=\d)/g, MINUS).replace(/(?<![\w.])[1-9]\d{5,}/g, (digits) => shown(digits));
+}
+
 /** How far something is off: as it is, or in three digits, rounded up, where it is no finite decimal: "330/59" as "5.6". */
 export function reach(text: string): string {
     if (!text.includes("/")) return shown(text);

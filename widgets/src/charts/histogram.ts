@@ -11,7 +11,7 @@ import { s } from "../dom";
 import { approximate, exactly } from "../exact";
 import { listOf, type Numbers } from "../columns";
 import type { Counted } from "../counted";
-import { shown } from "../words";
+import { labelText, shown, spread } from "../words";
 import {
     bottomAxis,
     Labels,
@@ -62,6 +62,8 @@ const LEGIBLE = 3;
 const MOST_LABELS = 5;
 /** Of so many bins each has its value beside it, where there is room. */
 const FEW = 12;
+/** Of so many each has it, be it 0 or less. */
+const VERY_FEW = 8;
 /** Of more names than this the widest is looked for among some. */
 const MOST_MEASURED = 20_000;
 
@@ -138,11 +140,14 @@ export interface View {
 
 export function histogram(result: Counted, beta: string, marks: Marks, view: View): Histogram {
     const sideways =
-        ["categories", "product", "keys"].includes(result.scale) && result.values.length <= MOST_SIDEWAYS;
+        ["categories", "product", "keys"].includes(scaleOf(result)) && result.values.length <= MOST_SIDEWAYS;
     const made = sideways ? lying(result, beta, marks, view) : standing(result, beta, marks, view);
     if (result.teaching !== null) hatchBars(made.element);
     return made;
 }
+
+/** Bins that are shown out of many stand beside each other like names, whatever they are called. */
+const scaleOf = ({ sparse, scale }: Counted): Counted["scale"] => (sparse === true ? "keys" : scale);
 
 let hatches = 0;
 
@@ -215,7 +220,8 @@ function standing(result: Counted, beta: string, marks: Marks, view: View): Hist
             : drawPanel(panel, seen, at, from, step, { bars, intervals });
     chart.append(...draw(full, true, legible));
     if (!columns) {
-        const labels = new Labels({ ...full.box, right: width, top: 0 });
+        const labels = new Labels({ ...full.box, left: full.box.left - 5, right: width, top: 0 });
+        labels.take({ left: full.box.left - 6, right: full.box.left + textWidth(result.nouns), top: 4, bottom: 17 });
         const wide = legible && seen[0]!.strips.length > 0 ? stripWidth(step) + 2 : barWidth(step);
         seen.forEach((mark, i) =>
             labels.take({
@@ -226,12 +232,12 @@ function standing(result: Counted, beta: string, marks: Marks, view: View): Hist
             }),
         );
         if (below !== null) cutLabel(chart, labels, full, y(below.high), narrow);
-        largest(seen, seen.length <= FEW ? FEW : MOST_LABELS).forEach((i) => {
+        labelled(seen).forEach((i) => {
             const [x, up, words] = [at(from + i), y(seen[i]!.value), shown(result.values.at(from + i))];
             const text = labels.place(words, "", [
+                { x: x - textWidth(words) / 2, y: (legible ? y(seen[i]!.all.high) : up) - 6, anchor: "start" },
                 { x: x + wide / 2 + 4, y: up + 5, anchor: "start" },
                 { x: x - wide / 2 - 4, y: up + 5, anchor: "end" },
-                { x: x - textWidth(words) / 2, y: (legible ? y(seen[i]!.all.high) : up) - 6, anchor: "start" },
             ]);
             if (text !== null) chart.append(text);
         });
@@ -268,7 +274,8 @@ function niceTop(value: number): number {
 /** Where to cut the second panel: low enough that any one bin's bar can be read, high enough to hold half the bins. */
 function cutFor(marks: Marks, from: number, to: number, one: number, all: number): number | null {
     const sorted = Float64Array.from({ length: to - from + 1 }, (_, i) => Math.abs(marks.value(from + i))).sort();
-    const middle = sorted[Math.floor(sorted.length / 2)] ?? 0;
+    const half = sorted.length / 2;
+    const middle = ((sorted[Math.ceil(half - 1)] ?? 0) + (sorted[Math.floor(half)] ?? 0)) / 2;
     for (let cut = niceCeiling(2.2 * all); cut <= 30 * one; cut = niceCeiling(cut * 1.2)) {
         if (middle <= cut) return cut;
     }
@@ -313,7 +320,7 @@ function drawPanel(
         if (want.bars && !striped) {
             const [zero, up] = [y(0), y(mark.value)];
             paths.bar += `M${px(x - wide / 2)} ${px(zero)}V${px(up)}H${px(x + wide / 2)}V${px(zero)}Z`;
-            paths.tick += `M${px(x - wide / 2)} ${px(up)}H${px(x + wide / 2)}`;
+            if (!want.intervals) paths.tick += `M${px(x - wide / 2)} ${px(up)}H${px(x + wide / 2)}`;
         }
         if (!want.intervals) return;
         if (striped) {
@@ -332,7 +339,7 @@ function drawPanel(
         }
         if (mark.value > high) paths.over += triangle(x, box.top, -7);
         else if (mark.value < low) paths.over += triangle(x, box.bottom, 7);
-        else if (!want.bars && !striped) {
+        else if (!striped) {
             dots.push(
                 s("circle", {
                     cx: px(x),
@@ -420,49 +427,61 @@ function drawColumns({ box, low, high }: Panel, marks: Marks, from: number, to: 
     ];
 }
 
-function largest(marks: readonly Mark[], count: number): number[] {
+/** The bins whose values are written: the largest; of a few bins all, of more none that is 0 or less. */
+function labelled(marks: readonly Mark[]): number[] {
     return marks
         .map((mark, i) => [mark.value, i] as const)
+        .filter(([value]) => value > 0 || marks.length <= VERY_FEW)
         .sort((a, b) => b[0] - a[0])
-        .slice(0, count)
+        .slice(0, marks.length <= FEW ? FEW : MOST_LABELS)
         .map(([, i]) => i);
 }
 
-/** Names of bins under the plot: the last one first (it is often "over 40"), then every so many, none touching. */
+/** Names of bins under the plot: what lies outside the range first, then every so many, none touching. Intervals are
+ * named at their edges. */
 function binAxis(result: Counted, from: number, to: number, at: (bin: number) => number, box: Box): SVGGElement {
-    const nameOf = (bin: number): string => {
-        const name = result.short_labels.at(bin);
-        return name.length > 14 ? `${name.slice(0, 13)}…` : name;
+    const [scale, names] = [scaleOf(result), result.short_labels];
+    const edged = scale === "intervals";
+    const inside = (bin: number): boolean => (edged ? names.at(bin).includes(EN_DASH) : scale !== "integers" || /^-?\d+$/.test(names.at(bin)));
+    let [first, last] = [from, to];
+    while (first < last && !inside(first)) first += 1;
+    while (last > first && !inside(last)) last -= 1;
+    const outside = [...stretch(from, first - 1), ...stretch(last + 1, to)];
+    const start = edged ? first - 0.5 : first;
+    const nameOf = (bin: number): string => cut(labelText(result, names.at(bin)), MOST_LETTERS);
+    const named = (place: number): string => {
+        if (!edged) return nameOf(first + place);
+        const [low = "", high = ""] = names.at(Math.min(last, first + place)).split(EN_DASH);
+        return cut(labelText(result, first + place > last ? high : low), MOST_LETTERS);
     };
+    const many = last - first + (edged ? 2 : 1);
     const step = to > from ? at(from + 1) - at(from) : box.right - box.left;
-    const stretch = Math.max(1, Math.floor((to - from) / MOST_MEASURED));
-    let widest = textWidth(nameOf(to));
-    for (let bin = from; bin <= to; bin += stretch) widest = Math.max(widest, textWidth(nameOf(bin)));
-    const every = stride((widest + 20) / step);
+    let widest = 0;
+    for (let place = 0; place < many; place += Math.max(1, Math.floor(many / MOST_MEASURED))) widest = Math.max(widest, textWidth(named(place)));
+    const every = stride((widest + 24) / step);
+    const lowest = scale === "integers" ? Number(names.at(first)) : 0;
+    const offset = Number.isInteger(lowest) ? ((-lowest % every) + every) % every : 0;
     const group = s("g", {}, line(box.left, box.bottom, box.right, box.bottom, "dp-axis"));
     const taken: [number, number][] = [];
-    const first = result.scale === "integers" ? Number(nameOf(from)) : NaN;
-    const offset = Number.isInteger(first) ? ((-first % every) + every) % every : 0;
-    const ends = result.scale === "integers" ? [to, to - 1, to - 2].filter((i) => i >= from) : [to];
-    const special = ends.filter((i) => !/^-?\d+$/.test(nameOf(i)));
-    const regular = Array.from(
-        { length: Math.ceil((to - from + 1 - offset) / every) },
-        (_, k) => from + offset + k * every,
-    );
-    for (const bin of [...special, ...regular]) {
-        const [x, words] = [at(bin), shown(nameOf(bin))];
-        const half = textWidth(words) / 2;
-        const middle = Math.min(bin === to && special.includes(bin) ? x + 8 : x, box.right + 10 - half);
-        if (bin > to || taken.some(([left, right]) => middle - half < right + 4 && middle + half > left - 4)) continue;
+    const put = (place: number, words: string): void => {
+        const [x, half] = [at(place), textWidth(words) / 2];
+        const middle = Math.min(x, box.right + 10 - half);
+        if (taken.some(([left, right]) => middle - half < right + 4 && middle + half > left - 4)) return;
         taken.push([middle - half, middle + half]);
-        group.append(
-            line(x, box.bottom, x, box.bottom + 5, "dp-axis"),
-            label(middle, box.bottom + 17, words, "middle", "dp-tick"),
-        );
-    }
+        group.append(line(x, box.bottom, x, box.bottom + 5, "dp-axis"), label(middle, box.bottom + 17, words, "middle", "dp-tick"));
+    };
+    for (const bin of outside) put(bin, nameOf(bin));
+    for (let place = offset; place < many; place += every) put(start + place, named(place));
     group.append(label((box.left + box.right) / 2, box.bottom + 34, result.axis, "middle", "dp-tick"));
     return group;
 }
+
+const EN_DASH = "\u2013";
+/** A longer name of a bin is cut. */
+const MOST_LETTERS = 16;
+
+const stretch = (from: number, to: number): number[] => Array.from({ length: Math.max(0, to - from + 1) }, (_, i) => from + i);
+const cut = (name: string, most: number): string => (name.length <= most ? name : `${name.slice(0, Math.max(1, most - 1))}…`);
 
 function stride(atLeast: number): number {
     for (let power = 1; ; power *= 10) {
@@ -474,90 +493,66 @@ function stride(atLeast: number): number {
 // --- lying -----------------------------------------------------------------------------------------------------
 
 const ROW = 28;
+/** Between two panels that lie under each other. */
+const APART = 64;
 
 function lying(result: Counted, beta: string, all: Marks, view: View): Histogram {
     const { width } = view;
     const marks = all.some(0, all.length - 1);
     const bars = result.bars.get(beta)!;
-    const most = Math.floor((width * 0.34) / 6.3);
-    const names = listOf(result.short_labels).map((name) =>
-        name.length > most ? `${name.slice(0, Math.max(1, most - 1))}…` : name,
-    );
-    const labelled = new Set(largest(marks, marks.length <= FEW ? FEW : MOST_LABELS));
-    const words = listOf(result.values).map((value) => `${shown(value)} ±${shown(bars.one.value)}`);
-    const room = Math.max(...words.filter((_, i) => labelled.has(i)).map(textWidth)) + 10;
-    const box: Box = {
-        left: Math.max(...names.map(textWidth)) + 14,
-        right: width - room,
-        top: 8,
-        bottom: 8 + ROW * marks.length,
+    const [one, every] = [approximate(exactly(bars.one.value)), approximate(exactly((bars.all ?? bars.one).value))];
+    const names = listOf(result.short_labels).map((name) => cut(labelText(result, name), Math.floor((width * 0.34) / 6.3)));
+    const named = new Set(labelled(marks));
+    const values = listOf(result.values).map(shown);
+    const off = values.map((value) => `${value} ${spread(bars.one)}`);
+    const room = (words: readonly string[]): number => ROOMY * Math.max(0, ...words.filter((_, i) => named.has(i)).map(textWidth)) + 12;
+    const box: Box = { left: ROOMY * Math.max(...names.map(textWidth)) + 12, right: width - room(off), top: 8, bottom: 8 + ROW * marks.length };
+    const [lowest, highest] = [Math.min(0, ...marks.map(({ value }) => value)), Math.max(1, ...marks.map(({ value }) => value))];
+    const legible = (one * (box.right - box.left)) / (highest - lowest) >= LEGIBLE;
+    const limit = legible ? null : cutFor(all, 0, marks.length - 1, one, every);
+    const under = Math.min(...marks.map((mark) => mark.all.low));
+    const full: Panel = legible
+        ? { box: { ...box, right: width - room(values) }, low: Math.min(lowest, under), high: Math.max(1, ...marks.map((mark) => mark.all.high)) }
+        : { box, low: lowest, high: highest };
+    const below: Panel | null =
+        limit === null
+            ? null
+            : { box: { ...box, right: width - 14, top: box.bottom + APART, bottom: 2 * box.bottom + APART - box.top }, low: Math.max(-limit, Math.min(0, under)), high: limit };
+    const bottom = below ?? full;
+    const chart = svg(width, bottom.box.bottom + 42, view.title);
+    const draw = (panel: Panel, bars: boolean, intervals: boolean): ((value: number) => number) => {
+        const x = scaleLinear().domain([panel.low, panel.high]).range([panel.box.left, panel.box.right]).clamp(true);
+        const ticks = x.ticks(Math.max(2, Math.floor((panel.box.right - panel.box.left) / 80)));
+        for (const tick of ticks) chart.append(line(x(tick), panel.box.top, x(tick), panel.box.bottom, "dp-grid"));
+        chart.append(bottomAxis(panel.box, { at: x, values: ticks }, result.nouns));
+        marks.forEach((mark, i) => {
+            const middle = panel.box.top + (i + 0.5) * ROW;
+            chart.append(label(panel.box.left - 8, middle + 4, names[i]!, "end"), ...lyingMark(mark, x, panel, middle, { bars, intervals }));
+        });
+        return x;
     };
-    const x = scaleLinear()
-        .domain([Math.min(0, ...marks.map((mark) => mark.all.low)), Math.max(1, ...marks.map((mark) => mark.all.high))])
-        .range([box.left, box.right]);
-    const legible = x(approximate(exactly(bars.one.value))) - x(0) >= LEGIBLE;
-    const chart = svg(width, box.bottom + 42, view.title);
-    for (const tick of x.ticks(Math.max(2, Math.floor((box.right - box.left) / 80)))) {
-        chart.append(line(x(tick), box.top, x(tick), box.bottom, "dp-grid"));
+    const x = draw(full, true, legible);
+    for (const i of named) {
+        const { value, all } = marks[i]!;
+        const reach = Math.max(x(0), x(value), legible ? x(all.high) : 0);
+        chart.append(label(reach + 8, full.box.top + (i + 0.5) * ROW + 4, (legible ? values : off)[i]!));
     }
-    chart.append(
-        bottomAxis(box, { at: x, values: x.ticks(Math.max(2, Math.floor((box.right - box.left) / 80))) }, result.nouns),
-    );
-    marks.forEach((mark, i) => {
-        const middle = box.top + (i + 0.5) * ROW;
-        const [zero, end] = [x(0), x(mark.value)];
-        chart.append(
-            label(box.left - 8, middle + 4, names[i]!, "end"),
-            ...(legible && mark.strips.length > 0
-                ? []
-                : [
-                      s("rect", {
-                          x: px(Math.min(zero, end)),
-                          y: px(middle - 6),
-                          width: px(Math.abs(end - zero)),
-                          height: 12,
-                          class: "dp-bar",
-                      }),
-                  ]),
-        );
-        let reach = Math.max(zero, end);
-        if (legible) {
-            const across = (ends: Ends, cap: number): string =>
-                `M${px(x(ends.low))} ${px(middle)}H${px(x(ends.high))}` +
-                (cap && !ends.lowCut ? `M${px(x(ends.low))} ${px(middle - cap)}v${2 * cap}` : "") +
-                (cap && !ends.highCut ? `M${px(x(ends.high))} ${px(middle - cap)}v${2 * cap}` : "");
-            const box = (ends: Ends, by: number, kind: string): Node =>
-                s("rect", {
-                    x: px(x(ends.low)),
-                    y: px(middle - by),
-                    width: px(Math.max(0, x(ends.high) - x(ends.low))),
-                    height: 2 * by,
-                    class: kind,
-                });
-            if (mark.strips.length > 0) {
-                chart.append(
-                    ...mark.strips.map((ends, k) => box(ends, 7, `dp-strip dp-strip-${k}`)),
-                    ...(mark.around === "" ? [] : [box(mark.all, 8, mark.around)]),
-                    line(end, middle - 7, end, middle + 7, "dp-bar-tick dp-upright"),
-                );
-            } else {
-                chart.append(
-                    s("path", { d: across(mark.all, 4), class: "dp-all" }),
-                    s("path", { d: across(mark.one, 0), class: "dp-one", "stroke-width": 3.4 }),
-                    s("circle", { cx: px(end), cy: px(middle), r: 4, class: "dp-value" }),
-                );
-            }
-            reach = Math.max(reach, x(mark.all.high));
-        } else chart.append(line(end, middle - 9, end, middle + 9, "dp-bar-tick dp-upright"));
-        if (labelled.has(i)) chart.append(label(reach + 8, middle + 4, words[i]!));
-    });
+    if (below !== null) {
+        if (x(below.high) - x(0) >= 1.5) chart.append(line(x(below.high), full.box.top, x(below.high), full.box.bottom, "dp-cut"));
+        const told = `The same bins up to ${tickText(below.high)}`;
+        const long = `${told}, where the error bars can be read`;
+        chart.append(label(2, below.box.top - 10, ROOMY * textWidth(long) < width ? long : told, "start", "dp-tick"));
+        draw(below, false, true);
+    }
     return {
         element: chart,
         columns: false,
         sideways: true,
-        tooShort: !legible,
-        binAt: (_, y) =>
-            y < box.top || y > box.bottom ? null : Math.min(marks.length - 1, Math.floor((y - box.top) / ROW)),
+        tooShort: !legible && below === null,
+        binAt: (_, y) => {
+            const found = [full, ...(below === null ? [] : [below])].find(({ box }) => y >= box.top && y <= box.bottom);
+            return found === undefined ? null : Math.min(marks.length - 1, Math.floor((y - found.box.top) / ROW));
+        },
         probe: (bin) => ({
             left: 2,
             right: width - 2,
@@ -565,4 +560,39 @@ function lying(result: Counted, beta: string, all: Marks, view: View): Histogram
             bottom: box.top + (bin + 1) * ROW - 1,
         }),
     };
+}
+
+/** Figures of a wide font, with ± and commas, take more room than the mean. */
+const ROOMY = 1.15;
+
+/** One bin that lies: its bar, or how sure its value is, or an arrow where it is beyond the panel's edge. */
+function lyingMark(mark: Mark, x: (value: number) => number, { box, low, high }: Panel, middle: number, want: { bars: boolean; intervals: boolean }): Node[] {
+    const [zero, end] = [x(0), x(mark.value)];
+    const inside = (value: number): boolean => value >= low && value <= high;
+    const striped = want.intervals && mark.strips.length > 0;
+    const found: Node[] = [];
+    if (want.bars && !striped) {
+        found.push(s("rect", { x: px(Math.min(zero, end)), y: px(middle - 6), width: px(Math.abs(end - zero)), height: 12, class: "dp-bar" }));
+    }
+    if (!want.intervals) return [...found, line(end, middle - 9, end, middle + 9, "dp-bar-tick dp-upright")];
+    const seen = ({ low, high }: Ends): boolean => x(low) < x(high) || inside(low);
+    const across = (ends: Ends, cap: number): string =>
+        `M${px(x(ends.low))} ${px(middle)}H${px(x(ends.high))}` +
+        (cap && !ends.lowCut && inside(ends.low) ? `M${px(x(ends.low))} ${px(middle - cap)}v${2 * cap}` : "") +
+        (cap && !ends.highCut && inside(ends.high) ? `M${px(x(ends.high))} ${px(middle - cap)}v${2 * cap}` : "");
+    const strip = (ends: Ends, by: number, kind: string): Node =>
+        s("rect", { x: px(x(ends.low)), y: px(middle - by), width: px(x(ends.high) - x(ends.low)), height: 2 * by, class: kind });
+    if (striped) {
+        mark.strips.forEach((ends, k) => seen(ends) && found.push(strip(ends, 7, `dp-strip dp-strip-${k}`)));
+        if (mark.around !== "" && seen(mark.all)) found.push(strip(mark.all, 8, mark.around));
+    } else {
+        if (seen(mark.all)) found.push(s("path", { d: across(mark.all, 4), class: "dp-all" }));
+        if (seen(mark.one)) found.push(s("path", { d: across(mark.one, 0), class: "dp-one", "stroke-width": 3.4 }));
+    }
+    if (!inside(mark.value)) {
+        const [edge, reach] = mark.value > high ? [box.right, 7] : [box.left, -7];
+        found.push(s("path", { d: `M${px(edge)} ${px(middle - 4)}L${px(edge + reach)} ${px(middle)}L${px(edge)} ${px(middle + 4)}Z`, class: "dp-over" }));
+    } else if (striped) found.push(line(end, middle - 7, end, middle + 7, "dp-bar-tick dp-upright"));
+    else found.push(s("circle", { cx: px(end), cy: px(middle), r: 4, class: "dp-value" }));
+    return found;
 }

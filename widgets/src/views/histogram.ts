@@ -12,7 +12,7 @@ import type { Bar } from "../protocol";
 import type { Drawing, OfPage, ResultView, Surroundings } from "../result_view";
 import { cell, headOf } from "../saving";
 import { dataTable, NUMBERS } from "../table";
-import { allTip, kindOf, often, oneTip, shown, spread } from "../words";
+import { allTip, kindOf, labelText, often, oneTip, shown, spread } from "../words";
 
 /** From so many bins on, a stretch of them can be looked at alone. */
 const LONG = 60;
@@ -287,7 +287,7 @@ function numbers(result: Counted, beta: string): HTMLElement {
     ];
     return dataTable(NUMBERS, columns, result.values.length, (i) => {
         const { one, all } = bounds(result, beta, i);
-        return [shown(result.labels.at(i)), shown(result.values.at(i)), one, ...(all === null ? [] : [all])];
+        return [labelText(result, result.labels.at(i)), shown(result.values.at(i)), one, ...(all === null ? [] : [all])];
     });
 }
 
