@@ -9,7 +9,7 @@ wrong behind a boundary leaves it without the frames in which it went wrong. A p
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
@@ -163,6 +163,19 @@ def as_given(value: object, article: str = "") -> str:
         return f'"{short(value)}"' if value.strip() else short(value)
     typed = any(type(value) is known for known in (int, bool, float, NoneType, Decimal, Fraction))
     return short(value) if typed else article + kind_of(value)
+
+
+def one_word(value: object, name: str, words: Iterable[str], otherwise: str = "") -> str:
+    """The value, if it is one of these words. Raises ParameterError, with what was meant or else the advice.
+
+    otherwise  the advice; left out, to write the first of the words as the argument `name`
+    """
+    known = list(words)
+    if isinstance(value, str) and value in known:
+        return value
+    quoted = [f'"{word}"' for word in known]
+    rule = f"{name} must be {', '.join(quoted[:-1])} or {quoted[-1]}" if known[1:] else f"{name} must be {quoted[0]}"
+    raise ParameterError.of(as_given(value), rule, names.meant(value, known, otherwise or f"write {name}={quoted[0]}"))
 
 
 def plain_arguments(call: Callable[P, Result]) -> Callable[P, Result]:

@@ -26,10 +26,10 @@ class DpvizError(Rendered, Exception):
         self.next_step = next_step
 
     @classmethod
-    def of(cls, value: object, rule: str, next_step: str = "") -> DpvizError:
+    def of(cls, value: object, rule: str, next_step: str) -> DpvizError:
         """`rule, got value; next_step`, the usual sentence."""
         shown = short(value)
-        message = f"{rule}, got {shown}" + (f"; {next_step}" if next_step else "")
+        message = f"{rule}, got {shown}; {next_step}"
         return cls(message, value=shown, rule=rule, next_step=next_step)
 
 

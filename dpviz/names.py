@@ -42,7 +42,7 @@ def nearest(name: object, among: Iterable[str]) -> str | None:
     return known[close[0]] if close and known[close[0]] != name else None
 
 
-def meant(name: object, among: Iterable[str], otherwise: str = "") -> str:
+def meant(name: object, among: Iterable[str], otherwise: str) -> str:
     """`did you mean visits?`, and else the advice.
 
     >>> meant("vists", ["visits", "health"], "its columns are visits, health")

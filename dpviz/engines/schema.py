@@ -144,7 +144,10 @@ def declared(found: Sequence[tuple[object, str]], schema: Mapping[str, str] | No
             rule = "a schema must declare columns that the data has"
             raise SchemaError.of(name, rule, meant(name, kinds, listing(kinds)))
         if kind not in COLUMN_KINDS:
-            raise SchemaError.of(kind, f"the kind of a column must be {' or '.join(COLUMN_KINDS)}")
+            rule = f"the kind of a column must be {' or '.join(COLUMN_KINDS)}"
+            raise SchemaError.of(
+                as_given(kind), rule, meant(kind, COLUMN_KINDS, f'write schema={{"{short(name)}": "number"}}')
+            )
         if kinds[name] == "time":
             raise SchemaError.of(name, TIMES, "make a number or a text of it first")
         kinds[name] = kind

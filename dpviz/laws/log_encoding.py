@@ -170,7 +170,7 @@ def paper_columns(flips: Flips, worth: Fraction, top: Fraction) -> int:
     }
     if len(found) != 1:
         raise ParameterError.of(
-            text(top), "the number of columns lies too near to a whole number to be told", "take another cap"
+            text(top), "the number of columns lies too close to a whole number to be rounded safely", "take another cap"
         )
     return found.pop()
 

@@ -160,10 +160,14 @@ def register(kind: MechanismClass) -> MechanismClass:
             "declare its parameters, and give it `bind`",
         )
     if missing := [part for part in ("name", "about", "delta_text", "bind") if not hasattr(kind, part)]:
-        raise ParameterError.of(kind.__name__, f"a mechanism has {', '.join(missing)}", "dense.py shows how")
+        raise ParameterError.of(
+            kind.__name__,
+            f"a mechanism has {', '.join(missing)}",
+            "add what is missing, as dpviz/mechanisms/dense.py has it",
+        )
     if not kind.name.isidentifier() or kind.name in REGISTRY or kind.name in _FILES:
         raise ParameterError.of(
-            kind.name, "the name of a mechanism is a Python name that no other mechanism has", "give it another"
+            kind.name, "the name of a mechanism is a Python name that no other mechanism has", "give it another name"
         )
     REGISTRY._add(kind.name, kind)
     return kind

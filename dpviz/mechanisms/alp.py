@@ -203,7 +203,7 @@ def log_plan(
     """
     if question.aggregate.signed:
         raise ParameterError.of(
-            'encoding="log"', "a logarithm is of values that are never negative", 'use encoding="unary"'
+            'encoding="log"', "only values that are never negative have a logarithm here", 'use encoding="unary"'
         )
     if cap > HIGHEST:
         raise ParameterError.of(text(cap), f"a table of logarithms reaches {HIGHEST:,} steps", "use a larger step")
@@ -226,7 +226,9 @@ def signed_plan(plan: Plan, question: Question) -> SignedPlan:
     """The same sketch, read as one number of both halves."""
     if not question.aggregate.signed:
         raise ParameterError.of(
-            'encoding="signed"', "no value of this question is negative, so half the bits say nothing", 'use "unary"'
+            'encoding="signed"',
+            "no value of this question is negative, so half the bits say nothing",
+            'use encoding="unary"',
         )
     return SignedPlan(**{one.name: getattr(plan, one.name) for one in fields(plan)})
 

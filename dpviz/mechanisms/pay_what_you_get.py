@@ -190,7 +190,7 @@ class PayWhatYouGet(Parameters):
                 raise ParameterError.of(
                     text(loss.epsilon),
                     f"a sub-session costs an epsilon of at most {LARGEST_EPSILON}",
-                    "give it fewer symbols, or less to each",
+                    "ask for fewer symbols, or a smaller epsilon for each",
                 )
         shift = "" if self.accounting == "paper" else f" + {k} ln(1 + {text(step_price.delta)})"
         return Guarantee(

@@ -195,7 +195,7 @@ def check_price(of: str, name: str, given: Mapping[str, Any]) -> None:
     if (given["epsilon"] is None) == (given["epsilon_per_item"] is None):
         raise ParameterError.of(
             "neither" if given["epsilon"] is None else "both",
-            f"{of} is given by its epsilon or by its epsilon_per_item",
+            f"{of} takes one of epsilon and epsilon_per_item",
             f'write dv.{name}(epsilon="1")',
         )
     if given["epsilon_per_item"] is None and given["delta_prime"] is not None:

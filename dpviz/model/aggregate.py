@@ -16,6 +16,7 @@ from dpviz.errors import DomainError, ParameterError
 from dpviz.exact import Number, text
 from dpviz.model.domain import Domain, category_text, column_name, limit, quoted
 from dpviz.model.words import shown
+from dpviz.names import meant
 from dpviz.privacy.unit import Unit
 
 HEAVIEST: Final = 2**31
@@ -137,7 +138,7 @@ class Sum:
         if (2 * self.heaviest + 1) * self.step.numerator > EXACT or 2 * self.step.denominator > EXACT:
             raise DomainError.of(
                 self._range,
-                "the middles between steps of a sum must be quotients of whole numbers up to 2^53",
+                "the points halfway between the steps of a sum must be fractions of whole numbers up to 2^53",
                 "write the step with fewer digits, or sum up a column in larger units",
             )
 
@@ -230,7 +231,8 @@ class Records:
         """The bin of each column that stands for cells outside its domain. Raises DomainError where a label is none."""
         labels = dict(self.otherwise)
         if beside := set(labels) - set(domain.columns):
-            raise DomainError.of(min(beside), f"otherwise names columns of the records: {', '.join(domain.columns)}")
+            rule = f"otherwise may name columns of the records only: {', '.join(domain.columns)}"
+            raise DomainError.of(min(beside), rule, meant(min(beside), domain.columns, "leave it out"))
         factors = [(factor, labels.get(factor.columns[0])) for factor in domain.factors]
         return tuple(0 if label is None else factor.index(label) for factor, label in factors)
 

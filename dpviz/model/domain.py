@@ -523,7 +523,9 @@ class CategoryDomain(_OneColumn):
             return self.values.index(plain)
         if self.other:
             return len(self.values)
-        raise DomainError.of(plain, f"a label must be one of {self.text}", meant(plain, self.values))
+        raise DomainError.of(
+            plain, f"a label must be one of {self.text}", meant(plain, self.values, "name one of these")
+        )
 
     @property
     def text(self) -> str:

@@ -22,7 +22,7 @@ from dataclasses import Field as DataclassField
 from fractions import Fraction
 from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeAlias, TypeVar, dataclass_transform, get_args
 
-from dpviz.boundary import plain_arguments, protect_module, single_arguments
+from dpviz.boundary import one_word, plain_arguments, protect_module, single_arguments
 from dpviz.errors import ParameterError
 from dpviz.exact import LONGEST, Number, positive, probability, text, typed, whole
 from dpviz.model.mechanism import Choice
@@ -151,11 +151,7 @@ class OneOf(Reader):
         return get_args(self.literal)
 
     def read(self, value: Any, name: str, earlier: Mapping[str, Any]) -> str:
-        if not isinstance(value, str) or value not in self.options:
-            quoted = [f'"{one}"' for one in self.options]
-            rule = f"{name} must be {', '.join(quoted[:-1])} or {quoted[-1]}"
-            raise ParameterError.of(value, rule, meant(value, self.options, self.next_step))
-        return value
+        return one_word(value, name, self.options, self.next_step)
 
 
 @dataclass(frozen=True)
@@ -168,12 +164,12 @@ class Switch(Reader):
 
     def read(self, value: Any, name: str, earlier: Mapping[str, Any]) -> bool:
         if not isinstance(value, bool):
-            raise ParameterError.of(value, f"{name} is True or False", f"write {name}=True or {name}=False")
+            raise ParameterError.of(value, f"{name} must be True or False", f"write {name}=True or {name}=False")
         return value
 
     def from_text(self, written: str, name: str) -> bool:
         if written not in self.options:
-            raise ParameterError.of(written, f"{name} is true or false", "write the text true, or false")
+            raise ParameterError.of(written, f"{name} must be true or false", "write the text true or the text false")
         return written == "true"
 
     def text(self, value: Any) -> str:
@@ -320,9 +316,8 @@ class Parameters:
             if getattr(self, owner) != value and given[name] is not None:
                 raise ParameterError.of(given[name], f'{name} belongs to {owner}="{value}"', f"leave {name} out")
             if getattr(self, owner) == value and given[name] is None:
-                raise ParameterError.of(
-                    f'{owner}="{value}"', f"it needs {name}, which is part of its price", f"give {name}, as 1e-6"
-                )
+                rule = f'{owner}="{value}" needs {name}, which is part of its price'
+                raise ParameterError.of(f"no {name}", rule, f'write {name}="1e-6"')
 
     def check_together(self, given: Mapping[str, Any]) -> None:
         """Refuse parameters that do not belong together, as they were given: texts are read by now, numbers are not."""
@@ -343,8 +338,9 @@ class Parameters:
     @classmethod
     def from_parameters(cls, parameters: dict[str, str]) -> Self:
         """What has these exact texts. One that is empty or missing is left to its default."""
-        if unknown := set(parameters) - set(cls._declared):
-            raise ParameterError.of(sorted(unknown)[0], f"{cls.name} takes {', '.join(cls._declared)}")
+        if unknown := sorted(set(parameters) - set(cls._declared)):
+            rule = f"{cls.name} takes {', '.join(cls._declared)}"
+            raise ParameterError.of(unknown[0], rule, meant(unknown[0], cls._declared, "leave it out"))
         return cls(**cls._typed(parameters))
 
     @classmethod

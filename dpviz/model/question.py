@@ -145,12 +145,14 @@ class Question(metaclass=NamedClass):
         if not isinstance(columns, list | tuple) or not columns:
             raise ParameterError.of(
                 kind_of(columns) if columns != [] else "no columns",
-                "records are of a list of one-column domains",
+                "records are drawn from a list of one-column domains",
                 'write dv.Question.records([dv.Domain.integers(0, 1, column="x")])',
             )
         for domain in columns:
             if not is_domain(domain) or domain.factors != (domain,):
-                raise DomainError.of(kind_of(domain), "records are of one-column domains", "list each column")
+                raise DomainError.of(
+                    kind_of(domain), "records are drawn from one-column domains", "list each column by itself"
+                )
         domain = columns[0] if len(columns) == 1 else Domain.product(*columns)
         return cls(domain, {} if where is None else where, Records(otherwise))  # type: ignore[arg-type]
 

@@ -245,7 +245,7 @@ class Release(Askable):
     def items(self) -> list[str]:
         """The labels that came: in the order they were drawn, or ascending where the answer is a set."""
         if self.listing is None:
-            raise ReleaseFormat.of(self.answer.kind, "this answer is no list of items", "read release.labels")
+            raise ReleaseFormat.of(self.answer.kind, "this answer is not a list of items", "read release.labels")
         return list(self.listing.items)
 
     @property

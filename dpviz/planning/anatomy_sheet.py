@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpviz.boundary import kind_of, protect_module
+from dpviz.boundary import one_word, protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import rational, text, whole
 from dpviz.model.public import BADGE
@@ -84,11 +84,7 @@ class AnatomySheet:
             )
         object.__setattr__(self, "p", chance)
         object.__setattr__(self, "seed", whole(self.seed, "seed", most=LAST_SEED))
-        if self.estimator not in ESTIMATORS:
-            raise ParameterError.of(
-                self.estimator if isinstance(self.estimator, str) else kind_of(self.estimator),
-                f"an estimator is one of {', '.join(ESTIMATORS)}",
-            )
+        one_word(self.estimator, "estimator", ESTIMATORS)
 
     def moved(self, place: Mapping[str, str]) -> AnatomySheet:
         """The sheet through the point that a page names: its seed and its flip chance."""

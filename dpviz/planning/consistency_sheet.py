@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Final
 
-from dpviz.boundary import as_given, protect_module
+from dpviz.boundary import one_word, protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, positive, rational, text, whole
 from dpviz.fitting.tree import Shape
@@ -78,8 +78,7 @@ class ConsistencySheet:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "counts", checked(self.counts))
-        if self.structure not in STRUCTURES:
-            raise ParameterError.of(as_given(self.structure), f"a structure is one of {', '.join(STRUCTURES)}")
+        one_word(self.structure, "structure", STRUCTURES)
         if self.branching not in BRANCHINGS:
             listed = ", ".join(map(str, BRANCHINGS))
             raise ParameterError.of(

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.boundary import protect_module
+from dpviz.boundary import one_word, protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, ceil_to, positive, rational, text, whole
 from dpviz.fitting.bands import multiscale
@@ -72,8 +72,7 @@ class IsotonicSheet:
     badge: str = BADGE.replace("public", "made-up")
 
     def __post_init__(self) -> None:
-        if self.family not in self.families:
-            raise ParameterError.of(self.family, f"a family is one of {', '.join(self.families)}")
+        one_word(self.family, "a family", self.families, f'write "{self.families[0]}"')
         if (
             not 0 <= len(self.counts) <= MOST
             or list(self.counts) != sorted(self.counts)

@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.boundary import kind_of, protect_module
+from dpviz.boundary import one_word, protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import figures_up, positive, rational, text, whole
 from dpviz.laws.product import Rounds, beta_for, column_error, naive_deviation, rounds_of, rounds_ratio, theory_n
@@ -83,11 +83,7 @@ class ProductSheet:
 
     def __post_init__(self) -> None:
         for name, known in (("preset", PRESETS), ("noise", NOISES)):
-            chosen = getattr(self, name)
-            if not isinstance(chosen, str) or chosen not in known:
-                raise ParameterError.of(
-                    chosen if isinstance(chosen, str) else kind_of(chosen), f"{name} is one of {', '.join(known)}"
-                )
+            one_word(getattr(self, name), name, known)
         object.__setattr__(self, "n", whole(self.n, "n", least=PEOPLE[0], most=PEOPLE[-1]))
         object.__setattr__(self, "seed", whole(self.seed, "seed", most=LAST_SEED))
         object.__setattr__(self, "columns", whole(self.columns, "columns", least=COLUMNS[0], most=COLUMNS[1]))

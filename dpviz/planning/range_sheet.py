@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.boundary import protect_module
+from dpviz.boundary import one_word, protect_module
 from dpviz.errors import DomainError, ParameterError
 from dpviz.exact import Decay, ceil_to, counted, integer, positive, probability, text, whole
 from dpviz.fitting.noises import Term
@@ -434,8 +434,7 @@ def made_up(family: str) -> PublicTable:
         "sparse": np.where(chance < 2**32 // 50, (2**32 // (size + 1)).clip(1, 5_000), 0).astype(np.int64),
         "flat": np.full(MADE_UP, 20, dtype=np.int64),
     }
-    if family not in FAMILIES:
-        raise ParameterError.of(family, f"a made-up family is one of {', '.join(FAMILIES)}")
+    one_word(family, "a made-up family", FAMILIES, f'write "{FAMILIES[0]}"')
     domain = Domain.integers(0, MADE_UP - 1, column="minute")
     return PublicTable(domain, counts[family], "records", BADGE.replace("public", "made-up"))
 

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from dpviz.boundary import kind_of, protect_module
+from dpviz.boundary import one_word, protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import down, figures_up, log_up, positive, rational, text, whole
 from dpviz.laws import bounded
@@ -104,11 +104,7 @@ class SamplingSheet:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        if not isinstance(self.family, str) or self.family not in FAMILIES:
-            raise ParameterError.of(
-                self.family if isinstance(self.family, str) else kind_of(self.family),
-                f"a family is one of {', '.join(FAMILIES)}",
-            )
+        one_word(self.family, "family", FAMILIES)
         for name, low, high in LIMITS:
             value = rational(getattr(self, name), name) if name == "p" else positive(getattr(self, name), name)
             if not low <= value <= high:

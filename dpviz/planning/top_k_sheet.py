@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpviz.boundary import protect_module
+from dpviz.boundary import one_word, protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import log_up, positive, probability, rational, text, whole
 from dpviz.laws.list_variants import fixed_inclusion, kbar_chances, laplace_inclusion
@@ -154,8 +154,7 @@ class TopKSheet:
             raise ParameterError.of(
                 limit_text(self.max_bins), f"max_bins must be one of {listed}", "choose one of these"
             )
-        if self.method not in METHODS:
-            raise ParameterError.of(self.method, f"a list is made by one of {', '.join(METHODS)}")
+        one_word(self.method, "method", METHODS)
         said = {
             "k": k,
             "kbar": kbar,
@@ -572,8 +571,7 @@ LIMITS: Final[tuple[int | None, ...]] = (1, 2, 5, 10, 20, None)
 
 def made_up(family: str) -> PublicTop:
     """A thousand made-up counts: all the same, falling as rank ** -1.1, or twelve large ones and a low rest."""
-    if family not in FAMILIES:
-        raise ParameterError.of(family, f"a made-up family is one of {', '.join(FAMILIES)}")
+    one_word(family, "a made-up family", FAMILIES, f'write "{FAMILIES[0]}"')
     ranks = range(1, MADE_UP + 1)
     counts = {
         "flat": (300,) * MADE_UP,

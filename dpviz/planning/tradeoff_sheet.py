@@ -18,7 +18,7 @@ from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 
-from dpviz.boundary import kind_of, protect_module
+from dpviz.boundary import one_word, protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, exp_bounds, positive, rational, text, whole
 from dpviz.laws.alp import FEW, Flips, bits_for, quantile_bound
@@ -164,11 +164,7 @@ class TradeoffSheet:
         object.__setattr__(self, "n", whole(self.n, "n", most=MOST_COUNT))
         object.__setattr__(self, "look_ups", whole(self.look_ups, "look_ups", most=10**9))
         for name, known in CHOICES.items():
-            chosen = getattr(self, name)
-            if not isinstance(chosen, str) or chosen not in known:
-                raise ParameterError.of(
-                    chosen if isinstance(chosen, str) else kind_of(chosen), f"{name} is one of {', '.join(known)}"
-                )
+            one_word(getattr(self, name), name, known)
 
     def moved(self, place: Mapping[str, str]) -> TradeoffSheet:
         """The sheet through the point that a page names."""

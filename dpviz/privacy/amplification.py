@@ -14,6 +14,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Literal
 
+from dpviz.boundary import one_word
 from dpviz.errors import ParameterError
 from dpviz.exact import ceil_to, exp_bounds, log_bounds, text
 from dpviz.privacy.loss import ApproxDP, PureDP
@@ -37,8 +38,7 @@ def amplified(
     >>> amplified(PureDP(Fraction(1)), Fraction(1, 10), "fixed", "replace-one", Fraction(1, 10**6))
     PureDP(epsilon=Fraction(79283, 500000))
     """
-    if choice not in BELONGS:
-        raise ParameterError.of(choice, f"a part is chosen by one of {', '.join(BELONGS)}")
+    one_word(choice, "choice", BELONGS)
     if relation != BELONGS[choice]:
         other = next(name for name, belongs in BELONGS.items() if belongs == relation)
         raise ParameterError.of(

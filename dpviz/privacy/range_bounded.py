@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, get_args
 
-from dpviz.boundary import protect_module
+from dpviz.boundary import one_word, protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import ceil_to, log1p_bounds, log_bounds, root_bounds, text
 from dpviz.privacy.calibration import climb
@@ -108,8 +108,7 @@ def _check(delta: Fraction, steps: int, rounds: int, accounting: Accounting, rel
     for name, value in {"steps": steps, "rounds": rounds, "relation_factor": relation_factor}.items():
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise ParameterError.of(value, f"{name} must be a whole number of at least 1", "give 1 or more")
-    if accounting not in ACCOUNTINGS:
-        raise ParameterError.of(accounting, f"accounting must be {' or '.join(ACCOUNTINGS)}")
+    one_word(accounting, "accounting", ACCOUNTINGS)
     if not isinstance(delta, Fraction) or not 0 <= delta < 1:
         raise ParameterError.of(
             delta,

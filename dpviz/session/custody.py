@@ -161,7 +161,7 @@ class Custody(ABC):
     def seeded(self, question: object, mechanism: Mechanism, times: int) -> SeededDraws:
         """So many seeded draws, with the true counts. Only where the data are public; refused elsewhere."""
         raise Forbidden.of(
-            "seeded draws", "true counts are shown of public data alone", "begin a lesson with dv.teaching"
+            "seeded draws", "true counts are shown for public data only", "begin a lesson with dv.teaching"
         )
 
     def public(self, question: Question) -> PublicTable | PublicTop | None:

@@ -81,7 +81,9 @@ def _made(asked: object, place: int) -> Mechanism:
     made = mechanism(asked, {"epsilon": str(OPENING)}) if isinstance(asked, str) and named else asked
     if not REGISTRY.has_class(type(made)):
         value = f"another name at place {place}" if isinstance(asked, str) else kind_of(asked)
-        raise ParameterError.of(value, f"a mechanism is one of {', '.join(REGISTRY)}")
+        raise ParameterError.of(
+            value, f"a mechanism is one of {', '.join(REGISTRY)}", 'write a name of these, or dv.Dense(epsilon="1/2")'
+        )
     made = cast(Mechanism, made)
     if made.names_items or made.draws_records:
         raise ParameterError.of(

@@ -73,7 +73,9 @@ def _point(release: Release, point: Sequence[str]) -> Any:
         return release.answer.point(release.reading, point[0] if len(point) == 1 else tuple(point))
     except DomainError:
         # a look-up in Python names no label in its refusal; what a page sent was typed by a person to be read
-        raise DomainError.of(short(", ".join(point)), f"a bin must be one of {domain.text}") from None
+        raise DomainError.of(
+            short(", ".join(point)), f"a bin must be one of {domain.text}", "type one of these"
+        ) from None
 
 
 protect_module(vars())

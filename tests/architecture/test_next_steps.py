@@ -27,8 +27,8 @@ PARTS = ("value", "rule", "next_step")
 WHOLE = {"damaged": "a saved release", "sent": "a message of a page"}
 """Constructors of the family that know a next step by themselves, and what they are for."""
 
-LEAST = 0.9
-"""The share of errors with all three parts that is kept; issue 13 asks for 0.8, and it was 0.45."""
+WITHHELD = "withheld"
+"""What an error says that shows no value: an engine or a private step may have quoted data."""
 
 
 # ---------------------------------------------------------------- in the source
@@ -55,7 +55,10 @@ def family(modules: list[ast.Module]) -> set[str]:
 
 
 def made(module: ast.Module, names: set[str]) -> Iterator[tuple[int, list[str]]]:
-    """Where errors of ours are made: the line, and which of the three parts are left out there."""
+    """Where errors of ours are made: the line, and which of the three parts are left out there.
+
+    An error that withholds its value, and says so, leaves nothing out.
+    """
     for node in ast.walk(module):
         if not isinstance(node, ast.Call):
             continue
@@ -71,23 +74,27 @@ def made(module: ast.Module, names: set[str]) -> Iterator[tuple[int, list[str]]]
             said |= dict(zip(PARTS, node.args, strict=False))
         else:
             continue
-        yield node.lineno, [part for part in PARTS if part not in said or is_empty(said[part])]
+        lacking = [part for part in PARTS if part not in said or is_empty(said[part])]
+        yield node.lineno, [] if lacking == ["value"] and withholds(node) else lacking
 
 
 def is_empty(node: ast.expr) -> bool:
+    """Whether nothing is said there, or in one branch of it."""
+    if isinstance(node, ast.IfExp):
+        return is_empty(node.body) or is_empty(node.orelse)
     return isinstance(node, ast.Constant) and node.value == ""
 
 
-def test_nearly_every_error_names_the_value_the_rule_and_the_next_step(capsys: pytest.CaptureFixture[str]) -> None:
+def withholds(call: ast.Call) -> bool:
+    return bool(call.args) and isinstance(call.args[0], ast.Constant) and WITHHELD in str(call.args[0].value)
+
+
+def test_every_error_names_the_value_the_rule_and_the_next_step() -> None:
+    """Issue 13 asks for 0.8 of them, and it was 0.45."""
     names = family(list(sources().values()))
     found = [(path, *one) for path, module in sources().items() for one in made(module, names)]
-    lacking = [(path, line, parts) for path, line, parts in found if parts]
-    share = 1 - len(lacking) / len(found)
-    with capsys.disabled():
-        print(f"\n{len(found)} errors, {share:.1%} with value, rule and next step; without:")
-        for path, line, parts in lacking:
-            print(f"  {path}:{line} has no {', '.join(parts)}")
-    assert len(found) > 700 and share >= LEAST
+    assert len(found) > 700
+    assert [f"{path}:{line} has no {', '.join(parts)}" for path, line, parts in found if parts] == []
 
 
 def test_an_error_without_one_of_the_parts_is_found() -> None:
@@ -101,6 +108,10 @@ raise ReleaseFormat.damaged("a rule")
 raise errors.Odder("words", value=short(3), rule=rule)
 raise Odder("words", value=short(3), rule=rule, next_step=step)
 raise Other.of(3, "a rule")
+raise Odd.of(3, "a rule", step if known else "")
+raise Odd("it broke; the cause is withheld", rule=rule, next_step=step)
+raise Odd("it broke", rule=rule, next_step=step)
+raise Odd("it broke; the cause is withheld", rule=rule)
 """
     module = ast.parse(source)
     names = family([module, sources()["errors.py"]])
@@ -111,6 +122,10 @@ raise Other.of(3, "a rule")
         (7, []),
         (8, ["next_step"]),
         (9, []),
+        (11, ["next_step"]),
+        (12, []),
+        (13, ["value"]),
+        (14, ["value", "next_step"]),
     ]
 
 
@@ -170,6 +185,10 @@ def top(**given: Any) -> dv.TopK:
     return dv.TopK(**{"k": 1, "epsilon": "1", "delta": "1e-6", "kbar": 3, **given})
 
 
+def playground(structure: str) -> dv.ConsistencyPlayground:
+    return dv.ConsistencyPlayground(structure=structure)
+
+
 def total(low: Any, high: Any, step: Any = 1) -> dv.Question:
     return dv.Question.sum("visits", by=FLAG, low=low, high=high, step=step)
 
@@ -180,6 +199,7 @@ def plan(domain: Any, mechanism: Any, **given: Any) -> Call:
 
 WIDE = dv.Domain.integers(0, 2**40, column="visits")
 KEYS = dv.Domain.keys(column="user")
+USERS = dv.Domain.categories(["a", "b", "c"], column="user")
 FLAG = dv.Domain.integers(0, 1, column="flag")
 
 ADVICE: list[tuple[str, str, Call, Call]] = [
@@ -488,6 +508,46 @@ ADVICE: list[tuple[str, str, Call, Call]] = [
         "write dv.Workbench(session)",
         lambda _: dv.Workbench("visits.csv"),
         lambda desk: dv.Workbench(desk.session),
+    ),
+    (
+        '"moments"',
+        "write accounting=",
+        lambda _: top(accounting="moments"),
+        lambda _: top(accounting="safe"),
+    ),
+    (
+        '"numbr"',
+        "did you mean number?",
+        lambda desk: desk.new(schema={"visits": "numbr"}),
+        lambda desk: desk.new(schema={"visits": "number"}),
+    ),
+    (
+        '"whole"',
+        'write schema={"visits": "number"}',
+        lambda desk: desk.new(schema={"visits": "whole"}),
+        lambda desk: desk.new(schema={"visits": "number"}),
+    ),
+    (
+        "region",
+        "leave it out",
+        lambda _: dv.Question.records([FLAG], otherwise={"region": "0"}),
+        lambda _: dv.Question.records([FLAG]),
+    ),
+    (
+        "nobody",
+        "name one of these",
+        lambda _: dv.Question.records([USERS], otherwise={"user": "nobody"}),
+        lambda _: dv.Question.records([USERS], otherwise={"user": "a"}),
+    ),
+    ("median", "leave reader out", lambda desk: desk.release.many([1], "median"), lambda desk: desk.release.many([1])),
+    ('"list"', 'write structure="tree"', lambda _: playground("list"), lambda _: playground("tree")),
+    ('"even"', 'write "half"', lambda _: dv.IsotonicExplorer("even"), lambda _: dv.IsotonicExplorer("half")),
+    ('"spars"', "did you mean sparse?", lambda _: dv.RangeExplorer("spars"), lambda _: dv.RangeExplorer("sparse")),
+    (
+        "another name at place 1",
+        'dv.Dense(epsilon="1/2")',
+        lambda desk: dv.MechanismComparison(desk.session, BINS, ["Dens"]),
+        lambda desk: dv.MechanismComparison(desk.session, BINS, [dv.Dense(epsilon="1/2")]),
     ),
     (
         "2",

@@ -72,10 +72,10 @@ def test_data_that_cannot_be_used_are_in_no_message_and_in_no_frame(data: object
 
 def test_a_call_that_is_not_marked_would_show_its_column() -> None:
     def careless(epsilon: object) -> None:
-        raise ParameterError.of(epsilon, "epsilon must be a number")
+        raise ParameterError.of(epsilon, "epsilon must be a number", "write 1")
 
     def marked(epsilon: object) -> None:
-        raise ParameterError.of(epsilon, "epsilon must be a number")
+        raise ParameterError.of(epsilon, "epsilon must be a number", "write 1")
 
     for call, seen in ((careless, True), (single_arguments(marked), False)):
         with pytest.raises(ParameterError) as refused:

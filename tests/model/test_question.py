@@ -263,7 +263,7 @@ def test_what_lies_outside_a_column_counts_as_its_first_label_or_as_the_one_that
 def test_a_label_that_stands_for_nothing_is_refused() -> None:
     for otherwise, rule in [
         ({"city": "C"}, "a label must be one of A, B"),
-        ({"age": 1}, "otherwise names columns of the records: month, city"),
+        ({"age": 1}, "otherwise may name columns of the records only: month, city"),
         (["city"], "otherwise must map columns to labels"),
         ({"month": None}, "a label"),
     ]:
@@ -327,8 +327,8 @@ def test_a_sum_says_how_far_one_row_can_move_it(
         (lambda: Question.sum("x", by="", low=0, high=1, step=1), "the name of a column"),
         (lambda: Question.sum("x", by=MONTHS, low=0, high=2**31 + 1, step=1), "at most 2.31 steps from 0"),
         (lambda: Question.sum("x", by=MONTHS, low=-(2**31) - 1, high=0, step=1), "at most 2.31 steps from 0"),
-        (lambda: Question.sum("x", by=MONTHS, low=0, high=10**18, step=10**12), "quotients of whole numbers"),
-        (lambda: Question.sum("x", by=MONTHS, low=0, high="1e-20", step="1e-20"), "quotients of whole numbers"),
+        (lambda: Question.sum("x", by=MONTHS, low=0, high=10**18, step=10**12), "fractions of whole numbers"),
+        (lambda: Question.sum("x", by=MONTHS, low=0, high="1e-20", step="1e-20"), "fractions of whole numbers"),
         (lambda: Question.sum(pd.Series([1]), by=MONTHS, low=0, high=1, step=1), "the name of a column"),
         (lambda: Question.records([]), "a list of one-column domains"),
         (lambda: Question.records(["month"]), "one-column domains"),

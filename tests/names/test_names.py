@@ -44,7 +44,7 @@ MISTYPED: list[tuple[Callable[[Any], Any], str, str]] = [
     (lambda s: dv.Dense(epsilom="1"), "Dense takes no epsilom", "epsilon"),
     (lambda s: dv.Session(FRAME, bugdet=dv.Budget("1")), "Session takes no bugdet", "budget"),
     (lambda s: s.plan(BINS, dv.Dense("1/2"), were={}), "Session.plan takes no were", "where"),
-    (lambda s: dv.Dense("1", base="exq"), 'base must be "exp", "paper", "tight" or "gaussian", got exq', "exp"),
+    (lambda s: dv.Dense("1", base="exq"), 'base must be "exp", "paper", "tight" or "gaussian", got "exq"', "exp"),
     (lambda s: s.plan("helth", dv.Stability("1", "1e-6")), "that data has, got helth", "health"),
     (lambda s: s.plan(BINS, dv.Dense("1"), where={"vists": dv.Between(0, 1)}), "got vists", "visits"),
     (lambda s: s.release(HEALTH, dv.Dense("1/2"))["god"], "must be one of good, poor, got god", "good"),

@@ -110,7 +110,10 @@ def test_pay_what_you_get_by_the_defaults() -> None:
         (lambda: calibrate(Fraction(1), Fraction(0), 10, 1, "safe"), "a bottom symbol needs a delta"),
         (lambda: calibrate(Fraction(1), Fraction(1, 9), 0, 1, "safe"), "steps must be a whole number"),
         (lambda: calibrate(Fraction(1), Fraction(1, 9), 1, 0, "safe"), "rounds must be a whole number"),
-        (lambda: total(Fraction(1), Fraction(1, 9), 1, 1, Fraction(0), "free"), "accounting must be safe or paper"),
+        (
+            lambda: total(Fraction(1), Fraction(1, 9), 1, 1, Fraction(0), "free"),
+            'accounting must be "safe", "paper" or "zcdp"',
+        ),
         # type: ignore[arg-type]
         (lambda: total(Fraction(1), Fraction(1, 9), 1, 9, Fraction(0), "safe"), "must stay below 1"),
         (lambda: total(Fraction(1), Fraction(1), 1, 1, Fraction(0), "safe"), r"must be a Fraction in \[0, 1\)"),

@@ -137,7 +137,7 @@ class Round:
         return "sub.ask(...)"
 
     def with_epsilon(self, epsilon: Fraction) -> Round:
-        raise ParameterError.of(text(epsilon), "the step is fixed")
+        raise ParameterError.of(text(epsilon), "the step is fixed", "leave it as it is")
 
     def bind(self, question: Question, unit: Unit) -> Any:
         return RoundBound(self, Dense(self.of.step).bind(question, unit))

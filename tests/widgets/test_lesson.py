@@ -161,7 +161,7 @@ def test_a_session_with_a_ledger_is_never_asked_for_the_truth(tmp_path: Path) ->
     for refused in (page.draw(20), page.ask("misses", beta="0.05"), page.ask("forget")):
         assert not refused["ok"] and refused["error"]["message"].startswith("the page may ask for")
     assert page.model.mirrors()["lesson"] == "null" and len(session.releases) == 0
-    with pytest.raises(Forbidden, match="true counts are shown of public data alone"):
+    with pytest.raises(Forbidden, match="true counts are shown for public data only"):
         session.seeded(BINS, dv.Dense(1), 20)
     assert session.public(Question.of(BINS)) is None
 

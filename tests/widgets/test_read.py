@@ -124,7 +124,7 @@ def test_keys_are_read_by_the_estimator_that_is_chosen_in_python_and_in_the_page
         assert all((row["known"] != "") == stated == (row["low"] + row["high"] != "") for row in body["values"])
     assert many["paper"] and release.error.estimator("paper").one_bin(rational("0.05", "beta")) is not None
     for wrong in (lambda: release.value(3, "mean"), lambda: release.many([3], reader="mean")):
-        with pytest.raises(dv.DpvizError, match="reader must be one that a sketch answer has: paper, likelihood"):
+        with pytest.raises(dv.DpvizError, match='reader must be "paper", "likelihood"'):
             wrong()
     refused = ask(model, number="1", reader="mean")
-    assert not refused["ok"] and "reader must be one that a sketch answer has" in refused["error"]["message"]
+    assert not refused["ok"] and 'reader must be "paper", "likelihood"' in refused["error"]["message"]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NoReturn, Self,
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.boundary import kind_of, protect_module
+from dpviz.boundary import kind_of, one_word, protect_module
 from dpviz.errors import DomainError, ParameterError, ReleaseFormat, short
 from dpviz.exact import text
 from dpviz.model.between import Between, between, is_enclosed
@@ -303,7 +303,7 @@ class Answer:
 
     def point(self, reading: Reading, label: object) -> Any:
         """The point that a label names, for `read`. Raises an error of ours where there is none."""
-        self._refuse("this answer does not answer single points")
+        self._refuse("this answer does not answer single points", "read release.to_frame()")
 
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> Values:
         """The values of these points, or of rows in order. Free: what was drawn is post-processed.
@@ -339,7 +339,9 @@ class Answer:
         first, last = domain.index(low), domain.index(high)
         if first > last:
             raise DomainError.of(
-                f"{domain.label(first)} to {domain.label(last)}", "a range must not be reversed", "the lower end first"
+                f"{domain.label(first)} to {domain.label(last)}",
+                "a range must not be reversed",
+                "give the lower end first",
             )
         return range(first, last + 1)
 
@@ -369,7 +371,9 @@ class Answer:
             return self.named(reading, single if len(label) == 1 else label)
         except DomainError:
             # a look-up in Python names no label in its refusal; what a page sent was typed by a person to be read
-            raise DomainError.of(short(", ".join(label)), f"a bin must be one of {domain.text}") from None
+            raise DomainError.of(
+                short(", ".join(label)), f"a bin must be one of {domain.text}", "type one of these"
+            ) from None
 
     def side(self, reading: Reading, row: int) -> Side:
         """What is compared where a row of what the page draws is picked. Raises DomainError where there is no row."""
@@ -440,7 +444,7 @@ class Answer:
 
     def labels_of(self, reading: Reading) -> Mapping[str, str]:
         """The record in words, its label in each column, where it is one."""
-        self._refuse("this answer is no drawn record", "read release.to_frame()")
+        self._refuse("this answer is not a drawn record", "read release.to_frame()")
 
     def tree(self) -> TreeFit | None:
         """The noisy nodes, where the answer is made of those of a tree: what shows which of them a range uses. Else
@@ -497,14 +501,15 @@ class Answer:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def _refuse(self, rule: str, next_step: str = "") -> NoReturn:
+    def _refuse(self, rule: str, next_step: str) -> NoReturn:
         raise ReleaseFormat.of(self.kind, rule, next_step)
 
     def _reader(self, reader: str) -> str:
         """One of `readers`; the default where none is named."""
         if reader and reader not in self.readers:
-            known = ", ".join(self.readers) or "none to choose from"
-            raise ParameterError.of(reader, f"reader must be one that a {self.kind} answer has: {known}")
+            if not self.readers:
+                raise ParameterError.of(reader, "this answer is read in one way only", "leave reader out")
+            one_word(reader, "reader", self.readers, f'write reader="{self.readers[0]}", or leave it out')
         return reader or next(iter(self.readers), "")
 
 
@@ -618,7 +623,7 @@ def bars_json(answer: Answer, reading: Reading, betas: Sequence[Fraction]) -> di
     for beta in betas:
         one, every = answer.bars(reading, beta)
         if one is None:
-            answer._refuse("this answer has no error bar per bin")
+            answer._refuse("this answer has no error bar per bin", "read release.to_frame()")
         bars[text(beta)] = {"one": one.to_json(), "all": None if every is None else every.to_json()}
     return bars
 

@@ -297,7 +297,7 @@ class PseudocountLaw(RecordLaw):
         whole(self.labels, "labels", least=2)
         whole(self.moves, "moves")
         if self.epsilon <= 0:
-            raise ReleaseFormat.of(self.name, "the epsilon of a response is positive")
+            raise ReleaseFormat.damaged("the epsilon of a response is positive", self.name)
 
     def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:
         added = unit.relation == "add-remove"
