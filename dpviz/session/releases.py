@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 
 from dpviz.boundary import protect_module, single_arguments
 from dpviz.errors import LedgerAway, ParameterError, ReleaseFormat
@@ -12,28 +13,37 @@ from dpviz.model.release import Release
 from dpviz.session.ledger import Entry, Ledger
 from dpviz.session.saved import from_bytes, unreadable
 
+PAGE = 50
+"""So many releases are listed at once."""
+
 
 class Unread(UserWarning):
     """Something that was paid for is left out, because this dpviz cannot read it."""
 
 
+@dataclass(slots=True)
+class Readable:
+    """What a session found out about stored answers, which never change: what it could read, and why not."""
+
+    fine: set[int] = field(default_factory=set)
+    refused: dict[int, ReleaseFormat] = field(default_factory=dict)
+
+
 class Releases(Mapping[int, Release]):
     """The finished releases of a ledger, by number. The answers of a sub-session are its own: `sub.answers`.
 
-    What cannot be read by this dpviz is left out with a warning: `unreadable` says which and why.
+    What cannot be read by this dpviz is left out with a warning: `unreadable` says which and why. The length leaves
+    out what was found to be so, and reads no answer to find more.
     """
 
-    def __init__(self, ledger: Ledger, known: dict[int, ReleaseFormat | None] | None = None) -> None:
+    def __init__(self, ledger: Ledger, known: Readable | None = None) -> None:
         self._ledger = ledger
-        self._known: dict[int, ReleaseFormat | None] = {} if known is None else known  # answers never change
-
-    def _done(self) -> list[Entry]:
-        return [entry for entry in self._ledger.entries() if entry.status == "done"]
+        self._known = Readable() if known is None else known
 
     @single_arguments
     def __getitem__(self, number: int) -> Release:
         if not self._is_done(number):
-            shown = ", ".join(str(one) for one in [entry.number for entry in self._done()][-20:]) or "none"
+            shown = ", ".join(str(entry.number) for entry in self._ledger.finished(last=20)) or "none"
             raise ParameterError.of(
                 number,
                 f"the latest finished releases are: {shown}",
@@ -53,23 +63,23 @@ class Releases(Mapping[int, Release]):
         try:
             found = from_bytes(self._ledger.answer(number))
         except ReleaseFormat as refused:
-            failure = self._known[number] = unreadable(number, refused)
+            failure = self._known.refused[number] = unreadable(number, refused)
         else:
-            self._known[number] = None
+            self._known.fine.add(number)
             return found.found_in(self._ledger)
         raise failure
 
     def _refusal(self, number: int) -> ReleaseFormat | None:
         """Why a release cannot be read, or None where it can."""
-        if number not in self._known:
+        if number not in self._known.fine and number not in self._known.refused:
             with suppress(ReleaseFormat):
                 self._read(number)
-        return self._known[number]
+        return self._known.refused.get(number)
 
     @property
     def unreadable(self) -> dict[int, ReleaseFormat]:
         """What was released and cannot be read by this dpviz, by number, and why. It stays paid for."""
-        refusals = ((entry.number, self._refusal(entry.number)) for entry in self._done())
+        refusals = ((number, self._refusal(number)) for number in self._ledger.finished_numbers)
         return {number: refusal for number, refusal in refusals if refusal is not None}
 
     @property
@@ -80,28 +90,33 @@ class Releases(Mapping[int, Release]):
     @property
     def latest(self) -> Release | None:
         """The newest release that can be read."""
-        for entry in reversed(self._done()):
-            if self._refusal(entry.number) is None:
-                return self._read(entry.number)
+        before, most = None, 1
+        while found := self._ledger.finished(last=most, before=before):
+            for entry in reversed(found):
+                if self._refusal(entry.number) is None:
+                    return self._read(entry.number)
+            before, most = found[0].number, PAGE
         return None
 
     def __iter__(self) -> Iterator[int]:
-        for entry in self._done():
-            refusal = self._refusal(entry.number)
+        for number in self._ledger.finished_numbers:
+            refusal = self._refusal(number)
             if refusal is None:
-                yield entry.number
+                yield number
             else:
                 warnings.warn(str(refusal), Unread, stacklevel=2)
 
     def __len__(self) -> int:
-        return sum(self._refusal(entry.number) is None for entry in self._done())
+        return self._ledger.finished_count - len(self._known.refused)
 
     def __repr__(self) -> str:
         lines = []
         try:
-            done = self._done()
+            done, count = self._ledger.finished(last=PAGE), self._ledger.finished_count
         except LedgerAway:
             return "the releases are not known: the ledger's server does not answer"
+        if count > PAGE:
+            lines.append(f"the latest {PAGE} of {count:,}:")
         for entry in done:
             refusal = self._refusal(entry.number)
             said = f"{entry.body['question_text']}  {entry.body['price']['text']}" if refusal is None else str(refusal)

@@ -16,7 +16,6 @@ from dpviz.errors import (
     LedgerError,
     LedgerFormat,
     ParameterError,
-    ReleaseFormat,
     UnitError,
     unwritable,
 )
@@ -37,7 +36,7 @@ from dpviz.session.custody import Charter, Custody, Record
 from dpviz.session.interrupts import nothing_charged
 from dpviz.session.ledger import Entry, Ledger
 from dpviz.session.plan import Plan
-from dpviz.session.releases import Releases, Unread
+from dpviz.session.releases import Readable, Releases, Unread
 from dpviz.session.runner import ReleaseRunner
 from dpviz.session.running import Errand, Running
 from dpviz.session.saved import check_opens
@@ -102,7 +101,7 @@ class Session(Custody):
         self._unit = unit
         self._source, self._ledger = _opened(source, unit, budget, ledger, existing, checked_person(person))
         self._runner = ReleaseRunner(self._source)
-        self._readable: dict[int, ReleaseFormat | None] = {}  # for `releases`
+        self._readable = Readable()
 
     # ------------------------------------------------------------ what anybody may know
 
@@ -352,9 +351,7 @@ class Session(Custody):
     def sub_sessions(self) -> dict[int, SubSession]:
         """The sub-sessions that were opened so far, by ledger number, closed ones too. Looking is free."""
         found = {}
-        for entry in self._ledger.entries():
-            if entry.status != "open":
-                continue
+        for entry in self._ledger.opened():
             try:
                 found[entry.number] = self._sub_session(entry)
             except LedgerFormat as refused:  # it must not hide the others

@@ -83,6 +83,7 @@ class Audit:
     index: dict[int, IndexRow] = field(default_factory=dict)
     uses: dict[tuple[int, int], IndexRow] = field(default_factory=dict)
     blobs: set[str] = field(default_factory=set)
+    finished: int = 0
     last: Row | None = None
     check: Check | None = None
     _state: State | None = None
@@ -124,6 +125,16 @@ class Audit:
         """What the last row carries."""
         assert self._state is not None
         return self._state
+
+    @property
+    def pending(self) -> list[int]:
+        """The charges without an outcome, in order."""
+        return sorted(self._bodies)
+
+    @property
+    def opened(self) -> list[int]:
+        """The entries that are open for uses, in order."""
+        return sorted(self._open)
 
     def hash_of(self, seq: int) -> str:
         """The hash of a row that was taken; empty where there was none of that number."""
@@ -214,6 +225,7 @@ class Audit:
             raise broken(f"row {row.seq} closes entry {number}, which is not open to it")
         self.index[entry.number] = self._closed(entry, row, content)
         body = self._bodies.pop(entry.number)
+        self.finished += status == "done"
         if sub is not None:
             if not self.follows(Step("open", body, {}, _texts(sub))):
                 raise broken(f"row {row.seq} opens entry {number} with more than was charged for")

@@ -505,10 +505,31 @@ class Ledger:
     # ---------------------------------------------------------------- looking
 
     @single_arguments
-    def entries(self, *, last: int | None = None) -> list[Entry]:
-        """All charges in order, or the `last` ones."""
-        query, most = (CHARGES.every, {}) if last is None else (CHARGES.lately, {"most": max(0, last)})
-        return self._look(lambda connection: CHARGES.fetch(connection, query, self.owner, **most))[::-1]
+    def entries(self, *, last: int | None = None, before: int | None = None) -> list[Entry]:
+        """All charges in order, or the `last` ones; of those before a number only, where one is given."""
+        return self._page(CHARGES.lately, last, before)
+
+    @single_arguments
+    def finished(self, *, last: int | None = None, before: int | None = None) -> list[Entry]:
+        """The charges with an answer, in order; `last` and `before` as in `entries`."""
+        return self._page(CHARGES.done, last, before)
+
+    def _page(self, query: Statement, last: int | None, before: int | None) -> list[Entry]:
+        most = _EVERY if last is None else min(max(0, last), _EVERY)
+        until = _EVERY if before is None else min(max(0, before), _EVERY)
+        return self._look(lambda connection: CHARGES.fetch(connection, query, self.owner, most=most, before=until))[
+            ::-1
+        ]
+
+    @property
+    def finished_count(self) -> int:
+        """How many charges have an answer, as the chain has it."""
+        return self._look(lambda _: self._chain.audit.finished)
+
+    @property
+    def finished_numbers(self) -> list[int]:
+        """The numbers of the charges with an answer, in order."""
+        return self._look(lambda connection: [number for (number,) in _FINISHED.all(connection)])
 
     @single_arguments
     def entry(self, number: int) -> Entry:
@@ -521,7 +542,16 @@ class Ledger:
 
     def pending(self) -> list[Entry]:
         """Charges without a recorded outcome: "pending" (`mine` or another kernel's), or "lost"."""
-        return self._look(lambda connection: CHARGES.fetch(connection, CHARGES.pending, self.owner))[::-1]
+        return self._each(lambda audit: audit.pending)
+
+    def opened(self) -> list[Entry]:
+        """The charges that are there to be used, in order."""
+        return self._each(lambda audit: audit.opened)
+
+    def _each(self, numbers: Callable[[Audit], list[int]]) -> list[Entry]:
+        return self._look(
+            lambda connection: [self._one(connection, CHARGES, (number, 0)) for number in numbers(self._chain.audit)]
+        )
 
     def raises(self) -> list[Raise]:
         """Every raise of the budget, in order."""
@@ -674,6 +704,10 @@ def _existing(held: Hidden[Any]) -> LedgerLocation:
 
 # ---------------------------------------------------------------- steps of a transaction
 
+_EVERY = 2**31 - 1
+"""More charges than a ledger can have: a number of a charge has four bytes on a server."""
+
+_FINISHED = Statement(select(entry.c.number).where(entry.c.status == "done").order_by(entry.c.number))
 _INDEX = Statement(select(entry).order_by(entry.c.number))
 _USES = Statement(select(use).order_by(use.c.entry, use.c.number))
 _CARRIERS = union_all(
