@@ -135,11 +135,14 @@ export async function copy(text: string): Promise<boolean> {
     }
 }
 
+/** A browser reads what it saves after the click, later still where it asks for the place first. */
+const TAKEN = 600_000;
+
 export function save(name: string, type: string, text: BlobPart | readonly BlobPart[]): void {
     const url = URL.createObjectURL(new Blob([text].flat(), { type }));
     const link = h("a", { href: url, download: name });
     document.body.append(link);
     link.click();
     link.remove();
-    setTimeout(() => URL.revokeObjectURL(url), 1000);
+    setTimeout(() => URL.revokeObjectURL(url), TAKEN);
 }

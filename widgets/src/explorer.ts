@@ -24,9 +24,12 @@ export class Explorer<S extends Sheet<Point>> extends ViewStore {
     fault: string | null = null;
 
     readonly #readSheet: (value: unknown) => S;
-    #asked = 0;
     /** The axis that was moved last. */
     #last: string | null = null;
+    /** The reader has moved on from the sheet, and the kernel has not followed: no sheet moves the sliders. */
+    #ahead = false;
+    /** `fault` says what cannot be had without a kernel: it does not hold once one is heard. */
+    #stranded = false;
 
     constructor(read: (value: unknown) => S) {
         super();
@@ -35,7 +38,12 @@ export class Explorer<S extends Sheet<Point>> extends ViewStore {
 
     /** A kernel that is gone will not answer: what waits for it goes where it can without. */
     protected override onHealth(): void {
-        if (this.sheet !== null && !this.settled && this.kernel.health === "gone") this.#alone(this.position, this.#last);
+        if (this.kernel.health === "gone") {
+            if (this.sheet !== null && !this.settled) this.#alone(this.position, this.#last);
+        } else {
+            if (this.#stranded) this.#say(null);
+            if (this.#ahead && !this.waits("move")) this.#moveSoon(); // where it was moved meanwhile
+        }
         this.tell();
     }
 
@@ -50,8 +58,17 @@ export class Explorer<S extends Sheet<Point>> extends ViewStore {
     #use(sheet: S): void {
         const first = this.sheet === null;
         this.sheet = sheet;
-        if (first || this.settled) this.#adopt(sheet.now as PointOf<S>);
+        if (first || !this.#ahead) this.#adopt(sheet.now as PointOf<S>);
         else this.#resolve(this.position);
+    }
+
+    /** Why a move did not happen; `stranded` where only for want of a kernel. */
+    #say(fault: string | null, stranded = false): void {
+        [this.fault, this.#stranded] = [fault, stranded];
+    }
+
+    #moveSoon(): void {
+        this.later("move", DEBOUNCE, () => void this.#move());
     }
 
     axis(name: string): Axis | null {
@@ -72,10 +89,12 @@ export class Explorer<S extends Sheet<Point>> extends ViewStore {
     /** Take a value of an axis, on its grid or not; the kernel says what is wrong with one it cannot stand on. */
     set(name: string, value: string): void {
         if (this.sheet === null || this.position.get(name) === value) return;
-        this.fault = null;
+        this.#say(null);
         this.#last = name;
+        this.#ahead = true;
+        this.drop("move");
         this.#resolve(new Map([...this.position, [name, value]]));
-        if (this.kernel.health !== "gone") this.later("move", DEBOUNCE, () => void this.#move());
+        if (this.kernel.health !== "gone") this.#moveSoon();
         this.tell();
     }
 
@@ -99,10 +118,12 @@ export class Explorer<S extends Sheet<Point>> extends ViewStore {
     #alone(position: ReadonlyMap<string, string>, last: string | null): void {
         const axis = last === null ? null : this.axis(last);
         const point = axis !== null && this.sheet!.fans.has(axis.name) ? this.#onFan(axis, position) : undefined;
-        this.fault =
+        this.#say(
             point === undefined
                 ? "No kernel to compute this; what is shown is the nearest that was sent."
-                : "No kernel: one slider moves at a time, the others are back where the sheet was made.";
+                : "No kernel: one slider moves at a time, the others are back where the sheet was made.",
+            true,
+        );
         this.#adopt((point ?? this.sheet!.now) as PointOf<S>);
     }
 
@@ -114,21 +135,16 @@ export class Explorer<S extends Sheet<Point>> extends ViewStore {
     }
 
     async #move(): Promise<void> {
-        this.#asked += 1;
-        const mine = this.#asked;
-        const place = this.position;
-        const reply = await this.kernel.ask("move", { place: Object.fromEntries(this.position) });
-        if (mine !== this.#asked) return;
-        const still = this.position === place; // else somebody moved on, and the next ask is about to be sent
+        const reply = await this.latest("move", "move", { place: Object.fromEntries(this.position) });
+        if (reply === null) return; // somebody moved on, and the next ask is about to be sent
+        this.#ahead = false;
         if (reply.ok) {
-            if (still) this.settled = true;
             this.take("sheet", reply.body["sheet"]);
-        } else if (!still) {
-            return;
+            if (!this.settled && this.point !== null) this.#adopt(this.point); // it made no sense
         } else if (reply.error.kind === SUPERSEDED) {
             this.#adopt(this.sheet!.now as PointOf<S>); // moved on another page: stand where that one does
         } else {
-            this.fault = reply.error.message;
+            this.#say(reply.error.message);
             if (this.point !== null) this.#adopt(this.point);
         }
         this.tell();

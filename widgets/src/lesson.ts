@@ -5,6 +5,7 @@
  * side of it.
  */
 
+import { hand } from "./hand";
 import type { Kernel } from "./kernel";
 import { SUPERSEDED } from "./kernel";
 import { decode, version } from "./protocol";
@@ -123,8 +124,9 @@ export class Lessons {
     }
 
     forget(): Promise<void> {
+        const before = hand();
         return this.#ask("forget", {}, () => {
-            this.wantsFocus = true;
+            this.wantsFocus = hand() === before;
             this.#ground.say("The count starts again with the next draw.", 0);
         });
     }

@@ -1,11 +1,12 @@
 /** Which question, by which mechanism, at which privacy loss. */
 
 import type { Component } from "./component";
-import { h, newId, setAttribute, setOptions, setText, show } from "./dom";
+import { h, newId, setOptions, setText, show } from "./dom";
 import { epsilonField } from "./epsilon_field";
 import { isList } from "./measures";
+import { drawFault, planBox } from "./plan_box";
 import { questionRow } from "./question_row";
-import type { SessionStore } from "./session_store";
+import type { Change, SessionStore } from "./session_store";
 
 /** The choice that is a part of the price: it stands where the price's δ does, once. */
 const DELTA = "delta";
@@ -45,44 +46,42 @@ export function mechanismPicker(store: SessionStore): Component {
             ),
         ),
     );
-    const controls = new Map<string, { control: HTMLSelectElement | HTMLInputElement; fault: HTMLElement }>();
+    const controls = new Map<string, { control: HTMLSelectElement | HTMLInputElement; draw(value: string): void }>();
     let seen = "";
 
     type Choice = NonNullable<SessionStore["sheet"]>["mechanism"]["choices"][number];
 
     /** The control of a choice, with what is wrong with it; the name of δ stands above it already. */
     function drawChoice({ name, label, options }: Choice): HTMLElement {
-        const [choiceId, faultId] = [newId(), newId()];
-        if (name === DELTA) deltaLabel.htmlFor = choiceId;
-        const ask = (): void => void store.plan({ parameters: { [name]: control.value.trim() } });
-        const control =
-            options.length > 0
-                ? h("select", { id: choiceId, onchange: ask, "aria-describedby": faultId })
-                : h("input", {
-                      id: choiceId,
-                      type: "text",
-                      class: "dp-exact-text",
-                      autocomplete: "off",
-                      spellcheck: "false",
-                      placeholder: "not set",
-                      "aria-describedby": faultId,
-                      onchange: ask,
-                      onkeydown: (event: KeyboardEvent) => {
-                          const value = store.sheet?.mechanism.parameters.get(name) ?? "";
-                          if (event.key !== "Escape" || (control.value === value && store.faultOf(name) === null)) return;
-                          event.stopPropagation(); // it closes nothing: it takes back what was typed
-                          control.value = value;
-                          store.forgive();
-                      },
-                  });
-        const fault = h("p", { id: faultId, class: "dp-fault", role: "alert", hidden: true });
-        controls.set(name, { control, fault });
-        return h("div", { class: "dp-field" }, name === DELTA ? null : h("label", { for: choiceId }, label), control, fault);
+        const id = newId();
+        if (name === DELTA) deltaLabel.htmlFor = id;
+        const [control, fault] = options.length > 0 ? drawSelect(name, id) : drawBox(name, id);
+        return h("div", { class: "dp-field" }, name === DELTA ? null : h("label", { for: id }, label), control, fault);
+    }
+
+    function drawSelect(name: string, id: string): [HTMLElement, HTMLElement] {
+        const fault = h("p", { id: `${id}-fault`, class: "dp-fault", role: "alert", hidden: true });
+        const onchange = (): void => void store.plan({ parameters: { [name]: control.value } });
+        const control = h("select", { id, onchange, "aria-describedby": fault.id });
+        const draw = (value: string): void => {
+            setOptions(control, store.sheet!.mechanism.choices.find((one) => one.name === name)!.options, value);
+            drawFault(store, name, control, fault);
+        };
+        controls.set(name, { control, draw });
+        return [control, fault];
+    }
+
+    function drawBox(name: string, id: string): [HTMLElement, HTMLElement] {
+        const was = (): string => store.sheet?.mechanism.parameters.get(name) ?? "";
+        const change = (text: string): Change => ({ parameters: { [name]: text } });
+        const { box, fault, draw } = planBox(store, name, { id, placeholder: "not set" }, was, change);
+        controls.set(name, { control: box, draw });
+        return [box, fault];
     }
 
     /** A select per choice among values, a box per choice that is a number; a choice of one is no choice. */
     function drawChoices(): void {
-        const { choices: offers, parameters } = store.sheet!.mechanism;
+        const { choices: offers } = store.sheet!.mechanism;
         const offered = offers.filter((choice) => choice.options.length !== 1);
         const signature = JSON.stringify(offered);
         if (signature !== seen) {
@@ -95,16 +94,11 @@ export function mechanismPicker(store: SessionStore): Component {
             show(more, expert.length > 0);
             setText(summary, isList(store.sheet!) ? "Rows, rules and accounting" : "Noise and sampler");
         }
-        for (const { name, options } of offered) {
-            const [{ control, fault }, value] = [controls.get(name)!, parameters.get(name) ?? ""];
-            const wrong = store.faultOf(name);
-            if (control instanceof HTMLSelectElement) setOptions(control, options, value);
-            else if (document.activeElement !== control && wrong === null) control.value = value;
+        for (const { name } of offered) {
+            const { control, draw } = controls.get(name)!;
+            draw(store.chosenOf(name));
             control.disabled = store.locked || store.kernel.health === "gone";
-            setAttribute(control, "aria-invalid", wrong === null ? null : "true");
-            setText(fault, wrong === null ? "" : `⚠ ${wrong}`);
-            show(fault, wrong !== null);
-            if (wrong !== null && choices.contains(control)) more.open = true;
+            if (store.faultOf(name) !== null && choices.contains(control)) more.open = true;
         }
     }
 
@@ -117,7 +111,7 @@ export function mechanismPicker(store: SessionStore): Component {
         setOptions(
             mechanism,
             sheet.mechanisms.map(({ name, title }) => ({ value: name, label: title })),
-            sheet.mechanism.name,
+            store.mechanism,
         );
         setText(about, sheet.mechanism.about);
         setText(needed, store.point === null || store.point.price.delta === "0" ? "not needed" : store.point.price.delta);

@@ -24,7 +24,12 @@ export interface Button {
     act: Act | null;
     /** The safe answer: it takes the focus where the pane changes under it. */
     safe?: boolean;
+    /** What it does, where that is more, or less, than its label says. */
+    means?: string;
 }
+
+/** What a press of a button would do. A press that began on another meaning is none (`root.ts`). */
+export const meaningOf = ({ act, label, means }: Button): string => JSON.stringify([act, means ?? label]);
 
 export interface Panel {
     kind: string;
@@ -213,7 +218,7 @@ function resting(store: SessionStore): Panel {
     const verb = state.teaching === null ? "Release" : "Draw";
     if (store.kernel.health === "gone") return gone(store);
     const twin = store.twin;
-    if (twin?.status === "done" && store.fresh === null && store.settled && store.fault === null)
+    if (twin?.status === "done" && store.fresh === null && store.settled && store.fault === null && !store.misfit)
         return already(store, twin);
     const left = state.budget?.epsilon.left;
     if (left !== undefined && state.teaching === null && equal(exactly(left), ZERO)) {
@@ -234,6 +239,7 @@ function resting(store: SessionStore): Panel {
     if (store.fault !== null) {
         return { kind: "fault", buttons: [off(verb)], note: "Correct ε first." };
     }
+    if (store.misfit) return { kind: "fault", buttons: [off(verb)], note: "Correct what is marked first." };
     if (point === null || !store.settled) {
         return { kind: "unsettled", buttons: [off(verb)], note: `The kernel has not planned ε ${store.typed} yet.` };
     }
@@ -257,7 +263,10 @@ function offer(store: SessionStore, twin: Entry | null): Panel {
             kind: "teaching",
             text: [point!.verb, " Seeded, so anybody can draw it again."],
             buttons: [
-                button("pay", `${store.result === null ? "Draw" : "Draw again"} · not a release`, { do: "press" }),
+                {
+                    ...button("pay", `${store.result === null ? "Draw" : "Draw again"} · not a release`, { do: "press" }),
+                    means: store.means,
+                },
             ],
         };
     }
@@ -277,7 +286,7 @@ function offer(store: SessionStore, twin: Entry | null): Panel {
             ? {}
             : { notice: { tone: "warning" as const, strong: lost, rest: "This would be a new draw, paid again." } }),
         text: [`${point!.verb} Guarantee: `, [`${point!.guarantee}.`]],
-        buttons: [button("pay", ["Release", `pay ${priceText(price)}`], { do: "press" })],
+        buttons: [{ ...button("pay", ["Release", `pay ${priceText(price)}`], { do: "press" }), means: store.means }],
         note: store.asking
             ? "Waiting for the plan of what was chosen last."
             : `${balance}Cannot be undone.${store.fresh === null ? "" : " A second, independent answer."}`,
@@ -309,11 +318,14 @@ function already(store: SessionStore, twin: Entry): Panel {
                 do: "show",
                 number: twin.number,
             }),
-            button(
-                "link",
-                `A second, independent answer costs ${priceText(store.point!.price)} more${store.combines ? "; both can be combined." : "."}`,
-                { do: "again" },
-            ),
+            {
+                ...button(
+                    "link",
+                    `A second, independent answer costs ${priceText(store.point!.price)} more${store.combines ? "; both can be combined." : "."}`,
+                    { do: "again" },
+                ),
+                means: priceText(store.point!.price),
+            },
         ],
     };
 }

@@ -8,8 +8,9 @@ import { h, newId, setAttribute, setOptions, setText, show, watchWidth } from ".
 import { approximate, compare, equal, exactly } from "./exact";
 import { barOf, headline, isList, phrase, signed, signOf, slowness, tipOf, words } from "./measures";
 import { timed } from "./perf";
+import { planBox } from "./plan_box";
 import type { Bar, Measure, Point, Sheet } from "./protocol";
-import type { SessionStore } from "./session_store";
+import { amongOf, type SessionStore } from "./session_store";
 import { kindOf, leaves, oddsTip, often, PAYS_TIP, priceText, reach, same, shown, spread } from "./words";
 
 const CHARTS = ["Error against ε", "50 equally likely errors", "Chance above 0"] as const;
@@ -49,22 +50,15 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
     const after = h("p", { class: "dp-hint dp-after", hidden: true });
     const slow = h("p", { class: "dp-slow", role: "note", hidden: true });
     const lookUpsId = newId();
-    const lookUps = h("input", {
-        id: lookUpsId,
-        type: "text",
-        class: "dp-exact-text",
-        autocomplete: "off",
-        spellcheck: "false",
-        inputmode: "numeric",
-        "aria-describedby": `${lookUpsId}-fault`,
-        onchange: () => {
-            const among = lookUps.value.trim().replaceAll(",", "");
-            if (store.sheet !== null) void store.plan({ among });
-        },
-    });
+    const lookUps = planBox(
+        store,
+        "among",
+        { id: lookUpsId, inputmode: "numeric" },
+        () => shown(amongOf(store.sheet)),
+        (text) => ({ among: text.replaceAll(",", "") }),
+    );
     const held = h("span", {});
-    const lookUpsFault = h("span", { id: `${lookUpsId}-fault`, class: "dp-fault", role: "alert", hidden: true });
-    const lookUpsParts = [h("label", { for: lookUpsId }, "Look-ups at once, Q"), lookUps, held, lookUpsFault];
+    const lookUpsParts = [h("label", { for: lookUpsId }, "Look-ups at once, Q"), lookUps.box, held, lookUps.fault];
     const several = h("p", { class: "dp-hint dp-look-ups", hidden: true });
     const known = h("ul", {});
     const how = h(
@@ -152,12 +146,8 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         if (measure === null || point === null) return several.replaceChildren();
         if (!several.hasChildNodes()) several.append(...lookUpsParts);
         const bar = barOf(point, store.beta, measure);
-        const wrong = store.faultOf("among");
-        setAttribute(lookUps, "aria-invalid", wrong === null ? null : "true");
-        setText(lookUpsFault, wrong === null ? "" : `⚠ ${wrong}`);
-        show(lookUpsFault, wrong !== null);
-        if (document.activeElement !== lookUps && wrong === null) lookUps.value = shown(measure.many!);
-        lookUps.disabled = store.locked || store.kernel.health === "gone";
+        lookUps.draw(shown(store.among));
+        lookUps.box.disabled = store.locked || store.kernel.health === "gone";
         setText(held, bar === null ? noBar(measure) : `all within ${signed(measure, bar).trim()}, ${often(store.beta)} · ${kindOf(bar)}`);
         several.title = bar === null ? "" : tipOf(measure, store.beta, bar);
     }

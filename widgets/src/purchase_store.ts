@@ -6,6 +6,7 @@
  */
 
 import { Following } from "./following";
+import { hand } from "./hand";
 import { LOST, type Channel, type Heed } from "./kernel";
 import { isOlder, type Outcome, type Refusal, type Reply, type Running } from "./protocol";
 import { advance, IDLE, isOpen, type Message, type Purchase } from "./purchase";
@@ -37,6 +38,8 @@ export abstract class PurchaseStore<S extends Orders, O, A> extends ViewStore {
     #restUntil = 0;
     #heardAt = 0;
     #lookedAt = 0;
+    /** What the reader had done when the order was given. */
+    #hand = 0;
 
     constructor() {
         super();
@@ -55,6 +58,8 @@ export abstract class PurchaseStore<S extends Orders, O, A> extends ViewStore {
     protected abstract onPurchase(before: Purchase<O, A>): void;
     /** What the button would do, in a text that changes with it. */
     protected abstract buttonText(): string;
+    /** Whether a press would give this order again. */
+    protected abstract stands(order: O): boolean;
     /** What the kernel is sent with an order. */
     protected abstract argumentsOf(order: O): Record<string, unknown>;
     /** What the kernel replied to the order with this id. */
@@ -98,6 +103,11 @@ export abstract class PurchaseStore<S extends Orders, O, A> extends ViewStore {
     /** What the button does changed a moment ago: a press now may have been meant for something else. */
     get resting(): boolean {
         return Date.now() < this.#restUntil;
+    }
+
+    /** Whether the reader has waited for what was ordered here, and done nothing else. */
+    protected get waited(): boolean {
+        return hand() === this.#hand;
     }
 
     protected rest(): void {
@@ -235,12 +245,14 @@ export abstract class PurchaseStore<S extends Orders, O, A> extends ViewStore {
     /** Order it, or ask for a confirmation first. */
     protected async order(order: O, confirm = false): Promise<void> {
         if (confirm) this.rest();
+        this.#hand = hand();
         this.turn({ is: "pressed", order, confirm });
         await this.#begin();
     }
 
     confirm(): void {
         if (this.purchase.kind !== "confirm" || this.resting) return;
+        this.#hand = hand();
         this.turn({ is: "confirmed" });
         void this.#begin();
     }
@@ -273,11 +285,12 @@ export abstract class PurchaseStore<S extends Orders, O, A> extends ViewStore {
         this.turn({ is: "withdrawn" });
     }
 
-    /** Order the same again, now that the ledger may answer. A large price is asked about once more. */
+    /** Order the same again, now that the ledger may answer, and nothing else. A large price is asked about once more. */
     retry(): void {
         if (this.purchase.kind !== "ended" || this.purchase.how !== "refused" || this.resting) return;
+        const { order } = this.purchase;
         this.step({ is: "dismissed" });
-        this.press();
+        if (this.stands(order)) this.press();
         this.tell();
     }
 

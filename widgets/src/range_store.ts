@@ -27,7 +27,8 @@ export class RangeStore extends ViewStore {
     remark: string | null = null;
 
     readonly #known = new Map<string, RangeReading>();
-    #asked = 0;
+    /** `fault` or `remark` says what cannot be had without a kernel: nothing of it holds once one is heard. */
+    #alone = false;
 
     get last(): number {
         return Number(this.sheet?.bins ?? 1) - 1;
@@ -39,6 +40,7 @@ export class RangeStore extends ViewStore {
 
     protected override onHealth(): void {
         if (this.sheet !== null && !this.settled && this.gone) this.#rest();
+        if (!this.gone && this.#alone) this.#say(null);
         this.tell();
     }
 
@@ -50,12 +52,19 @@ export class RangeStore extends ViewStore {
         if (trait === "sheet") this.#use(readRange(value));
     }
 
+    /** What is told of the last range; `alone` where only for want of a kernel. */
+    #say(fault: string | null, remark: string | null = null, alone = false): void {
+        [this.fault, this.remark, this.#alone] = [fault, remark, alone];
+    }
+
+    /** A sheet takes the brush along only where it stands on the range of the sheet before: else the reader has moved it. */
     #use(sheet: RangeSheet): void {
-        const first = this.sheet === null;
+        const before = this.sheet?.range;
+        const follows = before === undefined || (this.settled && Number(before.low) === this.low && Number(before.high) === this.high);
         this.sheet = sheet;
         this.#known.clear();
         for (const reading of [...sheet.between, sheet.range]) this.#known.set(`${reading.low}-${reading.high}`, reading);
-        if (first || this.settled) this.#show(sheet.range);
+        if (follows) this.#show(sheet.range);
     }
 
     #show(reading: RangeReading): void {
@@ -68,10 +77,9 @@ export class RangeStore extends ViewStore {
         if (this.sheet === null) return;
         const within = (bin: number): number => Math.max(0, Math.min(this.last, Math.round(bin)));
         [this.low, this.high] = [within(Math.min(one, other)), within(Math.max(one, other))];
-        this.fault = this.remark = null;
+        this.#say(null);
         const known = this.#known.get(`${this.low}-${this.high}`);
         this.drop("read");
-        this.#asked += 1;
         if (known !== undefined) this.#show(known);
         else if (this.gone) this.#rest();
         else {
@@ -84,10 +92,10 @@ export class RangeStore extends ViewStore {
     /** Take a range by the labels of its ends, as they were typed. */
     name(low: string, high: string): void {
         if (this.sheet === null) return;
-        this.fault = this.remark = null;
+        this.#say(null);
         if (this.gone) {
             const found = [...this.#known.values()].find(({ labels }) => labels[0] === low && labels[1] === high);
-            if (found === undefined) this.fault = UNREAD;
+            if (found === undefined) this.#say(UNREAD, null, true);
             else this.brush(Number(found.low), Number(found.high));
         } else void this.#read(["labels", low, high]);
         this.tell();
@@ -97,7 +105,7 @@ export class RangeStore extends ViewStore {
     look(first: number, last: number): void {
         if (this.sheet === null) return;
         if (this.gone) {
-            this.fault = UNREAD;
+            this.#say(UNREAD, null, true);
             this.tell();
         } else void this.#move({ first: String(first), last: String(last), low: String(this.low), high: String(this.high) });
     }
@@ -111,7 +119,6 @@ export class RangeStore extends ViewStore {
     /** Without a kernel: the nearest range between stops. */
     #rest(): void {
         this.drop("read");
-        this.#asked += 1; // what is on its way is not waited for
         const stops = this.sheet!.stops.map(Number);
         const nearest = (at: number): number => stops.reduce((best, stop, i) => (Math.abs(stop - at) < Math.abs(stops[best]! - at) ? i : best), 0);
         let [from, to] = [nearest(this.low), nearest(this.high + 1)];
@@ -119,16 +126,15 @@ export class RangeStore extends ViewStore {
         const found = this.#known.get(`${stops[from]}-${stops[to]! - 1}`);
         if (found !== undefined) this.#show(found);
         else if (this.reading !== null) this.#show(this.reading);
-        this.remark = SNAPPED;
+        this.#say(null, SNAPPED, true);
     }
 
     async #read(point: string[]): Promise<void> {
-        this.#asked += 1;
-        const mine = this.#asked;
         this.settled = false;
+        const asked = this.latest("read", "read", { points: [point] });
         this.tell();
-        const reply = await this.kernel.ask("read", { points: [point] });
-        if (mine !== this.#asked) return;
+        const reply = await asked;
+        if (reply === null) return;
         if (reply.ok) {
             this.guard(() => {
                 const [reading] = readReadings(reply.body["readings"], this.sheet!);
@@ -146,7 +152,8 @@ export class RangeStore extends ViewStore {
 
     async #move(place: Record<string, string>): Promise<void> {
         this.fault = null;
-        const reply = await this.kernel.ask("move", { place });
+        const reply = await this.latest("move", "move", { place });
+        if (reply === null) return;
         if (reply.ok) this.take("sheet", reply.body["sheet"]);
         else if (reply.error.kind !== SUPERSEDED) this.fault = reply.error.message;
         this.tell();

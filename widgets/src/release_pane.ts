@@ -2,7 +2,7 @@
 
 import type { Component } from "./component";
 import { copy, h, newId, setAttribute, setText, show } from "./dom";
-import { panelOf, type Act, type Button, type Panel } from "./panel";
+import { meaningOf, panelOf, type Act, type Button, type Panel } from "./panel";
 import type { SessionStore } from "./session_store";
 
 /** `beside`: the field of ε stands beside it, and tells by itself that it holds too much. */
@@ -31,13 +31,13 @@ export function releasePane(store: SessionStore, beside = false): Component {
         body,
         foot,
     );
-    let seen = "";
+    const askedId = newId(); // the safe answer takes the focus, and is read together with what is asked
     let kind = "";
 
-    function act(what: Act): void {
+    function act(what: Act, means: string | undefined): void {
         switch (what.do) {
             case "press":
-                return store.press();
+                return means === store.means ? store.press() : undefined;
             case "confirm":
                 return store.confirm();
             case "keep":
@@ -89,16 +89,13 @@ export function releasePane(store: SessionStore, beside = false): Component {
         setText(terms, teaching === null ? "paid · once · for good" : "no ledger");
         setAttribute(element, "data-teaching", teaching === null ? null : "true");
         const panel = told(panelOf(store), beside);
-        const signature = JSON.stringify([{ ...panel, progress: panel.progress?.text }, store.resting]);
-        if (signature !== seen) {
-            const focused = body.contains(document.activeElement) ? document.activeElement : null;
-            const same = panel.kind === kind ? focused?.getAttribute("data-act") : null;
-            [seen, kind] = [signature, panel.kind];
-            setAttribute(element, "data-panel", panel.kind);
-            body.replaceChildren(...drawPanel(panel, store.resting, act));
-            if (focused !== null || panel.kind === "confirm") refocus(body, same ?? null);
-        }
-        if (panel.progress !== undefined) drawProgress(body, panel.progress.share);
+        const focused = body.contains(document.activeElement) ? document.activeElement : null;
+        const same = panel.kind === kind ? focused?.getAttribute("data-act") : null;
+        const asks = panel.kind === "confirm" && kind !== "confirm";
+        kind = panel.kind;
+        setAttribute(element, "data-panel", panel.kind);
+        arrange(body, drawPanel(panel, askedId, store.resting, act));
+        if (asks || focused?.isConnected === false) refocus(body, same ?? null);
         show(
             foot,
             store.sheet !== null && ["offer", "over", "already", "teaching", "gone", "fault"].includes(panel.kind),
@@ -130,106 +127,145 @@ function refocus(body: HTMLElement, act: string | null): void {
     }
 }
 
-function drawPanel(panel: Panel, resting: boolean, act: (what: Act) => void): Node[] {
-    const { notice, text, progress, beside, note, stored } = panel;
-    const askedId = newId(); // the safe answer takes the focus, and is read together with what is asked
-    const parts = [
-        text && h("p", { id: askedId }, ...text.map((part) => (typeof part === "string" ? part : h("strong", {}, part[0])))),
-        progress && progressBar(progress.text),
+/** A part of the pane. One of the same key stays the element that it is, and is drawn anew in place. */
+interface Part {
+    key: string;
+    make(): HTMLElement;
+    draw?(element: HTMLElement): void;
+}
+
+const keys = new WeakMap<Element, string>();
+
+/** Put the parts into an element. None that stays is moved: a button that is would lose the press that began on it. */
+function arrange(into: Element, parts: readonly Part[]): void {
+    const there = new Map([...into.children].map((child) => [keys.get(child), child as HTMLElement]));
+    const elements = parts.map(({ key, make, draw }) => {
+        const element = there.get(key) ?? make();
+        keys.set(element, key);
+        draw?.(element);
+        return element;
+    });
+    for (const child of there.values()) if (!elements.includes(child)) child.remove();
+    elements.forEach((element, i) => {
+        if (into.children[i] !== element) into.insertBefore(element, into.children[i] ?? null);
+    });
+}
+
+type Do = (what: Act, means: string | undefined) => void;
+
+function drawPanel(panel: Panel, askedId: string, resting: boolean, act: Do): Part[] {
+    const { asks, notice, text, progress, beside, note, stored } = panel;
+    const buttons = panel.buttons.map((item) => buttonPart(item, resting, act, text && item.safe ? askedId : null));
+    const parts: Part[] = [
+        ...(text === undefined ? [] : [textPart(text, askedId)]),
+        ...(progress === undefined ? [] : [{ key: "progress", make: progressBar, draw: (bar: HTMLElement) => drawProgress(bar, progress) }]),
+        {
+            key: "actions",
+            make: () => h("div", { class: "dp-actions" }),
+            draw: (actions) => arrange(actions, [...(beside === undefined ? [] : [notePart("span", beside)]), ...buttons]),
+        },
+    ];
+    const dialog = (): HTMLElement => h("div", { class: "dp-asks", role: "alertdialog", "aria-label": asks, "aria-describedby": askedId });
+    return [
+        ...(notice === undefined ? [] : [noticePart(notice, panel.kind === "over" ? null : "alert")]),
+        ...(asks === undefined ? parts : [{ key: `asks ${asks}`, make: dialog, draw: (asked: HTMLElement) => arrange(asked, parts) }]),
+        ...(note === undefined ? [] : [notePart("p", note)]),
+        ...(stored === undefined ? [] : [storedPart(stored, act)]),
+    ];
+}
+
+/** What is told is made anew where it changes: it is read aloud then. */
+const noticePart = (notice: NonNullable<Panel["notice"]>, role: string | null): Part => ({
+    key: `notice ${JSON.stringify(notice)}`,
+    make: () =>
         h(
             "div",
-            { class: "dp-actions" },
-            beside && h("span", { class: "dp-note" }, beside),
-            ...panel.buttons.map((item) => drawButton(item, resting, act, text && item.safe ? askedId : null)),
+            { class: `dp-notice dp-${notice.tone}`, role, tabindex: -1 },
+            h("strong", {}, notice.strong),
+            notice.rest ? ` ${notice.rest}` : null,
         ),
-    ];
-    const dialog = { class: "dp-asks", role: "alertdialog", "aria-label": panel.asks, "aria-describedby": askedId };
-    const asked = panel.asks === undefined ? parts : [h("div", dialog, ...parts)];
-    return [
-        notice &&
-            h(
-                "div",
-                { class: `dp-notice dp-${notice.tone}`, role: panel.kind === "over" ? null : "alert", tabindex: -1 },
-                h("strong", {}, notice.strong),
-                notice.rest ? ` ${notice.rest}` : null,
-            ),
-        ...asked,
-        note && h("p", { class: "dp-note" }, note),
-        stored &&
-            h(
-                "div",
-                { class: "dp-stored" },
-                h(
-                    "p",
-                    { class: "dp-note" },
-                    h("strong", {}, `Release ${stored.number}`),
-                    ` of this question at ε ${stored.epsilon} is stored. Looking at it again costs nothing.`,
-                ),
-                drawButton(
-                    {
-                        look: "free",
-                        label: `Show release ${stored.number} · free`,
-                        act: { do: "show", number: stored.number },
-                    },
-                    false,
-                    act,
-                ),
-            ),
-    ].filter((node): node is HTMLElement => node instanceof Node);
-}
+});
 
-function drawButton(item: Button, resting: boolean, act: (what: Act) => void, about: string | null = null): HTMLElement {
-    const off = item.act === null || (item.look === "pay" && resting);
-    const looks = {
-        pay: "dp-pay",
-        free: "dp-button dp-dashed",
-        plain: "dp-button",
-        link: "dp-link",
-        off: "dp-pay dp-off",
-    };
-    return h(
-        "button",
-        {
-            type: "button",
-            class: looks[item.look],
-            "aria-disabled": off ? "true" : null,
-            "data-safe": item.safe ?? false,
-            "data-act": item.act?.do,
-            "aria-describedby": about,
-            onclick: () => {
-                if (!off && item.act !== null) act(item.act);
+const textPart = (text: NonNullable<Panel["text"]>, id: string): Part => ({
+    key: `text ${JSON.stringify(text)}`,
+    make: () => h("p", { id }, ...text.map((part) => (typeof part === "string" ? part : h("strong", {}, part[0])))),
+});
+
+const notePart = (tag: "p" | "span", words: string): Part => ({
+    key: "note",
+    make: () => h(tag, { class: "dp-note" }),
+    draw: (element) => setText(element, words),
+});
+
+const storedPart = (stored: NonNullable<Panel["stored"]>, act: Do): Part => ({
+    key: `stored ${JSON.stringify(stored)}`,
+    make: () => h("div", { class: "dp-stored" }),
+    draw: (element) =>
+        arrange(element, [
+            {
+                key: "words",
+                make: () =>
+                    h(
+                        "p",
+                        { class: "dp-note" },
+                        h("strong", {}, `Release ${stored.number}`),
+                        ` of this question at ε ${stored.epsilon} is stored. Looking at it again costs nothing.`,
+                    ),
             },
+            buttonPart(
+                { look: "free", label: `Show release ${stored.number} · free`, act: { do: "show", number: stored.number } },
+                false,
+                act,
+                null,
+            ),
+        ]),
+});
+
+const LOOKS: Record<Button["look"], string> = {
+    pay: "dp-pay",
+    free: "dp-button dp-dashed",
+    plain: "dp-button",
+    link: "dp-link",
+    off: "dp-pay dp-off",
+};
+
+/** A button stays the same for as long as it means the same, whether it rests or not. */
+function buttonPart(item: Button, resting: boolean, act: Do, about: string | null): Part {
+    const off = item.act === null || (item.look === "pay" && resting);
+    const means = meaningOf(item);
+    return {
+        key: means,
+        make: () => h("button", { type: "button", class: LOOKS[item.look], "data-act": item.act?.do, "data-means": means }),
+        draw(element) {
+            setAttribute(element, "aria-disabled", off ? "true" : null);
+            setAttribute(element, "data-safe", item.safe ? "" : null);
+            setAttribute(element, "aria-describedby", about);
+            element.onclick = () => {
+                if (!off && item.act !== null) act(item.act, item.means);
+            };
+            const [first, rest] = typeof item.label === "string" ? [item.label] : item.label;
+            if (rest === undefined) return setText(element, first);
+            if (element.childElementCount === 0) element.append(h("span", {}), h("span", { class: "dp-divide", "aria-hidden": "true" }), h("span", {}));
+            setText(element.firstElementChild!, first);
+            setText(element.lastElementChild!, rest);
         },
-        ...(typeof item.label === "string"
-            ? [item.label]
-            : [
-                  h("span", {}, item.label[0]),
-                  h("span", { class: "dp-divide", "aria-hidden": "true" }),
-                  h("span", {}, item.label[1]),
-              ]),
-    );
+    };
 }
 
-function progressBar(text: string): HTMLElement {
-    return h(
+const progressBar = (): HTMLElement =>
+    h(
         "div",
         {},
-        h("div", { class: "dp-progress-head" }, h("strong", {}, text), h("span", { class: "dp-note" })),
-        h(
-            "div",
-            { class: "dp-progress", role: "progressbar", "aria-label": text, "aria-valuemin": 0, "aria-valuemax": 100 },
-            h("div", {}),
-        ),
+        h("div", { class: "dp-progress-head" }, h("strong", {}), h("span", { class: "dp-note" })),
+        h("div", { class: "dp-progress", role: "progressbar", "aria-valuemin": 0, "aria-valuemax": 100 }, h("div", {})),
     );
-}
 
-/** Progress moves in place: a button drawn anew under the pointer would swallow the click that cancels. */
-function drawProgress(body: HTMLElement, share: number): void {
+function drawProgress(element: HTMLElement, { text, share }: NonNullable<Panel["progress"]>): void {
     const percent = Math.floor(100 * share);
-    const bar = body.querySelector<HTMLElement>("[role=progressbar]");
-    const words = body.querySelector(".dp-progress-head .dp-note");
-    if (bar === null || words === null) return;
-    setText(words, `${percent} %`);
+    const bar = element.lastElementChild!;
+    setText(element.querySelector("strong")!, text);
+    setText(element.querySelector(".dp-note")!, `${percent} %`);
+    setAttribute(bar, "aria-label", text);
     setAttribute(bar, "aria-valuenow", String(percent));
     (bar.firstElementChild as HTMLElement).style.width = `${100 * share}%`;
 }

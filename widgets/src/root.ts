@@ -22,6 +22,7 @@ export function mount(store: PageStore, component: Component, into: HTMLElement)
         if (event.key === "Escape") fold(event.target as HTMLElement);
     });
     const release = holdFocus(root);
+    heedPresses(root);
 
     function draw(): void {
         setText(problem, store.problem ?? "");
@@ -44,6 +45,42 @@ export function mount(store: PageStore, component: Component, into: HTMLElement)
         roots.delete(root);
         root.remove();
     };
+}
+
+/**
+ * A press counts where it began, and for what the button meant then (`data-means`): a button that comes under the pointer,
+ * the finger or the key meanwhile, or that means something else by now, takes no click of it.
+ */
+function heedPresses(root: HTMLElement): void {
+    const buttonOf = (event: Event): HTMLElement | null => (event.target as Element).closest("button");
+    let begun: { button: HTMLElement | null; means: string | undefined; by: "key" | "pointer" } | null = null;
+    const begin = (event: Event, by: "key" | "pointer"): void => {
+        const button = buttonOf(event);
+        begun = { button, means: button?.dataset["means"], by };
+    };
+    root.addEventListener("pointerdown", (event) => begin(event, "pointer"), true);
+    root.addEventListener(
+        "keydown",
+        (event) => {
+            if (event.repeat) return;
+            if ((event.key === "Enter" || event.key === " ") && buttonOf(event) !== null) begin(event, "key");
+            else begun = null;
+        },
+        true,
+    );
+    root.addEventListener(
+        "click",
+        (event) => {
+            const [from, button] = [begun, buttonOf(event)];
+            begun = null;
+            const means = button?.dataset["means"];
+            const by = event.detail === 0 ? "key" : "pointer"; // a press by neither, as of a screen reader, begins and ends at once
+            if (means === undefined || from?.by !== by || (from.button === button && from.means === means)) return;
+            event.preventDefault();
+            event.stopImmediatePropagation();
+        },
+        true,
+    );
 }
 
 /** Escape closes what was opened around the place where it is pressed. */

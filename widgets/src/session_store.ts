@@ -8,6 +8,7 @@
 import { beside, readParts, type Parts } from "./columns";
 import { compare, equal, exactly, morePrivate, parse, times, ZERO, type Fraction } from "./exact";
 import { news } from "./following";
+import { hand } from "./hand";
 import { LOST, SUPERSEDED, type Heed } from "./kernel";
 import { Lessons } from "./lesson";
 import { barOf, isList, phrase, signed, slowness } from "./measures";
@@ -88,8 +89,6 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
     /** Something was ordered here, and its answer has not come. */
     #ordered = false;
 
-    /** A plan was asked for and has not come. */
-    asking = false;
     planFault: string | null = null;
     /** What was changed where a plan was refused: a parameter, `epsilon`, `among`; empty where it was the question. */
     planFaultAt = "";
@@ -101,7 +100,8 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
 
     #parts: Parts | null = null;
     #grid: Fraction[] = [];
-    #asked = 0;
+    /** What was chosen since the plan on show was made, and asked for: the fields show it. Null where nothing is asked. */
+    #wanted: Wanted | null = null;
     #touched = false;
     /** The tokens of the last orders that ended: every widget of a store is told, and one of them counts. */
     readonly #told = new Set<string>();
@@ -162,7 +162,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         this.#grid = epsilonAxis(sheet).grid.map(exactly);
         if (!sheet.betas.includes(this.beta)) this.beta = sheet.beta;
         if (before !== null && before.question.id !== sheet.question.id) this.fresh = null;
-        const kept = (this.#touched && this.fault === null) || same(this.typed, sheet.now.epsilon);
+        const kept = ((this.#touched || this.asking) && this.fault === null) || same(this.typed, sheet.now.epsilon);
         this.#resolve(kept ? this.typed : sheet.now.epsilon);
     }
 
@@ -193,6 +193,15 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
             if (!mine && first && answer !== null) this.result = answer;
         }
         this.tell();
+    }
+
+    /** A kernel that is gone will not plan: what is chosen is what is on show. */
+    protected override onHealth(): void {
+        if (this.kernel.health === "gone") {
+            this.drop("planned");
+            this.#wanted = null;
+        }
+        super.onHealth();
     }
 
     protected override outcomeIn(state: State, { token, number }: Running): Outcome | null {
@@ -332,48 +341,63 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         this.say(`ε ${typed}: ${phrase(sheet, point, this.beta)}${cost}.${warning === "" ? "" : ` ${warning}`}`);
     }
 
+    /** A plan was asked for and has not come. */
+    get asking(): boolean {
+        return this.#wanted !== null;
+    }
+
+    /** The mechanism that was chosen last, and the value of one of its parameters: on show, or asked for. */
+    get mechanism(): string {
+        return this.#wanted?.mechanism ?? this.sheet?.mechanism.name ?? "";
+    }
+
+    chosenOf(parameter: string): string {
+        return (this.#wanted ?? { parameters: Object.fromEntries(this.sheet?.mechanism.parameters ?? []) }).parameters[parameter] ?? "";
+    }
+
+    /** Of how many look-ups at once the plan tells the error, or was asked to; empty where it tells of none. */
+    get among(): string {
+        return this.#wanted?.among ?? amongOf(this.sheet);
+    }
+
     /** Ask the kernel for a plan; the latest question wins. */
-    async plan(change: {
-        question?: Question;
-        mechanism?: string;
-        parameters?: Record<string, string>;
-        /** Of how many look-ups at once the plan tells the error. */
-        among?: string;
-    }): Promise<boolean> {
+    async plan(change: Change): Promise<boolean> {
+        return (await this.#plan(change)) === true;
+    }
+
+    /** As `plan`; null where another was asked for before this one came. */
+    async #plan(change: Change): Promise<boolean | null> {
         const sheet = this.sheet;
-        if (sheet === null || this.locked) return false;
+        if (sheet === null || this.locked) return null;
         this.drop("plan");
-        this.#asked += 1;
-        const mine = this.#asked;
-        const mechanism = change.mechanism ?? sheet.mechanism.name;
-        const { parameters, choices } = sheet.mechanism;
-        // What is public about the data, as a cap is, stays with a mechanism that takes it, too; some need it.
-        const takes = sheet.mechanisms.find(({ name }) => name === mechanism)?.stays ?? [];
-        const stays = choices.filter(({ name, stays }) => stays === true && takes.includes(name) && (parameters.get(name) ?? "") !== "");
-        const kept =
-            mechanism === sheet.mechanism.name
-                ? Object.fromEntries(parameters)
-                : Object.fromEntries(stays.map(({ name }) => [name, parameters.get(name)!]));
-        this.asking = true;
+        const merged = this.#wanted !== null;
+        const before: Wanted = this.#wanted ?? {
+            question: { id: sheet.question.id },
+            mechanism: sheet.mechanism.name,
+            parameters: Object.fromEntries(sheet.mechanism.parameters),
+            among: amongOf(sheet),
+        };
+        const mechanism = change.mechanism ?? before.mechanism;
+        const other = mechanism !== before.mechanism;
+        const parameters = { ...(other ? this.#staying(sheet, mechanism, before.parameters) : before.parameters), ...change.parameters };
+        const { question, among } = { ...before, ...(other ? { among: "" } : {}), ...change };
+        this.#wanted = { question, mechanism, parameters, among };
         this.#touched = false;
         this.planFault = null;
         this.planFaultAt = this.#changed(change);
         this.step({ is: "dismissed" });
-        this.tell();
-        const many = mechanism === sheet.mechanism.name ? sheet.measures.find((one) => one.many !== null)?.many : undefined;
-        const among = change.among ?? many ?? "";
-        const reply = await this.kernel.ask("plan", {
+        const asked = this.latest("planned", "plan", {
             ...(among === "" ? {} : { among }),
-            question: change.question ?? { id: sheet.question.id },
+            question,
             mechanism,
-            parameters: {
-                ...kept,
-                ...change.parameters,
-                epsilon: this.fault === null ? this.typed : (this.point?.epsilon ?? ""),
-            },
+            parameters: { ...parameters, epsilon: this.fault === null ? this.typed : (this.point?.epsilon ?? "") },
         });
-        if (mine !== this.#asked) return false;
-        this.asking = false;
+        this.tell();
+        const reply = await asked;
+        if (reply === null) return null;
+        this.#wanted = null;
+        // Of several changes any may be at fault: the last one is asked for alone, and told of by itself.
+        if (!reply.ok && merged && reply.error.kind !== SUPERSEDED) return this.#plan(change);
         if (reply.ok) {
             this.take("sheet", reply.body["sheet"]);
             this.#sayPlan();
@@ -382,15 +406,32 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         return reply.ok;
     }
 
-    #changed({ question, mechanism, parameters, among }: Parameters<SessionStore["plan"]>[0]): string {
+    /** What is public about the data, as a cap is, stays with a mechanism that takes it, too; some need it. */
+    #staying(sheet: Sheet, mechanism: string, parameters: Record<string, string>): Record<string, string> {
+        const takes = sheet.mechanisms.find(({ name }) => name === mechanism)?.stays ?? [];
+        const stays = sheet.mechanism.choices.filter(({ name, stays }) => stays === true && takes.includes(name) && (parameters[name] ?? "") !== "");
+        return Object.fromEntries(stays.map(({ name }) => [name, parameters[name]!]));
+    }
+
+    #changed({ question, mechanism, parameters, among }: Change): string {
         if (question !== undefined || mechanism !== undefined) return "";
         return Object.keys(parameters ?? {})[0] ?? (among === undefined ? "epsilon" : "among");
     }
 
-    /** Forget why a plan was refused: what was typed is taken back. */
-    forgive(): void {
-        this.planFault = null;
-        this.tell();
+    /** Take back what was typed into this field: forget why it was refused, and where that is still asked for, ask for what it was. */
+    forgive(field: string): void {
+        if (this.planFaultAt === field) this.planFault = null;
+        const { sheet } = this;
+        const was = sheet?.mechanism.parameters.get(field) ?? "";
+        if (sheet === null || this.#wanted === null) return this.tell();
+        if (field === "among" && this.#wanted.among !== amongOf(sheet)) void this.plan({ among: amongOf(sheet) });
+        else if (field !== "among" && this.chosenOf(field) !== was) void this.plan({ parameters: { [field]: was } });
+        else this.tell();
+    }
+
+    /** Whether a parameter's field holds what was refused: the plan on show is for what stood there before. */
+    get misfit(): boolean {
+        return this.planFault !== null && !["", "epsilon", "among"].includes(this.planFaultAt);
     }
 
     /** Why a plan was refused, for the field that was changed. */
@@ -412,9 +453,8 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         const fitting = [on, ...others].filter((one) => (one.records === true) === records);
         let fault: string | null = null;
         for (const { name } of fitting) {
-            const mine = this.#asked + 1;
-            if (await this.plan({ question, mechanism: name })) return true;
-            if (mine !== this.#asked) return false;
+            const planned = await this.#plan({ question, mechanism: name });
+            if (planned !== false) return planned === true;
             fault ??= this.planFault;
         }
         this.planFault = fault;
@@ -439,7 +479,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
     /** The order the button stands for now, or null where there is nothing to order. */
     get offer(): Order | null {
         const { sheet, point } = this;
-        if (sheet === null || point === null || !this.settled || this.fault !== null) return null;
+        if (sheet === null || point === null || !this.settled || this.fault !== null || this.misfit) return null;
         return {
             price: { epsilon: point.price.epsilon, delta: point.price.delta },
             args: {
@@ -448,6 +488,15 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
                 key: this.fresh,
             },
         };
+    }
+
+    /** What the button stands for now, in a text: which plan, at what price, under which key. Empty where for nothing. */
+    get means(): string {
+        return this.offer === null ? "" : `${this.buttonText()} ${this.fresh ?? ""}`;
+    }
+
+    protected override stands(order: Order): boolean {
+        return JSON.stringify(order) === JSON.stringify(this.offer);
     }
 
     /** Whether nothing here is private, released or paid for. */
@@ -511,8 +560,8 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
             return;
         }
         const subject = this.#subject;
-        const reply = await this.kernel.ask("after", planOf(sheet, point));
-        if (pair !== this.#pairAsked) return;
+        const reply = await this.latest("after", "after", planOf(sheet, point));
+        if (reply === null || pair !== this.#pairAsked) return;
         if (reply.ok) {
             this.guard(() => {
                 const { key, together: found } = readAfter(reply.body, "after");
@@ -576,7 +625,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         this.result = result;
         this.step({ is: "shown" });
         this.fresh = null;
-        this.wantsFocus = true;
+        this.wantsFocus = this.waited;
         const left = this.state?.budget?.epsilon.left;
         const more = this.state?.budget?.rho == null ? "left" : "at most in one more answer";
         const balance = left === undefined ? "" : `, ${left} ${more}`;
@@ -596,19 +645,20 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
     }
 
     show(number: string): void {
-        void this.#fetch(number, null);
+        void this.#fetch(number, null, hand());
     }
 
     /** Ask for a stored answer; `token` where it is the one that was ordered here. */
-    async #fetch(number: string, token: string | null): Promise<void> {
-        const reply = await this.kernel.ask("show", { number });
+    async #fetch(number: string, token: string | null, before = -1): Promise<void> {
+        const reply = await (token === null ? this.latest("show", "show", { number }) : this.kernel.ask("show", { number }));
+        if (reply === null) return;
         const { purchase } = this;
         if (reply.ok) {
             this.guard(() => {
                 const answer = readResult(reply.body["result"]);
                 if (token !== null)
                     this.step({ is: "ended", token, re: null, how: "released", charged: true, number, error: null, answer });
-                if (this.purchase === purchase) [this.result, this.wantsFocus] = [answer, true];
+                if (this.purchase === purchase) [this.result, this.wantsFocus] = [answer, hand() === before];
             });
         } else {
             [this.planFault, this.planFaultAt] = [reply.error.message, ""];
@@ -652,6 +702,21 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         return this.fresh === null ? call : call.replace(/,?\s*\)$/, `,\n    key="${this.fresh}",\n)`);
     }
 }
+
+/** What a reader changes of a plan. */
+export interface Change {
+    question?: Question;
+    mechanism?: string;
+    parameters?: Record<string, string>;
+    /** Of how many look-ups at once the plan tells the error. */
+    among?: string;
+}
+
+/** A plan that is asked for: what stood there, and all that was changed since. */
+type Wanted = Required<Change>;
+
+/** Of how many look-ups at once a plan tells the error; empty where it tells of none. */
+export const amongOf = (sheet: Sheet | null): string => sheet?.measures.find((one) => one.many !== null)?.many ?? "";
 
 /** What the kernel is sent of a plan. */
 const planOf = (sheet: Sheet, point: Point): Record<string, unknown> => ({

@@ -5,6 +5,7 @@
  * use, sends that with the question, and the kernel refuses where it knows better.
  */
 
+import { hand } from "./hand";
 import { SUPERSEDED, type Heed } from "./kernel";
 import { decode, readBar, readMeasure, readOrders, readRefusal, readResult, readRunning, version, type Outcome, type Refusal, type Result, type Running } from "./protocol";
 import { exact, flag, list, Malformed, maybe, oneOf, shape, table, text, whole, type Read } from "./readers";
@@ -92,8 +93,6 @@ export class SubSessionStore extends PurchaseStore<SubSession, Question, null> {
     /** Why an answer could not be looked at. */
     lookFault: { number: string; error: Refusal } | null = null;
 
-    #planned = 0;
-
     /** Whether the question on its way was asked here. */
     get mine(): boolean {
         return this.purchase.kind === "running" && this.purchase.running.token === this.state?.running?.token;
@@ -164,7 +163,7 @@ export class SubSessionStore extends PurchaseStore<SubSession, Question, null> {
     }
 
     #came(row: Row): void {
-        this.wantsFocus = true;
+        this.wantsFocus = this.waited;
         this.chosen = this.#fresh(this.state!) ?? this.chosen;
         this.#plan();
         this.say(`${told(row)} ${this.state!.symbols.left} of ${this.state!.symbols.total} symbols left.`, 0);
@@ -197,13 +196,12 @@ export class SubSessionStore extends PurchaseStore<SubSession, Question, null> {
     /** Ask for the errors of the question: free, and blind to the data. The latest question wins. */
     #plan(): void {
         this.errors = "";
-        this.#planned += 1;
-        const mine = this.#planned;
+        this.drop("plan");
         if (this.fault !== null || this.chosen === "" || this.kernel.health === "gone") return;
         this.later("plan", DEBOUNCE, () => {
             const question = { question: this.chosen, k: this.k, kbar: this.kbar };
-            void this.kernel.ask("plan", question).then((reply) => {
-                if (mine !== this.#planned) return;
+            void this.latest("plan", "plan", question).then((reply) => {
+                if (reply === null) return;
                 // of two pages that plan at the same time, one is told that the other came first
                 if (!reply.ok && reply.error.kind === SUPERSEDED) return this.#plan();
                 this.errors = reply.ok ? errorsOf(reply.body) : "";
@@ -250,6 +248,10 @@ export class SubSessionStore extends PurchaseStore<SubSession, Question, null> {
         });
     }
 
+    protected override stands({ question, k, kbar }: Question): boolean {
+        return question === this.chosen && k === this.k && kbar === this.kbar;
+    }
+
     protected override argumentsOf(question: Question): Record<string, unknown> {
         return question;
     }
@@ -281,10 +283,12 @@ export class SubSessionStore extends PurchaseStore<SubSession, Question, null> {
 
     /** Look at one answer by itself: free. */
     async show(number: string): Promise<void> {
-        const reply = await this.kernel.ask("show", { number });
+        const before = hand();
+        const reply = await this.latest("show", "show", { number });
+        if (reply === null) return;
         this.guard(() => {
             this.lookFault = reply.ok ? null : { number, error: reply.error };
-            if (reply.ok) [this.result, this.wantsResult] = [readResult(reply.body["result"]), true];
+            if (reply.ok) [this.result, this.wantsResult] = [readResult(reply.body["result"]), hand() === before];
         });
         this.tell();
     }

@@ -221,15 +221,19 @@ export function payWhatYouGetTape(store: SubSessionStore): Component {
         const doubting = store.doubt !== null;
         const withdrawing = purchase.kind === "sent" && purchase.withdrawn;
         show(second, kind === "waiting" || (kind === "sent" && !withdrawing) || subSession.running !== null);
+        const means = (meaning: string): void => setAttribute(second, "data-means", meaning);
+        setAttribute(button, "data-means", `${store.chosen} ${store.k} ${store.kbar} ${subSession.symbols.left}`);
         show(third, doubting);
         show(doubt, doubting);
         if (kind === "waiting") {
             label(store.following.fault === "" ? "Waiting for the kernel" : "Waiting for the ledger");
             setText(second, "Withdraw · nothing used");
+            means("withdraw");
             second.onclick = () => store.withdraw();
         } else if (kind === "sent" || store.unwritten) {
             label(kind === "sent" ? "Waiting for the kernel" : "Waiting for the ledger");
             setText(second, "Withdraw · nothing used yet");
+            means("withdraw");
             second.onclick = () => store.withdraw();
         } else if (busy && !store.mine && subSession.running !== null) {
             const { token } = subSession.running;
@@ -244,6 +248,7 @@ export function payWhatYouGetTape(store: SubSessionStore): Component {
             );
             setText(second, doubting ? "Keep it running" : "Cancel…");
             setAttribute(second, "aria-describedby", doubting ? doubtId : null);
+            means(doubting ? "keep" : `wonder ${token}`);
             second.onclick = () => {
                 store.wonder(doubting ? null : token);
                 second.focus(); // on the safe answer
@@ -251,6 +256,7 @@ export function payWhatYouGetTape(store: SubSessionStore): Component {
         } else if (busy) {
             label("Asking…");
             setText(second, "Cancel · its symbols stay used");
+            means("cancel");
             second.onclick = () => subSession.running !== null && store.cancel(subSession.running.token);
         } else if (gone) label("Asking needs a kernel");
         else if (store.chosen === "") label("No question on offer");

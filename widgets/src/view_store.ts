@@ -1,7 +1,7 @@
 /** What the store of every view shares: who listens, the way to the kernel, timers, the one sentence, and what is read. */
 
 import { Views } from "./guest_views";
-import { Kernel, type Channel, type Heed } from "./kernel";
+import { Kernel, type AskName, type Channel, type Heed } from "./kernel";
 import { type Reply } from "./protocol";
 import { Malformed, Newer } from "./readers";
 
@@ -18,7 +18,9 @@ export abstract class ViewStore {
     sentence = "";
 
     readonly #listeners = new Set<() => void>();
-    readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
+    /** What waits, by its kind: a timer, or an ask whose reply has not come. One of a kind at most. */
+    readonly #waiting = new Map<string, { timer: ReturnType<typeof setTimeout> | undefined }>();
+    #closed = false;
     readonly #seen = new Map<string, string>();
 
     constructor() {
@@ -55,8 +57,8 @@ export abstract class ViewStore {
 
     /** Nobody looks any more. */
     close(): void {
-        for (const timer of this.#timers.values()) clearTimeout(timer);
-        this.#timers.clear();
+        this.#closed = true;
+        for (const kind of [...this.#waiting.keys()]) this.drop(kind);
         this.#listeners.clear();
     }
 
@@ -86,13 +88,41 @@ export abstract class ViewStore {
         for (const listener of [...this.#listeners]) listener();
     }
 
-    protected later(name: string, delay: number, act: () => void): void {
-        this.drop(name);
-        this.#timers.set(name, setTimeout(act, delay));
+    /** Do this in a while, instead of what waited of this kind. */
+    protected later(kind: string, delay: number, act: () => void): void {
+        const mine = this.#begin(kind);
+        mine.timer = setTimeout(() => {
+            if (this.#end(kind, mine)) act();
+        }, delay);
     }
 
-    protected drop(name: string): void {
-        clearTimeout(this.#timers.get(name));
+    /** Ask the kernel, instead of what waited of this kind. Null where something later of it, or a drop, came before the reply. */
+    protected async latest(kind: string, ask: AskName, args: Record<string, unknown>): Promise<Reply | null> {
+        const mine = this.#begin(kind);
+        const reply = await this.kernel.ask(ask, args);
+        return this.#end(kind, mine) ? reply : null;
+    }
+
+    /** What waits of this kind is not wanted any more, be it a timer or a reply. */
+    protected drop(kind: string): void {
+        clearTimeout(this.#waiting.get(kind)?.timer);
+        this.#waiting.delete(kind);
+    }
+
+    protected waits(kind: string): boolean {
+        return this.#waiting.has(kind);
+    }
+
+    #begin(kind: string): { timer: ReturnType<typeof setTimeout> | undefined } {
+        this.drop(kind);
+        const mine = { timer: undefined };
+        if (!this.#closed) this.#waiting.set(kind, mine);
+        return mine;
+    }
+
+    /** Whether this was still waited for; it is not any more. */
+    #end(kind: string, mine: object): boolean {
+        return this.#waiting.get(kind) === mine && this.#waiting.delete(kind);
     }
 
     protected guard(act: () => void): void {
