@@ -20,6 +20,7 @@ from dpviz.boundary import one_word, protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import rational, text, whole
 from dpviz.model.public import BADGE
+from dpviz.wanted import each
 
 VERSION = 1
 MOST_COLUMNS, MOST_BITS = 16, 32
@@ -130,7 +131,7 @@ class AnatomySheet:
             ],
             "now": {"at": {"p": text(self.p), "seed": str(self.seed)}},
             "fans": {},
-            "seeds": {str(seed): random_numbers(seed) for seed in self.seeds},
+            "seeds": {str(seed): random_numbers(seed) for seed in each(self.seeds)},
         }
 
 

@@ -26,6 +26,7 @@ from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.privacy.loss import ApproxDP
 from dpviz.privacy.unit import Unit
+from dpviz.wanted import each
 
 VERSION = 1
 STEPS = 40
@@ -115,8 +116,8 @@ class ComparisonSheet:
             ],
             "now": here.point(counts),
             "fans": {
-                "epsilon": [replace(here, epsilon=Fraction(value)).point(counts) for value in epsilons],
-                "beta": [replace(here, beta=Fraction(value)).point(counts) for value in betas],
+                "epsilon": [replace(here, epsilon=Fraction(value)).point(counts) for value in each(epsilons)],
+                "beta": [replace(here, beta=Fraction(value)).point(counts) for value in each(betas)],
             },
         }
 

@@ -20,6 +20,7 @@ from dpviz.planning.grid import power_text, ticks
 from dpviz.privacy.composition import compose_dp, compose_range_bounded, compose_zcdp
 from dpviz.privacy.conversion import STEP
 from dpviz.privacy.optimal import best_optimal_dp, figure_ratio
+from dpviz.wanted import each
 
 VERSION = 1
 EPSILONS = ticks(Fraction(1, 200), Fraction(2))
@@ -120,8 +121,8 @@ class CompositionSheet:
             "rules": [{"name": name, "label": label, "about": about} for name, (label, about, _) in RULES.items()],
             "now": self.point(),
             "fans": {
-                "epsilon": [replace(self, epsilon=value).point() for value in epsilons],
-                "delta": [replace(self, delta=value).point() for value in deltas],
+                "epsilon": [replace(self, epsilon=value).point() for value in each(epsilons)],
+                "delta": [replace(self, delta=value).point() for value in each(deltas)],
             },
             "figure": figure(),
         }

@@ -23,6 +23,7 @@ from dpviz.model.public import BADGE
 from dpviz.noise.bits import TeachingBits
 from dpviz.noise.geometric import two_sided_geometric
 from dpviz.planning.grid import LABELLED, ticks
+from dpviz.wanted import each
 
 VERSION = 1
 MOST = 16
@@ -146,7 +147,7 @@ class ConsistencySheet:
                 {"name": "seed", "label": "Seed", "hint": "", "grid": seeds, "values": seeds},
             ],
             "now": self.point(),
-            "fans": {"epsilon": [replace(self, epsilon=value).point() for value in epsilons]},
+            "fans": {"epsilon": [replace(self, epsilon=value).point() for value in each(epsilons)]},
         }
 
     def point(self) -> dict[str, Any]:

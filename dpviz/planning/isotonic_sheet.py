@@ -26,6 +26,7 @@ from dpviz.model.public import BADGE
 from dpviz.noise.bits import TeachingBits
 from dpviz.noise.geometric import two_sided_geometric
 from dpviz.planning.grid import LABELLED, ticks
+from dpviz.wanted import each
 
 VERSION = 1
 SIZES: Final = (20, 50, 100, 200, 500, 1000)
@@ -146,7 +147,7 @@ class IsotonicSheet:
             ],
             "now": self.point(),
             "fans": {
-                name: [self.moved({**self.at, name: one}).point() for one in grid] for name, grid in grids.items()
+                name: [self.moved({**self.at, name: one}).point() for one in each(grid)] for name, grid in grids.items()
             },
         }
 

@@ -25,6 +25,7 @@ from dpviz.model.public import BADGE
 from dpviz.noise.bits import TeachingBits
 from dpviz.noise.product import Means, draw_rows, noisy_means
 from dpviz.noise.simulated import uniform
+from dpviz.wanted import each
 
 VERSION = 1
 ALPHA = Fraction(1, 10)
@@ -200,7 +201,9 @@ class ProductSheet:
             "theory": {text(rho): figures_up(theory_n(self.columns, ALPHA, rho), 2) for rho in grids["rho"]},
             "axes": axes,
             "now": self.point(),
-            "fans": {name: [replace(self, **{name: value}).point() for value in grid] for name, grid in grids.items()},
+            "fans": {
+                name: [replace(self, **{name: value}).point() for value in each(grid)] for name, grid in grids.items()
+            },
             "noises": noises(),
         }
 

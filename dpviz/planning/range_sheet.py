@@ -32,6 +32,7 @@ from dpviz.model.release import Release
 from dpviz.noise.bits import TeachingBits
 from dpviz.noise.geometric import two_sided_geometric
 from dpviz.planning.grid import LABELLED, ticks
+from dpviz.wanted import each
 
 VERSION = 1
 COLUMNS: Final = 400
@@ -295,7 +296,9 @@ class RangeSheet:
             "range": self.reading(self.low, self.high),
             "curve": self._curve(),
             "stops": [str(stop) for stop in stops],
-            "between": [self.reading(low, high - 1) for place, low in enumerate(stops) for high in stops[place + 1 :]],
+            "between": [
+                self.reading(low, high - 1) for place, low in enumerate(each(stops)) for high in stops[place + 1 :]
+            ],
         }
 
     def reading(self, low: int, high: int) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from dpviz.errors import ParameterError
 from dpviz.exact import ceil_to, log_up, rational, text, up, whole
 from dpviz.mechanisms.count_noise import tight_base
 from dpviz.noise.finite import fastsample_size, geosample_size, paper_base, truncation
+from dpviz.wanted import each
 
 VERSION = 1
 N = tuple(range(5, 61))
@@ -97,7 +98,7 @@ class SamplerSheet:
             ],
             "now": self.point(),
             "fans": {
-                name: [self._moved(name, value).point() for value in grid]
+                name: [self._moved(name, value).point() for value in each(grid)]
                 for name, _label, _hint, grid, _values in axes
             },
             "staircase": staircase(),

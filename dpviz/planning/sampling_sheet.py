@@ -32,6 +32,7 @@ from dpviz.planning.label_walk import CROWDS, walks
 from dpviz.planning.projections import projections
 from dpviz.privacy.amplification import amplified
 from dpviz.privacy.loss import PureDP
+from dpviz.wanted import each
 
 VERSION = 1
 DELTA = Fraction(1, 10**6)
@@ -240,7 +241,7 @@ class SamplingSheet:
             "delta": text(DELTA),
             "axes": axes,
             "now": self.point(),
-            "fans": {name: [replace(self, **{name: value}).point() for value in grids[name]] for name in FANS},
+            "fans": {name: [replace(self, **{name: value}).point() for value in each(grids[name])] for name in FANS},
             "alphas": [float(alpha) for alpha in self.alphas],
             "biases": [float(p) for p in self.biases],
             "draws": list(self.draws),

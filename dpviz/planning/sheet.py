@@ -26,6 +26,7 @@ from dpviz.planning.grid import epsilon_grid
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.privacy.unit import Unit
+from dpviz.wanted import each
 
 VERSION = 2
 BETAS = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))
@@ -65,7 +66,7 @@ class PlanSheet:
     def fan(self) -> list[tuple[Fraction, Bound]]:
         """The slider's values, and the mechanism at each. The smallest are left out where they pay for nothing."""
         found = []
-        for epsilon in epsilon_grid(self.top)[0]:
+        for epsilon in each(epsilon_grid(self.top)[0]):
             with suppress(ParameterError):
                 found.append((epsilon, self.mechanism.with_epsilon(epsilon).bind(self.question, self.unit)))
         return found or [(self.epsilon, self.bound)]
@@ -124,7 +125,9 @@ class PlanSheet:
                 }
             ],
             "now": point_json(now, self.epsilon, self.many, zcdp=self.zcdp),
-            "fans": {"epsilon": [point_json(bound, epsilon, self.many, zcdp=self.zcdp) for epsilon, bound in fan]},
+            "fans": {
+                "epsilon": [point_json(bound, epsilon, self.many, zcdp=self.zcdp) for epsilon, bound in each(fan)]
+            },
             "python": python_call(self.question, self.mechanism),
         }
 

@@ -31,6 +31,7 @@ from dpviz.privacy.loss import ApproxDP, PureDP
 from dpviz.privacy.range_bounded import Accounting, total
 from dpviz.privacy.threshold import fixed_total, laplace_offset
 from dpviz.privacy.unit import Unit, plural
+from dpviz.wanted import each
 
 VERSION = 1
 K = tuple(int(value) for value in ticks(Fraction(1), Fraction(100), COARSE) if value.denominator == 1)
@@ -239,7 +240,8 @@ class TopKSheet:
             ],
             "now": self.point(),
             "fans": {
-                name: [self._beside(name, value).point() for value in grid] for name, (grid, _values) in grids.items()
+                name: [self._beside(name, value).point() for value in each(grid)]
+                for name, (grid, _values) in grids.items()
             },
         }
 

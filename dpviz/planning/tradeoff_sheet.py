@@ -39,6 +39,7 @@ from dpviz.noise.flips import chance_for
 from dpviz.planning.grid import ticks
 from dpviz.planning.walks import RUNS, simulated_laws
 from dpviz.privacy.unit import Unit
+from dpviz.wanted import each
 
 VERSION = 1
 PSI = Fraction(1, 20)
@@ -415,7 +416,7 @@ class TradeoffSheet:
             "axes": axes,
             "now": self.point(),
             "fans": {
-                name: [self._on(name, value).point() for value in axis["grid"]]
+                name: [self._on(name, value).point() for value in each(axis["grid"])]
                 for name, axis in zip(AXES, axes, strict=True)
             },
         }

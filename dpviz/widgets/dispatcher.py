@@ -1,9 +1,9 @@
 """The one dispatcher between a page and what answers it: messages in, replies and news out, all in one order.
 
 Nothing is answered on the thread that a message comes in on: a kernel hands over one message at a time, and a cell
-would wait behind them. A plan is computed on a thread of its own, and of those that wait only the latest is; all else,
-and everything that is said, goes through one writer. So a reply that names a token is always sent before any news of
-it, and a state that was read first is never shown last.
+would wait behind them. A plan is computed on a thread of its own. Of those that wait only the latest is, and it cuts
+short the one that is being computed. All else, and everything that is said, goes through one writer. So a reply that
+names a token is always sent before any news of it, and a state that was read first is never shown last.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from hashlib import sha256
 from typing import Any
 
 from dpviz.errors import DpvizError, Forbidden, SessionBusy
+from dpviz.wanted import Superseded, until
 from dpviz.widgets import messages
 from dpviz.widgets.writer import Arrivals, Work, Writer
 
@@ -31,14 +32,13 @@ QUIET, HURRY = 0.03, 1.0
 A flood of messages and a plan at once would take turns at the interpreter, five milliseconds each, and a cell with
 them.
 """
+STARVED = 5.0
+"""A plan that a later one overtakes is cut short, but for one in so many seconds: a slider that never rests is shown
+something."""
 ORDER = "release"
 """The ask that may pay. A message with it is acted on once, however often it comes."""
 REMEMBERED = 256
 """How many refused orders are remembered: what was refused is not charged when its message comes again later."""
-
-
-class Superseded(DpvizError):
-    """A later request of the same kind came before this one was begun."""
 
 
 class Request:
@@ -105,6 +105,7 @@ class Dispatcher:
         self._latest: dict[str, Request] = {}
         self._asked: dict[str, tuple[float, float]] = {}
         self._orders: OrderedDict[bytes, Request] = OrderedDict()
+        self._cut: dict[str, float] = {}
         self._waiting = 0
 
     def soon(self, work: Work) -> None:
@@ -239,13 +240,7 @@ class Dispatcher:
         if before is None:
             self._planner.later(QUIET, lambda: self._plan(ask))
         else:
-            later = Superseded(
-                "a later request came first; nothing was charged",
-                value=ask,
-                rule="of several requests the latest is answered",
-                next_step="wait for the later one",
-            )
-            self.soon(lambda: before.refuse(later))
+            self.soon(lambda: before.refuse(Superseded.request(ask)))
 
     def _plan(self, ask: str) -> None:
         with self._lock:
@@ -258,13 +253,24 @@ class Dispatcher:
             return
 
         def work() -> None:
-            apply = self._slow[ask](request.args)
+            with until(lambda: self._overtaken(ask), ask):
+                apply = self._slow[ask](request.args)
+            self._cut.pop(ask, None)
             self.soon(self._or_refusal(request, lambda: request.reply(apply())))
 
         try:
             work()
         except DpvizError as refused:
             error = refused
+            if not isinstance(refused, Superseded):
+                self._cut.pop(ask, None)
             self.soon(lambda: request.refuse(error))
         except Exception:
             self.soon(lambda: request.refuse(self._fault()))
+
+    def _overtaken(self, ask: str) -> bool:
+        """Whether a later request of this kind waits, so that nobody wants this one any more."""
+        if ask not in self._latest:
+            return False
+        now = time.monotonic()
+        return now - self._cut.setdefault(ask, now) < STARVED

@@ -14,7 +14,7 @@ LAYERS = (
     {"kinds", "threads"},
     {"traces"},
     {"errors"},
-    {"names"},
+    {"names", "wanted"},
     {"exact", "files"},
     {"boundary"},
     {"noise", "laws", "datasets"},

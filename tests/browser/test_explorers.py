@@ -14,6 +14,20 @@ COMPARISON = (
     'minutes = dv.Domain.integers(0, 525_599, column="scheduled_minute")\n'
     'dv.MechanismComparison(None, minutes, unit=dv.Unit(relation="replace-one", n=1000), count=30)',
 )
+SLOW = (
+    "import threading\n"
+    "import dpviz as dv\n"
+    "from dpviz.widgets.explorer import Exploring\n"
+    "begun, computed, go, plain = [], [], threading.Event(), Exploring._on_move\n"
+    "def slowly(self, args):\n"
+    "    begun.append(args['place'])\n"
+    "    go.wait()\n"
+    "    moved = plain(self, args)\n"
+    "    computed.append(args['place'])\n"
+    "    return moved\n"
+    "Exploring._on_move = slowly",
+    "dv.SamplerExplorer(n=30, c=0)",
+)
 SPARSE = (
     "import dpviz as dv, pandas as pd\n"
     'words = pd.DataFrame({"word": [f"w{k}" for k in range(40) for _ in range(2000 // (k + 1))]})\n'
@@ -52,6 +66,22 @@ def test_a_short_truncation_warns_and_the_sliders_walk_back_to_a_proved_one(lab:
         explorer.get_by_text("Numbers of these laws").click()
         expect(explorer.get_by_role("table").get_by_role("row")).to_have_count(62)
         it.screenshot("kept")
+        assert it.errors == it.offsite == []
+
+
+def test_of_thirty_moves_before_a_reply_the_last_is_computed(lab: Lab, browser: Browser) -> None:
+    lab.write("moves/moves.ipynb", *SLOW)
+    with Notebook.open(lab, browser, "moves/moves.ipynb", viewport={"width": 1280, "height": 1500}) as it:
+        it.run_all()
+        count = it.slider("True count c")
+        count.focus()
+        for i in range(1, 31):
+            count.press("ArrowRight")
+            it.until(lambda i=i: sum(b'"ask":"move"' in said for said in it.traffic) == i)  # type: ignore[misc]
+        it.await_answer("print(len(begun), len(computed))", "1 0")
+        it.ask("go.set()")
+        it.await_answer("print(len(begun), [place['c'] for place in computed])", "2 ['30']")
+        expect(count).to_have_attribute("aria-valuetext", "30")
         assert it.errors == it.offsite == []
 
 

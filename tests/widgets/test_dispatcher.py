@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import dpviz as dv
+from dpviz.widgets import dispatcher
 from dpviz.widgets.dispatcher import MOST_WAITING
 from dpviz.widgets.view import View
 from tests.patience import patience
@@ -95,7 +96,7 @@ def test_of_the_plans_that_wait_the_latest_is_computed_and_the_others_hear_so(
     assert status["ok"], "a status does not wait for plans"
     stop.open.set()
     answers = replies(wire, bench, [*first, *asked])
-    assert kinds(answers) == ["ok", *["Superseded"] * 4_999, "ok"] and stop.planned == 2
+    assert kinds(answers) == [*["Superseded"] * 5_000, "ok"] and stop.planned == 2
     assert answers[-1]["body"]["sheet"]["now"]["exactly"] == "5/8"
     assert "nothing was charged" in answers[1]["error"]["message"]
     assert bench.session_model.plan.price.loss == dv.Dense("5/8").bind(dv.Question.of(BINS), dv.Unit()).price.loss
@@ -151,8 +152,52 @@ def test_moves_of_an_explorer_are_answered_by_the_latest(wire: Wire, monkeypatch
     asked = flood(wire, explorer, "move", asks)
     stop.open.set()
     answers = replies(wire, explorer, [*first, *asked])
-    assert kinds(answers) == ["ok", *["Superseded"] * 499, "ok"] and stop.planned == 2
+    assert kinds(answers) == [*["Superseded"] * 500, "ok"] and stop.planned == 2
     assert answers[-1]["body"]["sheet"]["now"]["at"]["c"] == str(499 % 31) == explorer.shown["now"]["at"]["c"]
+
+
+class Steps:
+    """Count the points that a sheet computes, and hold up the first of them until the test lets it go on."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, owner: Any, name: str = "point") -> None:
+        self.reached, self.open, self.points = threading.Event(), threading.Event(), 0
+        plain = getattr(owner, name)
+
+        def held(*args: Any, **more: Any) -> Any:
+            self.points += 1
+            self.reached.set()
+            assert self.open.wait(patience())
+            return plain(*args, **more)
+
+        patch.setattr(owner, name, held)
+
+
+def test_a_move_that_is_overtaken_is_cut_short_at_its_next_point(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    explorer = dv.SamplerExplorer()
+    sheet = explorer._exploring.sheet
+    place = {"n": "30", "epsilon": "0.5", "gamma": "0.01", "t": "2"}
+    whole = sum(map(len, sheet.moved({**place, "c": "30"}).to_json()["fans"].values())) + 1
+    steps = Steps(monkeypatch, type(sheet))
+    first = flood(wire, explorer, "move", [{"place": {**place, "c": "1"}}])
+    assert steps.reached.wait(patience())
+    last = flood(wire, explorer, "move", [{"place": {**place, "c": str(c)}} for c in range(2, 31)])
+    steps.open.set()
+    answers = replies(wire, explorer, [*first, *last])
+    assert kinds(answers) == [*["Superseded"] * 29, "ok"]
+    assert steps.points == 1 + whole, "of thirty moves one was begun and cut short, and one computed"
+    assert answers[-1]["body"]["sheet"]["now"]["at"]["c"] == "30"
+
+
+def test_a_slider_that_never_rests_is_shown_something(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dispatcher, "STARVED", 0.0)
+    explorer = dv.SamplerExplorer()
+    stop = Stop(monkeypatch, type(explorer._exploring.sheet), "moved")
+    place = {"n": "30", "epsilon": "0.5", "gamma": "0.01", "t": "2"}
+    first = flood(wire, explorer, "move", [{"place": {**place, "c": "1"}}])
+    assert stop.reached.wait(patience())
+    second = flood(wire, explorer, "move", [{"place": {**place, "c": "2"}}])
+    stop.open.set()
+    assert kinds(replies(wire, explorer, [*first, *second])) == ["ok", "ok"]
 
 
 def test_more_requests_than_a_person_can_make_are_refused_and_charge_nothing(wire: Wire, tmp_path: Path) -> None:

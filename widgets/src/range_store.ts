@@ -65,6 +65,7 @@ export class RangeStore extends ViewStore {
         this.#known.clear();
         for (const reading of [...sheet.between, sheet.range]) this.#known.set(`${reading.low}-${reading.high}`, reading);
         if (follows) this.#show(sheet.range);
+        else if (this.settled) this.brush(this.low, this.high); // how far off it may be rests on what is in view
     }
 
     #show(reading: RangeReading): void {

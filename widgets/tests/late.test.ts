@@ -482,6 +482,12 @@ test("a look that comes late leaves a brush that has moved where it is", async (
     store.take("sheet", JSON.stringify(ranges(40, 59, 10)));
     await line.reply(line.of("move")[0]!, { sheet: ranges(40, 59, 10) });
     expect([brush(store), store.settled, store.sheet!.view.first]).toEqual([[0, 39], true, "10"]);
+    store.brush(5, 6);
+    await passes(200);
+    await line.reply(line.of("read")[0]!, { readings: [reading(5, 6)] });
+    store.take("sheet", JSON.stringify(ranges(40, 59, 20))); // what holds for all in view is another number now
+    await passes(200);
+    expect([brush(store), line.of("read").at(-1)!.args["points"]]).toEqual([[5, 6], [["bins", "5", "6"]]]);
     store.close();
 });
 
