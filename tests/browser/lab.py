@@ -54,6 +54,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    "--process-per-site",  # windows of one context share what they have compiled
     f"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {HOME}",
 ]
 
@@ -61,6 +62,9 @@ QUIET = {
     "@jupyterlab/apputils-extension/notification.jupyterlab-settings": {"fetchNews": "false", "checkForUpdates": False}
 }
 """Settings that keep JupyterLab from asking for news."""
+
+BUILT = {"buildAvailable": False, "buildCheck": False}
+"""What a page is told, lest it ask whether to build JupyterLab anew: the server would start Node to find out."""
 
 
 @contextmanager
@@ -112,6 +116,9 @@ class Lab:
             setting = Path(private["JUPYTERLAB_SETTINGS_DIR"]) / name
             setting.parent.mkdir(parents=True)
             setting.write_text(json.dumps(value))
+        told = Path(private["JUPYTER_CONFIG_DIR"]) / "labconfig" / "page_config.json"
+        told.parent.mkdir(parents=True)
+        told.write_text(json.dumps(BUILT))
         port, token = own_port(), secrets.token_hex(16)
         options = {
             "ServerApp.ip": HOME,
@@ -286,6 +293,21 @@ def resize(page: Page, width: int, height: int) -> None:
     page.evaluate(CALM, [width, height])
 
 
+def kept_warm(lab: Lab, browser: Browser) -> BrowserContext | None:
+    """A context with a page of this JupyterLab that stays open, and so the process in which its programs are compiled.
+
+    None while a notebook is open there: two at a time are two people, with a context each.
+    """
+    address = f"{lab.url}/api"
+    for context in browser.contexts:
+        if context.pages and context.pages[0].url == address:
+            break
+    else:
+        context = browser.new_context()
+        context.new_page().goto(address)
+    return context if len(context.pages) == 1 else None
+
+
 @dataclass
 class Notebook:
     """One notebook in one fresh browser window, with a record of what went wrong and what was said."""
@@ -300,20 +322,32 @@ class Notebook:
     @classmethod
     @contextmanager
     def open(cls, lab: Lab, browser: Browser, name: str, **window: Any) -> Iterator[Notebook]:
-        """Open a notebook and wait until its kernel answers; `window` goes to the browser's new context."""
-        context = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | window))
+        """Open a notebook and wait until its kernel answers; `window` is said as to a new context of the browser.
+
+        Its window is a new one, but unless `window` asks for what only a context of its own has, cookies and cache are
+        not. The server and its settings are the same anyhow.
+        """
+        options = {"viewport": {"width": 1280, "height": 900}} | window
+        warm = kept_warm(lab, browser) if options.keys() <= {"viewport", "reduced_motion"} else None
+        context = warm or browser.new_context(**options)
         notebook = cls(lab, context.new_page(), name)
+        notebook.page.set_viewport_size(options["viewport"])
+        notebook.page.emulate_media(reduced_motion=options.get("reduced_motion"))
         notebook.listen()
         notebook.page.goto(f"{lab.url}/lab?token={lab.token}&reset")
         notebook.page.wait_for_function("() => window.jupyterapp !== undefined")
         notebook.page.evaluate(OPEN, name)
         try:
             yield notebook
-        finally:
+        except BaseException:
             notebook.screenshot("last")
+            raise
+        finally:
             notebook.page.evaluate(LIGHT)
             notebook.page.evaluate("async () => window.panel.sessionContext.shutdown()")
-            context.close()
+            notebook.page.close()
+            if warm is None:
+                context.close()
 
     def listen(self) -> None:
         """Record errors, requests that leave this machine, and every message to and from the kernel."""
