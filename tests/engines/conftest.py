@@ -12,8 +12,13 @@ from typing import Any
 
 import pytest
 
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For a Java that lives for minutes: its compiler takes what is fast to compile, its collector needs no threads."""
+
 OPTIONS = {
     "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.extraJavaOptions": BRIEF,
+    "spark.executor.extraJavaOptions": BRIEF,
     "spark.executor.memory": "1g",
     "spark.log.level": "OFF",
     "spark.sql.shuffle.partitions": "2",

@@ -24,6 +24,7 @@ from dpviz.model.source import Source
 from dpviz.model.statistic import Column, RecordBits, StatisticKind, Top
 from dpviz.privacy.unit import Unit
 from tests.engines import contract, engines, minutes, sums, test_sums
+from tests.engines.conftest import BRIEF
 from tests.patience import until
 
 ROW = Unit("row")
@@ -309,7 +310,8 @@ from pyspark.sql import SparkSession
 from dpviz.engines import as_source
 from dpviz.errors import EngineGone
 session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").config(
-    "spark.log.level", "OFF").config("spark.driver.bindAddress", "127.0.0.1").getOrCreate()
+    "spark.log.level", "OFF").config("spark.driver.bindAddress", "127.0.0.1").config(
+    "spark.driver.extraJavaOptions", sys.argv[2]).getOrCreate()
 source = as_source(session.createDataFrame([("CANARY",)], "x STRING"))
 source.probe()
 print(source.engine)
@@ -335,7 +337,12 @@ os._exit(0)
 def test_a_driver_that_is_gone_is_found_by_a_probe(how: str) -> None:
     environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
     done = subprocess.run(
-        [sys.executable, "-c", DEAD, how], env=environment, capture_output=True, text=True, check=True, timeout=600
+        [sys.executable, "-c", DEAD, how, BRIEF],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=600,
     )
     said = "Spark does not answer. Nothing was charged. Start it again and open the session anew."
     assert done.stdout.splitlines() == ["Spark", said, "True", said, "True"]
