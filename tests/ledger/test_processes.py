@@ -91,16 +91,17 @@ def contradictions(seen: list[tuple[int, str, str]], ledger: Ledger) -> list[str
 def test_killed_at_many_moments_no_answer_is_free_or_second_and_no_charge_is_lost(location: Location) -> None:
     chance, seen = random.Random(7), []
     turns = 200 if isinstance(location, Path) else 30  # beginning anew is dearer on a server
+    spent = 0
     for turn in itertools.count():
         if turn >= turns and draws_hit(location) > turns / 20:
             break
         assert turn < 10 * turns, "hardly any kill hit a draw, so little was tested"
-        spent = int(Ledger.read(location).account["spent"]) if exists(location) else 0
         seen += run_and_kill(location, turn, after=chance.randrange(16), seconds=chance.uniform(0, 0.003))
         if exists(location):
             ledger = Ledger.read(location)
             assert int(ledger.account["spent"]) >= spent
-            assert len(ledger.entries()) == int(ledger.account["spent"])
+            spent = int(ledger.account["spent"])
+            assert len(ledger.entries()) == spent
     ledger = opened(location)
     assert contradictions(seen, ledger) == []
     assert all(entry.status == "lost" for entry in ledger.pending())
