@@ -141,7 +141,9 @@ def report(
     verified = _Verified.own(paid) if ledger is None else _Verified.of(ledger, paid)
     if not isinstance(people, bool) or (people and verified is None):
         raise ParameterError.of(
-            as_given(people), "people must be True or False, and stand in a ledger", "pass ledger=session, too"
+            as_given(people),
+            "people must be True or False, and their names stand in a ledger",
+            "pass ledger=session, too",
         )
     heading = title or _heading(releases, sheets, explorers)
     asked = carrying.checked(keys)
@@ -538,17 +540,18 @@ def _caveats(releases: list[Release], unit: Unit | None, verified: _Verified | N
         said += [
             "The person who ran the notebook could see the data.",
             f"Facts that hold with or without any one {unit.noun} are learned as intended.",
-            f"Where one person stands behind several {unit.nouns}, each is protected by itself, and all together less."
+            f"If several {unit.nouns} belong to one person, each is protected by itself, but all together less well."
             if unit.is_row
             else f"Per {unit.noun} {_bins(unit)} counted, and {unit.max_per_bin:,} in each{_records(unit)}.",
-            "How long a release took is not hidden from who watched the machine.",
+            "How long a release took is not hidden from anybody who watched the machine.",
         ]
     if unit.n is not None:
         said.append(f"The number of {unit.nouns}, {unit.n:,}, is public.")
     if verified is not None:
+        entries = "entry" if verified.entries == 1 else "entries"
+        those = "it" if verified.entries == verified.shown == 1 else f"{verified.shown:,} of them"
         said.append(
-            f"The ledger has charged {verified.spent} for {verified.entries:,} entries; "
-            f"this report shows {verified.shown:,} of them."
+            f"The ledger has charged {verified.spent} for {verified.entries:,} {entries}; this report shows {those}."
         )
     if any(release.teaching is not None for release in releases):
         said.append("What is marked “Not private · teaching” was drawn with a known seed and protects nobody.")

@@ -175,7 +175,7 @@ def test_on_paper_what_only_a_hand_moves_is_gone_and_its_numbers_stand_in_tables
         expect(page.get_by_role("slider").first).to_be_visible()
         expect(page.get_by_role("heading", name="At another ε: visits")).to_be_hidden()
         page.emulate_media(media="print", color_scheme=scheme)  # type: ignore[arg-type]
-        for role in ("button", "slider", "combobox", "textbox"):
+        for role in ("button", "slider", "combobox", "textbox", "radio"):
             expect(page.get_by_role(role).filter(visible=True)).to_have_count(0)  # type: ignore[arg-type]
         said = page.locator("main").inner_text()
         assert "kernel" not in said and "Try another ε" not in said
@@ -189,8 +189,35 @@ def test_on_paper_what_only_a_hand_moves_is_gone_and_its_numbers_stand_in_tables
         assert inks[0] == ["exact", "rgb(255, 255, 255)", "rgb(27, 27, 27)"]
         dark = [int(part) for part in re.findall(r"\d+", inks[1][1])[:3]]
         assert max(dark) < 60
+        room, needed = page.locator(".dp-numbers[open]").first.evaluate(
+            """numbers => [
+                parseFloat(getComputedStyle(numbers.querySelector(".dp-numbers-head")).paddingBottom),
+                [...numbers.querySelectorAll("tr")].slice(0, 4).reduce((sum, row) => sum + row.offsetHeight, 0),
+            ]"""
+        )
+        assert needed > 60 and room >= needed  # no sheet ends with the head of a table and no row of it
         for card in page.locator(".dp-result").all():
             assert card.evaluate("element => getComputedStyle(element).breakInside") == "avoid"
+
+
+BREAKS = """(element) => {
+    const breaks = (one) => [getComputedStyle(one).breakBefore, getComputedStyle(one).breakAfter];
+    return [breaks(element), ...[...element.querySelectorAll("tr")].map(breaks)];
+}"""
+"""Where a sheet may begin and end: at an element, and at each row in it."""
+
+
+def test_on_paper_explorers_begin_a_sheet_and_no_row_of_a_table_stands_alone(browser: Browser, tmp_path: Path) -> None:
+    path = dv.report([dv.SamplerExplorer(), dv.CompositionExplorer()], tmp_path / "explorers.html")
+    with opened(browser, path) as page:
+        explorers = page.locator(".dp-full", has=page.locator(".dp-explorer"))
+        expect(explorers).to_have_count(2)
+        explorers.first.get_by_text("Numbers of these laws").click()
+        expect(explorers.first.get_by_role("row").nth(20)).to_be_visible()
+        page.emulate_media(media="print")
+        assert [one.evaluate(BREAKS)[0][0] for one in explorers.all()] == ["auto", "page"]
+        rows = explorers.first.get_by_role("table").evaluate(BREAKS)[1:]
+        assert len(rows) > 20 and rows[-4:] == [["auto", "auto"], *[["avoid", "auto"]] * 3]
 
 
 @pytest.fixture(scope="module")

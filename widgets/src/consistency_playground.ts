@@ -115,7 +115,7 @@ export function consistencyPlayground(store: Explorer<ConsistencySheet>): Compon
         picture.element,
         h("div", { class: "dp-verdict" }, verdict, broken),
         h("div", { class: "dp-panels dp-beside" }, table, h("figure", { class: "dp-figure" }, h("figcaption", {}, h("h4", {}, "What the fit gains in this draw")), sums)),
-        h("p", { class: "dp-hint" }, "Type another count or another noisy value: the fit follows at once. It is the least-squares fit, computed on this page in exact fractions, and costs no more privacy than the noise did. Hay, Rastogi, Miklau, Suciu 2010, Theorems 1 and 3."),
+        h("p", { class: "dp-hint" }, h("span", { class: "dp-screen-only" }, "Type another count or another noisy value: the fit follows at once. "), "The fit is by least squares, computed on this page in exact fractions, and costs no more privacy than the noise did. Hay, Rastogi, Miklau, Suciu 2010, Theorems 1 and 3."),
     );
     let width = 828;
     let seen: { point: ConsistencyPoint; seed: string; width: number; state: string } | null = null;

@@ -112,7 +112,7 @@ function onPaper(sheet: Sheet, paid: readonly Result[], name: string): HTMLEleme
         "section",
         { class: "dp-paper-only", "aria-label": title },
         h("h2", {}, title),
-        h("p", { class: "dp-note" }, `How far off an answer of ${sheet.mechanism.name} would be, ${often(sheet.beta)} times. Planned from public facts alone.`),
+        h("p", { class: "dp-note" }, `How far off an answer of ${sheet.mechanism.name} may be, ${often(sheet.beta).replace(" in ", " times in ")}. Planned from public facts alone.`),
         table,
     );
 }

@@ -276,7 +276,7 @@ function wordsOf({ kind, python, csv }: Result, why: "coming" | "none" | "broken
         h("p", {}, REASONS[why](shown(kind))),
         why !== "coming" &&
             python !== "" &&
-            h("p", {}, "The whole of it, for nothing more: ", h("code", {}, `${python}.to_frame()`)),
+            h("p", {}, "All of it, free: ", h("code", {}, `${python}.to_frame()`)),
         why !== "coming" &&
             csv !== "" &&
             h("p", {}, h("button", { type: "button", class: "dp-button", onclick: () => save("release.csv", "text/csv", csv) }, "Save its table")),

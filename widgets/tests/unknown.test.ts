@@ -38,7 +38,7 @@ test("the page names the kind, what was paid, and the call that has it all", () 
     expect(element.hidden).toBe(false);
     expect(element.textContent).toBe(
         "This page has no view for an answer of kind ranges. It is paid for and stored." +
-            "The whole of it, for nothing more: session.releases[3].to_frame()Save its table",
+            "All of it, free: session.releases[3].to_frame()Save its table",
     );
     expect(shown.el.querySelector(".dp-chip")!.textContent).toContain("paid");
     expect(shown.el.querySelector(".dp-stage")).toBeNull();

@@ -274,7 +274,7 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
 function elsewhere({ adds_up, scale, python }: Counted): HTMLElement | null {
     if (adds_up !== true || python === "") return null;
     const call = scale === "integers" || scale === "intervals" ? "range(low, high)" : "sum([...])";
-    return h("p", { class: "dp-hint" }, "To add up bars or to compare two, free, open the notebook: ", h("code", {}, `${python}.${call}`));
+    return h("p", { class: "dp-hint" }, "To add up bars or compare two of them, free, use the notebook: ", h("code", {}, `${python}.${call}`));
 }
 
 function numbers(result: Counted, beta: string): HTMLElement {

@@ -55,8 +55,8 @@ function describe(result: Counted, beta: string): Node[] {
         ...(result.python === ""
             ? []
             : result.lookup === true
-              ? [h("p", {}, "Any of them, for nothing more: ", h("code", {}, `${result.python}[label]`))]
-              : [h("p", {}, "The whole of it, for nothing more: ", h("code", {}, `${result.python}.to_frame()`))]),
+              ? [h("p", {}, "Any of them, free: ", h("code", {}, `${result.python}[label]`))]
+              : [h("p", {}, "All of it, free: ", h("code", {}, `${result.python}.to_frame()`))]),
     ];
 }
 
