@@ -1,12 +1,7 @@
-"""How much is computed, counted in steps that are the same on every machine and under any load.
-
-To count takes longer than to compute, so work that is done in a moment of a processor's time is let through uncounted:
-what is endless, or merely long, outlasts the moment, and from there on each step counts.
-"""
+"""How much is computed, counted in steps that are the same on every machine and under any load."""
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,10 +12,6 @@ from typing import Any
 
 BITS = 2048
 """Numbers of so many bits are as much work as a call."""
-
-MOMENT = 0.5
-"""Seconds of this process's own processor time, whatever else the machine does: one to three million steps, and fewer
-on a slower machine."""
 
 
 class TooMuchWork(Exception):
@@ -35,13 +26,10 @@ class Work:
     steps: int = 0
 
     def count(self, frame: FrameType, event: str, value: Any) -> None:
-        if event == "c_return":
-            return
-        if event == "return":
-            if value is not None:
-                self.steps += length(value) // BITS
-        else:
+        if event in ("call", "c_call"):
             self.steps += 1
+        elif event == "return":
+            self.steps += length(value) // BITS
         if self.steps > self.most:
             raise TooMuchWork(f"more than {self.most:,} steps")
 
@@ -58,21 +46,11 @@ def length(value: object) -> int:
 
 
 @contextmanager
-def at_most(steps: int, moment: float = MOMENT) -> Iterator[Work]:
-    """Count the work inside from this moment on, or at once for a moment of 0, and stop it at this many steps."""
+def at_most(steps: int) -> Iterator[Work]:
+    """Count the work inside, and stop it at this many steps."""
     work, before = Work(steps), sys.getprofile()
-
-    def begin(*_: object) -> None:
-        sys.setprofile(work.count)
-
-    handled = signal.signal(signal.SIGVTALRM, begin)
+    sys.setprofile(work.count)
     try:
-        if moment:
-            signal.setitimer(signal.ITIMER_VIRTUAL, moment)
-        else:
-            begin()
         yield work
     finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         sys.setprofile(before)
-        signal.signal(signal.SIGVTALRM, handled)
