@@ -61,18 +61,23 @@ def plain(value: object) -> Plain | None:
 
 
 def _fraction(value: object) -> Fraction | None:
-    numerator, denominator = _slot(value, "_numerator"), _slot(value, "_denominator")
+    numerator, denominator = _slot(value, _NUMERATOR), _slot(value, _DENOMINATOR)
     if numerator is None or not denominator:
         return None
     return _fraction_of(numerator, denominator)
 
 
-def _slot(value: object, name: str) -> int | None:
+_NUMERATOR, _DENOMINATOR = vars(Fraction)["_numerator"], vars(Fraction)["_denominator"]
+
+
+def _slot(value: object, slot: Any) -> int | None:
     """What a slot of a Fraction holds, where that is an integer."""
     try:
-        part = vars(Fraction)[name].__get__(value)
+        part = slot.__get__(value)
     except AttributeError:  # never filled
         return None
+    if type(part) is int:
+        return part
     return int.__index__(part) if int in bases(type(part)) else None
 
 

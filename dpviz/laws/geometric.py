@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Decay, Enclosure, decide, exp_bounds, log_bounds, probability, text, whole
+from dpviz.exact import Decay, Enclosure, decide, exp_bounds, integer, log_bounds, probability, text
 
 PRECISION = 128
 """Bits of the first attempt. More are taken where they are needed."""
@@ -225,12 +226,12 @@ def error_quantile(decay: Decay, beta: Fraction, sides: int = 2) -> int:
     >>> error_quantile(Decay.exp(Fraction(1, 10)), Fraction(1, 20))
     30
     """
-    target = _level(beta) / whole(sides, "sides", most=2)
+    target = _level(beta) / integer(sides, "sides", most=2)
 
     def holds(a: int, precision: int) -> bool | None:
         return _at_most(above_bounds(decay, a, precision), (target, target))
 
-    return _least(decay, _minus_log(target), holds)
+    return _least(_units(decay), _minus_log(target), holds)
 
 
 def simultaneous_quantile(decay: Decay, beta: Fraction, two_sided: int, one_sided: int = 0) -> int:
@@ -243,7 +244,7 @@ def simultaneous_quantile(decay: Decay, beta: Fraction, two_sided: int, one_side
     67
     """
     beta = _level(beta)
-    two_sided, one_sided = whole(two_sided, "two_sided", least=0), whole(one_sided, "one_sided", least=0)
+    two_sided, one_sided = integer(two_sided, "two_sided", least=0), integer(one_sided, "one_sided", least=0)
     if two_sided + one_sided == 0:
         return 0
 
@@ -256,7 +257,7 @@ def simultaneous_quantile(decay: Decay, beta: Fraction, two_sided: int, one_side
         failure = log_all(high, two_sided, one_sided, precision)[0], log_all(low, two_sided, one_sided, precision)[1]
         return _at_most(log_bounds(1 - beta, precision), failure)
 
-    return _least(decay, _minus_log_share(beta, two_sided, one_sided), holds)
+    return _least(_units(decay), _minus_log_share(beta, two_sided, one_sided), holds)
 
 
 def quantiles(decay: Decay, probabilities: Iterable[Fraction]) -> list[int]:
@@ -265,33 +266,74 @@ def quantiles(decay: Decay, probabilities: Iterable[Fraction]) -> list[int]:
     >>> quantiles(Decay.exp(Fraction(1, 10)), [Fraction(1, 20), Fraction(1, 2), Fraction(19, 20)])
     [-23, 0, 23]
     """
-    return [_quantile(decay, _level(level)) for level in probabilities]
+    units, known = _units(decay), dict[tuple[int, int], int]()
+    return [_quantile(decay, units, _level(level), known) for level in probabilities]
 
 
-def _quantile(decay: Decay, level: Fraction) -> int:
+def _quantile(decay: Decay, units: Units, level: Fraction, known: dict[tuple[int, int], int]) -> int:
     """Above one half: the least a with Pr[Z > a] <= 1 - level. Else minus the greatest m with Pr[Z > m - 1] >= level,
-    which is the least m with Pr[Z > m] < level."""
-    if 2 * level > 1:
-        return error_quantile(decay, 1 - level, 1)
+    which is the least m with Pr[Z > m] < level. Both are the same number but for ties, so `known` keeps it."""
+    above = 2 * level.numerator > level.denominator
+    target = 1 - level if above else level
+    reach = known.get(target.as_integer_ratio())
+    if reach is None:
+        first, last = _candidates(units, _minus_log(target))
 
-    def holds(a: int, precision: int) -> bool | None:
-        reached = _at_most((level, level), above_bounds(decay, a, precision))
-        return None if reached is None else not reached
+        def holds(a: int, precision: int) -> bool | None:
+            tail = above_bounds(decay, a, precision)
+            if above:
+                return _at_most(tail, (target, target))
+            reached = _at_most((target, target), tail)
+            return None if reached is None else not reached
 
-    return -_least(decay, _minus_log(level), holds)
+        reach = _first(first, last, holds)
+        if first >= last:
+            known[target.as_integer_ratio()] = reach
+    return reach if above else -reach
 
 
-def _least(decay: Decay, minus_log_target: Enclosure, holds: Callable[[int, int], bool | None]) -> int:
-    """The least a >= 0 that holds: Pr[Z > a] = target at a + 1 = (-ln target - ln(1 + y)) / rate.
+class Units(NamedTuple):
+    """The enclosures of -ln(decay) and ln(1 + decay) as whole numbers in units of 2**-bits, rounded outward."""
+
+    bits: int
+    rate: tuple[int, int]
+    plus: tuple[int, int]
+
+
+@lru_cache(maxsize=1024)
+def _units(decay: Decay) -> Units:
+    """So fine that rounding takes away no digit of a rate which its enclosure has."""
+    rate = rate_bounds(decay)
+    bits = PRECISION + 32 + int(1 / rate[0]).bit_length()
+    return Units(bits, _outward(rate, bits), _outward(_log_one_plus(decay, PRECISION), bits))
+
+
+def _outward(enclosure: Enclosure, bits: int) -> tuple[int, int]:
+    """In units of 2**-bits, the lower end rounded down and the upper one up."""
+    low, high = enclosure
+    return (low.numerator << bits) // low.denominator, -((-high.numerator << bits) // high.denominator)
+
+
+def _least(units: Units, minus_log_target: Enclosure, holds: Callable[[int, int], bool | None]) -> int:
+    """The least a >= 0 that holds."""
+    return _first(*_candidates(units, minus_log_target), holds)
+
+
+def _candidates(units: Units, minus_log_target: Enclosure) -> tuple[int, int]:
+    """Between which numbers the least a >= 0 is: Pr[Z > a] = target at a + 1 = (-ln target - ln(1 + y)) / rate.
 
     The enclosure of that number leaves one candidate but for ties; a tie is settled by the inequality itself.
     """
-    (low, high), (plus_low, plus_high) = minus_log_target, _log_one_plus(decay, PRECISION)
-    rate_low, rate_high = rate_bounds(decay)
+    (low, high), (plus_low, plus_high) = _outward(minus_log_target, units.bits), units.plus
+    rate_low, rate_high = units.rate
     least, most = low - plus_high, high - plus_low
-    first = math.ceil(least / (rate_high if least > 0 else rate_low)) - 1
-    last = max(0, math.floor(most / (rate_low if most > 0 else rate_high)))
-    for a in range(max(0, first), last):
+    first = -(-least // (rate_high if least > 0 else rate_low)) - 1
+    last = max(0, most // (rate_low if most > 0 else rate_high))
+    return max(0, first), last
+
+
+def _first(first: int, last: int, holds: Callable[[int, int], bool | None]) -> int:
+    for a in range(first, last):
         if decide(lambda precision, a=a: holds(a, precision)):  # type: ignore[misc]
             return a
     return last
@@ -305,6 +347,8 @@ def _at_most(left: Enclosure, right: Enclosure) -> bool | None:
 
 
 def _level(value: Fraction) -> Fraction:
+    if type(value) is Fraction and 0 < value.numerator < value.denominator:
+        return value
     return probability(value, "beta", zero=False)
 
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Literal
 
 from dpviz.errors import ParameterError
-from dpviz.exact import log_bounds, log_up, positive, probability, text, whole
+from dpviz.exact import decide, log_bounds, positive, probability, text, whole
 
 Column = Literal["geometric", "geosample", "fastsample"]
 
@@ -54,7 +54,18 @@ def ceil_log(factor: Fraction, ratio: Fraction) -> int:
     >>> ceil_log(Fraction(1), Fraction(20)), ceil_log(Fraction(7), Fraction(1))
     (3, 0)
     """
-    return int(log_up(ratio, 1 / factor) * factor)
+    if ratio == 1:
+        return 0
+
+    def question(precision: int) -> bool | None:
+        low, high = log_bounds(ratio, precision)
+        least, most = math.ceil(factor * low), math.ceil(factor * high)
+        found.append(most)
+        return True if least == most else None
+
+    found: list[int] = []
+    decide(question)
+    return found[-1]
 
 
 def stability_threshold(epsilon: Fraction, delta: Fraction, *, column: Column = "geometric") -> int:

@@ -257,6 +257,9 @@ class DenseError(ErrorModel):
         numbers shrink as a grows, so what holds at a holds beyond it.
         """
         limit, n = self.law.limit, self.law.n
+        if limit is None and n is None:  # on both sides, whatever a is
+            value = self._noise.joint_quantile(beta, bins)
+            return value, value == 0 or self._noise.is_least(value, beta, bins)
 
         def sides(a: int) -> tuple[int, int]:
             two = bins if limit is None or limit >= 2 * a + 2 else 0
