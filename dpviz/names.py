@@ -97,7 +97,8 @@ class NamedClass(type):
     """The type of a class that is asked for many things by name: `dv.Domain.integers`."""
 
     def __getattr__(cls, name: str) -> Any:
-        if name.startswith("_"):
+        made = "__dataclass_params__" not in vars(cls) or "__match_args__" in vars(cls)
+        if name.startswith("_") or not made:  # `dataclass` asks for each field while it makes the class
             raise AttributeError(f"{name_of(cls)} has no {name}")
         raise missing(name_of(cls), name, type.__dir__(cls))
 

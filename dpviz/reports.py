@@ -23,8 +23,8 @@ from dpviz.model.combination import Combined
 from dpviz.model.derived import Derived, DerivedTable
 from dpviz.model.measures import headline
 from dpviz.model.question import canonical
-from dpviz.model.release import SESSION, UNCHECKED, Release
-from dpviz.model.terms import Recipe
+from dpviz.model.release import Release
+from dpviz.model.terms import SESSION, UNCHECKED, Recipe
 from dpviz.planning.sheet import PlanSheet
 from dpviz.privacy import ApproxDP, Guarantee, Unit, compose, to_approx
 from dpviz.privacy.grid import payable

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpviz.charts import columns
 from dpviz.exact import text
 from dpviz.model.answers import View
-from dpviz.model.release import Release
 from dpviz.planning.sheet import BETAS
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
+
+if TYPE_CHECKING:
+    from dpviz.model.release import Release
 
 VERSION = 1
 

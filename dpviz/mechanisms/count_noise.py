@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +23,14 @@ from dpviz.model.laws.count_noise import FiniteLaw, NoiseLaw, SamplerKind
 from dpviz.model.mechanism import Mode
 from dpviz.model.parameters import ExactNumber, OneOf, WholeNumber, parameter
 from dpviz.model.source import Tick
-from dpviz.noise.bits import Bits
-from dpviz.noise.finite import FiniteSampler, paper_base, truncation
 from dpviz.noise.geometric import check_scale, two_sided_geometric
 from dpviz.privacy.conversion import STEP
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import PureDP
 from dpviz.privacy.unit import Unit
+
+if TYPE_CHECKING:
+    from dpviz.noise.bits import Bits
 
 Base = Literal["exp", "paper", "tight"]
 Sampler = Literal["auto", "geosample", "fastsample"]
@@ -211,6 +212,8 @@ class BoundNoise:
         """The counts with noise, clamped to low..high. Counts outside that are clamped first, in silence."""
         if self.finite is None:
             return two_sided_geometric(self.decay).add(counts, low, high, bits, tick)
+        from dpviz.noise.finite import FiniteSampler
+
         part = self.finite
         sampler = FiniteSampler(n=part.n, p=part.p, q=part.q, kind=part.kind, g=part.g, t=part.t)
         return sampler.add(counts, bits, tick, mode=mode)
@@ -223,6 +226,8 @@ def paper_exponent(step: Fraction) -> int:
 
 def _finite(noise: CountNoise, n: int, l1: int) -> FiniteLaw:
     """The rational law whose price l1 ln(p/q) is at most epsilon, and the sampler that needs fewer random bits."""
+    from dpviz.noise.finite import paper_base, truncation
+
     step = noise.epsilon / l1
     e = paper_exponent(step) if noise.base == "paper" else 0
     p, q = paper_base(e) if e else tight_base(step)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,10 +35,12 @@ from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import DenseCounts, Statistic, StatisticKind
-from dpviz.noise.bits import Bits
 from dpviz.privacy.conversion import to_zcdp
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
+
+if TYPE_CHECKING:
+    from dpviz.noise.bits import Bits
 
 AnyBase = Literal["exp", "paper", "tight", "gaussian"]
 

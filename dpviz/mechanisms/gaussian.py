@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import floor_to, place, text
-from dpviz.laws.product import largest_rho
 from dpviz.model.laws.count_noise import GaussianNoise
 from dpviz.model.mechanism import Mode
 from dpviz.model.parameters import Probability, parameter
 from dpviz.model.source import Tick
-from dpviz.noise.bits import Bits
-from dpviz.noise.gaussian import discrete_gaussian
 from dpviz.privacy.conversion import STEP, to_approx
 from dpviz.privacy.grid import EPSILON_STEP
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ZCDP, ApproxDP
 from dpviz.privacy.unit import Unit
+
+if TYPE_CHECKING:
+    from dpviz.noise.bits import Bits
 
 Counts: TypeAlias = NDArray[np.int64]
 
@@ -55,6 +55,8 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
     >>> float(rho_for(Fraction(1), Fraction(1, 10**6)))
     0.017468904769
     """
+    from dpviz.laws.product import largest_rho
+
     rho = floor_to(largest_rho(epsilon, delta), EPSILON_STEP)
     if not rho:
         raise ParameterError.of(
@@ -100,6 +102,8 @@ class BoundGaussian:
     @classmethod
     def of(cls, epsilon: Fraction, delta: Fraction, l2_squared: int, limit: int | None) -> BoundGaussian:
         """The noise that this price pays for. Raises ParameterError where it would be wider than any that is drawn."""
+        from dpviz.noise.gaussian import discrete_gaussian
+
         noise = cls(rho_for(epsilon, delta), delta, l2_squared, limit)
         discrete_gaussian(noise.law.variance)
         return noise
@@ -120,6 +124,8 @@ class BoundGaussian:
         self, counts: Counts, bits: Bits, mode: Mode, tick: Tick | None, *, low: int | None, high: int | None
     ) -> Counts:
         """The counts with noise, clamped to low..high. Counts outside that are clamped first, in silence."""
+        from dpviz.noise.gaussian import discrete_gaussian
+
         return discrete_gaussian(self.law.variance).add(counts, low, high, bits, tick)
 
 

@@ -18,9 +18,10 @@ from dpviz.model.between import between
 from dpviz.model.derived import DerivedTable, Paid, seeds
 from dpviz.model.error import ErrorValue
 from dpviz.model.laws.base import StoredLaw
-from dpviz.model.linear import AllKeys, Bias, Ends, LinearError, Query, SumError, length, pair_of
+from dpviz.model.linear import AllKeys, Bias, Ends, LinearError, Query, length
 from dpviz.model.question import Question
 from dpviz.model.release import PaidAnswer, Release
+from dpviz.model.sum_errors import SumError, pair_of
 from dpviz.model.words import escape, few, often
 from dpviz.privacy.unit import Unit
 

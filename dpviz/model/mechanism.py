@@ -16,10 +16,12 @@ from dpviz.model.question import Question
 from dpviz.model.source import Tick, TopRules
 from dpviz.model.statistic import Need, Statistic
 from dpviz.model.terms import Used
-from dpviz.noise.bits import Bits
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.range_bounded import StepPrice
 from dpviz.privacy.unit import Unit
+
+if TYPE_CHECKING:
+    from dpviz.noise.bits import Bits
 
 Mode = Literal["exact", "strict"]
 

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from dpviz.boundary import protect_module
 from dpviz.model.answers import Answer
 from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.question import Question
-from dpviz.model.release import Release
 from dpviz.model.source import TopRules
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
+
+if TYPE_CHECKING:
+    from dpviz.model.release import Release
 
 Balance: TypeAlias = Mapping[str, str]
 """What is left of a sub-session: whole numbers by name, as texts. The ledger carries them; closing sets all to 0."""

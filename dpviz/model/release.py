@@ -27,11 +27,12 @@ from dpviz.model.asking import Askable, Subject
 from dpviz.model.derived import Paid
 from dpviz.model.domain import one_of
 from dpviz.model.error import ErrorModel, ErrorValue
-from dpviz.model.linear import LinearError, Query, pair_of
+from dpviz.model.linear import LinearError, Query
 from dpviz.model.mechanism import Bound, Mode
 from dpviz.model.question import Question, canonical
 from dpviz.model.spreadsheet import comment, csv_text
-from dpviz.model.terms import Terms, Used
+from dpviz.model.sum_errors import pair_of
+from dpviz.model.terms import SESSION, TEACHING, UNCHECKED, Terms, Used
 from dpviz.noise.bits import SystemBits, TeachingBits
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
 
 FORMAT = "dpviz.release"
 VERSION = 2
-SESSION, TEACHING, UNCHECKED = "session", "teaching", "unchecked"
-"""Where a release may come from, besides a ledger that is named."""
-
 
 AGAIN: Final = "release another record, which is paid for anew"
 

@@ -30,6 +30,9 @@ from dpviz.privacy.unit import Unit
 if TYPE_CHECKING:
     from dpviz.model.mechanism import Bound
 
+SESSION, TEACHING, UNCHECKED = "session", "teaching", "unchecked"
+"""Where a release may come from, besides a ledger that is named."""
+
 
 @dataclass(frozen=True)
 class Recipe:

@@ -8,7 +8,8 @@ from typing import Any
 from dpviz import files
 from dpviz.boundary import Hidden, kind_of, single_arguments
 from dpviz.errors import DpvizError, LedgerCorrupt, LedgerError, ReleaseFormat
-from dpviz.model.release import UNCHECKED, Release, checked
+from dpviz.model.release import Release, checked
+from dpviz.model.terms import UNCHECKED
 from dpviz.session import arithmetic
 from dpviz.session.ledger import Ledger
 from dpviz.session.saved import from_bytes

@@ -15,7 +15,6 @@ from dpviz.mechanisms import REGISTRY
 from dpviz.model.error import SIGNS, ErrorModel, ErrorValue
 from dpviz.model.measures import MOST_LOOK_UPS, Measure, among
 from dpviz.model.mechanism import Bound, Space
-from dpviz.model.release import Release
 from dpviz.model.words import reach
 from dpviz.planning.sheet import PlanSheet, rivals
 from dpviz.privacy.conversion import to_approx
@@ -26,6 +25,7 @@ from dpviz.session.stale import stale
 
 if TYPE_CHECKING:
     from dpviz.model.combination import After
+    from dpviz.model.release import Release
 
 NOTED = Fraction(1, 20)
 """The chance that an error in a plan's own words fails."""
@@ -116,6 +116,7 @@ class Plan:
         """How far one bin may be off once this was paid for and combined with a release that is there:
         `after this, ±4`. It follows from the two laws alone. Raises ParameterError where `dv.combine` would."""
         from dpviz.model.combination import after
+        from dpviz.model.release import Release
 
         if not isinstance(release, Release):
             raise ParameterError.of(as_given(release), "a plan is combined with a release", "write plan.after(release)")

@@ -6,12 +6,15 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from dpviz.boundary import protect_module, single_arguments
 from dpviz.errors import LedgerAway, ParameterError, ReleaseFormat
-from dpviz.model.release import Release
 from dpviz.session.ledger import Entry, Ledger
 from dpviz.session.saved import from_bytes, unreadable
+
+if TYPE_CHECKING:
+    from dpviz.model.release import Release
 
 PAGE = 50
 """So many releases are listed at once."""
@@ -29,7 +32,7 @@ class Readable:
     refused: dict[int, ReleaseFormat] = field(default_factory=dict)
 
 
-class Releases(Mapping[int, Release]):
+class Releases(Mapping[int, "Release"]):
     """The finished releases of a ledger, by number. The answers of a sub-session are its own: `sub.answers`.
 
     What cannot be read by this dpviz is left out with a warning: `unreadable` says which and why. The length leaves

@@ -8,7 +8,8 @@ import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from dpviz.errors import (
     DpvizError,
@@ -22,14 +23,16 @@ from dpviz.errors import (
 )
 from dpviz.model.answers import Answer
 from dpviz.model.mechanism import Bound, Mode
-from dpviz.model.release import Release
 from dpviz.model.source import Source
-from dpviz.noise.bits import Bits, SystemBits
 from dpviz.session import probing
 from dpviz.session.ledger import Ledger
 from dpviz.session.refusals import withdrawn
 from dpviz.session.running import Listeners, Running, Stopped
 from dpviz.session.saved import from_bytes, unreadable
+
+if TYPE_CHECKING:
+    from dpviz.model.release import Release
+    from dpviz.noise.bits import Bits
 
 RENEW_EVERY = 40.0
 """Seconds between two renewals of the lease on a draw."""
@@ -118,6 +121,8 @@ class ReleaseRunner:
         return running
 
     def _launch(self, running: Running, bound: Bound, mode: Mode, payment: Payment) -> None:
+        from dpviz.noise.bits import SystemBits
+
         job = ReleaseJob(self._source, bound, mode, SystemBits())
         try:
             with self._lock:
@@ -151,6 +156,7 @@ class ReleaseJob:
 
     def run(self, running: Running, payment: Payment) -> Release:
         """Pay, count, draw, record. A refusal to pay changes nothing; whatever happens later leaves it paid."""
+        import_module("dpviz.model.release")  # so that nothing is loaded between a charge and its answer
         if running.cancelling:
             raise withdrawn()
         running.value, running.spent = payment.value, lambda: payment.spent
@@ -185,6 +191,8 @@ class ReleaseJob:
         return None, _cancelled(payment, paid) if cancelled else None
 
     def _drawn(self, running: Running, payment: Payment, paid: Paid) -> tuple[Answer, bytes]:
+        from dpviz.model.release import Release
+
         bound = self.bound
         statistic = self.source.count(bound.question, bound.unit, bound.needs, running.tick)
         answer = bound.draw(statistic, self.bits, mode=self.mode, tick=running.tick)

@@ -14,14 +14,16 @@ from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from queue import Empty
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from dpviz import threads
 from dpviz.boundary import protect_module
 from dpviz.errors import DpvizError, ReleaseCancelled, ReleaseFailed, ReleaseInterrupted
-from dpviz.model.release import Release
 from dpviz.session.interrupts import LET_GO, Presses, before_the_charge
 from dpviz.session.refusals import withdrawn
+
+if TYPE_CHECKING:
+    from dpviz.model.release import Release
 
 T = TypeVar("T")
 
@@ -220,7 +222,7 @@ class Task(Generic[T]):
         raise NotImplementedError
 
 
-class Running(Task[Release]):
+class Running(Task["Release"]):
     """A handle on one release. `await` it, or call `result()`; `cancel()` keeps the charge and shows no answer.
 
     number, use  what was charged, once it is: the ledger entry, and the use of it in a sub-session

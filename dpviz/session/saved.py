@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from dpviz.errors import DpvizError, ParameterError, ReleaseFormat, short
 from dpviz.exact import LONGEST
@@ -20,10 +20,12 @@ from dpviz.model.measures import Measure
 from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.model.opening import Opening
 from dpviz.model.question import Question, canonical
-from dpviz.model.release import SESSION, Release, known_format, opened
-from dpviz.model.terms import Terms, Used
+from dpviz.model.terms import SESSION, Terms, Used
 from dpviz.planning.sheet import BETAS
 from dpviz.privacy.unit import Unit
+
+if TYPE_CHECKING:
+    from dpviz.model.release import Release
 
 UNREADABLE = (DpvizError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError)
 """What reading goes wrong with, where what is stored does not fit together."""
@@ -31,6 +33,8 @@ UNREADABLE = (DpvizError, KeyError, TypeError, ValueError, ArithmeticError, Attr
 
 def from_bytes(content: bytes, origin: str = SESSION) -> Release:
     """The release in these bytes, which a ledger of this session stored, if nothing else is said of their origin."""
+    from dpviz.model.release import known_format, opened
+
     if binary.is_binary(content):
         file = binary.opened(content)
         known_format(file.body)
@@ -49,6 +53,8 @@ def from_bytes(content: bytes, origin: str = SESSION) -> Release:
 
 def _from_json(body: dict[str, Any], written: bytes | dict[str, Any], packed: Packed | None, origin: str) -> Release:
     """A release of format 2 holds what was promised; for one of format 1 its mechanism is bound again."""
+    from dpviz.model.release import Release
+
     answer = _answer(body["answer"], packed)
     if body["version"] == 1:
         bound = _bound(body)

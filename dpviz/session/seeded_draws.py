@@ -10,14 +10,15 @@ from dpviz.boundary import protect_module, single_arguments
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import Number, counted
 from dpviz.model.public import PublicTable
-from dpviz.model.release import ENDINGS, Release
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dpviz.model.release import Release
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SeededDraws(Sequence[Release]):
+class SeededDraws(Sequence["Release"]):
     """Draws of one question with one mechanism, in the order in which the seed gave them. Not private.
 
     draws  as `Teaching.draw` gives them, one by one
@@ -52,6 +53,8 @@ class SeededDraws(Sequence[Release]):
         is not there.
         """
         import pandas as pd
+
+        from dpviz.model.release import ENDINGS
 
         if self.truth is None:
             raise ReleaseFormat.of(

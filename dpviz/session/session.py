@@ -7,7 +7,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpviz.boundary import Hidden, as_given, plain_arguments, protect_module, shown, single, single_arguments
 from dpviz.engines import as_source
@@ -23,7 +23,6 @@ from dpviz.mechanisms import OPENINGS
 from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.model.opening import Opening
-from dpviz.model.release import Release
 from dpviz.model.source import Source
 from dpviz.model.statistic import Column
 from dpviz.names import meant
@@ -43,6 +42,9 @@ from dpviz.session.saved import check_opens
 from dpviz.session.stale import before_a_charge, stale, unread
 from dpviz.session.sub_plan import OpeningPlan
 from dpviz.session.sub_session import SubSession, opening_body, opening_key
+
+if TYPE_CHECKING:
+    from dpviz.model.release import Release
 
 
 class Session(Custody):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from hashlib import sha256
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from dpviz.boundary import plain_arguments, protect_module
 from dpviz.errors import LedgerError, LedgerFormat, ReleaseFormat
@@ -15,7 +15,6 @@ from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound
 from dpviz.model.opening import Left, Opening, Row, Use
 from dpviz.model.question import Question, canonical
-from dpviz.model.release import Release
 from dpviz.model.source import Source
 from dpviz.names import missing
 from dpviz.privacy.guarantee import Guarantee
@@ -31,6 +30,9 @@ from dpviz.session.running import Errand, Running
 from dpviz.session.saved import UNREADABLE, check_readable, reason, unreadable
 from dpviz.session.stale import before_a_charge, stale, unread
 from dpviz.session.sub_plan import AskPlan
+
+if TYPE_CHECKING:
+    from dpviz.model.release import Release
 
 
 class SubSession:

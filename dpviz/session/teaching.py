@@ -16,9 +16,10 @@ from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.model.public import PublicTable, PublicTop
 from dpviz.model.question import Question
-from dpviz.model.release import TEACHING, Release
+from dpviz.model.release import Release
 from dpviz.model.source import Tick
 from dpviz.model.statistic import Column, DenseCounts, StatisticKind, Top, TopCounts
+from dpviz.model.terms import TEACHING
 from dpviz.noise.bits import TeachingBits
 from dpviz.privacy.unit import Unit
 from dpviz.session.binding import bind, mode_of

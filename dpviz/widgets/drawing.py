@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
-from dpviz.model.release import Release
 
 if TYPE_CHECKING:
     from dpviz.model.answers import Draws
+    from dpviz.model.release import Release
 
 VERSION: Final = 1
 

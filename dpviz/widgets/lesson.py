@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,11 @@ from dpviz.exact import text
 from dpviz.model.answers.base import Among, Ends, Intervals, Values
 from dpviz.model.between import Between
 from dpviz.model.public import PublicTable, PublicTop
-from dpviz.model.release import Release
 from dpviz.planning.sheet import BETAS
 from dpviz.session.seeded_draws import SeededDraws
+
+if TYPE_CHECKING:
+    from dpviz.model.release import Release
 
 VERSION: Final = 1
 

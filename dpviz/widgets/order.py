@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpviz.errors import DpvizError, ReleaseCancelled
-from dpviz.model.release import Release
 from dpviz.session.running import Running
 from dpviz.widgets import messages
 from dpviz.widgets.dispatcher import Request
+
+if TYPE_CHECKING:
+    from dpviz.model.release import Release
 
 SETTLES = 0.25
 """Seconds in which refusals, and most answers, come back in the reply itself."""

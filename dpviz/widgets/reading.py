@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,9 @@ from dpviz.boundary import protect_module
 from dpviz.errors import DomainError, Forbidden, ReleaseFormat, short
 from dpviz.exact import text
 from dpviz.model.between import Between, between
-from dpviz.model.release import Release, listed
+
+if TYPE_CHECKING:
+    from dpviz.model.release import Release
 
 NOT_FREE = "a page reads answers that are read for free"
 """The rule for an answer whose every reading is paid for."""
@@ -28,6 +30,8 @@ def read_points(
     Raises an error of ours for a point that is not on the axis, for a list, and for an answer whose reading is not
     free; then nothing is read.
     """
+    from dpviz.model.release import listed
+
     if not release.terms.reuse:
         raise Forbidden.of(release.answer.kind, NOT_FREE, "read it in Python")
     answer, reading = release.answer, release.reading

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dpviz.boundary import protect_module
 from dpviz.errors import Forbidden, ReleaseFormat
 from dpviz.exact import whole
 from dpviz.model.answers.base import LARGEST_VIEW
-from dpviz.model.release import Release
+
+if TYPE_CHECKING:
+    from dpviz.model.release import Release
 
 PIECE: Final = 2_000_000
 """So many characters go in one message."""

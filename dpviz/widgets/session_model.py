@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpviz.boundary import as_given, protect_module
 from dpviz.charts import columns
@@ -24,22 +24,23 @@ from dpviz.mechanisms import REGISTRY, mechanism, named
 from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Mechanism
 from dpviz.model.question import Question
-from dpviz.model.release import Release
 from dpviz.planning import epsilon_grid
 from dpviz.planning.sheet import BETAS, PlanSheet
 from dpviz.session.accountant import SYMBOLS
 from dpviz.session.custody import Custody
 from dpviz.session.plan import Plan
 from dpviz.session.running import Running
-from dpviz.widgets import asking, combining, messages, state
+from dpviz.widgets import messages, state
 from dpviz.widgets.dispatcher import Dispatcher, Request
 from dpviz.widgets.drawing import Drawn, further
 from dpviz.widgets.lesson import Series, affordable, worded
 from dpviz.widgets.order import Order
-from dpviz.widgets.reading import read_points
 from dpviz.widgets.saving import Saving
 from dpviz.widgets.view import Program, json_text
 from dpviz.widgets.watching import PROGRESS_EVERY, Follower
+
+if TYPE_CHECKING:
+    from dpviz.model.release import Release
 
 HANGING = ("pending", "elsewhere")
 """What a page calls a draw that may yet report back."""
@@ -154,6 +155,8 @@ class SessionModel(Follower):
 
     def _put_on_show(self, release: Release) -> None:
         """Let the page show this release, with the bundle that draws its kind where one is registered."""
+        from dpviz.widgets import combining
+
         result = {**picture(release), "together": combining.beside(self.session, release, self._kept)}
         self._shown_release = release
         self._result, self._views = result, {**self._views, **Program.drawing(result["kind"])}
@@ -222,6 +225,8 @@ class SessionModel(Follower):
     def _on_after(self, args: Body) -> Callable[[], Body]:
         """What one bin would be off by together with an answer that is there. No sheet waits for it: the page asks once
         its slider rests."""
+        from dpviz.widgets import combining
+
         body = combining.planned(self.session, self.session.plan(*self._asked(args)), self._kept)
         return lambda: body
 
@@ -331,12 +336,16 @@ class SessionModel(Follower):
     def _on_read(self, request: Request) -> Body:
         beta = self._level(request.args["beta"])
         args = request.args
+        from dpviz.widgets.reading import read_points
+
         return {"values": read_points(self._stored(args["number"]), args["points"], beta, args["reader"])}
 
     def _on_ask(self, args: Body) -> Callable[[], Body]:
         beta = self._level(args["beta"])
         release = self._paid(args["number"])
         beside = self._paid(args["beside"]) if args["beside"] else None
+        from dpviz.widgets import asking
+
         body = asking.answer(release, beside, args, beta)
         return lambda: body
 

@@ -30,8 +30,9 @@ from dpviz.model.answers.ranges import ABOUT, asked, segments
 from dpviz.model.between import between
 from dpviz.model.derived import Derived
 from dpviz.model.laws.tree import TreeLaw
-from dpviz.model.linear import Query, SumError
+from dpviz.model.linear import Query
 from dpviz.model.question import Question
+from dpviz.model.sum_errors import SumError
 from dpviz.noise.bits import TeachingBits
 from dpviz.noise.geometric import two_sided_geometric
 from dpviz.privacy import Unit

@@ -21,7 +21,7 @@ import pytest
 import dpviz as dv
 from dpviz.errors import LedgerError, ReleaseFormat
 from dpviz.model.question import canonical
-from dpviz.model.release import UNCHECKED
+from dpviz.model.terms import UNCHECKED
 from dpviz.session.saved import from_bytes
 from tests.session.sources import KnownCounts
 

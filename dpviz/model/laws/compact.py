@@ -18,8 +18,9 @@ from dpviz.model.domain import bins_text
 from dpviz.model.error import ErrorModel, ErrorValue, mean
 from dpviz.model.laws.base import Clamp, StoredLaw, stored
 from dpviz.model.laws.count_noise import FiniteLaw, NoiseLaw, inside, least
-from dpviz.model.linear import Limits, LinearError, Query, WorstError
+from dpviz.model.linear import Limits, LinearError, Query
 from dpviz.model.question import Question
+from dpviz.model.sum_errors import WorstError
 from dpviz.noise.empty_bin import EmptyBin
 from dpviz.noise.field import field_named
 from dpviz.noise.finite import FiniteSampler

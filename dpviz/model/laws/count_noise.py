@@ -6,20 +6,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import Decay, Enclosure, whole
 from dpviz.fitting.noises import Noise, Term, law_of
-from dpviz.fitting.sums import NoiseSum
 from dpviz.laws import geometric
 from dpviz.laws.clamped import Clamped
 from dpviz.laws.finite import FastSampleLaw
 from dpviz.laws.gaussian import DiscreteGaussian
 from dpviz.laws.geometric import TwoSidedGeometric, above_bounds
 from dpviz.model.laws.base import Stored
-from dpviz.model.linear import Query, SumError, length
+from dpviz.model.linear import Query, length
+
+if TYPE_CHECKING:
+    from dpviz.fitting.sums import NoiseSum
+    from dpviz.model.sum_errors import SumError
 
 BEYOND = ", and those beyond the public limit were lowered to it"
 
@@ -97,6 +100,9 @@ class BinNoise(Stored):
     def added_up(self, query: Query) -> SumError:
         """The error of a weighted sum of counts with this noise, left as they are: its law is exactly that of the same
         sum of noises."""
+        from dpviz.fitting.sums import NoiseSum
+        from dpviz.model.sum_errors import SumError
+
         noise = NoiseSum.of(Term(self.added, weight, length(points)) for points, weight in query.parts)
         return SumError(noise, noise, certain=True, by="the exact law of the sum of the noises")
 
@@ -210,6 +216,8 @@ def clamped_sum(noise: Noise, query: Query, *, top: bool, junk: FastSampleLaw | 
     FastSample puts a noise that is too large at 0, which lies between -Z- and Z+, and once in g times a count is
     uniform: the chance that any count of the query is such a one is spared.
     """
+    from dpviz.fitting.sums import NoiseSum
+    from dpviz.model.sum_errors import SumError
 
     def side(sign: int) -> NoiseSum:
         """A sum that the error, times `sign`, never exceeds: of Z+ where it is raised, of Z or Z- elsewhere."""

@@ -19,9 +19,10 @@ from dpviz.model.answers.queries import SETTLED, radius
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.laws.base import StoredLaw, stored
 from dpviz.model.laws.count_noise import NoiseLaw
-from dpviz.model.linear import Limits, LinearError, Query, SumError
+from dpviz.model.linear import Limits, LinearError, Query
 from dpviz.model.measures import Measure
 from dpviz.model.question import Question
+from dpviz.model.sum_errors import SumError
 from dpviz.model.workload import Workload
 from dpviz.privacy.unit import Unit
 

@@ -19,9 +19,10 @@ from dpviz.model.answers import Answer, Ranked, Reading
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.laws.base import StoredLaw, stored
 from dpviz.model.laws.count_noise import least
-from dpviz.model.linear import LinearError, Query, WorstError
+from dpviz.model.linear import LinearError, Query
 from dpviz.model.measures import Measure, all_values, any_value, at_worst, to_be_listed
 from dpviz.model.question import Question
+from dpviz.model.sum_errors import WorstError
 from dpviz.privacy.threshold import difference_tail
 from dpviz.privacy.unit import Unit
 

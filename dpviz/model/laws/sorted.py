@@ -22,8 +22,8 @@ from dpviz.model.answers import Answer, Reading
 from dpviz.model.answers.base import Among
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.laws.base import StoredLaw, stored
+from dpviz.model.laws.bin_sums import BinsError
 from dpviz.model.laws.count_noise import NoiseLaw
-from dpviz.model.laws.dense import BinsError
 from dpviz.model.linear import Bias, Ends, Kind, Limits, LinearError, Query
 from dpviz.model.measures import Measure
 from dpviz.model.question import Question

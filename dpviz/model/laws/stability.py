@@ -18,8 +18,9 @@ from dpviz.model.answers import Answer, Reading, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.laws.base import Clamp, StoredLaw, stored
 from dpviz.model.laws.count_noise import NoiseLaw, inside, least
-from dpviz.model.linear import AllKeys, LinearError, Query, SumError, length
+from dpviz.model.linear import AllKeys, LinearError, Query, length
 from dpviz.model.question import Question
+from dpviz.model.sum_errors import SumError
 from dpviz.privacy.unit import Unit
 
 

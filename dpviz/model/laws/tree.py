@@ -24,9 +24,10 @@ from dpviz.model.answers import Answer, Ranges, Reading
 from dpviz.model.answers.ranges import pieces_of, segments
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.laws.base import StoredLaw, stored
-from dpviz.model.laws.dense import BinsError
-from dpviz.model.linear import Limits, LinearError, Query, SumError
+from dpviz.model.laws.bin_sums import BinsError
+from dpviz.model.linear import Limits, LinearError, Query
 from dpviz.model.question import Question
+from dpviz.model.sum_errors import SumError
 from dpviz.privacy.unit import Unit
 
 LARGEST_WEIGHT: Final = 1_000

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, bindparam, func, select, union_all
 
 from dpviz.boundary import Hidden, kind_of, protect_module, single_arguments
 from dpviz.errors import DpvizError, LedgerAway, LedgerCorrupt, LedgerError, LedgerReadOnly, ParameterError
-from dpviz.session.ledger import blobs, following, history, records, rows
+from dpviz.session.ledger import blobs, following, history, records, rows, tables
 from dpviz.session.ledger.audit import Audit, Check, IndexRow, Step, Verification
 from dpviz.session.ledger.chain import FORMAT, Row, State, broken, canonical
 from dpviz.session.ledger.following import Following
@@ -35,7 +35,7 @@ from dpviz.session.ledger.records import (
 from dpviz.session.ledger.rows import Account, totals
 from dpviz.session.ledger.statements import Statement
 from dpviz.session.ledger.store import PATIENCE, LedgerLocation, Store, Wanted, no_ledger
-from dpviz.session.ledger.tables import chain, entry, metadata, one_answer_for_a_charge, use
+from dpviz.session.ledger.tables import chain, entry, use
 from dpviz.session.refusals import uncharged
 
 T = TypeVar("T")
@@ -730,8 +730,7 @@ def _ours(store: Store) -> Callable[[Connection], None]:
 
 def _made_ready(connection: Connection) -> None:
     """Make the tables that an older dpviz did not have; ask to write in any case, to be refused now and not later."""
-    metadata.create_all(connection)
-    one_answer_for_a_charge.create(connection, checkfirst=True)
+    tables.complete(connection)
     records.touch(connection)
 
 

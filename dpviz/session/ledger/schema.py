@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from sqlalchemy import Connection, create_engine
+from sqlalchemy import Connection
 
 from dpviz.errors import LedgerCorrupt
-from dpviz.session.ledger.tables import metadata
+from dpviz.session.ledger.tables import metadata, on_sqlite
 
 _MASTER = "SELECT type, name, sql FROM sqlite_master ORDER BY type, name"
 
@@ -42,12 +42,7 @@ def check_sqlite(connection: Connection) -> None:
 @cache
 def _known() -> dict[tuple[str, str], str]:
     """Kind and name of all that dpviz makes, and how it is made."""
-    engine = create_engine("sqlite://")
-    with engine.begin() as connection:
-        metadata.create_all(connection)
-        made = connection.exec_driver_sql(_MASTER).all()
-    engine.dispose()
-    found = {(str(kind), str(name)): _plain(sql) for kind, name, sql in made if sql}
+    found = {part: _plain(statement) for part, statement in on_sqlite().items()}
     for sql in _OLDER:
         words = sql.split()
         kind = "table" if words[1] == "TABLE" else "index"

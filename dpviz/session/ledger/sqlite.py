@@ -93,7 +93,7 @@ class File:
             with self._appearing() as draft:
                 made = SqliteStore(draft, called=self.path)
                 try:
-                    made.write(tables.metadata.create_all)
+                    made.write(tables.make)
                     made.write(fill)
                 finally:
                     made.close()

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, String, Table, Text, text
+from functools import cache
+
+from sqlalchemy import BigInteger, Column, Connection, Index, Integer, LargeBinary, MetaData, String, Table, Text, text
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.schema import CreateIndex, CreateTable
 
 metadata = MetaData()
 
@@ -63,6 +67,35 @@ draw = Table(
     Column("born", Text, nullable=False),
     Column("until", BigInteger, nullable=False),
 )
+
+
+@cache
+def on_sqlite() -> dict[tuple[str, str], str]:
+    """Kind and name of each table and index of an SQLite file, and the statement that makes it, in an order that
+    works. They are put together once: a new ledger is made by them, and every ledger is held against them."""
+    dialect = sqlite.dialect()
+    made: dict[tuple[str, str], str] = {}
+    for table in metadata.sorted_tables:
+        made["table", table.name] = str(CreateTable(table).compile(dialect=dialect))
+        for index in sorted(table.indexes, key=lambda index: str(index.name)):
+            made["index", str(index.name)] = str(CreateIndex(index).compile(dialect=dialect))
+    return made
+
+
+def make(connection: Connection) -> None:
+    """Make all of them in a new SQLite file."""
+    for statement in on_sqlite().values():
+        connection.exec_driver_sql(statement)
+
+
+def complete(connection: Connection) -> None:
+    """Make those that an older dpviz did not have."""
+    if connection.dialect.name == sqlite.dialect.name:
+        there = {(kind, name) for kind, name in connection.exec_driver_sql("SELECT type, name FROM sqlite_master")}
+        if there.issuperset(on_sqlite()):
+            return
+    metadata.create_all(connection)
+    one_answer_for_a_charge.create(connection, checkfirst=True)
 
 
 def on_postgresql() -> None:
