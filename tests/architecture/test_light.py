@@ -88,10 +88,24 @@ def test_only_the_mechanism_that_is_used_is_loaded(text: str, files: str, tmp_pa
 FIRST_PLAN = """
 repr(session.plan(bins, dv.Dense("1/2")))
 dv.Workbench(session, bins)
-parts = ("dpviz.mechanisms.", "dpviz.model.answers.", "dpviz.model.laws.")
+parts = ("dpviz.mechanisms.", "dpviz.model.answers.", "dpviz.model.laws.", "dpviz.noise.", "dpviz.fitting.")
 print(*sorted(name.removeprefix("dpviz.") for name in sys.modules if name.startswith(parts)))
-print(*sorted({*sys.modules} & {"altair", "scipy", "duckdb", "ibis", "flint", "psycopg", "dpviz.reports",
-                                "dpviz.charts.counts", "sqlalchemy.dialects.postgresql"}))
+print(*sorted({*sys.modules} & {"altair", "scipy", "duckdb", "ibis", "flint", "psycopg", "dpviz.reports", "difflib",
+                                "dpviz.charts.counts", "sqlalchemy.dialects.postgresql", "dpviz.model.release",
+                                "dpviz.model.asking", "dpviz.model.derived", "dpviz.model.combination",
+                                "dpviz.model.sum_errors", "dpviz.laws.product", "dpviz.widgets.asking",
+                                "dpviz.widgets.combining"}))
+"""
+PAID = """
+from dpviz.session.runner import ReleaseJob
+counted = ReleaseJob._drawn
+def drawn(job, *said):
+    before = set(sys.modules)
+    try:
+        return counted(job, *said)
+    finally:
+        print(*sorted(name for name in set(sys.modules) - before if name.startswith("dpviz.")))
+ReleaseJob._drawn = drawn
 """
 
 
@@ -101,6 +115,8 @@ def test_the_first_plan_and_its_page_load_one_mechanism_one_shape_and_one_law(tm
     assert done.returncode == 0, done.stderr
     loaded, heavy = done.stdout.split("\n")[:2]
     assert loaded.split() == [
+        "fitting.noises",
+        "fitting.transforms",
         "mechanisms.count_noise",
         "mechanisms.dense",
         "mechanisms.gaussian",
@@ -109,8 +125,23 @@ def test_the_first_plan_and_its_page_load_one_mechanism_one_shape_and_one_law(tm
         "model.laws.base",
         "model.laws.count_noise",
         "model.laws.dense",
+        "noise.bits",
+        "noise.fixed",
+        "noise.geometric",
+        "noise.table",
     ]
     assert heavy == ""
+
+
+@pytest.mark.parametrize(
+    "mechanism", ['dv.Dense("1/2")', 'dv.Dense("1/2", base="tight")', 'dv.Dense("1/2", "gaussian", delta="1e-6")']
+)
+def test_whatever_a_draw_needs_is_loaded_before_it_is_paid_for(mechanism: str, tmp_path: Path) -> None:
+    text = f"import sys\nimport dpviz as dv\n{BINS}{LEDGER}{PAID}session.release(bins, {mechanism})\n"
+    if "tight" in text:
+        text = text.replace('dv.Unit("row")', 'dv.Unit("row", relation="replace-one", n=4)')
+    done = subprocess.run([sys.executable, "-c", text], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "\n"), done.stderr
 
 
 def test_the_package_alone_loads_no_numbers_and_no_mechanism() -> None:
