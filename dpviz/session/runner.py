@@ -24,6 +24,7 @@ from dpviz.errors import (
 from dpviz.model.answers import Answer
 from dpviz.model.mechanism import Bound, Mode
 from dpviz.model.source import Source
+from dpviz.noise.bits import Bits, SystemBits
 from dpviz.session import probing
 from dpviz.session.ledger import Ledger
 from dpviz.session.refusals import withdrawn
@@ -32,7 +33,6 @@ from dpviz.session.saved import from_bytes, unreadable
 
 if TYPE_CHECKING:
     from dpviz.model.release import Release
-    from dpviz.noise.bits import Bits
 
 RENEW_EVERY = 40.0
 """Seconds between two renewals of the lease on a draw."""
@@ -121,8 +121,6 @@ class ReleaseRunner:
         return running
 
     def _launch(self, running: Running, bound: Bound, mode: Mode, payment: Payment) -> None:
-        from dpviz.noise.bits import SystemBits
-
         job = ReleaseJob(self._source, bound, mode, SystemBits())
         try:
             with self._lock:
