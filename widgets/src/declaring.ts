@@ -158,7 +158,7 @@ export function declareBins(store: SessionStore, done: () => void): Declaring & 
             wrong.show(isWrong(declaration) ? declaration : null);
             if (isWrong(declaration)) return;
             const question = { column: column.name, ...declaration };
-            if (await store.planFitting(question, false)) done();
+            if ((await store.planFitting(question, false)) && bins.place.isConnected) done(); // else other bins are being declared by now
         };
         element.replaceChildren(
             h(
@@ -205,6 +205,7 @@ export function declareRecord(store: SessionStore, done: () => void, redraw: () 
         h("div", { class: "dp-declare-fields" }, more, button("Use these columns", () => void use()), button("Keep the old question", done)),
     );
     let rows: Part[] = [];
+    let opening = 0; // how often the form was opened
 
     const columns = (): Column[] => store.state?.columns ?? [];
     const taken = (but: Part | null): string[] => rows.filter((row) => row !== but).map((row) => row.column.value);
@@ -273,7 +274,10 @@ export function declareRecord(store: SessionStore, done: () => void, redraw: () 
             columns: declared.map((one, i) => ({ column: rows[i]!.column.value, ...one })),
             otherwise: Object.fromEntries(otherwise),
         };
-        if (await store.planFitting(question, true)) done();
+        const mine = opening;
+        const planned = await store.planFitting(question, true);
+        if (mine !== opening) return; // another record is being declared by now
+        if (planned) done();
         else blame();
     }
 
@@ -288,6 +292,7 @@ export function declareRecord(store: SessionStore, done: () => void, redraw: () 
     }
 
     function open(): void {
+        opening += 1;
         rows = [];
         list.replaceChildren();
         add(false);

@@ -79,7 +79,7 @@ async function render({ model, el }: { model: Model; el: HTMLElement }): Promise
     model.on("change:program", renamed);
     await draw();
     return () => {
-        latest += 1;
+        latest = NaN; // no draw is the latest any more
         model.off("change:program", renamed);
         for (const [held, changed] of watched) held.off(CHANGES, changed);
         leave();

@@ -295,6 +295,31 @@ test("a kernel that is given up under a plan leaves what is on show to be chosen
     expect(box().value).toBe("7");
 });
 
+test("bins that are planned close their own form, and none that was opened since", async () => {
+    open();
+    await settle();
+    const bins = shown.el.querySelector<HTMLSelectElement>(".dp-bins select")!;
+    const declare = (): void => {
+        bins.value = bins.options[bins.options.length - 1]!.value;
+        bins.dispatchEvent(new Event("change"));
+    };
+    const form = (): HTMLElement => shown.el.querySelector<HTMLElement>(".dp-declare")!;
+    const fill = (...values: string[]): void =>
+        [...form().querySelectorAll<HTMLInputElement>("input[type=text]")].forEach((box, i) => (box.value = values[i]!));
+    declare();
+    fill("0", "9");
+    shown.button("Use these bins").click();
+    declare();
+    fill("7", "8");
+    reply(shown.host.of("plan")[0]!, { sheet: sheet() });
+    await settle();
+    expect([form().hidden, form().querySelector<HTMLInputElement>("input[type=text]")!.value]).toEqual([false, "7"]);
+    shown.button("Use these bins").click();
+    reply(shown.host.of("plan").at(-1)!, { sheet: sheet() });
+    await settle();
+    expect(form().hidden).toBe(true);
+});
+
 // --- the focus -------------------------------------------------------------------------------------------------------
 
 test.each([

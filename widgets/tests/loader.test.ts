@@ -112,3 +112,26 @@ test("a view whose program was renamed is drawn by the one that the kernel names
     host.write("program", "IPY_MODEL_evil");
     expect(el.textContent).toBe("good");
 });
+
+test("a view that was taken off the page is drawn by nothing that comes later", async () => {
+    const [program, bundle] = [drawing("Workbench"), drawing("a guest")].map((code) => new Held({ code, css: "" })) as [Held, Held];
+    const host = new Host("workbench", { program: "IPY_MODEL_program" });
+    let come: () => void = () => undefined;
+    const coming = new Promise<Held>((done) => (come = () => done(bundle)));
+    const manager = { get_model: (id: string) => (id === "program" ? Promise.resolve(program) : coming) };
+    const el = document.createElement("div");
+    let brought: Promise<unknown> = Promise.resolve();
+    program.set({
+        code: `export default { render({ el, bring }) { el.textContent = "drawn"; globalThis.bringing = bring; return () => (el.textContent = "left"); } }`,
+        css: "",
+    });
+    const close = await loader.render({ model: Object.assign(host, { widget_manager: manager }) as never, el });
+    brought = (globalThis as unknown as { bringing: (id: string) => Promise<unknown> }).bringing("IPY_MODEL_bundle");
+    close();
+    come();
+    await brought;
+    bundle.set({ code: drawing("another guest"), css: "" });
+    await new Promise((done) => setTimeout(done));
+    await new Promise((done) => setTimeout(done));
+    expect(el.textContent).toBe("left");
+});
