@@ -370,7 +370,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         const sheet = this.sheet;
         if (sheet === null || this.locked) return null;
         this.drop("plan");
-        const merged = this.#wanted !== null;
+        const [merged, typed] = [this.#wanted !== null, this.typed];
         const before: Wanted = this.#wanted ?? {
             question: { id: sheet.question.id },
             mechanism: sheet.mechanism.name,
@@ -401,7 +401,9 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         if (reply.ok) {
             this.take("sheet", reply.body["sheet"]);
             this.#sayPlan();
-        } else if (reply.error.kind !== SUPERSEDED) this.planFault = reply.error.message;
+        } else if (reply.error.kind !== SUPERSEDED && (this.planFaultAt !== "epsilon" || typed === this.typed)) {
+            this.planFault = reply.error.message; // not of an ε that is chosen no more
+        }
         this.tell();
         return reply.ok;
     }

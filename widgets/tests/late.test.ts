@@ -280,6 +280,18 @@ test("a plan of before that comes while the next is asked does not put the typed
     expect([epsilon.value, pay().getAttribute("aria-disabled")]).toEqual(["0.3456", null]);
 });
 
+test("a refusal of an ε that is chosen no more is told of none", async () => {
+    open();
+    await passes(450);
+    const epsilon = shown.el.querySelector<HTMLInputElement>(".dp-epsilon-box")!;
+    enter(epsilon, "99999");
+    await passes(200);
+    press(shown.el.querySelector<HTMLInputElement>(".dp-track input")!, "Home");
+    refuse(shown.host.of("plan")[0]!, "ε must be at most 1000");
+    await passes(450);
+    expect([epsilon.value, epsilon.getAttribute("aria-invalid"), pay().getAttribute("aria-disabled")]).toEqual(["0.01", null, null]);
+});
+
 test("a kernel that is given up under a plan leaves what is on show to be chosen from, once it is back", async () => {
     open("workbench", { sheet: cap("7") });
     await settle();
