@@ -10,13 +10,14 @@ export interface PlanBox {
     draw(value: string): void;
 }
 
-/** `was` says what stands on show, `change` what a text asks for. */
+/** `was` says what stands on show, `change` what a text asks for; `told` is what tells of a fault, a paragraph or a part of one. */
 export function planBox(
     store: SessionStore,
     field: string,
     attributes: Attributes & { id: string },
     was: () => string,
     change: (text: string) => Change,
+    told: "p" | "span" = "p",
 ): PlanBox {
     const faultId = `${attributes.id}-fault`;
     let draft = false; // what arrives meanwhile must not take the words out of the reader's mouth
@@ -41,7 +42,7 @@ export function planBox(
             store.forgive(field);
         },
     });
-    const fault = h("span", { id: faultId, class: "dp-fault", role: "alert", hidden: true });
+    const fault = h(told, { id: faultId, class: "dp-fault", role: "alert", hidden: true });
 
     function draw(value: string): void {
         if (!draft && store.faultOf(field) === null && box.value !== value) box.value = value;

@@ -56,6 +56,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         { id: lookUpsId, inputmode: "numeric" },
         () => shown(amongOf(store.sheet)),
         (text) => ({ among: text.replaceAll(",", "") }),
+        "span",
     );
     const held = h("span", {});
     const lookUpsParts = [h("label", { for: lookUpsId }, "Look-ups at once, Q"), lookUps.box, held, lookUps.fault];
