@@ -167,6 +167,61 @@ def test_printed_it_has_every_table_whole_and_every_chart_as_wide_as_the_sheet(b
         assert len(after) == len(before) and max(before + after) < 100
 
 
+def test_the_ends_of_a_stretch_say_what_was_typed_wrong_at_their_field_once(browser: Browser, long: Path) -> None:
+    """The other fields are held to this by `test_screens.py`."""
+    with opened(browser, long) as page:
+        result = page.locator(".dp-result").filter(has=page.get_by_label("From", exact=True)).first
+        begin, end = (result.get_by_label(name, exact=True).first for name in ("From", "to"))
+        seen = result.get_by_text("No bin is called")
+        end.fill("999")
+        end.press("Enter")
+        expect(end).to_have_attribute("aria-invalid", "true")
+        expect(end).to_have_accessible_description("No bin is called 999. Type the name of a bin, such as 0.")
+        expect(begin).not_to_have_attribute("aria-invalid", "true")
+        expect(seen).to_have_count(1)
+        expect(result.get_by_role("alert").filter(visible=True)).to_have_count(1)
+        end.fill("20")
+        begin.fill("30")
+        begin.press("Enter")
+        for field in (begin, end):
+            expect(field).to_have_attribute("aria-invalid", "true")
+            expect(field).to_have_accessible_description("From comes after to. Name the earlier bin first.")
+        begin.fill("10")
+        begin.press("Enter")
+        for field in (begin, end):
+            expect(field).not_to_have_attribute("aria-invalid", "true")
+            expect(field).to_have_accessible_description("")
+        expect(result.get_by_role("slider", name="Walk the bins")).to_have_attribute("min", "10")
+        expect(result.get_by_role("slider", name="Walk the bins")).to_have_attribute("max", "20")
+
+
+STRIPS_ON_PAPER = """() => addEventListener("beforeprint", () => {
+    window.onPaper = [...document.querySelectorAll(".dp-result svg.dp-chart")].map((svg) =>
+        [svg.querySelectorAll(".dp-strip").length, svg.querySelectorAll(".dp-one").length, svg.clientWidth]);
+})"""
+
+
+def test_strips_that_a_reader_chose_stay_on_paper_and_the_switch_does_not(browser: Browser, path: Path) -> None:
+    with opened(browser, path) as page:
+        results = page.locator(".dp-result")
+        first, second = results.nth(1), results.nth(0)
+        first.get_by_role("radio", name="Strips").check()
+        expect(first.locator("path.dp-strip, rect.dp-strip").first).to_be_attached()
+        page.emulate_media(media="print")
+        expect(first.locator("path.dp-strip, rect.dp-strip").first).to_be_visible()
+        expect(first.locator(".dp-key")).to_contain_text("dark to pale")
+        expect(second.locator(".dp-strip")).to_have_count(0)
+        for switch in page.get_by_role("radio").all():
+            expect(switch).to_be_hidden()
+        page.emulate_media(media="screen")
+        page.evaluate(STRIPS_ON_PAPER)
+        page.pdf(format="A4")
+        other, chosen = page.evaluate("() => window.onPaper")[:2]
+        assert chosen[0] > 0 and chosen[1] == 0 and other[0] == 0 and other[1] > 0
+        assert 600 < chosen[2] <= 680
+        expect(first.get_by_role("radio", name="Strips")).to_be_checked()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_on_paper_what_only_a_hand_moves_is_gone_and_its_numbers_stand_in_tables(
     browser: Browser, path: Path, scheme: str

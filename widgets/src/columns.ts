@@ -29,10 +29,11 @@ export interface Numbers extends Texts {
 /** As an array, for what is short. */
 export const listOf = (texts: Texts): string[] => Array.from({ length: texts.length }, (_, row) => texts.at(row));
 
-/** The row of this text, or -1. */
+/** The row of this text, or -1; a number may be typed as it is read, with commas and a true minus sign. */
 export function rowOf(texts: Texts, wanted: string): number {
     for (let row = 0; row < texts.length; row += 1) if (texts.at(row) === wanted) return row;
-    return -1;
+    const plain = wanted.replace(/(\d),(?=\d{3}(?!\d))/g, "$1").replace(/\u2212(?=\d)/g, "-");
+    return plain === wanted ? -1 : rowOf(texts, plain);
 }
 
 // --- in the JSON ---------------------------------------------------------------------------------------------------

@@ -297,3 +297,39 @@ test("bins that are not shown are one labelled stack, apart from the rest, and i
         expect(chart.textContent).toContain("true count 27");
     }
 });
+
+test("the name of a curve does not stand at the number of the other one", () => {
+    const epsilons = Array.from({ length: 61 }, (_, i) => 10 ** (-2 + (i * 2.3) / 60));
+    const point = (epsilon: number) => ({ epsilon, first: Math.ceil(3 / epsilon), second: Math.ceil(6.7 / epsilon) });
+    const wrong: string[] = [];
+    let seen = 0;
+    for (const width of [170, 185, 200, 215, 230, 245])
+        for (const epsilon of epsilons.filter((_, i) => i % 3 === 0)) {
+            const now = point(epsilon);
+            const chart = curveChart(width, 186, {
+                title: "At one epsilon",
+                points: epsilons.map(point),
+                now,
+                first: { kind: "exact", weight: "thick", text: `±${now.first}`, names: ["any one bin", "one bin"] },
+                second: { kind: "exact", weight: "thin", text: `±${now.second}`, names: ["all 42 at once", "all 42"] },
+                released: { ...point(0.1), number: "3" },
+            });
+            const boxes = [...chart.querySelectorAll("text")].map((text) => {
+                const [x, y, words] = [Number(text.getAttribute("x")), Number(text.getAttribute("y")), text.textContent];
+                const strong = text.classList.contains("dp-strong");
+                const wide = words.length * 6.3 * (strong ? 1.14 : 1);
+                const left = text.getAttribute("text-anchor") === "end" ? x - wide : x;
+                return { words, left, right: left + wide, top: y - 10, bottom: y + 3 };
+            });
+            const of = (words: string) => boxes.filter((box) => box.words.includes(words));
+            for (const [name, number] of [["one bin", `±${now.second}`], ["all 42", `±${now.first}`]] as const)
+                for (const a of of(name))
+                    for (const b of of(number).filter((box) => box.words === number)) {
+                        seen += 1;
+                        const apart = Math.max(a.left - b.right, b.left - a.right, a.top - b.bottom, b.top - a.bottom);
+                        if (apart < 8) wrong.push(`${name} at ${number}, ${width} px wide`);
+                    }
+        }
+    expect(seen).toBeGreaterThan(80);
+    expect(wrong).toEqual([]);
+});

@@ -3,7 +3,7 @@
 import { scaleLog } from "d3-scale";
 import { s } from "../dom";
 import type { Bar } from "../protocol";
-import { Labels, leftAxis, bottomAxis, line, px, svg, textWidth, tickText, type Spot } from "./frame";
+import { Labels, leftAxis, bottomAxis, line, px, svg, textWidth, tickText, type Box, type Spot } from "./frame";
 import { powerOfTen } from "../powers";
 import { path } from "./path";
 
@@ -64,6 +64,8 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
     );
     const labels = new Labels({ ...box, left: box.left + 2, right: width });
     const part = { ...box, right: width };
+    /** Where the number of each curve stands, and so close around it that a name would seem to be of this number. */
+    const numbers: Record<"first" | "second", Box[]> = { first: [], second: [] };
     for (const which of ["first", "second"] as const) labels.takeLine(seen[which]);
     if (data.released !== null) {
         const { epsilon, first, second } = data.released;
@@ -89,7 +91,12 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
             const place = y(value);
             const above: Spot[] = [0, 4, 8, 12, 20, 28].flatMap((up): Spot[] => [{ x: at + 8, y: place - 2 - up, anchor: "start" }, { x: at - 8, y: place - 8 - up, anchor: "end" }]);
             const below: Spot[] = [0, 4, 8, 12, 20, 28, 36, 44].flatMap((down): Spot[] => [{ x: at - 8, y: place + 14 + down, anchor: "end" }, { x: at + 8, y: place + 14 + down, anchor: "start" }]);
-            chart.append(...labels.beside(data[which].text, "dp-strong", part, which === upper ? above : below, [[at, place]]));
+            const put = labels.beside(data[which].text, "dp-strong", part, which === upper ? above : below, [[at, place]]);
+            chart.append(...put);
+            const [left, level, anchor] = ["x", "y", "text-anchor"].map((name) => put.at(-1)?.getAttribute(name));
+            if (put.length === 0) continue;
+            const { left: from, right, top, bottom } = Labels.box({ x: Number(left), y: Number(level), anchor: anchor === "end" ? "end" : "start" }, data[which].text, "dp-strong");
+            numbers[which] = [{ left: from - NEAR, right: right + NEAR, top: top - NEAR, bottom: bottom + NEAR }];
         }
     }
     if (data.released !== null) {
@@ -110,14 +117,23 @@ export function curveChart(width: number, height: number, data: CurveData): SVGS
             return which === over ? { x: at + 4, y: level - 5, anchor: "start" } : { x: at - 4, y: level + 14, anchor: "end" };
         });
         const inside = spots.filter(({ y: level }) => level > box.top && level < box.bottom - 3);
-        const placed = data[which].names.map((text) => () => labels.place(text, "dp-tick", inside)).reduce<Node | null>((found, next) => found ?? next(), null);
-        chart.append(...(placed === null ? labels.beside(data[which].names.at(-1)!, "dp-tick", part, [], seen[which]) : [placed]));
+        const placed = labels.apart(numbers[which === "first" ? "second" : "first"], (): Node[] => {
+            for (const text of data[which].names) {
+                const named = labels.place(text, "dp-tick", inside);
+                if (named !== null) return [named];
+            }
+            return labels.beside(data[which].names.at(-1)!, "dp-tick", part, [], seen[which]);
+        });
+        chart.append(...placed);
     }
     return chart;
 }
 
 const dot = (x: number, y: number, kind: string): SVGCircleElement =>
     s("circle", { cx: px(x), cy: px(y), r: 4, class: kind });
+
+/** A name that is nearer than this to a number seems to be of that number. */
+const NEAR = 12;
 
 /** How far labels of decades are apart, at least. */
 const DECADE = 16;

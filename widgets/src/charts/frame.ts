@@ -126,6 +126,7 @@ const TOO_FAR = 44;
 /** Places labels one by one, each at its first spot that touches no earlier one and stays inside the chart. */
 export class Labels {
     readonly #taken: Box[] = [];
+    #forbidden: readonly Box[] = [];
     readonly #within: Box;
 
     constructor(within: Box) {
@@ -140,6 +141,14 @@ export class Labels {
 
     take(box: Box): void {
         this.#taken.push(box);
+    }
+
+    /** Place something that would be taken for another's if it stood in these boxes. */
+    apart<T>(boxes: readonly Box[], place: () => T): T {
+        this.#forbidden = boxes;
+        const placed = place();
+        this.#forbidden = [];
+        return placed;
     }
 
     /** No label touches the line through these points. */
@@ -166,7 +175,7 @@ export class Labels {
         return (
             box.left >= this.#within.left &&
             box.right <= this.#within.right &&
-            this.#taken.every(
+            [...this.#taken, ...this.#forbidden].every(
                 (other) => box.right < other.left || box.left > other.right || box.bottom < other.top || box.top > other.bottom,
             )
         );

@@ -12,7 +12,7 @@ import type { Bar } from "../protocol";
 import type { Drawing, OfPage, ResultView, Surroundings } from "../result_view";
 import { cell, headOf } from "../saving";
 import { dataTable, NUMBERS } from "../table";
-import { allTip, kindOf, labelText, often, oneTip, shown, spread } from "../words";
+import { allTip, kindOf, labelText, often, oneTip, quoted, shown, spread } from "../words";
 
 /** From so many bins on, a stretch of them can be looked at alone. */
 const LONG = 60;
@@ -433,7 +433,7 @@ function zoomFields(setView: (from: number, to: number) => void): {
     element: HTMLElement;
     draw(result: Counted, from: number, to: number): void;
 } {
-    const [fromId, toId, listId] = [newId(), newId(), newId()];
+    const [fromId, toId, listId, faultId] = [newId(), newId(), newId(), newId()];
     const list = h("datalist", { id: listId });
     const box = (id: string): HTMLInputElement =>
         h("input", {
@@ -442,6 +442,7 @@ function zoomFields(setView: (from: number, to: number) => void): {
             class: "dp-exact-text",
             autocomplete: "off",
             list: listId,
+            "aria-describedby": faultId,
             onchange: (event: Event) => timed(event, () => commit()),
         });
     const [from, to] = [box(fromId), box(toId)];
@@ -450,7 +451,7 @@ function zoomFields(setView: (from: number, to: number) => void): {
         { type: "button", class: "dp-button", onclick: (event: Event) => timed(event, () => setView(0, size - 1)) },
         "All bins",
     );
-    const fault = h("span", { class: "dp-fault", role: "alert", hidden: true });
+    const fault = h("span", { id: faultId, class: "dp-fault", role: "alert", hidden: true });
     const element = h(
         "div",
         { class: "dp-zoom", hidden: true },
@@ -468,10 +469,20 @@ function zoomFields(setView: (from: number, to: number) => void): {
     function commit(): void {
         if (names === null) return;
         const [a, b] = [rowOf(names, from.value.trim()), rowOf(names, to.value.trim())];
-        const wrong = a < 0 ? from.value : b < 0 ? to.value : null;
-        setText(fault, wrong !== null ? `No bin is called ${wrong}.` : a > b ? "From comes after To." : "");
-        show(fault, wrong !== null || a > b);
-        if (wrong === null && a <= b) setView(a, b);
+        const unknown = [...(a < 0 ? [from] : []), ...(b < 0 ? [to] : [])];
+        const turned = unknown.length === 0 && a > b;
+        const known = `Type the name of a bin, such as ${names.at(0)}.`;
+        tell(
+            unknown.length > 0 ? `No bin is called ${quoted(unknown[0]!.value)}. ${known}` : turned ? "From comes after to. Name the earlier bin first." : "",
+            turned ? [from, to] : unknown,
+        );
+        if (fault.hidden) setView(a, b);
+    }
+
+    function tell(words: string, wrong: readonly HTMLInputElement[]): void {
+        setText(fault, words);
+        show(fault, words !== "");
+        for (const end of [from, to]) setAttribute(end, "aria-invalid", wrong.includes(end) ? "true" : null);
     }
 
     return {
@@ -486,7 +497,7 @@ function zoomFields(setView: (from: number, to: number) => void): {
             from.value = result.labels.at(first);
             to.value = result.labels.at(last);
             whole.disabled = first === 0 && last === size - 1;
-            show(fault, false);
+            tell("", []);
         },
     };
 }
