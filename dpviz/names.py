@@ -146,10 +146,10 @@ def unknown_argument(call: Callable[..., Any], given: tuple[Any, ...], named: Ma
                 shown = _shown(name)
                 return _refused(shown, f"{who} takes no {shown}", meant(name, by_name, takes))
     if count > len(positional) and not any(one.kind is Parameter.VAR_POSITIONAL for one in own):
-        most = "no value" if not positional else "one value" if len(positional) == 1 else f"{len(positional)} values"
-        rule = f"{who} takes at most {most} without a name, not {count}"
+        most = "one value" if len(positional) == 1 else f"{len(positional)} values"
+        rule = f"{who} takes {f'at most {most}' if positional else 'no value'} without a name, not {count}"
         return _refused(
-            str(count), rule, "name them: " + ", ".join(f"{name}=" for name in by_name) if by_name else takes
+            str(count), rule, "name them: " + ", ".join(f"{name}=" for name in by_name) if by_name else "leave them out"
         )
     for one in positional[:count]:
         if one.name in named and one.kind is Parameter.POSITIONAL_OR_KEYWORD:

@@ -497,6 +497,12 @@ ADVICE: list[tuple[str, str, Call, Call]] = [
         lambda desk: dv.report([desk.release], desk.folder / "r.html", title="3"),
     ),
     (
+        ".pdf",
+        'write "visits.html"',
+        lambda desk: dv.report([desk.release], desk.folder / "r.pdf"),
+        lambda desk: dv.report([desk.release], desk.folder / "visits.html"),
+    ),
+    (
         "truncated",
         "copy the file again",
         lambda desk: dv.load(desk.cut(), ledger=desk.session),
