@@ -12,7 +12,7 @@ const options = {
     absWorkingDir: here,
     entryNames: "[name]",
     outdir: process.argv[2] ?? out,
-    alias: { "d3-interpolate": join(here, "src", "interpolate.ts") },
+    alias: { "d3-interpolate": join(here, "src", "interpolate.ts"), "d3-format": join(here, "src", "no_format.ts") },
     bundle: true,
     format: "esm",
     target: ["es2022", "chrome111", "firefox113", "safari16.4"],
