@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, Literal
@@ -151,6 +151,11 @@ class ErrorModel:
     def near_the_cut(self, levels: list[Fraction]) -> tuple[int, list[int]] | None:
         """Where small counts are left out and read 0: a true count that is left out more often than not, though one of
         a little more would not be, and quantiles of the error of such a bin. None where every bin is shown."""
+        return None
+
+    def reads(self, count: int, levels: Sequence[Fraction]) -> list[int | None] | None:
+        """Quantiles of what is read of a bin whose true count is `count`, for a picture of hypothetical outcomes: None
+        where it is not shown, which comes first. None for all where the law of one bin at its count is not known."""
         return None
 
     def chances(self, errors: list[int]) -> list[float] | None:

@@ -1,7 +1,8 @@
 """The comparison sheet: several mechanisms for one question, in one unit, at the same epsilon. Public things only.
 
 One fan over epsilon carries, for each mechanism, its errors against the true count of a bin, its release probability,
-what it stores, how long it takes, what it pays, and what no mechanism of that price can beat.
+what it stores, how long it takes, what it pays, and what no mechanism of that price can beat; and what a few public or
+made-up counts would read.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from dpviz.model.measures import Floor, Measure, Setting
 from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.question import Question
 from dpviz.model.statistic import StatisticKind
+from dpviz.planning.draws import LUCK, Truth
 from dpviz.planning.grid import epsilon_grid
 from dpviz.planning.sheet import BETAS, question_json
 from dpviz.privacy.conversion import to_approx
@@ -48,6 +50,7 @@ class ComparisonSheet:
     """Mechanisms side by side at one epsilon, with a fan up to `top`.
 
     count  the true count that is probed; the axis of counts holds it
+    truth  the counts that hypothetical outcomes are drawn of; None for made-up ones
     """
 
     question: Question
@@ -57,6 +60,7 @@ class ComparisonSheet:
     top: Fraction
     count: int | None = None
     beta: Fraction = Fraction(1, 20)
+    truth: Truth | None = None
     known: dict[tuple[object, ...], Any] = field(default_factory=dict, repr=False, compare=False)
     """What was computed before, for this sheet and those moved from it: a mechanism, its errors by beta and count."""
 
@@ -96,7 +100,8 @@ class ComparisonSheet:
                 text(beta), f"beta must be one of {', '.join(text(one) for one in BETAS)}", "choose one of these"
             )
         count = whole(place["c"], "c", least=0, most=REACH)
-        return replace(self, epsilon=positive(place["epsilon"], "epsilon"), beta=beta, count=count)
+        epsilon = positive(place["epsilon"], "epsilon")
+        return replace(self, epsilon=epsilon, beta=beta, count=count, truth=self.drawn)
 
     def to_json(self) -> dict[str, Any]:
         """The sheet as the page gets it; see widgets/PROTOCOL.md."""
@@ -119,7 +124,40 @@ class ComparisonSheet:
                 "epsilon": [replace(here, epsilon=Fraction(value)).point(counts) for value in each(epsilons)],
                 "beta": [replace(here, beta=Fraction(value)).point(counts) for value in each(betas)],
             },
+            "draws": self.draws([*epsilons, text(self.epsilon)]),
         }
+
+    @property
+    def drawn(self) -> Truth | None:
+        """The counts of hypothetical outcomes; made-up ones lie on the axis of counts as it is here, and stay."""
+        question, n = self.question, self.unit.n
+        return self.truth or Truth.below(self._top, question.bins if question.domain.declared else None, n)
+
+    def draws(self, epsilons: Sequence[str]) -> dict[str, Any] | None:
+        """What each mechanism makes of them at each epsilon; None where none of them has a value of one bin to draw."""
+        truth = self.drawn
+        if truth is None:
+            return None
+        reads = {
+            epsilon: [self._reads(mechanism.with_epsilon(Fraction(epsilon)), truth) for mechanism in self.mechanisms]
+            for epsilon in dict.fromkeys(epsilons)
+        }
+        if not any(row for rows in reads.values() for row in rows):
+            return None
+        return {
+            "badge": truth.badge,
+            "names": list(truth.names),
+            "counts": [str(count) for count in truth.counts],
+            "luck": list(LUCK[: len(truth.counts)]),
+            "reads": reads,
+        }
+
+    def _reads(self, mechanism: Mechanism, truth: Truth) -> list[str] | None:
+        bound = self._bound(mechanism)
+        if isinstance(bound, str):
+            return None
+        found: list[str] | None = self._once(("reads", mechanism, truth), partial(truth.reads, bound.error))
+        return found
 
     @property
     def measures(self) -> list[Measure]:
@@ -135,6 +173,13 @@ class ComparisonSheet:
 
     def counts(self) -> list[int]:
         """The axis of true counts: even steps past the point where every mechanism settles, and the probe."""
+        top = self._top
+        step = max(1, top // STEPS)
+        return sorted({*range(0, top + 1, step), top, *([] if self.count is None else [self.count])})
+
+    @property
+    def _top(self) -> int:
+        """Where the axis of true counts ends, but for the probe."""
         reach = 8
         for mechanism in self.mechanisms:
             bound = self._bound(mechanism.with_epsilon(self.epsilon))
@@ -144,10 +189,7 @@ class ComparisonSheet:
                     reach = max(reach, min(REACH // 4, 2 * int(worst.value)))
         power = 10 ** (len(str(reach)) - 1)
         top = next(step * power for step in TOPS if step * power >= reach)
-        if self.unit.n is not None:
-            top = min(top, self.unit.n)
-        step = max(1, top // STEPS)
-        return sorted({*range(0, top + 1, step), top, *([] if self.count is None else [self.count])})
+        return top if self.unit.n is None else min(top, self.unit.n)
 
     def point(self, counts: Sequence[int]) -> dict[str, Any]:
         """All mechanisms at this epsilon and beta, against these true counts."""

@@ -24,6 +24,7 @@ from dpviz.mechanisms.ranked import MOST_ROWS
 from dpviz.model.laws.ranking import behind
 from dpviz.model.public import BADGE, PublicTop
 from dpviz.noise.simulated import Noise, shares
+from dpviz.planning.draws import ALPHABET
 from dpviz.planning.grid import COARSE, power_text, ticks
 from dpviz.privacy.composition import compose_range_bounded
 from dpviz.privacy.grid import LARGEST_EPSILON
@@ -53,9 +54,8 @@ RUNS = 1000
 DRAWN, PLACES = 40, 5
 """Of the simulated lists so many are shown, each with its first places."""
 
-ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 OTHER, ENDED = "*", "."
-"""One letter for each of the first ranks, one for any later item, one for a place that stays empty."""
+"""Besides a letter of ALPHABET for each of the first ranks: one for any later item, one for an empty place."""
 
 REMEMBERED = 2_000
 """So many curves are kept between one sheet and the next."""

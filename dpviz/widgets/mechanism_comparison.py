@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import ClassVar, cast
 
@@ -11,8 +11,10 @@ from dpviz.errors import ParameterError
 from dpviz.exact import Number, positive
 from dpviz.mechanisms import REGISTRY, mechanism
 from dpviz.model.mechanism import Mechanism
+from dpviz.model.public import PublicTable, PublicTop
 from dpviz.model.question import Question
 from dpviz.planning.comparison_sheet import MOST, ComparisonSheet
+from dpviz.planning.draws import Truth
 from dpviz.privacy.unit import Unit
 from dpviz.session.custody import Custody
 from dpviz.session.plan import TEACHING_TOP
@@ -30,6 +32,8 @@ class MechanismComparison(Explorer):
     unit        who is protected, where there is no session
     epsilon     where the slider stands at first
     count       the true count that is probed at first
+    counts      whose order may change, in hypothetical draws that the page plays: made-up counts, two to five of them,
+                or public ones, a PublicTable or PublicTop, of which the largest are taken; made up where left out
 
     >>> from dpviz.model.domain import Domain
     >>> MechanismComparison(None, Domain.integers(0, 999, column="minute"), mechanisms=["Dense", "Stability"])
@@ -50,6 +54,7 @@ class MechanismComparison(Explorer):
         where: Mapping[str, object] | None = None,
         epsilon: Number | None = None,
         count: int | None = None,
+        counts: Sequence[int] | PublicTable | PublicTop | None = None,
     ) -> None:
         if session is not None and not isinstance(session, Custody):
             raise ParameterError.of(
@@ -64,14 +69,17 @@ class MechanismComparison(Explorer):
         start = min(OPENING, top) if epsilon is None else positive(epsilon, "epsilon")
         known = [name for name, kind in REGISTRY.items() if not kind.names_items and not kind.draws_records][:MOST]
         asked = known if mechanisms is None else list(mechanisms)
+        asks, protects = Question.of(question, where), session.charter.unit if session is not None else unit or Unit()
+        bins = asks.bins if asks.domain.declared else None
         super().__init__(
             ComparisonSheet(
-                Question.of(question, where),
-                session.charter.unit if session is not None else unit or Unit(),
+                asks,
+                protects,
                 tuple(_made(one, place).with_epsilon(start) for place, one in enumerate(asked, 1)),
                 epsilon=start,
                 top=max(top, start) if session is None else top,
                 count=count,
+                truth=None if counts is None else Truth.of(counts, bins, protects.n),
             )
         )
 

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
+from itertools import combinations
+from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Browser, Locator, expect
 
+import dpviz as dv
+from dpviz.planning.draws import ALPHABET, DRAWS
 from tests.browser.lab import Lab, Notebook
+from tests.browser.test_report import opened
+from tests.planning.test_draws import unwritten
 
 SAMPLERS = ('import dpviz as dv\ndv.SamplerExplorer(n=30, c=10, epsilon="1/2", gamma="1/100", t=2)',)
 COMPARISON = (
@@ -158,3 +166,60 @@ def test_the_workbench_plans_pays_and_shows_a_sparse_answer_over_unknown_keys(la
         it.page.get_by_label("Mechanism", exact=True).select_option("Dense")
         expect(it.page.get_by_text("this question needs declared bins")).to_be_visible()
         assert it.errors == it.offsite == []
+
+
+def test_hypothetical_draws_of_mechanisms_play_and_count_what_the_sheet_says(browser: Browser, tmp_path: Path) -> None:
+    """In a report, so without a kernel: every epsilon of the slider counts what its quantiles say."""
+    minutes = dv.Domain.integers(0, 525_599, column="scheduled_minute")
+    comparison = dv.MechanismComparison(None, minutes, unit=dv.Unit(relation="replace-one", n=1000), count=30)
+    path = dv.report([comparison], tmp_path / "which.html")
+    draws = comparison.shown["draws"]
+    with opened(browser, path, reduced_motion="no-preference") as page:
+        figure = page.locator(".dp-hypothetical")
+        table = figure.get_by_role("region", name="How often the order changed")
+        expect(figure).to_contain_text("made-up data · not a release")
+        expect(figure).to_contain_text("made-up truth, new noise each time")
+        expect(figure).to_contain_text("the counts 180, 120, 112, 40 and 20")
+        expect(figure).to_contain_text("draw 3 of 50")  # it moves by itself
+        figure.get_by_role("button", name="Pause").press("Enter")
+        expect(figure.get_by_role("button", name="Play")).to_be_focused()
+        expect(figure.locator(".dp-outcomes")).to_be_hidden()
+        slider = page.get_by_role("slider", name="Privacy loss ε")
+        told = set()
+        for key, epsilon in (("", "0.5"), ("Home", "0.01"), ("End", "2"), ("ArrowLeft", "1.5")):
+            if key:
+                moved(slider, key, epsilon)
+            expected = counted(draws, epsilon)
+            expect(table.get_by_role("row")).to_have_count(1 + len(expected))
+            assert [row.inner_text().split("\t") for row in table.get_by_role("row").all()[1:]] == expected
+            told.add(str(expected))
+        assert len(told) == 4  # another epsilon, another count
+        page.emulate_media(media="print")
+        expect(figure.locator(".dp-multiples svg")).to_have_count(12 * 5)
+        expect(figure.locator(".dp-multiples").first).to_be_visible()
+        expect(figure.locator(".dp-on-stage")).to_be_hidden()
+    with opened(browser, path, reduced_motion="reduce", viewport={"width": 320, "height": 800}) as page:
+        figure = page.locator(".dp-hypothetical")
+        expect(figure.locator(".dp-multiples").first).to_be_visible()
+        expect(figure.get_by_role("button")).to_be_hidden()
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= 320
+
+
+def counted(draws: dict[str, Any], epsilon: str) -> list[list[str]]:
+    """The rows of the table, counted from the texts of a sheet by the words of its protocol."""
+    counts = [int(count) for count in draws["counts"]]
+    levels = [[ALPHABET.index(letter) for letter in letters] for letters in draws["luck"]]
+    found = []
+    for name, texts in zip(
+        ("Dense", "Stability", "PureSparse", "Compact", "Tree"), draws["reads"][epsilon], strict=True
+    ):
+        if texts is None:
+            continue
+        tables = [[-math.inf if value is None else value for value in table] for table in unwritten(counts, texts)]
+        read = [[table[level[draw]] for table, level in zip(tables, levels, strict=True)] for draw in range(DRAWS)]
+        changed = sum(any(a < b for a, b in combinations(one, 2)) for one in read)
+        tied = sum(len(set(one)) < len(one) and one == sorted(one, reverse=True) for one in read)
+        hidden = sum(value == -math.inf for one in read for value in one)
+        total = DRAWS * len(counts)
+        found.append([name, f"{changed} of {DRAWS}", f"{tied} of {DRAWS}", f"{hidden} of {total}"])
+    return found

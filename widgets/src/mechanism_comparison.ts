@@ -1,14 +1,17 @@
 /** Which mechanism? The same question at the same price: errors, what is shown, what is stored. Free; sees no data. */
 
 import { axisSlider } from "./axis_slider";
+import { orderOf, tallyOf, type Draws, type Reads, type Tally } from "./comparison_draws";
 import { percent } from "./charts/chance";
-import { niceCeiling } from "./charts/frame";
+import { niceCeiling, textWidth } from "./charts/frame";
 import { linesChart, type Series } from "./charts/lines";
+import { readsAxis, readsChart, readText } from "./charts/reads";
 import type { Component } from "./component";
 import { h, newId, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
 import { approximate, exactly } from "./exact";
 import type { Explorer } from "./explorer";
 import { signed, words, type Size } from "./measures";
+import { outcomesView, type Outcomes } from "./outcomes";
 import { timed } from "./perf";
 import type { Measure } from "./protocol";
 import type { ComparisonPoint, ComparisonSheet, Row } from "./sheets";
@@ -18,6 +21,11 @@ import { capital, often, shown, space } from "./words";
 const HEIGHT = 150;
 /** Below this width the parts of a row stand under each other. */
 const WIDE = 620;
+/** Pictures of a draw stand side by side, none narrower than this. */
+const STAGE = 230;
+const STAGE_GAP = 24;
+/** One of many that stand still. */
+const SMALL_WIDTH = 60;
 
 export function mechanismComparison(store: Explorer<ComparisonSheet>): Component {
     const [titleId, betaId] = [newId(), newId()];
@@ -32,6 +40,9 @@ export function mechanismComparison(store: Explorer<ComparisonSheet>): Component
     const finding = h("p", { class: "dp-finding dp-verdict" });
     const key = h("p", { class: "dp-hint" });
     const floors = h("p", { class: "dp-hint" });
+    const order = outcomesView("Would the order change?");
+    const counted = h("div", {});
+    order.element.append(counted, h("p", { class: "dp-hint" }, "Only ties: none is out of order, but two bins read the same, or neither of the two is shown."));
     const element = h(
         "section",
         { class: "dp-explorer dp-plan", "aria-labelledby": titleId },
@@ -51,6 +62,7 @@ export function mechanismComparison(store: Explorer<ComparisonSheet>): Component
         numbers,
         key,
         floors,
+        order.element,
     );
     let width = 760;
     let drawn = "";
@@ -91,10 +103,84 @@ export function mechanismComparison(store: Explorer<ComparisonSheet>): Component
         setText(finding, sentence);
         setText(key, keyOf(views, sheet.measures));
         setText(floors, floorsOf(views, sheet.measures));
+        drawOrder(sheet, point);
         store.say(sentence);
     }
 
-    return { element, draw, close: stop };
+    function drawOrder({ draws }: ComparisonSheet, point: ComparisonPoint): void {
+        const outcomes = draws?.outcomes.get(point.at.get("epsilon")!);
+        const drawn = point.rows.flatMap((row, i) => (outcomes?.[i] ? [{ name: row.name, outcomes: outcomes[i]! }] : []));
+        if (draws === null || drawn.length === 0) {
+            order.draw(null);
+            return;
+        }
+        const sizes = draws.counts.map(Number);
+        const told = drawn.map((one) => ({ ...one, tally: tallyOf(sizes, one.outcomes) }));
+        order.draw(orderFigure(draws, told, width));
+        counted.replaceChildren(countedTable(told, sizes.length));
+    }
+
+    function close(): void {
+        stop();
+        order.close();
+    }
+
+    return { element, draw, close };
+}
+
+/** The draws of one mechanism, and what was counted in them. */
+interface Told {
+    name: string;
+    outcomes: readonly Reads[];
+    tally: Tally;
+}
+
+function orderFigure(draws: Draws, told: readonly Told[], width: number): Outcomes {
+    const counts = draws.counts.map(Number);
+    const labels = draws.names.map((name, bin) => name || shown(draws.counts[bin]!));
+    const readings = told.flatMap(({ outcomes }) => outcomes.flat());
+    const axis = readsAxis(counts, readings.some((value) => value !== null && value < 0));
+    const room = Math.max(...readings.map((value) => textWidth(readText(value))));
+    const columns = Math.max(1, Math.min(told.length, Math.floor((width + STAGE_GAP) / (STAGE + STAGE_GAP))));
+    const each = Math.floor((width - (columns - 1) * STAGE_GAP) / columns);
+    const picture = ({ name, outcomes }: Told, draw: number, small: boolean): SVGSVGElement => {
+        const reads = outcomes[draw]!;
+        const { moved } = orderOf(counts, reads);
+        const title = `${name}, draw ${draw + 1}: ${labels.map((label, bin) => `${label} reads ${readText(reads[bin]!)}`).join(", ")}`;
+        return readsChart(small ? SMALL_WIDTH : each, { title, names: small ? [] : labels, counts, reads, moved, axis, room });
+    };
+    const headed = (one: Told, kind: string, pictures: Node[]): HTMLElement => h("div", { class: kind }, h("p", {}, h("strong", {}, one.name)), ...pictures);
+    return {
+        badge: draws.badge,
+        caption: `${draws.badge.startsWith("made-up") ? "made-up" : "public"} truth, new noise each time, simulated for each bin by itself. Hatched: the counts ${inWords(draws.counts.map(shown))}; ○ what is read of a bin, ● out of order`,
+        finding: orderWords(told, counts.length),
+        count: told[0]!.outcomes.length,
+        frame: (draw) => {
+            const stage = h("div", { class: "dp-side-by-side" }, ...told.map((one) => headed(one, "dp-bins-read", [picture(one, draw, false)])));
+            stage.style.setProperty("--dp-count", String(columns));
+            return [stage];
+        },
+        still: (many) => told.map((one) => headed(one, "dp-bins-read dp-motionless", [h("div", { class: "dp-multiples" }, ...one.outcomes.slice(0, many).map((_, draw) => picture(one, draw, true)))])),
+    };
+}
+
+const inWords = (parts: readonly string[]): string => (parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`);
+
+/** In how many draws the order changed, and what was not shown, in a sentence. */
+function orderWords(told: readonly Told[], bins: number): string {
+    const draws = told[0]!.outcomes.length;
+    const changed = told.map(({ name, tally }) => `${tally.changed} with ${name}`);
+    const hiding = told.filter(({ tally }) => tally.hidden > 0).map(({ name, tally }, i) => `${tally.hidden}${i === 0 ? ` of ${draws * bins} counts` : ""} with ${name}`);
+    return `Of ${draws} draws, the order changed in ${inWords(changed)}.${hiding.length === 0 ? "" : ` Not shown: ${inWords(hiding)}.`}`;
+}
+
+function countedTable(told: readonly Told[], bins: number): HTMLElement {
+    const columns = [{ name: "mechanism" }, ...["order changed", "only ties", "not shown"].map((name) => ({ name, figures: true }))];
+    return dataTable("How often the order changed", columns, told.length, (i) => {
+        const { name, outcomes, tally } = told[i]!;
+        const draws = outcomes.length;
+        return [name, `${tally.changed} of ${draws}`, `${tally.tied} of ${draws}`, `${tally.hidden} of ${draws * bins}`];
+    });
 }
 
 /** One measure of one mechanism at the probed count. */

@@ -2,39 +2,37 @@
 
 import { h, setText, show } from "./dom";
 
-/** One place of an outcome. */
-export interface Place {
-    text: string;
-    /** Whether something else stands here than without noise. */
-    moved: boolean;
-    /** Whether nothing stands here. */
-    empty: boolean;
-}
-
 export interface Outcomes {
     /** What is made up, or public, and what is new in each. */
     caption: string;
+    /** The same in two or three words, where nothing else above says it. */
+    badge?: string;
     /** How often what happened, counted in words. */
     finding: string;
-    draws: readonly (readonly Place[])[];
+    count: number;
+    /** One outcome: what stands on the stage. */
+    frame: (draw: number) => Node[];
+    /** The first of them side by side, so many at most. */
+    still: (many: number) => Node[];
 }
 
 const FRAME = 500;
 const SIDE_BY_SIDE = 12;
 
-const still = (): boolean => typeof matchMedia === "undefined" || matchMedia("(prefers-reduced-motion: reduce)").matches;
+const motionless = (): boolean => typeof matchMedia === "undefined" || matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 export function outcomesView(name: string): { element: HTMLElement; draw(found: Outcomes | null): void; close(): void } {
     const caption = h("p", { class: "dp-hint" });
     const count = h("span", { class: "dp-quiet" });
     const button = h("button", { type: "button", class: "dp-button", onclick: () => toggle() }, "Pause");
-    const stage = h("ol", { class: "dp-outcome", "aria-hidden": "true" });
+    const badge = h("span", { class: "dp-chip dp-violet", hidden: true });
+    const stage = h("div", { class: "dp-stage", "aria-hidden": "true" });
     const many = h("div", { class: "dp-outcomes", "aria-hidden": "true" });
     const finding = h("p", { class: "dp-finding" });
     const element = h(
         "figure",
         { class: "dp-figure dp-hypothetical" },
-        h("figcaption", {}, h("h4", {}, name)),
+        h("figcaption", {}, h("h4", {}, name), badge),
         caption,
         h("div", { class: "dp-on-stage" }, stage, h("div", { class: "dp-stage-foot" }, button, count)),
         many,
@@ -42,23 +40,21 @@ export function outcomesView(name: string): { element: HTMLElement; draw(found: 
     );
     let shown: Outcomes | null = null;
     let frame = 0;
-    let paused = still();
+    let paused = motionless();
     let timer: ReturnType<typeof setInterval> | null = null;
-
-    const placeOf = ({ text, moved, empty }: Place): HTMLElement => h("li", { class: empty ? "dp-unused" : null, "data-moved": moved ? "true" : null }, text);
 
     function drawFrame(): void {
         if (shown === null) return;
-        stage.replaceChildren(...shown.draws[frame]!.map(placeOf));
-        setText(count, `draw ${frame + 1} of ${shown.draws.length}`);
+        stage.replaceChildren(...shown.frame(frame));
+        setText(count, `draw ${frame + 1} of ${shown.count}`);
     }
 
     function run(): void {
-        const runs = shown !== null && !paused && !still();
+        const runs = shown !== null && !paused && !motionless();
         if (runs && timer === null)
             timer = setInterval(() => {
                 if (shown === null || !element.isConnected) return;
-                frame = (frame + 1) % shown.draws.length;
+                frame = (frame + 1) % shown.count;
                 drawFrame();
             }, FRAME);
         if (!runs && timer !== null) {
@@ -75,12 +71,14 @@ export function outcomesView(name: string): { element: HTMLElement; draw(found: 
 
     function draw(found: Outcomes | null): void {
         show(element, found !== null);
+        frame = found?.count === shown?.count ? frame : 0; // the same draw of what has moved
         shown = found;
-        frame = 0;
         if (found !== null) {
+            setText(badge, found.badge ?? "");
+            show(badge, found.badge !== undefined);
             setText(caption, found.caption);
             setText(finding, found.finding);
-            many.replaceChildren(...found.draws.slice(0, SIDE_BY_SIDE).map((places) => h("ol", { class: "dp-outcome" }, ...places.map(placeOf))));
+            many.replaceChildren(...found.still(SIDE_BY_SIDE));
             drawFrame();
         }
         run();

@@ -1,5 +1,6 @@
 /** The sheets of the explorers, as types and as checks: nothing that comes in is believed before it is read here. */
 
+import { readDraws } from "./comparison_draws";
 import { treeOf } from "./consistency";
 import { decode, readBar, readHow, readMeasure, version } from "./protocol";
 import { exact, list, maybe, oneOf, shape, share, table, text, whole, wrong, type Read, type Reader } from "./readers";
@@ -60,6 +61,7 @@ const readComparisonShape = shape({
     axes: list(readAxis),
     now: readComparisonPoint,
     fans: table(list(readComparisonPoint)),
+    draws: maybe(readDraws),
 });
 
 /** So many simulated lists are shown. */
@@ -246,8 +248,11 @@ export type Row = ComparisonPoint["rows"][number];
 export const readSampler = (value: unknown): SamplerSheet =>
     checked<SamplerPoint, SamplerSheet>(readSamplerShape(decode(value), "sheet"));
 
-export const readComparison = (value: unknown): ComparisonSheet =>
-    checked<ComparisonPoint, ComparisonSheet>(readComparisonShape(decode(value), "sheet"));
+export const readComparison = (value: unknown): ComparisonSheet => {
+    const sheet = checked<ComparisonPoint, ComparisonSheet>(readComparisonShape(decode(value), "sheet"));
+    for (const rows of sheet.draws?.outcomes.values() ?? []) if (rows.length !== sheet.now.rows.length) wrong("sheet.draws", "of its mechanisms");
+    return sheet;
+};
 
 export const readTopK = (value: unknown): TopKSheet => {
     const sheet = checked<TopKPoint, TopKSheet>(readTopKShape(decode(value), "sheet"));

@@ -12,7 +12,8 @@ import { h, newId, setAttribute, setOptions, setText, show, watchWidth } from ".
 import { add, approximate, exactly, format } from "./exact";
 import type { Explorer } from "./explorer";
 import { timed } from "./perf";
-import { outcomesView, type Place } from "./outcomes";
+import { LETTERS } from "./letters";
+import { outcomesView, type Outcomes } from "./outcomes";
 import { powers } from "./powers";
 import { DRAWS, type TopKPoint, type TopKSheet } from "./sheets";
 import { dataTable } from "./table";
@@ -105,7 +106,7 @@ export function topKExplorer(store: Explorer<TopKSheet>): Component {
         drawAnatomy(view);
         show(who.element, open !== null);
         show(long.element, open !== null);
-        order.draw(open === null || open.draws === "" ? null : { caption: `${sheet.badge.startsWith("made-up") ? "made-up" : "public"} truth, new noise each time; violet: not at its true place`, ...orderOf(sheet, point, open) });
+        order.draw(open === null || open.draws === "" ? null : { caption: `${sheet.badge.startsWith("made-up") ? "made-up" : "public"} truth, new noise each time; violet: not at its true place`, ...played(orderOf(sheet, point, open)) });
         const columns = width < TWO ? 1 : open === null || width < THREE ? 2 : 3;
         panels.style.setProperty("--dp-count", String(columns));
         stack.classList.toggle("dp-across", open !== null && columns === 2);
@@ -256,8 +257,20 @@ export function topKExplorer(store: Explorer<TopKSheet>): Component {
     return { element, draw, close };
 }
 
-/** The letters of the first ranks, in what is sent of simulated lists. */
-const RANKS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+/** One place of a simulated list. */
+interface Place {
+    text: string;
+    /** Whether something else stands here than without noise. */
+    moved: boolean;
+    /** Whether nothing stands here. */
+    empty: boolean;
+}
+
+function played({ finding, draws }: { finding: string; draws: readonly Place[][] }): Pick<Outcomes, "finding" | "count" | "frame" | "still"> {
+    const listOf = (places: readonly Place[]): HTMLElement =>
+        h("ol", { class: "dp-outcome" }, ...places.map(({ text, moved, empty }) => h("li", { class: empty ? "dp-unused" : null, "data-moved": moved ? "true" : null }, text)));
+    return { finding, count: draws.length, frame: (draw) => [listOf(draws[draw]!)], still: (many) => draws.slice(0, many).map(listOf) };
+}
 
 /** The first places of simulated lists, and how often the order of the first two changed. */
 function orderOf(sheet: TopKSheet, point: TopKPoint, { draws }: Open): { finding: string; draws: Place[][] } {
@@ -268,7 +281,7 @@ function orderOf(sheet: TopKSheet, point: TopKPoint, { draws }: Open): { finding
         finding: swaps(lists, places),
         draws: lists.map((list) =>
             [...list].map((letter, place): Place => {
-                const rank = RANKS.indexOf(letter);
+                const rank = LETTERS.indexOf(letter);
                 const text = letter === "." ? (list.indexOf(".") === place ? "⊥" : "") : rank >= 0 ? labels[rank]! : "a later item";
                 return { text, moved: rank !== place && letter !== ".", empty: letter === "." };
             }),

@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { readsAxis, readsChart } from "../src/charts/reads";
+import { orderOf, tablesOf, tallyOf } from "../src/comparison_draws";
 import { Explorer } from "../src/explorer";
+import { LETTERS } from "../src/letters";
 import { Malformed } from "../src/readers";
 import { readComparison, readSampler, type SamplerSheet } from "../src/sheets";
 import { enter, Host, press, render, settle, type Shown } from "./host";
@@ -255,4 +258,104 @@ test("text of the kernel stays text, and a later version is named", () => {
     expect(() => readComparison({ ...comparison(), version: 2 })).toThrow("version 2");
     open("sampler-explorer", { ...sampler(), version: 2 });
     expect(shown.text()).toContain("was sent version 2. Nothing is drawn");
+});
+
+/** Fifty levels, of which a bin is at the first in the first draw, or at the last. */
+const RISING = LETTERS.slice(0, 50);
+const FALLING = [...RISING].reverse().join("");
+
+/** Dense reads 10 or 9 give or take; Stability shows the smaller bin at ten levels alone. */
+const drawn = (): Record<string, any> => ({
+    badge: "made-up data · not a release",
+    names: ["", ""],
+    counts: ["10", "9"],
+    luck: [RISING, FALLING],
+    reads: {
+        "0.2": [["0 8 " + "0".repeat(24) + "4" + "0".repeat(24), "0 7"], ["50", "50"], null],
+        "0.5": [["0 10 " + "0".repeat(49), "0 9"], ["0 11 " + "0".repeat(48) + "(70)", "40 12 " + "0".repeat(9)], null],
+    },
+});
+
+test("what a bin reads at each level is read from its text, or moved from the bin before it", () => {
+    const [first, second, third, none] = tablesOf([50, 20, 5, 1], ["0 40 " + "1".repeat(47) + "c(300)", "0 10", "12 7", "50"]);
+    expect(first!.slice(0, 3)).toEqual([40, 41, 42]);
+    expect(first!.slice(-3)).toEqual([87, 99, 399]);
+    expect(second).toEqual(first!.map((value) => value! - 30));
+    expect(third!.slice(0, 15)).toEqual([...Array<null>(12).fill(null), 7, 8, 9]);
+    expect(third!.slice(12)).toEqual(first!.slice(12).map((value) => Math.max(7, value! - 45)));
+    expect(none).toEqual(Array(50).fill(null));
+    for (const bad of [["0 40 111"], ["51"], ["49 1 0"], ["0 1"], ["0 4 " + "-".repeat(49)], [""]]) expect(() => tablesOf([50], bad)).toThrow(Malformed);
+});
+
+test("an order changes where a smaller count reads more; what is not shown is below all that is", () => {
+    expect(orderOf([9, 5, 1], [8, 6, 2])).toEqual({ moved: [false, false, false], tied: false, hidden: 0 });
+    expect(orderOf([9, 5, 1], [5, 6, 2])).toEqual({ moved: [true, true, false], tied: false, hidden: 0 });
+    expect(orderOf([9, 5, 1], [null, 6, 2])).toEqual({ moved: [true, true, true], tied: false, hidden: 1 });
+    expect(orderOf([9, 5, 1], [8, null, null])).toEqual({ moved: [false, false, false], tied: true, hidden: 2 });
+    expect(orderOf([5, 5, 1], [2, 8, 1])).toEqual({ moved: [false, false, false], tied: false, hidden: 0 });
+    expect(tallyOf([9, 1], [[8, 2], [2, 8], [2, 2], [2, null], [null, null], [null, 3]])).toEqual({ changed: 2, tied: 2, hidden: 4 });
+});
+
+test("draws play two a second and count what the sheet says; epsilon moves the draw that is on show", async () => {
+    vi.stubGlobal("matchMedia", () => ({ matches: false }));
+    try {
+        open("mechanism-comparison", { ...comparison(), draws: drawn() });
+        await settle();
+        const figure = shown.el.querySelector<HTMLElement>(".dp-hypothetical")!;
+        const cells = (): string[] => [...figure.querySelectorAll("tbody tr")].map((line) => line.textContent!);
+        const picture = (): string => figure.querySelector(".dp-stage svg")!.getAttribute("aria-label")!;
+        expect(figure.textContent).toContain("made-up data · not a release");
+        expect(figure.textContent).toContain("made-up truth, new noise each time, simulated for each bin by itself. Hatched: the counts 10 and 9");
+        expect(figure.textContent).toContain("Of 50 draws, the order changed in 0 with Dense and 10 with Stability. Not shown: 40 of 100 counts with Stability.");
+        expect(cells()).toEqual(["Dense0 of 500 of 500 of 100", "Stability10 of 500 of 5040 of 100"]);
+        vi.advanceTimersByTime(500 * 3);
+        expect(figure.textContent).toContain("draw 4 of 50");
+        expect(picture()).toBe("Dense, draw 4: 10 reads 10, 9 reads 9");
+        press(slider("epsilon"), "ArrowLeft");
+        expect(figure.textContent).toContain("draw 4 of 50");
+        expect(picture()).toBe("Dense, draw 4: 10 reads 8, 9 reads 11");
+        expect(figure.querySelectorAll(".dp-stage .dp-moved-dot")).toHaveLength(2);
+        expect(cells()).toEqual(["Dense25 of 500 of 500 of 100", "Stability0 of 5050 of 50100 of 100"]);
+        figure.querySelector("button")!.click();
+        vi.advanceTimersByTime(5000);
+        expect(figure.textContent).toContain("draw 4 of 50");
+        figure.querySelector("button")!.click();
+        vi.advanceTimersByTime(500 * 47);
+        expect(figure.textContent).toContain("draw 1 of 50");
+    } finally {
+        vi.unstubAllGlobals();
+    }
+});
+
+test("twelve draws of each mechanism stand still; readings beyond the axis point there; without draws there is no figure", () => {
+    const sheet = { ...comparison(), draws: { ...drawn(), names: ["Amsterdam", "Berlin"], badge: "public data · not a release" } };
+    open("mechanism-comparison", sheet);
+    const figure = shown.el.querySelector<HTMLElement>(".dp-hypothetical")!;
+    expect([...figure.querySelectorAll(".dp-multiples")].map((many) => many.querySelectorAll("svg").length)).toEqual([12, 12]);
+    expect(figure.textContent).toContain("public truth, new noise each time");
+    expect(figure.querySelector(".dp-stage svg")!.textContent).toContain("Amsterdam");
+    expect(readsAxis([10, 9], false)).toEqual({ low: 0, high: 15 });
+    const data = { title: "", names: ["10", "9"], counts: [10, 9], moved: [false, false], axis: readsAxis([10, 9], true), room: 40 };
+    expect(readsChart(240, { ...data, reads: [15, -3] }).querySelectorAll("circle")).toHaveLength(2);
+    const far = readsChart(240, { ...data, reads: [81, -4] });
+    expect(far.querySelectorAll("circle")).toHaveLength(0);
+    expect(far.querySelectorAll("path.dp-plan-dot")).toHaveLength(2);
+    expect(far.textContent).toContain("−4");
+    open("mechanism-comparison", comparison());
+    expect(shown.el.querySelector<HTMLElement>(".dp-hypothetical")!.hidden).toBe(true);
+});
+
+test.each([
+    ["one bin", (draws: any) => draws.counts.pop()],
+    ["a level twice", (draws: any) => (draws.luck[0] = "0" + RISING.slice(0, 49))],
+    ["a mechanism too few", (draws: any) => draws.reads["0.5"].pop()],
+    ["a bin too few", (draws: any) => draws.reads["0.5"][0].pop()],
+    ["a level too few", (draws: any) => (draws.reads["0.5"][0][0] = "0 10 00")],
+    ["a count that is none", (draws: any) => (draws.counts[0] = "ten")],
+])("draws of another shape are not believed: %s", (_, spoil) => {
+    const draws = drawn();
+    const read = (): unknown => readComparison({ ...comparison(), draws });
+    expect(read).not.toThrow();
+    spoil(draws);
+    expect(read).toThrow(Malformed);
 });

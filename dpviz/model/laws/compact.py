@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
@@ -183,6 +184,11 @@ class CompactError(ErrorModel):
 
     def quantiles(self, levels: list[Fraction]) -> list[int]:
         return geometric.quantiles(self.law.noise.decay, levels)
+
+    def reads(self, count: int, levels: Sequence[Fraction]) -> list[int | None]:
+        if count:
+            return [*self.law.noise.reads(min(count, self.law.n), levels)]
+        return [least(lambda v, at=level: self.law.empty.above(v) <= 1 - at) for level in levels]  # type: ignore[misc]
 
     def chances(self, errors: list[int]) -> list[float]:
         law = TwoSidedGeometric(self.law.noise.decay)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
-from dpviz.exact import Decay, Enclosure, whole
+from dpviz.exact import Decay, Enclosure, decide, whole
 from dpviz.fitting.noises import Noise, Term, law_of
 from dpviz.laws import geometric
 from dpviz.laws.clamped import Clamped
@@ -96,6 +96,13 @@ class BinNoise(Stored):
     def open(self) -> CountLaw:
         """The law of one released count that is left as it is; a finite sampler clamps all the same."""
         return self.clamped if self.top is not None else Clamped(law_of(self.added), None, None)
+
+    def reads(self, count: int, levels: Sequence[Fraction], *, clamps: bool = True) -> list[int]:
+        """Quantiles of one released count."""
+        drawn = [count + z for z in law_of(self.added).quantiles(levels)]
+        if not clamps and self.top is None:
+            return drawn
+        return [max(0, value if self.limit is None else min(value, self.limit)) for value in drawn]
 
     def added_up(self, query: Query) -> SumError:
         """The error of a weighted sum of counts with this noise, left as they are: its law is exactly that of the same
@@ -187,6 +194,20 @@ class NoiseLaw(BinNoise):
         if self.limit is not None and value >= self.limit:
             return Fraction(0), Fraction(0)
         return self.beyond(value - count, precision)
+
+    def reads(self, count: int, levels: Sequence[Fraction], *, clamps: bool = True) -> list[int]:
+        drawn = super().reads(count, levels, clamps=clamps)
+        if self.junk is None:
+            return drawn
+
+        def holds(level: Fraction, value: int, precision: int) -> bool | None:
+            low, high = self.above(count, value, precision)
+            return True if high <= 1 - level else False if low > 1 - level else None
+
+        return [
+            least(lambda value, at=level: decide(partial(holds, at, value)), near=near)  # type: ignore[misc]
+            for level, near in zip(levels, drawn, strict=True)
+        ]
 
     def beyond(self, z: int, precision: int) -> Enclosure:
         """The chance of noise above z, before any clamp, enclosed."""

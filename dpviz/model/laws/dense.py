@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -215,6 +216,9 @@ class DenseError(ErrorModel):
 
     def quantiles(self, levels: list[Fraction]) -> list[int]:
         return list(self._noise.quantiles(levels))
+
+    def reads(self, count: int, levels: Sequence[Fraction]) -> list[int | None]:
+        return [*self.law.noise.reads(inside(count, self._top)[0], levels, clamps=self.law.clamps)]
 
     def chances(self, errors: list[int]) -> list[float]:
         return [float(chance) for chance in self._noise.pmf_array(np.array(errors, dtype=np.int64))]

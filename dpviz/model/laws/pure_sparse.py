@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -132,6 +133,12 @@ class PureSparseError(ErrorModel):
 
     def quantiles(self, levels: list[Fraction]) -> list[int]:
         return geometric.quantiles(self.law.decay, levels)
+
+    def reads(self, count: int, levels: Sequence[Fraction]) -> list[int | None]:
+        """If all other bins are empty."""
+        within = min(count, self.law.n)
+        drawn = self.law.one.quantiles(within, levels)
+        return [within + error if within + error > 0 else None for error in drawn]
 
     def near_the_cut(self, levels: list[Fraction]) -> tuple[int, list[int]] | None:
         """If all other bins are empty."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -261,6 +261,14 @@ class StabilityError(ErrorModel):
 
     def quantiles(self, levels: list[Fraction]) -> list[int]:
         return geometric.quantiles(self.law.noise.decay, levels)
+
+    def reads(self, count: int, levels: Sequence[Fraction]) -> list[int | None]:
+        return self.noisy(count, levels) if count else [None] * len(levels)
+
+    def noisy(self, count: int, levels: Sequence[Fraction]) -> list[int | None]:
+        """What is read of a bin that gets noise, empty or not."""
+        drawn = self.law.noise.reads(inside(count, self.law.noise.limit)[0], levels)
+        return [value if value > self.law.threshold else None for value in drawn]
 
     def near_the_cut(self, levels: list[Fraction]) -> tuple[int, list[int]] | None:
         """A bin at the threshold is shown where its noise is above 0, and is off by that noise then."""

@@ -318,6 +318,9 @@ class TreeError(ErrorModel):
         upper = self._worst.pictured({min(level, 1 - level) for level in levels})
         return [max(0, upper[1 - level]) if 2 * level >= 1 else -max(0, upper[level]) for level in levels]
 
+    def reads(self, count: int, levels: Sequence[Fraction]) -> list[int | None]:
+        return [count + error for error in self.quantiles(list(levels))]
+
 
 ROUNDING: Final = 1e-9
 """More than floats lose in one run."""

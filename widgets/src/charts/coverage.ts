@@ -8,6 +8,7 @@ import { scaleLinear } from "d3-scale";
 import { s } from "../dom";
 import type { Lesson, Reach, Seen } from "../lesson";
 import { label, leftAxis, line, niceCeiling, px, roomFor, svg, textWidth, tickText, type Box } from "./frame";
+import { hatch } from "./hatch";
 
 /** A lesson as numbers for pictures, read once for all its draws. */
 export interface Drawn {
@@ -67,20 +68,6 @@ function oneOf(seen: Seen, lesson: Lesson): DrawnOne {
         times: new Map(missed?.columns.map((column, i) => [column, missed.times[i]!])),
         missedAll: new Set(missed_all?.columns),
     };
-}
-
-let hatches = 0;
-
-function hatch(): { id: string; node: SVGElement } {
-    hatches += 1;
-    const id = `dp-truth-${hatches}`;
-    const pattern = s(
-        "pattern",
-        { id, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-        s("rect", { width: 6, height: 6, class: "dp-hatch-ground" }),
-        line(0, 0, 0, 6, "dp-hatch-line"),
-    );
-    return { id, node: s("defs", {}, pattern) };
 }
 
 /** The true counts with one draw beside them, and below how far that draw is off. `draw` is null where there is none. */
