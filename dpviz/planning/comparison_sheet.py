@@ -188,7 +188,7 @@ class ComparisonSheet:
                 if worst is not None:
                     reach = max(reach, min(REACH // 4, 2 * int(worst.value)))
         power = 10 ** (len(str(reach)) - 1)
-        top = next(step * power for step in TOPS if step * power >= reach)
+        top: int = next(step * power for step in TOPS if step * power >= reach)
         return top if self.unit.n is None else min(top, self.unit.n)
 
     def point(self, counts: Sequence[int]) -> dict[str, Any]:

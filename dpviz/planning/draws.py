@@ -83,7 +83,7 @@ class Truth:
             error = Forbidden.of(
                 as_given(given, "a "),
                 "draws are of public or made-up counts",
-                "declare public data with dv.teaching(...).table(question), or write counts=[90, 60, 50]",
+                "declare public data with dv.teaching(...).table(question), or give a list of whole numbers",
             )
             assert isinstance(error, Forbidden)
             raise error
