@@ -322,6 +322,7 @@ def protect_class(kind: type) -> None:
 BOUNDARIES: Final[dict[str, Callable[[Any], Any]]] = {
     "chances": number_arguments,
     "quantiles": number_arguments,
+    "reads": number_arguments,
     "many": number_arguments,
     "from_parameters": dict_arguments,
 }

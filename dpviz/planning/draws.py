@@ -15,7 +15,6 @@ from typing import Final
 
 from dpviz.boundary import as_given, protect_module
 from dpviz.errors import Forbidden, ParameterError
-from dpviz.exact import whole
 from dpviz.model.error import ErrorModel
 from dpviz.model.public import BADGE, PublicTable, PublicTop
 
@@ -78,7 +77,7 @@ class Truth:
         if isinstance(top, PublicTop):
             truth = cls(top.counts[:many], top.labels[:many], top.badge)
         elif isinstance(given, list | tuple):
-            truth = cls.made_up([whole(count, "a count", most=LARGEST) for count in given])
+            truth = cls.made_up([_count(count, place) for place, count in enumerate(given, 1)])
         else:
             error = Forbidden.of(
                 as_given(given, "a "),
@@ -95,7 +94,7 @@ class Truth:
             )
         if n is not None and sum(truth.counts) > n:
             raise ParameterError.of(
-                f"{sum(truth.counts):,} in all", f"the public n is {n:,}", "give counts that add up to at most that"
+                "counts that add up to more", f"the public n is {n:,}", "give counts that add up to at most that"
             )
         return truth
 
@@ -103,6 +102,17 @@ class Truth:
         """What each bin reads, as a page gets it; None where the law of one bin at its count is not known."""
         tables = [error.reads(count, LEVELS) for count in self.counts]
         return None if None in tables else written(self.counts, [table for table in tables if table is not None])
+
+
+def _count(given: object, place: int) -> int:
+    """A made-up count; what else was given, which may be data, is not told."""
+    if type(given) is not int or not 1 <= given <= LARGEST:
+        raise ParameterError.of(
+            f"another value at place {place}",
+            f"a made-up count is a whole number from 1 to {LARGEST:,}",
+            "give a list of such numbers",
+        )
+    return given
 
 
 def written(counts: Sequence[int], tables: Sequence[Reads]) -> list[str]:

@@ -263,10 +263,8 @@ class StabilityError(ErrorModel):
         return geometric.quantiles(self.law.noise.decay, levels)
 
     def reads(self, count: int, levels: Sequence[Fraction]) -> list[int | None]:
-        return self.noisy(count, levels) if count else [None] * len(levels)
-
-    def noisy(self, count: int, levels: Sequence[Fraction]) -> list[int | None]:
-        """What is read of a bin that gets noise, empty or not."""
+        if count == 0:
+            return [None] * len(levels)
         drawn = self.law.noise.reads(inside(count, self.law.noise.limit)[0], levels)
         return [value if value > self.law.threshold else None for value in drawn]
 

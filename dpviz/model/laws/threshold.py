@@ -19,7 +19,7 @@ from dpviz.model.answers import Answer, Reading
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.base import Clamp, Stored, StoredLaw, stored
 from dpviz.model.laws.count_noise import NoiseLaw, least
-from dpviz.model.laws.stability import StabilityError, StabilityLaw
+from dpviz.model.laws.stability import StabilityLaw
 from dpviz.model.linear import LinearError, Query
 from dpviz.model.measures import Measure, look_ups
 from dpviz.model.question import Question
@@ -180,8 +180,10 @@ class ThresholdError(ErrorModel):
     def reads(self, count: int, levels: Sequence[Fraction]) -> list[int | None] | None:
         if self.law.step != 1 or self.law.cut.signed:
             return None
-        occupied = StabilityError(self.law.stability)
-        return occupied.noisy(0, levels) if self.law.cut.certain and not count else occupied.reads(count, levels)
+        if count or not self.law.cut.certain:
+            return self.law.stability.error.reads(count, levels)
+        drawn = self.law.stability.noise.reads(0, levels)
+        return [value if value >= self.law.cut.least else None for value in drawn]
 
     def near_the_cut(self, levels: list[Fraction]) -> tuple[int, list[int]] | None:
         whole_counts = self.law.step == 1 and not self.law.cut.signed
