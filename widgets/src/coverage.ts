@@ -12,6 +12,8 @@ import { often, shown } from "./words";
 const BEAT = 500;
 const SMALL = { least: 128, height: 60, gap: 8 };
 
+const PICKED = "the bin you picked";
+
 export function coverage(store: SessionStore): Component {
     const { lessons } = store;
     const [titleId, drawId, pickId] = [newId(), newId(), newId()];
@@ -177,14 +179,14 @@ export function coverage(store: SessionStore): Component {
         for (const panel of panels.children) setAttribute(panel, "data-on", panel.getAttribute("data-draw") === String(lessons.at) ? "true" : null);
     }
 
-    /** The frame that `lesson.draw(..., times=20).misses()` gives. */
+    /** The frame that `lesson.draw(..., times=20).misses()` gives, under headings in words. */
     function drawTable(): void {
         const { lesson, picked } = lessons;
         if (!table.open || !isCounted(lesson)) return rows.replaceChildren();
         const every = lesson.draws.every(({ missed_all }) => missed_all !== null);
-        const columns = ["draw", "bins", "missed", ...(every ? ["missed_all"] : []), ...(picked >= 0 ? ["picked"] : [])];
+        const columns = ["draw", "bins", "missed by their own interval", ...(every ? ["missed by the interval for all"] : []), ...(picked >= 0 ? [PICKED] : [])];
         rows.replaceChildren(
-            dataTable("Misses of every draw", columns.map((name) => ({ name, figures: name !== "picked" })), lesson.draws.length, (i) => {
+            dataTable("Misses of every draw", columns.map((name) => ({ name, figures: name !== PICKED })), lesson.draws.length, (i) => {
                 const { missed, missed_all } = lesson.draws[i]!;
                 const numbers = [lesson.truth.bins, missed?.bins ?? "", ...(every ? [missed_all!.bins] : [])].map(shown);
                 return [String(i + 1), ...numbers, ...(picked >= 0 ? [misses(missed, picked) ? "missed" : "held"] : [])];
