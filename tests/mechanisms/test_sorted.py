@@ -190,7 +190,7 @@ def test_some_ranks_read_as_all_of_them_do(reader: str) -> None:
     every = list(answer.read(READING, reader=reader))
     assert list(answer.read(READING, slice(3, 9), reader)) == every[3:9]
     assert list(answer.read(READING, [7, 0, 199], reader)) == [every[7], every[0], every[199]]
-    with pytest.raises(ParameterError, match="reader must be one that a ranks answer has"):
+    with pytest.raises(ParameterError, match="reader must be "):
         answer.read(READING, reader="best")
 
 

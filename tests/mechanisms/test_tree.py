@@ -330,7 +330,7 @@ def test_subtrees_are_not_read_where_a_level_is_not_asked() -> None:
     answer = drawn(made, [1, 2, 3, 4])
     with pytest.raises(ParameterError, match="every height"):
         answer.read(reading(made), reader="subtrees")
-    with pytest.raises(ParameterError, match="reader must be one"):
+    with pytest.raises(ParameterError, match="reader must be "):
         answer.read(reading(made), reader="median")
     public = bound(4, REPLACE, branching=2, levels="1,1,0", root="public")
     assert len(drawn(public, [1, 2, 2, 1]).read(reading(public), reader="subtrees")) == 4

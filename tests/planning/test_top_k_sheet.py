@@ -283,7 +283,7 @@ def test_a_private_sheet_holds_no_count_and_nothing_made_from_one() -> None:
         ({"delta": "1"}, "1"),
         ({"max_bins": "3"}, "3"),
         ({"max_bins": "many"}, "many"),
-        ({"method": "sketch"}, "sketch"),
+        ({"method": "sketch"}, '"sketch"'),
         ({"rows": "9"}, "delta, epsilon, k, kbar, max_bins, method, rows"),
     ],
 )

@@ -263,7 +263,7 @@ def test_records_are_declared_on_the_page_and_are_then_known(session: Session) -
         (declare([{**INTEGERS, "column": "seen", "low": "1e9999"}]), "seen: "),
         (declare([{**INTEGERS, "column": "seen", "low": "3"}]), "seen: "),
         (declare([{**INTEGERS, "column": "seen"}] * 2), "seen"),
-        (declare([{**INTEGERS, "column": "seen"}], {"kind": "x"}), "otherwise names columns of the records"),
+        (declare([{**INTEGERS, "column": "seen"}], {"kind": "x"}), "otherwise may name columns of the records only"),
         (declare([{**INTEGERS, "column": "seen"}], {"seen": "7"}), "got 7"),
         (declare([{**INTEGERS, "column": "nothing"}]), "nothing"),
     ],
