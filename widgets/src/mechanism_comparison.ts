@@ -42,7 +42,8 @@ export function mechanismComparison(store: Explorer<ComparisonSheet>): Component
     const floors = h("p", { class: "dp-hint" });
     const order = outcomesView("Would the order change?");
     const counted = h("div", {});
-    order.element.append(counted, h("p", { class: "dp-hint" }, "Only ties: none is out of order, but two bins read the same, or neither of the two is shown."));
+    const undrawn = h("p", { class: "dp-hint", hidden: true });
+    order.element.append(counted, undrawn, h("p", { class: "dp-hint" }, "Only ties: none is out of order, but two bins read the same, or neither of the two is shown."));
     const element = h(
         "section",
         { class: "dp-explorer dp-plan", "aria-labelledby": titleId },
@@ -117,6 +118,9 @@ export function mechanismComparison(store: Explorer<ComparisonSheet>): Component
         const sizes = draws.counts.map(Number);
         const told = drawn.map((one) => ({ ...one, tally: tallyOf(sizes, one.outcomes) }));
         order.draw(orderFigure(draws, told, width));
+        const missing = point.rows.flatMap((row, i) => (outcomes?.[i] ? [] : [row.name]));
+        setText(undrawn, `Not drawn, since what it reads of a single count is not worked out: ${inWords(missing)}.`);
+        undrawn.hidden = missing.length === 0;
         counted.replaceChildren(countedTable(told, sizes.length));
     }
 
@@ -152,7 +156,7 @@ function orderFigure(draws: Draws, told: readonly Told[], width: number): Outcom
     const headed = (one: Told, kind: string, pictures: Node[]): HTMLElement => h("div", { class: kind }, h("p", {}, h("strong", {}, one.name)), ...pictures);
     return {
         badge: draws.badge,
-        caption: `${draws.badge.startsWith("made-up") ? "made-up" : "public"} truth, new noise each time, simulated for each bin by itself. Hatched: the counts ${inWords(draws.counts.map(shown))}; ○ what is read of a bin, ● out of order`,
+        caption: `${draws.badge.startsWith("made-up") ? "made-up" : "public"} truth, new noise each time, simulated for each bin by itself, as if all others were empty. Hatched: the counts ${inWords(draws.counts.map(shown))}; ○ what is read of a bin, ● out of order`,
         finding: orderWords(told, counts.length),
         count: told[0]!.outcomes.length,
         frame: (draw) => {

@@ -305,9 +305,10 @@ test("draws play two a second and count what the sheet says; epsilon moves the d
         const cells = (): string[] => [...figure.querySelectorAll("tbody tr")].map((line) => line.textContent!);
         const picture = (): string => figure.querySelector(".dp-stage svg")!.getAttribute("aria-label")!;
         expect(figure.textContent).toContain("made-up data · not a release");
-        expect(figure.textContent).toContain("made-up truth, new noise each time, simulated for each bin by itself. Hatched: the counts 10 and 9");
+        expect(figure.textContent).toContain("made-up truth, new noise each time, simulated for each bin by itself, as if all others were empty. Hatched: the counts 10 and 9");
         expect(figure.textContent).toContain("Of 50 draws, the order changed in 0 with Dense and 10 with Stability. Not shown: 40 of 100 counts with Stability.");
         expect(cells()).toEqual(["Dense0 of 500 of 500 of 100", "Stability10 of 500 of 5040 of 100"]);
+        expect(figure.textContent).toContain("Not drawn, since what it reads of a single count is not worked out: PureSparse.");
         vi.advanceTimersByTime(500 * 3);
         expect(figure.textContent).toContain("draw 4 of 50");
         expect(picture()).toBe("Dense, draw 4: 10 reads 10, 9 reads 9");
@@ -333,6 +334,10 @@ test("twelve draws of each mechanism stand still; readings beyond the axis point
     const figure = shown.el.querySelector<HTMLElement>(".dp-hypothetical")!;
     expect([...figure.querySelectorAll(".dp-multiples")].map((many) => many.querySelectorAll("svg").length)).toEqual([12, 12]);
     expect(figure.textContent).toContain("public truth, new noise each time");
+    const all = { ...drawn(), reads: Object.fromEntries(Object.entries(drawn()["reads"]).map(([at, [dense, some]]: any) => [at, [dense, some, some]])) };
+    open("mechanism-comparison", { ...comparison(), draws: all });
+    const hints = [...shown.el.querySelectorAll<HTMLElement>(".dp-hypothetical .dp-hint")];
+    expect(hints.map((hint) => [hint.textContent!.slice(0, 9), hint.hidden])).toContainEqual(["Not drawn", true]);
     expect(figure.querySelector(".dp-stage svg")!.textContent).toContain("Amsterdam");
     expect(readsAxis([10, 9], false)).toEqual({ low: 0, high: 15 });
     const data = { title: "", names: ["10", "9"], counts: [10, 9], moved: [false, false], axis: readsAxis([10, 9], true), room: 40 };
