@@ -205,6 +205,13 @@ RESTARTED = """async () => {
 }"""
 """While the old kernel ends, it may still say that it is idle."""
 
+SAVES_STATE = """async wanted => {
+    const { commands } = window.jupyterapp;
+    const setting = '@jupyter-widgets/jupyterlab-manager:saveWidgetState';
+    if (commands.isToggled(setting) !== wanted) await commands.execute(setting);
+    while (commands.isToggled(setting) !== wanted) await new Promise(next => setTimeout(next, 50));
+}"""
+
 LIGHT = """async () => {
     const light = 'JupyterLab Light';
     if (document.body.dataset.jpThemeName === light) return;
@@ -409,6 +416,10 @@ class Notebook:
         while (said := self.ask(code).strip()) != answer:
             assert time.monotonic() < deadline, f"the kernel still says {said!r}, not {answer!r}"
             self.page.wait_for_timeout(100)
+
+    def save_with_state(self, wanted: bool = True) -> None:
+        """Save notebooks with the state of their widgets from now on, or without: a setting of the user, it lasts."""
+        self.page.evaluate(SAVES_STATE, wanted)
 
     def save(self) -> str:
         """Save the notebook; returns the text of the file."""

@@ -52,18 +52,12 @@ MENDED = """() => {
         && layout.get("visibility") !== "hidden";
 }"""
 """What the page holds is the true one again: the kernel has heard of the other, and said so."""
-SAVE_STATE = """async wanted => {
-    const { commands } = window.jupyterapp;
-    const setting = '@jupyter-widgets/jupyterlab-manager:saveWidgetState';
-    if (commands.isToggled(setting) !== wanted) await commands.execute(setting);
-    while (commands.isToggled(setting) !== wanted) await new Promise(next => setTimeout(next, 50));
-}"""
 
 
 def test_what_a_script_in_the_page_rewrites_is_not_kept_saved_or_shown_again(lab: Lab, browser: Browser) -> None:
     lab.write("hostile.ipynb", SESSION, HOSTILE, "bench")
     with Notebook.open(lab, browser, "hostile.ipynb", viewport={"width": 1280, "height": 2600}) as it:
-        it.page.evaluate(SAVE_STATE, True)
+        it.save_with_state()
         it.run_all()
         expect(it.page.get_by_text("rewritten", exact=True)).to_be_visible()
         it.page.wait_for_function(MENDED)
@@ -83,4 +77,4 @@ def test_what_a_script_in_the_page_rewrites_is_not_kept_saved_or_shown_again(lab
         assert "free of charge" not in program["code"] and program["css"].startswith(".dpviz")
         assert json.loads(bench["state"])["budget"]["epsilon"]["left"] == "2"
         assert [state for state in kept if state.get("visibility")] == []
-        it.page.evaluate(SAVE_STATE, False)
+        it.save_with_state(False)

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Locator, expect
 import dpviz as dv
 from tests.browser.axe import violations
 from tests.browser.lab import SCREENSHOTS, Lab, Notebook, at_rest, darken
-from tests.browser.test_no_kernel import SAVES, SHUT_DOWN
+from tests.browser.test_no_kernel import SHUT_DOWN
 from tests.browser.test_records import picture
 from tests.browser.test_report import opened
 from tests.browser.test_sparse import SIDEWAYS, UNNAMED
@@ -156,7 +156,7 @@ def test_many_bins_are_drawn_by_keyboard_without_motion_and_stay_where_the_kerne
         assert unfit(it) == [] and it.page.evaluate(UNNAMED) == 0
         it.screenshot("drawn")
 
-        it.page.evaluate(SAVES)
+        it.save_with_state()
         it.save()
         it.page.evaluate(SHUT_DOWN)
         expect(draw).to_contain_text("Drawing needs a kernel. Restart it and run the cell that begins the lesson.")

@@ -19,12 +19,6 @@ from tests.browser.lab import ROOT, Lab, Notebook
 from tests.browser.test_half_a_million import ends
 
 SAVED = "application/vnd.jupyter.widget-state+json"
-SAVES = """async () => {
-    const { commands } = window.jupyterapp;
-    const setting = '@jupyter-widgets/jupyterlab-manager:saveWidgetState';
-    if (!commands.isToggled(setting)) await commands.execute(setting);
-    while (!commands.isToggled(setting)) await new Promise(next => setTimeout(next, 50));
-}"""
 SHUT_DOWN = "async () => window.panel.sessionContext.session.kernel.shutdown()"
 
 BINS = 30_000
@@ -55,7 +49,7 @@ def test_a_saved_notebook_shows_its_result_where_its_kernel_is_gone(lab: Lab, br
         it.run_all()
         expect(it.page.locator(".dp-result .dp-stage svg")).to_be_visible()
         values = it.ask("v = release.values; print(v[0], v[-1])").split()
-        it.page.evaluate(SAVES)
+        it.save_with_state()
         state = json.loads(it.save())["metadata"]["widgets"][SAVED]["state"]
         (bench,) = [model for model in state.values() if model["state"].get("component") == "workbench"]
         assert [part["path"] for part in bench["buffers"]] == [["buffers", "parts", 0], ["buffers", "parts", 1]]

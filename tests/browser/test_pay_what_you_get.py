@@ -30,12 +30,6 @@ tape = dv.PayWhatYouGetTape(sub, questions)
 tape
 """
 LEFT = "print(sub.symbols_left, sub.questions_left, len(session.ledger.entries()), session.remaining.epsilon)"
-SAVE_STATE = """async on => {
-    const { commands } = window.jupyterapp;
-    const setting = '@jupyter-widgets/jupyterlab-manager:saveWidgetState';
-    if (commands.isToggled(setting) !== on) await commands.execute(setting);
-    while (commands.isToggled(setting) !== on) await new Promise(next => setTimeout(next, 50));
-}"""
 
 
 def rows(page: Locator) -> list[str]:
@@ -65,7 +59,7 @@ def ask(it: Notebook, k: str, button: str) -> None:
 def test_ask_pay_what_comes_restart_and_read_it_without_a_kernel(lab: Lab, browser: Browser) -> None:
     lab.write("tape/tape.ipynb", SESSION, PAY_WHAT_YOU_GET)
     with Notebook.open(lab, browser, "tape/tape.ipynb", viewport={"width": 1280, "height": 1500}) as it:
-        it.page.evaluate(SAVE_STATE, True)
+        it.save_with_state()
         it.run_all()
         view = it.region("Pay what you get")
         expect(view).to_contain_text("one ledger entry 1 · ε 3 · δ 0.000001")
@@ -151,7 +145,7 @@ def test_ask_pay_what_comes_restart_and_read_it_without_a_kernel(lab: Lab, brows
         expect(needs).to_be_visible()
         expect(needs).to_be_disabled()
         expect(view.get_by_label("Ask for", exact=True)).to_be_disabled()
-        it.page.evaluate(SAVE_STATE, False)
+        it.save_with_state(False)
 
 
 def test_the_sub_session_view_is_readable_narrow_and_dark(lab: Lab, browser: Browser) -> None:

@@ -12,7 +12,6 @@ from playwright.sync_api import Browser, Locator, expect
 
 import dpviz as dv
 from tests.browser.lab import OPEN, SCREENSHOTS, Lab, Notebook, at_rest, darken
-from tests.browser.test_sketch import SAVES
 from tests.browser.test_sparse import SHUT_DOWN, SIDEWAYS, UNNAMED
 
 TALL = {"width": 1280, "height": 2200}
@@ -139,7 +138,7 @@ def test_records_are_declared_planned_paid_and_drawn_again_with_and_without_a_ke
         it.screenshot("drawn, dark")
 
         # The page opened anew: with its kernel what was drawn is there, and more may be.
-        it.page.evaluate(SAVES)
+        it.save_with_state()
         it.save()
         it.page.reload()
         it.page.wait_for_function("() => window.jupyterapp !== undefined")
@@ -151,7 +150,7 @@ def test_records_are_declared_planned_paid_and_drawn_again_with_and_without_a_ke
         expect(section.get_by_role("status")).to_have_text(re.compile("^Drawn: "))
         more = cells(section, 12)
         assert more[1:] == rows and more[0][0] == "12" and valid(more)
-        it.page.evaluate(SAVES)
+        it.save_with_state()
         it.save()
         it.page.evaluate(SHUT_DOWN)
         expect(it.page.get_by_text("○ no kernel").first).to_be_visible()

@@ -24,11 +24,6 @@ WORDS = (
     "bench"
 )
 SHUT_DOWN = "async () => window.panel.sessionContext.session.kernel.shutdown()"
-SAVES = """async () => {
-    const { commands } = window.jupyterapp;
-    const setting = '@jupyter-widgets/jupyterlab-manager:saveWidgetState';
-    if (!commands.isToggled(setting)) await commands.execute(setting);
-}"""
 # Where the noise can push a bin past what is stored, no upper end is stated.
 READ = re.compile(r"^([^:]+): ([−\d,.]+) \((?:between [\d,.]+ and|at least) [\d,.]+, 95 in 100\)\.$")
 
@@ -90,7 +85,7 @@ def test_a_sparse_vector_over_unknown_keys_is_planned_paid_and_asked(
         it.screenshot("asked")
 
         # The page opened anew: while its kernel lives the same answer is there; afterwards the field says why not.
-        it.page.evaluate(SAVES)
+        it.save_with_state()
         it.save()
         it.page.reload()
         it.page.wait_for_function("() => window.jupyterapp !== undefined")
@@ -104,7 +99,7 @@ def test_a_sparse_vector_over_unknown_keys_is_planned_paid_and_asked(
         expect(form.get_by_label("word", exact=True)).to_be_disabled()
         expect(form.get_by_role("status")).to_contain_text("w0: ")  # what was read stays
         it.screenshot("gone")
-        it.page.evaluate(SAVES)
+        it.save_with_state()
         assert it.offsite == []
 
 
@@ -139,7 +134,7 @@ def test_buckets_are_picked_planned_paid_asked_and_reloaded(lab: Lab, browser: B
         first = said.inner_text()
         assert float(first[4:].split(" ")[0].replace(",", "")) == float(it.ask("print(float(r['w0']))"))
 
-        it.page.evaluate(SAVES)
+        it.save_with_state()
         it.save()
         it.page.reload()
         it.page.wait_for_function("() => window.jupyterapp !== undefined")
@@ -148,7 +143,7 @@ def test_buckets_are_picked_planned_paid_asked_and_reloaded(lab: Lab, browser: B
         field.fill("w0")
         field.press("Enter")
         expect(said).to_have_text(first)
-        it.page.evaluate(SAVES)
+        it.save_with_state()
         darken(it.page)
         it.page.set_viewport_size({"width": 660, "height": 1600})  # the notebook's own margins leave it some 320
         expect(result).to_contain_text("paid ε 0.5")

@@ -192,8 +192,12 @@ function standing(result: Counted, beta: string, marks: Marks, view: View): Hist
     const full: Panel = {
         box: { left: 0, right: width - 10, top: 26, bottom: 26 + tall },
         low: legible ? Math.min(lowest, marks.all(least).low) : lowest,
-        high: niceTop(legible ? marks.all(greatest).high : highest),
+        high: niceTop(highest),
     };
+    if (legible) {
+        const most = marks.all(greatest).high;
+        full.high = Math.max(niceTop(most), (most * tall - full.low * LABEL_HEIGHT) / (tall - LABEL_HEIGHT));
+    }
     const ticks = scaleLinear().domain([full.low, full.high]).ticks(4);
     full.box.left = Math.max(36, ...ticks.map((value) => textWidth(tickText(value)) + 12));
     const below: Panel | null =
@@ -266,6 +270,9 @@ function standing(result: Counted, beta: string, marks: Marks, view: View): Hist
         }),
     };
 }
+
+/** So many pixels above the highest interval stands the value of its bar. */
+const LABEL_HEIGHT = 18;
 
 function niceTop(value: number): number {
     return scaleLinear().domain([0, value]).nice(20).domain()[1] ?? value;
