@@ -527,7 +527,7 @@ def test_the_check_is_the_same_for_every_frame_of_the_same_types() -> None:
     ("frame", "options", "says"),
     [
         (FRAME, {"schema": {"m": "number"}}, "columns that the data has, got m"),
-        (FRAME, {"schema": {"n": "integer"}}, "number or text, got integer"),
+        (FRAME, {"schema": {"n": "integer"}}, 'number or text, got "integer"'),
         (FRAME, {"schema": {"n": ["number"]}}, "number or text"),
         (FRAME, {"schema": {"when": "text"}}, "a column of times cannot be counted yet, got when"),
         (FRAME, {"schema": [("n", "number")]}, "a schema must be a dict, got list"),

@@ -127,7 +127,7 @@ def test_a_strangers_source_is_asked_by_its_own_probe() -> None:
         engine = "a warehouse"
 
         def probe(self) -> None:
-            raise EngineGone.of("a warehouse", "it must be there")
+            raise EngineGone.of("a warehouse", "it must be there", "open it")
 
     away = as_source(Away())
     assert away.engine == "a warehouse"

@@ -77,7 +77,7 @@ def test_the_fine_price_is_of_all_steps_with_the_delta_of_all_questions() -> Non
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({}, "by its epsilon or by its epsilon_per_item, got neither"),
+        ({}, "takes one of epsilon and epsilon_per_item, got neither"),
         ({"epsilon": 1, "epsilon_per_item": 1}, "got both"),
         ({"epsilon": 1, "delta_prime": "1e-7"}, "delta_prime goes with epsilon_per_item"),
         ({"epsilon": 0}, "epsilon must be positive"),

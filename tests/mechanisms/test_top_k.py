@@ -518,7 +518,7 @@ def test_a_rank_beyond_the_list_is_refused() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "by its epsilon or by its epsilon_per_item, got neither"),
+        ({}, "takes one of epsilon and epsilon_per_item, got neither"),
         ({"epsilon": 1, "epsilon_per_item": 1}, "got both"),
         ({"epsilon": 0}, "epsilon must be positive"),
         ({"epsilon": -1}, "epsilon must be positive"),

@@ -98,5 +98,5 @@ def test_delta_shrinks_with_the_share_and_nothing_grows() -> None:
     for share in (Fraction(0), Fraction(3, 2)):
         with pytest.raises(ParameterError, match="share"):
             amplified(PureDP(Fraction(1)), share, "fixed", "replace-one", STEP)
-    with pytest.raises(ParameterError, match="chosen"):
+    with pytest.raises(ParameterError, match="choice must be"):
         amplified(PureDP(Fraction(1)), Fraction(1, 2), "sorted", "replace-one", STEP)  # type: ignore[arg-type]
