@@ -4,13 +4,14 @@ intervals, labels and names. Compared number by number: the page's picture again
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 import dpviz as dv
 from dpviz.mechanisms import Dense
@@ -294,15 +295,18 @@ PLOT = """() => {
 }"""
 
 
-@pytest.mark.parametrize("name", MADE)
-def test_the_page_and_the_chart_draw_one_answer_alike(browser: Browser, tmp_path: Path, name: str) -> None:
-    release = MADE[name]()
-    with opened(
-        browser, dv.report([release], tmp_path / "release.html"), viewport={"width": 860, "height": 900}
-    ) as page:
+@contextmanager
+def shown(browser: Browser, release: Release, path: Path) -> Iterator[tuple[Page, Given]]:
+    """A report of a release, drawn and at rest, and the chart that is as wide as its picture."""
+    with opened(browser, dv.report([release], path), viewport={"width": 860, "height": 900}) as page:
         expect(page.locator(".dp-result svg.dp-chart")).to_be_visible()
         calm(page)
-        given = Given(spec(release.chart(width=max(240, round(page.evaluate(PLOT))))))
+        yield page, Given(spec(release.chart(width=max(240, round(page.evaluate(PLOT))))))
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_the_page_and_the_chart_draw_one_answer_alike(browser: Browser, tmp_path: Path, name: str) -> None:
+    with shown(browser, MADE[name](), tmp_path / "release.html") as (page, given):
         seen = Drawn(page.evaluate(SEEN), given.lying)
         assert differences(seen, given) == []
         assert given.rows or given.ticks or given.areas
@@ -340,13 +344,7 @@ PLANTED = {
 
 @pytest.mark.parametrize("plant", PLANTED)
 def test_a_planted_difference_is_found(browser: Browser, tmp_path: Path, plant: str) -> None:
-    release = MADE["42 bins, cut"]()
-    with opened(
-        browser, dv.report([release], tmp_path / "release.html"), viewport={"width": 860, "height": 900}
-    ) as page:
-        expect(page.locator(".dp-result svg.dp-chart")).to_be_visible()
-        calm(page)
-        given = Given(spec(release.chart(width=max(240, round(page.evaluate(PLOT))))))
+    with shown(browser, MADE["42 bins, cut"](), tmp_path / "release.html") as (page, given):
         assert differences(Drawn(page.evaluate(SEEN), False), given) == []
         page.evaluate(f"() => {{ const svg = document.querySelector('.dp-result svg.dp-chart'); {PLANTED[plant]}; }}")
         assert differences(Drawn(page.evaluate(SEEN), False), given) != []
