@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import psutil
 import psycopg
 
 from tests.patience import until
@@ -122,44 +123,47 @@ class Server:
     @contextlib.contextmanager
     def frozen(self) -> Iterator[None]:
         """Every process of the server stopped, as on a machine that hangs: it takes connections and says nothing."""
-        assert self._process is not None
-        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
-        processes = [self._process.pid, *map(int, children)]
-        for process in processes:
-            with contextlib.suppress(ProcessLookupError):  # a worker of the server that was about to end
-                os.kill(process, signal.SIGSTOP)
+        processes = self._suspended()
         try:
             yield
         finally:
             for process in processes:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(process, signal.SIGCONT)
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.resume()
 
     def kill(self) -> None:
-        """Kill every process of the server at once, as a power failure would."""
+        """Kill every process of the server at once, as a power failure would.
+
+        Each by itself: a backend leads a group of its own, and outlives the server until it notices, perhaps for one
+        more answer. They are suspended before, so that none is begun meanwhile.
+        """
         assert self._process is not None
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        processes = self._suspended()
+        for process in processes:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
         self._process.wait()
-        self._wait_for_backends()
+        psutil.wait_procs(processes)  # while one lives, it holds the memory that all share
+
+    def _suspended(self) -> list[psutil.Process]:
+        """Every process of the server, suspended, the server itself first; none where it has ended."""
+        assert self._process is not None
+        if self._process.poll() is not None:
+            return []
+        server = psutil.Process(self._process.pid)
+        server.suspend()
+        until(lambda: server.status() == psutil.STATUS_STOPPED)
+        processes = [server, *server.children(recursive=True)]
+        for process in processes:
+            with contextlib.suppress(psutil.NoSuchProcess):  # a worker of the server that was about to end
+                process.suspend()
+        return processes
 
     def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
         """SIGQUIT: at once and without a word of farewell. SIGINT: connections are ended, then the server."""
         assert self._process is not None
         self._process.send_signal(how)
         self._process.wait()
-
-    def _wait_for_backends(self) -> None:
-        """Processes that the system has not yet cleared away hold the memory they share."""
-        until(self._gone)
-
-    def _gone(self) -> bool:
-        assert self._process is not None
-        try:
-            os.killpg(self._process.pid, 0)
-        except ProcessLookupError:
-            return True
-        return False
 
     def remove(self) -> None:
         if self._process is not None and self._process.poll() is None:
