@@ -180,6 +180,14 @@ OPEN = """async path => {
     window.panel = panel;
 }"""
 
+# Resolves when JupyterLab has put back what was saved of the widgets in view, to whether it found them.
+RESTORED = """async () => {
+    await window.panel.revealed;
+    const shown = () => [...window.panel.node.querySelectorAll('.jp-OutputArea-output')].map(one => one.textContent);
+    while (shown().includes('Loading widget...')) await new Promise(next => setTimeout(next, 50));
+    return !shown().includes('Error displaying widget: model not found');
+}"""
+
 # Resolves when the last cell has run, to whether all of them ran without an error.
 RUN_ALL = """async () => window.jupyterapp.commands.execute('notebook:run-all-cells')"""
 
@@ -342,12 +350,12 @@ class Notebook:
         notebook.page.emulate_media(reduced_motion=options.get("reduced_motion"))
         notebook.listen()
         notebook.page.goto(f"{lab.url}/lab?token={lab.token}&reset")
-        notebook.page.wait_for_function("() => window.jupyterapp !== undefined")
-        notebook.page.evaluate(OPEN, name)
+        notebook.show()
         try:
             yield notebook
         except BaseException:
             notebook.screenshot("last")
+            notebook.keep_evidence()
             raise
         finally:
             notebook.page.evaluate(LIGHT)
@@ -355,6 +363,26 @@ class Notebook:
             notebook.page.close()
             if warm is None:
                 context.close()
+
+    def show(self) -> None:
+        """Open the notebook in the page as it has just loaded, with the widgets that were saved in it.
+
+        On a busy machine JupyterLab rarely says "model not found" of widgets that the file holds (seen once; others
+        tell of it in jupyter-widgets/ipywidgets#3823). Whoever meets this loads the page again, and so does this.
+        Where the file holds no widgets, nothing is tried again.
+        """
+        for _ in range(3):
+            self.page.wait_for_function("() => window.jupyterapp !== undefined")
+            self.page.evaluate(OPEN, self.name)
+            saved = json.loads((self.lab.folder / self.name).read_text())["metadata"].get("widgets")
+            if self.page.evaluate(RESTORED) or not saved:
+                return
+            self.page.reload()
+
+    def reload(self) -> None:
+        """Load the page again, as a reader has it who presses reload."""
+        self.page.reload()
+        self.show()
 
     def listen(self) -> None:
         """Record errors, requests that leave this machine, and every message to and from the kernel."""
@@ -453,6 +481,12 @@ class Notebook:
         rows = result.locator("tbody tr")
         expect(rows.filter(visible=True).first).to_be_visible()  # the first of many may only hold their room
         return [" ".join(row.split()) for row in rows.all_inner_texts()]
+
+    def keep_evidence(self) -> None:
+        """Beside the picture of a failure: the page's errors, the kernel's last messages, the notebook as saved."""
+        said = [*self.errors, *(text.decode(errors="replace")[:400] for text in self.traffic[-60:])]
+        (SCREENSHOTS / f"{Path(self.name).stem}-last.txt").write_text("\n".join(said))
+        shutil.copy(self.lab.folder / self.name, SCREENSHOTS / f"{Path(self.name).stem}-last.ipynb")
 
     def screenshot(self, title: str) -> None:
         """Keep a picture in test-output/screenshots, named after the notebook."""

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Browser, Locator, expect
 
-from tests.browser.lab import OPEN, READY, Lab, Notebook, at_rest, darken
+from tests.browser.lab import READY, Lab, Notebook, at_rest, darken
 
 SESSION = """
 import dpviz as dv
@@ -185,9 +185,7 @@ def pick_and_pay(it: Notebook, name: str, planned: re.Pattern[str]) -> None:
 def reload(it: Notebook) -> None:
     """The page anew, as a reader has it who presses reload: the kernel goes on, and the saved notebook shows again."""
     it.save()
-    it.page.reload()
-    it.page.wait_for_function("() => window.jupyterapp !== undefined")
-    it.page.evaluate(OPEN, it.name)
+    it.reload()
     it.page.evaluate(READY)
     expect(it.page.get_by_text("● kernel ready").first).to_be_visible()
 

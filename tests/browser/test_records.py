@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 import dpviz as dv
-from tests.browser.lab import OPEN, SCREENSHOTS, Lab, Notebook, at_rest, darken
+from tests.browser.lab import SCREENSHOTS, Lab, Notebook, at_rest, darken
 from tests.browser.test_sparse import SHUT_DOWN, SIDEWAYS, UNNAMED
 
 TALL = {"width": 1280, "height": 2200}
@@ -140,9 +140,7 @@ def test_records_are_declared_planned_paid_and_drawn_again_with_and_without_a_ke
         # The page opened anew: with its kernel what was drawn is there, and more may be.
         it.save_with_state()
         it.save()
-        it.page.reload()
-        it.page.wait_for_function("() => window.jupyterapp !== undefined")
-        it.page.evaluate(OPEN, it.name)
+        it.reload()
         expect(result).to_contain_text("paid ε 0.5")
         lists(section, rows)
         expect(section.get_by_role("status")).to_have_text("")  # what was said before is not said again

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Locator, expect
 
 import dpviz as dv
 from dpviz.widgets.reading import read_points
-from tests.browser.lab import OPEN, SCREENSHOTS, Lab, Notebook, at_rest, darken
+from tests.browser.lab import SCREENSHOTS, Lab, Notebook, at_rest, darken
 
 TALL = {"width": 1280, "height": 2200}
 WORDS = (
@@ -87,9 +87,7 @@ def test_a_sparse_vector_over_unknown_keys_is_planned_paid_and_asked(
         # The page opened anew: while its kernel lives the same answer is there; afterwards the field says why not.
         it.save_with_state()
         it.save()
-        it.page.reload()
-        it.page.wait_for_function("() => window.jupyterapp !== undefined")
-        it.page.evaluate(OPEN, it.name)
+        it.reload()
         expect(result).to_contain_text(f"paid {price}")
         assert looked_up(form, "word", "w0") == first
         it.page.evaluate(SHUT_DOWN)
@@ -136,9 +134,7 @@ def test_buckets_are_picked_planned_paid_asked_and_reloaded(lab: Lab, browser: B
 
         it.save_with_state()
         it.save()
-        it.page.reload()
-        it.page.wait_for_function("() => window.jupyterapp !== undefined")
-        it.page.evaluate(OPEN, it.name)
+        it.reload()
         expect(result).to_contain_text("paid ε 0.5")
         field.fill("w0")
         field.press("Enter")
