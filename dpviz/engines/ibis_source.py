@@ -63,8 +63,8 @@ READ_AS: Final = {
     "text": ("text", "number"),
 }
 """As what the columns of a table may be declared; the first where nothing is. All other columns cannot be counted."""
-PROBES: Final = ("A", "Z", "a", "a ", "ä", "\uffff", "\U0001f600")
-"""Public texts in the order of their code points, all different."""
+PROBES: Final = ("A", "Z", "a", "a ", "a\u0308", "ä", "\uffff", "\U0001f600")
+"""Public texts in the order of their code points, all different: by case, by a space at the end, by Unicode form."""
 
 
 class IbisSource(Unstored, Source):

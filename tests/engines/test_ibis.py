@@ -206,8 +206,15 @@ def test_texts_of_a_collation_are_refused() -> None:
     assert [column.kind for column in source.columns] == ["collated text", "text"]
     with pytest.raises(SchemaError, match="a column of collated text cannot be counted, got x"):
         source.check(Question.of(Domain.keys(column="x")), ROW, StatisticKind.SPARSE)
-    whole = in_duckdb("SET default_collation = 'NOCASE'; CREATE TABLE t (y VARCHAR)", "t")
-    assert [column.kind for column in whole.columns] == ["collated text"]
+    for merging in ("NOCASE", "NOACCENT", "NFC"):
+        whole = in_duckdb(f"SET default_collation = '{merging}'; CREATE TABLE t (y VARCHAR)", "t")
+        assert [column.kind for column in whole.columns] == ["collated text"], merging
+
+
+@pytest.mark.parametrize("texts", [["a", "a ", " a", "a\0"], ["\u00e4", "a\u0308"], ["\ufb01", "fi", "FI"]], ids=str)
+def test_texts_that_look_alike_are_different_keys(texts: list[str]) -> None:
+    source = sources.duckdb(pd.DataFrame({"x": texts * 2}))
+    assert sparse(source, Domain.keys(column="x")) == [(text, 2) for text in sorted(texts)]
 
 
 def test_a_collation_set_after_opening_ends_the_release() -> None:
