@@ -367,8 +367,10 @@ class Notebook:
     def show(self) -> None:
         """Open the notebook in the page as it has just loaded, with the widgets that were saved in it.
 
-        On a busy machine JupyterLab rarely says "model not found" of widgets that the file holds (seen once; others
-        tell of it in jupyter-widgets/ipywidgets#3823). Whoever meets this loads the page again, and so does this.
+        Asked for a widget that is not there yet, its manager looks every 100 ms for two seconds, and gives up without
+        a last look. Where the widgets are put back during that last wait, which is long on a busy machine, JupyterLab
+        says "model not found" for good of widgets that the file holds (others meet it, too:
+        jupyter-widgets/ipywidgets#3823). Whoever does loads the page again, and so does this.
         Where the file holds no widgets, nothing is tried again.
         """
         for _ in range(3):

@@ -143,7 +143,7 @@ class Server:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
         self._process.wait()
-        psutil.wait_procs(processes)  # while one lives, it holds the memory that all share
+        until(lambda: all(map(_ended, processes)))  # while one lives, it holds the memory that all share
 
     def _suspended(self) -> list[psutil.Process]:
         """Every process of the server, suspended, the server itself first; none where it has ended."""
@@ -152,7 +152,7 @@ class Server:
             return []
         server = psutil.Process(self._process.pid)
         server.suspend()
-        until(lambda: server.status() == psutil.STATUS_STOPPED)
+        until(lambda: server.status() == psutil.STATUS_STOPPED or _ended(server))
         processes = [server, *server.children(recursive=True)]
         for process in processes:
             with contextlib.suppress(psutil.NoSuchProcess):  # a worker of the server that was about to end
@@ -191,6 +191,14 @@ class Server:
             connection.execute(f"CREATE SCHEMA {name}")
             let_in(connection, name)
         return name
+
+
+def _ended(process: psutil.Process) -> bool:
+    """Whether it runs no more; nobody may ask after one whose parent is gone, so that its number stays."""
+    try:
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
 
 
 def let_in(connection: psycopg.Connection[Any], schema: str) -> None:
