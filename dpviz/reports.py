@@ -25,6 +25,7 @@ from dpviz.model.measures import headline
 from dpviz.model.question import canonical
 from dpviz.model.release import Release
 from dpviz.model.terms import SESSION, UNCHECKED, Recipe
+from dpviz.model.words import DRAWN, RELEASED
 from dpviz.planning.sheet import PlanSheet
 from dpviz.privacy import ApproxDP, Guarantee, Unit, compose, to_approx
 from dpviz.privacy.grid import payable
@@ -35,7 +36,6 @@ from dpviz.session.plan import Plan
 from dpviz.session.releases import Releases
 from dpviz.session.session import Session
 from dpviz.widgets import carrying, views
-from dpviz.widgets.lesson import worded
 
 if TYPE_CHECKING:
     from dpviz.widgets.explorer import Explorer
@@ -158,7 +158,7 @@ def report(
         "lead": " ".join(filter(None, [lead, *told, _protection(total, unit), _origin(paid, verified)])),
         "releases": results,
         "lesson": lesson,
-        "sheets": [worded(sheet.to_json()) if lesson else sheet.to_json() for sheet in sheets],
+        "sheets": [sheet.to_json() for sheet in sheets],
         "explorers": [{"component": explorer.name, "sheet": explorer.shown} for explorer in explorers],
         "totals": _totals(releases, total, unit, verified),
         "facts": _facts(releases, total, verified),
@@ -274,7 +274,8 @@ def _sheet(release: Release) -> PlanSheet:
     """The slider of what a release could have cost, by the mechanism of that name as it is today."""
     recipe = release.terms.mechanism
     made, asked = mechanism(recipe.name, dict(recipe.parameters)), Fraction(recipe.parameters["epsilon"])
-    return PlanSheet(question=release.question, unit=release.unit, mechanism=made, top=max(TOP, asked))
+    verbs = RELEASED if release.teaching is None else DRAWN
+    return PlanSheet(release.question, release.unit, made, top=max(TOP, asked), verbs=verbs)
 
 
 def _slider(sheet: PlanSheet) -> bytes:

@@ -63,7 +63,7 @@ class OneOver(ExactNumber):
 
 
 LAWS: Final = {
-    "exp": "exp: you pay what you ask",
+    "exp": "exp: exactly the ε that you ask",
     "tight": "tight: rational, for finite computers",
     "paper": "paper: rational, powers of two",
 }

@@ -82,7 +82,7 @@ class Dense(Parameters):
 
     name: ClassVar[str] = "Dense"
     about: ClassVar[str] = "Noise on every bin. Best below about 10,000 bins."
-    delta_text: ClassVar[str] = "Dense is pure: no δ. Gaussian noise costs δ, or ρ alone under a zCDP budget."
+    delta_text: ClassVar[str] = "Dense is pure: no δ. Gaussian noise needs δ, or ρ alone where zCDP adds it up."
     first_choice: ClassVar[int] = 1
 
     epsilon: Exact = parameter(reads=Epsilon())

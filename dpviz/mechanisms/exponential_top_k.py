@@ -51,7 +51,7 @@ class ExponentialTopK(Parameters):
 
     name: ClassVar[str] = "ExponentialTopK"
     about: ClassVar[str] = "The largest bins of a known domain in order. A baseline: always k of them."
-    delta_text: ClassVar[str] = "With δ = 0 the steps add up; a δ lets many of them cost less."
+    delta_text: ClassVar[str] = "With δ = 0 the steps add up; with a δ many of them come to less ε."
     names_items: ClassVar[bool] = True
 
     k: int = parameter(reads=WholeNumber(most=MOST_BINS), default=10, label="k, bins drawn", always=True, in_bins=True)

@@ -86,7 +86,7 @@ class SampleBounded(Parameters):
 
     name: ClassVar[str] = "SampleBounded"
     about: ClassVar[str] = "One record of bits whose shares are near one half, without any noise."
-    delta_text: ClassVar[str] = "With δ = 0 the columns add up; a δ lets many of them cost less ε."
+    delta_text: ClassVar[str] = "With δ = 0 the columns add up; with a δ many of them come to less ε."
     draws_records: ClassVar[bool] = True
 
     epsilon: Exact = parameter(reads=Epsilon())
@@ -285,7 +285,7 @@ class SampleBoundedBound(Bound):
     def verb(self) -> str:
         return (
             f"Flips {counted(self.columns, 'coin')} with the columns' means, kept {text(self.mechanism.level)} away "
-            "from 0 and 1, and shows how they fell. Another record is paid for anew."
+            "from 0 and 1, and shows how they fell. Another record takes another draw, at the same ε."
         )
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Record:

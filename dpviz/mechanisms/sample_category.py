@@ -202,7 +202,7 @@ class SampleCategoryBound(Bound):
         drawn = "Adds noise to the count of every label, and draws a record in proportion to what is left."
         if self.reuse:
             return f"{drawn} Further records from the same noisy counts are free, and depend on each other."
-        return f"{drawn} Another record is paid for anew."
+        return f"{drawn} Another record takes another draw, at the same ε."
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Answer:
         """Draw the record, with the weights where they are kept."""

@@ -93,7 +93,7 @@ class SampleProduct(Parameters):
     name: ClassVar[str] = "SampleProduct"
     about: ClassVar[str] = "One record of many bits, and then as many as are wanted, from noisy means."
     draws_records: ClassVar[bool] = True
-    delta_text: ClassVar[str] = "SampleProduct costs δ, or ρ alone under a zCDP budget."
+    delta_text: ClassVar[str] = "SampleProduct needs δ, or ρ alone where zCDP adds it up."
 
     epsilon: Exact = parameter(reads=Epsilon())
     delta: Exact = parameter(reads=Probability(zero=False), suggested="1e-6", label="δ")
@@ -103,7 +103,7 @@ class SampleProduct(Parameters):
         label="Noise",
         options={
             "repaired": "for the sensitivity that rows have",
-            "paper": "as printed, charged for what it costs",
+            "paper": "as printed, at the ε that it needs",
             "tight": "for rows cut as low as few reach",
         },
     )

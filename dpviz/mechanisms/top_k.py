@@ -117,7 +117,7 @@ class TopK(Parameters):
 
     name: ClassVar[str] = "TopK"
     about: ClassVar[str] = "The largest items in order, known or not, until no more stand out."
-    delta_text: ClassVar[str] = "TopK costs δ: an item that one unit brings among the largest may show."
+    delta_text: ClassVar[str] = "TopK needs δ: an item that one unit brings among the largest may show."
     names_items: ClassVar[bool] = True
     first_choice: ClassVar[int] = 3
 

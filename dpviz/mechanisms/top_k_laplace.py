@@ -73,7 +73,7 @@ class TopKLaplace(Parameters):
 
     name: ClassVar[str] = "TopKLaplace"
     about: ClassVar[str] = "The largest items with noisy counts, where a unit touches few bins."
-    delta_text: ClassVar[str] = "TopKLaplace costs δ: an item that one unit brings among the largest may show."
+    delta_text: ClassVar[str] = "TopKLaplace needs δ: an item that one unit brings among the largest may show."
     names_items: ClassVar[bool] = True
 
     k: int = K

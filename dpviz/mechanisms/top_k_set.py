@@ -63,7 +63,7 @@ class TopKSet(Parameters):
 
     name: ClassVar[str] = "TopKSet"
     about: ClassVar[str] = "Which items stand out above the k-th, as a set without order."
-    delta_text: ClassVar[str] = "TopKSet costs δ: an item that one unit brings among the largest may show."
+    delta_text: ClassVar[str] = "TopKSet needs δ: an item that one unit brings among the largest may show."
     names_items: ClassVar[bool] = True
 
     k: int = parameter(reads=KBAR, default=10, label="k, items at most", always=True, in_bins=True)

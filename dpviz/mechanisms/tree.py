@@ -117,7 +117,7 @@ class Tree(Parameters):
 
     name: ClassVar[str] = "Tree"
     about: ClassVar[str] = "Any range of an ordered domain, short or long. Best for hundreds of bins or more."
-    delta_text: ClassVar[str] = "Tree is pure: no δ. Gaussian noise costs δ, or ρ alone under a zCDP budget."
+    delta_text: ClassVar[str] = "Tree is pure: no δ. Gaussian noise needs δ, or ρ alone where zCDP adds it up."
 
     epsilon: Exact = parameter(reads=Epsilon())
     branching: Branching = parameter(
@@ -142,7 +142,7 @@ class Tree(Parameters):
         reads=OneOf(Base),
         default="exp",
         label="Noise law",
-        options={"exp": "exp: you pay what you ask", GAUSSIAN: GAUSSIAN_WORDS},
+        options={"exp": "exp: exactly the ε that you ask", GAUSSIAN: GAUSSIAN_WORDS},
         later=True,
     )
     delta: ExactOrNone = DELTA

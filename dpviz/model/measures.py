@@ -17,6 +17,7 @@ from dpviz.exact import text
 from dpviz.laws import lower_bounds
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.question import Question
+from dpviz.model.words import RELEASED, Verbs
 
 Weight = Literal["thick", "medium", "thin", ""]
 """How heavy the curve of a measure is in a chart; an empty one is told in words alone."""
@@ -60,7 +61,8 @@ class Measure:
     short     the same in two words, for a narrow chart
     phrase    the statement inside a sentence: "any one bin within {value}"
     tip       the statement explained. In `phrase` and `tip`, {value} stands for the error, {often} for how often the
-              statement holds ("95 in 100") and {times} for the same as an adverb ("95 times in 100")
+              statement holds ("95 in 100") and {times} for the same as an adverb ("95 times in 100"); {done} in `tip`
+              for what becomes of an answer: "released", or "drawn" in a lesson
     at        the error for a beta; None where nothing public bounds it
     sign      of an error with one side, what stands before the number: "+" or a minus sign; else empty
     origin    of an error with one side, what it is measured from: "above the 51st count"
@@ -98,14 +100,14 @@ class Measure:
         """The label inside a sentence."""
         return self.label[:1].lower() + self.label[1:]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self, verbs: Verbs = RELEASED) -> dict[str, Any]:
         """The measure as a sheet carries it: its words, without its values."""
         return {
             "name": self.name,
             "label": self.label,
             "short": self.short,
             "phrase": self.phrase,
-            "tip": self.tip,
+            "tip": self.tip.replace("{done}", verbs.done),
             "sign": self.sign,
             "origin": self.origin,
             "missing": self.missing,
@@ -142,7 +144,7 @@ def one_bin(error: ErrorModel, question: Question) -> Measure:
         label="Any one bin",
         short="one bin",
         phrase="any one bin within {value}",
-        tip="Pick a bin before looking: at least {times} its released value is within {value} of the truth.",
+        tip="Pick a bin before looking: at least {times} its {done} value is within {value} of the truth.",
         at=error.one_bin,
         missing="this mechanism states no error per bin",
         weight="thick",
@@ -176,7 +178,7 @@ def empty_bin(error: ErrorModel) -> Measure:
         label="An empty bin",
         short="empty bin",
         phrase="an empty bin within {value}",
-        tip="At least {times} the released value of an empty bin is within {value} of 0.",
+        tip="At least {times} the {done} value of an empty bin is within {value} of 0.",
         at=lambda beta: error.one_bin(beta, count=0),
         weight="",
     )

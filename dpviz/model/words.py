@@ -4,11 +4,29 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
 from dpviz.exact import ceil_to, place, text
 from dpviz.model.between import DIGITS, Between, between
+
+
+@dataclass(frozen=True, slots=True)
+class Verbs:
+    """What becomes of an answer with whoever keeps the data: the words of it in a plan.
+
+    done  what an answer is then: it stands for {done} in the tip of a measure
+    call  how it is asked for in Python
+    """
+
+    done: str
+    call: str
+
+
+RELEASED: Final = Verbs("released", "session.release")
+DRAWN: Final = Verbs("drawn", "lesson.draw")
+"""In a lesson, where nothing is released or paid for."""
 
 LONG_FRACTION: Final = 11
 """A fraction of more characters is rounded where it is read."""

@@ -22,6 +22,7 @@ from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.offers import Offer
 from dpviz.model.question import Question
 from dpviz.model.statistic import Top
+from dpviz.model.words import RELEASED, Verbs
 from dpviz.planning.grid import epsilon_grid
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
@@ -41,6 +42,7 @@ class PlanSheet:
 
     many  how many look-ups the error of several at once is about; None for the usual number
     zcdp  whether a zCDP budget pays, so that noise that is made for it is compared with
+    verbs  what becomes of an answer, in the words of whoever keeps the data
     """
 
     question: Question
@@ -52,6 +54,7 @@ class PlanSheet:
     beta: Fraction = Fraction(1, 20)
     many: int | None = None
     zcdp: bool = False
+    verbs: Verbs = RELEASED
 
     @property
     def bound(self) -> Bound:
@@ -112,7 +115,7 @@ class PlanSheet:
                 }
                 for name, offer in self.offered.items()
             ],
-            "measures": [measure.to_json() for measure in among(now.measures, self.many)],
+            "measures": [measure.to_json(self.verbs) for measure in among(now.measures, self.many)],
             "betas": [text(beta) for beta in BETAS],
             "beta": text(self.beta),
             "axes": [
@@ -128,7 +131,7 @@ class PlanSheet:
             "fans": {
                 "epsilon": [point_json(bound, epsilon, self.many, zcdp=self.zcdp) for epsilon, bound in each(fan)]
             },
-            "python": python_call(self.question, self.mechanism),
+            "python": python_call(self.question, self.mechanism, self.verbs),
         }
 
 
@@ -214,13 +217,13 @@ def pictures_json(error: ErrorModel) -> dict[str, Any]:
     }
 
 
-def python_call(question: Question, mechanism: Mechanism) -> str:
+def python_call(question: Question, mechanism: Mechanism, verbs: Verbs) -> str:
     """The Python call that does the same, with {epsilon} where the price goes."""
     shown = f'"{mechanism.parameters()["epsilon"] or "{epsilon}"}"'
     lines = [question.python, mechanism.python.replace(f"epsilon={shown}", 'epsilon="{epsilon}"', 1)]
     if question.where:
         lines.append(question.python_where)
-    return "session.release(\n" + "".join(f"    {line},\n" for line in lines) + ")"
+    return f"{verbs.call}(\n" + "".join(f"    {line},\n" for line in lines) + ")"
 
 
 protect_module(vars())

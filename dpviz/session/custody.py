@@ -16,6 +16,7 @@ from dpviz.model.mechanism import Mechanism
 from dpviz.model.public import PublicTable, PublicTop
 from dpviz.model.question import Question
 from dpviz.model.statistic import Column
+from dpviz.model.words import DRAWN, RELEASED, Verbs
 from dpviz.privacy.unit import Unit
 from dpviz.session.accountant import Remaining
 from dpviz.session.plan import Plan
@@ -37,6 +38,11 @@ class Charter:
     unit: Unit
     columns: tuple[Column, ...]
     seed: int | None = None
+
+    @property
+    def verbs(self) -> Verbs:
+        """What becomes of an answer, in the words of plans."""
+        return RELEASED if self.seed is None else DRAWN
 
 
 class Charged(Protocol):

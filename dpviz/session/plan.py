@@ -15,7 +15,7 @@ from dpviz.mechanisms import REGISTRY
 from dpviz.model.error import SIGNS, ErrorModel, ErrorValue
 from dpviz.model.measures import MOST_LOOK_UPS, Measure, among
 from dpviz.model.mechanism import Bound, Space
-from dpviz.model.words import reach
+from dpviz.model.words import RELEASED, Verbs, reach
 from dpviz.planning.sheet import PlanSheet, rivals
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
@@ -40,6 +40,7 @@ class Plan:
 
     asof  the time at which the ledger last said what is left, where its server does not answer now; else empty
     many  how many look-ups the error of several at once is about; None for the usual number
+    verbs  what becomes of an answer: it is released, or drawn in a lesson
     """
 
     bound: Bound
@@ -47,6 +48,7 @@ class Plan:
     remaining: Remaining | None = None
     asof: str = ""
     many: int | None = None
+    verbs: Verbs = RELEASED
 
     @single_arguments
     def among(self, look_ups: int) -> Plan:
@@ -136,6 +138,7 @@ class Plan:
             made=datetime.now().strftime("%H:%M"),
             many=self.many,
             zcdp=self.zcdp,
+            verbs=self.verbs,
         )
 
     @property

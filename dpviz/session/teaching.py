@@ -66,8 +66,8 @@ class Teaching(Custody):
 
     @plain_arguments
     def plan(self, question: object, mechanism: Mechanism, *, where: Mapping[str, object] | None = None) -> Plan:
-        """The same plan as in a session."""
-        return Plan(self._bind(question, mechanism, where))
+        """The same plan as in a session, for a draw."""
+        return Plan(self._bind(question, mechanism, where), verbs=self.charter.verbs)
 
     def _bind(self, question: object, mechanism: Mechanism, where: Mapping[str, object] | None) -> Bound:
         return bind(self._source, self.unit, question, mechanism, where)

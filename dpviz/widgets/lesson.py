@@ -45,54 +45,6 @@ PART: Final = 100
 
 Body = dict[str, Any]
 
-WORDS: Final = (
-    ("you pay what you ask", "exactly the ε that you ask"),
-    ("under a zCDP budget", "where zCDP adds it up"),
-    ("zCDP budgets", "zCDP"),
-    ("This release", "This draw"),
-    ("a release", "a draw"),
-    ("released", "drawn"),
-    ("releases", "draws"),
-    ("cost less", "come to less"),
-    ("charged for what", "at the ε that"),
-    ("is paid for anew", "takes a draw of its own"),
-    ("costs", "needs"),
-)
-"""What is said of a release and its price, and what is said in a lesson, where there is neither."""
-
-TELLING: Final = (
-    "about",
-    "delta",
-    "label",
-    "hint",
-    "missing",
-    "origin",
-    "phrase",
-    "rule",
-    "short",
-    "text",
-    "tip",
-    "verb",
-)
-"""The parts of a plan sheet that are sentences of ours; names and labels of the data stay as they are."""
-
-
-def worded(sheet: Any, part: str = "") -> Any:
-    """A plan sheet in the words of a lesson."""
-    if isinstance(sheet, dict):
-        # what is asked for and with which parameters is in the words of whoever asked
-        return {
-            name: value if name in ("question", "parameters") else worded(value, name) for name, value in sheet.items()
-        }
-    if isinstance(sheet, list):
-        return [worded(value, part) for value in sheet]
-    if part == "python":
-        return sheet.replace("session.release(", "lesson.draw(", 1)
-    if part in TELLING and isinstance(sheet, str):
-        for paid, drawn in WORDS:
-            sheet = sheet.replace(paid, drawn)
-    return sheet
-
 
 def affordable(bins: int, times: int) -> None:
     """Refuse what a page would wait for too long."""

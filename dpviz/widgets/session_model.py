@@ -33,7 +33,7 @@ from dpviz.session.running import Running
 from dpviz.widgets import messages, state
 from dpviz.widgets.dispatcher import Dispatcher, Request
 from dpviz.widgets.drawing import Drawn, further
-from dpviz.widgets.lesson import Series, affordable, worded
+from dpviz.widgets.lesson import Series, affordable
 from dpviz.widgets.order import Order
 from dpviz.widgets.saving import Saving
 from dpviz.widgets.view import Program, json_text
@@ -72,7 +72,7 @@ class SessionModel(Follower):
         first, opening = _first(session, list(self._questions.values()), mechanism, given=bool(questions))
         self._questions.setdefault(first.id, first)
         self._plan = session.plan(first, opening)
-        self._sheet = self._sheet_of(self._plan)
+        self._sheet = self._plan.sheet.to_json()
         if mechanism is None and (opened := _opened(session, first, opening)):
             self._sheet["opening"] = opened
         self._result: Body | None = None
@@ -207,7 +207,7 @@ class SessionModel(Follower):
         plan = self.session.plan(question, made)
         if args.get("among"):
             plan = plan.among(messages.count(args["among"], "look-ups"))
-        sheet = self._sheet_of(plan)
+        sheet = plan.sheet.to_json()
 
         def apply() -> Body:
             self._plan, self._sheet = plan, sheet
@@ -216,11 +216,6 @@ class SessionModel(Follower):
             return {"sheet": sheet}
 
         return apply
-
-    def _sheet_of(self, plan: Plan) -> Body:
-        """The plan sheet as the page gets it."""
-        sheet: Body = plan.sheet.to_json()
-        return sheet if self.session.charter.seed is None else worded(sheet)
 
     def _on_after(self, args: Body) -> Callable[[], Body]:
         """What one bin would be off by together with an answer that is there. No sheet waits for it: the page asks once

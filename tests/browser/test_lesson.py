@@ -165,6 +165,36 @@ def test_many_bins_are_drawn_by_keyboard_without_motion_and_stay_where_the_kerne
         assert unfit(it) == []
 
 
+def test_a_lesson_that_was_saved_shows_its_draws_without_a_kernel_and_says_what_it_cannot_do(
+    lab: Lab, browser: Browser
+) -> None:
+    lab.write("lesson/saved.ipynb", LESSON)
+    with Notebook.open(lab, browser, "lesson/saved.ipynb", viewport=TALL) as it:
+        it.run_all()
+        draw, truth = lesson(it)
+        draw.get_by_role("button", name="Draw 20", exact=True).click()
+        expect(truth.get_by_label("Draw", exact=True)).to_have_value("20")
+        frame = json.loads(it.ask(FRAME.format(times=20, beta="0.05", bin=3)))
+        it.save_with_state()
+        it.save()
+    with Notebook.open(lab, browser, "lesson/saved.ipynb", viewport=TALL) as it:
+        draw, truth = lesson(it)
+        expect(truth.get_by_label("Draw", exact=True)).to_have_value("20")
+        it.page.evaluate(SHUT_DOWN)
+        expect(draw).to_contain_text("Drawing needs a kernel. Restart it and run the cell that begins the lesson.")
+        for name in ("Draw once", "Draw 20"):
+            expect(draw.get_by_role("button", name=name, exact=True)).to_be_disabled()
+        assert [[int(cell) for cell in row[:4]] for row in table(truth)] == [row[:4] for row in frame]
+        expect(truth).to_contain_text(f"any one bin: {42 - frame[-1][2]} of 42 held in this draw")
+        slider = truth.get_by_label("Draw", exact=True)
+        slider.press("Home")  # looking at an earlier draw asks nobody
+        expect(truth).to_contain_text(f"any one bin: {42 - frame[0][2]} of 42 held in this draw")
+        assert unfit(it) == []
+        assert it.page.evaluate(UNNAMED) == 0
+        it.screenshot("without-kernel")
+        assert it.offsite == []
+
+
 def test_a_list_in_a_lesson_stands_beside_the_truth_and_the_count_starts_again(lab: Lab, browser: Browser) -> None:
     lab.write("lesson/list.ipynb", LESSON.replace('dv.Dense("1/2")', 'dv.TopK(3, 5, epsilon="1", delta="1e-6")'))
     with Notebook.open(lab, browser, "lesson/list.ipynb", viewport=TALL) as it:

@@ -174,7 +174,7 @@ def test_records_are_declared_planned_paid_and_drawn_again_with_and_without_a_ke
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("RandomisedRecord", "every draw looks at another, and costs as much again"),
+        ("RandomisedRecord", "every draw looks at another, and takes as much ε again"),
         ("SampleBounded", "two draws cost twice"),
     ],
 )

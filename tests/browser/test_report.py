@@ -151,16 +151,19 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return dv.report(releases, folder / "long.html")
 
 
-def test_printed_it_has_every_table_whole_and_every_chart_as_wide_as_the_sheet(browser: Browser, long: Path) -> None:
+@pytest.mark.parametrize(("sheet", "wide"), [("A4", 680), ("Letter", 702)])
+def test_printed_it_has_every_table_whole_and_every_chart_as_wide_as_the_sheet(
+    browser: Browser, long: Path, sheet: str, wide: int
+) -> None:
     """Chromium prints it: what the page was like meanwhile, how many sheets came of it, and that it is as before."""
     with opened(browser, long) as page:
         expect(page.get_by_text("Numbers: Visits")).to_be_visible()
         before = page.evaluate("() => [...document.querySelectorAll('tbody')].map((body) => body.rows.length)")
         page.evaluate(SEEN_ON_PAPER)
-        printed = page.pdf(format="A4")
+        printed = page.pdf(format=sheet)
         seen = page.evaluate("() => window.onPaper")
         assert seen["closed"] == 0 and seen["rows"] == [301, 2]
-        assert seen["widths"] and all(600 < width <= 680 for width in seen["widths"])
+        assert seen["widths"] and all(600 < width <= wide for width in seen["widths"])
         assert printed.startswith(b"%PDF-") and 9 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 14
         expect(page.locator("details[open]")).to_have_count(1)
         after = page.evaluate("() => [...document.querySelectorAll('tbody')].map((body) => body.rows.length)")

@@ -269,7 +269,7 @@ def test_errors_are_the_quantiles_of_the_noise_and_of_all_rows_together(beta: Fr
     assert beyond(one) <= beta < beyond(one - 1)
     assert (1 - beyond(every)) ** 7 >= 1 - beta > (1 - beyond(every - 1)) ** 7
     assert bound.error.one_bin(beta) == bound.error.shown(beta)
-    assert bound.error.rank(2, beta).value == 2 * every  # type: ignore[union-attr]
+    assert 0 < bound.error.rank(2, beta).value < 2 * every  # type: ignore[union-attr]
     listed = int(bound.error.listed(beta).value)  # type: ignore[union-attr]
     reach = listed - bound.rule.gap - bound.offset
     assert tail(math.exp(bound.rate), reach) <= beta < tail(math.exp(bound.rate), reach - 1)
@@ -282,7 +282,7 @@ def test_no_item_among_the_first_lies_further_below_its_rank_than_stated() -> No
         (beta, position): int(bound.error.rank(position, beta).value)  # type: ignore[union-attr]
         for beta, position in itertools.product((Fraction(1, 3), Fraction(1, 20)), (1, 2))
     }
-    assert [reach == 0 for reach in stated.values()] == [False, True, False, True]
+    assert [reach == 0 for reach in stated.values()] == [True, True, False, True]
     for counts in itertools.product((0, 8, 12), repeat=3):
         missed = dict.fromkeys(stated, 0.0)
         for answer, chance in noisy.law(counts).items():

@@ -125,7 +125,7 @@ def test_the_trait_comes_before_the_reply(session: Session, monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("question", "mechanism", "why"),
     [
-        (KINDS, dv.RandomisedRecord(1), "every draw looks at another, and costs as much again"),
+        (KINDS, dv.RandomisedRecord(1), "every draw looks at another, and takes as much ε again"),
         (BITS, dv.SampleBounded(1), "two draws cost twice"),
         (KINDS, dv.SampleCategory(1, draws="one"), "would tell which they are"),
     ],

@@ -19,7 +19,7 @@ from dpviz.mechanisms import REGISTRY
 from dpviz.model.mechanism import Mechanism
 from dpviz.model.question import Question
 from dpviz.session.teaching import Teaching
-from dpviz.widgets.lesson import MOST_COLUMNS, MOST_DRAWS, SHOWN, worded
+from dpviz.widgets.lesson import MOST_COLUMNS, MOST_DRAWS, SHOWN
 from dpviz.widgets.session_model import SessionModel
 from tests.lesson_words import PRIVATE
 
@@ -196,9 +196,27 @@ def test_the_plan_of_a_lesson_speaks_of_no_price(name: str) -> None:
     caps = {"cap": "1000"} if name in ("Compact", "PureSparse") else {}
     mechanism = kind.from_parameters({**mechanism.parameters(), **kind.fitted(question), **caps})
     teacher = swap if kind.draws_records else lesson()
-    sheet = worded(teacher.plan(question, mechanism).sheet.to_json())
+    sheet = teacher.plan(question, mechanism).sheet.to_json()
     assert [said for said in texts(sheet) if PRIVATE.search(said)] == []
     assert sheet["python"].startswith("lesson.draw(")
+
+
+@pytest.mark.parametrize("name", sorted(REGISTRY))
+def test_no_choice_of_any_mechanism_speaks_of_a_price(name: str) -> None:
+    """One text stands in a session and in a lesson, where nothing is paid; options that no plan opens with included."""
+    kind = REGISTRY[name]
+    offered = [label for choice in kind.choices() for _, label in choice.options]
+    said = [kind.about, kind.delta_text, *(choice.label for choice in kind.choices()), *offered]
+    assert [text for text in said if PRIVATE.search(text)] == []
+
+
+def test_an_answer_is_released_in_a_session_and_drawn_in_a_lesson(tmp_path: Path) -> None:
+    session = dv.Session(DATA, dv.Unit("row"), dv.Budget(2), tmp_path / "x.ledger", dataset="rows")
+    kept, taught = (one.plan(BINS, dv.Dense("1/2")).sheet.to_json() for one in (session, lesson()))
+    for sheet, done, call in ((kept, "released", "session.release("), (taught, "drawn", "lesson.draw(")):
+        tips = " ".join(measure["tip"] for measure in sheet["measures"])
+        assert f"its {done} value is within" in tips and f"the {done} value of an empty bin" in tips
+        assert sheet["python"].startswith(call) and "{done}" not in "".join(texts(sheet))
 
 
 def test_names_in_the_data_stay_as_they_are() -> None:

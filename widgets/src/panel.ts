@@ -103,8 +103,8 @@ function underway(store: SessionStore, purchase: Extract<SessionStore["purchase"
     const { price } = purchase.order;
     if (store.kernel.health === "gone") return silent(price);
     if (purchase.kind === "running") {
-        const waits = purchase.running.number === "" && store.state?.teaching == null;
-        return waits ? unwritten(purchase.running) : running(store, purchase.running, price);
+        const { running: run } = purchase;
+        return run.number === "" ? unwritten(run) : running(run, price);
     }
     if (purchase.withdrawn) {
         const note = "Withdrawing; the page says what came of it.";
@@ -191,21 +191,13 @@ function elsewhere(store: SessionStore, run: Running): Panel {
     };
 }
 
-function running(store: SessionStore, run: Running, price: Price): Panel {
+function running(run: Running, price: Price): Panel {
     const of = Number(run.of) || 1;
-    const teaching = store.state?.teaching != null;
     return {
         kind: "running",
         progress: { text: run.text, share: Math.min(1, Number(run.done) / of) },
-        ...(teaching || run.number === "" ? {} : { beside: `${priceText(price)} is written to the ledger.` }),
-        buttons: [
-            button(
-                "plain",
-                teaching || run.number === "" ? "Cancel" : `Cancel · ${price.epsilon} stays spent`,
-                { do: "cancel", token: run.token },
-                true,
-            ),
-        ],
+        beside: `${priceText(price)} is written to the ledger.`,
+        buttons: [button("plain", `Cancel · ${price.epsilon} stays spent`, { do: "cancel", token: run.token }, true)],
     };
 }
 
@@ -215,13 +207,12 @@ function resting(store: SessionStore): Panel {
     if (sheet === null || state === null) {
         return store.kernel.health === "gone" ? gone(store) : { kind: "loading", buttons: [off("Release")] };
     }
-    const verb = state.teaching === null ? "Release" : "Draw";
     if (store.kernel.health === "gone") return gone(store);
     const twin = store.twin;
     if (twin?.status === "done" && store.fresh === null && store.settled && store.fault === null && !store.misfit)
         return already(store, twin);
     const left = state.budget?.epsilon.left;
-    if (left !== undefined && state.teaching === null && equal(exactly(left), ZERO)) {
+    if (left !== undefined && equal(exactly(left), ZERO)) {
         return {
             kind: "spent",
             text: [
@@ -237,16 +228,16 @@ function resting(store: SessionStore): Panel {
         };
     }
     if (store.fault !== null) {
-        return { kind: "fault", buttons: [off(verb)], note: "Correct ε first." };
+        return { kind: "fault", buttons: [off("Release")], note: "Correct ε first." };
     }
-    if (store.misfit) return { kind: "fault", buttons: [off(verb)], note: "Correct what is marked first." };
+    if (store.misfit) return { kind: "fault", buttons: [off("Release")], note: "Correct what is marked first." };
     if (point === null || !store.settled) {
-        return { kind: "unsettled", buttons: [off(verb)], note: `The kernel has not planned ε ${store.typed} yet.` };
+        return { kind: "unsettled", buttons: [off("Release")], note: `The kernel has not planned ε ${store.typed} yet.` };
     }
     if (twin !== null && (twin.status === "pending" || twin.status === "elsewhere") && store.fresh === null) {
         return {
             kind: "elsewhere",
-            buttons: [off(verb)],
+            buttons: [off("Release")],
             note:
                 `Number ${twin.number}, the same question and settings, is being drawn` +
                 `${twin.status === "elsewhere" ? " by another kernel" : ""}. Its answer will be free to look at here.`,
@@ -258,18 +249,6 @@ function resting(store: SessionStore): Panel {
 function offer(store: SessionStore, twin: Entry | null): Panel {
     const { state, point } = store;
     const price = point!.price;
-    if (state!.teaching !== null) {
-        return {
-            kind: "teaching",
-            text: [point!.verb, " Seeded, so anybody can draw it again."],
-            buttons: [
-                {
-                    ...button("pay", `${store.result === null ? "Draw" : "Draw again"} · not a release`, { do: "press" }),
-                    means: store.means,
-                },
-            ],
-        };
-    }
     const budget = state!.budget;
     const now = store.asof === "" ? "now" : `as of ${store.asof}`;
     const balance =
@@ -306,18 +285,11 @@ function stored(store: SessionStore): { stored?: Paid } {
 }
 
 function already(store: SessionStore, twin: Entry): Panel {
-    const teaching = store.state?.teaching != null;
     return {
         kind: "already",
-        text: [
-            [`Already ${teaching ? "drawn" : "released"} as number ${twin.number}`],
-            ", same question, same settings.",
-        ],
+        text: [[`Already released as number ${twin.number}`], ", same question, same settings."],
         buttons: [
-            button("free", `Show ${teaching ? "draw" : "release"} ${twin.number} · free`, {
-                do: "show",
-                number: twin.number,
-            }),
+            button("free", `Show release ${twin.number} · free`, { do: "show", number: twin.number }),
             {
                 ...button(
                     "link",
@@ -342,7 +314,7 @@ export function tooMuch(store: SessionStore): string | null {
 function over(store: SessionStore): Panel | null {
     const budget = store.state?.budget;
     const price = store.point!.price;
-    if (budget == null || store.state?.teaching != null) return null;
+    if (budget == null) return null;
     for (const name of ["epsilon", "delta"] as const) {
         const [cost, left] = [price[name], budget[name].left];
         if (budget.rho !== null && isList(store.sheet!)) break; // its steps cost less than its ε and δ: the kernel decides
@@ -413,11 +385,10 @@ function gone(store: SessionStore): Panel {
     const pending = purse === undefined || equal(exactly(purse.pending), ZERO) ? "" : ` ${sign}${purse.pending} pending,`;
     const balance =
         purse === undefined ? "" : ` The ledger remembers: ${sign}${purse.spent} spent,${pending} ${sign}${purse.left} left.`;
-    const teaching = store.state?.teaching != null;
     return {
         kind: "gone",
-        buttons: [off(`${teaching ? "Draw" : "Release"} needs a kernel`)],
-        note: `Restart it and run the session cell.${teaching ? "" : balance}`,
+        buttons: [off("Release needs a kernel")],
+        note: `Restart it and run the session cell.${balance}`,
     };
 }
 

@@ -8,8 +8,6 @@ import type { SessionStore } from "./session_store";
 /** `beside`: the field of ε stands beside it, and tells by itself that it holds too much. */
 export function releasePane(store: SessionStore, beside = false): Component {
     const titleId = newId();
-    const title = h("h3", { id: titleId });
-    const terms = h("span", {});
     const body = h("div", { class: "dp-release-body" });
     const copied = h(
         "button",
@@ -27,7 +25,7 @@ export function releasePane(store: SessionStore, beside = false): Component {
     const element = h(
         "section",
         { class: "dp-release", "aria-labelledby": titleId, onkeydown: (event: KeyboardEvent) => key(event) },
-        h("div", { class: "dp-release-head" }, title, terms),
+        h("div", { class: "dp-release-head" }, h("h3", { id: titleId }, "Release"), h("span", {}, "paid · once · for good")),
         body,
         foot,
     );
@@ -84,10 +82,6 @@ export function releasePane(store: SessionStore, beside = false): Component {
     }
 
     function draw(): void {
-        const teaching = store.state?.teaching ?? null;
-        setText(title, teaching === null ? "Release" : `Not private · teaching, seed ${teaching.seed}`);
-        setText(terms, teaching === null ? "paid · once · for good" : "no ledger");
-        setAttribute(element, "data-teaching", teaching === null ? null : "true");
         const panel = told(panelOf(store), beside);
         const focused = body.contains(document.activeElement) ? document.activeElement : null;
         const same = panel.kind === kind ? focused?.getAttribute("data-act") : null;
@@ -96,10 +90,7 @@ export function releasePane(store: SessionStore, beside = false): Component {
         setAttribute(element, "data-panel", panel.kind);
         arrange(body, drawPanel(panel, askedId, store.resting, act));
         if (asks || focused?.isConnected === false) refocus(body, same ?? null);
-        show(
-            foot,
-            store.sheet !== null && ["offer", "over", "already", "teaching", "gone", "fault"].includes(panel.kind),
-        );
+        show(foot, store.sheet !== null && ["offer", "over", "already", "gone", "fault"].includes(panel.kind));
     }
 
     return { element, draw };

@@ -213,7 +213,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
 
     protected override isCharged(number: string | null): boolean {
         if (number !== null) return number !== "";
-        return lastNumber(this.state) > this.#before || this.state?.teaching != null;
+        return lastNumber(this.state) > this.#before;
     }
 
     protected override onPurchase(before: Purchase<Order, Result>): void {
@@ -585,7 +585,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         this.#ordered = true;
         const { offer } = this;
         if (offer === null || this.resting || this.locked || this.purchase.kind === "confirm") return;
-        void this.order(offer, this.state?.teaching == null && this.#large(offer.price));
+        void this.order(offer, this.#large(offer.price));
     }
 
     #large(price: Price): boolean {
@@ -631,12 +631,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         const left = this.state?.budget?.epsilon.left;
         const more = this.state?.budget?.rho == null ? "left" : "at most in one more answer";
         const balance = left === undefined ? "" : `, ${left} ${more}`;
-        this.say(
-            this.state?.teaching == null
-                ? `Released, number ${result.number}, paid ${result.price.epsilon}${balance}.`
-                : "Drawn, for teaching only.",
-            0,
-        );
+        this.say(`Released, number ${result.number}, paid ${result.price.epsilon}${balance}.`, 0);
     }
 
     /** Draw further records from the answer on show, free. */

@@ -114,14 +114,6 @@ test("an input that makes no sense turns the release off and says where to look"
     ]);
 });
 
-test("teaching draws, and never releases", () => {
-    const panel = panelOf(
-        store(({ state: it }) => Object.assign(it, { teaching: { seed: "7" }, budget: null, entries: [] })),
-    );
-    expect(labels(panel)).toEqual(["Draw · not a release"]);
-    expect(JSON.stringify(panel)).not.toMatch(/Release|pay /);
-});
-
 /** The same session under the zCDP filter: ρ adds up, and ε is about one answer. */
 function concentrated(change: Parameters<typeof store>[0] = () => undefined): SessionStore {
     return store((it) => {

@@ -407,7 +407,7 @@ test("teaching has a violet frame, no ledger, no price, and draws", () => {
         state: { ...state(), teaching: { seed: "7" }, budget: null, entries: [], ledger: "" },
         result: { ...result(), number: null, teaching: { seed: "7" }, title: "drawn" },
     });
-    expect(shown.el.querySelector<HTMLElement>(".dp-release:not([hidden])")?.getAttribute("data-teaching")).toBe("true");
+    expect([...shown.el.querySelectorAll(".dp-release")].map((pane) => pane.className)).toEqual(["dp-release dp-lesson"]);
     expect(shown.text()).toContain("Not private · teaching, seed 7");
     expect(shown.button("Draw 20")).toBeTruthy();
     expect(shown.el.querySelector<HTMLElement>(".dp-budget")!.hidden).toBe(true);

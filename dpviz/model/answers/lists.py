@@ -73,9 +73,14 @@ def _reach(reading: Reading, beta: Fraction) -> str:
     if places == 1:
         return f"At least {times} the listed item lies no more than {shown(every.value)} below {count}."
     sentence = f"At least {times} no listed item lies more than {shown(every.value)} below {count}"
-    if one is None or one.value == every.value:
-        return f"{sentence}."
-    return f"{sentence}; one that stands in a place picked before looking, no more than {shown(one.value)} below it."
+    if one is not None and one.value < every.value:
+        return (
+            f"{sentence}; one that stands in a place picked before looking, no more than {shown(one.value)} below it."
+        )
+    first = reading.error.in_place(1, places, beta)
+    if first is not None and first.value < every.value:
+        return f"{sentence}; the one in first place, no more than {shown(first.value)} below it."
+    return f"{sentence}."
 
 
 def _end(reading: Reading, beta: Fraction, end: End) -> str:

@@ -56,7 +56,7 @@ class KeyCountLaw(StoredLaw):
                 label="The number",
                 short="number",
                 phrase="the number within {value}",
-                tip="At least {times} the released number is within {value} of the true one. It is raised on purpose.",
+                tip="At least {times} the {done} number is within {value} of the true one. It is raised on purpose.",
                 at=self.error.one_bin,
                 weight="thick",
                 pictured=True,

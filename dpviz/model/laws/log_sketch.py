@@ -69,7 +69,7 @@ class LogSketchLaw(PlannedLaw):
             label=f"Any one bin of {floor} or more, as a factor",
             short="as a factor",
             phrase=f"any one bin of {floor} or more within a factor of {{value}}",
-            tip=f"Pick a bin before looking whose true value is {floor} or more: at least {{times}} its released value "
+            tip=f"Pick a bin before looking whose true value is {floor} or more: at least {{times}} its {{done}} value "
             "is within a factor of {value} of the truth, up or down.",
             at=error.factor,
             sign="×",

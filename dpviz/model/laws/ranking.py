@@ -15,12 +15,13 @@ from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import Decay, Enclosure, counted, decide, directed, exp_bounds, from_mpfr, log_bounds, log_up, whole
 from dpviz.laws import geometric
+from dpviz.laws.overtaking import least_distance
 from dpviz.model.answers import Answer, Ranked, Reading
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.laws.base import StoredLaw, stored
 from dpviz.model.laws.count_noise import least
 from dpviz.model.linear import LinearError, Query
-from dpviz.model.measures import Measure, all_values, any_value, at_worst, to_be_listed
+from dpviz.model.measures import Measure, all_values, any_value, at_worst, ordinal, to_be_listed
 from dpviz.model.question import Question
 from dpviz.model.sum_errors import WorstError
 from dpviz.privacy.threshold import difference_tail
@@ -63,6 +64,13 @@ def _below(lower: int, odds: Fraction, rate: Fraction) -> int:
 
 FEW: Final = 1000
 """So many factors are multiplied one by one; the others are bounded together."""
+
+PLACES: Final = 100
+"""Of a longer list of noisy counts so many places are told apart."""
+
+FINE: Final = Fraction(1, 10**12)
+RARE: Final = Fraction(1, 10**6)
+"""Where noise is finer or a chance is smaller, doubles say too little of how far a count is carried past others."""
 
 SAFE: Final = Fraction(1) - Fraction(1, 10**9)
 """By this factor odds that were found in floats are made smaller before they are checked."""
@@ -355,16 +363,36 @@ class NoisyListError(ErrorModel):
 
     def rank(self, position: int, beta: Fraction) -> ErrorValue:
         """How far below the true count of rank `position` each of the first `position` items lies at most."""
-        place, rows = whole(position, "position", most=self.law.items), self.law.rows
-        if place == rows:
-            return bounded(0, "these are all rows that compete")
-        rule = f"no noise of {counted(rows, 'row')} is further off than half of this"
-        return bounded(2 * int(self.all_bins(beta).value), rule)
+        place = whole(position, "position", most=self.law.items)
+        return self._first(place, place, beta)
 
     def in_place(self, place: int, position: int, beta: Fraction) -> ErrorValue:
-        """The same for one place as for all of the first `position`: what holds for all of them holds for each."""
-        whole(place, "place", most=whole(position, "position", most=self.law.items))
-        return self.rank(position, beta)
+        """How far below that count the item in one place, or in any before it, may lie.
+
+        For the first place it is the least that holds. For the last it is what holds for all: a lower item takes its
+        place from the last of the larger ones, so it hardly ever comes where the last place keeps one of these.
+        """
+        position = whole(position, "position", most=self.law.items)
+        place, stride = whole(place, "place", most=position), -(-position // PLACES)
+        return self._first(place if place == 1 else min(position, -(-place // stride) * stride), position, beta)
+
+    def _first(self, places: int, position: int, beta: Fraction) -> ErrorValue:
+        """How far below the true count of rank `position` each of the first `places` items lies at most.
+
+        Up to n = `rows - position` counts are lower by more than v. One of them comes among the first places where the
+        largest noise of these is at least v + 1 larger than that of rank `places` among `position` others: nothing
+        is likelier than equal lower counts below equal larger ones, whose equal noisy counts have the larger label, for
+        the chance falls with each larger count and grows with each lower one. A threshold only shortens the list.
+        """
+        law, lower = self.law, self.law.rows - position
+        if not lower:
+            return bounded(0, "these are all rows that compete")
+        if law.rate < FINE or beta < RARE:
+            rule = f"no noise of {counted(law.rows, 'row')} is further off than half of this"
+            return bounded(2 * int(self.all_bins(beta).value), rule)
+        distance = least_distance(float(law.rate), lower, position, places, float(beta))
+        rule = f"the largest noise of {lower:,} against the {ordinal(places)} largest of {position:,} that are equal"
+        return bounded(distance - 1, rule)
 
     def left_out(self, beta: Fraction) -> ErrorValue:
         """How far above that row an item must lie so that none that lies so far above is below the threshold where

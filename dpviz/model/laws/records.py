@@ -256,7 +256,7 @@ class ResponseLaw(RecordLaw):
 
     @property
     def once(self) -> str:
-        return "one record was looked at, and told at random: every draw looks at another, and costs as much again"
+        return "one record was looked at, and told at random: every draw looks at another, and takes as much ε again"
 
     @cached_property
     def error(self) -> ErrorModel:
@@ -308,7 +308,7 @@ class PseudocountLaw(RecordLaw):
 
     @property
     def once(self) -> str:
-        return "one record was looked at, and told at random: every draw looks at another, and costs as much again"
+        return "one record was looked at, and told at random: every draw looks at another, and takes as much ε again"
 
     @cached_property
     def error(self) -> ErrorModel:

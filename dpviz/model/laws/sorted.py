@@ -129,7 +129,7 @@ class SortedLaw(StoredLaw):
                 label="The total of all ranks",
                 short="total",
                 phrase="their total within {value}",
-                tip="At least {times} the sum of all released counts is within {value} of the true one; it is "
+                tip="At least {times} the sum of all {done} counts is within {value} of the true one; it is "
                 "unbiased, fitted or not.",
                 at=self.error.total,
                 weight="",
