@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Locator, expect
 import dpviz as dv
 from tests.browser.axe import violations
 from tests.browser.lab import SCREENSHOTS, Lab, Notebook, at_rest, darken
-from tests.browser.test_no_kernel import SHUT_DOWN
+from tests.browser.test_no_kernel import SAVED, SHUT_DOWN
 from tests.browser.test_records import picture
 from tests.browser.test_report import opened
 from tests.browser.test_sparse import SIDEWAYS, UNNAMED
@@ -176,7 +176,8 @@ def test_a_lesson_that_was_saved_shows_its_draws_without_a_kernel_and_says_what_
         expect(truth.get_by_label("Draw", exact=True)).to_have_value("20")
         frame = json.loads(it.ask(FRAME.format(times=20, beta="0.05", bin=3)))
         it.save_with_state()
-        it.save()
+        state = json.loads(it.save())["metadata"]["widgets"][SAVED]["state"]
+        assert [model for model in state.values() if model["state"].get("component") == "workbench"]
     with Notebook.open(lab, browser, "lesson/saved.ipynb", viewport=TALL) as it:
         draw, truth = lesson(it)
         expect(truth.get_by_label("Draw", exact=True)).to_have_value("20")

@@ -59,7 +59,7 @@ def test_a_measure_states_its_error_or_says_why_there_is_none(name: str) -> None
             error = measure.at(beta)
             assert error is not None or measure.missing
         filled = {
-            part: text.format(value=7, times="95 times in 100", often="95 in 100")
+            part: text.format(value=7, times="95 times in 100", often="95 in 100", done="released")
             for part, text in (("phrase", measure.phrase), ("tip", measure.tip))
         }
         assert "7" in filled["phrase"] and "95 times in 100" in filled["tip"]
