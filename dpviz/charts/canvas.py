@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import altair as alt
 
-from dpviz.boundary import error_boundary, kind_of, protect_module
+from dpviz.boundary import as_given, error_boundary, kind_of, protect_module
 from dpviz.charts import still
 from dpviz.charts.theme import Palette, config
 from dpviz.errors import Forbidden, ParameterError
@@ -67,7 +67,13 @@ class Picture(alt.VConcatChart):
                 "vl-convert, which draws a chart as PNG, SVG or PDF, is not installed",
                 f"install it: {still.EXTRA}",
             )
-        super().save(fp, format, *more, **options)
+        if kind not in still.FORMATS:
+            raise ParameterError.of(
+                as_given(kind) if kind else "no format",
+                f"a chart is saved as {', '.join(still.FORMATS[:-1])} or {still.FORMATS[-1]}",
+                'end the name of the file in .svg, or write format="svg"',
+            )
+        super().save(fp, kind, *more, **options)
 
 
 def picture_of(

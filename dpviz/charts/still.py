@@ -12,6 +12,9 @@ EXTRA: Final = 'pip install "dpviz[lab]"'
 KINDS: Final = ("png", "svg", "pdf")
 """What vl-convert draws a file of."""
 
+FORMATS: Final = ("html", "json", *KINDS)
+"""What a chart is saved as."""
+
 SCALE: Final = 2
 """Pixels for each pixel of the chart, so that it is sharp on paper, too."""
 

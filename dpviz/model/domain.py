@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Final, TypeVar, cast
 
 from dpviz.boundary import Hidden, as_given, kind_of, plain_arguments, protect_module
 from dpviz.errors import DomainError, ParameterError, short, unwritable
-from dpviz.exact import LONGEST, NUMBER_LIKE, Number, rational, text, writable
+from dpviz.exact import LONGEST, NUMBER_LIKE, Number, counted, rational, text, writable
 from dpviz.kinds import name_of
 from dpviz.model.words import MINUS
 from dpviz.model.words import told as told_number
@@ -46,6 +46,10 @@ WRITTEN: Final = {
 """Saved domains: by kind, what each must have and may have."""
 
 
+BETWEEN: Final = " · "
+"""What stands between the labels of a bin of several columns."""
+
+
 @dataclass(frozen=True)
 class Domain(metaclass=NamedClass):
     """Bins of one column, or of several. Make one with `Domain.integers`, `.intervals`, `.categories` or `.product`.
@@ -57,6 +61,16 @@ class Domain(metaclass=NamedClass):
     kind: ClassVar[str] = ""
     needs: ClassVar[str] = ""
     """Which kind of column can be counted: `number` or `any`."""
+
+    @plain_arguments
+    def __init__(self, *given: object, **named: object) -> None:
+        """A domain of no kind has no bins."""
+        if type(self) is Domain:
+            raise DomainError.of(
+                f"Domain of {counted(len(given) + len(named), 'argument')}",
+                "a domain is made by the call for its kind of bins",
+                "write dv.Domain.integers(low, high, column=...), or use .intervals, .categories, .keys or .product",
+            )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -648,7 +662,7 @@ class ProductDomain(Domain):
         for axis in reversed(self.axes):
             index, digit = divmod(index, axis.size)
             labels.append(axis.label(digit))
-        return " · ".join(reversed(labels))
+        return BETWEEN.join(reversed(labels))
 
     @plain_arguments
     def index(self, label: object) -> int:
@@ -661,6 +675,12 @@ class ProductDomain(Domain):
         for axis, one in zip(self.axes, label, strict=True):
             place = place * axis.size + axis.index(one)
         return place
+
+    def told(self, label: str) -> str:
+        parts = label.split(BETWEEN)
+        if len(parts) != len(self.axes):  # a name that somebody chose holds the sign between two labels
+            return label
+        return BETWEEN.join(axis.told(part) for axis, part in zip(self.axes, parts, strict=True))
 
     @property
     def text(self) -> str:
@@ -727,7 +747,7 @@ def _is_kept(name: str, value: Any) -> bool:
 
 def bins_text(size: int) -> str:
     """`42 bins`, `2^64 bins`."""
-    return f"2^{size.bit_length() - 1} bins" if size > 10**9 and size & (size - 1) == 0 else f"{size:,} bins"
+    return f"2^{size.bit_length() - 1} bins" if size > 10**9 and size & (size - 1) == 0 else counted(size, "bin")
 
 
 def category_text(value: object, name: str = "a label") -> str:

@@ -545,6 +545,18 @@ ADVICE: list[tuple[str, str, Call, Call]] = [
         lambda _: dv.Question.records([USERS], otherwise={"user": "nobody"}),
         lambda _: dv.Question.records([USERS], otherwise={"user": "a"}),
     ),
+    (
+        "Domain of 3 arguments",
+        "dv.Domain.integers(low, high, column=...)",
+        lambda _: dv.Domain(0, 3, "visits"),
+        lambda _: dv.Domain.integers(0, 3, column="visits"),
+    ),
+    (
+        '"docx"',
+        "end the name of the file in .svg",
+        lambda desk: desk.release.chart().save(desk.folder / "visits.docx"),
+        lambda desk: desk.release.chart().save(desk.folder / "visits.svg"),
+    ),
     ("median", "leave reader out", lambda desk: desk.release.many([1], "median"), lambda desk: desk.release.many([1])),
     ('"list"', 'write structure="tree"', lambda _: playground("list"), lambda _: playground("tree")),
     ('"even"', 'write "half"', lambda _: dv.IsotonicExplorer("even"), lambda _: dv.IsotonicExplorer("half")),
@@ -617,6 +629,7 @@ def all_advised() -> list[str]:
 
 
 FILLED = {
+    "dv.Domain.integers(low, high, column=...)": 'dv.Domain.integers(0, 3, column="visits")',
     "dv.Domain.integers(...)": 'dv.Domain.integers(0, 3, column="visits")',
     "dv.Domain.categories(...)": 'dv.Domain.categories(["a"], column="user")',
     "dv.Domain.integers(0, 1, column=...)": 'dv.Domain.integers(0, 1, column="flag")',

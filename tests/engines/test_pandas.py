@@ -582,7 +582,7 @@ def test_anything_else_is_refused_by_its_type(data: object) -> None:
 
 def test_a_domain_of_no_kind_makes_no_question() -> None:
     with pytest.raises(ParameterError, match="a question must be a Domain"):
-        Question(Domain())
+        Question(Domain.__new__(Domain))
 
 
 def test_errors_of_the_schema_are_schema_errors() -> None:

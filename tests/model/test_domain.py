@@ -42,6 +42,13 @@ def test_every_bin_has_one_label_and_there_are_as_many_as_the_size_says(domain: 
             domain.label(outside)
 
 
+def test_the_numbers_of_a_product_are_read_with_commas_and_its_names_as_they_are() -> None:
+    years, cities = Domain.integers(99_999, 100_000, column="at"), Domain.categories(["a · b", "100000"], column="city")
+    assert [years.told(label) for label in years.labels] == ["99999", "100,000"]
+    told = [(years * cities).told(label) for label in (years * cities).labels]
+    assert told == ["99999 · a · b", "99999 · 100000", "100000 · a · b", "100,000 · 100000"]
+
+
 @given(one_column())
 def test_the_label_of_an_inner_bin_leads_back_to_it(domain: Domain) -> None:
     for index in range(domain.size):

@@ -18,6 +18,8 @@ const readCounts = shape({
     /** The estimators it may be read by, the default first. */
     readers: maybe(list(text)),
     scale: oneOf("integers", "intervals", "categories", "product", "keys"),
+    /** The same of each column, where there are several. */
+    scales: maybe(list(text)),
     labels: texts,
     short_labels: texts,
     values: numbers,
@@ -66,15 +68,18 @@ export function bounds(result: Barred, beta: string, i: number): { one: string; 
     return { one: between(bars.one.value), all: bars.all === null ? null : between(bars.all.value) };
 }
 
+/** Whether there is one value only, so that nothing is said of all at once. */
+export const alone = (result: Counted): boolean => result.sentence !== null || (result.sparse !== true && result.values.length === 1);
+
 /** A teaching draw is never called a release. */
 export const made = (result: Result): string => (result.teaching === null ? "released" : "drawn");
 
 export function readOf(result: Counted, beta: string, i: number): { value: string; bars: string } {
     const { one, all } = bounds(result, beta, i);
     const name = result.labels.at(i);
-    const which = result.scale === "integers" || result.scale === "intervals" ? `${labelText(result, name)} ${result.axis}` : name;
+    const which = result.scale === "integers" || result.scale === "intervals" ? `${labelText(result, name)} ${result.axis}` : labelText(result, name);
     const value = `${which}: ${shown(result.values.at(i))} ${made(result)}`;
-    if (result.sentence !== null) return { value, bars: one };
+    if (alone(result)) return { value, bars: one };
     return {
         value,
         bars: `this bin alone: ${one}` + (all === null ? "" : ` · among all ${among(result)}: ${all}`),
@@ -92,6 +97,7 @@ export function findingOf(result: Counted, beta: string): string {
     const unseen = result.sparse === true ? " A bin that is not shown reads 0." : "";
     if (bar === null) return `${most}Read one bin at a time: no bar holds for all at once.${unseen}`;
     const apart = values.above(exactly(bar.value));
+    if (alone(result)) return `${readOf(result, beta, 0).value}${apart === 1 ? ", clearly above 0" : ""}.`;
     const count = shown(String(values.length));
     const told =
         apart === values.length

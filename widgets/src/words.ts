@@ -13,9 +13,14 @@ export function shown(text: string): string {
     return (sign ? MINUS : "") + whole.replace(/\B(?=(\d{3})+$)/g, ",") + part;
 }
 
+/** What stands between the labels of a bin of several columns. */
+const BETWEEN = " · ";
+
 /** A bin's name as it stands on the screen: numbers of a range with commas from six digits on, for shorter ones may be
  * years or codes; names that somebody chose as they are. */
-export function labelText({ scale }: { scale: string }, name: string): string {
+export function labelText({ scale, scales = null }: { scale: string; scales?: readonly string[] | null }, name: string): string {
+    const parts = scales === null ? [] : name.split(BETWEEN);
+    if (scales !== null && parts.length === scales.length) return parts.map((part, i) => labelText({ scale: scales[i]! }, part)).join(BETWEEN);
     if (scale !== "integers" && scale !== "intervals") return name;
     return name.replace(/(?<![\w.])-(?=\d)/g, MINUS).replace(/(?<![\w.])[1-9]\d{5,}/g, (digits) => shown(digits));
 }

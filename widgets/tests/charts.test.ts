@@ -11,7 +11,7 @@ import { curveChart, oneTwoFive } from "../src/charts/curve";
 import { exactly } from "../src/exact";
 import { readResult, readState } from "../src/protocol";
 import { counted, findingOf, readOf } from "../src/counted";
-import { often, shown } from "../src/words";
+import { labelText, often, shown } from "../src/words";
 import { result, state } from "./host";
 
 const countsOf = (value: unknown): ReturnType<typeof counted> => counted(readResult(value));
@@ -30,6 +30,19 @@ test("an interval is cut at the clamp, exactly, and only where it passes it", ()
         highCut: true,
         high: exactly("6.5"),
     });
+});
+
+test("numbers of a product have commas from six digits on, and names stay as they are", () => {
+    const both = { scale: "product", scales: ["integers", "categories"] };
+    expect(labelText(both, "100000 · 100000")).toBe("100,000 · 100000");
+    expect(labelText(both, "100000 · a · b")).toBe("100000 · a · b"); // where a name holds the sign, nobody knows which part is which
+    expect(labelText({ scale: "product" }, "100000 · x")).toBe("100000 · x");
+});
+
+test("of one value nothing is said of all at once", () => {
+    const read = countsOf({ ...result(), labels: ["0"], short_labels: ["0"], values: ["6293"] });
+    expect(readOf(read, "0.05", 0).bars).not.toContain("among all");
+    expect(findingOf(read, "0.05")).toBe("0 visits: 6,293 released, clearly above 0.");
 });
 
 test("no cap is drawn at a cut", () => {

@@ -644,7 +644,7 @@ def look_ups_view(answer: Answer, reading: Reading, betas: Sequence[Fraction]) -
     header = {
         "axis": columns_of(reading.question),
         "columns": list(domain.columns),
-        "scale": domain.kind,
+        **scale_of(domain),
         "bins": str(domain.size) if domain.declared else None,
         "size": domain.size_text,
         "sparse": False,
@@ -655,6 +655,12 @@ def look_ups_view(answer: Answer, reading: Reading, betas: Sequence[Fraction]) -
         "bars": bars_json(answer, reading, betas),
     }
     return View("large", header | ({"readers": list(answer.readers)} if answer.readers else {}))
+
+
+def scale_of(domain: Domain) -> dict[str, Any]:
+    """Whether its labels are numbers or names, for a page that groups the digits of numbers; of each of its columns."""
+    several = [axis.kind for axis in domain.factors] if len(domain.factors) > 1 else []
+    return {"scale": domain.kind, **({"scales": several} if several else {})}
 
 
 def columns_of(question: Question) -> str:

@@ -164,7 +164,7 @@ class CompactTable(Answer):
 
     def axis(self, reading: Reading) -> Axis:
         """There are no rows: the axis is that of the look-ups."""
-        whole_ = reading.question.domain.size_text.removesuffix(" bins")
+        whole_ = reading.question.domain.size_text.removesuffix(" bins").removesuffix(" bin")
         return Axis(columns_of(reading.question), "bin", (), whole=whole_)
 
     def rows(self, reading: Reading) -> NoReturn:

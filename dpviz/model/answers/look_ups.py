@@ -110,7 +110,7 @@ class LookUps(Answer):
 
     def axis(self, reading: Reading) -> Axis:
         """There are no rows: the axis is that of the look-ups."""
-        size = reading.question.domain.size_text.removesuffix(" bins")
+        size = reading.question.domain.size_text.removesuffix(" bins").removesuffix(" bin")
         return Axis(columns_of(reading.question), "bin", (), whole=size)
 
     def rows(self, reading: Reading) -> NoReturn:

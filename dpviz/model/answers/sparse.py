@@ -24,6 +24,7 @@ from dpviz.model.answers.base import (
     columns_of,
     register,
     rows_or,
+    scale_of,
     strips_json,
     whole_sum,
 )
@@ -71,7 +72,7 @@ class SparseTable(Answer):
 
     def axis(self, reading: Reading) -> Axis:
         labels = shown_labels(self.labels, reading.question.domain)
-        whole = reading.question.domain.size_text.removesuffix(" bins")
+        whole = reading.question.domain.size_text.removesuffix(" bins").removesuffix(" bin")
         return Axis(columns_of(reading.question), "bin", labels, whole=whole)
 
     def point(self, reading: Reading, label: object) -> int | str:
@@ -118,7 +119,7 @@ class SparseTable(Answer):
             header={
                 "axis": columns_of(reading.question),
                 "columns": list(domain.columns),
-                "scale": domain.kind,
+                **scale_of(domain),
                 "bins": str(len(self.labels)),
                 "size": domain.size_text,
                 "sparse": True,

@@ -26,6 +26,7 @@ from dpviz.model.answers.base import (
     columns_of,
     register,
     rows_or,
+    scale_of,
     strips_json,
     whole_sum,
 )
@@ -107,7 +108,7 @@ class Table(Answer):
             header={
                 "axis": columns_of(reading.question),
                 "columns": list(domain.columns),
-                "scale": domain.kind,
+                **scale_of(domain),
                 "bins": str(len(self.values)),
                 "size": domain.size_text,
                 "sparse": False,

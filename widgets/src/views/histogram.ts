@@ -4,7 +4,7 @@ import { asker, type Pictured } from "../asking";
 import { histogram, Marks, type Histogram } from "../charts/histogram";
 import { rowOf, type Texts } from "../columns";
 import { clampOf, ends as endsOf, interval } from "../charts/intervals";
-import { among, bounds, counted, findingOf, made, readOf, type Counted } from "../counted";
+import { alone, among, bounds, counted, findingOf, made, readOf, type Counted } from "../counted";
 import { exactly, format } from "../exact";
 import { h, newId, s, setAttribute, setText, show } from "../dom";
 import { timed } from "../perf";
@@ -278,7 +278,7 @@ function elsewhere({ adds_up, scale, python }: Counted): HTMLElement | null {
 }
 
 function numbers(result: Counted, beta: string): HTMLElement {
-    const many = result.bars.get(beta)!.all !== null;
+    const many = result.bars.get(beta)!.all !== null && !alone(result);
     const columns = [
         { name: result.axis },
         { name: made(result), figures: true },
@@ -287,7 +287,7 @@ function numbers(result: Counted, beta: string): HTMLElement {
     ];
     return dataTable(NUMBERS, columns, result.values.length, (i) => {
         const { one, all } = bounds(result, beta, i);
-        return [labelText(result, result.labels.at(i)), shown(result.values.at(i)), one, ...(all === null ? [] : [all])];
+        return [labelText(result, result.labels.at(i)), shown(result.values.at(i)), one, ...(all !== null && many ? [all] : [])];
     });
 }
 
@@ -369,7 +369,7 @@ function keyOf(result: Counted, beta: string, chart: Histogram, striped: boolean
     const { one, all } = result.bars.get(beta)!;
     const count = among(result);
     const how = (bar: Bar): string => (bar.kind === "exact" ? "" : `, ${kindOf(bar)}`);
-    if (result.sentence !== null) return [h("p", {}, `${spread(one)}, ${often(beta)}${how(one)}`)];
+    if (alone(result)) return [h("p", {}, `${spread(one)}, ${often(beta)}${how(one)}`)];
     if (chart.tooShort) {
         return [
             h(
