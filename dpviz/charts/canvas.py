@@ -60,7 +60,7 @@ class Picture(alt.VConcatChart):
     def save(self, fp: Any, format: Any = None, *more: Any, **options: Any) -> None:
         """Altair's `save`. A file of pixels or of SVG is drawn by vl-convert; without it the extra is named that brings
         it, and JSON and HTML are written all the same."""
-        kind = format or (PurePath(fp).suffix.lstrip(".").lower() if isinstance(fp, str | PurePath) else "")
+        kind: Any = format or (PurePath(fp).suffix.lstrip(".").lower() if isinstance(fp, str | PurePath) else "")
         if kind in still.KINDS and not still.installed():
             raise ParameterError.of(
                 kind,

@@ -20,6 +20,7 @@ from dpviz.errors import ParameterError, ReleaseFormat
 from dpviz.exact import Number, probability
 from dpviz.model.public import PublicTable
 from dpviz.model.release import Release
+from dpviz.privacy.unit import plural, plural_of
 
 
 @plain_arguments
@@ -98,7 +99,7 @@ def _public(table: PublicTable, counts: Counts, width: int) -> Picture:
     title = capital(f"{table.nouns} by {table.domain.columns_text.replace('_', ' ')}")
     greatest = int(counts.values.argmax())
     finding = (
-        f"{title}: {table.badge}. {counts.size:,} bins, the largest count {shown(counts.exact(greatest))} "
+        f"{title}: {table.badge}. {plural_of(counts.size, 'bin')}, the largest count {shown(counts.exact(greatest))} "
         f"at {counts.label(greatest)}."
     )
     parts = [plot(counts, full, "both", last=True)]
@@ -132,7 +133,7 @@ def _finding(release: Release, counts: Counts) -> str:
     among = "" if counts.every is None else f", and {counts.axis.every} within {reach(counts.every.value)}"
     marked = "" if release.teaching is None else f"Not private · teaching, seed {release.teaching}. "
     return (
-        f"{marked}{release.title}: {counts.size:,} {counts.axis.noun}s, the largest value "
+        f"{marked}{release.title}: {plural_of(counts.size, counts.axis.noun)}, the largest value "
         f"{shown(counts.exact(greatest))} at {counts.label(greatest)};{within}{among}."
     )
 
@@ -140,7 +141,9 @@ def _finding(release: Release, counts: Counts) -> str:
 def _key(counts: Counts, panel: Panel, bars: Bars, short: bool) -> alt.LayerChart:
     """The two kinds of bar, as they are drawn, with their numbers in words; `short` where they cannot be seen."""
     axis, kinds = counts.axis, []
-    covered = f"all {axis.whole} {axis.noun}s at once" if axis.whole else axis.every
+    covered = f"all {axis.whole} {plural(axis.noun)} at once" if axis.whole else axis.every
+    if axis.whole == "1":
+        covered = f"the only {axis.noun}"
     for word, ends, bar, of in (
         ("thick", counts.single, counts.one, axis.one),
         ("thin with caps", counts.together, counts.every, covered),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
-from dpviz.exact import ceil_to, exp_bounds, log_up, text
+from dpviz.exact import ceil_to, counted, exp_bounds, log_up, text
 from dpviz.laws.alp import bits_for, mean_bound, odds, quantile_bound
 from dpviz.laws.log_encoding import FINE as FINE_RUNGS
 from dpviz.laws.log_encoding import HIGHEST, Rungs, growth, paper_factor, paper_floor
@@ -446,7 +446,7 @@ class SketchBound(Bound):
     @cached_property
     def cost(self) -> Cost:
         plan = self.plan
-        text_ = f"read {plan.halves * plan.columns:,} bits for each look-up"
+        text_ = f"read {counted(plan.halves * plan.columns, 'bit')} for each look-up"
         return Cost(steps=plan.halves * plan.columns, text=text_, slow=plan.bits > 1 << 28)
 
     @property
@@ -472,7 +472,7 @@ class SketchBound(Bound):
         kept = ""
         if self.cut is not None:
             kept = f" and keeps those whose noisy value reaches {shown(self.cut.least * step)}"
-        columns = f"{plan.halves * plan.columns:,} columns of bits that are flipped at random"
+        columns = f"{counted(plan.halves * plan.columns, 'column')} of bits that are flipped at random"
         return f"Scatters {self.scattered} over {columns}{kept}."
 
     @property

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
-from dpviz.exact import text
+from dpviz.exact import counted, text
 from dpviz.mechanisms.count_noise import (
     CAP,
     LAWS,
@@ -154,7 +154,7 @@ class DenseBound(Bound):
     @cached_property
     def cost(self) -> Cost:
         bins = self.question.bins
-        return Cost(steps=bins, text=f"{bins:,} draws", slow=bins > 1_000_000)
+        return Cost(steps=bins, text=counted(bins, "draw"), slow=bins > 1_000_000)
 
     @cached_property
     def law(self) -> NoisyBins:
@@ -166,7 +166,8 @@ class DenseBound(Bound):
 
     @property
     def verb(self) -> str:
-        return f"Adds noise to {self.question.bins:,} counts and shows them."
+        bins = self.question.bins
+        return f"Adds noise to {counted(bins, 'count')} and shows {'it' if bins == 1 else 'them'}."
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
@@ -177,6 +178,7 @@ class DenseBound(Bound):
         return [
             (f"Table bound, {label}", {**_table_bound(noise.table_bound(beta, bins)).to_json(), "beta": text(beta)})
             for label, bins in (("one bin", 1), (f"all {self.question.bins:,} bins", self.question.bins))
+            if label == "one bin" or bins > 1
             for beta in BETAS
         ]
 

@@ -55,7 +55,7 @@ class KeyCount(Parameters):
     """
 
     name: ClassVar[str] = "KeyCount"
-    about: ClassVar[str] = "About how many bins are not empty: one number, for mechanisms that must be told."
+    about: ClassVar[str] = "About how many bins are not empty: one number, for mechanisms that need it."
     delta_text: ClassVar[str] = "KeyCount is pure: no δ."
 
     epsilon: Exact = parameter(reads=Epsilon())
@@ -124,7 +124,7 @@ class KeyCountBound(Bound):
     def verb(self) -> str:
         return (
             f"Adds noise and {self.shift:,} to the number of bins that are not empty. What is shown is above the true "
-            f"number but for a chance of {text(self.mechanism.beta)}."
+            f"number, except with a chance of {text(self.mechanism.beta)}."
         )
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> KeyBound:

@@ -147,9 +147,9 @@ class BucketsBound(Bound):
     def verb(self) -> str:
         kept, step = "", self.question.aggregate.step
         if self.cut is not None:
-            kept = f"Keeps values whose noisy value reaches {shown(self.cut.least * step)}. Of all others: "
-        told = f"{kept}throws them into {self.places.size:,} buckets and adds noise to the largest of each."
-        return told[:1].upper() + told[1:]
+            kept = f"Keeps values whose noisy value reaches {shown(self.cut.least * step)}. "
+        which = "the others" if kept else "the values"
+        return f"{kept}Throws {which} into {self.places.size:,} buckets and adds noise to the largest of each."
 
     @property
     def notes(self) -> list[tuple[str, dict[str, Any]]]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpviz.boundary import Hidden, kind_of, protect_module
 from dpviz.errors import DomainError, ParameterError, short, unwritable
-from dpviz.exact import text
+from dpviz.exact import counted, text
 from dpviz.mechanisms.count_noise import BoundNoise, CountNoise
 from dpviz.model.answers import Answer, QueryAnswers
 from dpviz.model.answers.queries import radius
@@ -235,7 +235,7 @@ class QueriesBound(Bound):
 
     @cached_property
     def cost(self) -> Cost:
-        return Cost(steps=self.question.bins, text=f"{len(self.workload.names):,} draws")
+        return Cost(steps=self.question.bins, text=counted(len(self.workload.names), "draw"))
 
     @cached_property
     def law(self) -> QueriesLaw:
@@ -247,7 +247,7 @@ class QueriesBound(Bound):
 
     @property
     def verb(self) -> str:
-        return f"Adds noise to {len(self.workload.names):,} sums of counts and makes them agree."
+        return f"Adds noise to {counted(len(self.workload.names), 'sum')} of counts and makes the answers agree."
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:

@@ -120,7 +120,7 @@ class RandomisedRecordBound(Bound):
     def verb(self) -> str:
         law = self.law
         among = "all records" if isinstance(law, PseudocountLaw) else counted(law.records, "record")
-        once = f"Chooses one of {among} and shows its label, or by chance any."
+        once = f"Chooses one of {among} and shows its label or, by chance, any label."
         return f"{once} Another record takes another draw, at the same ε."
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Record:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
 from dpviz.errors import DomainError, ParameterError
+from dpviz.exact import counted
 from dpviz.mechanisms.count_noise import Base, BoundNoise, CountNoise
 from dpviz.model.answers import Answer, Ranks
 from dpviz.model.laws.sorted import SortedError, SortedLaw
@@ -127,7 +128,9 @@ class SortedBound(Bound):
     @cached_property
     def cost(self) -> Cost:
         bins = self.question.bins
-        return Cost(steps=bins, text=f"{bins:,} counts to sort, {self.ranks:,} draws", slow=bins > 1_000_000)
+        return Cost(
+            steps=bins, text=f"{counted(bins, 'count')} to sort, {counted(self.ranks, 'draw')}", slow=bins > 1_000_000
+        )
 
     @cached_property
     def law(self) -> SortedLaw:
@@ -139,8 +142,14 @@ class SortedBound(Bound):
 
     @property
     def verb(self) -> str:
-        which = "all" if self.ranks == self.question.bins else f"the {self.ranks:,} largest"
-        return f"Sorts {self.question.bins:,} counts, adds noise to {which} and shows them without their bins."
+        which = (
+            "all"
+            if self.ranks == self.question.bins
+            else f"the {self.ranks:,} largest"
+            if self.ranks > 1
+            else "the largest"
+        )
+        return f"Sorts {counted(self.question.bins, 'count')}, adds noise to {which} and shows them without their bins."
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
@@ -148,8 +157,7 @@ class SortedBound(Bound):
         most = self.error.most_distinct
         supposed = [distinct for distinct in SUPPOSED if distinct < most]
         shown = [
-            (f"Root mean square, supposing {distinct:,} distinct count{'s' if distinct > 1 else ''}", distinct)
-            for distinct in supposed
+            (f"Root mean square, supposing {counted(distinct, 'distinct count')}", distinct) for distinct in supposed
         ]
         every = "Root mean square, whatever the counts are"
         return [

@@ -111,8 +111,8 @@ class ThresholdBound(Bound):
     def verb(self) -> str:
         least = shown(self.cut.least * self.question.aggregate.step)
         which = "every bin, empty ones too," if self.cut.certain else "the bins that are not empty"
-        size = f" {'or more, in either direction' if self.cut.signed else 'or more'}"
-        return f"Adds noise to {which} and shows those that reach {least}{size}."
+        size = f"{least} or more{', in either direction' if self.cut.signed else ''}"
+        return f"Adds noise to {which} and shows those that come to {size}."
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> SparseTable:
         """Draw what is shown. How many bins are occupied is private: no tick tells."""

@@ -291,7 +291,7 @@ class TopKBound(LargestBound):
         if self.mechanism.private:
             return f"Chooses how many of the most common {items} compete, and lists up to {self.max_items:,} of them."
         which = f"up to {self.max_items:,} of the {rows:,} most common {items}"
-        return f"Lists {which}, and says if no more stand out."
+        return f"Lists {which}, and says whether no more stand out."
 
     def check_source(self, rules: TopRules) -> None:
         """Refuse an engine whose order of equal counts the rule does not cover."""

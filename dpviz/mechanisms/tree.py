@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpviz.boundary import error_boundary, protect_module
 from dpviz.errors import ParameterError
-from dpviz.exact import Decay
+from dpviz.exact import Decay, counted
 from dpviz.fitting.simulated import sampler_of
 from dpviz.fitting.tree import Design, Shape
 from dpviz.laws.geometric import TwoSidedGeometric
@@ -371,8 +371,8 @@ class TreeBound(Bound):
     @cached_property
     def cost(self) -> Cost:
         tree = self.tree
-        padded = f", {tree.leaves:,} leaves for {tree.n:,} bins" if tree.reach > tree.n else ""
-        shown = f"{self.asked:,} draws: {tree.k} children to a node, {tree.height} levels{padded}"
+        padded = f", {tree.leaves:,} leaves for {counted(tree.n, 'bin')}" if tree.reach > tree.n else ""
+        shown = f"{counted(self.asked, 'draw')}: {tree.k} children to a node, {counted(tree.height, 'level')}{padded}"
         return Cost(steps=self.asked, text=shown, slow=self.asked > 1_000_000)
 
     @property
@@ -422,7 +422,8 @@ class TreeBound(Bound):
     def verb(self) -> str:
         if not self.asked:
             return "Draws nothing: the one bin holds the public number of rows."
-        return f"Adds noise to {self.asked:,} counts of a tree over {self.question.bins:,} bins and fits them."
+        size = self.question.domain.size_text
+        return f"Adds noise to {counted(self.asked, 'count')} of a tree over {size} and fits them."
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Ranges:
         """Add up the counts below each node and add noise to those that are asked. Counts are first clamped to a

@@ -154,16 +154,36 @@ def one_bin(error: ErrorModel, question: Question) -> Measure:
     )
 
 
+_WITHIN: Final = "is within {value}"
+
+
 def all_bins(error: ErrorModel, question: Question) -> Measure:
     """How far the worst of all bins may be off."""
-    many = f"all {question.bins:,}" if question.domain.declared else "all bins"
+    use = "Use it to compare bins, or when one caught your eye."
+    if not question.domain.declared:
+        label, short, phrase, tip = (
+            "All bins at once",
+            "all bins",
+            "all that are occupied",
+            f"every bin {_WITHIN}. {use}",
+        )
+    elif question.bins == 1:
+        label, short, phrase, tip = (
+            "The only bin",
+            "the only bin",
+            "the only bin",
+            f"the only bin {_WITHIN} of the truth.",
+        )
+    else:
+        many = f"all {question.bins:,}"
+        label, short, phrase = f"A{many[1:]} at once", many, many
+        tip = f"every one of the {question.bins:,} {_WITHIN}. {use}"
     return Measure(
         name="all",
-        label=f"{many[:1].upper()}{many[1:]} at once",
-        short=many,
-        phrase=f"{many if question.domain.declared else 'all that are occupied'} within {{value}}",
-        tip=f"At least {{times}} {'every bin' if many == 'all bins' else f'every one of the {many[4:]}'} is within "
-        "{value}. Use it to compare bins, or when one caught your eye.",
+        label=label,
+        short=short,
+        phrase=f"{phrase} within {{value}}",
+        tip=f"At least {{times}} {tip}",
         at=error.all_bins,
         missing="nothing public says how many bins are occupied, so no bar holds for all of them",
         weight="thin",
@@ -239,15 +259,16 @@ def next_count(error: ErrorModel) -> str:
     return "the next count" if error.next_place is None else f"the {ordinal(error.next_place)} count"
 
 
-def to_be_listed(error: ErrorModel) -> Measure:
-    """How far above the first count that is not read an item must lie to be listed."""
+def to_be_listed(error: ErrorModel, comes: str = "comes before ⊥") -> Measure:
+    """How far above the first count that is not read an item must lie to be listed; of a list that ends with ⊥, to come
+    before it, unless its places are filled by then."""
     count = next_count(error)
     return Measure(
         name="listed",
         label="To be listed",
         short="listed",
-        phrase=f"an item {{value}} above {count} is listed",
-        tip=f"An item {{value}} above {count} comes before ⊥ at least {{times}}.",
+        phrase=f"an item {{value}} above {count} {comes}",
+        tip=f"An item {{value}} above {count} {comes} at least {{times}}.",
         at=error.listed,
         sign="+",
         origin=f"above {count}",

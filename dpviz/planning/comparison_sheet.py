@@ -15,7 +15,7 @@ from typing import Any
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
-from dpviz.exact import positive, rational, text, whole
+from dpviz.exact import counted, positive, rational, text, whole
 from dpviz.model.error import SURENESS, ErrorValue, How
 from dpviz.model.measures import Floor, Measure, Setting
 from dpviz.model.mechanism import Bound, Mechanism
@@ -67,9 +67,9 @@ class ComparisonSheet:
     def __post_init__(self) -> None:
         if not 1 <= len(self.mechanisms) <= MOST:
             raise ParameterError.of(
-                f"{len(self.mechanisms)} mechanisms",
-                f"compare from 1 to {MOST} of them",
-                "name fewer mechanisms, but one at least",
+                counted(len(self.mechanisms), "mechanism"),
+                f"a comparison is of 1 to {MOST} mechanisms",
+                f"name at least one of them, and at most {MOST}",
             )
         if self.count is not None:
             object.__setattr__(self, "count", whole(self.count, "c", least=0, most=REACH))
@@ -115,9 +115,9 @@ class ComparisonSheet:
             "unit": {"text": self.unit.text},
             "measures": [measure.to_json() for measure in self.measures],
             "axes": [
-                _axis("epsilon", "Privacy loss ε", "the same for all", epsilons),
-                _axis("beta", "How often the errors hold", "", betas),
-                _axis("c", "True count c of a bin", "made up: nothing is read from data", [str(c) for c in counts]),
+                _axis("epsilon", "Privacy loss ε", "the same for all mechanisms", epsilons),
+                _axis("beta", "How often the stated errors hold", "", betas),
+                _axis("c", "True count c of a bin", "made up: nothing is read from the data", [str(c) for c in counts]),
             ],
             "now": here.point(counts),
             "fans": {

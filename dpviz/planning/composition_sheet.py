@@ -47,7 +47,7 @@ RULES: dict[str, tuple[str, str, Rule]] = {
     ),
     "optimal": (
         "optimal",
-        "private; none is better for all",
+        "private; no rule for all such steps is better",
         lambda k, epsilon, delta: best_optimal_dp(k, epsilon, delta).epsilon,
     ),
     "bounded": (
@@ -113,7 +113,7 @@ class CompositionSheet:
             "axes": [
                 _axis("epsilon", "ε per step", "the same for every step", [text(value) for value in epsilons]),
                 {
-                    **_axis("delta", "δ′ for composing", "what every rule but the sum may fail by", _texts(deltas)),
+                    **_axis("delta", "δ′ for composing", "every rule but the sum costs this δ, too", _texts(deltas)),
                     "values": [power_text(value) for value in deltas],
                 },
                 _axis("k", "Steps k", "answers, or symbols of a list", counts),

@@ -15,6 +15,7 @@ from typing import Final
 
 from dpviz.boundary import as_given, protect_module
 from dpviz.errors import Forbidden, ParameterError
+from dpviz.exact import counted
 from dpviz.model.error import ErrorModel
 from dpviz.model.public import BADGE, PublicTable, PublicTop
 
@@ -81,20 +82,23 @@ class Truth:
         else:
             error = Forbidden.of(
                 as_given(given, "a "),
-                "draws are of public or made-up counts",
+                "counts that are drawn are public or made up",
                 "declare public data with dv.teaching(...).table(question), or give a list of whole numbers",
             )
             assert isinstance(error, Forbidden)
             raise error
         if not 2 <= len(truth.counts) <= many:
+            some = "2" if many == 2 else f"2 to {many}"
             raise ParameterError.of(
-                f"{len(truth.counts)} counts",
-                f"an order is drawn of 2 to {many} counts above 0" if many > 1 else "one bin has no order",
-                "give so many counts" if many > 1 else "leave counts out",
+                counted(len(truth.counts), "count"),
+                f"the order of {some} counts above 0 is drawn" if many > 1 else "one bin has no order",
+                f"give {some} counts" if many > 1 else "leave counts out",
             )
         if n is not None and sum(truth.counts) > n:
             raise ParameterError.of(
-                "counts that add up to more", f"the public n is {n:,}", "give counts that add up to at most that"
+                "counts that add up to more",
+                f"counts add up to the public n, {n:,}, at most",
+                "give smaller counts",
             )
         return truth
 

@@ -136,8 +136,8 @@ def of_public(table: PublicTable, epsilon: Fraction, branching: int, seed: int) 
         ),
         {
             "title": f"How many {table.nouns} in a range of {domain.columns_text}?",
-            "sentence": f"{shape.n:,} bins, any range of them. A tree, branching {shape.k}, {levels}, and beside it a "
-            f"flat histogram, each with noise for ε = {text(epsilon)} when one record more or less is protected.",
+            "sentence": f"Any range of {counted(shape.n, 'bin')}, read from a tree (branching {shape.k}, {levels}) and "
+            f"from a flat histogram beside it, each with noise for ε = {text(epsilon)}, adding or removing one record.",
             "badge": table.badge,
             "paid": None,
             "seed": str(seed),
@@ -184,8 +184,8 @@ def of_release(release: Release) -> Drawn:
         tuple(estimator(*one) for one in asked),
         {
             "title": release.plain_title,
-            "sentence": f"{shape.n:,} bins, any range of them for nothing. A tree, branching {shape.k}, {levels}. "
-            f"{release.guarantee.sentence}.",
+            "sentence": f"Any range of {counted(shape.n, 'bin')}, at no further cost. A tree: branching {shape.k}, "
+            f"{levels}. {release.guarantee.sentence}.",
             "badge": None if teaching is None else f"Not private · teaching, seed {teaching}",
             "paid": f"paid {release.price_text.replace(' = ', ' ')}" if teaching is None else None,
             "seed": None if teaching is None else str(teaching),

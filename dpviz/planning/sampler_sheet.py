@@ -147,7 +147,7 @@ class SamplerSheet:
         epsilons = [text(Fraction(1, e)) for e in sorted({*E, self.e}, reverse=True)]
         gammas = [text(Fraction(1, g)) for g in sorted({*G, self.g}, reverse=True)]
         return [
-            ("n", "Limit n of a count", "counts lie in 0..n", [str(n) for n in N], [str(n) for n in N]),
+            ("n", "Limit n of a count", "counts lie from 0 to n", [str(n) for n in N], [str(n) for n in N]),
             ("c", "True count c", "", counts, counts),
             ("epsilon", "ε, one over a whole number", "as in the paper, for replacing one row", epsilons, epsilons),
             ("gamma", "γ", "chance of a uniform value", gammas, gammas),
@@ -156,7 +156,7 @@ class SamplerSheet:
                 "Truncation t",
                 "how far FastSample's noise reaches",
                 [name for _value, _order, name in places],
-                [str(value) if not order else f"{value}, {name}" for value, order, name in places],
+                [str(value) if not order else f"{value:,}, {name}" for value, order, name in places],
             ),
         ]
 

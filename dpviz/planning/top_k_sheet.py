@@ -68,13 +68,16 @@ TENTH = Fraction(1, 10)
 NO_LIMIT = "none"
 
 METHODS: Final = {
-    "gumbel": ("Gumbel noise, with ⊥", "peeling by the exponential mechanism against ⊥ (Algorithm 1)"),
+    "gumbel": ("Gumbel noise, with ⊥", "item by item, by the exponential mechanism against ⊥ (Algorithm 1)"),
     "laplace": ("Laplace noise, with ⊥", "noise on each count and on the threshold (Algorithm 4)"),
     "fixed": (
         "fixed threshold, a set",
-        "a coin for each item above the count at rank k + 1, without order (Algorithm 8)",
+        "a coin toss for each item above the count at rank k + 1, without order (Algorithm 8)",
     ),
-    "full": ("all items known, no ⊥", "peeling over a public list of all items (Corollary 4.1)"),
+    "full": (
+        "all items known, no ⊥",
+        "item by item, by the exponential mechanism over a public list of all items (Corollary 4.1)",
+    ),
 }
 """The ways to make a list: label, and what is done."""
 
@@ -208,8 +211,8 @@ class TopKSheet:
         grids = self._grids()
         noun, items = self.unit.noun, plural(self.column)
         words = {
-            "k": ("Ask for k", "ranked answers at most"),
-            "kbar": ("Rows read, k̄", "one more for ⊥"),
+            "k": ("Ask for k", "items at most, in order"),
+            "kbar": ("Rows read, k̄", "and one more, for ⊥"),
             "epsilon": ("ε per answer", "" if self._swapped == 1 else "a replacement pays twice"),
             "delta": ("δ per question", ""),
             "max_bins": (f"{items.capitalize()} per {noun}", self._limits_hint),
@@ -304,7 +307,8 @@ class TopKSheet:
     def _sentence(self) -> str:
         return (
             f"Which {plural(self.column)} have the most {self.unit.nouns}? One {self.unit.noun} changes every count by "
-            f"at most {self.unit.max_per_bin}. An item must beat the bottom symbol ⊥; once ⊥ is drawn, the list ends."
+            f"at most {self.unit.max_per_bin}. To be listed, an item must beat the bottom symbol ⊥ (“no more”); once ⊥ "
+            "is drawn, the list ends."
         )
 
     @property
@@ -312,8 +316,8 @@ class TopKSheet:
         if not self.tables:
             return "fixed by the session"
         if len({table.counts for table in self.tables.values()}) == 1:
-            return "same counts for each"
-        return "kept by a fixed rule"
+            return "the counts are the same for each"
+        return "a fixed rule says which are kept"
 
     def _limit_words(self, limit: int | None) -> str:
         return "no limit" if limit is None else f"at most {limit}"
@@ -370,15 +374,15 @@ class TopKSheet:
     @property
     def _refused(self) -> str:
         if self.method in ("laplace", "fixed") and self._swapped == 2:
-            return "proved for adding or removing a unit; under replacement it pays for two"
+            return "it is proved for adding or removing a unit, and would pay for two under replacement"
         if self.method == "laplace" and (self.max_bins is None or self.max_bins > self.kbar):
-            return f"needs a unit in at most k̄ = {self.kbar} bins"
+            return f"it needs a unit to touch no more bins than k̄ = {self.kbar}"
         if self.method == "fixed" and self.delta >= EVEN:
-            return "needs a δ below 1/2"
+            return "it needs a δ below 1/2"
         if self.method == "fixed" and self.k * self.delta + self.delta_prime >= 1:
-            return f"pays δ for each item, and {self.k} of them reach 1"
+            return f"it pays δ for each item, and that of {self.k} items reaches 1"
         if self.tables and self.method == "laplace" and self._laplace is None:
-            return "its exact law takes too long for so many counts; give a smaller k or a larger ε"
+            return "its exact law takes too long for so many counts; choose a smaller k or a larger ε"
         return ""
 
     # ------------------------------------------------------------ what public counts add

@@ -166,7 +166,7 @@ class Unit:
     def text(self) -> str:
         """For a label: `one person-year, add or remove`."""
         change = "add or remove" if self.relation == "add-remove" else "replace"
-        bins = "any number of bins" if self.max_bins is None else f"at most {self.max_bins} bins"
+        bins = "any number of bins" if self.max_bins is None else f"at most {plural_of(self.max_bins, 'bin')}"
         bounds = "" if self.is_row else f", {bins}, {self.max_per_bin} in each"
         if self.max_records is not None:
             bounds += f", {plural_of(self.max_records, 'record')} in all"

@@ -131,7 +131,7 @@ def test_sorted_counts_follow_their_sliders_in_a_report_dark_and_narrow(browser:
     page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
     page.goto(path.as_uri())
     fits = page.get_by_role("region", name="Sorted counts, fitted", exact=True)
-    before = fits.get_by_role("img", name=re.compile("^Pooled into")).get_attribute("aria-label")
+    before = fits.get_by_role("img", name=re.compile("counts are pooled into")).get_attribute("aria-label")
     slider = fits.get_by_role("slider", name="ε")
     slider.focus()
     slider.press("Home")

@@ -71,7 +71,7 @@ def test_a_short_truncation_warns_and_the_sliders_walk_back_to_a_proved_one(lab:
         expect(explorer).to_contain_text(re.compile("GeoSample needs\\s*141"))
         moved(it.slider("ε, one over a whole number"), "End", "1")
         expect(explorer).to_contain_text("exactly 2 ln(3/2)")
-        explorer.get_by_text("Numbers of these laws").click()
+        explorer.get_by_text("Table", exact=True).click()
         expect(explorer.get_by_role("table").get_by_role("row")).to_have_count(62)
         it.screenshot("kept")
         assert it.errors == it.offsite == []
@@ -98,19 +98,19 @@ def test_one_probe_drives_curves_bars_and_table(lab: Lab, browser: Browser) -> N
     with Notebook.open(lab, browser, "which/which.ipynb", viewport={"width": 1280, "height": 1700}) as it:
         it.run_all()
         page = it.region("Which mechanism?")
-        table = page.get_by_role("region", name="Mechanisms at this count")
+        table = page.get_by_role("region", name="Mechanisms at this true count")
         count, epsilon = it.slider("True count c of a bin"), it.slider("Privacy loss ε")
         expect(count).to_have_attribute("aria-valuetext", "30")
         names = ["Dense", "Stability", "PureSparse", "Compact", "Tree"]
         for name in names:
             expect(page.get_by_role("group", name=name, exact=True)).to_be_visible()
         expect(table.get_by_role("row")).to_have_count(6)
-        expect(table).to_contain_text("one bin of 30")
+        expect(table).to_contain_text("one bin, count 30")
 
         moved(count, "ArrowRight", "35")
-        expect(table).to_contain_text("one bin of 35")
+        expect(table).to_contain_text("one bin, count 35")
         expect(page.get_by_role("img", name=re.compile("^Dense at a true count of 35: .*±12"))).to_be_visible()
-        expect(page.get_by_text("A bin of true count 35, from 0")).to_be_visible()
+        expect(page.get_by_text("Errors of a bin whose true count is 35; the bars run from 0")).to_be_visible()
         moved(epsilon, "ArrowLeft", "0.4")
         expect(page.get_by_role("group", name="Dense", exact=True)).to_contain_text("pays 0.4")
         expect(page).to_contain_text("Lower bounds: Balcer, Vadhan 2018, Theorem 7.1")

@@ -69,13 +69,15 @@ def test_ask_pay_what_comes_restart_and_read_it_without_a_kernel(lab: Lab, brows
         # It was paid when it was opened, and the question on show is planned for nothing.
         assert it.ask(LEFT).split() == ["30", "6", "1", "1"]
         expect(view).to_contain_text(
-            re.compile(r"An item \d+ above the 51st count is listed, none .+ count, 95 in 100\.")
+            re.compile(r"An item \d+ above the 51st count comes before ⊥, none .+ count, 95 in 100\.")
         )
 
         # The first question: all that was asked for came.
         ask(it, "5", "Ask up to 5 of 30 left")
         expect(view).to_contain_text("Symbols left: 25 of 30")
-        expect(view.get_by_text("Question 1: all 5 came; it cost 5.", exact=False).first).to_be_focused()
+        expect(
+            view.get_by_text("Question 1: all 5 places were filled; it cost 5 symbols.", exact=False).first
+        ).to_be_focused()
         answers = view.get_by_role("list", name="Answer 1, in order").get_by_role("listitem")
         expect(answers).to_have_count(5)
 
@@ -95,7 +97,7 @@ def test_ask_pay_what_comes_restart_and_read_it_without_a_kernel(lab: Lab, brows
         expect(view.get_by_role("list", name="Questions so far").locator("> li")).to_have_count(3)
         said = rows(view)
         assert said[0].startswith("1 All year: destinations by aircraft asked for 5 · k̄ 50")
-        assert said[0].endswith("5 paid all 5 came")
+        assert said[0].endswith("5 paid all 5 places filled")
         assert said[1].endswith("1 paid ended early, 4 not used")
         left = it.ask(LEFT).split()
         assert 30 - 5 - 1 - 3 <= int(left[0]) < 24 and left[1:] == ["3", "1", "1"]

@@ -76,9 +76,9 @@ def test_the_panels_follow_the_sliders_by_keyboard_and_the_method_of_the_list(la
         explorer = it.region("Top 1 of an unknown list")
         chosen = explorer.get_by_label("How the list is made")
         chosen.select_option(label="Laplace noise, with ⊥")
-        expect(explorer).to_contain_text(re.compile("Not here: needs a unit in at most k̄ = 70 bins"))
+        expect(explorer).to_contain_text("Not available here: it needs a unit to touch no more bins than k̄ = 70.")
         chosen.select_option(label="all items known, no ⊥")
-        expect(explorer).to_contain_text("peeling over a public list of all items")
+        expect(explorer).to_contain_text("item by item, by the exponential mechanism over a public list of all items")
 
         exact = explorer.get_by_label("ε per answer, exact")
         exact.fill("1/3")

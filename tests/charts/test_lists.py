@@ -198,7 +198,7 @@ def test_a_plan_of_values_shows_both_kinds_of_error(tmp_path: Path) -> None:
     plan = session.plan(DESTINATION, dv.TopKLaplace(k=10, kbar=50, epsilon=1))
     said = spec(plan.chart())["description"]
     for name in (
-        "above the 51st count is listed",
+        "above the 51st count comes before ⊥",
         "none listed is more than",
         "all values within",
         "any one item within",

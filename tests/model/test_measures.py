@@ -82,6 +82,22 @@ def test_a_measure_asks_the_error_model_and_adds_nothing() -> None:
     assert (listed.sign, listed.origin) == ("+", "above the 21st count")
 
 
+@pytest.mark.parametrize(("name", "comes"), [("TopK", "comes before ⊥"), ("TopKSet", "is listed")])
+def test_only_a_set_promises_that_an_item_is_listed(name: str, comes: str) -> None:
+    """The places of a list may be filled before an item is drawn that lies far above the next count."""
+    listed = bound(name).measures[0]
+    assert listed.phrase.endswith(f"count {comes}") and f"count {comes} at least" in listed.tip
+
+
+def test_a_domain_of_one_bin_is_not_told_as_all_one_of_them() -> None:
+    one = dv.Domain.integers(0, 0, column="visits")
+    made = Dense("1/2").bind(dv.Question.of(one), ROW)
+    assert made.verb == "Adds noise to 1 count and shows it." and one.size_text == "1 bin"
+    every = made.measures[1]
+    assert (every.label, every.short, every.phrase) == ("The only bin", "the only bin", "the only bin within {value}")
+    assert dv.Unit("user", max_bins=1).text == "one user, add or remove, at most 1 bin, 1 in each"
+
+
 def test_a_private_choice_of_rows_has_no_place_for_the_next_count() -> None:
     made = TopK(3, kbar="private", epsilon="1", delta="1e-6", largest=20).bind(KEYS, ROW)
     assert made.measures[0].origin == "above the next count"

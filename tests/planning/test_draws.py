@@ -269,7 +269,7 @@ def test_counts_that_make_no_picture_are_refused(counts: list[int]) -> None:
 
 
 def test_what_nobody_declared_public_is_not_drawn() -> None:
-    with pytest.raises(Forbidden, match="public or made-up counts") as refused:
+    with pytest.raises(Forbidden, match="are public or made up") as refused:
         dv.MechanismComparison(None, MINUTES.domain, ["Dense"], counts=np.array([77123, 4]))  # type: ignore[arg-type]
     assert "77123" not in str(refused.value)
     with pytest.raises(ParameterError, match="no order"):

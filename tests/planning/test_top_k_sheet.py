@@ -317,7 +317,7 @@ def test_a_kbar_below_k_moves_to_k_and_is_refused_where_it_is_typed_in_python() 
 
 
 def test_laplace_noise_is_refused_where_nothing_is_proved() -> None:
-    assert "at most k̄ = 3 bins" in small(COUNTS, method="laplace", max_bins=None).point()["method"]["refused"]
+    assert "no more bins than k̄ = 3" in small(COUNTS, method="laplace", max_bins=None).point()["method"]["refused"]
     swapped = TopKSheet(
         {1: ranking(*COUNTS)}, Unit("user", relation="replace-one"), k=2, kbar=3, max_bins=1, method="fixed"
     )

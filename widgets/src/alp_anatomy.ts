@@ -235,7 +235,7 @@ function sentenceOf({ setting, key, name, value, cells, row, bits, estimate, est
     const { columns, bits: tall } = setting;
     switch (step) {
         case 0:
-            return value === 0 ? `${name} holds 0: its unary number has a zero in all ${columns} columns.` : `${name} holds ${value}: ones in ${value === 1 ? "column 1" : `columns 1 to ${value}`}, zeros beyond.`;
+            return value === 0 ? `${name} holds 0: its unary number has a zero in ${columns === 1 ? "its one column" : `all ${columns} columns`}.` : `${name} holds ${value}: ones in ${value === 1 ? "column 1" : `columns 1 to ${value}`}, zeros beyond.`;
         case 1:
             return `In each column a public hash picks one of ${tall} bits for ${name}; its ${count(value, "one")} ${value === 1 ? "is" : "are"} written there.`;
         case 2: {
@@ -245,7 +245,7 @@ function sentenceOf({ setting, key, name, value, cells, row, bits, estimate, est
         case 3: {
             const flipped = cells.flat().filter((cell) => cell.flipped).length;
             const own = row.filter((cell) => cell.flipped).length;
-            return given ? `Bits are flipped, whoever wrote them; in the worked figure three bits of ${name} are.` : `Each of the ${columns * tall} bits is flipped with chance ${p}, whoever wrote it: ${flipped} were, ${own} of them bits of ${name}.`;
+            return given ? `Bits are flipped, whoever wrote them; in the worked figure three bits of ${name} are.` : `Each of the ${columns * tall} bits is flipped with chance ${p}, whoever wrote it: ${flipped} ${flipped === 1 ? "was" : "were"}, ${own} of them among the bits of ${name}.`;
         }
         case 4:
             return `To read ${name}, take its bit from each column: ${bits.join("")}.`;

@@ -30,26 +30,26 @@ export function compositionExplorer(store: Explorer<CompositionSheet>): Componen
         const [plot, caption, hint] = [h("div", { class: "dp-plot" }), h("h4", {}, name), h("p", { class: "dp-hint" })];
         return { element: h("figure", { class: "dp-figure" }, h("figcaption", {}, caption), hint, plot), plot, caption, hint };
     };
-    const totals = figure("ε total (log) against the number of steps");
-    setText(totals.hint, "every rule is proved; how much it asks of a step differs");
+    const totals = figure("Total ε (log) by the number of steps");
+    setText(totals.hint, "every rule is proved; they differ in what a step must be");
     const numbers = h("div", {});
     const rules = h("figure", { class: "dp-figure" }, h("figcaption", {}, h("h4", {}, "Each rule at this k")), numbers);
-    const ratios = [figure("Optimal rule over Lemma 4.4: Figure 1"), figure("Optimal rule over zCDP")];
-    for (const ratio of ratios) setText(ratio.hint, "above 1: knowing that steps are range-bounded is worth more");
+    const ratios = [figure("Optimal rule against Lemma 4.4 (Figure 1)"), figure("Optimal rule against zCDP")];
+    for (const ratio of ratios) setText(ratio.hint, "ε of the optimal rule, divided by that of the other; above 1 it pays to know that steps are range-bounded");
     const region = figure("Gumbel or Laplace noise?");
-    setText(region.hint, "bins of one unit against items asked for, at the same noise on each count");
+    setText(region.hint, "bins that one unit touches, by the items asked for; the noise on each count is the same");
     const small = h("div", { class: "dp-panels" }, rules, region.element, ...ratios.map(({ element }) => element));
     const element = h(
         "section",
         { class: "dp-explorer dp-plan", "aria-labelledby": titleId },
-        h("div", { class: "dp-pane-head" }, h("h3", { id: titleId, class: "dp-screen-title" }, "What k steps cost together"), h("span", { class: "dp-chip dp-free" }, "free · no data")),
-        h("p", { class: "dp-quiet" }, "Steps of the same ε, each chosen after seeing the earlier answers. A draw of the exponential mechanism from counts is range-bounded: its log ratios lie within an interval of length ε."),
+        h("div", { class: "dp-pane-head" }, h("h3", { id: titleId, class: "dp-screen-title" }, "What k steps cost together"), h("span", { class: "dp-chip dp-free" }, "free · sees no data")),
+        h("p", { class: "dp-quiet" }, "Every step costs the same ε, and each may be chosen after seeing the earlier answers. A draw of the exponential mechanism from counts is range-bounded: between neighbouring datasets, the log ratios of its chances lie within an interval of length ε."),
         h("div", { class: "dp-axes" }, ...sliders.map((slider) => slider.element)),
         note,
         verdict,
         totals.element,
         small,
-        h("p", { class: "dp-hint" }, "Prices are for the unit and the relation of the steps, rounded up. A list of the top k with a bottom symbol costs k ln(1 + δ) and δ besides. Durfee and Rogers, Theorem 3, Lemma 4.4, Appendix A."),
+        h("p", { class: "dp-hint" }, "Prices hold for the unit and the relation of the steps, and are rounded up. A top-k list with a bottom symbol costs k ln(1 + δ) more in ε, and its δ on top of δ′. Durfee, Rogers 2019, Theorem 3, Lemma 4.4, Appendix A."),
     );
     let width = 828;
     let drawn = "";
@@ -101,7 +101,7 @@ function ordered(sheet: CompositionSheet, point: CompositionPoint, at: number): 
 function verdictOf(sheet: CompositionSheet, point: CompositionPoint, k: string, at: number): string {
     const best = ordered(sheet, point, at)[0]!;
     const sum = point.rules[0]!.epsilon[at]!;
-    const least = compare(exactly(best.epsilon), exactly(sum)) === 0 ? `no rule is better than the sum, ε ${shown(sum)}` : `${best.label} is cheapest, ε ${shown(best.epsilon)}, against ${shown(sum)} for the sum`;
+    const least = compare(exactly(best.epsilon), exactly(sum)) === 0 ? `no rule is better than the sum, ε ${shown(sum)}` : `${best.label} is cheapest at ε ${shown(best.epsilon)}; the sum is ${shown(sum)}`;
     return `${shown(k)} ${k === "1" ? "step" : "steps"} of ε ${point.at.get("epsilon")} at δ′ ${point.at.get("delta")}: ${least}.`;
 }
 
@@ -127,7 +127,7 @@ function rulesTable(sheet: CompositionSheet, point: CompositionPoint, k: string,
 function ratioChart({ figure }: CompositionSheet, rule: "bounded" | "zcdp", k: number, width: number): SVGSVGElement {
     const most = Math.max(...figure.curves.flatMap((curve) => curve[rule]));
     return linesChart(width, SMALL, {
-        title: `At δ ${figure.delta} the optimal rule for private steps costs up to ${most.toFixed(2)} times ${rule === "bounded" ? "Lemma 4.4" : "the zCDP rule"}`,
+        title: `At δ ${figure.delta} the optimal rule for private steps costs up to ${most.toFixed(2)} times as much as ${rule === "bounded" ? "Lemma 4.4" : "the zCDP rule"}`,
         x: { low: figure.k[0]!, high: figure.k.at(-1)!, log: true, name: "steps k (log)" },
         y: { ...RATIO, log: false, name: "" },
         series: figure.curves.map((curve, i) => ({ name: `ε ${curve.epsilon}`, xs: figure.k, ys: curve[rule], kind: "dp-medium dp-exact", colour: i + 1 })),
@@ -147,7 +147,7 @@ function below(xs: readonly number[], ys: readonly number[], most: number): { xs
 function regionChart(point: CompositionPoint, xs: number[], at: number, width: number): SVGSVGElement {
     const up = point.laplace[at]!;
     return linesChart(width, SMALL, {
-        title: `For a list of ${shown(String(xs[at]))}, Laplace noise costs no more for a unit in up to ${shown(up)} ${up === "1" ? "bin" : "bins"}, Gumbel noise for more`,
+        title: `For a list of ${shown(String(xs[at]))}, Laplace noise costs no more than Gumbel noise where a unit touches at most ${shown(up)} ${up === "1" ? "bin" : "bins"}, and more beyond`,
         x: { low: xs[0]!, high: xs.at(-1)!, log: true, name: "items asked for, k (log)" },
         y: { low: 0, high: BINS, log: false, name: "" },
         series: [{ name: "", ...below(xs, point.equal, BINS), kind: "dp-medium dp-exact" }],

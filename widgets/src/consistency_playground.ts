@@ -115,7 +115,7 @@ export function consistencyPlayground(store: Explorer<ConsistencySheet>): Compon
         picture.element,
         h("div", { class: "dp-verdict" }, verdict, broken),
         h("div", { class: "dp-panels dp-beside" }, table, h("figure", { class: "dp-figure" }, h("figcaption", {}, h("h4", {}, "What the fit gains in this draw")), sums)),
-        h("p", { class: "dp-hint" }, h("span", { class: "dp-screen-only" }, "Type another count or another noisy value: the fit follows at once. "), "The fit is by least squares, computed on this page in exact fractions, and costs no more privacy than the noise did. Hay, Rastogi, Miklau, Suciu 2010, Theorems 1 and 3."),
+        h("p", { class: "dp-hint" }, h("span", { class: "dp-screen-only" }, "Type another count or another noisy value: the fit follows at once. "), "The fit is by least squares, computed on this page in exact fractions, and costs no privacy beyond the noise. Hay, Rastogi, Miklau, Suciu 2010, Theorems 1 and 3."),
     );
     let width = 828;
     let seen: { point: ConsistencyPoint; seed: string; width: number; state: string } | null = null;
@@ -255,12 +255,12 @@ export function consistencyPlayground(store: Explorer<ConsistencySheet>): Compon
 
     function drawWords(point: ConsistencyPoint, fit: Fit, seed: string): void {
         const { tree, sensitivity } = fit;
-        const asked = tree === null ? `${fit.truth.length} counts in ascending order` : `all ${tree.nodes} sums of a tree over ${counts.length} counts${tree.leaves > counts.length ? `, padded to ${tree.leaves}` : ""}`;
-        const touch = tree === null ? "One record more or less changes one count of the sorted list by 1" : `One record more or less changes ${tree.height} of them by 1, one on each level`;
-        setText(sentence, `Asked for, with noise on each: ${asked}. ${touch}, so that is the sensitivity: ${sensitivity}.`);
+        const asked = tree === null ? `${countsText(fit.truth.length)} in ascending order` : tree.nodes === 1 ? "one count, which is all there is" : `all ${tree.nodes} sums of a tree over ${countsText(counts.length)}${tree.leaves > counts.length ? `, padded to ${tree.leaves}` : ""}`;
+        const touch = tree?.nodes === 1 ? "One record more or less changes it by 1" : tree === null ? "One record more or less changes one count of the sorted list by 1" : `One record more or less changes ${tree.height} of them by 1, one on each level`;
+        setText(sentence, `Asked for, with noise on each: ${asked}. ${touch}, so the sensitivity is ${sensitivity}.`);
         const within = shown(point.within.get(sensitivity)!);
-        setText(noiseWords, printed ? "as printed in the paper" : `seed ${seed}, so not private; 95 in 100 within ±${within}`);
-        setText(picture.name, tree === null ? "Sorted counts" : `Tree of ${tree.nodes} noisy sums`);
+        setText(noiseWords, printed ? "as printed in the paper" : `seed ${seed}, so not private; 95 in 100 lie within ±${within}`);
+        setText(picture.name, tree === null ? "Sorted counts" : tree.nodes === 1 ? "One noisy count" : `Tree of ${tree.nodes} noisy sums`);
         setText(
             picture.note,
             tree === null
@@ -268,13 +268,12 @@ export function consistencyPlayground(store: Explorer<ConsistencySheet>): Compon
                 : "in each box the noisy sum and, under it in bold, the fitted one; ✕ marks a noisy sum that its parts contradict",
         );
         const count = fit.broken.length;
-        const of = tree === null ? fit.truth.length - 1 : tree.nodes - tree.leaves;
         setText(verdict, violations(fit));
         verdict.toggleAttribute("data-broken", count > 0);
         show(broken, count > 0);
         broken.replaceChildren(
             ...fit.broken.slice(0, TOLD).map(({ words }) => h("li", {}, h("span", { class: "dp-wrong", "aria-hidden": "true" }, "✕ "), words)),
-            ...(count > TOLD ? [h("li", {}, `and ${count - TOLD} more of ${of}, marked in the table`)] : []),
+            ...(count > TOLD ? [h("li", {}, `and ${count - TOLD} more, marked in the table`)] : []),
         );
     }
 
@@ -373,7 +372,7 @@ export function consistencyPlayground(store: Explorer<ConsistencySheet>): Compon
             ["squared error, fitted", exactText(fitted, SHORT)],
             ["moved by the fit, squared", exactText(squaredError(fit.fitted, fit.noisy), SHORT)],
         ];
-        if (fit.tree === null) items.push(["blocks of equal values", `${fit.blocks.length} of ${fit.truth.length} counts`]);
+        if (fit.tree === null) items.push(["blocks of equal values", `${fit.blocks.length}, made of ${countsText(fit.truth.length)}`]);
         sums.replaceChildren(...items.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
     }
 
@@ -390,6 +389,8 @@ function nodeName(tree: Tree, node: number): string {
     if (node === 0) return "all";
     return `counts ${first + 1} to ${last + 1}${first >= tree.n ? ", padding" : ""}`;
 }
+
+const countsText = (count: number): string => (count === 1 ? "1 count" : `${count} counts`);
 
 /** A whole number on the screen. */
 const number = (value: Fraction): string => shown(format(value));
@@ -429,11 +430,13 @@ function violations({ tree, broken, truth }: Fit): string {
         const of = truth.length - 1;
         if (of === 0) return "One count has no order to break.";
         const neighbours = of === 1 ? "1 pair of neighbours" : `${of} pairs of neighbours`;
-        return count === 0 ? `Noisy: all ${neighbours} ascend already. Fitted: the same values.` : `Noisy: ${count} of ${neighbours} ${count === 1 ? "falls" : "fall"}. Fitted: every pair ascends or is equal.`;
+        return count === 0 ? `Noisy: ${of === 1 ? "the pair of neighbours ascends" : `all ${neighbours} ascend`} already. Fitted: the same values.` : `Noisy: ${count} of ${neighbours} ${count === 1 ? "falls" : "fall"}. Fitted: every pair ascends or is equal.`;
     }
     const of = tree.nodes - tree.leaves;
     if (of === 0) return "One count is all there is: nothing can contradict it.";
-    return count === 0 ? `Noisy: all ${of} sums hold already. Fitted: the same values.` : `Noisy: ${count} of ${of} sums ${count === 1 ? "does" : "do"} not hold. Fitted: every sum holds exactly.`;
+    return count === 0
+        ? `Noisy: ${of === 1 ? "the one sum holds" : `all ${of} sums hold`} already. Fitted: the same values.`
+        : `Noisy: ${of === 1 ? "the one sum does" : `${count} of ${of} sums ${count === 1 ? "does" : "do"}`} not hold. Fitted: every sum holds exactly.`;
 }
 
 /** What stands on the screen, in a sentence: the picture's title, and what is read out after a change. */

@@ -120,8 +120,8 @@ export class Explorer<S extends Sheet<Point>> extends ViewStore {
         const point = axis !== null && this.sheet!.fans.has(axis.name) ? this.#onFan(axis, position) : undefined;
         this.#say(
             point === undefined
-                ? "No kernel to compute this; what is shown is the nearest that was sent."
-                : "No kernel: one slider moves at a time, the others are back where the sheet was made.",
+                ? "No kernel can compute this; the page shows the nearest place that it was sent."
+                : "No kernel: one slider moves at a time, and the others went back to where this page was computed.",
             true,
         );
         this.#adopt((point ?? this.sheet!.now) as PointOf<S>);

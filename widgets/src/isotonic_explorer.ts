@@ -27,7 +27,7 @@ export function isotonicExplorer(store: Explorer<IsotonicSheet>): Component {
     const picture = figure("Ascending counts: true, noisy and fitted");
     const off = figure("The same, less the true counts");
     const verdict = h("p", { class: "dp-finding dp-verdict" });
-    const flag = h("p", { class: "dp-notice dp-warning", hidden: true }, "The multiscale band is empty somewhere: the noise of this draw went beyond what 95 in 100 draws allow. It is shown as it is.");
+    const flag = h("p", { class: "dp-notice dp-warning", hidden: true }, "The multiscale band is empty somewhere: the noise of this draw went beyond what the band allows for, as it may in up to 5 of 100 draws. It is shown as it is.");
     const errors = h("div", {});
     const numbers = h("div", { class: "dp-numbers-box" });
     const table = h("details", { class: "dp-how", ontoggle: () => drawTable() }, h("summary", {}, "Table"), numbers);
@@ -49,7 +49,7 @@ export function isotonicExplorer(store: Explorer<IsotonicSheet>): Component {
         flag,
         verdict,
         h("figure", { class: "dp-figure" }, h("figcaption", {}, h("h4", {}, "Squared error, all positions together")), errors),
-        h("p", { class: "dp-hint" }, "The fit is biased within a run of equal counts: its low end downward, its high end upward. The total is unbiased. Ranks are no bins: nothing here says which bin has which count. Hay, Rastogi, Miklau, Suciu 2010, Theorems 1 and 2; the harmonic bound is sharper than theirs."),
+        h("p", { class: "dp-hint" }, "The fit is biased within a run of equal counts: its low end downward, its high end upward. The total is unbiased. A rank is not a bin: nothing here says which bin has which count. Hay, Rastogi, Miklau, Suciu 2010, Theorems 1 and 2; the harmonic bound is sharper than theirs."),
         table,
     );
     let width = 828;
@@ -81,7 +81,7 @@ export function isotonicExplorer(store: Explorer<IsotonicSheet>): Component {
         seen = { point, width };
         setText(badge, sheet.badge);
         setText(seedWords, `seed ${point.at.get("seed")}, so not private`);
-        setText(sentence, `${shown(point.at.get("n")!)} counts in ascending order, ${shown(point.distinct)} of them distinct. One record more or less changes one of them by 1: each gets noise for the whole ε.`);
+        setText(sentence, `${shown(point.at.get("n")!)} counts in ascending order, ${shown(point.distinct)} of them distinct. One record more or less changes one of them by 1, so each gets noise for the whole ε.`);
         drawPicture(sheet, point);
         show(flag, point.multiscale.crossed);
         setText(verdict, finding(point));
@@ -123,8 +123,8 @@ export function isotonicExplorer(store: Explorer<IsotonicSheet>): Component {
 
     function drawErrors({ errors: said }: IsotonicPoint): void {
         const rows: [string, string, string][] = [
-            ["noisy, as drawn (S~)", shown(said.noisy), `${shown(said.expected)} expected`],
-            ["sorted and rounded (S~r)", shown(said.rounded), "no bound: it depends on the counts"],
+            ["noisy, as drawn (S̃)", shown(said.noisy), `${shown(said.expected)} expected`],
+            ["sorted and rounded (S̃r)", shown(said.rounded), "no bound: it depends on the counts"],
             ["fitted (S̄)", shown(said.fitted), `≤ ${shown(said.bound)} expected: one harmonic number for each run of equal counts`],
         ];
         errors.replaceChildren(dataTable("Squared error", [{ name: "estimate" }, { name: "in this draw", figures: true }, { name: "over all draws" }], rows.length, (i) => rows[i]!));
@@ -177,5 +177,5 @@ const farthest = (steps: readonly Step[]): string => shown(String(Number(Math.ma
 function finding(point: IsotonicPoint): string {
     const { errors, fitted, at } = point;
     const blocks = `${shown(String(fitted.length))} ${fitted.length === 1 ? "block" : "blocks"}`;
-    return `Pooled into ${blocks} of ${shown(at.get("n")!)} counts; squared error ${shown(errors.fitted)} fitted, ${shown(errors.noisy)} noisy, ${shown(errors.rounded)} sorted and rounded.`;
+    return `${shown(at.get("n")!)} counts are pooled into ${blocks}; squared error ${shown(errors.fitted)} fitted, ${shown(errors.noisy)} noisy, ${shown(errors.rounded)} sorted and rounded.`;
 }

@@ -43,7 +43,7 @@ export function mechanismComparison(store: Explorer<ComparisonSheet>): Component
     const order = outcomesView("Would the order change?");
     const counted = h("div", {});
     const undrawn = h("p", { class: "dp-hint", hidden: true });
-    order.element.append(counted, undrawn, h("p", { class: "dp-hint" }, "Only ties: none is out of order, but two bins read the same, or neither of the two is shown."));
+    order.element.append(counted, undrawn, h("p", { class: "dp-hint" }, "Only ties: no bin is out of order, but two bins of different counts read the same or are both not shown."));
     const element = h(
         "section",
         { class: "dp-explorer dp-plan", "aria-labelledby": titleId },
@@ -54,7 +54,7 @@ export function mechanismComparison(store: Explorer<ComparisonSheet>): Component
             { class: "dp-axes" },
             epsilon.element,
             count.element,
-            h("div", { class: "dp-field" }, h("label", { for: betaId }, "How often the errors hold"), beta),
+            h("div", { class: "dp-field" }, h("label", { for: betaId }, "How often the stated errors hold"), beta),
         ),
         note,
         rows,
@@ -81,7 +81,7 @@ export function mechanismComparison(store: Explorer<ComparisonSheet>): Component
         setText(note, store.fault ?? "");
         show(note, store.fault !== null);
         if (sheet === null || point === null) return;
-        setText(subject, `${sheet.question.sentence} Protects ${sheet.unit.text}.`);
+        setText(subject, `${sheet.question.sentence} Protects: ${sheet.unit.text}.`);
         const betas = store.axis("beta")!.grid;
         setOptions(
             beta,
@@ -118,9 +118,15 @@ export function mechanismComparison(store: Explorer<ComparisonSheet>): Component
         const sizes = draws.counts.map(Number);
         const told = drawn.map((one) => ({ ...one, tally: tallyOf(sizes, one.outcomes) }));
         order.draw(orderFigure(draws, told, width));
-        const missing = point.rows.flatMap((row, i) => (outcomes?.[i] ? [] : [row.name]));
-        setText(undrawn, `Not drawn, since what it reads of a single count is not worked out: ${inWords(missing)}.`);
-        undrawn.hidden = missing.length === 0;
+        const absent = point.rows.filter((_, i) => !outcomes?.[i]);
+        const missing = absent.filter((row) => row.refused === "").map(({ name }) => name);
+        const refused = absent.filter((row) => row.refused !== "").map(({ name }) => name);
+        const words = [
+            missing.length === 0 ? "" : `Not drawn: ${inWords(missing)}. What would be read of a single count there has not been worked out.`,
+            refused.length === 0 ? "" : `${inWords(refused)} ${refused.length === 1 ? "does" : "do"} not answer this question.`,
+        ].filter((part) => part !== "");
+        setText(undrawn, words.join(" "));
+        undrawn.hidden = words.length === 0;
         counted.replaceChildren(countedTable(told, sizes.length));
     }
 
@@ -150,13 +156,13 @@ function orderFigure(draws: Draws, told: readonly Told[], width: number): Outcom
     const picture = ({ name, outcomes }: Told, draw: number, small: boolean): SVGSVGElement => {
         const reads = outcomes[draw]!;
         const { moved } = orderOf(counts, reads);
-        const title = `${name}, draw ${draw + 1}: ${labels.map((label, bin) => `${label} reads ${readText(reads[bin]!)}`).join(", ")}`;
+        const title = `${name}, draw ${draw + 1}: ${labels.map((label, bin) => `${label} ${reads[bin] === null ? "is not shown" : `reads ${readText(reads[bin]!)}`}`).join(", ")}`;
         return readsChart(small ? SMALL_WIDTH : each, { title, names: small ? [] : labels, counts, reads, moved, axis, room });
     };
     const headed = (one: Told, kind: string, pictures: Node[]): HTMLElement => h("div", { class: kind }, h("p", {}, h("strong", {}, one.name)), ...pictures);
     return {
         badge: draws.badge,
-        caption: `${draws.badge.startsWith("made-up") ? "made-up" : "public"} truth, new noise each time, simulated for each bin by itself, as if all others were empty. Hatched: the counts ${inWords(draws.counts.map(shown))}; ○ what is read of a bin, ● out of order`,
+        caption: `${draws.badge.startsWith("made-up") ? "made-up" : "public"} truth, new noise each time; each bin is simulated by itself, as if all others were empty. Hatched: the counts ${inWords(draws.counts.map(shown))} · ○ what a bin reads · ● out of order`,
         finding: orderWords(told, counts.length),
         count: told[0]!.outcomes.length,
         frame: (draw) => {
@@ -175,7 +181,7 @@ function orderWords(told: readonly Told[], bins: number): string {
     const draws = told[0]!.outcomes.length;
     const changed = told.map(({ name, tally }) => `${tally.changed} with ${name}`);
     const hiding = told.filter(({ tally }) => tally.hidden > 0).map(({ name, tally }, i) => `${tally.hidden}${i === 0 ? ` of ${draws * bins} counts` : ""} with ${name}`);
-    return `Of ${draws} draws, the order changed in ${inWords(changed)}.${hiding.length === 0 ? "" : ` Not shown: ${inWords(hiding)}.`}`;
+    return `Of ${draws} draws each, the order changed in ${inWords(changed)}.${hiding.length === 0 ? "" : ` Not shown: ${inWords(hiding)}.`}`;
 }
 
 function countedTable(told: readonly Told[], bins: number): HTMLElement {
@@ -257,7 +263,7 @@ function rowOf(view: View, grid: readonly string[], most: number, width: number,
               ]),
     );
     if (row.refused !== "") {
-        return h("div", { class: "dp-row", role: "group", "aria-label": row.name }, label, h("p", { class: "dp-refused" }, `Not here: ${row.refused}.`));
+        return h("div", { class: "dp-row", role: "group", "aria-label": row.name }, label, h("p", { class: "dp-refused" }, `Not available here: ${row.refused}.`));
     }
     const each = width < WIDE ? width : Math.floor((width - 24 * 3 - 130 - 150) / 2);
     const xs = grid.map(number);
@@ -312,7 +318,7 @@ function barsOf(views: readonly View[], c: string): Node[] {
         return fill;
     };
     return [
-        h("figcaption", {}, `A bin of true count ${shown(c)}, from 0 to ${shown(String(most))}`),
+        h("figcaption", {}, `Errors of a bin whose true count is ${shown(c)}; the bars run from 0 to ${shown(String(most))}`),
         ...answered.map((view) =>
             h(
                 "div",
@@ -334,12 +340,12 @@ function numbersOf(views: readonly View[], measures: readonly Measure[], c: stri
         { name: "pays ε", figures: true },
         { name: "δ", figures: true },
         ...measures.flatMap(({ short }, position) =>
-            (bends[position] ? [`${short} of ${shown(c)}`, `${short} at worst`] : [short]).map((name) => ({ name, figures: true })),
+            (bends[position] ? [`${short}, count ${shown(c)}`, `${short}, worst count`] : [short]).map((name) => ({ name, figures: true })),
         ),
-        { name: "above 0", figures: true },
+        { name: "chance above 0", figures: true },
         { name: "space", figures: true },
     ];
-    return dataTable("Mechanisms at this count", columns, views.length, (i) => {
+    return dataTable("Mechanisms at this true count", columns, views.length, (i) => {
         const view = views[i]!;
         const { row } = view;
         if (row.refused !== "") return [row.name, ...columns.slice(1).map(() => "—")];
@@ -363,9 +369,10 @@ function verdict(views: readonly View[], measures: readonly Measure[], c: string
         const best = Math.min(...known.map(({ size }) => size));
         const least = known.filter(({ size }) => size === best);
         if (least.length === 0) return [];
-        return [`${least.map(({ name }) => name).join(" and ")} ${least.length === 1 ? "errs" : "err"} least on ${measure.short} (${signed(measure, least[0]!.error)})`];
+        return [`${inWords(least.map(({ name }) => name))} ${least.length === 1 ? "errs" : "err"} least on ${measure.short} (${signed(measure, least[0]!.error)})`];
     });
-    return `At a true count of ${shown(c)}, ${parts.join("; ")}, ε ${point.at.get("epsilon")}.`;
+    const where = `At ε ${point.at.get("epsilon")} and a true count of ${shown(c)}`;
+    return parts.length === 0 ? `${where} no error is known.` : `${where}, ${parts.join("; ")}.`;
 }
 
 /** What the lines stand for. */
@@ -373,10 +380,10 @@ function keyOf(views: readonly View[], measures: readonly Measure[]): string {
     const lines = measures.map(
         (measure, position) => `${capital(measure.weight)}: ${words(measure)}${bent(views, position) ? ", by its true count" : ", whatever the counts"}.`,
     );
-    return (
-        `${lines.join(" ")} Solid is exact, dashed a proved bound. ` +
-        "Red dashes: no mechanism of this price errs less in the worst case."
-    );
+    const known = views.flatMap(({ errors }) => errors);
+    const calculated = known.some(({ error, worst }) => error?.kind === "numerical" || worst?.kind === "numerical");
+    const floor = known.some((one) => one.floor !== null) ? " Red dashes: no mechanism at this price can err less in the worst case." : "";
+    return `${lines.join(" ")} Solid: exact${calculated ? ", or calculated where it says ≈" : ""}. Dashed: a proved bound.${floor}`;
 }
 
 /** The lower bounds, and where they say nothing. */
@@ -386,7 +393,7 @@ function floorsOf(views: readonly View[], measures: readonly Measure[]): string 
     const parts = measures.flatMap(({ short }, position) => {
         const floor = views.map(({ errors }) => errors[position]!.floor).find((one) => one !== null) ?? null;
         if (floor === null) return [];
-        return [number(floor.value) === 0 ? `For ${short} they are 0 here and say nothing.` : `For ${short} at worst at least ${shown(floor.value)}.`];
+        return [number(floor.value) === 0 ? `For ${short} the bound is 0 here and says nothing.` : `For ${short} no error is below ${shown(floor.value)} in the worst case.`];
     });
     return `Lower bounds: ${[...new Set(rules)].join("; ")}. ${parts.join(" ")}`;
 }

@@ -107,7 +107,7 @@ function underway(store: SessionStore, purchase: Extract<SessionStore["purchase"
         return run.number === "" ? unwritten(run) : running(run, price);
     }
     if (purchase.withdrawn) {
-        const note = "Withdrawing; the page says what came of it.";
+        const note = "Withdrawing; the page will say what came of it.";
         return { kind: "sent", buttons: [off("Waiting for the kernel")], note };
     }
     return {
@@ -174,7 +174,7 @@ function elsewhere(store: SessionStore, run: Running): Panel {
     if (store.doubt === run.token) {
         return {
             kind: "doubt",
-            asks: "Confirm the cancelling",
+            asks: "Confirm cancelling",
             ...shown,
             text: [["Cancel the release that another view started?"], ` ${stays}`],
             buttons: [
@@ -218,7 +218,7 @@ function resting(store: SessionStore): Panel {
             text: [
                 ["The budget is used up."],
                 state.budget!.rho === null
-                    ? ` All ${state.budget!.epsilon.total} of ε ${state.budget!.epsilon.total} are in the ledger.`
+                    ? ` All of ε ${state.budget!.epsilon.total} is in the ledger.`
                     : ` What is left of ρ ${state.budget!.rho.total} is too little for an answer.`,
             ],
             buttons: [],
@@ -257,7 +257,7 @@ function offer(store: SessionStore, twin: Entry | null): Panel {
             : budget.rho === null
               ? `${budget.epsilon.left} left ${now}, ${leftAfter(budget.epsilon.left, price.epsilon)} after` +
                 `${deltaAfter(budget, price, (rest) => `; δ ${budget.delta.left} ${now}, ${rest} after`)}. `
-              : `One answer may cost at most ${budget.epsilon.left} ${now}, less after. `;
+              : `One answer may cost at most ${budget.epsilon.left} ${now}, and less afterwards. `;
     const lost = twin !== null && store.fresh === null ? lostBefore(twin) : null;
     return {
         kind: "offer",
@@ -267,7 +267,7 @@ function offer(store: SessionStore, twin: Entry | null): Panel {
         text: [`${point!.verb} Guarantee: `, [`${point!.guarantee}.`]],
         buttons: [{ ...button("pay", ["Release", `pay ${priceText(price)}`], { do: "press" }), means: store.means }],
         note: store.asking
-            ? "Waiting for the plan of what was chosen last."
+            ? "Waiting for the kernel to plan what was chosen last."
             : `${balance}Cannot be undone.${store.fresh === null ? "" : " A second, independent answer."}`,
         ...stored(store),
     };

@@ -181,7 +181,7 @@ function lanesOf(sheet: ProductSheet, point: ProductPoint, step: number): Lane[]
         if (own === undefined || (!again && level > step)) return empty;
         return {
             name,
-            note: again ? `${own.size} columns` : `${own.size} columns, ${own.places.filter((place) => point.kept[place] === level).length} stay`,
+            note: again ? columnsText(own.size) : `${columnsText(own.size)}, ${own.places.filter((place) => point.kept[place] === level).length} stay`,
             dots: own.places.map((place, k) => ({ place, mean: own.means[k]!, stays: again || point.kept[place] === level, one: step === sheet.levels + 2 && point.record[place] === 1 })),
             threshold: own.threshold,
             sd: own.sd,
@@ -190,6 +190,8 @@ function lanesOf(sheet: ProductSheet, point: ProductPoint, step: number): Lane[]
     });
     return [truth, ...lanes];
 }
+
+const columnsText = (count: number): string => (count === 1 ? "1 column" : `${count} columns`);
 
 /** One plain sentence for each step. */
 function sentenceOf(sheet: ProductSheet, point: ProductPoint, step: number): string {
@@ -201,12 +203,12 @@ function sentenceOf(sheet: ProductSheet, point: ProductPoint, step: number): str
         if (own === undefined) return `Round ${step}: no column is left.`;
         const stay = own.places.filter((place) => point.kept[place] === step).length;
         const turned = step === 1 && point.flipped.length > 0 ? ` ${point.flipped.length} with a mean near 1 ${point.flipped.length === 1 ? "is turned round and falls on" : "are turned round and fall on"}, too.` : "";
-        return `Round ${step}: ${own.size} columns are measured, with noise of standard deviation ${number(own.sd)}. ${own.size - stay} lie below ${number(own.threshold!)} and fall on; ${stay} ${stay === 1 ? "stays" : "stay"}.${turned}`;
+        return `Round ${step}: ${columnsText(own.size)} ${own.size === 1 ? "is" : "are"} measured, with noise of standard deviation ${number(own.sd)}. ${own.size - stay} ${own.size - stay === 1 ? "lies" : "lie"} below ${number(own.threshold!)} and ${own.size - stay === 1 ? "falls" : "fall"} on; ${stay} ${stay === 1 ? "stays" : "stay"}.${turned}`;
     }
     const last = point.rounds.find((one) => one.level === sheet.levels + 1 && one.keeps);
     if (step === sheet.levels + 1)
-        return `Every bucket is measured again, by people who have not been asked. ${last === undefined ? "The last bucket is empty." : `The last one holds ${last.size} columns with shares of about ${powerOfTwo(-sheet.levels - 1)} and less; its noise has a standard deviation of ${number(last.sd)}.`}`;
+        return `Every bucket is measured again, by people who have not been asked. ${last === undefined ? "The last bucket is empty." : `The last one holds ${columnsText(last.size)} with shares of about ${powerOfTwo(-sheet.levels - 1)} and less; its noise has a standard deviation of ${number(last.sd)}.`}`;
     const ones = point.record.filter((bit) => bit === 1).length;
     const expected = point.biases.reduce((sum, p) => sum + p, 0);
-    return `A record is drawn: each bit is 1 with its noisy mean, moved into 0 to 1. It has ${ones} ones, where ${number(expected)} are expected of a person.`;
+    return `A record is drawn: each bit is 1 with its noisy mean, moved into 0 to 1. It has ${ones} ${ones === 1 ? "one" : "ones"}, where ${number(expected)} are expected of a person.`;
 }

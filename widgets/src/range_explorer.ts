@@ -293,10 +293,10 @@ export function rangeExplorer(store: RangeStore): Component {
         const long = reading.labels.some((words) => textWidth(words) > each / 4);
         const negative = reading.nodes.filter((node) => node[4]! < 0).reduce((sum, node) => sum + node[3]!, 0);
         const count = reading.nodes.reduce((sum, node) => sum + node[3]!, 0);
-        setText(used.note, `weight of each tree node: darker counts more, hatched is subtracted; ${shown(String(count))} noisy counts, ${shown(String(negative))} of them subtracted`);
+        setText(used.note, `weight of each tree node: darker counts more, hatched is subtracted; ${shown(String(count))} noisy ${count === 1 ? "count" : "counts"}, ${shown(String(negative))} of them subtracted`);
         used.plot.replaceChildren(
             icicleChart(each, {
-                title: `The fitted answer uses ${count} noisy counts of the tree and subtracts ${negative} of them`,
+                title: `The fitted answer uses ${shown(String(count))} noisy ${count === 1 ? "count" : "counts"} of the tree and subtracts ${shown(String(negative))} of them`,
                 names: sizes.map((size) => (size === 1 ? "1 bin" : `${shown(String(size))} bins`)),
                 sizes,
                 nodes: reading.nodes,
@@ -375,7 +375,7 @@ function crossover({ curve, estimators }: RangeSheet): string {
     const [tree, flat] = [curve.errors.get(fitted.name)!.one, curve.errors.get(bins.name)!.one];
     const at = curve.lengths.findIndex((_, i) => tree.slice(i).every((error, k) => error <= flat[i + k]!));
     if (at <= 0) return "";
-    return `Below about ${shown(String(curve.lengths[at]))} bins ${bins.label} is better; from there on the ${fitted.label}. `;
+    return `Up to about ${shown(String(curve.lengths[at]))} bins, “${bins.label}” errs less; beyond, the ${fitted.label}. `;
 }
 
 /** What the range holds, in a sentence: the title of its chart, and what is read out after a move. */

@@ -29,17 +29,17 @@ export function samplerExplorer(store: Explorer<SamplerSheet>): Component {
     const sliders = AXES.map((name) => axisSlider(store, name));
     const alarm = h("p", { class: "dp-notice dp-error", role: "alert", hidden: true });
     const note = h("p", { class: "dp-hint", hidden: true });
-    const stats = [stat("Worst ratio, FastSample"), stat("Pays ε~, replacing a row"), stat("GeoSample needs"), stat("FastSample needs")];
+    const stats = [stat("Worst ratio, FastSample"), stat("Pays ε, replacing a row"), stat("GeoSample needs"), stat("FastSample needs")];
     const figure = (name: string): { element: HTMLElement; plot: HTMLElement } => {
         const plot = h("div", { class: "dp-plot" });
         return { element: h("figure", { class: "dp-figure" }, h("figcaption", {}, name), plot), plot };
     };
-    const laws = figure("Chance of each released value, given the true count c (log)");
+    const laws = figure("Chance of each released value at the true count c (log)");
     const sizes = figure("Bits of the random integer against n (log, log)");
-    const stairs = figure("What is paid against ε");
+    const stairs = figure("ε paid, by ε asked");
     const small = h("div", { class: "dp-charts dp-two" }, sizes.element, stairs.element);
     const numbers = h("div", {});
-    const table = h("details", { class: "dp-how", ontoggle: () => drawTable() }, h("summary", {}, "Numbers of these laws"), numbers);
+    const table = h("details", { class: "dp-how", ontoggle: () => drawTable() }, h("summary", {}, "Table"), numbers);
     const element = h(
         "section",
         { class: "dp-explorer dp-plan", "aria-labelledby": titleId },
@@ -47,9 +47,9 @@ export function samplerExplorer(store: Explorer<SamplerSheet>): Component {
             "div",
             { class: "dp-pane-head" },
             h("h3", { id: titleId }, "Samplers on a finite computer"),
-            h("span", { class: "dp-chip dp-free" }, "free · no data"),
+            h("span", { class: "dp-chip dp-free" }, "free · sees no data"),
         ),
-        h("p", { class: "dp-hint" }, "One noisy count in 0..n from one bounded random integer. Balcer and Vadhan, Figure 2, live."),
+        h("p", { class: "dp-hint" }, "One noisy count from 0 to n, drawn with one bounded random integer. GeoSample draws geometric noise exactly; Z′ cuts the noise off at t; FastSample draws from Z′ or, with chance γ, a uniform value, and keeps its promise where t is long enough. Balcer, Vadhan 2018, Figure 2."),
         h("div", { class: "dp-axes" }, ...sliders.map((slider) => slider.element)),
         note,
         alarm,
@@ -71,7 +71,7 @@ export function samplerExplorer(store: Explorer<SamplerSheet>): Component {
         const columns = [{ name: "value", figures: true }, ...LAWS.map(([, name]) => ({ name, figures: true }))];
         const chance = (value: number): string => (value === 0 ? "0" : value < 1e-4 ? powers(value) : value.toPrecision(4));
         numbers.replaceChildren(
-            dataTable("Numbers of these laws", columns, point.geosample.pmf.length, (i) => [
+            dataTable("Chance of each released value", columns, point.geosample.pmf.length, (i) => [
                 String(i),
                 ...LAWS.map(([name]) => chance(point[name].pmf[i]!)),
             ]),
@@ -104,8 +104,8 @@ export function samplerExplorer(store: Explorer<SamplerSheet>): Component {
         ratio.set(timesText(fastsample.ratio), fastsample.holds ? `at most the promised ×${promise.ratio}` : `promised ×${promise.ratio}`);
         ratio.element.toggleAttribute("data-broken", !fastsample.holds);
         paid.set(promise.epsilon, `asked ${point.at.get("epsilon")}; exactly ${promise.exact}`);
-        geo.set(shown(geosample.bits), "random bits, ⌈log₂ d⌉");
-        fast.set(shown(fastsample.bits), Number(point.at.get("n")) > Number(t.value) ? "random bits; n > t" : "random bits; n ≤ t, so GeoSample is better");
+        geo.set(shown(geosample.bits), "random bits for one draw");
+        fast.set(shown(fastsample.bits), Number(point.at.get("n")) > Number(t.value) ? "random bits; n is above t" : "random bits; n is not above t, so GeoSample is better");
         setText(alarm, fastsample.holds ? "" : broken(point));
         show(alarm, !fastsample.holds);
     }
@@ -117,15 +117,14 @@ const number = (text: string): number => approximate(exactly(text));
 
 function broken({ fastsample, promise, t }: SamplerPoint): string {
     return (
-        `t = ${t.value} is too short: one row changes the chance of a value by up to ×${shown(fastsample.ratio)}, and ×${promise.ratio} was promised. ` +
-        `This sampler is not private at ε~ ${promise.epsilon}. Proved: t = ${t.tight} (tight), t = ${t.paper} (paper).`
+        `t = ${shown(t.value)} is too short: one row changes the chance of a value by a factor of up to ${shown(fastsample.ratio)}, and at most ${promise.ratio} was promised. ` +
+        `This sampler is not private at ε = ${promise.epsilon}. Proved to be long enough: t = ${shown(t.tight)} (tight), t = ${shown(t.paper)} (paper).`
     );
 }
 
 function sentence(point: SamplerPoint): string {
     const { fastsample, promise, t } = point;
-    const verdict = fastsample.holds ? "within" : "which breaks";
-    return `t ${t.value}: the worst ratio is ${shown(fastsample.ratio)}, ${verdict} the promised ${promise.ratio}.`;
+    return `With t = ${shown(t.value)} the worst ratio is ${shown(fastsample.ratio)}, ${fastsample.holds ? "within" : "above"} the promised ${promise.ratio}.`;
 }
 
 function lawsChart(point: SamplerPoint, width: number, c: number): SVGSVGElement {
@@ -153,7 +152,7 @@ function sizesChart({ sizes, at }: SamplerPoint, width: number): SVGSVGElement {
     const xs = sizes.n.map(Number);
     const [geo, fast] = [sizes.geosample.map(Number), sizes.fastsample.map(Number)];
     return linesChart(width, SMALL, {
-        title: `From n = ${shown(sizes.crossover)} on, n exceeds t and FastSample needs fewer random bits at large n`,
+        title: `From n = ${shown(sizes.crossover)} on, n is above t; at large n FastSample needs fewer random bits`,
         x: { low: xs[0]!, high: xs.at(-1)!, log: true, name: "n (log)" },
         y: { low: 10, high: 10 ** Math.ceil(Math.log10(Math.max(...geo, ...fast))), log: true, name: "" },
         series: [
@@ -169,8 +168,8 @@ function stairsChart({ staircase }: SamplerSheet, point: SamplerPoint, width: nu
     const xs = staircase.epsilon;
     const paid = number(point.promise.epsilon);
     return linesChart(width, SMALL, {
-        title: `At ε ${point.at.get("epsilon")} the paper's base pays ${point.promise.epsilon}`,
-        x: { low: 0, high: 1, log: false, name: "ε, one over a whole number" },
+        title: `Asked for ε ${point.at.get("epsilon")}, the paper's base pays ε ${point.promise.epsilon}`,
+        x: { low: 0, high: 1, log: false, name: "ε asked, one over a whole number" },
         y: { low: 0, high: 1, log: false, name: "" },
         series: [
             { name: "paper", xs, ys: staircase.paper, kind: "dp-medium dp-exact", colour: 1 },

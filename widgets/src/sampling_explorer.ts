@@ -283,7 +283,7 @@ export function samplingExplorer(store: Explorer<SamplingSheet>): Component {
         setText(price.note, `ε of one bit by n (log, both axes): ${sheet.clip.prices[n - 1] ?? ""} at n = ${n}, rounded up; the paper's is 4/n`);
         price.plot.replaceChildren(
             linesChart(each, SMALL + 40, {
-                title: `With ${n} records one bit costs ε ${sheet.clip.prices[n - 1] ?? ""}; the paper charges ${above(4 / n)}`,
+                title: `With ${n === 1 ? "1 record" : `${n} records`} one bit costs ε ${sheet.clip.prices[n - 1] ?? ""}; the paper charges ${above(4 / n)}`,
                 x: { low: 1, high: sizes.at(-1)!, log: true, name: "records, n (log)" },
                 y: { low: approximate(exactly(sheet.clip.prices.at(-1)!)) / 1.2, high: 5, log: true, name: "" },
                 series: [
@@ -486,12 +486,12 @@ function learnWords({ sheet, point, alpha }: Scene): string {
 
 function hardWords({ sheet, point, p }: Scene): string {
     const said = point.hard.filter(({ values }) => values !== null).map(({ label, values }) => `${label} ${powers(values![p]!)}`);
-    return `At a true share of ${number(sheet.biases[p]!)} a distance of: ${said.join("; ")}`;
+    return `Distance at a true share of ${number(sheet.biases[p]!)}: ${said.join("; ")}`;
 }
 
 function costWords(point: SamplingPoint, m: number, at: number): string {
     const said = point.draws.map(({ label, values }) => `${label} ${values?.[at] == null ? "not possible" : `ε ${above(values[at]!)}`}`);
-    return `${m === 1 ? "One record costs" : `${m} records cost`}: ${said.join("; ")}`;
+    return `${m === 1 ? "One record costs" : `${shown(String(m))} records cost`}: ${said.join("; ")}`;
 }
 
 function bitWords({ sheet, point, p }: Scene): string {
@@ -499,7 +499,7 @@ function bitWords({ sheet, point, p }: Scene): string {
     const bias = sheet.biases[p]!;
     const off = sheet.clip.errors[p]![sheet.bits.indexOf(n)]!;
     const priced = sheet.clip.prices[n - 1];
-    const paid = `${shown(String(n))} records, one bit, no noise: ε ${priced ?? above(4 / n)}.`;
+    const paid = `One bit from ${n === 1 ? "1 record" : `${shown(String(n))} records`}, without noise, costs ε ${priced ?? above(4 / n)}.`;
     if (within(bias)) return `${paid} With a true share of ${number(bias)} the bit is off by ${off === 0 ? "nothing at all" : powers(off)}; whatever the share between 1/3 and 2/3, by no more than ${above(sheet.clip.bound[sheet.bits.indexOf(n)]!)}.`;
     const most = sheet.bits.length - 1;
     return `${paid} A true share of ${number(bias)} lies outside 1/3 to 2/3: the bit is off by ${powers(off)}, and with ${shown(String(sheet.bits[most]!))} records still by ${powers(sheet.clip.errors[p]![most]!)}. More records do not help.`;
@@ -534,7 +534,7 @@ function trapBars({ sheet, q }: Scene): HTMLElement {
 
 const SUBJECTS: Record<View, (scene: Scene) => string> = {
     learn: ({ point }) => `One realistic private record can need far fewer people than the distribution it comes from. Whether it does depends on how close it must be. Privacy is for replacing one of n records, ε = ${point.at.get("epsilon")}.`,
-    bit: () => "Draw one bit by a coin whose bias is the share of ones, moved into 1/4 to 3/4. There is no noise: the coin itself protects. So it must not be tossed twice for one price, and its bias is never shown.",
+    bit: () => "Draw one bit by a coin whose bias is the share of ones, moved into 1/4 to 3/4. There is no noise: the coin itself protects. So it must not be tossed twice at one price, and its bias is never shown.",
     part: () => "A sampler that looks at a random part of the records costs less. Which random part is allowed depends on what is protected.",
     shares: () => "Counts with noise, divided by n, need not add up to 1, and may lie below 0. Algorithm 3 takes chances that are nearest in L1, but there are many: which are taken is a choice, and costs nothing.",
     walk: () => "A sampler of bits can be made to draw one of seven labels. So it cannot do with fewer people than a sampler of labels: that is how the paper proves that many bits take many people.",

@@ -101,6 +101,8 @@ function barsOf(walk: Walk, off: Walk["off"][number]): HTMLElement {
 
 const listed = (names: readonly string[]): string => (names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`);
 
+const peopleText = (count: number): string => (count === 1 ? "1 person was" : `${count} people were`);
+
 /** One plain sentence for each step. */
 function sentenceOf(walk: Walk, run: Run, crowd: string, step: number): string {
     const { names, truth } = walk;
@@ -110,11 +112,11 @@ function sentenceOf(walk: Walk, run: Run, crowd: string, step: number): string {
     const nobody = names.filter((_, place) => truth[place] === 0);
     if (step === LANES.people)
         return `${shown(String(came))} people came, a Poisson number with mean ${shown(crowd)}. Most have label ${names[walk.special]}; ${others.length === 1 ? `${others[0]} has the rest` : `${listed(others)} are equally common`}, and nobody has ${listed(nobody)}. Which labels these are is not known.`;
-    if (run.special === null) return `Only ${aside} people were put aside, too few to find the special label among: ${names[run.label]}, the last label, is given.`;
+    if (run.special === null) return `Only ${peopleText(aside)} put aside, too few to find the special label among: ${names[run.label]}, the last label, is given.`;
     const special = names[run.special]!;
     switch (step) {
         case LANES.looked:
-            return `${aside} people were put aside by coins. The special label is picked among theirs, each with a chance that grows with e^(ε/4 · count): ${special} wins.`;
+            return `${peopleText(aside)} put aside by coins. The special label is picked among theirs, each with a chance that grows with e^(ε/4 · count): ${special} wins.`;
         case LANES.cells:
             return `Everybody else, but those with ${special}, falls into one of ${shown(String(run.rows))} rows at random and hits the cell of their label. A replaced person moves two rows at most, so the sampler of bits gets ε/4.`;
         case LANES.thinned:

@@ -11,7 +11,7 @@ import { decode, readBar, readMeasure, readOrders, readRefusal, readResult, read
 import { exact, flag, list, Malformed, maybe, oneOf, shape, table, text, whole, type Read } from "./readers";
 import { said } from "./measures";
 import { freshKey, PurchaseStore } from "./purchase_store";
-import { capital, often } from "./words";
+import { capital, often, shown } from "./words";
 
 const readSubSessionShape = shape({
     version,
@@ -262,7 +262,7 @@ export class SubSessionStore extends PurchaseStore<SubSession, Question, null> {
         this.adopt(body["state"]);
         if (this.unwritten) this.say("Waiting for the ledger. Nothing is used yet.", 0);
         else if (this.mine && this.purchase.kind === "running")
-            this.say(`Asking. ${this.purchase.order.most} symbols are reserved.`, 0);
+            this.say(`Asking. ${symbolsText(this.purchase.order.most)} ${this.purchase.order.most === "1" ? "is" : "are"} reserved.`, 0);
     }
 
     /** The question was sent, and its charge waits: for whoever holds the ledger, or for its server. */
@@ -311,21 +311,25 @@ function number(typed: string): bigint | null {
     return value >= 1n && value <= MOST ? value : null;
 }
 
+/** "1 symbol", "5 symbols". */
+export const symbolsText = (count: string): string => `${shown(count)} ${count === "1" ? "symbol" : "symbols"}`;
+export const stay = (count: string): string => (count === "1" ? "stays" : "stay");
+
 /** What a row says, in one or two sentences. */
 export function told(row: Row): string {
-    const cost = `it cost ${row.used}`;
+    const cost = `it cost ${symbolsText(row.used)}`;
     const name = `Question ${row.number}`;
     switch (row.status) {
         case "pending":
-            return `${name} is on its way; ${row.most} symbols are reserved.`;
+            return `${name} is on its way; ${symbolsText(row.most)} ${row.most === "1" ? "is" : "are"} reserved.`;
         case "elsewhere":
-            return `${name} is asked by another kernel; ${row.most} symbols are reserved.`;
+            return `${name} is asked by another kernel; ${symbolsText(row.most)} ${row.most === "1" ? "is" : "are"} reserved.`;
         case "lost":
-            return `${name} never reported back: its ${row.used} symbols count as used. Asking again would cost again.`;
+            return `${name} never reported back: its ${symbolsText(row.used)} ${row.used === "1" ? "counts" : "count"} as used. Asking again would cost again.`;
         case "cancelled":
-            return `${name} was cancelled: its ${row.used} symbols stay used and no answer was shown.`;
+            return `${name} was cancelled: its ${symbolsText(row.used)} ${stay(row.used)} used and no answer was shown.`;
         case "failed":
-            return `${name} failed after its symbols were reserved: ${row.used} stay used and no answer was shown.`;
+            return `${name} failed after its symbols were reserved: ${row.used} ${stay(row.used)} used and no answer was shown.`;
         case "done":
             break;
     }
@@ -336,8 +340,8 @@ export function told(row: Row): string {
         );
     if (row.ended)
         return (
-            `${name} ended early: after ${row.items.length} of ${row.k} no further ${row.items_are} stood out enough (⊥); ` +
+            `${name} ended early: after ${row.items.length} of ${shown(row.k)} no further ${row.items_are} stood out enough (⊥); ` +
             `${cost}.`
         );
-    return `${name}: ${row.k === "1" ? "the one asked for" : `all ${row.k}`} came; ${cost}.`;
+    return `${name}: ${row.k === "1" ? "the one place was" : `all ${shown(row.k)} places were`} filled; ${cost}.`;
 }

@@ -6,7 +6,7 @@ import type { Component } from "./component";
 import { copy, h, newId, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
 import { resultChart } from "./result_chart";
 import type { Refusal } from "./protocol";
-import { told, type Row, type SubSession, type SubSessionStore } from "./sub_session_store";
+import { stay, symbolsText, told, type Row, type SubSession, type SubSessionStore } from "./sub_session_store";
 import { priceText, shown } from "./words";
 
 /** Statuses of questions that reserved their symbols and have no answer. */
@@ -172,7 +172,7 @@ export function payWhatYouGetTape(store: SubSessionStore): Component {
         show(fault, wrong !== null);
         setAttribute(k, "aria-invalid", wrong?.part === "k" ? "true" : null);
         setAttribute(kbar, "aria-invalid", wrong?.part === "kbar" ? "true" : null);
-        setText(uses, wrong === null && !nothing ? `uses at most ${symbolsOf(store.most)}, 1 question` : "");
+        setText(uses, wrong === null && !nothing ? `uses at most ${symbolsText(store.most)}, 1 question` : "");
         drawButton(subSession, gone, wrong !== null);
         const { errors, twin } = store;
         const again = `Question ${twin?.number} asked exactly this. Asking again draws anew, and uses symbols again.`;
@@ -243,7 +243,7 @@ export function payWhatYouGetTape(store: SubSessionStore): Component {
                 doubt,
                 doubting
                     ? "Cancel the question that another view asked? " +
-                          (row === undefined ? "What it reserved stays used." : `Its ${symbolsOf(row.used)} stay used.`)
+                          (row === undefined ? "What it reserved stays used." : `Its ${symbolsText(row.used)} ${stay(row.used)} used.`)
                     : "",
             );
             setText(second, doubting ? "Keep it running" : "Cancel…");
@@ -331,8 +331,6 @@ const HEALTH = {
 
 const mayAsk = (subSession: SubSession): boolean => !subSession.closed && subSession.symbols.left !== "0" && subSession.questions.left !== "0";
 
-const symbolsOf = (count: string): string => `${shown(count)} ${count === "1" ? "symbol" : "symbols"}`;
-
 /** One question: what it asked, what came, what it paid; `look` shows the answer by itself. */
 function drawRow(row: Row, look: (() => void) | null): HTMLElement {
     const cells: Cells = { items: row.items, maxItems: Number(row.k), ended: row.ended, ordered: true };
@@ -374,7 +372,7 @@ function paid(row: Row, cells: Cells): [string, string, string] {
         case "done": {
             const left = unused(cells);
             const early = `ended early${left === 0 ? "" : `, ${shown(String(left))} not used`}`;
-            return [used, "paid", row.ended ? early : row.k === "1" ? "it came" : `all ${shown(row.k)} came`];
+            return [used, "paid", row.ended ? early : row.k === "1" ? "the place was filled" : `all ${shown(row.k)} places filled`];
         }
         case "pending":
             return [used, "reserved", "asking…"];

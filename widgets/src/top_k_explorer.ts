@@ -72,7 +72,7 @@ export function topKExplorer(store: Explorer<TopKSheet>): Component {
         anatomy.element,
         panels,
         order.element,
-        h("p", { class: "dp-notice dp-warning" }, h("strong", {}, GUIDANCE[0]), ` ${GUIDANCE[1]} Keep a fixed k̄, or let the mechanism choose it privately for one more symbol.`),
+        h("p", { class: "dp-notice dp-warning" }, h("strong", {}, GUIDANCE[0]), ` ${GUIDANCE[1]} Keep a fixed k̄, or let the mechanism choose it privately, for one more symbol.`),
         table,
     );
     let width = 828;
@@ -106,7 +106,7 @@ export function topKExplorer(store: Explorer<TopKSheet>): Component {
         drawAnatomy(view);
         show(who.element, open !== null);
         show(long.element, open !== null);
-        order.draw(open === null || open.draws === "" ? null : { caption: `${sheet.badge.startsWith("made-up") ? "made-up" : "public"} truth, new noise each time; violet: not at its true place`, ...played(orderOf(sheet, point, open)) });
+        order.draw(open === null || open.draws === "" ? null : { caption: `${madeUp(sheet) ? "made-up" : "public"} truth, new noise each time; violet: not at its true place`, ...played(orderOf(sheet, point, open)) });
         const columns = width < TWO ? 1 : open === null || width < THREE ? 2 : 3;
         panels.style.setProperty("--dp-count", String(columns));
         stack.classList.toggle("dp-across", open !== null && columns === 2);
@@ -149,7 +149,7 @@ export function topKExplorer(store: Explorer<TopKSheet>): Component {
                 threshold: view.next + number(point.above),
                 high: view.next + number(point.high),
                 words,
-                axis: width >= BESIDE ? `rank of ${item} (${nouns} counted there, ${limitOf(view)})` : `rank of ${item}`,
+                axis: width >= BESIDE ? `rank of ${item} · height: ${nouns} counted, ${limitOf(view)}` : `rank of ${item}`,
             }),
         );
     }
@@ -163,10 +163,10 @@ export function topKExplorer(store: Explorer<TopKSheet>): Component {
             store.position.get("method")!,
         );
         const { about, price, refused } = point.method;
-        setText(methodHint, refused !== "" ? `Not here: ${refused}.` : `${about}${price === null ? "" : `; costs ε ${price.epsilon}${price.delta === "0" ? "" : `, δ ${price.delta}`}`}`);
+        setText(methodHint, refused !== "" ? `Not available here: ${refused}.` : `${about}${price === null ? "" : `; costs ε ${price.epsilon}${price.delta === "0" ? "" : `, δ ${price.delta}`}`}`);
         const first = Number(open.first);
-        const after = first === 0 ? "" : `; the ${first} before are listed > 99 times in 100`;
-        setText(who.note, refused !== "" ? "" : `chance to be listed; bar: calculated · ○ ${shown(sheet.runs)} simulated lists${after}`);
+        const after = first === 0 ? "" : ` · the ${first === 1 ? "item before is" : `${first} items before are`} listed at least 99 times in 100`;
+        setText(who.note, refused !== "" ? "" : `chance of being listed · bar: calculated · ○ share of ${shown(sheet.runs)} simulated lists${after}`);
         const labels = sheet.tables.get(point.at.get("max_bins")!)!.labels.slice(first);
         const last = open.chance.findLastIndex((chance) => chance >= 0.005);
         const count = Math.min(open.chance.length, Math.max(last + 1, ROWS));
@@ -196,11 +196,11 @@ export function topKExplorer(store: Explorer<TopKSheet>): Component {
         }));
         const series = (values: (line: (typeof lists)[number]) => number[]): Series[] =>
             lists.map((line, i) => ({ name: line.name, xs, ys: values(line), kind: "dp-medium dp-exact", colour: i + 1 }));
-        setText(buys.note, open === null ? `how far above the count at rank k̄ + 1 an item is listed half the time, in ${sheet.subject.nouns}` : buysNote(view, open));
+        setText(buys.note, open === null ? `how far above the count at rank k̄ + 1 an item beats ⊥ half the time, in ${sheet.subject.nouns}` : buysNote(view, open));
         const charts: Node[] = [
             ...(open === null ? [] : [h("p", { class: "dp-hint" }, `threshold, in ${sheet.subject.nouns}`)]),
             linesChart(each, TRADE, {
-                title: open === null ? `Reading ${kbar} rows, an item must lie ${countText(point.above)} above the next count` : `Reading ${kbar} rows puts the threshold at ${countText(sum(open.next, point.above))}; it is lowest at k̄ = ${shown(open.least)}`,
+                title: open === null ? `Reading ${rowsText(kbar)}, an item ${away(point.above)} the next count beats ⊥ half the time` : `Reading ${rowsText(kbar)} puts the threshold at ${countText(sum(open.next, point.above))}; it is lowest at k̄ = ${shown(open.least)}`,
                 x: open === null ? x : { ...x, name: "" },
                 y: { low: 0, high: niceCeiling(Math.max(1, ...lists.flatMap((line) => line.threshold))), log: false, name: "" },
                 series: series((line) => line.threshold),
@@ -213,7 +213,7 @@ export function topKExplorer(store: Explorer<TopKSheet>): Component {
             charts.push(
                 h("p", { class: "dp-hint" }, `expected items, of ${k}`),
                 linesChart(each, TRADE, {
-                    title: `Reading ${kbar} rows, ${open.items} of ${k} items are expected`,
+                    title: `Reading ${rowsText(kbar)}, ${open.items} of ${itemsText(k)} are expected`,
                     x,
                     y: { low: 0, high: k, log: false, name: "" },
                     series: series((line) => line.items ?? []),
@@ -232,9 +232,9 @@ export function topKExplorer(store: Explorer<TopKSheet>): Component {
         const most = open.lengths.indexOf(Math.max(...open.lengths));
         long.plot.replaceChildren(
             lengthsChart(Math.min(each, 460), LENGTHS, {
-                title: `${most} items is the likeliest length, with chance ${share(open.lengths[most]!)}; ${open.items} are expected`,
+                title: `The likeliest length is ${itemsText(most)}, with chance ${share(open.lengths[most]!)}; ${open.items} are expected`,
                 chance: open.lengths,
-                axis: "items answered",
+                axis: "items listed",
                 text: (chance) => share(chance).replace(" %", ""),
             }),
         );
@@ -242,9 +242,9 @@ export function topKExplorer(store: Explorer<TopKSheet>): Component {
             ...[
                 ["expected items", open.items],
                 ["expected charge, symbols", `${open.charge} of ${k}`],
-                [`charge if all ${k} come`, String(k)],
-                ["⊥ counts as", "1"],
-                [`listed at worst, below the ${last} count, 95 in 100`, `≤ ${shown(view.point.alpha)}`],
+                [k === 1 ? "charge if the place is filled" : `charge if all ${k} places are filled`, symbolsText(k)],
+                ["⊥ counts as", symbolsText(1)],
+                [`how far below the ${last} count a listed item may lie, 95 in 100`, `≤ ${shown(view.point.alpha)}`],
             ].map(([name, value]) => h("div", {}, h("dt", {}, name!), h("dd", {}, value!))),
         );
     }
@@ -326,6 +326,17 @@ const sum = (a: string, b: string): string => format(add(exactly(a), exactly(b))
 /** A count on the screen: whole, rounded up as what must be beaten. */
 const countText = (text: string): string => shown(String(Math.ceil(number(text) - 1e-9))).replace("-", MINUS);
 
+const madeUp = ({ badge }: TopKSheet): boolean => badge.startsWith("made-up");
+
+/** How far from a count something lies, in words. */
+function away(above: string): string {
+    const far = countText(above);
+    return far.startsWith(MINUS) ? `${far.slice(1)} below` : `${far} above`;
+}
+
+const many = (noun: string) => (count: number): string => `${shown(String(count))} ${noun}${count === 1 ? "" : "s"}`;
+const [rowsText, itemsText, symbolsText] = [many("row"), many("item"), many("symbol")];
+
 /** A chance on the screen; what is possible is never said to be 0. */
 const share = (chance: number): string => (chance > 0 && chance < 0.005 ? "< 1 %" : percent(chance));
 
@@ -365,24 +376,20 @@ const inOneLine = ([first, ...rest]: readonly string[]): string => (rest.length 
 
 /** The same where the count at rank k̄ + 1 is private: measured from there. */
 function closedWords({ point, k }: View): string[] {
-    const position = (above: string): string => {
-        const away = countText(above);
-        return away.startsWith(MINUS) ? `${away.slice(1)} below` : `${away} above`;
-    };
     return [
-        "The count at rank k̄ + 1 is read and never shown.",
-        `An item ${position(point.high)} it beats ⊥ 95 in 100.`,
-        `An item ${position(point.above)} it beats ⊥ half the time: ${point.gap}, the price of an unknown domain.`,
-        `An item ${position(point.low)} it beats ⊥ 5 in 100.`,
-        `No listed item lies more than ${shown(point.alpha)} below the count at rank ${k}, 95 in 100.`,
+        "The count at rank k̄ + 1 is read but never shown.",
+        `An item ${away(point.high)} it beats ⊥ 95 times in 100.`,
+        `An item ${away(point.above)} it beats ⊥ half the time: ${point.gap}, the price of an unknown domain.`,
+        `An item ${away(point.low)} it beats ⊥ 5 times in 100.`,
+        `At least 95 times in 100 no listed item lies more than ${shown(point.alpha)} below the count at rank ${k}.`,
     ];
 }
 
 function buysNote({ sheet, point }: View, open: Open): string {
-    const limits = `${open.trade.length > 1 ? `two limits on one ${sheet.subject.noun}, exact` : "exact"}; dotted: least threshold, at k̄ ${shown(open.least)}`;
+    const limits = `${open.trade.length > 1 ? `for two limits on one ${sheet.subject.noun}, calculated` : "calculated"}; dotted line: the least threshold, at k̄ = ${shown(open.least)}`;
     if (open.pick === null || point.at.get("max_bins") !== "none") return limits;
     const { low, high } = open.pick;
-    return `${limits}; chosen privately, 90 times in 100 k̄ is ${low === high ? shown(low) : `from ${shown(low)} to ${shown(high)}`}`;
+    return `${limits}; 90 times in 100 a private choice of k̄ is ${low === high ? shown(low) : `from ${shown(low)} to ${shown(high)}`}`;
 }
 
 function listedWords({ sheet, point, k }: View, open: Open): string {
@@ -391,7 +398,7 @@ function listedWords({ sheet, point, k }: View, open: Open): string {
     const sure = first + open.chance.filter((chance) => chance >= 0.95).length;
     const even = first + open.chance.filter((chance) => chance >= 0.5).length;
     return sure > 0
-        ? `${sure} ${sure === 1 ? "item is" : "items are"} listed at least 95 times in 100, ${even} at least half the time, of ${k}`
+        ? `On a list of up to ${k}, ${sure} ${sure === 1 ? "item is" : "items are"} listed at least 95 times in 100, and ${even} at least half the time`
         : `No item is listed 95 times in 100; the first, ${labels[0] ?? "none"}, is listed with chance ${share(open.chance[0] ?? 0)}`;
 }
 
@@ -401,8 +408,8 @@ function finding(view: View): string {
     const { open } = point;
     const cost = point.prices[0]!;
     const price = `costs at most ε ${cost.epsilon}, δ ${cost.delta}`;
-    if (open === null) return `Reading ${kbar} rows, an item ${countText(point.above)} above the next count is listed half the time; a list of ${k} ${price}.`;
-    return `The threshold is ${countText(sum(open.next, point.above))}; ${open.items} of ${k} items are expected; the list ${price}.`;
+    if (open === null) return `Reading ${rowsText(kbar)}, an item ${away(point.above)} the next count beats ⊥ half the time; a list of up to ${k} ${price}.`;
+    return `The threshold is ${countText(sum(open.next, point.above))}; ${open.items} of ${itemsText(k)} are expected; the list ${price}.`;
 }
 
 function pricesOf({ sheet, point, k }: View): Node[] {
@@ -429,7 +436,7 @@ function tables(sheet: TopKSheet, point: TopKPoint): HTMLElement[] {
     const exactChance = (chance: number): string => (chance === 0 ? "0" : chance < 1e-4 ? powers(chance) : chance.toFixed(4));
     const items = dataTable(
         "Who gets on the list",
-        [{ name: "rank", figures: true }, { name: sheet.subject.item }, { name: "true count, public", figures: true }, { name: "chance", figures: true }, { name: "simulated", figures: true }],
+        [{ name: "rank", figures: true }, { name: sheet.subject.item }, { name: madeUp(sheet) ? "made-up count" : "true count, public", figures: true }, { name: "chance", figures: true }, { name: "simulated", figures: true }],
         open.chance.length,
         (i) => [String(first + i + 1), ranked.labels[first + i]!, shown(ranked.counts[first + i]!), exactChance(open.chance[i]!), exactChance(open.simulated[i]!)],
     );

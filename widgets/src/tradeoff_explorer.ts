@@ -362,6 +362,6 @@ function keyOf(sheet: TradeoffSheet, point: TradeoffPoint): [string, string][] {
         ["Best", `★ and filled: no other takes less space and errs less${point.at.get("threshold") === "pure" ? ", without δ" : ""}${simulated.length === 0 ? "" : " (a lead within the error of a simulation does not count)"}; the line joins them, and none of these methods gets below it. The small dots are ${traced} for s/k from 3 to 100.`],
         ["Methods", methods.filter((words) => words !== "").join(" ")],
         ["Space", `Counts take ${sheet.value_bits} bits, keys as many as d needs. Reading is free: look up as many keys as you like.`],
-        ["Sources", "Aumüller, Lebeda, Pagh 2022; Stability and Compact: Balcer, Vadhan 2019."],
+        ["Sources", "Aumüller, Lebeda, Pagh 2022; Stability and Compact: Balcer, Vadhan 2018."],
     ];
 }

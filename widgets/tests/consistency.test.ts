@@ -111,14 +111,14 @@ test("Figure 2 stands there as printed, and what does not agree is marked in wor
     expect(shown.text()).toContain("Noisy: 3 of 3 sums do not hold. Fitted: every sum holds exactly.");
     expect([...shown.el.querySelectorAll(".dp-broken li")].map((item) => item.textContent)).toEqual(["✕ all: 13 ≠ 3 + 11 = 14", "✕ counts 1 to 2: 3 ≠ 4 + 1 = 5", "✕ counts 3 to 4: 11 ≠ 12 + 1 = 13"]);
     expect(shown.el.querySelectorAll(".dp-tree-broken, tr[data-broken]")).toHaveLength(6);
-    expect(shown.text()).toContain("so that is the sensitivity: 3.");
+    expect(shown.text()).toContain("so the sensitivity is 3.");
     expect(shown.text()).toContain("as printed in the paper");
     expect(shown.text()).toContain("made-up data · not a release");
     expect(title()).toBe("Noisy: 3 of 3 sums do not hold. Fitted: every sum holds exactly. Squared error 13 noisy, 8 fitted.");
     choose("What is asked", "sorted");
     expect(fitted()).toEqual(["1", "1", "1", "11"]);
     expect(shown.text()).toContain("0 stands after 2, at ranks 2 and 3");
-    expect(shown.text()).toContain("so that is the sensitivity: 1.");
+    expect(shown.text()).toContain("so the sensitivity is 1.");
 });
 
 test("an edited count moves its sums, the noise stays, and the fit follows without the kernel", async () => {
@@ -175,7 +175,7 @@ test("the button draws new noise: first that of the seed, then of the next, and 
     const draw = (): void => shown.button("New noise").click();
     draw();
     expect(rows().map((row) => row[2])).toEqual(["15", "3", "13", "3", "1", "11", "3"]);
-    expect(shown.text()).toContain("seed 1, so not private; 95 in 100 within ±9");
+    expect(shown.text()).toContain("seed 1, so not private; 95 in 100 lie within ±9");
     draw();
     expect(rows()[0]![2]).toBe("12");
     expect(shown.text()).toContain("seed 2");

@@ -122,7 +122,7 @@ test("a truncation that is too short raises the alarm with the exact ratio, a pr
     const alarm = shown.el.querySelector<HTMLElement>("[role=alert].dp-notice.dp-error:not([hidden])");
     expect(alarm).toBeNull();
     press(slider("t"), "Home");
-    expect(shown.text()).toContain("t = 2 is too short: one row changes the chance of a value by up to ×219.24, and ×1.25 was promised.");
+    expect(shown.text()).toContain("t = 2 is too short: one row changes the chance of a value by a factor of up to 219.24, and at most 1.25 was promised.");
     press(slider("t"), "End");
     expect(shown.text()).not.toContain("too short");
     await settle();
@@ -204,19 +204,19 @@ test("the probe moves curves, bars, table and words together, without the kernel
     expect(cells()).toEqual(["Dense0.50±6±7±3090 %640 bits", "Stability0.50.000001±10±11not known90 %640 bits", "PureSparse———————"]);
     press(slider("c"), "ArrowRight");
     expect(cells()[0]).toBe("Dense0.50±7±7±30> 99.9 %640 bits");
-    expect(shown.text()).toContain("At a true count of 20, Dense errs least on one bin (±7); Dense errs least on all 525,600 (±30), ε 0.5.");
+    expect(shown.text()).toContain("At ε 0.5 and a true count of 20, Dense errs least on one bin (±7); Dense errs least on all 525,600 (±30).");
     expect([...shown.el.querySelectorAll("[role=img]")].map((node) => node.getAttribute("aria-label"))).toContain(
         "Dense at a true count of 20: one bin ±7, all 525,600 ±30",
     );
-    expect(shown.text()).toContain("A bin of true count 20, from 0 to 30");
-    expect(shown.text()).toContain("Not here: needs 2 n + 1 bins.");
+    expect(shown.text()).toContain("Errors of a bin whose true count is 20; the bars run from 0 to 30");
+    expect(shown.text()).toContain("Not available here: needs 2 n + 1 bins.");
     expect(shown.text()).toContain("pays δ\u00a00.000001");
 });
 
 test("lower bounds of 0 say that they say nothing", () => {
     const vacuous = (): Record<string, unknown>[] => [row("Dense", 5, { errors: errorsOf(5, bar("30"), ["0", "0"]) })];
     open("mechanism-comparison", comparison(HERE, vacuous));
-    expect(shown.text()).toContain("For one bin they are 0 here and say nothing.");
+    expect(shown.text()).toContain("For one bin the bound is 0 here and says nothing.");
 });
 
 test("a typed count off the axis is asked of the kernel, and its refusal is shown while the plan stays", async () => {
@@ -231,7 +231,7 @@ test("a typed count off the axis is asked of the kernel, and its refusal is show
     await settle();
     expect(shown.host.of("move").map((asked) => asked.args)).toEqual([{ place: { ...HERE, c: "many" } }]);
     expect(shown.text()).toContain("c must be a finite number, got many");
-    expect(shown.text()).toContain("A bin of true count 10");
+    expect(shown.text()).toContain("Errors of a bin whose true count is 10");
     expect(box.value).toBe("10");
 });
 
@@ -305,10 +305,10 @@ test("draws play two a second and count what the sheet says; epsilon moves the d
         const cells = (): string[] => [...figure.querySelectorAll("tbody tr")].map((line) => line.textContent!);
         const picture = (): string => figure.querySelector(".dp-stage svg")!.getAttribute("aria-label")!;
         expect(figure.textContent).toContain("made-up data · not a release");
-        expect(figure.textContent).toContain("made-up truth, new noise each time, simulated for each bin by itself, as if all others were empty. Hatched: the counts 10 and 9");
-        expect(figure.textContent).toContain("Of 50 draws, the order changed in 0 with Dense and 10 with Stability. Not shown: 40 of 100 counts with Stability.");
+        expect(figure.textContent).toContain("made-up truth, new noise each time; each bin is simulated by itself, as if all others were empty. Hatched: the counts 10 and 9");
+        expect(figure.textContent).toContain("Of 50 draws each, the order changed in 0 with Dense and 10 with Stability. Not shown: 40 of 100 counts with Stability.");
         expect(cells()).toEqual(["Dense0 of 500 of 500 of 100", "Stability10 of 500 of 5040 of 100"]);
-        expect(figure.textContent).toContain("Not drawn, since what it reads of a single count is not worked out: PureSparse.");
+        expect(figure.textContent).toContain("PureSparse does not answer this question.");
         vi.advanceTimersByTime(500 * 3);
         expect(figure.textContent).toContain("draw 4 of 50");
         expect(picture()).toBe("Dense, draw 4: 10 reads 10, 9 reads 9");
@@ -337,7 +337,10 @@ test("twelve draws of each mechanism stand still; readings beyond the axis point
     const all = { ...drawn(), reads: Object.fromEntries(Object.entries(drawn()["reads"]).map(([at, [dense, some]]: any) => [at, [dense, some, some]])) };
     open("mechanism-comparison", { ...comparison(), draws: all });
     const hints = [...shown.el.querySelectorAll<HTMLElement>(".dp-hypothetical .dp-hint")];
-    expect(hints.map((hint) => [hint.textContent!.slice(0, 9), hint.hidden])).toContainEqual(["Not drawn", true]);
+    expect(hints.map((hint) => [hint.textContent, hint.hidden])).toContainEqual(["", true]);
+    const few = { ...drawn(), reads: Object.fromEntries(Object.entries(drawn()["reads"]).map(([at, [dense]]: any) => [at, [dense, null, null]])) };
+    open("mechanism-comparison", { ...comparison(), draws: few });
+    expect(shown.text()).toContain("Not drawn: Stability. What would be read of a single count there has not been worked out. PureSparse does not answer this question.");
     expect(figure.querySelector(".dp-stage svg")!.textContent).toContain("Amsterdam");
     expect(readsAxis([10, 9], false)).toEqual({ low: 0, high: 15 });
     const data = { title: "", names: ["10", "9"], counts: [10, 9], moved: [false, false], axis: readsAxis([10, 9], true), room: 40 };

@@ -54,7 +54,7 @@ afterEach(() => {
 
 test("the picture has the fit, the noisy values and both bands, and says what it found", () => {
     open();
-    expect(title()).toBe("Pooled into 2 blocks of 4 counts; squared error 11.2 fitted, 40 noisy, 31 sorted and rounded.");
+    expect(title()).toBe("4 counts are pooled into 2 blocks; squared error 11.2 fitted, 40 noisy, 31 sorted and rounded.");
     expect(["circle", ".dp-fall", ".dp-band", ".dp-sup", ".dp-fitted-step"].map((one) => shown.el.querySelectorAll(one).length)).toEqual([8, 1, 4, 2, 2]);
     expect(shown.el.querySelectorAll("svg title")[1]!.textContent).toBe("The fit is off by 5.7 at most, the noise by 2");
     expect(shown.text()).toContain("4 counts in ascending order, 2 of them distinct.");

@@ -187,7 +187,7 @@ test("an error that is typed chooses the least ε that lists as much", async () 
     const first = fans.find((point) => Number(point.errors.get("0.05")!.get("listed")!.value) <= wanted)!;
     expect(page.el.querySelector<HTMLInputElement>(".dp-epsilon-box")!.value).toBe(first.epsilon);
     expect(page.el.querySelector("[aria-live]")!.textContent).toMatch(
-        new RegExp(`^ε ${first.epsilon}: an item \\d+ above the 51st count is listed, none listed is more than`),
+        new RegExp(`^ε ${first.epsilon}: an item \\d+ above the 51st count comes before ⊥, none listed is more than`),
     );
 });
 

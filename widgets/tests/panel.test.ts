@@ -100,7 +100,7 @@ test("a twin that another kernel is drawing is waited for", () => {
 
 test("a spent budget says what is left to do", () => {
     const panel = panelOf(store(({ state: it }) => Object.assign(it.budget.epsilon, { spent: "1.95", left: "0" })));
-    expect(panel.text).toEqual([["The budget is used up."], " All 2 of ε 2 are in the ledger."]);
+    expect(panel.text).toEqual([["The budget is used up."], " All of ε 2 is in the ledger."]);
     expect(panel.buttons).toEqual([]);
 });
 
@@ -127,7 +127,7 @@ function concentrated(change: Parameters<typeof store>[0] = () => undefined): Se
 
 test("under the zCDP filter an offer speaks of one answer and subtracts no ε", () => {
     const panel = panelOf(concentrated());
-    expect(panel.note).toBe("One answer may cost at most 0.173 now, less after. Cannot be undone.");
+    expect(panel.note).toBe("One answer may cost at most 0.173 now, and less afterwards. Cannot be undone.");
 });
 
 test("under the zCDP filter too large an answer is refused as one answer", () => {

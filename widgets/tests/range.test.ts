@@ -118,7 +118,7 @@ test("the range that came with the sheet is answered by every estimator, with bo
     expect([...shown.el.querySelectorAll(".dp-answer-values .dp-answer")].map((row) => row.textContent)).toEqual(["200 ±≈9≤ 20 with all in view", "203 ±12≤ 30 with all in view", "195 ±22≤ 45 with all in view"]);
     expect(shown.text()).toContain("public data · not a release");
     expect(shown.text()).toContain("violet line: the true 200");
-    expect(shown.text()).toContain("Below about 10 bins bins added is better; from there on the fitted tree.");
+    expect(shown.text()).toContain("Up to about 10 bins, “bins added” errs less; beyond, the fitted tree.");
     expect(brushed()).toEqual(["m40", "m59"]);
     expect(shown.el.querySelector(".dp-range")!.classList.contains("dp-plan")).toBe(true);
 });

@@ -134,11 +134,11 @@ test("where only a shape is known it is drawn and written otherwise, and nothing
 
 test("hard cases and prices of many draws follow their own sliders", () => {
     open();
-    expect(titles()[1]).toBe("At a true share of 0.5 a distance of: way draw 0; way best 0; way learn 0.056");
+    expect(titles()[1]).toBe("Distance at a true share of 0.5: way draw 0; way best 0; way learn 0.056");
     expect(titles()[2]).toBe("10 records cost: way category ε 1; way response ε 10; way chunks ε 0.8");
     move("Axis p", 0);
     move("Axis m", 3);
-    expect(titles()[1]).toBe("At a true share of 0 a distance of: way draw 0.018; way best 0.0035; way learn 0");
+    expect(titles()[1]).toBe("Distance at a true share of 0: way draw 0.018; way best 0.0035; way learn 0");
     expect(titles()[2]).toContain("100 records cost: way category ε 1; way response ε 100; way chunks not possible");
     move("Axis n", 1);
     expect(titles()[1]).not.toContain("way best");
@@ -148,7 +148,7 @@ test("hard cases and prices of many draws follow their own sliders", () => {
 test("a bit without noise: inside the class the error vanishes, outside it stays", () => {
     open();
     look("bit");
-    expect(finding()).toBe("50 records, one bit, no noise: ε 0.076962. With a true share of 0.5 the bit is off by nothing at all; whatever the share between 1/3 and 2/3, by no more than 0.03.");
+    expect(finding()).toBe("One bit from 50 records, without noise, costs ε 0.076962. With a true share of 0.5 the bit is off by nothing at all; whatever the share between 1/3 and 2/3, by no more than 0.03.");
     move("Axis p", 1);
     expect(finding()).toContain("A true share of 0.1 lies outside 1/3 to 2/3: the bit is off by 0.15, and with 500 records still by 0.15. More records do not help.");
     expect(titles().length).toBe(3);

@@ -37,7 +37,7 @@ test("nothing is paid while the plan of what was chosen last is on its way", asy
     store.moveTo(3);
     await rested();
     const asked = store.plan({ question: { kind: "integers", column: "visits", low: "0", high: "9" } as never });
-    expect(panelOf(store).note).toBe("Waiting for the plan of what was chosen last.");
+    expect(panelOf(store).note).toBe("Waiting for the kernel to plan what was chosen last.");
     store.press();
     await rested();
     store.press();

@@ -75,7 +75,7 @@ test("the tape shows what is left, what came, and what each answer paid", async 
     expect(rows.map((row) => row.querySelector(".dp-tape-paid")!.textContent)).toEqual([
         "8 paidended early, 2 not used",
         "3 paidended early, 7 not used",
-        "5 paidall 5 came",
+        "5 paidall 5 places filled",
     ]);
     expect(rows.map((row) => row.querySelectorAll(".dp-bottom").length)).toEqual([1, 1, 0]);
     expect(rows.map((row) => row.querySelectorAll(".dp-unused").length)).toEqual([2, 7, 0]);
@@ -124,7 +124,7 @@ test("a press sends what the button said, and the new row takes the focus and is
     expect(shown.el.querySelectorAll(".dp-tape-row")).toHaveLength(4);
     const status = shown.el.querySelector(".dp-status")!;
     expect(status.textContent).toBe(
-        "Question 4 returned only ⊥: no destination stood out enough. That answer is private too, and it cost 1. Asking again would cost again.",
+        "Question 4 returned only ⊥: no destination stood out enough. That answer is private too, and it cost 1 symbol. Asking again would cost again.",
     );
     expect(document.activeElement).toBe(status);
     expect(shown.el.querySelector("[aria-live]")!.textContent).toContain("33 of 50 symbols left");
@@ -381,8 +381,8 @@ test("many questions are a bar, few are cells, and the words of the gauge never 
 
 test("what a row says fits what came", () => {
     const row = came("7", ["ATL"], "1") as Row;
-    expect(told(row)).toBe("Question 7: the one asked for came; it cost 1.");
+    expect(told(row)).toBe("Question 7: the one place was filled; it cost 1 symbol.");
     expect(told(came("7", ["ATL"]) as Row)).toBe(
-        "Question 7 ended early: after 1 of 10 no further destination stood out enough (⊥); it cost 2.",
+        "Question 7 ended early: after 1 of 10 no further destination stood out enough (⊥); it cost 2 symbols.",
     );
 });

@@ -152,19 +152,19 @@ test("the panels show the threshold, the chances, what k̄ buys, lengths and pri
     expect(shown.el.querySelector("h3")!.textContent).toBe("Top 2 of an unknown list");
     expect(titles()).toEqual([
         "The threshold is 472; 1.78 of 2 items are expected; the list costs at most ε 0.1, δ\u00a00.00000051.",
-        "2 items are listed at least 95 times in 100, 3 at least half the time, of 2",
+        "On a list of up to 2, 2 items are listed at least 95 times in 100, and 3 at least half the time",
         "Reading 4 rows puts the threshold at 472; it is lowest at k̄ = 4",
         "Reading 4 rows, 1.78 of 2 items are expected",
-        "2 items is the likeliest length, with chance 79 %; 1.78 are expected",
+        "The likeliest length is 2 items, with chance 79 %; 1.78 are expected",
     ]);
     expect(shown.text()).toContain("public data · not a release");
     expect(shown.text()).toContain("Do not choose k̄ by looking at private counts: that look would be a release nobody paid for.");
-    expect(shown.text()).toContain("bar: calculated · ○ 1,000 simulated lists");
+    expect(shown.text()).toContain("bar: calculated · ○ share of 1,000 simulated lists");
     expect([...shown.el.querySelectorAll(".dp-prices tbody tr")].map((row) => row.textContent)).toEqual([
         "safe, default0.10.00000051",
         "zCDP0.10.00000051",
     ]);
-    expect([...shown.el.querySelectorAll(".dp-sums div")].map((row) => row.textContent)).toContain("⊥ counts as1");
+    expect([...shown.el.querySelectorAll(".dp-sums div")].map((row) => row.textContent)).toContain("⊥ counts as1 symbol");
 });
 
 test("sliders redraw at once from their fans, and the method of the list is one of them", async () => {
@@ -182,7 +182,7 @@ test("a method that is not proved here says so and draws no chances", async () =
     const select = shown.el.querySelector<HTMLSelectElement>(".dp-method select")!;
     select.value = "laplace";
     select.dispatchEvent(new Event("change", { bubbles: true }));
-    expect(shown.text()).toContain("Not here: needs a limit.");
+    expect(shown.text()).toContain("Not available here: needs a limit.");
     expect([...shown.el.querySelectorAll("svg")].filter(visible).map((chart) => chart.getAttribute("aria-label"))).not.toContain(titles()[1]);
     await settle();
 });
@@ -205,7 +205,7 @@ test("of a release the panels stay closed; the list, what was paid and public di
     expect(shown.el.querySelector(".dp-released-list b")).toBeNull();
     expect(shown.text()).toContain("paid ε 0.5, δ\u00a00.000001");
     expect(shown.text()).toContain("An item 402 above it beats ⊥ half the time: 1 + ln(5/δ)/ε, the price of an unknown domain.");
-    expect(shown.text()).toContain("No listed item lies more than 179 below the count at rank 2, 95 in 100.");
+    expect(shown.text()).toContain("At least 95 times in 100 no listed item lies more than 179 below the count at rank 2.");
     expect([...shown.el.querySelectorAll("svg")].filter(visible)).toHaveLength(1);
     expect([...shown.el.querySelectorAll("h4")].filter(visible).map((node) => node.textContent)).not.toContain("Who gets on the list");
     press(slider("epsilon"), "End");
@@ -291,7 +291,7 @@ test("names at the ends of curves are pushed apart", () => {
 test("the composition explorer lists the rules cheapest first and follows k without the kernel", async () => {
     open("composition-explorer", composition());
     const rows = (): string[] => [...shown.el.querySelectorAll("tbody tr")].map((row) => row.textContent ?? "");
-    expect(shown.text()).toContain("10 steps of ε 0.1 at δ′ 0.000001: Rule zcdp is cheapest, ε 0.96, against 1 for the sum.");
+    expect(shown.text()).toContain("10 steps of ε 0.1 at δ′ 0.000001: Rule zcdp is cheapest at ε 0.96; the sum is 1.");
     expect(rows()[0]).toBe("Rule zcdp0.96private");
     press(slider("k"), "End");
     expect(rows()[0]).toBe("Rule zcdp2private");
@@ -300,7 +300,7 @@ test("the composition explorer lists the rules cheapest first and follows k with
     expect(shown.text()).toContain("1 step of ε 0.1 at δ′ 0.000001: no rule is better than the sum, ε 0.1.");
     press(slider("epsilon"), "End");
     expect(rows()[0]).toBe("Rule sum0.2private");
-    expect(titles()).toContain("For a list of 1, Laplace noise costs no more for a unit in up to 1 bin, Gumbel noise for more");
+    expect(titles()).toContain("For a list of 1, Laplace noise costs no more than Gumbel noise where a unit touches at most 1 bin, and more beyond");
     await settle();
 });
 

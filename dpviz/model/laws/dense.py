@@ -11,7 +11,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from dpviz.boundary import protect_module
-from dpviz.exact import whole
+from dpviz.exact import counted, whole
 from dpviz.fitting.noises import law_of
 from dpviz.laws.finite import FastSampleLaw
 from dpviz.model.answers import Answer, Reading, Table
@@ -154,13 +154,13 @@ class DenseError(ErrorModel):
             return ErrorValue(
                 Fraction(value),
                 self._how(value, bins),
-                f"product over {bins:,} independent bins, worst case over true counts",
+                f"product over {counted(bins, 'independent bin')}, worst case over true counts",
             )
         if not self.law.clamps:
             value = self._noise.joint_quantile(beta, bins)
             sure = self._noise.is_least(value, beta, bins)
-            return self._known(value, sure, f"product over {bins:,} independent bins")
-        rule = f"product over {bins:,} independent bins, worst case over true counts"
+            return self._known(value, sure, f"product over {counted(bins, 'independent bin')}")
+        rule = f"product over {counted(bins, 'independent bin')}, worst case over true counts"
         return self._known(*self._least(beta, bins), rule)
 
     def _known(self, value: int, certain: bool, rule: str) -> ErrorValue:

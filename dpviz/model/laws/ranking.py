@@ -458,7 +458,7 @@ class CoinsLaw(StoredLaw):
 
     def measures(self, question: Question) -> tuple[Measure, ...]:
         """What an item needs to be named."""
-        return (to_be_listed(self.error),)
+        return (to_be_listed(self.error, "is listed"),)
 
 
 @dataclass(frozen=True)

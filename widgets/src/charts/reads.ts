@@ -2,6 +2,7 @@
 
 import { scaleLinear } from "d3-scale";
 import { s } from "../dom";
+import { powers } from "../powers";
 import { shown } from "../words";
 import { label, line, niceCeiling, px, svg, textWidth, tickText } from "./frame";
 import { hatch } from "./hatch";
@@ -34,7 +35,7 @@ export function readsAxis(counts: readonly number[], negative: boolean): ReadsAx
     return { low: negative ? -high / 5 : 0, high };
 }
 
-export const readText = (value: number | null): string => (value === null ? "not shown" : Math.abs(value) < 1e15 ? shown(String(value)) : value.toExponential(1));
+export const readText = (value: number | null): string => (value === null ? "not shown" : Math.abs(value) < 1e15 ? shown(String(value)) : powers(value));
 
 export function readsChart(width: number, data: ReadsData): SVGSVGElement {
     const { counts, reads, moved, axis } = data;
