@@ -132,7 +132,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         setText(slow, warning === "" ? "" : `⚠ ${warning}`);
         show(slow, warning !== "");
         setText(odds.value, point === null || point.odds === "" ? "×—" : `×${point.odds}`);
-        setText(odds.note, sheet === null ? "" : point?.odds === "" ? "no bound: δ is paid" : `that a given ${sheet.question.noun} is in`);
+        setText(odds.note, sheet === null ? "" : point?.odds === "" ? "no bound where there is a δ" : `that a given ${sheet.question.noun} is in`);
         show(odds.element, sheet === null || !isList(sheet) || point?.odds !== "");
         const figures = [first.element, second.element, cost.element, ...(options.brief ? [] : [reads.element, odds.element])];
         const wide = figures.some((one) => !one.hidden && one.dataset["size"] === "wide");

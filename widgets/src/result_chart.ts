@@ -268,12 +268,12 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
 const paidText = (result: Result): string =>
     result.used ? `used ${result.used.split(" and ")[0]}` : `paid ${priceText(result.price)}`;
 
-/** A release that is not drawn: it is paid and stored, and Python has all of it. */
-function wordsOf({ kind, python, csv }: Result, why: "coming" | "none" | "broken"): Drawing {
+/** An answer that is not drawn: it is paid for and stored, but for one of a lesson, and Python has all of it. */
+function wordsOf({ kind, python, csv, teaching }: Result, why: "coming" | "none" | "broken"): Drawing {
     const element = h(
         "div",
         { class: "dp-large" },
-        h("p", {}, REASONS[why](shown(kind))),
+        h("p", {}, REASONS[why](shown(kind)), why === "coming" || teaching !== null ? "" : " It is paid for and stored."),
         why !== "coming" &&
             python !== "" &&
             h("p", {}, "All of it, free: ", h("code", {}, `${python}.to_frame()`)),
@@ -286,8 +286,8 @@ function wordsOf({ kind, python, csv }: Result, why: "coming" | "none" | "broken
 
 const REASONS = {
     coming: (kind: string) => `The view for answers of kind ${kind} is on its way…`,
-    none: (kind: string) => `This page has no view for an answer of kind ${kind}. It is paid for and stored.`,
-    broken: (kind: string) => `The view for answers of kind ${kind} could not draw this one. It is paid for and stored.`,
+    none: (kind: string) => `This page has no view for an answer of kind ${kind}.`,
+    broken: (kind: string) => `The view for answers of kind ${kind} could not draw this one.`,
 };
 
 function saveMenu(current: () => Result | null, tableHere: () => Table | null, chartHere: () => SVGSVGElement | null): HTMLElement {

@@ -168,3 +168,11 @@ test.each([
     expect(() => readLesson({ ...lesson(), ...change })).toThrow();
     expect(readLesson(lesson())?.drawn).toBe("3");
 });
+
+test("a plan with a δ, of which no odds are known, speaks of no price", () => {
+    const planned = sheet();
+    for (const point of [planned.now, ...planned.fans.epsilon]) point.odds = "";
+    open({ sheet: planned });
+    expect(shown.text()).toContain("no bound where there is a δ");
+    expect(shown.text()).not.toContain("δ is paid");
+});
