@@ -57,7 +57,7 @@ def test_a_short_truncation_warns_and_the_sliders_walk_back_to_a_proved_one(lab:
         it.run_all()
         explorer = it.region("Samplers on a finite computer")
         alarm = explorer.get_by_role("alert").filter(has_text="too short")
-        expect(alarm).to_contain_text("×219.24, and ×1.25 was promised")
+        expect(alarm).to_contain_text("by a factor of up to 219.24, and at most 1.25 was promised")
         expect(explorer.get_by_role("img", name=re.compile("more than promised"))).to_be_visible()
         it.screenshot("broken")
 
@@ -119,7 +119,7 @@ def test_one_probe_drives_curves_bars_and_table(lab: Lab, browser: Browser) -> N
         exact = page.get_by_label("True count c of a bin, exact")
         exact.fill("37")
         exact.press("Enter")
-        expect(table).to_contain_text("one bin of 37")
+        expect(table).to_contain_text("one bin, count 37")
         exact.fill("many")
         exact.press("Enter")
         expect(page.get_by_role("alert").filter(has_text="c must be a whole number")).to_be_visible()
