@@ -283,6 +283,7 @@ function errorStat(store: SessionStore, place: 0 | 1): { element: HTMLElement; d
                 draft = false;
                 input.value = written;
                 fit();
+                store.unseek();
             }
         },
         oninput: () => {
@@ -319,7 +320,9 @@ function errorStat(store: SessionStore, place: 0 | 1): { element: HTMLElement; d
     function commit(): void {
         draft = false;
         const measure = measured();
-        if (measure !== null && input.value !== written) store.seek(measure, input.value.replaceAll(",", ""));
+        if (measure === null) return;
+        if (input.value !== written) store.seek(measure, input.value.replaceAll(",", ""));
+        else if (store.seekFault?.measure === measure.name) store.unseek();
     }
 
     function fit(): void {

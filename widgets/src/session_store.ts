@@ -321,6 +321,12 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         this.tell();
     }
 
+    /** The error that was typed is taken back: the plan on show is the one that was asked for. */
+    unseek(): void {
+        this.seekFault = null;
+        this.tell();
+    }
+
     setBeta(beta: string): void {
         if (!this.sheet?.betas.includes(beta)) return;
         this.beta = beta;

@@ -469,3 +469,19 @@ test("under the zCDP filter the meter shows ρ and says what one answer may cost
     expect(meter.text()).not.toContain("would be left");
     meter.close();
 });
+
+test.each(["Enter", "Escape"])("an error that is typed wrong and taken back by %s is forgiven", (by) => {
+    open("workbench");
+    const box = shown.el.querySelector<HTMLInputElement>(".dp-stat-first input")!;
+    const before = box.value;
+    const type = (text: string, key: string): void => {
+        box.value = text;
+        box.dispatchEvent(new Event("input"));
+        box.dispatchEvent(new KeyboardEvent("keydown", { key }));
+    };
+    type("so-so", "Enter");
+    expect(box.getAttribute("aria-invalid")).toBe("true");
+    type(before, by);
+    expect(box.getAttribute("aria-invalid")).toBeNull();
+    expect(box.value).toBe(before);
+});
