@@ -83,7 +83,7 @@ function binFields(column: Column, beyond: boolean): BinFields {
             const [a, b] = [parse(low.input.value), parse(high.input.value)];
             for (const [end, at] of [[a, low.input], [b, high.input]] as const)
                 if (end === null || end.d !== 1n) return { words: "From and To must be whole numbers, like 0 and 40.", at };
-            if (a!.n > b!.n) return { words: `From must be at most To, got ${a!.n} and ${b!.n}.`, at: low.input };
+            if (a!.n > b!.n) return { words: `From must be at most To, got ${a!.n} and ${b!.n}. Type the smaller one in From.`, at: low.input };
             return {
                 kind: "integers",
                 low: String(a!.n),
