@@ -390,3 +390,83 @@ def test_who_mistypes_is_told_where_and_what_to_do_and_then_it_works(lab: Lab, b
             expect(bench.get_by_role("alert").filter(visible=True)).to_have_count(0)
         assert it.ask(LEFT).strip() == "7/4"
         assert it.failures() == it.errors == it.offsite == []
+
+
+NAMED = """box => box.getAttribute('aria-label') ?? box.labels[0]?.innerText ?? ''"""
+DESCRIBED = """box => (box.getAttribute('aria-describedby') ?? '').split(' ').map(id => document.getElementById(id))
+    .filter(one => one !== null && !one.hidden).map(one => one.innerText).join(' ')"""
+LEADS_ON = re.compile(r"\b(type|ask for|set|write|choose|give|name|like|such as)\b", re.IGNORECASE)
+FIELDS = {"Privacy loss ε, exact", "δ", "Any one bin", "All 42 at once"}
+DECLARED = [
+    ("whole numbers", {"From": "none", "To": "8"}, "From"),
+    ("whole numbers", {"From": "0", "To": "0.5"}, "To"),
+    ("whole numbers", {"From": "9", "To": "8"}, "From"),
+    ("intervals", {"Edges, separated by commas": "0; 1"}, "Edges, separated by commas"),
+]
+"""How bins are declared wrongly, and at which field that is told."""
+
+
+def slipped(box: Locator) -> str:
+    """What is told at a field after a slip; empty where that leads on."""
+    expect(box).to_have_attribute("aria-invalid", "true")
+    said: str = box.evaluate(DESCRIBED)
+    return "" if LEADS_ON.search(said) else f"{box.evaluate(NAMED)}: {said}"
+
+
+def test_whoever_mistypes_in_any_field_of_the_workbench_is_told_at_that_field(lab: Lab, browser: Browser) -> None:
+    """Every text field that is on show beside an answer, and those in which bins are declared: each is typed wrong."""
+    made = VISITS.format(name="fields") + "session.release(bins, dv.Dense('1/2'))\n"
+    lab.write("fields/fields.ipynb", made, "dv.Workbench(session, bins, mechanism=dv.Stability('1/2', '1e-7'))")
+    with Notebook.open(lab, browser, "fields/fields.ipynb", viewport=LONG) as it:
+        it.run_all()
+        bench = it.page.locator(".dp-workbench")
+        expect(bench.locator(".dp-result .dp-stage svg").first).to_be_visible()
+        alerts = bench.get_by_role("alert").filter(visible=True)
+        fields = bench.locator("input[type=text]:not([readonly])").filter(visible=True)
+        names, unhelpful = set(), []
+        for place in range(fields.count()):
+            box = fields.nth(place)
+            if box.evaluate("box => box.closest('.dp-ask') !== null"):
+                continue  # it asks with both its ends, below
+            names.add(" ".join(box.evaluate(NAMED).split()))
+            before = box.input_value()
+            box.fill("so-so")
+            box.press("Enter")
+            unhelpful += [slipped(box)]
+            expect(alerts).to_have_count(1)
+            box.fill(before)
+            box.press("Enter")
+            expect(box).not_to_have_attribute("aria-invalid", "true")
+            expect(alerts).to_have_count(0)
+        assert names >= FIELDS, names
+
+        asked = it.region("Add up or compare bars")
+        begin, end = asked.get_by_label("From", exact=True), asked.get_by_label("to", exact=True)
+        begin.fill("2")
+        end.fill("so-so")
+        end.press("Enter")
+        unhelpful += [slipped(end)]
+        end.fill("9")
+        end.press("Enter")
+        expect(end).not_to_have_attribute("aria-invalid", "true")
+        expect(asked.get_by_role("status")).to_contain_text("visits: 2 to 9: ")
+
+        question = it.page.get_by_role("group", name="Question", exact=True)
+        question.get_by_label("Bins (public, not taken from the data)").select_option(label="Declare bins…")
+        use = question.get_by_role("button", name="Use these bins")
+        for kind, typed, wrong in DECLARED:
+            question.get_by_label("Bins of").select_option(label=kind)
+            for name, text in typed.items():
+                question.get_by_label(name, exact=True).fill(text)
+            use.click()
+            unhelpful += [slipped(question.get_by_label(wrong, exact=True))]
+            expect(question.get_by_label(wrong, exact=True)).to_be_focused()
+        pictures(it, "every field")
+        question.get_by_label("Bins of").select_option(label="whole numbers")
+        question.get_by_label("From", exact=True).fill("0")
+        question.get_by_label("To", exact=True).fill("8")
+        use.click()
+        expect(question).to_contain_text("10 bins.")
+        assert [said for said in unhelpful if said] == []
+        assert it.ask(LEFT).strip() == "3/2"
+        assert it.failures() == it.errors == it.offsite == []
