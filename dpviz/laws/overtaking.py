@@ -32,8 +32,8 @@ def overtaken(distance: int, rate: float, lower: int, upper: int, first: int) ->
     That is where the largest noise of the lower counts is at least `distance` larger than the first-th largest of the
     others: of equal noisy counts the lower one may come first.
 
-    >>> round(overtaken(1, math.log(2), 1, 1, 1), 6)  # Pr[Z - Z' >= 1] = 10/27
-    0.37037
+    >>> round(overtaken(1, math.log(2), 1, 1, 1), 6)  # Pr[Z - Z' >= 1] = 11/27
+    0.407407
     """
     reach = math.ceil((REACH + math.log(lower)) / rate)
     step = -(-2 * reach // CELLS)

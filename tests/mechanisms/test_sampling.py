@@ -783,7 +783,10 @@ def test_a_second_draw_is_refused_with_its_reason_where_it_is_no_post_processing
         with pytest.raises(ReleaseFormat, match=why) as refused:
             one.draw(2)
         assert "paid for anew" in refused.value.next_step
-    assert "paid for anew" in release._repr_html_() and "paid for anew" in session.plan(question, mechanism).bound.verb
+    assert (
+        "paid for anew" in release._repr_html_()
+        and "Another record takes another draw, at the same ε." in session.plan(question, mechanism).bound.verb
+    )
 
 
 def test_a_record_of_a_lesson_is_drawn_again_from_its_own_seed() -> None:
