@@ -17,6 +17,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from dpviz.lazy import without_collector as _without_collector
+
 if TYPE_CHECKING:
     from dpviz import charts as charts
     from dpviz import datasets as datasets
@@ -127,6 +129,11 @@ def _mechanisms() -> Any:
 
 
 def __getattr__(name: str) -> Any:
+    with _without_collector():
+        return _found(name)
+
+
+def _found(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"dpviz.{name}")
     if name in _HOME:
@@ -141,7 +148,7 @@ def __getattr__(name: str) -> Any:
             return getattr(mechanisms, name)
         if name in mechanisms.REGISTRY:  # one that was registered, which may be taken out again
             return mechanisms.REGISTRY[name]
-    raise importlib.import_module("dpviz.names").absent("dpviz", name, lambda: __getattr__("__all__"))
+    raise importlib.import_module("dpviz.names").absent("dpviz", name, lambda: _found("__all__"))
 
 
 def __dir__() -> list[str]:

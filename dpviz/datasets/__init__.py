@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
 
+from dpviz.lazy import without_collector
 from dpviz.names import absent
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def flights() -> pd.DataFrame:
 
 def _load(file: str, name: str) -> pd.DataFrame:
     """A fresh frame that brings its name along for a session."""
-    import pandas as pd
+    with without_collector():
+        import pandas as pd
 
     with as_file(files(__package__) / f"{file}.csv.gz") as path:
         frame = pd.read_csv(path)

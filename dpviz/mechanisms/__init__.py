@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from dpviz.boundary import as_given, protect_module, single_arguments
 from dpviz.errors import ParameterError
+from dpviz.lazy import without_collector
 from dpviz.model.offers import Offer, by_choice, offer, written
 from dpviz.names import absent, meant
 
@@ -141,7 +142,8 @@ OPENINGS: Final[Registry[Opening]] = Registry(_OPENED)
 
 
 def _loaded(name: str, file: str) -> Any:
-    return getattr(importlib.import_module(f"dpviz.mechanisms.{file}"), name)
+    with without_collector():
+        return getattr(importlib.import_module(f"dpviz.mechanisms.{file}"), name)
 
 
 @single_arguments

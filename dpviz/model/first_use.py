@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import TypeVar
 
+from dpviz.lazy import without_collector
+
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -19,7 +21,8 @@ class OnFirstUse(MutableMapping[K, V]):
 
     def __getitem__(self, key: K) -> V:
         if key not in self._known and key in self._files:
-            self._load(self._files[key])
+            with without_collector():
+                self._load(self._files[key])
         return self._known[key]
 
     def __setitem__(self, key: K, value: V) -> None:

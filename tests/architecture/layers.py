@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 LAYERS = (
-    {"kinds", "threads"},
+    {"kinds", "threads", "lazy"},
     {"traces"},
     {"errors"},
     {"names", "wanted"},
