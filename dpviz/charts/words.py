@@ -7,6 +7,7 @@ import textwrap
 from dpviz.charts.theme import FLOOR
 from dpviz.model.error import SIGNS, ErrorValue
 from dpviz.model.words import MINUS as MINUS
+from dpviz.model.words import capital as capital
 from dpviz.model.words import escape as escape
 from dpviz.model.words import often as often
 from dpviz.model.words import reach as reach
@@ -23,10 +24,6 @@ def known(bar: ErrorValue) -> str:
     if bar.off is not None:
         return f"calculated to within {reach(bar.off)}"
     return {"exact": "exact", "bound": "proved bound", "simulated": f"simulated, {bar.rule}"}[bar.how]
-
-
-def capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
 
 
 def measured(words: str, size: float = FLOOR) -> float:

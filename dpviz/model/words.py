@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from dataclasses import dataclass
 from fractions import Fraction
@@ -40,7 +39,13 @@ SIGNS: Final = {code: 0x2400 + code for code in range(32) if chr(code) not in "\
 
 def escape(text: str) -> str:
     """A text in HTML, where every character of it is seen."""
+    import html
+
     return html.escape(text.translate(SIGNS))
+
+
+def capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
 
 
 def shown(number: int | Fraction | Between) -> str:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dpviz.boundary import protect_module
 from dpviz.errors import Forbidden
 from dpviz.model.mechanism import Mechanism
-from dpviz.model.public import PublicTable, PublicTop
 from dpviz.model.question import Question
 from dpviz.model.statistic import Column
 from dpviz.model.words import DRAWN, RELEASED, Verbs
@@ -21,10 +20,11 @@ from dpviz.privacy.unit import Unit
 from dpviz.session.accountant import Remaining
 from dpviz.session.plan import Plan
 from dpviz.session.running import Running
-from dpviz.session.seeded_draws import SeededDraws
 
 if TYPE_CHECKING:
+    from dpviz.model.public import PublicTable, PublicTop
     from dpviz.model.release import Release
+    from dpviz.session.seeded_draws import SeededDraws
 
 
 @dataclass(frozen=True)

@@ -40,11 +40,11 @@ from dpviz.session.runner import ReleaseRunner
 from dpviz.session.running import Errand, Running
 from dpviz.session.saved import check_opens
 from dpviz.session.stale import before_a_charge, stale, unread
-from dpviz.session.sub_plan import OpeningPlan
-from dpviz.session.sub_session import SubSession, opening_body, opening_key
 
 if TYPE_CHECKING:
     from dpviz.model.release import Release
+    from dpviz.session.sub_plan import OpeningPlan
+    from dpviz.session.sub_session import SubSession
 
 
 class Session(Custody):
@@ -302,6 +302,8 @@ class Session(Custody):
     @plain_arguments
     def plan_open(self, parameters: Opening) -> OpeningPlan:
         """What a sub-session would be charged when it is opened, and what each question could use. Free."""
+        from dpviz.session.sub_plan import OpeningPlan
+
         opening = self._opening(parameters)
         remaining, asof = self.known()
         return OpeningPlan(opening, self._unit, remaining.total, remaining, asof)
@@ -316,6 +318,8 @@ class Session(Custody):
         One that was closed stays closed. Raises BudgetExceeded where the price does not fit, ParameterError where the
         engine could answer none of its questions. A refusal charges nothing.
         """
+        from dpviz.session.sub_session import opening_body, opening_key  # before anything is paid for
+
         with nothing_charged():
             price = self._opening(parameters).price(self._unit)
             name, body = opening_key(parameters, self._unit, checked_key(key)), opening_body(parameters, price, key)
@@ -361,6 +365,8 @@ class Session(Custody):
         return found
 
     def _sub_session(self, entry: Entry) -> SubSession:
+        from dpviz.session.sub_session import SubSession
+
         return SubSession(entry, self._source, self._unit, self._ledger, self._runner)
 
     # ------------------------------------------------------------ draws on their way

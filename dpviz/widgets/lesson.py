@@ -19,12 +19,12 @@ from dpviz.errors import ParameterError
 from dpviz.exact import text
 from dpviz.model.answers.base import Among, Ends, Intervals, Values
 from dpviz.model.between import Between
-from dpviz.model.public import PublicTable, PublicTop
 from dpviz.planning.sheet import BETAS
-from dpviz.session.seeded_draws import SeededDraws
 
 if TYPE_CHECKING:
+    from dpviz.model.public import PublicTable, PublicTop
     from dpviz.model.release import Release
+    from dpviz.session.seeded_draws import SeededDraws
 
 VERSION: Final = 1
 
@@ -79,6 +79,8 @@ class Series:
 
         public  the true counts where the draws come without, for their answers have no count for each bin
         """
+        from dpviz.session.seeded_draws import SeededDraws
+
         before = self._draws
         if before is not None and before[0].key == draws[0].key and len(before) + len(draws) <= MOST_DRAWS:
             draws = SeededDraws((*before.draws, *draws.draws), draws.truth)
@@ -95,6 +97,8 @@ class Series:
         self._draws = self._told = None
 
     def _tell(self, draws: SeededDraws) -> Body:
+        from dpviz.model.public import PublicTop
+
         first, truth = draws[0], draws.truth
         told = {
             "version": VERSION,

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 from dpviz.boundary import as_given, protect_module
 from dpviz.charts import columns
 from dpviz.charts.picture import picture
-from dpviz.charts.words import capital
 from dpviz.errors import Forbidden, ParameterError, SessionBusy
 from dpviz.exact import rational, text, typed
 from dpviz.mechanisms import REGISTRY, mechanism, named
 from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Mechanism
 from dpviz.model.question import Question
+from dpviz.model.words import capital
 from dpviz.planning import epsilon_grid
 from dpviz.planning.sheet import BETAS, PlanSheet
 from dpviz.session.accountant import SYMBOLS

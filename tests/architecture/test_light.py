@@ -94,7 +94,9 @@ print(*sorted({*sys.modules} & {"altair", "scipy", "duckdb", "ibis", "flint", "p
                                 "dpviz.charts.counts", "sqlalchemy.dialects.postgresql", "dpviz.model.release",
                                 "dpviz.model.asking", "dpviz.model.derived", "dpviz.model.combination",
                                 "dpviz.model.sum_errors", "dpviz.laws.product", "dpviz.widgets.asking",
-                                "dpviz.widgets.combining"}))
+                                "dpviz.widgets.combining", "dpviz.model.public", "dpviz.charts.theme", "html",
+                                "dpviz.session.sub_session", "dpviz.session.sub_plan",
+                                "dpviz.session.seeded_draws"}))
 """
 PAID = """
 from dpviz.session.runner import ReleaseJob
