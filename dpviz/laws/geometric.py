@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -292,6 +292,10 @@ def _quantile(decay: Decay, units: Units, level: Fraction, known: dict[tuple[int
     return reach if above else -reach
 
 
+FLATTEST: Final = Fraction(1, 2**64)
+"""Of flatter noise no quantile is looked for: its enclosures leave too many candidates. None such can be drawn."""
+
+
 class Units(NamedTuple):
     """The enclosures of -ln(decay) and ln(1 + decay) as whole numbers in units of 2**-bits, rounded outward."""
 
@@ -304,6 +308,12 @@ class Units(NamedTuple):
 def _units(decay: Decay) -> Units:
     """So fine that rounding takes away no digit of a rate which its enclosure has."""
     rate = rate_bounds(decay)
+    if rate[0] < FLATTEST:
+        raise ParameterError.of(
+            f"a decay of 1 - 2^-{int(1 / rate[0]).bit_length() - 1}",
+            "noise has errors that can be told where it decays by at least 2^-64 from one whole number to the next",
+            "raise epsilon; where a file says so, get it again from whoever made it: it was altered",
+        )
     bits = PRECISION + 32 + int(1 / rate[0]).bit_length()
     return Units(bits, _outward(rate, bits), _outward(_log_one_plus(decay, PRECISION), bits))
 

@@ -192,3 +192,19 @@ def test_a_beta_outside_0_to_1_is_refused(beta: Fraction) -> None:
             call()
     with pytest.raises(ParameterError):
         simultaneous_quantile(HALF, Fraction(1, 2), -1)
+
+
+@pytest.mark.parametrize(
+    "decay",
+    [Decay.exp(Fraction(1, 2**64 + 1)), Decay.rational(1 - Fraction(1, 2**65)), Decay.exp(Fraction(1, 10**3000))],
+)
+def test_quantiles_of_noise_too_flat_to_be_drawn_are_refused(decay: Decay) -> None:
+    """Noise of the least decay that is taken has one candidate or two, so that nothing is looked for at length."""
+    for asked in (
+        lambda: error_quantile(decay, Fraction(1, 20)),
+        lambda: quantiles(decay, [Fraction(1, 20)]),
+        lambda: simultaneous_quantile(decay, Fraction(1, 20), 42),
+    ):
+        with pytest.raises(ParameterError, match=r"at least 2\^-64"):
+            asked()
+    assert error_quantile(Decay.exp(Fraction(1, 2**64)), Fraction(1, 20)).bit_length() == 66

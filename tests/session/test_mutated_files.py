@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import dpviz as dv
-from dpviz.errors import DpvizError
+from dpviz.errors import DpvizError, ParameterError
 from dpviz.model.question import canonical
 from dpviz.model.release import Release, with_checksum
 from dpviz.session.saved import from_bytes
@@ -128,3 +128,22 @@ def test_whatever_is_changed_it_is_refused_in_our_words_or_read(name: str, tmp_p
         except DpvizError:
             refused += 1
     assert 100 < refused < 300, "some changes are refused, and some make another release"
+
+
+FLAT = "1/" + "9" * 3_000
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "field"),
+    [("PureSparse", "decay", "exp"), ("Stability", "noise", "exponent")],
+)
+def test_errors_of_noise_flatter_than_any_that_can_be_drawn_are_refused(
+    name: str, part: str, field: str, tmp_path: Path
+) -> None:
+    """They have thousands of digits, and a law is enclosed to forty: too many candidates to look at."""
+    body = json.loads(drawn(tmp_path, name).to_bytes())["release"]
+    assert body["law"][part][field] == "1/4"
+    body["law"][part][field] = FLAT
+    release = from_bytes(with_checksum(body))
+    with pytest.raises(ParameterError, match=r"at least 2\^-64"):
+        release.error.shown(BETA)

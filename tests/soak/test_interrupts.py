@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import random
@@ -32,7 +33,11 @@ def opened(path: Path) -> Session:
 
 def loop(path: Path, showing: int, hearing: int) -> None:
     """Release under a new key for ever, as a careless analyst does; tell how each loop ended, and begin again."""
-    session = opened(path)
+    session, price = opened(path), dv.Dense(PRICE)
+    # Modules that load leave much to the collector, and opening a ledger the pool with which it was made. Python drops
+    # what is raised while the collector calls back, so a press that falls there is lost, in any program.
+    session.plan(BINS, price)
+    gc.collect()
     turn = 0
     while True:
         returned, stop = 0, None
@@ -41,7 +46,7 @@ def loop(path: Path, showing: int, hearing: int) -> None:
             while True:
                 turn += 1
                 try:
-                    session.release(BINS, dv.Dense(PRICE), key=str(turn))
+                    session.release(BINS, price, key=str(turn))
                     returned += 1
                 except Exception:
                     continue
