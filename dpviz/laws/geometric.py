@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -135,23 +135,27 @@ class TwoSidedGeometric:
 
     def chance_above(self, value: int) -> float:
         """Pr[Z > value] in floating point, for pictures."""
-        rate = float_rate(self.decay)
+        rate = self._float_rate
         tail = math.exp(-rate * (value + 1 if value >= 0 else -value)) / (1 + math.exp(-rate))
         return tail if value >= 0 else 1 - tail
 
     def pmf_array(self, values: NDArray[np.int64]) -> NDArray[np.float64]:
         """Pr[Z = value] in floating point, for pictures."""
-        rate = float_rate(self.decay)
+        rate = self._float_rate
         drawn: NDArray[np.float64] = math.tanh(rate / 2) * np.exp(-rate * np.abs(values))
         return drawn
 
     def above_array(self, values: NDArray[np.int64]) -> NDArray[np.float64]:
         """Pr[Z > value] in floating point, for pictures."""
-        rate = float_rate(self.decay)
+        rate = self._float_rate
         values = np.asarray(values)
         tail = np.exp(-rate * np.where(values >= 0, values + 1, -values)) / (1 + math.exp(-rate))
         drawn: NDArray[np.float64] = np.where(values >= 0, tail, 1 - tail)
         return drawn
+
+    @cached_property
+    def _float_rate(self) -> float:
+        return float_rate(self.decay)
 
     def _y(self, precision: int) -> Enclosure:
         return self.decay.bounds(precision)
