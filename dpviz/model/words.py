@@ -17,14 +17,18 @@ class Verbs:
 
     done  what an answer is then: it stands for {done} in the tip of a measure
     call  how it is asked for in Python
+    cost  what stands before its price
+    pays  before the price that is not quite the one that was asked for
     """
 
     done: str
     call: str
+    cost: str
+    pays: str
 
 
-RELEASED: Final = Verbs("released", "session.release")
-DRAWN: Final = Verbs("drawn", "lesson.draw")
+RELEASED: Final = Verbs("released", "session.release", "would cost", "pays")
+DRAWN: Final = Verbs("drawn", "lesson.draw", "noise of", "gives")
 """In a lesson, where nothing is released or paid for."""
 
 LONG_FRACTION: Final = 11

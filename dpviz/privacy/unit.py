@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -197,8 +198,18 @@ def plural_of(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else plural(noun)}"
 
 
+IRREGULAR = {"person": "people", "child": "children", "woman": "women", "man": "men"}
+
+
 def plural(noun: str) -> str:
-    """`person-years`, `aircraft`, `bodies`: enough for a label."""
+    """`person-years`, `aircraft`, `bodies`, `people`: enough for a label.
+
+    >>> plural("person"), plural("sick child"), plural("human"), plural("person-year")
+    ('people', 'sick children', 'humans', 'person-years')
+    """
+    last = re.split(r"[\s_-]", noun)[-1]
+    if last.lower() in IRREGULAR:
+        return noun[: len(noun) - len(last) + 1] + IRREGULAR[last.lower()][1:]
     if noun.endswith(("craft", "s")):
         return noun
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":

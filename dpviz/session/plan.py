@@ -152,9 +152,10 @@ class Plan:
         return pkgutil.resolve_name("dpviz.charts:of_plan")(self.sheet, **options)
 
     def __repr__(self) -> str:
+        cost = would_cost(self.price, self.budget, self.remaining, self.verbs)
         lines = [
             f"Plan (free, sees no data): {self.bound.question.text}, {self.bound.mechanism!r}",
-            f"  would cost   {would_cost(self.price, self.budget, self.remaining)}{stale(self.asof)}",
+            f"  {self.verbs.cost:<12} {cost}{stale(self.asof)}",
             f"  guarantee    {self.price.sentence}",
         ]
         lines += error_lines(self.bound, self.many)
@@ -189,12 +190,12 @@ def rival_lines(bound: Bound) -> list[str]:
     return [f"  for the same ρ {', '.join(found)}, by {rival.mechanism.python}"] if found and rival is not None else []
 
 
-def would_cost(price: Guarantee, budget: Budget | None, remaining: Remaining | None) -> str:
+def would_cost(price: Guarantee, budget: Budget | None, remaining: Remaining | None, verbs: Verbs = RELEASED) -> str:
     """`ε 0.5 per person; leaves 1.5 of 2`: a price beside what is left, in words."""
     charged = payable(to_approx(price.loss))
     cost = f"ε {text(charged.epsilon)}" + (f", δ {text(charged.delta)}" if charged.delta else "")
     if price.requested is not None and price.requested != charged.epsilon:
-        cost = f"asked {text(price.requested)}, pays {cost} (exactly {price.exact})"
+        cost = f"asked {text(price.requested)}, {verbs.pays} {cost} (exactly {price.exact})"
     cost += f" per {price.unit.noun}"
     if budget is None or remaining is None:
         return cost

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
 
 from dpviz.errors import BudgetExceeded, DomainError, DpvizError, Forbidden, ParameterError, short
 from dpviz.kinds import name_of
@@ -18,6 +20,8 @@ MOST_POINTS = 50
 MOST_COLUMNS = 50
 MOST_TEXT = 1_000_000
 """How many characters the labels or edges of one declaration have together, at most."""
+
+T = TypeVar("T")
 
 Asks: TypeAlias = dict[str, dict[str, type | tuple[type, ...]]]
 """What may be asked for, and the arguments of each with their types."""
@@ -232,18 +236,25 @@ def count(said: str, name: str) -> int:
 def declared(said: dict[str, Any]) -> Question:
     """The question of a declaration that passed `parse`. Raises DomainError for what is no bins."""
     if said["kind"] != "records":
-        return Question.of(Domain.from_json(said))
-    return Question.records([_column(column) for column in said["columns"]], otherwise=said["otherwise"])
+        return Question.of(_column(said))
+    columns = [_column(column) for column in said["columns"]]
+    for name, domain in zip([column["column"] for column in said["columns"]], columns, strict=True):
+        if name in said["otherwise"]:
+            _of(f"{short(name, 40)}, any other cell", partial(domain.index, said["otherwise"][name]))
+    return Question.records(columns, otherwise=said["otherwise"])
 
 
 def _column(said: dict[str, Any]) -> Domain:
-    """The bins of one column of a record. A refusal says of which: the fields of several are on the page."""
+    """The bins of one column."""
+    return _of(short(said["column"], 40), partial(Domain.from_json, said))
+
+
+def _of(field: str, made: Callable[[], T]) -> T:
+    """What is made of a field. A refusal says of which: several are on the page, and it tells each where it stands."""
     try:
-        return Domain.from_json(said)
+        return made()
     except ParameterError as error:
-        refused = DomainError(
-            f"{short(said['column'], 40)}: {error}", value=error.value, rule=error.rule, next_step=error.next_step
-        )
+        refused = DomainError(f"{field}: {error}", value=error.value, rule=error.rule, next_step=error.next_step)
     raise refused
 
 

@@ -395,7 +395,7 @@ def test_who_mistypes_is_told_where_and_what_to_do_and_then_it_works(lab: Lab, b
 NAMED = """box => box.getAttribute('aria-label') ?? box.labels[0]?.innerText ?? ''"""
 DESCRIBED = """box => (box.getAttribute('aria-describedby') ?? '').split(' ').map(id => document.getElementById(id))
     .filter(one => one !== null && !one.hidden).map(one => one.innerText).join(' ')"""
-LEADS_ON = re.compile(r"\b(type|ask for|set|write|choose|give|name|like|such as)\b", re.IGNORECASE)
+LEADS_ON = re.compile(r"\b(type|ask for|set|write|choose|give|name|leave|like|such as)\b", re.IGNORECASE)
 FIELDS = {"Privacy loss ε, exact", "δ", "Any one bin", "All 42 at once"}
 DECLARED = [
     ("whole numbers", {"From": "none", "To": "8"}, "From"),

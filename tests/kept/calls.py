@@ -278,6 +278,11 @@ def shown(release: dv.Release) -> dict[str, Any]:
     }
 
 
+def people(words: str) -> str:
+    """Several of them are people since 2026-11-23."""
+    return words.replace("persons", "people").replace("Persons", "People")
+
+
 def reworded(told: dict[str, Any]) -> dict[str, Any]:
     """What a release showed when it was kept, in the words of today where they were changed; its numbers as they were.
 
@@ -289,7 +294,8 @@ def reworded(told: dict[str, Any]) -> dict[str, Any]:
     title = re.sub(
         r"^([^,]+), (persons|visits)(?: in each bin)?(?=,)", lambda old: f"{old[2].title()} by {old[1].lower()}", title
     )
-    changed: dict[str, Any] = {"title": title}
+    changed: dict[str, Any] = {name: people(told[name]) for name in ("sentence", "promise") if name in told}
+    changed["title"] = people(title)
     if "question" in told:
         changed["question"] = told["question"].replace("from -500 to 2000 in", "from −500 to 2,000 in")
     if "csv" in told:  # a lesson's draw says that it is not private, in a table as everywhere

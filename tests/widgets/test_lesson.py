@@ -196,8 +196,11 @@ def test_the_plan_of_a_lesson_speaks_of_no_price(name: str) -> None:
     caps = {"cap": "1000"} if name in ("Compact", "PureSparse") else {}
     mechanism = kind.from_parameters({**mechanism.parameters(), **kind.fitted(question), **caps})
     teacher = swap if kind.draws_records else lesson()
-    sheet = teacher.plan(question, mechanism).sheet.to_json()
+    plan = teacher.plan(question, mechanism)
+    sheet = plan.sheet.to_json()
     assert [said for said in texts(sheet) if PRIVATE.search(said)] == []
+    told = repr(plan).splitlines()[1:]  # the first line names question and mechanism as they are called
+    assert [said for said in told if PRIVATE.search(said)] == [] and told[0].startswith("  noise of     ")
     assert sheet["python"].startswith("lesson.draw(")
 
 

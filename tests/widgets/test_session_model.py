@@ -172,6 +172,23 @@ def test_a_question_can_be_declared_and_is_then_known_by_id(tmp_path: Path) -> N
         assert not page.ask("plan", **{**args, "question": wrong})["ok"]
 
 
+def test_a_refusal_of_what_was_declared_names_the_field_that_it_is_about(tmp_path: Path) -> None:
+    """By its column, and of a record whether it is about what stands for any other cell: the page tells it there."""
+    _, page = session_model_on(tmp_path)
+    args = plan_args(page)
+    flags = {"underflow": False, "overflow": False, "missing": False}
+    low = {"column": "x", "kind": "integers", "low": "0", "high": "9", **flags}
+    record = {"kind": "records", "columns": [low], "otherwise": {"x": "10"}}
+    for wrong, field in (
+        ({**low, "low": "9", "high": "0"}, "x: "),
+        ({**record, "columns": [{**low, "low": "so-so"}]}, "x: "),
+        (record, "x, any other cell: a label must be one of 0, 1, …, 9, got 10"),
+        ({**record, "otherwise": {"x": "so-so"}}, "x, any other cell: "),
+    ):
+        error = page.ask("plan", **{**args, "question": wrong})["error"]
+        assert error["message"].startswith(field) and error["next_step"], error
+
+
 HOSTILE: list[Any] = [
     None,
     "plan",

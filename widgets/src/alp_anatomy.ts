@@ -34,7 +34,8 @@ export function alpAnatomy(store: Explorer<AnatomySheet>): Component {
     const [titleId, keyId, estimatorId, seedId, faultId] = [newId(), newId(), newId(), newId(), newId()];
     let values: number[] = [];
     let [columns, bits, key, given, estimator] = [8, 5, 0, false, "paper"];
-    let refused = "";
+    /** The box that holds what does not fit, which stays there, and why. */
+    let refused: { box: HTMLInputElement; words: string } | null = null;
 
     const badge = h("span", { class: "dp-chip dp-violet" });
     const fields = h("div", { class: "dp-axes dp-alp-values" });
@@ -47,12 +48,19 @@ export function alpAnatomy(store: Explorer<AnatomySheet>): Component {
         class: "dp-exact-text",
         autocomplete: "off",
         inputmode: "numeric",
+        "aria-describedby": faultId,
         onchange: (event: Event) =>
             timed(event, () => {
                 given = false;
-                store.set("seed", seed.value.trim().replaceAll(",", ""));
+                store.type("seed", seed.value);
                 draw();
             }),
+        onkeydown: (event: KeyboardEvent) => {
+            if (event.key !== "Escape" || store.mistyped?.name !== "seed") return;
+            event.stopPropagation();
+            seed.value = store.position.get("seed") ?? "";
+            store.forgive("seed");
+        },
     });
     const again = h("button", { type: "button", class: "dp-button dp-draw", onclick: (event: Event) => timed(event, () => drawAgain()) }, "Draw again");
     const worked = h("button", { type: "button", class: "dp-button", onclick: (event: Event) => timed(event, () => takeFigure()) }, "Worked figure");
@@ -108,7 +116,7 @@ export function alpAnatomy(store: Explorer<AnatomySheet>): Component {
     function takeFigure(): void {
         const sheet = store.sheet!;
         values = sheet.figure.values.map(Number);
-        [columns, key, given, estimator, refused] = [sheet.figure.bits.length, 0, true, "paper", ""];
+        [columns, key, given, estimator, refused] = [sheet.figure.bits.length, 0, true, "paper", null];
         bits = Math.max(bits, 2);
         draw();
     }
@@ -134,10 +142,18 @@ export function alpAnatomy(store: Explorer<AnatomySheet>): Component {
                     timed(event, () => {
                         const typed = Number(box.value);
                         const fits = box.value.trim() !== "" && Number.isInteger(typed) && typed >= least && typed <= most();
-                        refused = fits ? "" : `${name} must be a whole number from ${least} to ${most()}, got ${box.value.slice(0, 20) || "nothing"}.`;
+                        const got = box.value.slice(0, 20) || (box.validity.badInput ? "something else" : "nothing");
+                        refused = fits ? null : { box, words: `${name} must be a whole number from ${least} to ${most()}, got ${got}. Type one in that range.` };
                         if (fits) take(typed);
                         draw();
                     }),
+                onkeydown: (event: KeyboardEvent) => {
+                    if (event.key !== "Escape" || refused?.box !== box) return;
+                    event.stopPropagation();
+                    refused = null;
+                    box.value = String(value());
+                    draw();
+                },
             });
             inputs.push({ box, name, most, least, take, value });
             return h("div", { class: "dp-field" }, h("label", { for: id }, label), box);
@@ -181,12 +197,16 @@ export function alpAnatomy(store: Explorer<AnatomySheet>): Component {
         setOptions(estimators, sheet.estimators.map((name) => ({ value: name, label: ESTIMATORS[name] ?? name })), estimator);
         for (const { box, value, most } of inputs) {
             setAttribute(box, "max", String(most()));
+            setAttribute(box, "aria-invalid", refused?.box === box ? "true" : null);
+            if (refused?.box === box) continue;
             if (document.activeElement !== box || box.value === "" || Number(box.value) === value()) box.value = String(value());
         }
-        const words = refused || (store.fault ?? "");
+        const wrong = store.mistyped?.name === "seed" ? store.mistyped : null;
+        setAttribute(seed, "aria-invalid", wrong === null ? null : "true");
+        const words = refused?.words ?? wrong?.words ?? store.fault ?? "";
         setText(fault, words);
         show(fault, words !== "");
-        if (document.activeElement !== seed) seed.value = store.position.get("seed") ?? "";
+        if (document.activeElement !== seed) seed.value = wrong?.typed ?? store.position.get("seed") ?? "";
         scene = sceneOf(sheet);
         const step = steps.at;
         const said = steps.draw(STEPS, sentenceOf(scene, step));

@@ -13,7 +13,7 @@ const [TRACK, INSET, APART] = [132, 9, 8];
 const POWER = /^(10*|0\.0*1|10[⁻⁰¹²³⁴-⁹]+)$/;
 
 export function axisSlider<S extends Sheet<Point>>(store: Explorer<S>, name: string, typed = false): Component {
-    const [id, hintId] = [newId(), newId()];
+    const [id, hintId, faultId] = [newId(), newId(), newId()];
     const label = h("label", { for: id, class: "dp-field-name" });
     const value = h("output", { class: "dp-axis-value", for: id });
     const box = h("input", {
@@ -21,8 +21,15 @@ export function axisSlider<S extends Sheet<Point>>(store: Explorer<S>, name: str
         class: "dp-exact-text dp-axis-box",
         autocomplete: "off",
         spellcheck: "false",
-        "aria-describedby": hintId,
-        onchange: (event: Event) => timed(event, () => store.set(name, box.value.trim().replaceAll(",", ""))),
+        "aria-describedby": `${hintId} ${faultId}`,
+        onchange: (event: Event) => timed(event, () => store.type(name, box.value)),
+        onkeydown: (event: KeyboardEvent) => {
+            const was = store.position.get(name) ?? "";
+            if (event.key !== "Escape" || (box.value === was && store.mistyped?.name !== name)) return;
+            event.stopPropagation(); // it takes back what was typed, and closes nothing
+            box.value = was;
+            store.forgive(name);
+        },
     });
     const slider = h("input", {
         id,
@@ -52,6 +59,7 @@ export function axisSlider<S extends Sheet<Point>>(store: Explorer<S>, name: str
     const scale = h("div", { class: "dp-scale", "aria-hidden": "true" });
     const track = h("div", { class: "dp-track" }, slider, scale);
     const hint = h("p", { id: hintId, class: "dp-hint" });
+    const fault = h("p", { id: faultId, class: "dp-fault", role: "alert", hidden: true });
     let labelled: number[] = [];
     let seen = "";
     const element = h(
@@ -60,6 +68,7 @@ export function axisSlider<S extends Sheet<Point>>(store: Explorer<S>, name: str
         h("div", { class: "dp-epsilon-head" }, label, typed ? box : value),
         track,
         hint,
+        typed ? fault : null,
     );
 
     function drawScale(axis: Axis): void {
@@ -92,8 +101,13 @@ export function axisSlider<S extends Sheet<Point>>(store: Explorer<S>, name: str
         setAttribute(slider, "aria-valuetext", shown(words));
         slider.style.setProperty("--dp-share", String(tick / Math.max(1, axis.grid.length - 1)));
         setText(value, shown(words));
-        if (document.activeElement !== box && box.value !== position) box.value = position;
-        box.style.setProperty("--dp-figures", String(position.length));
+        const wrong = store.mistyped?.name === name ? store.mistyped : null;
+        const stands = wrong?.typed ?? position;
+        if (document.activeElement !== box && box.value !== stands) box.value = stands;
+        box.style.setProperty("--dp-figures", String(stands.length));
+        setAttribute(box, "aria-invalid", wrong === null ? null : "true");
+        setText(fault, wrong === null ? "" : `⚠ ${wrong.words}`);
+        show(fault, wrong !== null);
         setText(hint, axis.hint);
         show(hint, axis.hint !== "");
     }

@@ -11,7 +11,7 @@ import type { Explorer } from "./explorer";
 import { figure } from "./figure";
 import { timed } from "./perf";
 import type { ConsistencyPoint, ConsistencySheet } from "./sheets";
-import { MINUS, shown } from "./words";
+import { capital, MINUS, shown, ungrouped } from "./words";
 
 const [SORTED, EDITED] = ["sorted", "edited"];
 const TALL = 240;
@@ -45,6 +45,8 @@ export function consistencyPlayground(store: Explorer<ConsistencySheet>): Compon
     /** Noisy values that were typed, by row. */
     let typed = new Map<number, bigint>();
     let refused = "";
+    /** The cell that holds what is no number for it, which stays there, and why. */
+    let wrongCell: { cell: HTMLInputElement; words: string } | null = null;
 
     const badge = h("span", { class: "dp-chip dp-violet" });
     const presets = h("select", { id: presetId, onchange: (event: Event) => timed(event, () => take(presets.value)) });
@@ -68,6 +70,7 @@ export function consistencyPlayground(store: Explorer<ConsistencySheet>): Compon
         onchange: (event: Event) => timed(event, () => edit(box.value)),
         onkeydown: (event: KeyboardEvent) => {
             if (event.key !== "Escape") return;
+            if (refused !== "") event.stopPropagation(); // it takes back what was typed, and closes nothing
             refused = "";
             box.value = counts.join(", ");
             redraw();
@@ -85,6 +88,9 @@ export function consistencyPlayground(store: Explorer<ConsistencySheet>): Compon
     const broken = h("ul", { class: "dp-lines-said dp-broken" });
     const sums = h("dl", { class: "dp-sums" });
     const body = h("tbody");
+    const cellFaultId = newId();
+    const cellFault = h("p", { id: cellFaultId, class: "dp-fault", role: "alert" });
+    const cellFaultLine = h("tr", { class: "dp-fault-row" }, h("td", { colspan: 4 }, cellFault));
     const caption = "Counts: true, noisy and fitted";
     const table = h(
         "div",
@@ -129,7 +135,7 @@ export function consistencyPlayground(store: Explorer<ConsistencySheet>): Compon
         const chosen = store.sheet!.presets.find((one) => one.name === name);
         if (chosen === undefined) return;
         counts = chosen.counts.map(BigInt);
-        [preset, printed, refused] = [name, chosen.printed !== null, ""];
+        [preset, printed, refused, wrongCell] = [name, chosen.printed !== null, "", null];
         if (printed && structure !== SORTED) structure = "2";
         typed = new Map();
         redraw();
@@ -142,14 +148,15 @@ export function consistencyPlayground(store: Explorer<ConsistencySheet>): Compon
         const wrong = parts.find((part) => !/^\d{1,12}$/.test(part) || BigInt(part) > largest);
         refused =
             wrong !== undefined
-                ? `A count is a whole number from 0 to ${shown(String(largest))}, got ${wrong.slice(0, 20)}. The table is still of the last counts that made sense.`
+                ? `A count is a whole number from 0 to ${shown(String(largest))}, got ${wrong.slice(0, 20)}. Type counts like 3, 0, 12. The table is still of the last counts that made sense.`
                 : parts.length < 1 || parts.length > most
-                  ? `Type from 1 to ${most} counts, got ${parts.length}. The table is still of the last counts that made sense.`
+                  ? `Type from 1 to ${most} counts, got ${parts.length || "none"}. The table is still of the last counts that made sense.`
                   : "";
         if (refused === "") {
             printed &&= parts.length === counts.length;
             counts = parts.map(BigInt);
             typed = new Map();
+            wrongCell = null;
         }
         redraw();
     }
@@ -309,11 +316,15 @@ export function consistencyPlayground(store: Explorer<ConsistencySheet>): Compon
     function drawRows(fit: Fit): void {
         const signature = `${structure} ${counts.length}`;
         if (rows.signature !== signature) {
+            wrongCell = null;
             rows = { signature, cells: fit.noisy.map((_, row) => rowOf(row, fit)) };
             body.replaceChildren(...rows.cells.map(({ line }) => line));
         }
         const wrong = new Set(fit.broken.map(({ row }) => row));
         rows.cells.forEach((cells, row) => cells.draw(fit, wrong.has(row)));
+        if (wrongCell === null) cellFaultLine.remove();
+        else wrongCell.cell.closest("tr")!.after(cellFaultLine);
+        setText(cellFault, wrongCell === null ? "" : `⚠ ${wrongCell.words}`);
     }
 
     interface Row {
@@ -324,16 +335,22 @@ export function consistencyPlayground(store: Explorer<ConsistencySheet>): Compon
     function rowOf(row: number, { tree, names }: Fit): Row {
         const leaf = tree === null ? null : row - (tree.nodes - tree.leaves);
         const editable = leaf !== null && leaf >= 0 && leaf < counts.length;
-        const truth = editable ? cellBox(`${names[row]!}, true`, (value) => { if (value < 0n || value > BigInt(store.sheet!.largest)) return false; counts[leaf] = value; return true; }) : h("span", {});
-        const noisy = cellBox(`${names[row]!}, noisy`, (value) => (typed.set(row, value), true));
+        const largest = store.sheet!.largest;
+        const take = (value: bigint): boolean => {
+            if (value < 0n || value > BigInt(largest)) return false;
+            counts[leaf!] = value;
+            return true;
+        };
+        const truth = editable ? cellBox(`${names[row]!}, true`, `a whole number from 0 to ${shown(largest)}`, take) : h("span", {});
+        const noisy = cellBox(`${names[row]!}, noisy`, "a whole number of at most 15 digits", (value) => (typed.set(row, value), true));
         const mark = h("span", { class: "dp-wrong" });
         const fitted = h("span", {});
         const line = h("tr", {}, h("th", { scope: "row" }, names[row]!), ...[truth, h("span", {}, mark, noisy), fitted].map((cell) => h("td", { class: "dp-figures" }, cell)));
         return {
             line,
             draw(fit, wrong) {
-                fill(truth, format(fit.truth[row]!));
-                fill(noisy, format(fit.noisy[row]!));
+                fill(truth, format(fit.truth[row]!), truth === wrongCell?.cell ? cellFaultId : null);
+                fill(noisy, format(fit.noisy[row]!), noisy === wrongCell?.cell ? cellFaultId : null);
                 setText(mark, wrong ? "✕ " : "");
                 line.toggleAttribute("data-broken", wrong);
                 setText(fitted, exactText(fit.fitted[row]!));
@@ -341,8 +358,8 @@ export function consistencyPlayground(store: Explorer<ConsistencySheet>): Compon
         };
     }
 
-    /** A box in the table for a whole number; what is none is put back. */
-    function cellBox(name: string, take: (value: bigint) => boolean): HTMLInputElement {
+    /** A box in the table for a whole number; what is none stays, and why is told under its row. */
+    function cellBox(name: string, rule: string, take: (value: bigint) => boolean): HTMLInputElement {
         const cell = h("input", {
             type: "text",
             class: "dp-exact-text dp-cell-box",
@@ -351,14 +368,17 @@ export function consistencyPlayground(store: Explorer<ConsistencySheet>): Compon
             "aria-label": name,
             onchange: (event: Event) =>
                 timed(event, () => {
-                    const text = cell.value.trim().replaceAll(",", "");
+                    const text = ungrouped(cell.value);
                     const fits = WHOLE.test(text) && take(BigInt(text.replace(MINUS, "-")));
-                    if (!fits) cell.blur();
+                    const got = text.slice(0, 20) || "nothing";
+                    wrongCell = fits ? null : { cell, words: `${capital(name)}, must be ${rule}, got ${got}. Type one, or press Escape for what stood there.` };
                     redraw();
                 }),
             onkeydown: (event: KeyboardEvent) => {
-                if (event.key !== "Escape") return;
-                cell.blur();
+                if (event.key !== "Escape" || (cell.value === cell.defaultValue && wrongCell?.cell !== cell)) return;
+                event.stopPropagation();
+                cell.value = cell.defaultValue; // as it was drawn last
+                if (wrongCell?.cell === cell) wrongCell = null;
                 redraw();
             },
         });
@@ -415,11 +435,15 @@ function exactText(value: Fraction, longest = LONGEST): string {
     return exact.includes("/") ? `${exact} ≈ ${near(value)}` : exact;
 }
 
-function fill(cell: HTMLElement, text: string): void {
+/** Write a number into a cell; one with a fault keeps what was typed. */
+function fill(cell: HTMLElement, text: string, faultId: string | null): void {
     const words = shown(text);
     if (!(cell instanceof HTMLInputElement)) setText(cell, words);
     else {
-        if (document.activeElement !== cell || cell.value.replaceAll(",", "") === text) cell.value = words;
+        cell.defaultValue = words;
+        setAttribute(cell, "aria-invalid", faultId === null ? null : "true");
+        setAttribute(cell, "aria-describedby", faultId);
+        if (faultId === null && (document.activeElement !== cell || ungrouped(cell.value) === text)) cell.value = words;
         cell.style.setProperty("--dp-figures", String(words.length));
     }
 }

@@ -146,8 +146,22 @@ function binFields(column: Column, beyond: boolean): BinFields {
 const button = (name: string, onclick: () => void): HTMLButtonElement =>
     h("button", { type: "button", class: "dp-button", onclick }, name);
 
+/** What stands in a refusal after the column's name, where it is about what stands for any other cell. */
+const OTHERWISE = ", any other cell";
+
+/** A refusal of the kernel that begins with a column's name belongs to that column's fields, and is told there alone. */
+function blame(store: SessionStore, column: string, bins: BinFields, wrong: ReturnType<typeof fault>, otherwise?: HTMLInputElement): boolean {
+    const [own, other] = [`${column}: `, `${column}${OTHERWISE}: `];
+    const told = store.planFault ?? "";
+    const input = told.startsWith(other) ? otherwise : told.startsWith(own) ? bins.place.querySelector("input") : null;
+    if (input == null) return false;
+    wrong.show({ words: told.slice((input === otherwise ? other : own).length), at: input });
+    store.planFault = null;
+    return true;
+}
+
 /** The fields for the bins of one column, to count by. */
-export function declareBins(store: SessionStore, done: () => void): Declaring & { open(column: Column): void } {
+export function declareBins(store: SessionStore, done: () => void, redraw: () => void): Declaring & { open(column: Column): void } {
     const element = h("div", { class: "dp-declare", role: "group", "aria-label": "Declare bins", hidden: true });
 
     function open(column: Column): void {
@@ -158,7 +172,10 @@ export function declareBins(store: SessionStore, done: () => void): Declaring & 
             wrong.show(isWrong(declaration) ? declaration : null);
             if (isWrong(declaration)) return;
             const question = { column: column.name, ...declaration };
-            if ((await store.planFitting(question, false)) && bins.place.isConnected) done(); // else other bins are being declared by now
+            const planned = await store.planFitting(question, false);
+            if (!bins.place.isConnected) return; // other bins are being declared by now
+            if (planned) done();
+            else if (blame(store, column.name, bins, wrong)) redraw();
         };
         element.replaceChildren(
             h(
@@ -278,17 +295,7 @@ export function declareRecord(store: SessionStore, done: () => void, redraw: () 
         const planned = await store.planFitting(question, true);
         if (mine !== opening) return; // another record is being declared by now
         if (planned) done();
-        else blame();
-    }
-
-    /** A refusal of the kernel that begins with a column's name belongs to that column's fields. */
-    function blame(): void {
-        const row = rows.find((one) => store.planFault?.startsWith(`${one.column.value}: `) === true);
-        if (row === undefined) return;
-        const at = row.bins.place.querySelector("input") ?? row.column;
-        row.wrong.show({ words: store.planFault!.slice(row.column.value.length + 2), at });
-        store.planFault = null; // it is told once
-        redraw();
+        else if (rows.some((row) => blame(store, row.column.value, row.bins, row.wrong, row.otherwise))) redraw();
     }
 
     function open(): void {

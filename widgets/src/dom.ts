@@ -64,7 +64,10 @@ export function endBoxes(ids: readonly string[], faultId: string, commit: (event
             "aria-describedby": faultId,
             onkeydown: (event: KeyboardEvent) => {
                 if (event.key === "Enter") commit(event);
-                if (event.key === "Escape") restore();
+                if (event.key !== "Escape") return;
+                const typed = boxes.map(({ value }) => value);
+                restore();
+                if (boxes.some(({ value }, i) => value !== typed[i])) event.stopPropagation(); // it took back what was typed, and closes nothing
             },
             onfocusout: (event: FocusEvent) => {
                 if (event.relatedTarget !== boxes[1 - i]) commit(event);

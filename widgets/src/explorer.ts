@@ -8,6 +8,7 @@
 import { SUPERSEDED } from "./kernel";
 import type { Axis, Point, Sheet } from "./sheets";
 import { ViewStore } from "./view_store";
+import { ungrouped } from "./words";
 
 const DEBOUNCE = 150;
 
@@ -22,10 +23,14 @@ export class Explorer<S extends Sheet<Point>> extends ViewStore {
     settled = true;
     /** Why a move did not happen. */
     fault: string | null = null;
+    /** What was typed into the box of an axis and refused, and why: told at that box, which keeps it. */
+    mistyped: { name: string; typed: string; words: string } | null = null;
 
     readonly #readSheet: (value: unknown) => S;
     /** The axis that was moved last. */
     #last: string | null = null;
+    /** What was typed for it; null where it was moved. */
+    #typed: string | null = null;
     /** The reader has moved on from the sheet, and the kernel has not followed: no sheet moves the sliders. */
     #ahead = false;
     /** `fault` says what cannot be had without a kernel: it does not hold once one is heard. */
@@ -86,10 +91,25 @@ export class Explorer<S extends Sheet<Point>> extends ViewStore {
         if (value !== undefined) this.set(name, value);
     }
 
+    /** Take what was typed into the box of an axis. */
+    type(name: string, typed: string): void {
+        const value = ungrouped(typed);
+        if (this.position.get(name) === value) this.forgive(name);
+        else this.set(name, value, typed);
+    }
+
+    /** What was typed into the box of an axis is taken back. */
+    forgive(name: string): void {
+        if (this.mistyped?.name !== name) return;
+        this.mistyped = null;
+        this.tell();
+    }
+
     /** Take a value of an axis, on its grid or not; the kernel says what is wrong with one it cannot stand on. */
-    set(name: string, value: string): void {
+    set(name: string, value: string, typed: string | null = null): void {
         if (this.sheet === null || this.position.get(name) === value) return;
         this.#say(null);
+        [this.mistyped, this.#typed] = [null, typed];
         this.#last = name;
         this.#ahead = true;
         this.drop("move");
@@ -144,7 +164,8 @@ export class Explorer<S extends Sheet<Point>> extends ViewStore {
         } else if (reply.error.kind === SUPERSEDED) {
             this.#adopt(this.sheet!.now as PointOf<S>); // moved on another page: stand where that one does
         } else {
-            this.#say(reply.error.message);
+            if (this.#last === null || this.#typed === null) this.#say(reply.error.message);
+            else this.mistyped = { name: this.#last, typed: this.#typed, words: reply.error.message };
             if (this.point !== null) this.#adopt(this.point);
         }
         this.tell();

@@ -11,7 +11,7 @@ import { timed } from "./perf";
 import { planBox } from "./plan_box";
 import type { Bar, Measure, Point, Sheet } from "./protocol";
 import { amongOf, type SessionStore } from "./session_store";
-import { kindOf, leaves, oddsTip, often, PAYS_TIP, priceText, reach, same, shown, spread } from "./words";
+import { kindOf, leaves, oddsTip, often, PAYS_TIP, priceText, reach, same, shown, spread, ungrouped } from "./words";
 
 const CHARTS = ["Error against ε", "50 equally likely errors", "Chance above 0"] as const;
 const HEIGHT = 186;
@@ -321,7 +321,7 @@ function errorStat(store: SessionStore, place: 0 | 1): { element: HTMLElement; d
         draft = false;
         const measure = measured();
         if (measure === null) return;
-        if (input.value !== written) store.seek(measure, input.value.replaceAll(",", ""));
+        if (input.value !== written) store.seek(measure, ungrouped(input.value));
         else if (store.seekFault?.measure === measure.name) store.unseek();
     }
 

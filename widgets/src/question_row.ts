@@ -34,7 +34,7 @@ export function questionRow(store: SessionStore): Component {
     const sentence = h("p", { class: "dp-hint dp-sentence" });
     const opening = h("p", { class: "dp-hint dp-opening", role: "note", hidden: true });
     const fault = h("p", { class: "dp-fault", role: "alert", hidden: true });
-    const declaration = declareBins(store, () => close());
+    const declaration = declareBins(store, () => close(), () => draw());
     const record = declareRecord(store, () => close(), () => draw());
     const columnField = field("by column", column, columnId, "dp-column");
     const columnName = columnField.firstElementChild!;

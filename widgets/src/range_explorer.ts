@@ -150,12 +150,13 @@ export function rangeExplorer(store: RangeStore): Component {
     /** Read the range whose ends were typed, where they are not those that are shown. */
     function commit(event: Event): void {
         const [low, high] = boxes.map(({ value }) => value.trim()) as [string, string];
-        if (store.settled && low === store.reading?.labels[0] && high === store.reading.labels[1]) return;
+        if (store.settled && low === store.reading?.labels[0] && high === store.reading.labels[1]) return store.forgive();
         timed(event, () => store.name(low, high));
     }
 
     function restore(): void {
         boxes.forEach((box, i) => (box.value = store.reading?.labels[i] ?? ""));
+        store.forgive();
     }
 
     /** The brushed range, and half as much on both sides of it. */
@@ -247,7 +248,8 @@ export function rangeExplorer(store: RangeStore): Component {
             setAttribute(slider, "aria-valuetext", store.settled ? labels[i]! : `bin ${shown(String(bin + 1))} of ${shown(sheet.bins)}`);
             const box = boxes[i]!;
             const typing = boxes.includes(document.activeElement as HTMLInputElement);
-            if (store.settled && !typing && box.value !== labels[i]) box.value = labels[i]!;
+            if (store.settled && !typing && !store.mistyped && box.value !== labels[i]) box.value = labels[i]!;
+            setAttribute(box, "aria-invalid", store.mistyped ? "true" : null);
             box.style.setProperty("--dp-figures", String(Math.max(...labels.map(({ length: figures }) => figures))));
         });
         const count = high - low + 1;

@@ -23,6 +23,8 @@ export class RangeStore extends ViewStore {
     reading: RangeReading | null = null;
     settled = true;
     fault: string | null = null;
+    /** Whether it is about the ends that were typed, which stay in their boxes. */
+    mistyped = false;
     /** What was said of the last range where that is no fault. */
     remark: string | null = null;
 
@@ -54,7 +56,7 @@ export class RangeStore extends ViewStore {
 
     /** What is told of the last range; `alone` where only for want of a kernel. */
     #say(fault: string | null, remark: string | null = null, alone = false): void {
-        [this.fault, this.remark, this.#alone] = [fault, remark, alone];
+        [this.fault, this.remark, this.#alone, this.mistyped] = [fault, remark, alone, false];
     }
 
     /** A sheet takes the brush along only where it stands on the range of the sheet before: else the reader has moved it. */
@@ -102,6 +104,13 @@ export class RangeStore extends ViewStore {
         this.tell();
     }
 
+    /** What was typed is taken back. */
+    forgive(): void {
+        if (!this.mistyped) return;
+        this.#say(null);
+        this.tell();
+    }
+
     /** Look at other bins, both ends included. */
     look(first: number, last: number): void {
         if (this.sheet === null) return;
@@ -145,18 +154,18 @@ export class RangeStore extends ViewStore {
             });
         } else if (this.gone) this.#rest();
         else {
-            if (reply.error.kind !== SUPERSEDED) this.fault = reply.error.message;
+            if (reply.error.kind !== SUPERSEDED) [this.fault, this.mistyped] = [reply.error.message, point[0] === "labels"];
             if (this.reading !== null) this.#show(this.reading);
         }
         this.tell();
     }
 
     async #move(place: Record<string, string>): Promise<void> {
-        this.fault = null;
+        if (!this.mistyped) this.fault = null;
         const reply = await this.latest("move", "move", { place });
         if (reply === null) return;
         if (reply.ok) this.take("sheet", reply.body["sheet"]);
-        else if (reply.error.kind !== SUPERSEDED) this.fault = reply.error.message;
+        else if (reply.error.kind !== SUPERSEDED) this.#say(reply.error.message);
         this.tell();
     }
 }

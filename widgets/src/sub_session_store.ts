@@ -11,7 +11,7 @@ import { decode, readBar, readMeasure, readOrders, readRefusal, readResult, read
 import { exact, flag, list, Malformed, maybe, oneOf, shape, table, text, whole, type Read } from "./readers";
 import { said } from "./measures";
 import { freshKey, PurchaseStore } from "./purchase_store";
-import { capital, often, shown } from "./words";
+import { capital, often, shown, ungrouped } from "./words";
 
 const readSubSessionShape = shape({
     version,
@@ -61,6 +61,7 @@ interface Question extends Record<string, unknown> {
 
 const DEBOUNCE = 150;
 const MOST = 1_000_000n;
+const RANGE = `a whole number from 1 to ${shown(String(MOST))}`;
 
 const readPlan = shape({ beta: exact, measures: list(readMeasure), errors: table(readBar) });
 
@@ -180,7 +181,7 @@ export class SubSessionStore extends PurchaseStore<SubSession, Question, null> {
     }
 
     type(part: "k" | "kbar", text: string): void {
-        this.#change(() => (this[part] = text.trim()));
+        this.#change(() => (this[part] = ungrouped(text)));
     }
 
     #change(act: () => void): void {
@@ -213,10 +214,9 @@ export class SubSessionStore extends PurchaseStore<SubSession, Question, null> {
     /** What is wrong with the numbers as typed, or null. Whether they fit is the kernel's to say. */
     get fault(): { part: "k" | "kbar"; text: string } | null {
         const [k, kbar] = [number(this.k), number(this.kbar)];
-        if (k === null) return { part: "k", text: `k must be a whole number from 1 on, got ${this.k || "nothing"}.` };
-        if (kbar === null)
-            return { part: "kbar", text: `k̄ must be a whole number from 1 on, got ${this.kbar || "nothing"}.` };
-        if (kbar < k) return { part: "kbar", text: `k̄ must be at least k, ${k}, got ${kbar}.` };
+        if (k === null) return { part: "k", text: `How many to ask for must be ${RANGE}, got ${this.k || "nothing"}. Type one like 10.` };
+        if (kbar === null) return { part: "kbar", text: `k̄ must be ${RANGE}, got ${this.kbar || "nothing"}. Type one like 50.` };
+        if (kbar < k) return { part: "kbar", text: `k̄ must be at least how many you ask for, ${shown(String(k))}, got ${shown(String(kbar))}. Type ${shown(String(k))} or more.` };
         return null;
     }
 

@@ -32,7 +32,6 @@ export function payWhatYouGetTape(store: SubSessionStore): Component {
             autocomplete: "off",
             spellcheck: "false",
             class: "dp-exact-text",
-            "aria-describedby": faultId,
             oninput: (event: Event) => store.type(part, (event.target as HTMLInputElement).value),
         });
     const [k, kbar] = [box(kId, "k"), box(kbarId, "kbar")];
@@ -45,7 +44,8 @@ export function payWhatYouGetTape(store: SubSessionStore): Component {
     const doubtId = newId();
     const doubt = h("p", { id: doubtId, class: "dp-tape-doubt", hidden: true });
     const note = h("p", { class: "dp-note" });
-    const alert = h("div", { class: "dp-notice dp-error", role: "alert", hidden: true });
+    const alertId = newId();
+    const alert = h("div", { id: alertId, class: "dp-notice dp-error", role: "alert", hidden: true });
     const next = h(
         "div",
         { class: "dp-tape-next", role: "group", "aria-label": "Next question", onkeydown: (event: KeyboardEvent) => guard(event) },
@@ -170,8 +170,6 @@ export function payWhatYouGetTape(store: SubSessionStore): Component {
         const wrong = open ? store.fault : null;
         setText(fault, wrong?.text ?? "");
         show(fault, wrong !== null);
-        setAttribute(k, "aria-invalid", wrong?.part === "k" ? "true" : null);
-        setAttribute(kbar, "aria-invalid", wrong?.part === "kbar" ? "true" : null);
         setText(uses, wrong === null && !nothing ? `uses at most ${symbolsText(store.most)}, 1 question` : "");
         drawButton(subSession, gone, wrong !== null);
         const { errors, twin } = store;
@@ -182,9 +180,20 @@ export function payWhatYouGetTape(store: SubSessionStore): Component {
         const ended = purchase.kind === "ended" && purchase.how !== "released" ? purchase : null;
         const refused = ended?.error ?? lookFault?.error ?? null;
         const sent = ended !== null && (ended.how !== "refused" || ended.sent);
+        const over = refused !== null && tooMany(subSession.symbols.left); // the alert says so, and what to ask for
+        describe(k, wrong?.part === "k" ? faultId : over ? alertId : null);
+        describe(kbar, wrong?.part === "kbar" ? faultId : null);
         show(alert, refused !== null);
         if (refused === null) alert.replaceChildren();
         else drawAlert(refused, sent, subSession.symbols.left);
+    }
+
+    const tooMany = (left: string): boolean => Number(left) > 0 && Number(store.most) > Number(left);
+
+    /** A field is wrong where something says why. */
+    function describe(field: HTMLInputElement, by: string | null): void {
+        setAttribute(field, "aria-invalid", by === null ? null : "true");
+        setAttribute(field, "aria-describedby", by);
     }
 
     function drawAlert({ kind, message }: Refusal, sent: boolean, left: string): void {
@@ -197,10 +206,9 @@ export function payWhatYouGetTape(store: SubSessionStore): Component {
             alert.replaceChildren(h("strong", {}, words), " ", again);
             return;
         }
-        const fits = Number(left) > 0 && Number(store.most) > Number(left);
         alert.replaceChildren(
             h("strong", {}, words),
-            ...(fits
+            ...(tooMany(left)
                 ? [" ", h("button", { type: "button", class: "dp-link", onclick: () => store.mend(left) }, `Ask for ${left}`)]
                 : []),
         );

@@ -25,6 +25,9 @@ export function labelText({ scale, scales = null }: { scale: string; scales?: re
     return name.replace(/(?<![\w.])-(?=\d)/g, MINUS).replace(/(?<![\w.])[1-9]\d{5,}/g, (digits) => shown(digits));
 }
 
+/** A number as it was typed, without the commas between its thousands; any other comma stays, and is refused. */
+export const ungrouped = (typed: string): string => (/^[-+\u2212]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$/.test(typed.trim()) ? typed.trim().replaceAll(",", "") : typed.trim());
+
 /** How far something is off: as it is, or in three digits, rounded up, where it is no finite decimal: "330/59" as "5.6". */
 export function reach(text: string): string {
     if (!text.includes("/")) return shown(text);

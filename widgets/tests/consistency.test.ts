@@ -151,7 +151,7 @@ test("a noisy value that is typed is fitted as it stands, and an exact fraction 
 test.each([
     ["-1", "A count is a whole number from 0 to 1,000,000,000, got -1."],
     ["1, two", "got two."],
-    ["", "Type from 1 to 16 counts, got 0."],
+    ["", "Type from 1 to 16 counts, got none."],
     [new Array(17).fill("1").join(), "Type from 1 to 16 counts, got 17."],
     ["1000000001", "got 1000000001."],
 ])("what is no list of counts is said, and the last good one stays: %s", (text, said) => {
@@ -163,8 +163,26 @@ test.each([
     expect(rows()).toEqual(before);
     press(counts(), "Escape");
     expect([counts().value, counts().getAttribute("aria-invalid")]).toEqual(["2, 0, 10, 2", null]);
-    enter(cell("count 1, true"), "\u22123");
-    expect(rows()).toEqual(before);
+});
+
+test.each([
+    ["count 1, true", "\u22123", "Count 1, true, must be a whole number from 0 to 1,000,000,000, got \u22123."],
+    ["count 1, true", "so-so", "got so-so."],
+    ["all, noisy", "1/2", "All, noisy, must be a whole number of at most 15 digits, got 1/2."],
+    ["all, noisy", "", "got nothing."],
+])("what is no number for a cell stays in it and is told under its row, once, until it is mended or taken back: %s %j", (name, text, said) => {
+    open();
+    const before = cell(name).value;
+    const told = (): HTMLElement[] => [...shown.el.querySelectorAll<HTMLElement>(".dp-consistency [role=alert]")];
+    enter(cell(name), text);
+    expect(told().map((one) => one.textContent!.includes(said))).toEqual([true]);
+    expect([cell(name).value, cell(name).getAttribute("aria-invalid"), cell(name).getAttribute("aria-describedby")]).toEqual([text, "true", told()[0]!.id]);
+    expect(told()[0]!.closest("tr")!.previousElementSibling).toBe(cell(name).closest("tr"));
+    press(cell(name), "Escape");
+    expect([told(), cell(name).value, cell(name).hasAttribute("aria-invalid"), cell(name).hasAttribute("aria-describedby")]).toEqual([[], before, false, false]);
+    enter(cell(name), text);
+    enter(cell(name), "7");
+    expect([told(), cell(name).value, cell(name).hasAttribute("aria-invalid")]).toEqual([[], "7", false]);
 });
 
 test("the button draws new noise: first that of the seed, then of the next, and without a kernel the first again", async () => {

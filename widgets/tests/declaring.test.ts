@@ -140,6 +140,37 @@ test("what the kernel refuses of one column stands at that column, and the field
     expect(shown.el.querySelector(".dp-question > .dp-fault")!.textContent).toBe("these are too many");
 });
 
+test("a label that stands for any other cell and is none of the column's is told at its own field", async () => {
+    open();
+    shown.host.answers["plan"] = () => ({ error: { kind: "DomainError", message: "health, any other cell: a label must be one of good, bad, got so-so" } });
+    two();
+    press("Use these columns");
+    await settle();
+    const alert = rows()[1]!.querySelector<HTMLElement>("[role=alert]")!;
+    const wrong = box(1, "Any other");
+    expect([alert.textContent, wrong.getAttribute("aria-invalid"), wrong.getAttribute("aria-describedby")]).toEqual(["a label must be one of good, bad, got so-so", "true", alert.id]);
+    expect([document.activeElement === wrong, box(1, "Labels").hasAttribute("aria-invalid"), rows()[0]!.querySelector<HTMLElement>("[role=alert]")!.hidden]).toEqual([true, false, true]);
+    expect(shown.el.querySelector<HTMLElement>(".dp-question > .dp-fault")!.hidden).toBe(true);
+});
+
+test("what the kernel refuses of bins to count by is told at their field, once; what is no fault of theirs at the question", async () => {
+    open();
+    pick(select("bins"), "Declare bins…");
+    const bins = shown.el.querySelector<HTMLElement>("[aria-label='Declare bins']")!;
+    const field = (label: string): HTMLInputElement => bins.querySelector<HTMLInputElement>(`[id="${[...bins.querySelectorAll("label")].find((one) => one.textContent === label)!.htmlFor}"]`)!;
+    const use = async (message: string): Promise<void> => {
+        shown.host.answers["plan"] = () => ({ error: { kind: "DomainError", message } });
+        [...bins.querySelectorAll("button")].find((one) => one.textContent === "Use these bins")!.click();
+        await settle();
+    };
+    const told = (): (string | null)[] => [bins.querySelector("[role=alert]")!.textContent, shown.el.querySelector(".dp-question > .dp-fault")!.textContent];
+    [field("From").value, field("To").value] = ["0", "99999999999"];
+    await use("visits: these are too many");
+    expect([told(), bins.hidden, field("From").value, field("From").getAttribute("aria-invalid"), document.activeElement === field("From")]).toEqual([["these are too many", ""], false, "0", "true", true]);
+    await use("Dense: not these");
+    expect([told(), field("From").hasAttribute("aria-invalid")]).toEqual([["", "Dense: not these"], false]);
+});
+
 test("each column stands in a record once, and one that was added can be taken out", () => {
     open();
     pick(select("ask-for"), "a drawn record");

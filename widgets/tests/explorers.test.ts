@@ -232,7 +232,7 @@ test("a typed count off the axis is asked of the kernel, and its refusal is show
     expect(shown.host.of("move").map((asked) => asked.args)).toEqual([{ place: { ...HERE, c: "many" } }]);
     expect(shown.text()).toContain("c must be a finite number, got many");
     expect(shown.text()).toContain("Errors of a bin whose true count is 10");
-    expect(box.value).toBe("10");
+    expect([box.value, box.getAttribute("aria-invalid")]).toEqual(["many", "true"]); // what was typed stays, as a fault
 });
 
 test.each([

@@ -183,7 +183,14 @@ test("labels that are typed are read by the kernel, and its refusal leaves the r
     typed(0, "noon");
     await settle();
     expect(shown.el.querySelector('[role="alert"]:not([hidden])')!.textContent).toBe("⚠ a label must be one of m0 to m79");
-    expect(brushed()).toEqual(["m7", "m9"]);
+    const stale = (): boolean[] => boxes().map((box) => box.hasAttribute("aria-invalid"));
+    expect([brushed(), stale()]).toEqual([["noon", "m9"], [true, true]]); // what was typed stays
+    press(boxes()[0]!, "Escape");
+    expect([brushed(), stale(), shown.el.querySelector('[role="alert"]:not([hidden])')]).toEqual([["m7", "m9"], [false, false], null]);
+    typed(0, "noon");
+    await settle();
+    typed(0, "m7");
+    expect([brushed(), stale(), shown.el.querySelector('[role="alert"]:not([hidden])')]).toEqual([["m7", "m9"], [false, false], null]);
 });
 
 test("without a kernel the brush rests on what the sheet carries, and says so", async () => {

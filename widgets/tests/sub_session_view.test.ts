@@ -171,24 +171,26 @@ test("more than is left is sent as typed; the refusal is an alert with the next 
     expect(alert().hidden).toBe(false);
     expect(alert().textContent).toContain(message);
     expect(shown.el.querySelectorAll(".dp-tape-row")).toHaveLength(3);
+    expect([box(0).getAttribute("aria-invalid"), box(0).getAttribute("aria-describedby")]).toEqual(["true", alert().id]);
     alert().querySelector("button")!.click();
     await rested();
-    expect(box(0).value).toBe("34");
+    expect([box(0).value, box(0).hasAttribute("aria-invalid")]).toEqual(["34", false]);
     expect(alert().hidden).toBe(true);
 });
 
 test.each([
-    [0, "0", "k must be a whole number from 1 on, got 0."],
-    [0, "-1", "k must be a whole number from 1 on, got -1."],
-    [0, "", "k must be a whole number from 1 on, got nothing."],
-    [0, "1.5", "k must be a whole number from 1 on, got 1.5."],
-    [1, "9", "k̄ must be at least k, 10, got 9."],
-    [1, "1e9", "k̄ must be a whole number from 1 on, got 1e9."],
+    [0, "0", "How many to ask for must be a whole number from 1 to 1,000,000, got 0. Type one like 10."],
+    [0, "-1", "How many to ask for must be a whole number from 1 to 1,000,000, got -1. Type one like 10."],
+    [0, "", "How many to ask for must be a whole number from 1 to 1,000,000, got nothing. Type one like 10."],
+    [0, "1.5", "How many to ask for must be a whole number from 1 to 1,000,000, got 1.5. Type one like 10."],
+    [1, "9", "k̄ must be at least how many you ask for, 10, got 9. Type 10 or more."],
+    [1, "1e9", "k̄ must be a whole number from 1 to 1,000,000, got 1e9. Type one like 50."],
 ] as const)("a number that is none is named, and nothing can be asked: box %i, %j", async (place, text, words) => {
     open();
     await type(place, text);
     expect(shown.el.querySelector(".dp-tape > .dp-fault")!.textContent).toBe(words);
-    expect(box(place).getAttribute("aria-invalid")).toBe("true");
+    expect(([0, 1] as const).map((i) => box(i).getAttribute("aria-invalid"))).toEqual([0, 1].map((i) => (i === place ? "true" : null)));
+    expect(document.getElementById(box(place).getAttribute("aria-describedby")!)!.textContent).toBe(words);
     expect(button().getAttribute("aria-disabled")).toBe("true");
     button().click();
     await rested();

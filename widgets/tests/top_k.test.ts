@@ -314,18 +314,45 @@ test("without a kernel a sheet that was saved still moves, one slider at a time"
     expect(store.fault).toContain("one slider moves at a time");
 });
 
-test("a typed k off the slider is asked of the kernel, and its refusal leaves the point as it was", async () => {
+test("a typed k off the slider is asked of the kernel; its refusal stands at its box, which keeps it until it is mended", async () => {
     open("top-k-explorer", topK());
     await settle();
     shown.host.answers["move"] = () => ({
         error: { kind: "ParameterError", message: "k must be a whole number from 1 to 200, got 999", value: "999", rule: "", next_step: "", fix: {} },
     });
     const box = shown.el.querySelector<HTMLInputElement>("input[aria-label='Axis k, exact']")!;
-    enter(box, "999");
-    await vi.advanceTimersByTimeAsync(200);
+    const mistype = async (): Promise<void> => {
+        enter(box, "999");
+        await vi.advanceTimersByTimeAsync(200);
+        await settle();
+    };
+    const told = (): string[] => [...shown.el.querySelectorAll<HTMLElement>("[role=alert]")].filter((alert) => !alert.hidden).map((alert) => alert.textContent!);
+    await mistype();
+    expect(told()).toEqual(["⚠ k must be a whole number from 1 to 200, got 999"]);
+    const by = box.getAttribute("aria-describedby")!.split(" ").map((id) => document.getElementById(id)!.textContent);
+    expect([box.value, box.getAttribute("aria-invalid"), by.at(-1)]).toEqual(["999", "true", told()[0]]);
+    expect(titles()[0]).toContain("of 2 items are expected"); // the point is as it was
+    enter(box, "2");
+    expect([told(), box.value, box.hasAttribute("aria-invalid")]).toEqual([[], "2", false]);
+    await mistype();
+    expect(press(box, "Escape").defaultPrevented).toBe(false);
+    expect([told(), box.value, box.hasAttribute("aria-invalid")]).toEqual([[], "2", false]);
+    await mistype();
+    press(slider("k"), "Home"); // it is moved on
+    expect([told(), box.value, box.hasAttribute("aria-invalid")]).toEqual([[], "1", false]);
+});
+
+test("a decimal comma is no comma between thousands: it is not read as another number", async () => {
+    open("top-k-explorer", topK());
     await settle();
-    expect(shown.text()).toContain("k must be a whole number from 1 to 200, got 999");
-    expect(box.value).toBe("2");
+    shown.host.answers["move"] = () => ({ error: { kind: "ExactnessError", message: "no number", value: "", rule: "", next_step: "", fix: {} } });
+    const box = shown.el.querySelector<HTMLInputElement>("input[aria-label='Axis epsilon, exact']")!;
+    for (const [typed, sent] of [["0,5", "0,5"], ["1,234.5", "1234.5"], ["1,23", "1,23"]]) {
+        enter(box, typed!);
+        await vi.advanceTimersByTimeAsync(200);
+        await settle();
+        expect([(shown.host.of("move").at(-1)!.args["place"] as At)["epsilon"], box.value]).toEqual([sent, typed]);
+    }
 });
 
 test("sliders name their ends and the powers of ten between, and a page of a slider is one of these", () => {

@@ -3,7 +3,7 @@
 import { scaleLinear } from "d3-scale";
 import { s } from "../dom";
 import { bottomAxis, Labels, leftAxis, px, svg } from "./frame";
-import { path } from "./path";
+import { path, type At } from "./path";
 
 export interface ChanceData {
     counts: readonly number[];
@@ -24,6 +24,7 @@ export function chanceChart(width: number, height: number, data: ChanceData): SV
     const y = scaleLinear().domain([0, 1]).range([box.bottom, box.top]);
     const empty = data.shares[0] ?? 0;
     const sure = data.shares.findIndex((share) => share >= 0.95);
+    const drawn = data.counts.map((count, i) => [x(count), y(data.shares[i]!)] as const);
     const chart = svg(
         width,
         height,
@@ -36,20 +37,27 @@ export function chanceChart(width: number, height: number, data: ChanceData): SV
             "true count c of a bin",
         ),
         s("path", {
-            d: path(data.counts.map((count, i) => [x(count), y(data.shares[i]!)]), true),
+            d: path(drawn, true),
             class: "dp-curve dp-medium dp-exact",
         }),
     );
     const labels = new Labels({ ...box, right: width });
+    labels.takeLine(drawn.flatMap((point, i): At[] => {
+        const before = drawn[i - 1] ?? point;
+        const middle = (before[0] + point[0]) / 2;
+        return [[middle, before[1]], [middle, point[1]], point];
+    }));
     const mark = (i: number, words: string): void => {
         const [at, up] = [x(data.counts[i]!), y(data.shares[i]!)];
         chart.append(s("circle", { cx: px(at), cy: px(up), r: 4, class: "dp-plan-dot" }));
-        const text = labels.place(words, "", [
+        labels.takeMark(at, up, 4);
+        // within the plot: under it stand the ticks
+        const named = labels.beside(words, "", box, [
             { x: at + 9, y: up + 15, anchor: "start" },
             { x: at - 9, y: up + 15, anchor: "end" },
             { x: at + 9, y: up - 8, anchor: "start" },
-        ]);
-        if (text !== null) chart.append(text);
+        ], [[at, up]]);
+        chart.append(...named);
     };
     mark(0, `empty bin: ${percent(empty)}`);
     if (sure > 0) mark(sure, `c = ${data.counts[sure]}: ${percent(data.shares[sure]!)}`);
