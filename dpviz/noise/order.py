@@ -5,6 +5,9 @@ reach a public level can matter. How many these are is one binomial number; how 
 geometric number, as the law has no memory; which bins they are is a uniform set. Should too few reach the level, the
 next lower one is opened, whose newcomers have exactly its value. The law does not depend on the level, only the work
 does.
+
+`Heavy.keep` is for bins that are known all at once. `Contest` is the same law for bins that are met one after the other
+and forgotten.
 """
 
 from __future__ import annotations
@@ -22,14 +25,17 @@ from numpy.typing import NDArray
 from dpviz.exact import Decay, exp_bounds, log_bounds, log_factorial_bounds
 from dpviz.noise.bits import Bits
 from dpviz.noise.fixed import power
-from dpviz.noise.geometric import BASE, WIDEST_TABLE, check_scale
-from dpviz.noise.table import Law, Sampler, Table
+from dpviz.noise.geometric import BASE, WIDEST_TABLE, check_scale, two_sided_geometric
+from dpviz.noise.table import PIECE, Law, Sampler, Table
 
 GUARD = 64
 """Binary places beyond the random bits revealed, for the rounding of a walk over a binomial law."""
 
 CROWDED = math.log(4)
 """The logarithm of how many times more bins than wanted a level may bring; beyond, the next higher one comes first."""
+
+SPREAD = np.uint64(0x9E3779B97F4A7C15)
+"""An odd number, by which labels are spread over a table. What it does to them changes no law."""
 
 Chance = Callable[[int], tuple[int, int]]
 """A probability, enclosed: low <= chance * 2**places <= high for any number of places."""
@@ -328,17 +334,35 @@ class Heavy:
         level, wanted = self.level, self.n + 1
         passed = binomial(empty, self._reach(level), bits, wanted if level == self.top else None)
         values = np.minimum(level + geometric(self.decay).draw(passed, bits), self.top)
-        rest = empty - passed
+        return self.descend(level, noisy, values, empty - passed, bits)
+
+    def descend(
+        self, level: int, noisy: NDArray[np.int64], values: NDArray[np.int64], rest: int, bits: Bits
+    ) -> tuple[int, NDArray[np.int64]]:
+        """The (n + 1)-st largest of all, and the draws that can exceed it, once those that reach a level are known:
+        `values`. All `rest` others lie below it. Lower levels are opened while too few have come."""
+        wanted = self.n + 1
         while values.size + np.count_nonzero(noisy >= level) < wanted and level > 1:
             level -= 1
             more = binomial(rest, self._opened(level), bits, wanted)
             values = np.concatenate((values, np.full(more, level, dtype=np.int64)))
             rest -= more
-        rivals = np.concatenate((noisy[noisy >= level], values))
-        if rivals.size < wanted:
-            return 0, values
-        place = rivals.size - wanted
-        return int(np.partition(rivals, place)[place]), values
+        return _cut(np.concatenate((noisy[noisy >= level], values)), wanted), values
+
+    def below(self, level: int, counts: NDArray[np.int64], bits: Bits) -> NDArray[np.int64]:
+        """Noisy counts of bins that are not empty, where it is known of each that it lies below a level >= 1.
+
+        Of a count that reaches the level by itself, the law has no memory: it falls short by 1 and a geometric number.
+        A lower one stays below with a chance above 1/2, so it is drawn until it does.
+        """
+        found, short = np.empty_like(counts), counts >= level
+        found[short] = np.maximum(level - 1 - geometric(self.decay).draw(int(np.count_nonzero(short)), bits), 0)
+        noise, open_ = two_sided_geometric(self.decay), np.flatnonzero(~short)
+        while open_.size:
+            drawn = noise.add(counts[open_], 0, self.top, bits)
+            found[open_] = drawn
+            open_ = open_[drawn >= level]
+        return found
 
     def _reach(self, level: int) -> Chance:
         """Pr[Z >= level] = a**level / (1 + a) for level >= 1."""
@@ -363,12 +387,158 @@ class Heavy:
 
         return chance
 
+    @property
+    def crowded(self) -> bool:
+        """Whether many times more empty bins reach the level than can be shown. From the level that `_start` chooses
+        only the top can be crowded, where all that reach it tie: there it is enough to know how many they are."""
+        scale = scale_of(self.decay)
+        return scale > 0 and self._room - self.level / scale > CROWDED
+
+    @property
+    def _room(self) -> float:
+        """How far the level could rise, in multiples of the noise's scale, until no more than enough bins reach it; in
+        floating point."""
+        target = self.n + 1 + 8 * math.isqrt(self.n + 1) + 32
+        return math.log(self.size) - math.log(target) - math.log1p(float(self.decay.bounds()[0]))
+
     def _start(self) -> int:
         """A level that n + 1 bins reach almost surely and not many more do; from public sizes, in floating point."""
-        target = self.n + 1 + 8 * math.isqrt(self.n + 1) + 32
-        scale = scale_of(self.decay)
-        room = math.log(self.size) - math.log(target) - math.log1p(float(self.decay.bounds()[0]))
+        scale, room = scale_of(self.decay), self._room
         level = math.floor(room * scale) if room > 0 else 0
         if scale == 0 or (level > 0 and room - level / scale > CROWDED):
             level += 1
         return max(1, min(self.top, level))
+
+
+def _cut(rivals: NDArray[np.int64], wanted: int) -> int:
+    """The `wanted`-th largest, or 0 where there are fewer."""
+    place = rivals.size - wanted
+    return int(np.partition(rivals, place)[place]) if place >= 0 else 0
+
+
+# ---------------------------------------------------------------- the same while bins pass by
+
+
+class Contest:
+    """`Heavy.keep` for bins that are not empty and come in batches, in any order, each bin once.
+
+    Before the first comes, every bin of the domain has a draw as if it were empty. Those that reach a public level are
+    written down, with their labels: a binomial number of them, a uniform set. A bin that is met is not empty, so its
+    draw is struck out. Draws of different bins are independent, so what is left is what the empty bins have drawn,
+    whichever these are. Of the bins that are met, those are kept that can still be among the n + 1 largest. So there is
+    no more in memory than a few times n bins and a batch, whatever the data hold.
+
+    Should too few bins reach the level, that is, fewer than n + 1, those one below decide: how many empty ones there
+    are is one more binomial number. As long as there are n + 1 bins then, all that reached the level are shown and
+    nothing else. Else the bins must be met again, all at once (`again`). However many bins are not empty and whatever
+    their counts, that happens with a chance below 10**-13 from the level that `Heavy` chooses: a bin that is not empty
+    is the likelier to reach it.
+    """
+
+    def __init__(self, heavy: Heavy, bits: Bits) -> None:
+        self._heavy, self._bits, self._wanted = heavy, bits, heavy.n + 1
+        self._level = heavy.level + heavy.crowded
+        self._floor = max(1, self._level - 1)  # the least noisy count that can matter
+        drawn = 0 if self._level > heavy.top else binomial(heavy.size, heavy._reach(self._level), bits)
+        nothing = np.zeros(0, dtype=np.uint64 if heavy.size <= 2**64 else object)
+        self._labels, _ = outside(drawn, nothing, heavy.size, bits)
+        self._values = np.minimum(self._level + geometric(heavy.decay).draw(drawn, bits), heavy.top)
+        self._empty = np.ones(drawn, dtype=np.bool_)
+        self._marks = _Marks(self._labels)
+        self._met = 0
+        self._kept: list[tuple[Labels, NDArray[np.int64]]] = [(nothing, np.zeros(0, dtype=np.int64))]
+        self._many = 0
+        self._short = 0  # of the empty bins, how many lie just below the level
+
+    def meet(self, labels: Labels, noisy: NDArray[np.int64]) -> None:
+        """Bins that are not empty, and their noisy counts."""
+        self._met += len(labels)
+        places = self._marks.find(labels)
+        self._empty[places] = False
+        reached = noisy >= self._floor
+        if reached.any():
+            self._kept.append((labels[reached], noisy[reached]))
+            self._many += len(self._kept[-1][1])
+        if self._many > 2 * self._wanted + PIECE:
+            self._prune()
+
+    def _prune(self) -> None:
+        """Keep n + 1 of the largest. What is no larger than the least of them can neither be shown nor move the cut."""
+        labels, noisy = self._together()
+        first = np.argpartition(noisy, noisy.size - self._wanted)[noisy.size - self._wanted :]
+        self._kept, self._many = [(labels[first], noisy[first])], self._wanted
+        self._floor = int(noisy[first].min()) + 1
+
+    def _together(self) -> tuple[Labels, NDArray[np.int64]]:
+        labels, noisy = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
+        self._kept = [(labels, noisy)]
+        return labels, noisy
+
+    def result(self) -> tuple[Labels, NDArray[np.int64]] | None:
+        """The kept bins, in any order, and their noisy counts; None where the bins must be met again."""
+        heavy, below = self._heavy, self._level - 1
+        labels, noisy = self._together()
+        empty, values = self._labels[self._empty], self._values[self._empty]
+        if below:
+            chance = heavy._reach(below) if below == heavy.top else heavy._opened(below)
+            missing = max(0, self._wanted - noisy.size - values.size)
+            rest = heavy.size - self._met - values.size
+            self._short = binomial(max(0, rest), chance, self._bits, missing)
+            if self._short < missing:
+                return None
+        cut = _cut(np.concatenate((noisy, values, np.full(self._short, below, dtype=np.int64))), self._wanted)
+        return _above(cut, (labels, noisy), (empty, values))
+
+    def again(self, labels: Labels, counts: NDArray[np.int64]) -> tuple[Labels, NDArray[np.int64]]:
+        """The same where `result` found too few: from all bins that were met, ascending, and their exact counts.
+
+        Those that reached the level have the noise that they had, all others noise of which it is known that they did
+        not reach it. The empty bins go on as in `Heavy`.
+        """
+        heavy, level, bits = self._heavy, self._level - 1, self._bits
+        met, known = self._together()
+        places = np.searchsorted(labels, met)
+        if len(labels) != self._met or not np.array_equal(labels[np.minimum(places, self._met - 1)], met):
+            raise ArithmeticError("these are not the bins that were met before")
+        noisy = np.empty(len(labels), dtype=np.int64)
+        forgotten = np.ones(len(labels), dtype=np.bool_)
+        forgotten[places] = False
+        noisy[places] = known
+        noisy[forgotten] = heavy.below(level, np.clip(counts[forgotten], 0, heavy.top), bits)
+        empty, values = self._labels[self._empty], self._values[self._empty]
+        values = np.concatenate((values, np.full(self._short, level, dtype=np.int64)))
+        cut, values = heavy.descend(level, noisy, values, heavy.size - len(labels) - values.size, bits)
+        more = values[empty.size :]
+        more = more[more > cut]
+        added, order = outside(more.size, np.sort(np.concatenate((labels, empty))), heavy.size, bits)
+        return _above(cut, (labels, noisy), (empty, values[: empty.size]), (added, more[order]))
+
+
+def _above(cut: int, *parts: tuple[Labels, NDArray[np.int64]]) -> tuple[Labels, NDArray[np.int64]]:
+    labels = np.concatenate([some[noisy > cut] for some, noisy in parts])
+    return labels, np.concatenate([noisy[noisy > cut] for _, noisy in parts])
+
+
+class _Marks:
+    """Finds which of some ascending labels are among others: most are told apart by one look at a small table."""
+
+    def __init__(self, labels: Labels) -> None:
+        self._labels = labels
+        self._shift = np.uint64(64 - min(24, max(10, (16 * len(labels)).bit_length())))
+        self._table: NDArray[np.bool_] | None = None
+        if labels.dtype == np.uint64:
+            self._table = np.zeros(1 << (64 - int(self._shift)), dtype=np.bool_)
+            self._table[self._slots(labels)] = True
+
+    def _slots(self, labels: Labels) -> NDArray[np.int64]:
+        return (labels * SPREAD >> self._shift).astype(np.int64)
+
+    def find(self, others: Labels) -> NDArray[np.intp]:
+        """The places of those labels that are among the others."""
+        if not len(self._labels):
+            return np.zeros(0, dtype=np.intp)
+        if self._table is not None:
+            others = others[self._table[self._slots(others)]]
+        places = np.minimum(np.searchsorted(self._labels, others), len(self._labels) - 1)
+        found: NDArray[np.intp] = places[self._labels[places] == others]
+        return found

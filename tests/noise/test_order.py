@@ -16,8 +16,10 @@ from dpviz.exact import Decay
 from dpviz.laws.geometric import TwoSidedGeometric
 from dpviz.noise import order
 from dpviz.noise.bits import Bits, TeachingBits
+from dpviz.noise.fixed import power as power_of
 from dpviz.noise.geometric import BASE, two_sided_geometric
-from dpviz.noise.order import Digit, Heavy, OneSided, binomial, geometric, locate, outside
+from dpviz.noise.order import Contest, Digit, Heavy, OneSided, binomial, geometric, locate, outside
+from tests.noise.choices import Choices
 from tests.noise.statistics import FALSE_ALARM, p_value, power
 
 FRACTION_BITS = 320
@@ -197,6 +199,7 @@ def test_bins_at_the_end_of_64_bits_are_found() -> None:
 Shown = tuple[tuple[int, int], ...]
 
 
+@cache
 def clamped(ratio: Fraction, count: int, top: int) -> dict[int, Fraction]:
     """clip(count + Z, 0, top) with Pr[Z = z] proportional to ratio ** |z|, from the definition."""
     far = 120
@@ -284,51 +287,24 @@ CASES = {
 DRAWS, MANY = 2_500, 15_000
 
 
-class Choices:
-    """Every way that chance can go: each run takes the next path through the choices, with its exact probability."""
-
-    def __init__(self) -> None:
-        self.path: list[int] = []
-        self.widths: list[int] = []
-        self.chance = Fraction(1)
-        self.at = 0
-
-    def runs(self) -> Iterator[None]:
-        while True:
-            self.chance, self.at = Fraction(1), 0
-            yield
-            while self.path and self.path[-1] == self.widths[-1] - 1:
-                self.path.pop()
-                self.widths.pop()
-            if not self.path:
-                return
-            self.path[-1] += 1
-
-    def one_of(self, options: list[tuple[Any, Fraction]]) -> Any:
-        if self.at == len(self.path):
-            self.path.append(0)
-            self.widths.append(len(options))
-        value, chance = options[self.path[self.at]]
-        self.at += 1
-        self.chance *= chance
-        return value
-
-
-def enumerated(heavy: Heavy, counts: list[int], monkeypatch: pytest.MonkeyPatch) -> dict[Shown, Fraction]:
-    """The exact law of `Heavy.keep`: its binomial numbers, geometric numbers and bins take every value they can."""
-    choices, ratio = Choices(), heavy.decay.ratio
+def by_choice(choices: Choices, heavy: Heavy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Binomial numbers, geometric numbers and bins take every value they can."""
+    ratio = heavy.decay.ratio
     assert ratio is not None
-    most_steps = heavy.top + 1
+    most_steps = heavy.top
 
-    def binomial_by_choice(trials: int, chance: Any, bits: Bits, most: int | None = None) -> int:
-        low, high = chance(400)
+    @cache
+    def counted(trials: int, low: int, high: int, most: int | None) -> list[tuple[int, Fraction]]:
         p = Fraction(low, 2**400).limit_denominator(10**15)  # the only simple fraction in so narrow an enclosure
         assert low <= p * 2**400 <= high <= low + 2**10
         law: dict[int, Fraction] = {}
         for k in range(trials + 1):
             key = k if most is None else min(k, most)
             law[key] = law.get(key, Fraction(0)) + math.comb(trials, k) * p**k * (1 - p) ** (trials - k)
-        return int(choices.one_of(list(law.items())))
+        return list(law.items())
+
+    def binomial_by_choice(trials: int, chance: Any, bits: Bits, most: int | None = None) -> int:
+        return int(choices.one_of(counted(trials, *chance(400), most)))
 
     class Geometric:
         def __init__(self, decay: Decay) -> None:
@@ -346,9 +322,17 @@ def enumerated(heavy: Heavy, counts: list[int], monkeypatch: pytest.MonkeyPatch)
         places = sorted(range(count), key=lambda place: drawn[place])
         return np.array([drawn[place] for place in places], dtype=np.uint64), np.array(places, dtype=np.intp)
 
+    monkeypatch.setattr(order, "power", cache(power_of))
     monkeypatch.setattr(order, "binomial", binomial_by_choice)
     monkeypatch.setattr(order, "geometric", Geometric)
     monkeypatch.setattr(order, "outside", outside_by_choice)
+
+
+def enumerated(heavy: Heavy, counts: list[int], monkeypatch: pytest.MonkeyPatch) -> dict[Shown, Fraction]:
+    """The exact law of `Heavy.keep`."""
+    choices, ratio = Choices(), heavy.decay.ratio
+    assert ratio is not None
+    by_choice(choices, heavy, monkeypatch)
     labels = np.array([x for x, count in enumerate(counts) if count], dtype=np.uint64)
     noises = [list(clamped(ratio, count, heavy.top).items()) for count in counts if count]
     law: dict[Shown, Fraction] = {}
@@ -501,3 +485,309 @@ def test_noise_so_narrow_or_so_wide_that_all_bins_tie_shows_no_empty_one() -> No
         heavy = Heavy(Decay.exp(step), 2**64, n, n)
         found, _ = heavy.keep(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64), TeachingBits(1))
         assert found.size == 0
+
+
+# ---------------------------------------------------------------- the same while bins pass by
+
+Batches = tuple[tuple[int, ...], ...]
+"""The occupied bins by their place in the order of their labels, in the batches in which they come."""
+
+
+def passing_law(
+    heavy: Heavy, counts: list[int], batches: Batches, monkeypatch: pytest.MonkeyPatch, *, crowded: bool = False
+) -> tuple[dict[Shown, Fraction], Fraction]:
+    """The exact law of a `Contest` in which the occupied bins come in these batches, and the chance that they have to
+    come again. What is drawn then, given what is known, takes every value it can, too."""
+    choices, ratio = Choices(), heavy.decay.ratio
+    assert ratio is not None
+    by_choice(choices, heavy, monkeypatch)
+    right, begun = order.outside, list[bool]()
+
+    def sets_at_first(count: int, taken: Any, size: int, bits: Bits) -> Any:
+        """Of the first draws, which are alike, only the set of bins matters; a use of their order would be seen."""
+        if not begun:
+            return right(count, taken, size, bits)
+        begun.clear()
+        sets = list(itertools.combinations(range(size), count))
+        drawn = choices.one_of([(one, Fraction(1, len(sets))) for one in sets])
+        return np.array(drawn, dtype=np.uint64), np.full(count, size**9)
+
+    class Given:
+        """Noise on counts below a level, given that they stay below it."""
+
+        def add(self, given: np.ndarray, low: int, high: int, bits: Bits) -> np.ndarray:
+            level = heavy.level + crowded - 1
+            drawn = []
+            for count in given.tolist():
+                law = [(v, p) for v, p in clamped(ratio, count, heavy.top).items() if v < level]
+                whole = sum(p for _, p in law)
+                drawn.append(choices.one_of([(v, p / whole) for v, p in law]))
+            return np.array(drawn, dtype=np.int64)
+
+    monkeypatch.setattr(order, "outside", sets_at_first)
+    monkeypatch.setattr(order, "two_sided_geometric", lambda decay: Given())
+    monkeypatch.setattr(Heavy, "crowded", crowded)
+    labels = np.array([x for x, count in enumerate(counts) if count], dtype=np.uint64)
+    exact = np.array([count for count in counts if count], dtype=np.int64)
+    noises = [list(clamped(ratio, min(count, heavy.top), heavy.top).items()) for count in exact.tolist()]
+    law: dict[Shown, Fraction] = {}
+    again = Fraction(0)
+    for _ in choices.runs():
+        begun.append(True)
+        contest = Contest(heavy, TeachingBits(1))
+        for batch in batches:
+            noisy = [choices.one_of(noises[place]) for place in batch]
+            contest.meet(labels[list(batch)], np.array(noisy, dtype=np.int64))
+        result = contest.result()
+        if result is None:
+            result = contest.again(labels, exact)
+            again += choices.chance
+        outcome = tuple(sorted(zip(*(part.tolist() for part in result), strict=True)))
+        law[outcome] = law.get(outcome, Fraction(0)) + choices.chance
+    return law, again
+
+
+def apart(many: int) -> Batches:
+    """The last bin first, then none, then all others backwards."""
+    places = tuple(range(many))[::-1]
+    return places[:1], (), places[1:]
+
+
+PASSING = {
+    "no occupied bin": ([0, 0, 0], 1, Fraction(1, 2), 2),
+    "one occupied bin": ([0, 2, 0, 0], 1, Fraction(1, 3), 2),
+    "two occupied bins": ([0, 2, 0, 1], 1, Fraction(1, 2), 2),
+    "more may be shown than are occupied": ([0, 2, 0, 0], 2, Fraction(1, 2), 1),
+    "more occupied bins than n": ([1, 2, 0, 1], 1, Fraction(2, 3), 2),
+    "no empty bin": ([1, 1, 2], 1, Fraction(1, 2), 2),
+    "a count beyond the top": ([0, 9, 1], 1, Fraction(1, 2), 3),
+}
+
+
+@pytest.mark.parametrize("crowded", [False, True], ids=["listed", "counted"])
+@pytest.mark.parametrize("level", [1, 2, 3])
+@pytest.mark.parametrize("name", PASSING)
+def test_bins_that_pass_by_have_exactly_the_law_of_bins_that_are_known_at_once(
+    name: str, level: int, crowded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Equal as fractions, in every outcome, from every level, and with the second pass that some levels need."""
+    counts, n, ratio, top = PASSING[name]
+    heavy = Heavy(Decay.rational(ratio), len(counts), n, top, min(level, top))
+    many = sum(1 for count in counts if count)
+    law, again = passing_law(heavy, counts, apart(many), monkeypatch, crowded=crowded)
+    assert law == exact_heavy([min(count, top) for count in counts], n, ratio, top)
+    assert (again > 0) is (heavy.level + crowded > 1), "some paths take every way that there is"
+
+
+def without_striking_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bin that is met keeps what it drew as an empty one."""
+    monkeypatch.setattr(order._Marks, "find", lambda self, others: np.zeros(0, dtype=np.intp))
+
+
+def with_one_bin_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a bin drew as an empty one is struck out for the first of a batch only."""
+    right = order._Marks.find
+    monkeypatch.setattr(order._Marks, "find", lambda self, others: right(self, others[:1]))
+
+
+def with_rivals_among_the_occupied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bins just below the level are counted among all bins, not among the empty ones."""
+    right = Contest.result
+
+    def result(self: Contest) -> Any:
+        met, self._met = self._met, 0
+        found = right(self)
+        self._met = met
+        return found
+
+    monkeypatch.setattr(Contest, "result", result)
+
+
+def with_a_floor_too_high(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bins that are met just below the level are forgotten as if they could not decide."""
+    right = Contest.meet
+
+    def meet(self: Contest, labels: Any, noisy: Any) -> None:
+        self._floor = self._level
+        right(self, labels, noisy)
+
+    monkeypatch.setattr(Contest, "meet", meet)
+
+
+def with_an_even_chance_for_the_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the second pass, what was forgotten lies just below the level."""
+    monkeypatch.setattr(Heavy, "below", lambda self, level, counts, bits: np.full(len(counts), level - 1))
+
+
+def with_the_chance_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bins just below the level are those of it and above."""
+    monkeypatch.setattr(Heavy, "_opened", Heavy._reach)
+
+
+WRONG: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str, int]] = {
+    "a met bin keeps its draw": (without_striking_out, "two occupied bins", 1),
+    "only the first of a batch is struck out": (with_one_bin_missed, "more occupied bins than n", 1),
+    "rivals among the occupied": (with_rivals_among_the_occupied, "two occupied bins", 2),
+    "a floor that is too high": (with_a_floor_too_high, "two occupied bins", 2),
+    "the forgotten lie just below": (with_an_even_chance_for_the_forgotten, "a count beyond the top", 3),
+    "the chance of all above": (with_the_chance_of_all, "one occupied bin", 2),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_contest_that_is_nearly_right_has_another_law(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    spoil, case, level = WRONG[name]
+    counts, n, ratio, top = PASSING[case]
+    heavy, many = Heavy(Decay.rational(ratio), len(counts), n, top, level), sum(1 for count in counts if count)
+    exact = exact_heavy([min(count, top) for count in counts], n, ratio, top)
+    with monkeypatch.context() as patches:
+        assert passing_law(heavy, counts, (tuple(range(many)),), patches)[0] == exact
+    spoil(monkeypatch)
+    law, _ = passing_law(heavy, counts, (tuple(range(many)),), monkeypatch)
+    assert sum(law.values()) == 1 and law != exact
+
+
+@pytest.mark.parametrize("batches", [((0, 1, 2),), ((2,), (1,), (0,)), ((1, 0), (2,))], ids=str)
+def test_what_is_let_go_early_changes_no_law(batches: Batches, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kept as soon as n + 1 are there. A twin that keeps n of them loses the one that makes the cut."""
+    counts, n, ratio, top = [1, 2, 1], 1, Fraction(1, 2), 2
+    heavy = Heavy(Decay.rational(ratio), 3, n, top, 1)
+    monkeypatch.setattr(order, "PIECE", -(n + 1))
+    pruned = []
+    right = Contest._prune
+    monkeypatch.setattr(Contest, "_prune", lambda self: (pruned.append(1), right(self))[1])
+    exact = exact_heavy(counts, n, ratio, top)
+    with monkeypatch.context() as patches:
+        assert passing_law(heavy, counts, batches, patches)[0] == exact
+    assert pruned
+
+    def prune_to_n(self: Contest) -> None:
+        self._wanted -= 1
+        right(self)
+        self._wanted += 1
+
+    monkeypatch.setattr(Contest, "_prune", prune_to_n)
+    law, _ = passing_law(heavy, counts, batches, monkeypatch)
+    assert sum(law.values()) == 1 and law != exact
+
+
+@pytest.mark.parametrize("decay", [Decay.rational(Fraction(2, 3)), Decay.exp(Fraction(1, 40))], ids=str)
+def test_what_was_forgotten_is_drawn_given_that_it_was_forgotten(decay: Decay) -> None:
+    """In every value, of counts below, at and above the level; but for rare values, a level one off is refused."""
+    heavy, level, draws = Heavy(decay, 1000, 3, 60), 20, 40_000
+    for count in (1, 12, 19, 20, 21, 60):
+        drawn = heavy.below(level, np.full(draws, count), TeachingBits(count))
+        assert 0 <= drawn.min() and drawn.max() < level
+        ratio = Fraction(float(decay.bounds()[0]))
+        laws = []
+        for limit in (level, level - 1):
+            law = np.array([float(p) for v, p in clamped(ratio, count, 60).items() if v < limit])
+            if len(law) < level:
+                law = np.append(law, 1e-9)
+            laws.append(law / law.sum())
+        seen = np.bincount(drawn, minlength=level)
+        assert p_value(seen, laws[0]) > FALSE_ALARM
+        if count > 1:
+            assert power(draws, laws[0], laws[1]) > 0.999 and p_value(seen, laws[1]) < FALSE_ALARM
+
+
+def passed(heavy: Heavy, counts: list[int], draws: int, seed: int) -> dict[Shown, int]:
+    """As `drawn`, of bins that come one by one, the last first."""
+    bits, noise = TeachingBits(seed), two_sided_geometric(heavy.decay)
+    labels = np.array([x for x, count in enumerate(counts) if count], dtype=np.uint64)
+    occupied = np.array([count for count in counts if count], dtype=np.int64)
+    seen: dict[Shown, int] = {}
+    for _ in range(draws):
+        contest = Contest(heavy, bits)
+        for place in reversed(range(len(labels))):
+            some = slice(place, place + 1)
+            contest.meet(labels[some], noise.add(occupied[some], 0, heavy.top, bits))
+        found = contest.result() or contest.again(labels, occupied)
+        outcome = tuple(sorted(zip(*(part.tolist() for part in found), strict=True)))
+        seen[outcome] = seen.get(outcome, 0) + 1
+    return seen
+
+
+@pytest.mark.parametrize("level", [1, 2, 5])
+@pytest.mark.parametrize("name", CASES)
+def test_draws_of_bins_that_pass_by_follow_the_whole_law(name: str, level: int) -> None:
+    counts, n, ratio, top = CASES[name]
+    heavy = Heavy(Decay.rational(ratio), len(counts), n, top, min(level, top))
+    assert fit(passed(heavy, counts, DRAWS, 60 + level), heavy_law(counts, n, ratio, top)) > FALSE_ALARM
+
+
+def test_draws_of_bins_that_pass_by_refuse_near_wrong_laws() -> None:
+    case = CASES["two occupied bins"]
+    counts, n, ratio, top = case
+    seen = passed(Heavy(Decay.rational(ratio), len(counts), n, top), counts, MANY, 70)
+    for name in ("ties at the cut shown", "one rival less", "noise 20 % narrower", "noise 20 % wider"):
+        assert strength(MANY, heavy_law(*case), TWINS[name](*case)) > 0.999
+        assert fit(seen, TWINS[name](*case)) < FALSE_ALARM
+
+
+SIZES = [
+    (size, n, step)
+    for size in (10**4, 2**32, 2**64, 10**60)
+    for n in (1, 10, 50, 3000, 10**6)
+    for step in (20, 2, 1, Fraction(1, 40), Fraction(1, 10**6))
+    if size >= 2 * n + 1
+]
+
+
+def test_bins_must_come_again_with_a_chance_below_1e_13_and_few_empty_ones_are_listed() -> None:
+    """Where all bins are empty, which is where the fewest reach a level. Fewer than n + 1 of a mean of m do with a
+    chance of at most exp(n - m) (m/n)^n, by Chernoff."""
+    ways = set()
+    for size, n, step in SIZES:
+        heavy = Heavy(Decay.exp(Fraction(step)), size, n, n)
+        level, law = heavy.level + heavy.crowded, TwoSidedGeometric(heavy.decay)
+        reached = 0.0 if level > n else size * float(law.above(level - 1)[1])
+        assert reached < 5 * (n + 1 + 8 * math.sqrt(n + 1) + 32)
+        ways.add((level == 1, bool(heavy.crowded)))
+        if level > 1:
+            mean = size * float(law.above(level - 2)[0])
+            assert mean > n and n - mean + n * math.log(mean / n) < math.log(1e-13)
+    assert ways == {(True, False), (False, False), (False, True)}
+
+
+@pytest.mark.parametrize("size", [2**64, 2**64 + 1, 10**60], ids=str)
+def test_bins_that_pass_by_may_have_numbers_of_any_size(size: int) -> None:
+    heavy, bits = Heavy(Decay.exp(Fraction(1, 2)), size, 50, 10**6), TeachingBits(42)
+    labels = np.array([size - 1, 7, 0], dtype=np.uint64 if size <= 2**64 else object)
+    for _ in range(20):
+        contest = Contest(heavy, bits)
+        contest.meet(labels[:1], np.array([300]))
+        contest.meet(labels[1:], np.array([400, 500]))
+        result = contest.result()
+        assert result is not None
+        kept = dict(zip(*(part.tolist() for part in result), strict=True))
+        assert len(kept) == len(result[0]) <= 50 and (kept[0], kept[7], kept[size - 1]) == (500, 400, 300)
+        assert all(0 <= label < size for label in kept)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_a_bin_that_is_met_loses_the_draw_it_had_as_an_empty_one(wide: bool) -> None:
+    """Among many, whatever the slots of a table."""
+    random = np.random.default_rng(5)
+    labels = np.unique(random.integers(0, 2**64 - 1, 3_000, dtype=np.uint64))
+    others = random.permutation(np.concatenate((labels[::7], random.integers(0, 2**64 - 1, 5_000, dtype=np.uint64))))
+    if wide:
+        labels, others = (
+            np.array([2**70 + label for label in some.tolist()], dtype=object) for some in (labels, others)
+        )
+    found = order._Marks(labels).find(others)
+    assert sorted(found.tolist()) == np.flatnonzero(np.isin(labels, others)).tolist() and len(found) == len(labels[::7])
+    assert order._Marks(labels[:0]).find(others).tolist() == []
+
+
+@pytest.mark.parametrize("twin", ["fewer", "another"])
+def test_bins_that_are_others_the_second_time_are_refused(twin: str) -> None:
+    heavy = Heavy(Decay.rational(Fraction(1, 10**9)), 10, 3, 5, 4)
+    contest = Contest(heavy, TeachingBits(1))
+    contest.meet(np.array([8, 2], dtype=np.uint64), np.array([5, 0]))
+    assert contest.result() is None
+    labels = {"fewer": [8], "another": [2, 9]}[twin]
+    with pytest.raises(ArithmeticError, match="not the bins that were met before"):
+        contest.again(np.array(labels, dtype=np.uint64), np.array([5] * len(labels)))
+    found = contest.again(np.array([2, 8], dtype=np.uint64), np.array([1, 5]))
+    assert dict(zip(*(part.tolist() for part in found), strict=True)) == {2: 1, 8: 5}
